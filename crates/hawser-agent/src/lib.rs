@@ -1,0 +1,1 @@
+//! The per-node process, its protocol and the transports that start it.

@@ -1,0 +1,1 @@
+//! AES modes over contiguous, in-place and scattered buffers.

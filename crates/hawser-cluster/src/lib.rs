@@ -1,0 +1,1 @@
+//! From hawser.toml to Corosync and Pacemaker: generate, plan, apply, status.

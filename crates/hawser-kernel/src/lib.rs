@@ -1,0 +1,1 @@
+//! Reading a host: counters, drop reasons, sockets, interfaces. It does not judge.

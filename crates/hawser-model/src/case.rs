@@ -1,0 +1,115 @@
+//! The case file: every fact of one run, enough to derive its account and findings again.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::host::{HostFacts, HostWindow};
+use crate::names::{HostName, LinkName};
+use crate::probe::{HelloHeard, PathMtu};
+use crate::sockets::SocketFacts;
+use crate::topology::Topology;
+use crate::traffic::{FlowSpec, ReceiverReport, SenderReport};
+
+/// The format this version writes and reads.
+pub const CASE_FORMAT: &str = "hawser-case/1";
+
+/// The facts of one `hawser check`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Case {
+    /// `hawser-case/1`.
+    pub format: String,
+    /// The version of Hawser that recorded it.
+    pub hawser: String,
+    /// When the run began, seconds since 1970 UTC.
+    pub recorded: u64,
+    /// Gentle or full.
+    pub intensity: Intensity,
+    /// What was checked.
+    pub topology: Topology,
+    /// Each host as it stood at the start.
+    pub hosts: BTreeMap<HostName, HostFacts>,
+    /// Layer-2 hellos heard; absent when the probe could not run on some host.
+    pub hellos: Option<Vec<HelloHeard>>,
+    /// What was measured, in order.
+    pub measurements: Vec<Measurement>,
+    /// Other programs' UDP sockets on each host at the start.
+    pub sockets: BTreeMap<HostName, Vec<SocketFacts>>,
+    /// Why the run ended before it was complete; absent when it was complete.
+    pub stopped: Option<Stopped>,
+}
+
+/// How hard a check may press.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Intensity {
+    /// A stated small share of the link; safe beside a live cluster.
+    Gentle,
+    /// As fast as it goes; for a maintenance window.
+    Full,
+}
+
+/// Why a check ended early.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Stopped {
+    /// The host that reported it.
+    pub host: HostName,
+    /// The Corosync statistic that moved, or the error.
+    pub what: String,
+}
+
+/// One direction of one link between two hosts: its phases, measured one after the other.
+///
+/// No host takes part in two measurements at a time, so a host's counters in a window
+/// belong to this flow or to traffic that is not Hawser's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Measurement {
+    /// The sending host.
+    pub from: HostName,
+    /// The receiving host.
+    pub to: HostName,
+    /// The link.
+    pub link: LinkName,
+    /// The path-MTU search.
+    pub path_mtu: Option<PathMtu>,
+    /// The flows.
+    pub phases: Vec<Phase>,
+    /// What could not be measured and why (a socket could not be opened, …).
+    pub problems: Vec<String>,
+}
+
+/// What a phase is for.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum PhaseKind {
+    /// Small, evenly paced, echoed: round trip and jitter, as a heartbeat sees the path.
+    Heartbeat,
+    /// Full-size packets in bursts at the gentle or full rate: the main account.
+    Bulk,
+    /// Datagrams larger than the MTU, so that they are fragmented and reassembled.
+    Fragmented,
+    /// The same as bulk, to a multicast group.
+    Multicast,
+}
+
+/// One flow and what both hosts' counters did while it ran.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Phase {
+    /// What it is for.
+    pub kind: PhaseKind,
+    /// The flow as asked for.
+    pub spec: FlowSpec,
+    /// The receiver's port.
+    pub port: u16,
+    /// The sender's report.
+    pub sender: SenderReport,
+    /// The receiver's report.
+    pub receiver: ReceiverReport,
+    /// The sending host's window.
+    pub sender_window: HostWindow,
+    /// The receiving host's window, opened before and closed after the flow.
+    pub receiver_window: HostWindow,
+}

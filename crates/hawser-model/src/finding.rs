@@ -1,0 +1,86 @@
+//! Findings: what is wrong, how sure that is, and the numbers it rests on.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::names::{HostName, InterfaceName, LinkName};
+
+/// How much it matters.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Worth knowing; nothing is lost today.
+    Note,
+    /// Redundancy or headroom is less than intended.
+    Warning,
+    /// Packets are lost, or a link cannot carry what it must.
+    Error,
+}
+
+/// How sure the cause is.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Confidence {
+    /// One piece of evidence points there; others could explain it too.
+    Possible,
+    /// The evidence fits, with a stated gap.
+    Likely,
+    /// Counted for our own packets and nothing else fits.
+    Certain,
+}
+
+/// Where a finding applies.
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+pub struct Place {
+    /// The host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostName>,
+    /// The other host, for a finding about a direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peer: Option<HostName>,
+    /// The link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<LinkName>,
+    /// The interface.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interface: Option<InterfaceName>,
+    /// Something else with a name: a process and its socket, a rule, a qdisc, a switch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object: Option<String>,
+}
+
+/// A finding without words: what the pure core concludes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Kebab-case, documented in `docs/causes/<code>.md`, never renamed.
+    pub code: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// How sure the cause is.
+    pub confidence: Confidence,
+    /// Where.
+    #[serde(rename = "where")]
+    pub place: Place,
+    /// The very numbers it rests on, by name.
+    pub evidence: BTreeMap<String, serde_json::Value>,
+}
+
+/// A finding with its words, as it is shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WordedFinding {
+    /// The finding.
+    #[serde(flatten)]
+    pub finding: Finding,
+    /// What it means.
+    pub text: String,
+    /// What to do.
+    pub fix: String,
+}

@@ -1,0 +1,114 @@
+//! What stands on a host: kernel, interfaces, sysctls, cluster engine, and which collectors run.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::counters::Counters;
+use crate::drops::{DropRecord, TapRecord};
+use crate::names::InterfaceName;
+use crate::sockets::SocketFacts;
+use crate::units::{BitsPerSec, Mtu, Nanos};
+
+/// Facts about a host that do not change during a check.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostFacts {
+    /// `uname -n`.
+    pub hostname: String,
+    /// `uname -r`.
+    pub kernel: String,
+    /// `uname -m`.
+    pub machine: String,
+    /// Online CPUs.
+    pub cpus: u32,
+    /// Network interfaces by name.
+    pub interfaces: BTreeMap<InterfaceName, Interface>,
+    /// Sysctls that matter to the accounts, by their dotted name; values as the kernel prints them.
+    pub sysctls: BTreeMap<String, String>,
+    /// The collectors and whether each can run here.
+    pub collectors: Vec<Collector>,
+    /// The cluster engine, when one runs.
+    pub corosync: Option<CorosyncFacts>,
+}
+
+/// A network interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Interface {
+    /// Kernel interface index.
+    pub index: u32,
+    /// Addresses with prefix length.
+    pub addresses: Vec<(IpAddr, u8)>,
+    /// Its MTU.
+    pub mtu: Option<Mtu>,
+    /// Administratively up (`IFF_UP`).
+    pub up: bool,
+    /// Carrier present (`IFF_LOWER_UP`).
+    pub carrier: bool,
+    /// Speed the driver reports; absent when it reports none.
+    pub speed: Option<BitsPerSec>,
+    /// `full` or `half`, when reported.
+    pub duplex: Option<String>,
+    /// Driver name (`ETHTOOL_GDRVINFO`).
+    pub driver: Option<String>,
+    /// Physical device under it (VLAN, bond member, bridge port): names of lower interfaces.
+    pub lower: Vec<InterfaceName>,
+    /// PCI (or other bus) address of the device, when it has one: equal on ports of one card.
+    pub bus: Option<String>,
+    /// Offload features that are on (`ethtool -k`).
+    pub features_on: Vec<String>,
+    /// Permanent or current MAC address, colon form.
+    pub mac: Option<String>,
+}
+
+/// A collector and whether it can run on this host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Collector {
+    /// Its name: `drop-reasons`, `tap`, `sock-diag`, `nftables`, …
+    pub name: String,
+    /// Why it cannot run here; absent when it can.
+    pub unavailable: Option<String>,
+}
+
+/// A running Corosync, read without disturbing it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CorosyncFacts {
+    /// Its process id in the agent's pid namespace.
+    pub pid: u32,
+    /// `totem.token` in force, from its runtime map (`corosync-cmapctl`).
+    pub token: Option<Nanos>,
+    /// Runtime statistics (`corosync-cmapctl -m stats`): knet link state, retransmits, pauses.
+    pub stats: BTreeMap<String, String>,
+}
+
+/// What one host's counters and events did while a window was open.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostWindow {
+    /// How long the window was open.
+    pub elapsed: Nanos,
+    /// What each counter gained.
+    pub counters: Counters,
+    /// The kernel's own words on drops; absent when that collector does not run here.
+    pub drops: Option<Vec<DropRecord>>,
+    /// Drop events that the collector itself lost (its map was full). Zero: complete.
+    pub drops_missed: u64,
+    /// What passed the interfaces; absent when that collector does not run here.
+    pub taps: Option<Vec<TapRecord>>,
+    /// Sockets of other programs that dropped in the window, `drops` being the gain.
+    pub sockets: Vec<SocketFacts>,
+}
+
+impl HostFacts {
+    /// The interface that carries `address`.
+    pub fn interface_with(&self, address: IpAddr) -> Option<(&InterfaceName, &Interface)> {
+        self.interfaces
+            .iter()
+            .find(|(_, i)| i.addresses.iter().any(|(a, _)| *a == address))
+    }
+
+    /// A sysctl as a number (the first one where it holds several).
+    pub fn sysctl_number(&self, name: &str) -> Option<u64> {
+        self.sysctls.get(name)?.split_whitespace().next()?.parse().ok()
+    }
+}

@@ -1,0 +1,21 @@
+//! What Hawser talks about: the cluster's topology, what was observed on it, the
+//! accounts that must balance, the findings, and the case file that holds a run.
+//!
+//! Nothing in this crate does I/O. Observations carry no adjective; judgement lives in
+//! `hawser-account`, words in its renderer.
+#![forbid(unsafe_code)]
+
+pub mod account;
+pub mod case;
+pub mod cluster_file;
+pub mod counters;
+pub mod drops;
+pub mod finding;
+pub mod host;
+pub mod names;
+pub mod output;
+pub mod probe;
+pub mod sockets;
+pub mod topology;
+pub mod traffic;
+pub mod units;

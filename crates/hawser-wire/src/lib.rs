@@ -1,0 +1,1 @@
+//! The traffic engine: probe packets at a set rate, and what became of them.

@@ -1,0 +1,3 @@
+//! One file a verb: its arguments and `run`, which returns the exit code of DESIGN's table.
+
+pub mod lab;

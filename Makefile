@@ -1,0 +1,39 @@
+# Every target does its own set-up on a fresh Debian 12/13 or Ubuntu 24.04 (as root, by apt).
+SHELL := /bin/sh
+CARGO  = $$(packaging/find-cargo)
+# The binary is copied to nodes: it must not depend on the libraries found there. With --target,
+# the flags do not reach build scripts and procedural macros, which cannot be static.
+HOST   = $$($(CARGO) -vV | sed -n 's/^host: //p')
+STATIC = RUSTFLAGS="-C target-feature=+crt-static"
+
+.PHONY: build demo test lint bench setup clean
+
+build: ## target/release/hawser, self-contained
+	@packaging/setup build
+	@$(STATIC) $(CARGO) build --release --locked --target $(HOST) --bin hawser
+	@install -D target/$(HOST)/release/hawser target/release/hawser
+
+demo: build ## the main job: a lab, a planted fault, the account, the cause
+	@packaging/setup lab
+	@target/release/hawser demo
+
+test: build ## unit tests, golden cases, and the lab tests against the release binary
+	@packaging/setup lab
+	@HAWSER_BIN=$(CURDIR)/target/release/hawser $(CARGO) test --workspace --locked -- --test-threads=1
+
+lint:
+	@packaging/setup build
+	@$(CARGO) fmt --all --check
+	@$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --offline check licenses bans sources; \
+	else packaging/check-licences; fi
+
+bench: build ## side by side with iperf3, iperf2, nuttcp and sockperf
+	@packaging/setup lab bench
+	@bench/run
+
+setup: ## everything by apt: build, lab and benchmark peers
+	@packaging/setup build lab bench
+
+clean:
+	@$(CARGO) clean

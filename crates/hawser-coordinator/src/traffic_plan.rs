@@ -1,0 +1,232 @@
+//! How much traffic a check sends, and in which phases. Pure: from link speed, MTU and the
+//! number of slots to flow specifications.
+
+use std::net::IpAddr;
+
+use hawser_model::case::{Intensity, PhaseKind};
+use hawser_model::traffic::{Batching, FlowId, FlowSpec, Rate, Transport};
+use hawser_model::units::{BitsPerSec, Bytes, Mtu, Nanos, PacketsPerSec};
+
+/// Share of a link's speed that a gentle check may use: one fiftieth.
+pub const GENTLE_SHARE_OF_LINK: u64 = 50;
+
+/// And never more packets a second than this: what a small host forwards without effort.
+pub const GENTLE_PACKETS_PER_S: u64 = 10_000;
+
+/// Packets sent back to back. Corosync may send a whole window at once
+/// (`totem.window_size`, 50 messages; corosync.conf(5)), so a path must take such a burst.
+pub const BURST: u32 = 50;
+
+/// Speed assumed for a link whose driver reports none.
+const UNKNOWN_SPEED: BitsPerSec = BitsPerSec(1_000_000_000);
+
+/// A datagram that must be fragmented on any Ethernet short of jumbo frames: NFS over UDP's
+/// and many middlewares' 8 KiB block.
+const BLOCK: u32 = 8 * 1024;
+
+/// What the user asked of a check's traffic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrafficOptions {
+    /// Gentle or full.
+    pub intensity: Intensity,
+    /// Duration of each bulk phase; absent: from the time budget.
+    pub duration: Option<Nanos>,
+    /// Packets a second of the bulk phase; absent: by intensity.
+    pub rate: Option<PacketsPerSec>,
+    /// UDP payload of the bulk phase; absent: what the MTU takes.
+    pub payload: Option<u32>,
+    /// Packets back to back; absent: [`BURST`].
+    pub burst: Option<u32>,
+    /// Receive buffer to ask for, as the user's program does; absent: ask for nothing.
+    pub receive_buffer: Option<Bytes>,
+    /// Time the reader spends on each packet: stands for an application that slow.
+    pub reader_delay: Nanos,
+}
+
+impl Default for TrafficOptions {
+    fn default() -> Self {
+        Self {
+            intensity: Intensity::Gentle,
+            duration: None,
+            rate: None,
+            payload: None,
+            burst: None,
+            receive_buffer: None,
+            reader_delay: Nanos::ZERO,
+        }
+    }
+}
+
+/// The two ends of a measurement.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// Sender's address.
+    pub source: IpAddr,
+    /// Receiver's address.
+    pub destination: IpAddr,
+    /// MTU of the sending interface.
+    pub mtu: Mtu,
+    /// Speed of the slower of the two interfaces, if known.
+    pub speed: Option<BitsPerSec>,
+}
+
+/// IP and UDP header bytes on a path.
+fn headers(path: &Path) -> u32 {
+    if path.destination.is_ipv4() { 28 } else { 48 }
+}
+
+/// The rate of the bulk phase.
+pub fn bulk_rate(options: &TrafficOptions, path: &Path, payload: u32) -> Rate {
+    if let Some(rate) = options.rate {
+        return Rate::PerSecond(rate);
+    }
+    match options.intensity {
+        Intensity::Full => Rate::Max,
+        Intensity::Gentle => {
+            let wire_bits = u64::from(payload + headers(path)) * 8;
+            let speed = path.speed.filter(|s| s.0 > 0).unwrap_or(UNKNOWN_SPEED);
+            let share = speed.0 / GENTLE_SHARE_OF_LINK / wire_bits;
+            // Twenty packets a second still show a path that loses most of them.
+            Rate::PerSecond(PacketsPerSec(share.clamp(20, GENTLE_PACKETS_PER_S)))
+        }
+    }
+}
+
+/// How long each bulk phase lasts when all slots together should fit the time budget:
+/// 20 s for two nodes on two links, 60 s for eight (the limits users were promised), less
+/// what the other phases and the round trips of a slot take.
+fn bulk_duration(options: &TrafficOptions, slots: usize) -> Nanos {
+    if let Some(duration) = options.duration {
+        return duration;
+    }
+    let budget_ms = if slots <= 8 { 14_000 } else { 46_000 };
+    let each = budget_ms / slots.max(1) as u64;
+    Nanos::from_millis(each.saturating_sub(900).clamp(300, 1_000))
+}
+
+/// The phases of one measurement. Flow numbers start at `first`.
+pub fn phases(
+    options: &TrafficOptions,
+    path: &Path,
+    slots: usize,
+    first: u32,
+) -> Vec<(PhaseKind, FlowSpec)> {
+    let full_size = path.mtu.0.saturating_sub(headers(path)).clamp(64, 65_000);
+    let payload = options.payload.unwrap_or(full_size);
+    let base = FlowSpec {
+        flow: FlowId(first),
+        transport: Transport::Udp,
+        source: path.source,
+        destination: path.destination,
+        receiver: path.destination,
+        membership: None,
+        payload,
+        rate: bulk_rate(options, path, payload),
+        burst: options.burst.unwrap_or(BURST),
+        duration: bulk_duration(options, slots),
+        dont_fragment: payload <= full_size,
+        receive_buffer: options.receive_buffer,
+        send_buffer: None,
+        echo: false,
+        // A full run wants the path's limit, and must leave a small host's CPU to others.
+        realtime: options.intensity == Intensity::Gentle,
+        reader_delay: options.reader_delay,
+        batching: Batching::Mmsg,
+        sender_cpu: None,
+        receiver_cpu: None,
+    };
+    let heartbeat = FlowSpec {
+        flow: FlowId(first),
+        payload: 200.min(full_size),
+        rate: Rate::PerSecond(PacketsPerSec(250)),
+        burst: 1,
+        duration: Nanos::from_millis(300),
+        dont_fragment: true,
+        receive_buffer: None,
+        echo: true,
+        reader_delay: Nanos::ZERO,
+        ..base.clone()
+    };
+    let bulk = FlowSpec {
+        flow: FlowId(first + 1),
+        ..base.clone()
+    };
+    let mut phases = vec![(PhaseKind::Heartbeat, heartbeat), (PhaseKind::Bulk, bulk)];
+    // A path that takes the block whole has nothing to reassemble.
+    if full_size < BLOCK {
+        let fragmented = FlowSpec {
+            flow: FlowId(first + 2),
+            payload: BLOCK,
+            rate: Rate::PerSecond(PacketsPerSec(200)),
+            burst: 1,
+            duration: Nanos::from_millis(250),
+            dont_fragment: false,
+            receive_buffer: None,
+            reader_delay: Nanos::ZERO,
+            ..base
+        };
+        phases.push((PhaseKind::Fragmented, fragmented));
+    }
+    phases
+}
+
+/// Flow numbers one measurement may use.
+pub const FLOWS_PER_MEASUREMENT: u32 = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(speed: Option<u64>, mtu: u32) -> Path {
+        Path {
+            source: [10, 0, 0, 1].into(),
+            destination: [10, 0, 0, 2].into(),
+            mtu: Mtu(mtu),
+            speed: speed.map(BitsPerSec),
+        }
+    }
+
+    #[test]
+    fn a_gentle_check_stays_within_its_stated_share_of_the_link() {
+        for speed in [
+            10_000_000,
+            100_000_000,
+            1_000_000_000,
+            10_000_000_000,
+            100_000_000_000,
+        ] {
+            for mtu in [1_500, 9_000] {
+                let path = path(Some(speed), mtu);
+                for (kind, spec) in phases(&TrafficOptions::default(), &path, 4, 0) {
+                    let Rate::PerSecond(rate) = spec.rate else {
+                        panic!("gentle is paced")
+                    };
+                    let bits = rate.0 * u64::from(spec.payload + 28) * 8;
+                    if kind == PhaseKind::Bulk && speed > 10_000_000 {
+                        assert!(bits <= speed / GENTLE_SHARE_OF_LINK, "{speed} {mtu} {bits}");
+                        assert!(rate.0 <= GENTLE_PACKETS_PER_S);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bulk_packets_fill_the_mtu_and_blocks_are_fragmented_only_below_jumbo() {
+        let kinds = |mtu| {
+            phases(&TrafficOptions::default(), &path(None, mtu), 4, 0)
+                .into_iter()
+                .map(|(kind, spec)| (kind, spec.payload))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            kinds(1_500),
+            [
+                (PhaseKind::Heartbeat, 200),
+                (PhaseKind::Bulk, 1_472),
+                (PhaseKind::Fragmented, 8_192)
+            ]
+        );
+        assert_eq!(kinds(9_000).len(), 2);
+    }
+}

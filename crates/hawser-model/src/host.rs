@@ -109,6 +109,11 @@ impl HostFacts {
 
     /// A sysctl as a number (the first one where it holds several).
     pub fn sysctl_number(&self, name: &str) -> Option<u64> {
-        self.sysctls.get(name)?.split_whitespace().next()?.parse().ok()
+        self.sysctls
+            .get(name)?
+            .split_whitespace()
+            .next()?
+            .parse()
+            .ok()
     }
 }

@@ -1,0 +1,295 @@
+//! A check as text: the links, the packets account, the findings.
+
+use std::fmt::Write as _;
+
+use console::{Style, style};
+use hawser_model::account::{Account, Basis, FlowAccount, Layer, PacketsAccount};
+use hawser_model::case::{Case, Intensity, Measurement, PhaseKind};
+use hawser_model::finding::{Confidence, Place, Severity, WordedFinding};
+use hawser_model::output::CheckReport;
+use hawser_model::traffic::Rate;
+
+use super::table::{Align, Table};
+
+/// Lines of text are wrapped to this width on a terminal that is at least as wide.
+const WIDTH: usize = 100;
+
+/// The whole report.
+pub fn report(case: &Case, report: &CheckReport) -> String {
+    let mut out = String::new();
+    out.push_str(&heading(case));
+    out.push_str(&links(case, &report.packets));
+    out.push_str(&account(&report.packets.total));
+    out.push_str(&collectors(case));
+    out.push_str(&findings(&report.findings));
+    let _ = writeln!(out, "Case file: {}", report.case);
+    out
+}
+
+fn heading(case: &Case) -> String {
+    let topology = &case.topology;
+    let manner = match case.intensity {
+        Intensity::Gentle => "gentle",
+        Intensity::Full => "full",
+    };
+    let rates: Vec<u64> = case
+        .measurements
+        .iter()
+        .flat_map(|m| &m.phases)
+        .filter(|p| p.kind == PhaseKind::Bulk)
+        .filter_map(|p| match p.spec.rate {
+            Rate::PerSecond(rate) => Some(rate.0),
+            Rate::Max => None,
+        })
+        .collect();
+    let press = match (rates.iter().min(), rates.iter().max()) {
+        (Some(low), Some(high)) if low == high => format!(", {low} pkt/s"),
+        (Some(low), Some(high)) => format!(", {low} to {high} pkt/s"),
+        _ => ", as fast as it goes".to_owned(),
+    };
+    let mut out = format!(
+        "{} {}: {} nodes, {} links, {} directions ({manner}{press})\n\n",
+        style("Cluster").bold(),
+        topology.cluster,
+        topology.nodes.len(),
+        topology.links.len(),
+        case.measurements.len(),
+    );
+    if let Some(stopped) = &case.stopped {
+        let _ = writeln!(
+            out,
+            "{} {}: {}\nWhat follows is what was measured until then.\n",
+            style("Stopped early by").yellow().bold(),
+            stopped.host,
+            stopped.what
+        );
+    }
+    out
+}
+
+fn links(case: &Case, packets: &PacketsAccount) -> String {
+    use Align::{Left, Right};
+    let mut table = Table::new(&[Left, Left, Left, Right, Right, Right, Right, Right]);
+    let heads = ["link", "from", "to", "sent", "lost", "round trip", "99 %", "path MTU"];
+    table.row(heads.map(|h| style(h).dim().to_string()));
+    for flow in &packets.flows {
+        let measured = case
+            .measurements
+            .iter()
+            .find(|m| m.from == flow.from && m.to == flow.to && m.link == flow.link);
+        table.row(link_row(flow, measured));
+    }
+    let mut out = table.lines("  ").join("\n");
+    out.push_str("\n\n");
+    for measurement in &case.measurements {
+        for problem in &measurement.problems {
+            let _ = writeln!(
+                out,
+                "  {} {} {} → {}: {problem}\n",
+                style("not measured:").yellow(),
+                measurement.link,
+                measurement.from,
+                measurement.to,
+            );
+        }
+    }
+    out
+}
+
+fn link_row(flow: &FlowAccount, measured: Option<&Measurement>) -> Vec<String> {
+    let round_trip = measured
+        .and_then(|m| m.phases.iter().find(|p| p.kind == PhaseKind::Heartbeat))
+        .and_then(|p| p.sender.round_trip.as_ref())
+        .filter(|q| q.count > 0);
+    let mtu = measured.and_then(|m| m.path_mtu.as_ref()).map(|m| match m.passed {
+        Some(mtu) => mtu.to_string(),
+        None => "none".to_owned(),
+    });
+    let lost = if flow.account.lost.is_zero() {
+        "0".to_owned()
+    } else {
+        style(flow.account.lost).red().to_string()
+    };
+    let missing = || "–".to_owned();
+    vec![
+        flow.link.to_string(),
+        flow.from.to_string(),
+        flow.to.to_string(),
+        flow.account.sent.to_string(),
+        lost,
+        round_trip.map_or_else(missing, |q| q.p50.to_string()),
+        round_trip.map_or_else(missing, |q| q.p99.to_string()),
+        mtu.unwrap_or_else(missing),
+    ]
+}
+
+fn account(total: &Account) -> String {
+    use Align::{Left, Right};
+    let mut out = format!("{}\n", style("Packets account").bold());
+    let mut table = Table::new(&[Left, Left, Left, Right, Left]);
+    table.row(["sent", "", "", &total.sent.to_string()]);
+    table.row(["received", "", "", &total.received.to_string()]);
+    table.row(["lost", "", "", &total.lost.to_string(), &share(total)]);
+    for loss in &total.layers {
+        let host = loss.host.as_ref().map_or("–", |h| h.as_str());
+        table.row([
+            &format!("  {host}"),
+            layer_name(loss.layer),
+            &loss.reason,
+            &loss.packets.to_string(),
+            &style(basis_name(loss.basis)).dim().to_string(),
+        ]);
+    }
+    if !total.lost.is_zero() {
+        let tell = if total.unattributed.is_zero() { Style::new() } else { Style::new().yellow() };
+        table.row([
+            tell.apply_to("  unattributed").to_string(),
+            String::new(),
+            String::new(),
+            tell.apply_to(total.unattributed).to_string(),
+        ]);
+    }
+    for line in table.lines("  ") {
+        out.push_str(&line);
+        out.push('\n');
+    }
+    let verdict = match (total.lost.is_zero(), total.unattributed.is_zero()) {
+        (true, _) => "Nothing was lost.".to_owned(),
+        (false, true) => "The account balances: every lost packet has a place.".to_owned(),
+        (false, false) => {
+            format!("The account is {} packets short of balancing.", total.unattributed)
+        }
+    };
+    let _ = writeln!(out, "  {verdict}\n");
+    out
+}
+
+fn share(total: &Account) -> String {
+    if total.lost.is_zero() || total.sent.is_zero() {
+        return String::new();
+    }
+    let percent = total.lost.0 as f64 * 100.0 / total.sent.0 as f64;
+    format!("{percent:.2} %")
+}
+
+/// One line when some host could not use the strongest evidence; nothing when all could.
+fn collectors(case: &Case) -> String {
+    let mut out = String::new();
+    for (host, facts) in &case.hosts {
+        for collector in &facts.collectors {
+            let matters = ["drop-reasons", "tap"].contains(&collector.name.as_str());
+            if let (true, Some(why)) = (matters, &collector.unavailable) {
+                let _ = writeln!(
+                    out,
+                    "  {} {host}: {} not available: {why}",
+                    style("note:").yellow(),
+                    collector.name
+                );
+            }
+        }
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out
+}
+
+fn findings(findings: &[WordedFinding]) -> String {
+    if findings.is_empty() {
+        return format!("{}\n\n", style("No findings: nothing wrong was seen.").green());
+    }
+    let mut out = format!("{}\n", style("Findings").bold());
+    for (number, worded) in findings.iter().enumerate() {
+        let finding = &worded.finding;
+        let severity = match finding.severity {
+            Severity::Error => style("error").red().bold(),
+            Severity::Warning => style("warning").yellow().bold(),
+            Severity::Note => style("note").cyan().bold(),
+        };
+        let confidence = match finding.confidence {
+            Confidence::Certain => "certain",
+            Confidence::Likely => "likely",
+            Confidence::Possible => "possible",
+        };
+        let _ = writeln!(
+            out,
+            "  {}. {severity} {}  {}  ({confidence})",
+            number + 1,
+            style(&finding.code).bold(),
+            place(&finding.place),
+        );
+        wrap(&mut out, "     ", &worded.text);
+        if !worded.fix.is_empty() {
+            wrap(&mut out, "     fix: ", &worded.fix);
+        }
+        let page = format!("     docs/causes/{}.md", finding.code);
+        let _ = writeln!(out, "{}\n", style(page).dim());
+    }
+    out
+}
+
+/// Wraps `text` behind `first`; later lines are indented as far.
+fn wrap(out: &mut String, first: &str, text: &str) {
+    let later = " ".repeat(first.len());
+    for (i, paragraph) in text.lines().enumerate() {
+        let options = textwrap::Options::new(WIDTH)
+            .initial_indent(if i == 0 { first } else { &later })
+            .subsequent_indent(&later)
+            .break_words(false);
+        let _ = writeln!(out, "{}", textwrap::fill(paragraph, options));
+    }
+}
+
+/// `head1 → head2 on ring0 (eth1)`.
+fn place(place: &Place) -> String {
+    let mut text = match (&place.host, &place.peer) {
+        (Some(host), Some(peer)) => format!("{host} → {peer}"),
+        (Some(host), None) => host.to_string(),
+        (None, Some(peer)) => format!("→ {peer}"),
+        (None, None) => String::new(),
+    };
+    if let Some(link) = &place.link {
+        if !text.is_empty() {
+            text.push_str(" on ");
+        }
+        text.push_str(link.as_str());
+    }
+    let details: Vec<&str> = [place.interface.as_ref().map(|i| i.as_str()), place.object.as_deref()]
+        .into_iter()
+        .flatten()
+        .filter(|d| place.link.as_ref().is_none_or(|l| l.as_str() != *d))
+        .collect();
+    if !details.is_empty() {
+        let _ = write!(text, " ({})", details.join(", "));
+    }
+    text
+}
+
+fn layer_name(layer: Layer) -> &'static str {
+    match layer {
+        Layer::SenderSocket => "sender's socket",
+        Layer::SenderFilter => "sender's packet filter",
+        Layer::SenderIp => "sender's IP",
+        Layer::Neighbour => "neighbour lookup",
+        Layer::Qdisc => "sender's qdisc",
+        Layer::SenderNic => "sender's NIC",
+        Layer::BetweenHosts => "between the hosts",
+        Layer::ReceiverNic => "receiver's NIC",
+        Layer::XdpTc => "XDP or tc ingress",
+        Layer::Backlog => "softnet backlog",
+        Layer::ReceiverFilter => "packet filter",
+        Layer::ReceiverIp => "receiver's IP",
+        Layer::Reassembly => "reassembly",
+        Layer::Checksum => "checksum",
+        Layer::SocketBuffer => "socket buffer",
+        Layer::NoListener => "no listener",
+    }
+}
+
+fn basis_name(basis: Basis) -> &'static str {
+    match basis {
+        Basis::OwnSocket => "counted by our socket",
+        Basis::PerFlow => "counted for our packets",
+        Basis::Counter => "host counter, other traffic bounded",
+    }
+}

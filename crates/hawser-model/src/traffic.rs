@@ -177,6 +177,10 @@ pub struct SenderReport {
     pub retransmits: Packets,
     /// TCP: the segment size in force at the end (`tcpi_snd_mss`).
     pub segment_size: Option<Bytes>,
+    /// What was asked of the kernel and not granted, with the error's name: `SCHED_RR` →
+    /// `EPERM`, `cpu` → `EINVAL`, `UDP_SEGMENT` → `ENOPROTOOPT`. The flow ran without it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_granted: BTreeMap<String, String>,
 }
 
 /// A run of consecutive lost packets.
@@ -231,6 +235,10 @@ pub struct ReceiverReport {
     pub echoed: Packets,
     /// TCP: bytes read.
     pub stream_bytes: Bytes,
+    /// What was asked of the kernel and not granted, with the error's name: `SCHED_RR` →
+    /// `EPERM`, `cpu` → `EINVAL`, `UDP_SEGMENT` → `ENOPROTOOPT`. The flow ran without it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_granted: BTreeMap<String, String>,
 }
 
 /// How busy the receiving loop was: tells a small buffer from a slow reader.

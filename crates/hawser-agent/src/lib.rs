@@ -1,1 +1,19 @@
 //! The per-node process, its protocol and the transports that start it.
+//!
+//! A coordinator starts one agent a node over the operator's own `ssh` (or the lab's exec) and
+//! speaks length-framed JSON with it on stdin and stdout: one request, one answer. There is no
+//! control port. When stdin closes the agent ends, and with it every socket, thread and kernel
+//! program it had opened; it changes nothing on the host that would outlive it.
+//!
+//! [`Agent`] is the coordinator's side, [`serve_stdio`] the node's.
+#![forbid(unsafe_code)]
+
+pub mod client;
+pub mod error;
+pub mod frame;
+pub mod marker;
+pub mod protocol;
+pub mod transport;
+
+pub use client::{Agent, Stopper};
+pub use error::AgentError;

@@ -1,0 +1,229 @@
+//! The three pipes of the program that reaches a node, each with a deadline on every wait.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+/// How long a program may take to end after its stdin was closed, before it is killed. The
+/// agent takes at most a third of it.
+const END_GRACE: Duration = Duration::from_secs(3);
+
+/// How much of stderr is kept.
+const TAIL: usize = 8 << 10;
+
+/// The writing end, shared with whoever may write beside the requests.
+pub(crate) type Input = Arc<Mutex<Option<ChildStdin>>>;
+
+/// A running program and its pipes.
+#[derive(Debug)]
+pub(crate) struct Pipes {
+    child: Child,
+    input: Input,
+    output: ChildStdout,
+    errors: Option<ChildStderr>,
+    said: Vec<u8>,
+}
+
+/// What came out of the program.
+#[derive(Debug)]
+pub(crate) enum Arrived {
+    /// Bytes of its stdout.
+    Bytes(Vec<u8>),
+    /// It closed its stdout.
+    End,
+    /// Nothing, until the deadline.
+    Nothing,
+}
+
+impl Pipes {
+    /// Starts the program.
+    pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let (Some(input), Some(output), Some(errors)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            unreachable!("all three were asked to be pipes")
+        };
+        let pipes = Self {
+            child,
+            input: Arc::new(Mutex::new(Some(input))),
+            output,
+            errors: Some(errors),
+            said: Vec::new(),
+        };
+        if let Some(input) = lock(&pipes.input).as_ref() {
+            dont_block(input.as_fd())?;
+        }
+        dont_block(pipes.output.as_fd())?;
+        if let Some(errors) = &pipes.errors {
+            dont_block(errors.as_fd())?;
+        }
+        Ok(pipes)
+    }
+
+    /// The writing end.
+    pub(crate) fn input(&self) -> Input {
+        Arc::clone(&self.input)
+    }
+
+    /// Waits for bytes of stdout; keeps what comes on stderr.
+    pub(crate) fn receive(&mut self, deadline: Instant) -> io::Result<Arrived> {
+        loop {
+            let mut waited = vec![PollFd::new(self.output.as_fd(), PollFlags::POLLIN)];
+            if let Some(errors) = &self.errors {
+                waited.push(PollFd::new(errors.as_fd(), PollFlags::POLLIN));
+            }
+            let ready = wait(&mut waited, deadline)?;
+            let output_ready = waited[0].any().unwrap_or(false);
+            self.take_errors();
+            if output_ready {
+                let mut chunk = vec![0; 64 << 10];
+                match self.output.read(&mut chunk) {
+                    Ok(0) => return Ok(Arrived::End),
+                    Ok(n) => {
+                        chunk.truncate(n);
+                        return Ok(Arrived::Bytes(chunk));
+                    }
+                    Err(e) if retry(&e) => {}
+                    Err(e) => return Err(e),
+                }
+            } else if !ready {
+                return Ok(Arrived::Nothing);
+            }
+        }
+    }
+
+    /// What the program wrote to stderr so far: the last of it.
+    pub(crate) fn said(&mut self) -> String {
+        self.take_errors();
+        String::from_utf8_lossy(&self.said).trim().replace('\r', "")
+    }
+
+    /// Closes its stdin, waits for its end, kills it if need be.
+    pub(crate) fn end(&mut self) -> io::Result<ExitStatus> {
+        lock(&self.input).take();
+        let deadline = Instant::now() + END_GRACE;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            if Instant::now() >= deadline {
+                self.child.kill()?;
+                return self.child.wait();
+            }
+            // Its last words must not fill the pipe and hold it up.
+            self.take_errors();
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Kills it without waiting for it to end by itself.
+    pub(crate) fn kill(&mut self) {
+        lock(&self.input).take();
+        // An error means that it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    fn take_errors(&mut self) {
+        let mut chunk = [0; 4096];
+        while let Some(errors) = &mut self.errors {
+            match errors.read(&mut chunk) {
+                Ok(0) => self.errors = None,
+                Ok(n) => {
+                    self.said.extend_from_slice(&chunk[..n]);
+                    let over = self.said.len().saturating_sub(TAIL);
+                    self.said.drain(..over);
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => self.errors = None,
+            }
+        }
+    }
+}
+
+impl Drop for Pipes {
+    fn drop(&mut self) {
+        if self.end().is_err() {
+            self.kill();
+        }
+    }
+}
+
+/// Writes all bytes, or fails at the deadline. After a failure the pipe is closed, since part
+/// of a frame may be in it.
+///
+/// # Errors
+/// `TimedOut` at the deadline, `BrokenPipe` when the program ended or was let go.
+pub(crate) fn send(input: &Input, bytes: &[u8], deadline: Instant) -> io::Result<()> {
+    let mut guard = lock(input);
+    let Some(pipe) = guard.as_mut() else {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    };
+    let sent = write_all(pipe, bytes, deadline);
+    if sent.is_err() {
+        *guard = None;
+    }
+    sent
+}
+
+fn write_all(pipe: &mut ChildStdin, mut bytes: &[u8], deadline: Instant) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match pipe.write(bytes) {
+            Ok(n) => bytes = &bytes[n..],
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                let mut waited = [PollFd::new(pipe.as_fd(), PollFlags::POLLOUT)];
+                if !wait(&mut waited, deadline)? {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+fn lock(input: &Input) -> MutexGuard<'_, Option<ChildStdin>> {
+    input.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn retry(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
+    )
+}
+
+fn dont_block(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let flags = OFlag::from_bits_retain(fcntl(fd, FcntlArg::F_GETFL)?);
+    fcntl(fd, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
+    Ok(())
+}
+
+/// Polls until something is ready (`true`) or the deadline has come.
+fn wait(fds: &mut [PollFd<'_>], deadline: Instant) -> io::Result<bool> {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        // Rounded up, so that the last part of a millisecond is slept and not spun through.
+        let millis = left.as_nanos().div_ceil(1_000_000);
+        let timeout = PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX);
+        match poll(fds, timeout) {
+            Ok(0) if left.is_zero() => return Ok(false),
+            Ok(0) | Err(nix::errno::Errno::EINTR) => {}
+            Ok(_) => return Ok(true),
+            Err(e) => return Err(e.into()),
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The requests as methods. Each blocks until its answer or its deadline.
+//!
+//! All of them fail alike: [`AgentError::Failed`] when the agent says no and goes on, any other
+//! error when it is lost.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
+use hawser_model::names::{InterfaceName, LinkName};
+use hawser_model::probe::{HelloHeard, PathMtu};
+use hawser_model::sockets::SocketFacts;
+use hawser_model::traffic::{FlowId, FlowSpec, ReceiverReport, WatchedFlow};
+use hawser_model::units::{Mtu, Nanos, Packets};
+
+use crate::client::{Agent, SOON};
+use crate::error::AgentError;
+use crate::protocol::{Care, Request, Response, Sent};
+
+/// Loading and verifying kernel programs takes a second or two on a busy host.
+const SLOW: Duration = Duration::from_secs(60);
+
+/// Makes the function that takes one variant's value out of a response.
+macro_rules! value {
+    ($variant:ident) => {
+        |answer| match answer {
+            Response::$variant(value) => Ok(value),
+            other => Err(other),
+        }
+    };
+}
+
+fn done(answer: Response) -> Result<(), Response> {
+    match answer {
+        Response::Done => Ok(()),
+        other => Err(other),
+    }
+}
+
+fn duration(time: Nanos) -> Duration {
+    Duration::from_nanos(time.get())
+}
+
+impl Agent {
+    /// Asks whether it is there.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn ping(&mut self) -> Result<(), AgentError> {
+        self.ask(&Request::Ping, SOON, done)
+    }
+
+    /// Reads the host's facts, collectors included.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn host_facts(&mut self) -> Result<HostFacts, AgentError> {
+        self.ask(&Request::HostFacts, SLOW, value!(Facts))
+            .map(|facts| *facts)
+    }
+
+    /// Reads the host's UDP sockets.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn sockets(&mut self) -> Result<Vec<SocketFacts>, AgentError> {
+        self.ask(&Request::Sockets, SOON, value!(Sockets))
+    }
+
+    /// Reads the host's Corosync, when one runs.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn corosync(&mut self) -> Result<Option<CorosyncFacts>, AgentError> {
+        self.ask(&Request::Corosync, SOON, value!(Corosync))
+    }
+
+    /// Binds a receiver and starts reading; answers its port.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn open_receiver(&mut self, spec: &FlowSpec) -> Result<u16, AgentError> {
+        self.ask(&Request::OpenReceiver(spec.clone()), SOON, value!(Port))
+    }
+
+    /// Binds a sender; answers its local port.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn open_sender(&mut self, spec: &FlowSpec) -> Result<u16, AgentError> {
+        let port = self.ask(&Request::OpenSender(spec.clone()), SOON, value!(Port))?;
+        self.durations.insert(spec.flow, duration(spec.duration));
+        Ok(port)
+    }
+
+    /// Tells an open receiver its sender's port.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn expect_from(&mut self, flow: FlowId, port: u16) -> Result<(), AgentError> {
+        self.ask(&Request::ExpectFrom { flow, port }, SOON, done)
+    }
+
+    /// Starts observing the host while these flows run.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn open_window(&mut self, flows: &[WatchedFlow]) -> Result<(), AgentError> {
+        self.ask(&Request::OpenWindow(flows.to_vec()), SLOW, done)
+    }
+
+    /// Sends an open sender's flow to its end, or until it is stopped.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn run_sender(
+        &mut self,
+        flow: FlowId,
+        peer_port: u16,
+        care: Care,
+    ) -> Result<Sent, AgentError> {
+        let lasts = self.durations.remove(&flow).unwrap_or_default();
+        let request = Request::RunSender {
+            flow,
+            peer_port,
+            care,
+        };
+        self.ask(&request, lasts + SOON, value!(Sent))
+    }
+
+    /// Watches the host's Corosync while another host sends: answers the statistic that moved,
+    /// `None` when nothing did for `at_most` or until [`crate::Stopper::stop`].
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn watch_cluster(&mut self, at_most: Nanos) -> Result<Option<String>, AgentError> {
+        let within = duration(at_most) + SOON;
+        self.ask(&Request::WatchCluster { at_most }, within, value!(Cluster))
+    }
+
+    /// Drains, closes and reports an open receiver, whose sender sent `sent`.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn finish_receiver(
+        &mut self,
+        flow: FlowId,
+        sent: Packets,
+        settle: Nanos,
+    ) -> Result<ReceiverReport, AgentError> {
+        let request = Request::FinishReceiver { flow, sent, settle };
+        self.ask(&request, duration(settle) + SOON, value!(Received))
+    }
+
+    /// Drops what is open of a flow whose other end could not be opened.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn drop_flow(&mut self, flow: FlowId) -> Result<(), AgentError> {
+        self.durations.remove(&flow);
+        self.ask(&Request::DropFlow(flow), SOON, done)
+    }
+
+    /// Ends observing.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn close_window(&mut self) -> Result<HostWindow, AgentError> {
+        self.ask(&Request::CloseWindow, SLOW, value!(Window))
+            .map(|window| *window)
+    }
+
+    /// Opens the answering end of a path-MTU search on the host's own `address`; answers its
+    /// port.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn open_path_mtu_responder(&mut self, address: IpAddr) -> Result<u16, AgentError> {
+        self.ask(
+            &Request::OpenPathMtuResponder { address },
+            SOON,
+            value!(Port),
+        )
+    }
+
+    /// Closes it.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn close_path_mtu_responder(&mut self) -> Result<(), AgentError> {
+        self.ask(&Request::ClosePathMtuResponder, SOON, done)
+    }
+
+    /// Searches the path MTU from `source` to the responder.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn search_path_mtu(
+        &mut self,
+        source: IpAddr,
+        destination: IpAddr,
+        port: u16,
+        interface_mtu: Mtu,
+        deadline: Nanos,
+    ) -> Result<PathMtu, AgentError> {
+        let request = Request::SearchPathMtu {
+            source,
+            destination,
+            port,
+            interface_mtu,
+            deadline,
+        };
+        self.ask(&request, duration(deadline) + SOON, value!(PathMtu))
+    }
+
+    /// Starts to listen for layer-2 hellos.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn listen_hello(
+        &mut self,
+        interfaces: &[(InterfaceName, LinkName)],
+    ) -> Result<(), AgentError> {
+        self.ask(&Request::ListenHello(interfaces.to_vec()), SOON, done)
+    }
+
+    /// Sends a layer-2 hello out of an interface.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn announce_hello(
+        &mut self,
+        interface: &InterfaceName,
+        link: &LinkName,
+    ) -> Result<(), AgentError> {
+        let request = Request::AnnounceHello {
+            interface: interface.clone(),
+            link: link.clone(),
+        };
+        self.ask(&request, SOON, done)
+    }
+
+    /// Ends listening; answers what was heard.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn hellos_heard(&mut self) -> Result<Vec<HelloHeard>, AgentError> {
+        self.ask(&Request::HellosHeard, SOON, value!(Hellos))
+    }
+
+    /// Ends the agent in good order.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn bye(mut self) -> Result<(), AgentError> {
+        self.ask(&Request::Bye, SOON, done)
+    }
+}

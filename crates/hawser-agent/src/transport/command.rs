@@ -1,0 +1,64 @@
+//! A command that is an agent by itself: the lab's exec.
+
+use std::error::Error;
+use std::fmt;
+use std::process;
+use std::time::Duration;
+
+use hawser_model::names::HostName;
+
+use crate::client::{Link, Opening};
+use crate::error::AgentError;
+use crate::transport::Transport;
+
+/// How long the agent may take to announce itself: it does so before it does anything else.
+const ANNOUNCES: Duration = Duration::from_secs(15);
+
+type Make = dyn Fn() -> Result<process::Command, Box<dyn Error + Send + Sync>> + Send + Sync;
+
+/// Starts the agent by running a command, whatever it does to get into the node.
+pub struct Command {
+    host: HostName,
+    make: Box<Make>,
+}
+
+impl Command {
+    /// `make` builds the command that runs `hawser agent` on `host`; its stdin, stdout and
+    /// stderr become pipes.
+    pub fn new<E, F>(host: HostName, make: F) -> Self
+    where
+        E: Into<Box<dyn Error + Send + Sync>>,
+        F: Fn() -> Result<process::Command, E> + Send + Sync + 'static,
+    {
+        Self {
+            host,
+            make: Box::new(move || make().map_err(Into::into)),
+        }
+    }
+}
+
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Command")
+            .field("host", &self.host)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Transport for Command {
+    fn host(&self) -> &HostName {
+        &self.host
+    }
+
+    fn start(&self) -> Result<Link, AgentError> {
+        let mut command = (self.make)().map_err(|source| AgentError::Command {
+            host: self.host.clone(),
+            source,
+        })?;
+        let mut opening = Opening::start(&self.host, &mut command)?;
+        match opening.marker(ANNOUNCES) {
+            Ok(marker) => opening.into_link(marker),
+            Err(silence) => Err(opening.no_agent(silence)),
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The operator's own `ssh`, so that `~/.ssh/config`, jump hosts, keys and agents just work.
+//!
+//! One connection does it all: the remote command is [`START`], a few lines of shell which say
+//! what is in the way, ask for the executable when the node does not have it, and become the
+//! agent. Nothing but a digest, a size and a machine name stands in an argument list.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::process;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hawser_model::names::HostName;
+
+use crate::client::{Link, Opening, Silence};
+use crate::error::AgentError;
+use crate::marker::Marker;
+use crate::transport::explain::{explain_end, explain_refusal};
+use crate::transport::{Executable, Transport};
+
+/// What runs on the node. The login shell reads it first and need not be a Bourne shell, so it
+/// is handed over as one single-quoted word: no quote, backslash, exclamation mark (csh) or,
+/// after joining its lines, newline may stand in it.
+///
+/// `/run` comes first because it is empty after a boot; Debian's initramfs mounts it `noexec`
+/// (initramfs-tools, `init`), hence the trial of an empty file and the second place.
+const START: &str = include_str!("start.sh");
+
+/// How long a login may take beyond the connect timeout: authentication, the shell's profile.
+const LOGIN: Duration = Duration::from_secs(20);
+/// How long the pipe may refuse the next piece of the executable.
+const STALL: Duration = Duration::from_secs(20);
+/// How long the node may take to check and start the executable it got.
+const START_WAIT: Duration = Duration::from_secs(30);
+
+/// A node reached over `ssh`.
+#[derive(Clone, Debug)]
+pub struct Ssh {
+    host: HostName,
+    destination: String,
+    executable: Arc<Executable>,
+    connect_timeout: Duration,
+    config: Option<PathBuf>,
+    options: Vec<String>,
+}
+
+impl Ssh {
+    /// `destination` is given to `ssh` as it is: an alias, a name, `user@address`.
+    pub fn new(host: HostName, destination: String, executable: Arc<Executable>) -> Self {
+        Self {
+            host,
+            destination,
+            executable,
+            connect_timeout: Duration::from_secs(10),
+            config: None,
+            options: Vec::new(),
+        }
+    }
+
+    /// How long to wait for the connection; 10 s unless said otherwise. Whole seconds.
+    #[must_use]
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = timeout;
+        self
+    }
+
+    /// A configuration file instead of the user's (`ssh -F`).
+    #[must_use]
+    pub fn config(mut self, file: PathBuf) -> Self {
+        self.config = Some(file);
+        self
+    }
+
+    /// A further option as in `ssh_config(5)`: `Port=2222`.
+    #[must_use]
+    pub fn option(mut self, option: String) -> Self {
+        self.options.push(option);
+        self
+    }
+
+    fn command(&self) -> process::Command {
+        let mut ssh = process::Command::new("ssh");
+        ssh.arg("-T");
+        if let Some(file) = &self.config {
+            ssh.arg("-F").arg(file);
+        }
+        let timeout = format!("ConnectTimeout={}", self.connect_timeout.as_secs().max(1));
+        let fixed = [
+            // Never a question: nobody may be there to answer, and eight nodes would ask at once.
+            "BatchMode=yes",
+            &timeout,
+            "ConnectionAttempts=1",
+            // A cut path is noticed after 15 s.
+            "ServerAliveInterval=5",
+            "ServerAliveCountMax=3",
+            // Forwardings of the user's configuration are for their own sessions.
+            "ClearAllForwardings=yes",
+            "ForwardAgent=no",
+            "ForwardX11=no",
+            "RemoteCommand=none",
+        ];
+        for option in fixed
+            .into_iter()
+            .chain(self.options.iter().map(String::as_str))
+        {
+            ssh.arg("-o").arg(option);
+        }
+        ssh.arg("--").arg(&self.destination).arg(format!(
+            "exec sh -c '{}' hawser {} {} {}",
+            START.lines().map(str::trim).collect::<Vec<_>>().join(" "),
+            self.executable.digest,
+            self.executable.size,
+            Executable::machine(),
+        ));
+        ssh
+    }
+
+    /// Streams the executable. A node that stops taking it says why by its next marker.
+    fn copy(&self, opening: &Opening) -> Result<(), AgentError> {
+        let unreadable = |source| AgentError::Executable {
+            host: self.host.clone(),
+            path: self.executable.path.display().to_string(),
+            source,
+        };
+        let mut file = File::open(&self.executable.path).map_err(unreadable)?;
+        let mut chunk = vec![0; 64 << 10];
+        loop {
+            let n = file.read(&mut chunk).map_err(unreadable)?;
+            if n == 0 {
+                return Ok(());
+            }
+            match opening.send(&chunk[..n], STALL) {
+                Ok(()) => {}
+                Err(e) if e.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+                Err(source) => {
+                    return Err(AgentError::Pipe {
+                        host: self.host.clone(),
+                        call: "copy the agent there",
+                        source,
+                        said: String::new(),
+                    });
+                }
+            }
+        }
+    }
+
+    fn marker(&self, opening: &mut Opening, within: Duration) -> Result<Marker, AgentError> {
+        match opening.marker(within) {
+            Ok(Marker::Refused { reason, detail }) => Err(explain_refusal(
+                &self.host,
+                &reason,
+                detail,
+                &opening.said(),
+            )),
+            Ok(marker) => Ok(marker),
+            Err(Silence::Ended(status)) => {
+                let said = opening.said();
+                Err(explain_end(&self.host, &self.destination, status, &said)
+                    .unwrap_or_else(|| opening.no_agent(Silence::Ended(status))))
+            }
+            Err(silence) => Err(opening.no_agent(silence)),
+        }
+    }
+}
+
+impl Transport for Ssh {
+    fn host(&self) -> &HostName {
+        &self.host
+    }
+
+    fn start(&self) -> Result<Link, AgentError> {
+        let mut opening = Opening::start(&self.host, &mut self.command())?;
+        let mut marker = self.marker(&mut opening, self.connect_timeout + LOGIN)?;
+        if marker == Marker::Need {
+            self.copy(&opening)?;
+            marker = self.marker(&mut opening, START_WAIT)?;
+        }
+        opening.into_link(marker)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ssh() -> Ssh {
+        let executable = Executable {
+            path: "/proc/self/exe".into(),
+            digest: "ab".repeat(32),
+            size: 7,
+        };
+        Ssh::new(
+            "head1".into(),
+            "-oProxyCommand=x".into(),
+            Arc::new(executable),
+        )
+    }
+
+    fn arguments(ssh: &Ssh) -> Vec<String> {
+        ssh.command()
+            .get_args()
+            .map(|a| a.to_string_lossy().into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn a_destination_is_never_taken_for_an_option() {
+        let arguments = arguments(&ssh());
+        let end = arguments.iter().position(|a| a == "--").unwrap();
+        assert_eq!(arguments[end + 1], "-oProxyCommand=x");
+    }
+
+    #[test]
+    fn the_remote_command_survives_any_login_shell() {
+        let arguments = arguments(&ssh());
+        let command = arguments.last().unwrap();
+        let (_, script) = command.split_once('\'').unwrap();
+        let (script, values) = script.rsplit_once('\'').unwrap();
+        assert!(!script.contains(['\'', '\\', '!', '\n']), "{script}");
+        assert_eq!(
+            values,
+            format!(" hawser {} 7 {}", "ab".repeat(32), Executable::machine())
+        );
+    }
+}

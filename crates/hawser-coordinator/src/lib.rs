@@ -1,9 +1,12 @@
 //! Runs a measurement over a cluster's agents and records it as a case.
 //!
-//! The schedule, the traffic plan and the discovery of links are pure; [`check`] is the one
-//! part that talks to agents.
+//! The schedule, the traffic plan and the discovery of links are pure; [`check`] and the
+//! measurements it makes are what talks to agents.
 #![forbid(unsafe_code)]
 
+pub mod check;
 pub mod discover;
+pub mod fit;
+mod measure;
 pub mod schedule;
 pub mod traffic_plan;

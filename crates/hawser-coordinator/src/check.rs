@@ -1,0 +1,286 @@
+//! A whole check: facts of every host, layer-2 hellos, then slot after slot of measurements.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::thread;
+use std::time::Duration;
+
+use hawser_agent::protocol::Care;
+use hawser_agent::{Agent, AgentError};
+use hawser_model::case::{CASE_FORMAT, Case, Intensity, Measurement, Stopped};
+use hawser_model::host::{HostFacts, Interface};
+use hawser_model::names::{HostName, InterfaceName, LinkName};
+use hawser_model::probe::HelloHeard;
+use hawser_model::topology::Topology;
+use hawser_model::units::BitsPerSec;
+
+use crate::fit::{Misfit, misfits};
+use crate::measure::{ETHERNET_MTU, End, Manner, Outcome, measure};
+use crate::schedule::{Direction, Slot, schedule};
+use crate::traffic_plan::{FLOWS_PER_MEASUREMENT, Path, TrafficOptions};
+
+/// How long hellos are listened for after the last was sent.
+const HELLO_WAIT: Duration = Duration::from_millis(50);
+
+/// Why a check could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// An agent cannot be talked to.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// Addresses are not where the topology says.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Misfit(Vec<Misfit>),
+    /// There is nothing to measure.
+    #[error("no link connects two of the hosts: {0}")]
+    NoLink(String),
+}
+
+/// The agents of a check by host.
+pub type Agents = BTreeMap<HostName, Agent>;
+
+/// Told how far a check has come.
+pub trait Progress: Sync {
+    /// Measurements are about to begin.
+    fn begin(&self, directions: usize);
+    /// One is done.
+    fn measured(&self, direction: &Direction);
+}
+
+/// The facts of every host, read at the same time.
+///
+/// # Errors
+/// The first agent that cannot be talked to or cannot read its host.
+pub fn facts(agents: &mut Agents) -> Result<BTreeMap<HostName, HostFacts>, AgentError> {
+    on_all(agents, |_, agent| agent.host_facts())
+}
+
+/// Runs a check and returns its case. `now` is the time to record, in seconds since 1970.
+///
+/// # Errors
+/// See [`CheckError`]; what a host could not do while its agent lives is recorded in the case.
+pub fn check(
+    agents: &mut Agents,
+    topology: Topology,
+    hosts: BTreeMap<HostName, HostFacts>,
+    options: &TrafficOptions,
+    progress: &dyn Progress,
+    now: u64,
+) -> Result<Case, CheckError> {
+    let misfits = misfits(&topology, &hosts);
+    if !misfits.is_empty() {
+        return Err(CheckError::Misfit(misfits));
+    }
+    let slots = schedule(&topology);
+    if slots.is_empty() {
+        let hosts: Vec<&str> = topology.nodes.iter().map(|n| n.name.as_str()).collect();
+        return Err(CheckError::NoLink(hosts.join(", ")));
+    }
+    progress.begin(slots.iter().map(Vec::len).sum());
+    let sockets = on_all(agents, |_, agent| agent.sockets())?;
+    let hellos = hellos(agents, &topology, &hosts)?;
+    let mut case = Case {
+        format: CASE_FORMAT.to_owned(),
+        hawser: env!("CARGO_PKG_VERSION").to_owned(),
+        recorded: now,
+        intensity: options.intensity,
+        topology,
+        hosts,
+        hellos,
+        measurements: Vec::new(),
+        sockets,
+        stopped: None,
+    };
+    let mut first_flow = 1;
+    for slot in &slots {
+        let (measurements, stopped) = run_slot(
+            agents,
+            slot,
+            &case,
+            options,
+            slots.len(),
+            first_flow,
+            progress,
+        )?;
+        first_flow += FLOWS_PER_MEASUREMENT * slot.len() as u32;
+        case.measurements.extend(measurements);
+        case.stopped = stopped;
+        if case.stopped.is_some() {
+            break;
+        }
+    }
+    Ok(case)
+}
+
+/// Measures all directions of a slot at the same time.
+fn run_slot(
+    agents: &mut Agents,
+    slot: &Slot,
+    case: &Case,
+    options: &TrafficOptions,
+    slots: usize,
+    first_flow: u32,
+    progress: &dyn Progress,
+) -> Result<(Vec<Measurement>, Option<Stopped>), AgentError> {
+    // Each host is in one direction at most, so every agent is handed to one thread.
+    let mut free: BTreeMap<&HostName, &mut Agent> = agents.iter_mut().collect();
+    let outcomes: Vec<Result<Outcome, AgentError>> = thread::scope(|scope| {
+        let mut running = Vec::new();
+        for (number, direction) in slot.iter().enumerate() {
+            let (Some(from), Some(to)) = (free.remove(&direction.from), free.remove(&direction.to))
+            else {
+                continue;
+            };
+            let first_flow = first_flow + FLOWS_PER_MEASUREMENT * number as u32;
+            running.push(scope.spawn(move || {
+                let (source, from_port) = port(case, &direction.from, &direction.link);
+                let (destination, to_port) = port(case, &direction.to, &direction.link);
+                let manner = Manner {
+                    options,
+                    path: Path {
+                        source,
+                        destination,
+                        mtu: from_port.1.mtu.unwrap_or(ETHERNET_MTU),
+                        speed: slower(from_port.1.speed, to_port.1.speed),
+                    },
+                    care: match options.intensity {
+                        Intensity::Gentle => Care::Gentle,
+                        Intensity::Full => Care::None,
+                    },
+                    slots,
+                    first_flow,
+                };
+                let end = |name, agent, interface| End {
+                    name,
+                    agent,
+                    interface,
+                    facts: &case.hosts[name],
+                };
+                let outcome = measure(
+                    direction,
+                    end(&direction.from, from, from_port.0),
+                    end(&direction.to, to, to_port.0),
+                    &manner,
+                );
+                progress.measured(direction);
+                outcome
+            }));
+        }
+        running
+            .into_iter()
+            .map(|r| {
+                r.join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect()
+    });
+    let mut measurements = Vec::new();
+    let mut stopped = None;
+    for outcome in outcomes {
+        let outcome = outcome?;
+        measurements.push(outcome.measurement);
+        stopped = stopped.or(outcome.stopped);
+    }
+    Ok((measurements, stopped))
+}
+
+/// A host's address on a link and the interface that carries it; [`misfits`] made sure of both.
+fn port<'a>(
+    case: &'a Case,
+    host: &HostName,
+    link: &LinkName,
+) -> (IpAddr, (&'a InterfaceName, &'a Interface)) {
+    let address = case
+        .topology
+        .node(host)
+        .and_then(|node| node.addresses.get(link))
+        .copied()
+        .expect("the schedule holds hosts that are on the link");
+    let interface = case.hosts[host]
+        .interface_with(address)
+        .expect("misfits were refused before");
+    (address, interface)
+}
+
+fn slower(a: Option<BitsPerSec>, b: Option<BitsPerSec>) -> Option<BitsPerSec> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// Every host says hello once on each of its links while all listen on all of theirs; `None`
+/// when some host cannot (no packet sockets: not root).
+fn hellos(
+    agents: &mut Agents,
+    topology: &Topology,
+    hosts: &BTreeMap<HostName, HostFacts>,
+) -> Result<Option<Vec<HelloHeard>>, AgentError> {
+    let ports: BTreeMap<HostName, Vec<(InterfaceName, LinkName)>> = topology
+        .nodes
+        .iter()
+        .map(|node| {
+            let ports = node
+                .addresses
+                .iter()
+                .filter_map(|(link, &address)| {
+                    let (name, _) = hosts.get(&node.name)?.interface_with(address)?;
+                    Some((name.clone(), link.clone()))
+                })
+                .collect();
+            (node.name.clone(), ports)
+        })
+        .collect();
+    let listening = on_all(agents, |name, agent| {
+        Ok(possible(agent.listen_hello(ports.get(name).map_or(&[], Vec::as_slice)))?.is_some())
+    })?;
+    let announced = on_all(agents, |name, agent| {
+        let mut all = true;
+        for (interface, link) in ports.get(name).into_iter().flatten() {
+            all &= possible(agent.announce_hello(interface, link))?.is_some();
+        }
+        Ok(all)
+    })?;
+    thread::sleep(HELLO_WAIT);
+    let complete = listening.values().chain(announced.values()).all(|&ok| ok);
+    let mut heard = Vec::new();
+    for (name, agent) in agents.iter_mut() {
+        if listening[name] {
+            heard.extend(agent.hellos_heard()?);
+        }
+    }
+    heard.sort();
+    Ok(complete.then_some(heard))
+}
+
+/// `None` for what the host refused, an error only for an agent that is gone.
+fn possible<T>(result: Result<T, AgentError>) -> Result<Option<T>, AgentError> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(e) if e.agent_goes_on() => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// Asks all agents at the same time.
+fn on_all<T: Send>(
+    agents: &mut Agents,
+    ask: impl Fn(&HostName, &mut Agent) -> Result<T, AgentError> + Sync,
+) -> Result<BTreeMap<HostName, T>, AgentError> {
+    let ask = &ask;
+    thread::scope(|scope| {
+        let asked: Vec<_> = agents
+            .iter_mut()
+            .map(|(name, agent)| (name, scope.spawn(move || ask(name, agent))))
+            .collect();
+        asked
+            .into_iter()
+            .map(|(name, answer)| {
+                let answer = answer
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                Ok((name.clone(), answer))
+            })
+            .collect()
+    })
+}

@@ -1,0 +1,282 @@
+//! One directed measurement between two agents: path MTU, then phase by phase traffic, each
+//! between two windows.
+//!
+//! What fails on a host is recorded as a problem of this measurement and the rest goes on;
+//! only an agent that is gone ends the check.
+
+use std::thread;
+
+use hawser_agent::protocol::{Care, Sent, StopReason};
+use hawser_agent::{Agent, AgentError};
+use hawser_model::case::{Measurement, Phase, PhaseKind, Stopped};
+use hawser_model::host::{HostFacts, HostWindow};
+use hawser_model::names::{HostName, InterfaceName};
+use hawser_model::traffic::{FlowSpec, ReceiverReport, WatchedFlow};
+use hawser_model::units::{Mtu, Nanos};
+
+use crate::schedule::Direction;
+use crate::traffic_plan::{self, Path, TrafficOptions};
+
+/// The receiver's queue must stay empty this long before a flow counts as arrived: longer than
+/// any queue on the way holds a packet at the rates a check sends (a 32 KiB token bucket at
+/// 1 Mbit/s holds the last one for 260 ms, but never pauses for more than 12).
+const SETTLE: Nanos = Nanos::from_millis(60);
+
+/// A path-MTU search on a path with a silent hop takes about this long.
+const PATH_MTU_DEADLINE: Nanos = Nanos::from_millis(1_500);
+
+/// The receiving host's cluster engine is watched until it is told that the sender is done;
+/// this much longer than the flow should take at the latest.
+const WATCH_LONGER: Nanos = Nanos::from_millis(5_000);
+
+/// One end of a measurement.
+pub(crate) struct End<'a> {
+    pub(crate) name: &'a HostName,
+    pub(crate) agent: &'a mut Agent,
+    pub(crate) interface: &'a InterfaceName,
+    pub(crate) facts: &'a HostFacts,
+}
+
+/// What a measurement came to.
+pub(crate) struct Outcome {
+    pub(crate) measurement: Measurement,
+    pub(crate) stopped: Option<Stopped>,
+}
+
+/// How a measurement is to be made.
+pub(crate) struct Manner<'a> {
+    pub(crate) options: &'a TrafficOptions,
+    pub(crate) path: Path,
+    pub(crate) care: Care,
+    /// Slots of the whole check: they share a time budget.
+    pub(crate) slots: usize,
+    /// First flow number.
+    pub(crate) first_flow: u32,
+}
+
+/// Runs one measurement.
+///
+/// # Errors
+/// Only when an agent cannot be talked to any more.
+pub(crate) fn measure(
+    direction: &Direction,
+    mut from: End<'_>,
+    mut to: End<'_>,
+    manner: &Manner<'_>,
+) -> Result<Outcome, AgentError> {
+    let mut measurement = Measurement {
+        from: direction.from.clone(),
+        to: direction.to.clone(),
+        link: direction.link.clone(),
+        path_mtu: None,
+        phases: Vec::new(),
+        problems: Vec::new(),
+    };
+    match path_mtu(&mut from, &mut to, &manner.path) {
+        Ok(found) => measurement.path_mtu = Some(found),
+        Err(e) => measurement.problems.push(still_there(e)?),
+    }
+    let phases = traffic_plan::phases(
+        manner.options,
+        &manner.path,
+        manner.slots,
+        manner.first_flow,
+    );
+    for (kind, spec) in phases {
+        match phase(kind, spec, &mut from, &mut to, manner.care) {
+            Ok((phase, stopped)) => {
+                measurement.phases.push(phase);
+                if stopped.is_some() {
+                    return Ok(Outcome {
+                        measurement,
+                        stopped,
+                    });
+                }
+            }
+            Err(e) => measurement.problems.push(still_there(e)?),
+        }
+    }
+    Ok(Outcome {
+        measurement,
+        stopped: None,
+    })
+}
+
+/// An error the agent reported is a problem to record; one of the connection is fatal.
+fn still_there(error: AgentError) -> Result<String, AgentError> {
+    if error.agent_goes_on() {
+        Ok(error.to_string())
+    } else {
+        Err(error)
+    }
+}
+
+fn path_mtu(
+    from: &mut End<'_>,
+    to: &mut End<'_>,
+    path: &Path,
+) -> Result<hawser_model::probe::PathMtu, AgentError> {
+    let port = to.agent.open_path_mtu_responder(path.destination)?;
+    let found = from.agent.search_path_mtu(
+        path.source,
+        path.destination,
+        port,
+        path.mtu,
+        PATH_MTU_DEADLINE,
+    );
+    to.agent.close_path_mtu_responder()?;
+    found
+}
+
+/// One flow, and both hosts' windows around it.
+fn phase(
+    kind: PhaseKind,
+    spec: FlowSpec,
+    from: &mut End<'_>,
+    to: &mut End<'_>,
+    care: Care,
+) -> Result<(Phase, Option<Stopped>), AgentError> {
+    let flow = spec.flow;
+    let port = to.agent.open_receiver(&spec)?;
+    let opened = from.agent.open_sender(&spec).and_then(|source_port| {
+        to.agent.expect_from(flow, source_port)?;
+        let watched = |interface: &InterfaceName| WatchedFlow {
+            flow,
+            source: spec.source,
+            source_port,
+            destination: spec.destination,
+            destination_port: port,
+            interface: interface.clone(),
+        };
+        let (sender, receiver) = both(
+            || from.agent.open_window(&[watched(from.interface)]),
+            || to.agent.open_window(&[watched(to.interface)]),
+        );
+        sender.and(receiver)
+    });
+    if let Err(e) = opened {
+        let (sender, receiver) = both(|| give_up(from.agent, &spec), || give_up(to.agent, &spec));
+        sender.and(receiver)?;
+        return Err(e);
+    }
+    let sent = run(&spec, port, from, to, care);
+    let finished = sent.and_then(|(sent, stopped)| {
+        let received = to.agent.finish_receiver(flow, sent.report.sent, SETTLE)?;
+        Ok((sent, received, stopped))
+    });
+    let (sender_window, receiver_window) =
+        both(|| from.agent.close_window(), || to.agent.close_window());
+    match finished {
+        Ok((sent, received, stopped)) => Ok((
+            record(
+                kind,
+                spec,
+                port,
+                sent,
+                received,
+                sender_window?,
+                receiver_window?,
+            ),
+            stopped,
+        )),
+        Err(e) => {
+            to.agent.drop_flow(flow)?;
+            Err(e)
+        }
+    }
+}
+
+fn give_up(agent: &mut Agent, spec: &FlowSpec) -> Result<(), AgentError> {
+    agent.drop_flow(spec.flow)?;
+    // The window may not have been opened; then there is nothing to close.
+    match agent.close_window() {
+        Err(e) if !e.agent_goes_on() => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// Sends the flow; meanwhile the receiving host minds its own cluster engine, if one runs.
+fn run(
+    spec: &FlowSpec,
+    port: u16,
+    from: &mut End<'_>,
+    to: &mut End<'_>,
+    care: Care,
+) -> Result<(Sent, Option<Stopped>), AgentError> {
+    let flow = spec.flow;
+    let guard = care == Care::Gentle && to.facts.corosync.is_some();
+    let sender_stop = from.agent.stopper();
+    let watch_stop = to.agent.stopper();
+    let (sent, trouble) = both(
+        || {
+            let sent = from.agent.run_sender(flow, port, care);
+            if guard {
+                watch_stop.stop();
+            }
+            sent
+        },
+        || {
+            if !guard {
+                return Ok(None);
+            }
+            let at_most = spec.duration + WATCH_LONGER;
+            let trouble = to.agent.watch_cluster(at_most)?;
+            if trouble.is_some() {
+                sender_stop.stop();
+            }
+            Ok(trouble)
+        },
+    );
+    let (sent, trouble): (Sent, Option<String>) = (sent?, trouble?);
+    let stopped = match (&sent.stopped, trouble) {
+        (Some(StopReason::Cluster(what)), _) => Some(Stopped {
+            host: from.name.clone(),
+            what: what.clone(),
+        }),
+        (_, Some(what)) => Some(Stopped {
+            host: to.name.clone(),
+            what,
+        }),
+        _ => None,
+    };
+    Ok((sent, stopped))
+}
+
+fn record(
+    kind: PhaseKind,
+    spec: FlowSpec,
+    port: u16,
+    sent: Sent,
+    receiver: ReceiverReport,
+    sender_window: HostWindow,
+    receiver_window: HostWindow,
+) -> Phase {
+    Phase {
+        kind,
+        spec,
+        port,
+        sender: sent.report,
+        receiver,
+        sender_window,
+        receiver_window,
+    }
+}
+
+/// Both ends at the same time.
+fn both<A, B>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B)
+where
+    A: Send,
+    B: Send,
+{
+    thread::scope(|scope| {
+        let other = scope.spawn(b);
+        let first = a();
+        let second = other
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (first, second)
+    })
+}
+
+/// MTU assumed where the kernel reports none.
+pub(crate) const ETHERNET_MTU: Mtu = Mtu(1_500);

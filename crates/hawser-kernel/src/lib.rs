@@ -1,1 +1,21 @@
 //! Reading a host: counters, drop reasons, sockets, interfaces. It does not judge.
+//!
+//! An [`Observer`] holds every collector that can run on this host and says of the others why
+//! they cannot. [`Observer::open`] and [`Observer::close`] bracket a measurement; what moved in
+//! between is a [`hawser_model::host::HostWindow`].
+//!
+//! Everything is read in the network, pid and mount namespace of the calling thread, so an
+//! `Observer` is started and used on one thread, or on threads of the same namespaces.
+#![deny(unsafe_code)]
+
+mod collectors;
+mod error;
+mod ethtool;
+mod netlink;
+mod observer;
+mod proc;
+mod program;
+mod sys;
+
+pub use error::KernelError;
+pub use observer::Observer;

@@ -1,0 +1,3 @@
+//! The collectors: one file or folder each, its eBPF source beside it where it has one.
+
+pub(crate) mod counters;

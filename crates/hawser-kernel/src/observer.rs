@@ -1,0 +1,99 @@
+//! A window on a host: what its counters, drops and interfaces did while it was open.
+
+use std::time::Instant;
+
+use hawser_model::counters::Counters;
+use hawser_model::host::{Collector, HostWindow};
+use hawser_model::traffic::WatchedFlow;
+use hawser_model::units::Nanos;
+
+use crate::KernelError;
+use crate::collectors::counters::{self, Source};
+
+/// Every collector that can run on this host, and of the others why they cannot.
+pub struct Observer {
+    sources: Vec<Box<dyn Source>>,
+    collectors: Vec<Collector>,
+    window: Option<Window>,
+}
+
+struct Window {
+    opened: Instant,
+    /// By source; a source that failed to read when the window was opened has none.
+    before: Vec<Option<Counters>>,
+}
+
+impl Observer {
+    /// Tries every collector and keeps those that work. It cannot fail as a whole.
+    pub fn start() -> Self {
+        let mut collectors = Vec::new();
+        let mut sources = counters::all();
+        sources.retain_mut(|source| {
+            let read = source.read(&mut Counters::default());
+            collectors.push(Collector {
+                name: source.name().to_owned(),
+                unavailable: read.as_ref().err().map(ToString::to_string),
+            });
+            read.is_ok()
+        });
+        Self {
+            sources,
+            collectors,
+            window: None,
+        }
+    }
+
+    /// The collectors, each with the reason if it cannot run here.
+    pub fn collectors(&self) -> Vec<Collector> {
+        self.collectors.clone()
+    }
+
+    /// Opens a window; packets of `flows` are told apart from others while it is open.
+    ///
+    /// # Errors
+    /// When a window is open already. A collector that fails meanwhile is left out of the window.
+    pub fn open(&mut self, flows: &[WatchedFlow]) -> Result<(), KernelError> {
+        let _ = flows;
+        if self.window.is_some() {
+            return Err(KernelError::Window("a window is open already"));
+        }
+        self.window = Some(Window {
+            opened: Instant::now(),
+            before: self.read(),
+        });
+        Ok(())
+    }
+
+    /// Closes the window and returns what happened in it.
+    ///
+    /// # Errors
+    /// When no window is open.
+    pub fn close(&mut self) -> Result<HostWindow, KernelError> {
+        let window = self
+            .window
+            .take()
+            .ok_or(KernelError::Window("no window is open"))?;
+        let elapsed = Nanos(u64::try_from(window.opened.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        let mut counters = Counters::default();
+        for (before, after) in window.before.iter().zip(self.read()) {
+            if let (Some(before), Some(after)) = (before, after) {
+                counters.0.extend(after.since(before).0);
+            }
+        }
+        Ok(HostWindow {
+            elapsed,
+            counters,
+            ..HostWindow::default()
+        })
+    }
+
+    fn read(&mut self) -> Vec<Option<Counters>> {
+        self.sources
+            .iter_mut()
+            .map(|source| {
+                let mut counters = Counters::default();
+                source.read(&mut counters).ok().map(|()| counters)
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,85 @@
+//! Nodes and the links between them.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::at::At;
+use super::values::{Network, Speed};
+use crate::names::{HostName, LinkName};
+use crate::units::Mtu;
+
+/// A node of the cluster.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Node")]
+pub struct NodeEntry {
+    /// Its name: what `uname -n` says there.
+    pub name: At<HostName>,
+    /// The destination given to `ssh`; an alias of `~/.ssh/config` is fine. Default: the name.
+    pub ssh: Option<String>,
+    /// Its address on each link it is on. Left out: read from the node, by the links' networks.
+    #[serde(default)]
+    pub addresses: BTreeMap<At<LinkName>, At<IpAddr>>,
+}
+
+/// A network that joins the nodes.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Link")]
+pub struct LinkEntry {
+    /// Its name.
+    pub name: At<LinkName>,
+    /// What it carries, one word or a list. Default: `heartbeat`.
+    #[serde(default)]
+    pub role: Roles,
+    /// The network of its addresses: `10.0.1.0/24`.
+    pub network: Option<At<Network>>,
+    /// The MTU every port of it should have, in bytes.
+    #[schemars(extend("minimum" = 576, "maximum" = 65_535))]
+    pub mtu: Option<Mtu>,
+    /// The speed every port of it should have: `10Gbit/s`.
+    pub speed: Option<Speed>,
+    /// The switch it runs over. Links that must not fail together are on different switches.
+    pub switch: Option<String>,
+}
+
+/// What a link carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Corosync's own traffic.
+    Heartbeat,
+    /// Clients reach the storage over it; pools have addresses there.
+    San,
+    /// Data copied between the nodes (DRBD, ZFS send).
+    Replication,
+}
+
+/// One role or a list of them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Roles {
+    /// `role = "san"`.
+    One(Role),
+    /// `role = ["san", "heartbeat"]`.
+    Several(Vec<Role>),
+}
+
+impl Default for Roles {
+    fn default() -> Self {
+        Self::One(Role::Heartbeat)
+    }
+}
+
+impl Roles {
+    /// True when the link carries this.
+    pub fn has(&self, role: Role) -> bool {
+        match self {
+            Self::One(one) => *one == role,
+            Self::Several(several) => several.contains(&role),
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Values that are written as text in the file: speeds, times, networks, secrets by reference.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use ipnet::IpNet;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::units::BitsPerSec;
+
+/// A text that is not such a value, and how one is written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}; write {written}")]
+pub struct NotA {
+    /// What is wrong with the text.
+    pub reason: String,
+    /// How the value is written, with an example.
+    pub written: &'static str,
+}
+
+fn not_a<T>(reason: impl Into<String>, written: &'static str) -> Result<T, NotA> {
+    Err(NotA {
+        reason: reason.into(),
+        written,
+    })
+}
+
+macro_rules! text_value {
+    ($name:ident, $format:literal, $example:literal, $description:literal) => {
+        impl $name {
+            /// The schema's `format` of this value.
+            pub const FORMAT: &'static str = $format;
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({
+                    "type": "string",
+                    "format": $format,
+                    "description": $description,
+                    "examples": [$example],
+                })
+            }
+        }
+    };
+}
+
+/// A link's speed, written with its unit: `10Gbit/s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Speed(pub BitsPerSec);
+
+const SPEED: &str = "a number and a unit, such as \"10Gbit/s\" or \"100Mbit/s\"";
+
+text_value!(
+    Speed,
+    "hawser-speed",
+    "10Gbit/s",
+    "A speed with its unit: bit/s, kbit/s, Mbit/s, Gbit/s."
+);
+
+impl FromStr for Speed {
+    type Err = NotA;
+
+    fn from_str(text: &str) -> Result<Self, NotA> {
+        let (number, unit) = split_unit(text);
+        let Ok(number) = number.parse::<f64>() else {
+            return not_a(format!("\"{text}\" does not begin with a number"), SPEED);
+        };
+        let factor = match unit.strip_suffix("/s").or(unit.strip_suffix("ps")) {
+            Some("bit") | Some("b") => 1.0,
+            Some("kbit") | Some("kb") => 1e3,
+            Some("Mbit") | Some("Mb") => 1e6,
+            Some("Gbit") | Some("Gb") => 1e9,
+            // A byte rate on a link is so often a slip of case that it is worth its own words.
+            Some("B" | "kB" | "MB" | "GB") => {
+                return not_a(
+                    format!("\"{text}\" counts bytes, a link's speed is in bits"),
+                    SPEED,
+                );
+            }
+            _ => return not_a(format!("\"{unit}\" is no unit of speed"), SPEED),
+        };
+        let bits = number * factor;
+        if !(1.0..=1e15).contains(&bits) {
+            return not_a(format!("\"{text}\" is no speed a link can have"), SPEED);
+        }
+        Ok(Self(BitsPerSec(bits.round() as u64)))
+    }
+}
+
+impl fmt::Display for Speed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bits = self.0.get();
+        match bits {
+            b if b % 1_000_000_000 == 0 => write!(f, "{}Gbit/s", b / 1_000_000_000),
+            b if b % 1_000_000 == 0 => write!(f, "{}Mbit/s", b / 1_000_000),
+            b if b % 1_000 == 0 => write!(f, "{}kbit/s", b / 1_000),
+            b => write!(f, "{b}bit/s"),
+        }
+    }
+}
+
+/// A span of time, written with its unit: `10s`, `500ms`, `2min`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Period(pub Duration);
+
+const PERIOD: &str = "a whole number and ms, s, min or h, such as \"10s\" or \"500ms\"";
+
+text_value!(
+    Period,
+    "hawser-period",
+    "10s",
+    "A span of time with its unit: ms, s, min, h."
+);
+
+impl Period {
+    /// From whole milliseconds.
+    pub const fn from_millis(ms: u64) -> Self {
+        Self(Duration::from_millis(ms))
+    }
+
+    /// From whole seconds.
+    pub const fn from_secs(s: u64) -> Self {
+        Self(Duration::from_secs(s))
+    }
+
+    /// In whole milliseconds.
+    pub fn as_millis(self) -> u64 {
+        u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+impl FromStr for Period {
+    type Err = NotA;
+
+    fn from_str(text: &str) -> Result<Self, NotA> {
+        let (number, unit) = split_unit(text);
+        let Ok(number) = number.parse::<u64>() else {
+            return not_a(
+                format!("\"{text}\" does not begin with a whole number"),
+                PERIOD,
+            );
+        };
+        let factor = match unit {
+            "ms" => 1,
+            "s" => 1_000,
+            "min" => 60_000,
+            "h" => 3_600_000,
+            "" => return not_a(format!("\"{text}\" has no unit"), PERIOD),
+            _ => return not_a(format!("\"{unit}\" is no unit of time here"), PERIOD),
+        };
+        match number.checked_mul(factor) {
+            Some(ms) if ms <= 7 * 24 * 3_600_000 => Ok(Self::from_millis(ms)),
+            _ => not_a(format!("\"{text}\" is longer than a week"), PERIOD),
+        }
+    }
+}
+
+impl fmt::Display for Period {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.as_millis() {
+            ms if ms % 1_000 == 0 => write!(f, "{}s", ms / 1_000),
+            ms => write!(f, "{ms}ms"),
+        }
+    }
+}
+
+/// An IP network, written with its prefix length: `10.0.1.0/24`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network(pub IpNet);
+
+const NETWORK: &str = "an address and a prefix length, such as \"10.0.1.0/24\"";
+
+text_value!(
+    Network,
+    "hawser-network",
+    "10.0.1.0/24",
+    "An IP network with its prefix length."
+);
+
+impl FromStr for Network {
+    type Err = NotA;
+
+    fn from_str(text: &str) -> Result<Self, NotA> {
+        let Ok(net) = text.parse::<IpNet>() else {
+            return not_a(format!("\"{text}\" is no network"), NETWORK);
+        };
+        if net != net.trunc() {
+            // Taking it silently would hide a typing error in either half.
+            return not_a(
+                format!("\"{text}\" is an address in the network {}", net.trunc()),
+                NETWORK,
+            );
+        }
+        Ok(Self(net))
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A secret, named and never written down: `file:/path` or `env:NAME`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SecretRef {
+    /// The first line of this file on the operator's machine, which must be mode 0600 or less.
+    File(PathBuf),
+    /// This environment variable of the operator's shell.
+    Env(String),
+}
+
+const SECRET: &str = "where it is kept: \"file:/path\" (mode 0600) or \"env:NAME\"";
+
+text_value!(
+    SecretRef,
+    "hawser-secret",
+    "file:/etc/hawser/secrets/head1-bmc",
+    "Where a secret is kept, never the secret itself: file:/path (mode 0600) or env:NAME."
+);
+
+impl FromStr for SecretRef {
+    type Err = NotA;
+
+    fn from_str(text: &str) -> Result<Self, NotA> {
+        match text.split_once(':') {
+            Some(("file", path)) if path.starts_with('/') => Ok(Self::File(path.into())),
+            Some(("file", _)) => not_a("a secret file needs its whole path", SECRET),
+            Some(("env", name))
+                if !name.is_empty()
+                    && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') =>
+            {
+                Ok(Self::Env(name.to_owned()))
+            }
+            Some(("env", _)) => not_a("no environment variable has such a name", SECRET),
+            // The text is not repeated: it may well be the password itself.
+            _ => not_a("a secret is not written in the cluster file", SECRET),
+        }
+    }
+}
+
+impl fmt::Display for SecretRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "file:{}", path.display()),
+            Self::Env(name) => write!(f, "env:{name}"),
+        }
+    }
+}
+
+/// `10 Gbit/s` into `10` and `Gbit/s`.
+fn split_unit(text: &str) -> (&str, &str) {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    (&text[..end], text[end..].trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_value_is_printed_as_it_was_written() {
+        for text in ["10Gbit/s", "2500Mbit/s", "1bit/s"] {
+            assert_eq!(text.parse::<Speed>().unwrap().to_string(), text);
+        }
+        for text in ["10s", "500ms", "0s"] {
+            assert_eq!(text.parse::<Period>().unwrap().to_string(), text);
+        }
+        for text in ["file:/etc/x", "env:BMC_PASSWORD"] {
+            assert_eq!(text.parse::<SecretRef>().unwrap().to_string(), text);
+        }
+        assert_eq!(
+            "2.5 Gbit/s".parse::<Speed>().unwrap().0,
+            BitsPerSec(2_500_000_000)
+        );
+        assert_eq!("2min".parse::<Period>().unwrap(), Period::from_secs(120));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let said = |e: NotA| e.reason;
+        assert!(said("10GB/s".parse::<Speed>().unwrap_err()).contains("counts bytes"));
+        assert!(said("10".parse::<Period>().unwrap_err()).contains("no unit"));
+        assert!(
+            said("10.0.1.5/24".parse::<Network>().unwrap_err()).contains("network 10.0.1.0/24")
+        );
+    }
+
+    #[test]
+    fn a_password_written_in_the_file_is_refused_and_not_repeated() {
+        let error = "hunter2".parse::<SecretRef>().unwrap_err().to_string();
+        assert!(error.contains("not written in the cluster file"));
+        assert!(!error.contains("hunter2"));
+    }
+}

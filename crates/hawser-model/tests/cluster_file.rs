@@ -1,0 +1,112 @@
+//! Each file in `tests/cluster_file/` has exactly one thing wrong; beside it stands what is said.
+//!
+//! `HAWSER_REGENERATE=1 cargo test -p hawser-model --test cluster_file` writes the answers anew, for
+//! a person to read the difference.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hawser_model::cluster_file::{ClusterFileErrors, parse};
+use hawser_model::names::{HostName, LinkName};
+use hawser_model::topology::Reach;
+use hawser_model::units::{BitsPerSec, Mtu};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cluster_file")
+}
+
+/// The words, the line they point at, and the characters marked in it.
+fn shown(errors: &ClusterFileErrors) -> String {
+    let mut out = format!("{errors}\n");
+    for error in &errors.errors {
+        let line = errors.text.lines().nth(error.line - 1).unwrap_or("");
+        let marked = errors.text[error.span.clone()].lines().next().unwrap_or("");
+        let indent = " ".repeat(error.column - 1);
+        out += &format!(
+            "  {line}\n  {indent}{}\n",
+            "^".repeat(marked.chars().count().max(1))
+        );
+    }
+    out
+}
+
+#[test]
+fn every_bad_file_gets_its_one_clear_error() {
+    let regenerate = std::env::var_os("HAWSER_REGENERATE").is_some();
+    let mut files: Vec<_> = fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ext| ext == "toml"))
+        .collect();
+    files.sort();
+    assert!(files.len() > 10, "the bad files are gone");
+    for path in files {
+        let text = fs::read_to_string(&path).unwrap();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let errors = parse(&text, name).expect_err(name);
+        assert_eq!(
+            errors.errors.len(),
+            1,
+            "{name}: one fault, one error:\n{errors}"
+        );
+        let expected = path.with_extension("expected");
+        if regenerate {
+            fs::write(&expected, shown(&errors)).unwrap();
+        }
+        let wanted = fs::read_to_string(&expected).unwrap_or_default();
+        assert_eq!(shown(&errors), wanted, "{name}");
+    }
+}
+
+#[test]
+fn several_faults_are_told_at_once_in_the_files_order() {
+    let text = r#"
+        [cluster]
+        nane = "x"
+        [[node]]
+        name = "head1"
+        adresses = {}
+        [[link]]
+        name = "ring0"
+        mtu = true
+    "#;
+    let errors = parse(text, "hawser.toml").unwrap_err();
+    let lines: Vec<usize> = errors.errors.iter().map(|e| e.line).collect();
+    assert_eq!(lines, [2, 3, 6, 9], "{errors}");
+    assert_eq!(errors.errors[1].problem.suggestion(), Some("name"));
+    assert_eq!(errors.errors[2].problem.suggestion(), Some("addresses"));
+}
+
+#[test]
+fn nodes_and_links_alone_are_enough_for_a_check() {
+    let text = r#"
+        [cluster]
+        name = "vmstorage"
+        [[link]]
+        name = "ring0"
+        mtu = 9000
+        speed = "10Gbit/s"
+        switch = "sw-a"
+        [[node]]
+        name = "head1"
+        ssh = "root@10.0.9.1"
+        addresses = { ring0 = "fd00::1" }
+        [[node]]
+        name = "head2"
+        addresses = { ring0 = "fd00::2" }
+    "#;
+    let topology = parse(text, "hawser.toml").unwrap().topology();
+    assert_eq!(topology.cluster, "vmstorage");
+    let head1 = topology.node(&HostName::from("head1")).unwrap();
+    assert_eq!(head1.reach, Reach::Ssh("root@10.0.9.1".into()));
+    assert_eq!(
+        head1.addresses[&LinkName::from("ring0")].to_string(),
+        "fd00::1"
+    );
+    let head2 = topology.node(&HostName::from("head2")).unwrap();
+    assert_eq!(head2.reach, Reach::Ssh("head2".into()));
+    let ring0 = topology.link(&LinkName::from("ring0")).unwrap();
+    assert_eq!(ring0.mtu, Some(Mtu(9000)));
+    assert_eq!(ring0.speed, Some(BitsPerSec(10_000_000_000)));
+    assert_eq!(ring0.switch.as_deref(), Some("sw-a"));
+}

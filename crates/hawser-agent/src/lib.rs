@@ -13,6 +13,7 @@ pub mod error;
 pub mod frame;
 pub mod marker;
 pub mod protocol;
+pub mod server;
 pub mod transport;
 
 pub use client::{Agent, Stopper};

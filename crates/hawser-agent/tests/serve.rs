@@ -1,0 +1,214 @@
+//! The server's loop against a coordinator that behaves, one that vanishes, and one that does
+//! not speak the protocol; in one process, over real pipes.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hawser_agent::frame::{self, Decoder};
+use hawser_agent::marker::{Marker, Scanner};
+use hawser_agent::protocol::{Request, Response, VERSION};
+use hawser_agent::server::{Patience, ServeError, Stop, Work, serve};
+
+/// Answers pings; `watch cluster` stands for a long request; `sockets` for a bug.
+struct Fake {
+    told: mpsc::Sender<&'static str>,
+}
+
+impl Work for Fake {
+    fn work(&mut self, request: Request, stop: &Stop) -> Response {
+        match request {
+            Request::WatchCluster { .. } => {
+                self.told.send("busy").unwrap();
+                let stopped = stop.wait(Duration::from_secs(60));
+                self.told.send("stopped").unwrap();
+                Response::Cluster(stopped.then(|| "stopped".to_owned()))
+            }
+            Request::HostFacts => {
+                self.told.send("busy").unwrap();
+                thread::sleep(Duration::from_secs(60));
+                Response::Done
+            }
+            Request::Sockets => panic!("planted"),
+            _ => Response::Done,
+        }
+    }
+}
+
+impl Drop for Fake {
+    fn drop(&mut self) {
+        let _ = self.told.send("dropped");
+    }
+}
+
+struct Served {
+    pipe: UnixStream,
+    decoder: Decoder,
+    told: Receiver<&'static str>,
+    ended: Receiver<Result<(), ServeError>>,
+}
+
+const PATIENCE: Patience = Patience {
+    silence: Duration::from_millis(400),
+    grace: Duration::from_millis(300),
+};
+
+impl Served {
+    fn start(patience: Patience) -> Self {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let (telling, told) = mpsc::channel();
+        let (ending, ended) = mpsc::channel();
+        let writer = theirs.try_clone().unwrap();
+        thread::spawn(move || {
+            let how = serve(theirs, writer, move || Fake { told: telling }, patience);
+            let _ = ending.send(how);
+        });
+        let mut served = Self {
+            pipe: ours,
+            decoder: Decoder::default(),
+            told,
+            ended,
+        };
+        served
+            .pipe
+            .set_read_timeout(Some(Duration::from_secs(5)))
+            .unwrap();
+        let mut scanner = Scanner::default();
+        let mut byte = [0];
+        let marker = loop {
+            served.pipe.read_exact(&mut byte).unwrap();
+            if let Some((marker, rest)) = scanner.push(&byte).unwrap() {
+                assert!(rest.is_empty());
+                break marker;
+            }
+        };
+        assert_eq!(marker, Marker::Agent(VERSION));
+        served
+    }
+
+    fn say(&mut self, request: &Request) {
+        frame::write(&mut self.pipe, request).unwrap();
+    }
+
+    fn answer(&mut self) -> Option<Response> {
+        frame::read(&mut self.pipe, &mut self.decoder).unwrap()
+    }
+
+    fn told(&self, what: &str) {
+        assert_eq!(self.told.recv_timeout(Duration::from_secs(5)), Ok(what));
+    }
+
+    fn end(&self) -> Result<(), ServeError> {
+        self.ended
+            .recv_timeout(Duration::from_secs(5))
+            .expect("serve goes on")
+    }
+}
+
+fn long() -> Request {
+    Request::WatchCluster {
+        at_most: hawser_model::units::Nanos::ZERO,
+    }
+}
+
+#[test]
+fn requests_are_answered_in_order_and_bye_ends_the_agent() {
+    let mut served = Served::start(PATIENCE);
+    for _ in 0..3 {
+        served.say(&Request::Ping);
+        assert_eq!(served.answer(), Some(Response::Done));
+    }
+    served.say(&Request::Bye);
+    assert_eq!(served.answer(), Some(Response::Done));
+    served.end().unwrap();
+    served.told("dropped");
+}
+
+#[test]
+fn stop_ends_the_running_request_and_only_that_one() {
+    let mut served = Served::start(PATIENCE);
+    served.say(&long());
+    served.told("busy");
+    served.say(&Request::Stop);
+    served.told("stopped");
+    assert_eq!(
+        served.answer(),
+        Some(Response::Cluster(Some("stopped".into())))
+    );
+    // A stop that comes too late belongs to nothing.
+    served.say(&Request::Stop);
+    served.say(&long());
+    served.told("busy");
+    assert!(
+        served
+            .told
+            .recv_timeout(Duration::from_millis(150))
+            .is_err()
+    );
+    served.say(&Request::Stop);
+    served.told("stopped");
+}
+
+#[test]
+fn a_closed_pipe_ends_a_long_request_and_drops_what_was_open() {
+    let mut served = Served::start(PATIENCE);
+    served.say(&long());
+    served.told("busy");
+    served.pipe.shutdown(std::net::Shutdown::Both).unwrap();
+    served.told("stopped");
+    served.told("dropped");
+    served.end().unwrap();
+}
+
+#[test]
+fn a_request_that_does_not_mind_the_stop_does_not_hold_the_agent_up() {
+    let mut served = Served::start(PATIENCE);
+    served.say(&Request::HostFacts);
+    served.told("busy");
+    let closed = Instant::now();
+    served.pipe.shutdown(std::net::Shutdown::Both).unwrap();
+    served.end().unwrap();
+    assert!(closed.elapsed() >= PATIENCE.grace);
+}
+
+#[test]
+fn a_coordinator_that_is_silent_is_taken_for_gone_and_one_that_is_alive_is_not() {
+    let mut served = Served::start(PATIENCE);
+    for _ in 0..4 {
+        thread::sleep(PATIENCE.silence / 2);
+        served.say(&Request::Alive);
+    }
+    assert!(served.ended.try_recv().is_err());
+    assert!(matches!(served.end(), Err(ServeError::Silence(_))));
+}
+
+#[test]
+fn garbage_on_stdin_ends_the_agent_with_the_reason() {
+    let mut served = Served::start(PATIENCE);
+    served.pipe.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+    let error = served.end().unwrap_err();
+    assert!(error.to_string().contains("GET / HTTP"), "{error}");
+}
+
+#[test]
+fn a_panic_in_the_work_ends_the_agent_instead_of_hanging_it() {
+    let mut served = Served::start(PATIENCE);
+    served.say(&Request::Sockets);
+    assert!(matches!(served.end(), Err(ServeError::Panicked)));
+    served.told("dropped");
+}
+
+#[test]
+fn requests_that_do_not_wait_for_answers_are_not_hoarded() {
+    let mut served = Served::start(PATIENCE);
+    served.say(&long());
+    served.told("busy");
+    for _ in 0..16 {
+        if frame::write(&mut served.pipe, &Request::Ping).is_err() {
+            break;
+        }
+    }
+    assert!(matches!(served.end(), Err(ServeError::Impatient)));
+}

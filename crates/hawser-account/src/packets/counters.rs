@@ -1,0 +1,110 @@
+//! Attribution by counters: for hosts without drop events, for drops that have none, and to
+//! top up events that came short under overload.
+//!
+//! A counter is of a whole host or interface. It is booked to the flow only
+//! - within what the flow's segment lost and nothing better explained,
+//! - less what is known to be other people's (their drop events, their sockets' own counts),
+//! - where drop events are collected, only for a layer in which the flow had events, or for
+//!   drops that raise none;
+//! - and where several counters compete for less than they hold together, only with the part
+//!   that no other of them can hold.
+
+use hawser_model::account::{Basis, Layer};
+
+use super::books::{Books, Entry, Segment};
+use super::events;
+use super::facts::{PhaseFacts, Side};
+
+mod receiver;
+mod sender;
+
+/// A counter that may hold losses of the flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    pub(crate) side: Side,
+    pub(crate) segment: Segment,
+    pub(crate) layer: Layer,
+    /// The counter's name, without what the flow has in the name's own words.
+    pub(crate) reason: String,
+    /// What it gained that is not known to be another counter's or another's packets.
+    pub(crate) moved: u64,
+    /// The drop raises no event, so that its absence among the events says nothing.
+    pub(crate) eventless: bool,
+}
+
+/// Books counters in every segment that still lacks something.
+pub(crate) fn book(facts: &PhaseFacts<'_>, books: &mut Books) {
+    for segment in [Segment::Middle, Segment::ReceiverHost, Segment::SenderHost] {
+        if books.left(segment) == 0 {
+            continue;
+        }
+        let cell = books.cell(segment);
+        let mut candidates = receiver::candidates(facts, books);
+        candidates.extend(sender::candidates(facts, books));
+        let mut available: Vec<(Candidate, u64)> = candidates
+            .into_iter()
+            .filter(|c| books.cell(c.segment) == cell)
+            .filter_map(|c| {
+                let moved = available(facts, books, &c);
+                (moved > 0).then_some((c, moved))
+            })
+            .collect();
+        available.sort_by(|(a, _), (b, _)| {
+            (a.segment, a.layer, &a.reason).cmp(&(b.segment, b.layer, &b.reason))
+        });
+        deal(facts, books, segment, &available);
+    }
+}
+
+/// How much of a candidate may be the flow's and is not booked yet.
+fn available(facts: &PhaseFacts<'_>, books: &Books, candidate: &Candidate) -> u64 {
+    let host = facts.host(candidate.side);
+    let booked = books.booked(host, candidate.layer);
+    let window = facts.window(candidate.side);
+    let events_complete = window.drops.is_some() && window.drops_missed == 0;
+    if events_complete && !candidate.eventless && booked == 0 {
+        return 0;
+    }
+    let others = events::others(facts, candidate.side);
+    let others = others.get(&candidate.layer).copied().unwrap_or(0);
+    candidate
+        .moved
+        .saturating_sub(others)
+        .saturating_sub(booked)
+}
+
+/// Books the candidates of one cell: all of them where they fit together, otherwise of each
+/// what the others cannot hold.
+fn deal(
+    facts: &PhaseFacts<'_>,
+    books: &mut Books,
+    segment: Segment,
+    candidates: &[(Candidate, u64)],
+) {
+    let left = books.left(segment);
+    let all = candidates
+        .iter()
+        .fold(0u64, |sum, (_, n)| sum.saturating_add(*n));
+    for (candidate, available) in candidates {
+        let packets = if all <= left {
+            *available
+        } else {
+            let elsewhere = all - available.min(&all);
+            left.saturating_sub(elsewhere).min(*available)
+        };
+        let host = facts.host(candidate.side);
+        // A top-up joins the line of the events it completes.
+        let reason = books
+            .reason(host, candidate.layer)
+            .unwrap_or(&candidate.reason)
+            .to_owned();
+        books.book(&Entry {
+            segment: candidate.segment,
+            host: Some(host),
+            layer: candidate.layer,
+            reason: &reason,
+            packets,
+            basis: Basis::Counter,
+        });
+    }
+}

@@ -1,0 +1,218 @@
+//! Counters of the receiving host that may hold losses of the flow.
+
+use std::collections::BTreeMap;
+
+use hawser_model::account::Layer;
+
+use super::Candidate;
+use crate::packets::books::{Books, Segment};
+use crate::packets::facts::{PhaseFacts, Side};
+
+/// The candidates, each loss once.
+pub(super) fn candidates(facts: &PhaseFacts<'_>, books: &Books) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    let mut add = |segment, layer, reason: String, moved: u64, eventless| {
+        if moved > 0 {
+            found.push(Candidate {
+                side: Side::Receiver,
+                segment,
+                layer,
+                reason,
+                moved,
+                eventless,
+            });
+        }
+    };
+    front(facts, &mut add);
+    filters(facts, &mut add);
+    protocol(facts, books, &mut add);
+    found
+}
+
+/// In front of the tap: ring, XDP, backlog.
+fn front(facts: &PhaseFacts<'_>, add: &mut impl FnMut(Segment, Layer, String, u64, bool)) {
+    let Some((device, _)) = facts.interface(Side::Receiver) else {
+        return;
+    };
+    // `enqueue_to_backlog` counts each refusal twice: for the CPU and for the device. The
+    // device's count alone also holds harmless drops, the CPU's other devices' packets.
+    let backlog = facts
+        .softnet_dropped(Side::Receiver)
+        .min(facts.link_counter(Side::Receiver, "rx_dropped"));
+    add(
+        Segment::Middle,
+        Layer::Backlog,
+        "softnet/dropped".to_owned(),
+        backlog,
+        false,
+    );
+
+    let (ring, full) = ring(facts);
+    add(Segment::Middle, Layer::ReceiverNic, ring, full, true);
+    for field in ["rx_crc_errors", "rx_frame_errors", "rx_length_errors"] {
+        add(
+            Segment::Middle,
+            Layer::ReceiverNic,
+            format!("link/{device}/{field}"),
+            facts.link_counter(Side::Receiver, field),
+            true,
+        );
+    }
+    let (name, dropped) = driver_counter(facts, |name| name.contains("xdp_drop"));
+    add(Segment::Middle, Layer::XdpTc, name, dropped, true);
+}
+
+/// Packets that found no room in the NIC's ring: interface statistics and the driver's own
+/// counters name the same packets, so the largest stands.
+fn ring(facts: &PhaseFacts<'_>) -> (String, u64) {
+    let mut best = driver_counter(facts, is_ring_counter);
+    let device = facts.interface(Side::Receiver).map(|(name, _)| name);
+    for field in ["rx_missed_errors", "rx_fifo_errors", "rx_over_errors"] {
+        let value = facts.link_counter(Side::Receiver, field);
+        if let (true, Some(device)) = (value >= best.1 && value > 0, device) {
+            best = (format!("link/{device}/{field}"), value);
+        }
+    }
+    best
+}
+
+/// Names under which drivers count a full ring: e1000e and ixgbe `rx_missed_errors`,
+/// `rx_no_buffer_count`; mlx5 `rx_out_of_buffer`; vmxnet3 `pkts rx out of buf`; bnx2x
+/// `rx_discards`; virtio-net and veth `rx_queue_N_drops`. Drivers' `rx_dropped` is not among
+/// them: it also holds frames of unknown protocols.
+fn is_ring_counter(name: &str) -> bool {
+    const NAMES: [&str; 7] = [
+        "rx_missed",
+        "rx_no_buffer",
+        "out_of_buf",
+        "out of buf",
+        "no_buf_discard",
+        "rx_discards",
+        "rx_fifo_errors",
+    ];
+    NAMES.iter().any(|part| name.contains(part))
+        || (name.starts_with("rx_queue_") && name.ends_with("_drops") && !name.contains("xdp"))
+}
+
+/// The largest driver counter that `wanted` picks, summed over queues.
+fn driver_counter(facts: &PhaseFacts<'_>, wanted: impl Fn(&str) -> bool) -> (String, u64) {
+    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+    for device in facts.devices(Side::Receiver) {
+        let prefix = format!("driver/{device}/");
+        for (name, value) in facts.window(Side::Receiver).counters.under(&prefix) {
+            let field = &name[prefix.len()..];
+            if wanted(field) {
+                let queues: String = field
+                    .chars()
+                    .map(|c| if c.is_ascii_digit() { '*' } else { c })
+                    .collect();
+                let sum = sums.entry(format!("{prefix}{queues}")).or_default();
+                *sum = sum.saturating_add(value);
+            }
+        }
+    }
+    sums.into_iter()
+        .max_by_key(|(_, sum)| *sum)
+        .unwrap_or_default()
+}
+
+/// Programs and filters behind the tap.
+fn filters(facts: &PhaseFacts<'_>, add: &mut impl FnMut(Segment, Layer, String, u64, bool)) {
+    let beneath = facts.beneath(Side::Receiver);
+    for device in facts.devices(Side::Receiver) {
+        let segment = if beneath.contains(&device) {
+            Segment::Middle
+        } else {
+            Segment::ReceiverHost
+        };
+        let prefix = format!("qdisc/{device}/");
+        for (name, drops) in facts.window(Side::Receiver).counters.under(&prefix) {
+            let program = name.contains("/clsact/") || name.contains("/ingress/");
+            if program && name.ends_with("/drops") {
+                add(segment, Layer::XdpTc, name.to_owned(), drops, false);
+            }
+        }
+    }
+    add(
+        Segment::ReceiverHost,
+        Layer::ReceiverFilter,
+        "conntrack/drop".to_owned(),
+        facts.counter(Side::Receiver, "conntrack/drop"),
+        false,
+    );
+}
+
+/// IP and UDP.
+fn protocol(
+    facts: &PhaseFacts<'_>,
+    books: &Books,
+    add: &mut impl FnMut(Segment, Layer, String, u64, bool),
+) {
+    let (udp, ip) = facts.families();
+    let counter = |name: &str| facts.counter(Side::Receiver, name);
+    let mut host = |layer, name: String, moved: u64| {
+        add(Segment::ReceiverHost, layer, name, moved, false);
+    };
+    // A wrong IP header checksum is counted as a header error too (`ip_rcv_core`).
+    let header_checksums = counter("ipext/InCsumErrors").min(counter(&format!("{ip}/InHdrErrors")));
+    if ip == "ip" {
+        host(
+            Layer::Checksum,
+            "ipext/InCsumErrors".to_owned(),
+            header_checksums,
+        );
+        host(
+            Layer::ReceiverIp,
+            "tcpext/IPReversePathFilter".to_owned(),
+            counter("tcpext/IPReversePathFilter"),
+        );
+        host(
+            Layer::ReceiverIp,
+            "ipext/InNoRoutes".to_owned(),
+            counter("ipext/InNoRoutes"),
+        );
+    }
+    host(
+        Layer::ReceiverIp,
+        format!("{ip}/InHdrErrors"),
+        counter(&format!("{ip}/InHdrErrors")).saturating_sub(header_checksums),
+    );
+    for field in ["InAddrErrors", "InDiscards", "InUnknownProtos"] {
+        host(
+            Layer::ReceiverIp,
+            format!("{ip}/{field}"),
+            counter(&format!("{ip}/{field}")),
+        );
+    }
+    if let Some((device, _)) = facts.interface(Side::Receiver) {
+        host(
+            Layer::ReceiverIp,
+            format!("link/{device}/rx_otherhost_dropped"),
+            facts.link_counter(Side::Receiver, "rx_otherhost_dropped"),
+        );
+    }
+    host(
+        Layer::NoListener,
+        format!("{udp}/NoPorts"),
+        counter(&format!("{udp}/NoPorts")),
+    );
+    host(
+        Layer::Checksum,
+        format!("{udp}/InCsumErrors"),
+        counter(&format!("{udp}/InCsumErrors")),
+    );
+    // The own socket's count is exact; this is for a host where it could not be read.
+    let foreign = facts
+        .window(Side::Receiver)
+        .sockets
+        .iter()
+        .fold(0u64, |sum, s| sum.saturating_add(s.drops.0));
+    let booked = books.booked(facts.host(Side::Receiver), Layer::SocketBuffer);
+    if facts.phase.receiver.socket_drops.is_zero() && booked == 0 {
+        host(
+            Layer::SocketBuffer,
+            format!("{udp}/RcvbufErrors"),
+            counter(&format!("{udp}/RcvbufErrors")).saturating_sub(foreign),
+        );
+    }
+}

@@ -11,11 +11,14 @@
 mod collectors;
 mod error;
 mod ethtool;
+mod host;
 mod netlink;
 mod observer;
 mod proc;
 mod program;
 mod sys;
 
+pub use collectors::sockets::udp_sockets;
 pub use error::KernelError;
+pub use host::{corosync_facts, host_facts};
 pub use observer::Observer;

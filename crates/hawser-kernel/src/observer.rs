@@ -1,18 +1,22 @@
 //! A window on a host: what its counters, drops and interfaces did while it was open.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use hawser_model::counters::Counters;
 use hawser_model::host::{Collector, HostWindow};
+use hawser_model::sockets::SocketFacts;
 use hawser_model::traffic::WatchedFlow;
 use hawser_model::units::Nanos;
 
 use crate::KernelError;
 use crate::collectors::counters::{self, Source};
+use crate::collectors::sockets::{self, SocketDiag};
 
 /// Every collector that can run on this host, and of the others why they cannot.
 pub struct Observer {
     sources: Vec<Box<dyn Source>>,
+    socket_diag: Option<SocketDiag>,
     collectors: Vec<Collector>,
     window: Option<Window>,
 }
@@ -21,6 +25,7 @@ struct Window {
     opened: Instant,
     /// By source; a source that failed to read when the window was opened has none.
     before: Vec<Option<Counters>>,
+    sockets: Option<BTreeMap<u64, SocketFacts>>,
 }
 
 impl Observer {
@@ -36,8 +41,18 @@ impl Observer {
             });
             read.is_ok()
         });
+        let mut socket_diag = None;
+        let diag = SocketDiag::open().and_then(|mut diag| diag.dump().map(|_| diag));
+        collectors.push(Collector {
+            name: "sock-diag".to_owned(),
+            unavailable: diag.as_ref().err().map(ToString::to_string),
+        });
+        if let Ok(diag) = diag {
+            socket_diag = Some(diag);
+        }
         Self {
             sources,
+            socket_diag,
             collectors,
             window: None,
         }
@@ -60,6 +75,7 @@ impl Observer {
         self.window = Some(Window {
             opened: Instant::now(),
             before: self.read(),
+            sockets: self.sockets(),
         });
         Ok(())
     }
@@ -80,11 +96,20 @@ impl Observer {
                 counters.0.extend(after.since(before).0);
             }
         }
+        let dropped = match (window.sockets, self.sockets()) {
+            (Some(before), Some(after)) => sockets::dropped_between(&before, after),
+            _ => Vec::new(),
+        };
         Ok(HostWindow {
             elapsed,
             counters,
+            sockets: dropped,
             ..HostWindow::default()
         })
+    }
+
+    fn sockets(&mut self) -> Option<BTreeMap<u64, SocketFacts>> {
+        self.socket_diag.as_mut()?.dump().ok()
     }
 
     fn read(&mut self) -> Vec<Option<Counters>> {

@@ -31,6 +31,24 @@ pub struct HostFacts {
     pub collectors: Vec<Collector>,
     /// The cluster engine, when one runs.
     pub corosync: Option<CorosyncFacts>,
+    /// Bridges on the host (a virtualisation host's `vmbr0`) by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bridges: BTreeMap<InterfaceName, BridgeFacts>,
+}
+
+/// What decides where a bridge sends multicast. Its ports are its interface's `lower`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BridgeFacts {
+    /// It sends a group only to ports that asked for it (`multicast_snooping`).
+    pub multicast_snooping: bool,
+    /// It asks for memberships itself (`multicast_querier`).
+    pub multicast_querier: bool,
+    /// The queriers it hears or is, one a family (`IFLA_BR_MCAST_QUERIER_STATE`).
+    pub queriers: Vec<IpAddr>,
+    /// Ports that get every group, since a querier or router was heard there.
+    pub router_ports: Vec<InterfaceName>,
+    /// Groups and the ports that asked for them (`bridge mdb`).
+    pub groups: Vec<(IpAddr, InterfaceName)>,
 }
 
 /// A network interface.

@@ -1,3 +1,4 @@
 //! The collectors: one file or folder each, its eBPF source beside it where it has one.
 
 pub(crate) mod counters;
+pub(crate) mod sockets;

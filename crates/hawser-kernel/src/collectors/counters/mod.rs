@@ -10,6 +10,7 @@ mod link;
 mod neighbour;
 mod nftables;
 mod qdisc;
+mod queues;
 mod snmp;
 mod softnet;
 mod table;
@@ -40,6 +41,7 @@ pub(crate) fn all() -> Vec<Box<dyn Source>> {
         Box::new(conntrack::Conntrack),
         Box::new(link::Links::default()),
         Box::new(driver::Drivers::default()),
+        Box::new(queues::Queues::default()),
         Box::new(qdisc::Qdiscs::default()),
         Box::new(nftables::Nftables::default()),
         Box::new(iptables::Iptables),

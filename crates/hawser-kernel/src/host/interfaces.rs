@@ -1,0 +1,212 @@
+//! Interfaces: `RTM_GETLINK`, `RTM_GETADDR`, and what the drivers say through `ethtool`.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use hawser_model::host::Interface;
+use hawser_model::names::InterfaceName;
+use hawser_model::units::{BitsPerSec, Mtu};
+use nix::sys::socket::SockProtocol;
+
+use crate::KernelError;
+use crate::ethtool::Ethtool;
+use crate::netlink::{Netlink, attributes, text, u32_at};
+
+const RTM_GETLINK: u16 = 18;
+const RTM_GETADDR: u16 = 22;
+/// `struct ifinfomsg`: family, padding, type, index, flags, change.
+const LINK_MESSAGE: usize = 16;
+/// `struct ifaddrmsg`: family, prefix length, flags, scope, index.
+const ADDRESS_MESSAGE: usize = 8;
+const IFLA_ADDRESS: u16 = 1;
+const IFLA_IFNAME: u16 = 3;
+const IFLA_MTU: u16 = 4;
+const IFLA_LINK: u16 = 5;
+const IFLA_MASTER: u16 = 10;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_LINK_NETNSID: u16 = 37;
+const IFLA_PERM_ADDRESS: u16 = 54;
+const IFLA_INFO_KIND: u16 = 1;
+const IFA_ADDRESS: u16 = 1;
+const IFA_LOCAL: u16 = 2;
+
+/// The interfaces of the calling thread's network namespace.
+pub(super) fn read() -> Result<BTreeMap<InterfaceName, Interface>, KernelError> {
+    let mut netlink = Netlink::open(SockProtocol::NetlinkRoute)?;
+    let mut links = netlink.dump(
+        "RTM_GETLINK",
+        RTM_GETLINK,
+        &[0; LINK_MESSAGE],
+        BTreeMap::new,
+        |links, message| {
+            if let Some(link) = Link::decode(message) {
+                links.insert(link.interface.index, link);
+            }
+        },
+    )?;
+    let addresses = netlink.dump(
+        "RTM_GETADDR",
+        RTM_GETADDR,
+        &[0; ADDRESS_MESSAGE],
+        Vec::new,
+        |all, message| all.extend(decode_address(message)),
+    )?;
+    for (index, address, prefix) in addresses {
+        if let Some(link) = links.get_mut(&index) {
+            link.interface.addresses.push((address, prefix));
+        }
+    }
+    let ethtool = Ethtool::open()?;
+    let lower: Vec<_> = links.values().map(|link| lower_of(link, &links)).collect();
+    Ok(links
+        .into_values()
+        .zip(lower)
+        .map(|(link, lower)| {
+            let mut interface = link.interface;
+            interface.lower = lower;
+            ask_driver(&ethtool, &link.name, &mut interface);
+            (InterfaceName(link.name), interface)
+        })
+        .collect())
+}
+
+struct Link {
+    name: String,
+    kind: String,
+    master: Option<u32>,
+    /// `IFLA_LINK`, when it is in this namespace and something below, not a peer.
+    below: Option<u32>,
+    interface: Interface,
+}
+
+impl Link {
+    fn decode(message: &[u8]) -> Option<Self> {
+        let index = u32_at(message, 4)?;
+        let flags = u32_at(message, 8)?;
+        let has = |flag: libc::c_int| flags & flag as u32 != 0;
+        let mut link = Self {
+            name: String::new(),
+            kind: String::new(),
+            master: None,
+            below: None,
+            interface: Interface {
+                index,
+                up: has(libc::IFF_UP),
+                carrier: has(libc::IFF_LOWER_UP),
+                ..Interface::default()
+            },
+        };
+        let mut elsewhere = false;
+        let mut permanent = None;
+        for (kind, payload) in attributes(message.get(LINK_MESSAGE..)?) {
+            match kind {
+                IFLA_IFNAME => link.name = text(payload),
+                IFLA_MTU => link.interface.mtu = u32_at(payload, 0).map(Mtu),
+                IFLA_MASTER => link.master = u32_at(payload, 0),
+                IFLA_LINK => link.below = u32_at(payload, 0),
+                IFLA_LINK_NETNSID => elsewhere = true,
+                IFLA_ADDRESS => link.interface.mac = mac(payload),
+                IFLA_PERM_ADDRESS => permanent = mac(payload),
+                IFLA_LINKINFO => {
+                    link.kind = attributes(payload)
+                        .find(|(kind, _)| *kind == IFLA_INFO_KIND)
+                        .map_or_else(String::new, |(_, kind)| text(kind));
+                }
+                _ => {}
+            }
+        }
+        link.interface.mac = permanent.or(link.interface.mac);
+        // A veth's "link" is its peer.
+        if elsewhere || link.kind == "veth" {
+            link.below = None;
+        }
+        Some(link)
+    }
+}
+
+/// What a VLAN or macvlan stands on; the members of a bond; the ports of a bridge.
+fn lower_of(link: &Link, all: &BTreeMap<u32, Link>) -> Vec<InterfaceName> {
+    let index = link.interface.index;
+    let members = all
+        .values()
+        .filter(|other| other.master == Some(index))
+        .map(|other| &other.name);
+    let below = link
+        .below
+        .filter(|&below| below != index)
+        .and_then(|below| all.get(&below))
+        .map(|below| &below.name);
+    below
+        .into_iter()
+        .chain(members)
+        .map(|name| InterfaceName(name.clone()))
+        .collect()
+}
+
+fn decode_address(message: &[u8]) -> Option<(u32, IpAddr, u8)> {
+    let family = i32::from(*message.first()?);
+    let prefix = *message.get(1)?;
+    let index = u32_at(message, 4)?;
+    let (mut address, mut local) = (None, None);
+    for (kind, payload) in attributes(message.get(ADDRESS_MESSAGE..)?) {
+        match kind {
+            IFA_ADDRESS => address = ip(family, payload),
+            IFA_LOCAL => local = ip(family, payload),
+            _ => {}
+        }
+    }
+    // On a point-to-point link IFA_ADDRESS is the other end (linux/if_addr.h).
+    Some((index, local.or(address)?, prefix))
+}
+
+fn ip(family: i32, payload: &[u8]) -> Option<IpAddr> {
+    match family {
+        libc::AF_INET => Some(IpAddr::V4(Ipv4Addr::from(*payload.first_chunk::<4>()?))),
+        libc::AF_INET6 => Some(IpAddr::V6(Ipv6Addr::from(*payload.first_chunk::<16>()?))),
+        _ => None,
+    }
+}
+
+fn mac(payload: &[u8]) -> Option<String> {
+    let bytes: &[u8; 6] = payload.try_into().ok()?;
+    (*bytes != [0; 6]).then(|| bytes.map(|b| format!("{b:02x}")).join(":"))
+}
+
+fn ask_driver(ethtool: &Ethtool, name: &str, interface: &mut Interface) {
+    if let Ok(driver) = ethtool.driver(name) {
+        interface.driver = Some(driver.name).filter(|name| !name.is_empty());
+        // Drivers of devices without a bus write "N/A" or nothing, some their own name.
+        interface.bus = Some(driver.bus).filter(|bus| bus.contains([':', '-', '.']));
+    }
+    if let Ok(settings) = ethtool.link_settings(name) {
+        interface.speed = settings.speed.map(|m| BitsPerSec(u64::from(m) * 1_000_000));
+        interface.duplex = settings.duplex.map(str::to_owned);
+    }
+    interface.features_on = ethtool.features_on(name).unwrap_or_default();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_interface_is_described() {
+        let all = read().unwrap();
+        let lo = &all["lo"];
+        assert_eq!(lo.index, 1);
+        assert_eq!(lo.mac, None);
+        assert_eq!(lo.speed, None);
+        assert!(lo.mtu.is_some());
+        assert!(lo.features_on.iter().any(|f| f == "loopback"), "{lo:?}");
+    }
+
+    #[test]
+    fn a_mac_address_has_six_bytes_and_is_not_zero() {
+        assert_eq!(
+            mac(&[2, 0, 0, 0, 0, 0x1f]).as_deref(),
+            Some("02:00:00:00:00:1f")
+        );
+        assert_eq!(mac(&[0; 6]), None);
+        assert_eq!(mac(&[10, 0, 0, 1]), None, "a tunnel's address is none");
+    }
+}

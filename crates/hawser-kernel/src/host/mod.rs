@@ -1,0 +1,47 @@
+//! What stands on a host and does not change during a check.
+
+mod bridges;
+mod corosync;
+mod interfaces;
+mod sysctls;
+
+use hawser_model::host::HostFacts;
+
+use crate::proc;
+
+pub use corosync::corosync_facts;
+
+/// The facts of the calling thread's host: its network, pid and mount namespaces.
+///
+/// What cannot be read is absent. `collectors` is empty: the [`crate::Observer`] knows them.
+pub fn host_facts() -> HostFacts {
+    let names = nix::sys::utsname::uname().ok();
+    let name = |of: fn(&nix::sys::utsname::UtsName) -> &std::ffi::OsStr| {
+        names
+            .as_ref()
+            .map_or_else(String::new, |n| of(n).to_string_lossy().into_owned())
+    };
+    let interfaces = interfaces::read().unwrap_or_default();
+    HostFacts {
+        hostname: name(nix::sys::utsname::UtsName::nodename),
+        kernel: name(nix::sys::utsname::UtsName::release),
+        machine: name(nix::sys::utsname::UtsName::machine),
+        cpus: cpus(),
+        sysctls: sysctls::read(interfaces.keys()),
+        bridges: bridges::read().unwrap_or_default(),
+        interfaces,
+        collectors: Vec::new(),
+        corosync: corosync_facts(),
+    }
+}
+
+/// Online CPUs, not only those that this process may use.
+fn cpus() -> u32 {
+    proc::file("/proc/stat").map_or(1, |text| {
+        let numbered = |line: &&str| {
+            line.strip_prefix("cpu")
+                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        text.lines().filter(numbered).count() as u32
+    })
+}

@@ -1,1 +1,34 @@
 //! The traffic engine: probe packets at a set rate, and what became of them.
+//!
+//! A flow has two ends, each on its own host: a [`Receiver`] is opened first and tells its
+//! port, a [`Sender`] runs towards that port for the time the specification says, and the
+//! receiver is finished with the number of packets sent. Nothing here knows why a packet was
+//! lost; the reports say which, when, and what the sockets themselves counted.
+//!
+//! Pure and usable without a network: [`packet`], [`sequence`], [`jitter`], [`pacing`],
+//! [`tally`], [`drain`], [`packet_memory`]. The operating system is behind [`Sender`],
+//! [`Receiver`], [`path_mtu`] and [`hello`], and its unsafe calls in one private module.
+#![deny(unsafe_code)]
+
+mod clock;
+pub mod drain;
+mod error;
+pub mod histogram;
+pub mod jitter;
+pub mod pacing;
+pub mod packet;
+pub mod packet_memory;
+mod receiver;
+mod refusals;
+mod sender;
+pub mod sequence;
+mod socket;
+mod sys;
+pub mod tally;
+mod thread;
+mod udp;
+mod waiting;
+
+pub use error::{LARGEST_PAYLOAD, WireError};
+pub use receiver::Receiver;
+pub use sender::Sender;

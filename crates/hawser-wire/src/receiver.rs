@@ -1,0 +1,55 @@
+//! The receiving end of a flow.
+
+use std::time::Duration;
+
+use hawser_model::traffic::{FlowSpec, ReceiverReport, RunKey};
+use hawser_model::units::Packets;
+
+use crate::error::WireError;
+use crate::udp::receive::UdpReceiver;
+
+/// A flow's receiver: it reads from the moment it is open.
+pub struct Receiver {
+    inner: UdpReceiver,
+}
+
+impl Receiver {
+    /// Binds an ephemeral port on the receiver's address (or the group, and joins it) and
+    /// starts reading.
+    ///
+    /// # Errors
+    /// [`WireError::Call`] when the kernel refuses, the others when the specification asks
+    /// for what cannot be.
+    pub fn open(spec: &FlowSpec, key: RunKey) -> Result<Self, WireError> {
+        Self::open_at(spec, key, 0)
+    }
+
+    /// As [`Self::open`] on a given port: for several hosts that receive one multicast flow.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_at(spec: &FlowSpec, key: RunKey, port: u16) -> Result<Self, WireError> {
+        UdpReceiver::open(spec, key, port).map(|inner| Self { inner })
+    }
+
+    /// The port the sender must send to.
+    pub fn port(&self) -> u16 {
+        self.inner.port()
+    }
+
+    /// Tells the sender's port. Not needed for intact packets; it decides whether a damaged
+    /// one from the sender's address is the flow's (corrupted) or not (foreign). Without it
+    /// the port of the first intact packet is taken.
+    pub fn expect_from(&mut self, port: u16) {
+        self.inner.expect_from(port);
+    }
+
+    /// The sender is done and used `sent` sequence numbers: reads until nothing has come for
+    /// `settle` (a few seconds at most), and reports.
+    ///
+    /// # Errors
+    /// [`WireError::Call`] when reading failed.
+    pub fn finish(self, sent: Packets, settle: Duration) -> Result<ReceiverReport, WireError> {
+        self.inner.finish(sent, settle)
+    }
+}

@@ -1,0 +1,214 @@
+//! Hosts for experiments: threads with a network namespace of their own.
+//!
+//! A namespace made this way has no name and no file: it ends with its thread, however the
+//! test ends, and takes its interfaces along. Needs root, like all of these tests.
+#![allow(dead_code)]
+
+use std::process::Command;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use hawser_model::traffic::{Batching, FlowId, FlowSpec, Rate, RunKey, Transport};
+use hawser_model::units::{Nanos, PacketsPerSec};
+use hawser_wire::{Receiver as FlowReceiver, Sender as FlowSender};
+use nix::sched::{CloneFlags, unshare};
+
+/// The key of all experiments.
+pub const KEY: RunKey = RunKey(0x5eed_0123_4567_89ab);
+
+/// Experiments of one program run one after the other: traffic must not disturb traffic.
+static TURN: Mutex<()> = Mutex::new(());
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// One host.
+pub struct Host {
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+    /// Held by the first host of an experiment.
+    turn: Option<MutexGuard<'static, ()>>,
+    /// Its thread id, by which `ip` finds the namespace.
+    pub id: i32,
+}
+
+impl Host {
+    /// A host with nothing but a loopback interface that is up.
+    pub fn new() -> Self {
+        let (jobs, queue): (_, Receiver<Job>) = channel();
+        let (ready, started) = channel();
+        let thread = thread::spawn(move || {
+            let made = unshare(CloneFlags::CLONE_NEWNET);
+            ready.send((nix::unistd::gettid().as_raw(), made)).unwrap();
+            for job in queue {
+                job();
+            }
+        });
+        let (id, made) = started.recv().unwrap();
+        made.expect("these experiments need root: unshare(CLONE_NEWNET)");
+        let host = Self {
+            jobs: Some(jobs),
+            thread: Some(thread),
+            turn: None,
+            id,
+        };
+        host.sh("ip link set lo up
+            # No duplicate address detection: it would take a second.
+            echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad");
+        host
+    }
+
+    /// Runs something on this host; threads it starts stay there.
+    pub fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> T {
+        self.start(job).join()
+    }
+
+    /// As `run`, without waiting for the result.
+    pub fn start<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Running<T> {
+        let (done, result) = channel();
+        let job = Box::new(move || {
+            // Nobody waits any more only when the test has failed already.
+            let _ = done.send(job());
+        });
+        self.jobs.as_ref().unwrap().send(job).unwrap();
+        Running(result)
+    }
+
+    /// Runs a shell command on this host; its output. Fails the test when it fails.
+    #[track_caller]
+    pub fn sh(&self, command: &str) -> String {
+        let line = command.to_owned();
+        let output = self.run(move || Command::new("sh").arg("-ec").arg(line).output());
+        let output = output.unwrap();
+        assert!(
+            output.status.success(),
+            "{command}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+impl Host {
+    /// Waits until the kernel has noticed the carrier: before that IPv6 does not answer.
+    #[track_caller]
+    pub fn settled(&self, interface: &str) {
+        self.sh(&format!(
+            "for i in $(seq 100); do
+                 ip link show {interface} | grep -q 'state UP' &&
+                     ip -6 route show dev {interface} | grep -q fe80 &&
+                     ! ip -6 addr show dev {interface} | grep -q tentative && exit 0
+                 sleep 0.05
+             done; echo {interface} did not come up >&2; exit 1"
+        ));
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A result that is still being worked on.
+pub struct Running<T>(Receiver<T>);
+
+impl<T> Running<T> {
+    /// Waits for it.
+    #[track_caller]
+    pub fn join(self) -> T {
+        self.0.recv().expect("the host's job panicked")
+    }
+}
+
+/// Two hosts and one cable: `10.9.0.1`/`fd09::1` and `10.9.0.2`/`fd09::2` on `ring0`.
+pub fn pair() -> (Host, Host) {
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut a, b) = (Host::new(), Host::new());
+    a.turn = Some(turn);
+    a.sh(&format!(
+        "ip link add ring0 type veth peer name ring0 netns {}",
+        b.id
+    ));
+    for (host, number) in [(&a, 1), (&b, 2)] {
+        host.sh(&format!(
+            "ip addr add 10.9.0.{number}/24 dev ring0
+             ip addr add fd09::{number}/64 dev ring0 nodad
+             ip link set ring0 up"
+        ));
+    }
+    for host in [&a, &b] {
+        host.settled("ring0");
+    }
+    (a, b)
+}
+
+/// A gentle flow from `.1` to `.2`: 200 packets of 200 bytes in a fifth of a second.
+pub fn flow() -> FlowSpec {
+    FlowSpec {
+        flow: FlowId(7),
+        transport: Transport::Udp,
+        source: "10.9.0.1".parse().unwrap(),
+        destination: "10.9.0.2".parse().unwrap(),
+        receiver: "10.9.0.2".parse().unwrap(),
+        membership: None,
+        payload: 200,
+        rate: Rate::PerSecond(PacketsPerSec(1_000)),
+        burst: 1,
+        duration: Nanos::from_millis(200),
+        dont_fragment: true,
+        receive_buffer: None,
+        send_buffer: None,
+        echo: false,
+        realtime: false,
+        reader_delay: Nanos::ZERO,
+        batching: Batching::Mmsg,
+        sender_cpu: None,
+        receiver_cpu: None,
+    }
+}
+
+/// The same flow over IPv6.
+pub fn flow_v6() -> FlowSpec {
+    FlowSpec {
+        source: "fd09::1".parse().unwrap(),
+        destination: "fd09::2".parse().unwrap(),
+        receiver: "fd09::2".parse().unwrap(),
+        ..flow()
+    }
+}
+
+/// Opens a receiver on a host.
+#[track_caller]
+pub fn open(host: &Host, spec: &FlowSpec) -> FlowReceiver {
+    let spec = spec.clone();
+    host.run(move || FlowReceiver::open(&spec, KEY)).unwrap()
+}
+
+/// Sends a flow from a host to a port.
+#[track_caller]
+pub fn send(host: &Host, spec: &FlowSpec, port: u16) -> hawser_model::traffic::SenderReport {
+    let spec = spec.clone();
+    host.run(move || FlowSender::open(&spec, KEY).and_then(|sender| sender.run(port)))
+        .unwrap()
+}
+
+/// The whole flow between two hosts.
+#[track_caller]
+pub fn measure(
+    from: &Host,
+    to: &Host,
+    spec: &FlowSpec,
+) -> (
+    hawser_model::traffic::SenderReport,
+    hawser_model::traffic::ReceiverReport,
+) {
+    let receiver = open(to, spec);
+    let sent = send(from, spec, receiver.port());
+    let settle = std::time::Duration::from_millis(100);
+    let received = receiver.finish(sent.sent, settle).unwrap();
+    (sent, received)
+}

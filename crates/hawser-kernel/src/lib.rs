@@ -20,5 +20,5 @@ mod sys;
 
 pub use collectors::sockets::udp_sockets;
 pub use error::KernelError;
-pub use host::{corosync_facts, host_facts};
+pub use host::{corosync_facts, corosync_stats, host_facts};
 pub use observer::Observer;

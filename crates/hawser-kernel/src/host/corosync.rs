@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use hawser_model::host::CorosyncFacts;
 use hawser_model::units::Nanos;
 
+use crate::KernelError;
 use crate::program;
 
 /// For all questions together.
@@ -35,6 +36,14 @@ pub fn corosync_facts() -> Option<CorosyncFacts> {
         facts.stats = values(&text);
     }
     Some(facts)
+}
+
+/// The runtime statistics alone, for a caller that samples them while traffic runs.
+///
+/// # Errors
+/// [`KernelError::Program`] when `corosync-cmapctl` fails or takes longer than two seconds.
+pub fn corosync_stats() -> Result<BTreeMap<String, String>, KernelError> {
+    program::run("corosync-cmapctl", &["-m", "stats"], LIMIT).map(|text| values(&text))
 }
 
 /// The process by name, in this pid namespace itself: a host also sees the processes of its

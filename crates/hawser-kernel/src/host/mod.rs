@@ -9,7 +9,7 @@ use hawser_model::host::HostFacts;
 
 use crate::proc;
 
-pub use corosync::corosync_facts;
+pub use corosync::{corosync_facts, corosync_stats};
 
 /// The facts of the calling thread's host: its network, pid and mount namespaces.
 ///

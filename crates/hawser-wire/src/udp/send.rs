@@ -1,6 +1,7 @@
 //! The sending side of a UDP flow.
 
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use hawser_model::traffic::{Batching, FlowSpec, Rate, RunKey, SenderReport};
@@ -56,7 +57,7 @@ impl UdpSender {
         socket::port(&self.socket)
     }
 
-    pub(crate) fn run(self, peer_port: u16) -> Result<SenderReport, WireError> {
+    pub(crate) fn run(self, peer_port: u16, stop: &AtomicBool) -> Result<SenderReport, WireError> {
         let to = socket::scoped(self.spec.destination, peer_port, self.spec.source)?;
         let to = SockAddr::from(to);
         // A connected socket sends faster and learns of refusals (ICMP), but would not hear
@@ -76,7 +77,7 @@ impl UdpSender {
         let sending = thread::scope(|scope| {
             thread::Builder::new()
                 .name("hawser-send".to_owned())
-                .spawn_scoped(scope, || self.transmit(to))
+                .spawn_scoped(scope, || self.transmit(to, stop))
                 .map_err(WireError::call("clone", "sending thread"))?
                 .join()
                 .map_err(|_| WireError::Thread("sending"))
@@ -95,7 +96,7 @@ impl UdpSender {
         Ok(report)
     }
 
-    fn transmit(&self, to: Option<SockAddr>) -> Transmission {
+    fn transmit(&self, to: Option<SockAddr>, stop: &AtomicBool) -> Transmission {
         let spec = &self.spec;
         let mut not_granted = NotGranted::new();
         prepare(spec.sender_cpu, spec.realtime, &mut not_granted);
@@ -104,7 +105,7 @@ impl UdpSender {
         let start = clock::now();
         let end = start + spec.duration;
         let until = match spec.rate {
-            Rate::Max => flood(&mut transmitter, end),
+            Rate::Max => flood(&mut transmitter, end, stop),
             Rate::PerSecond(rate) => {
                 let pacer = Pacer::new(rate, spec.burst, start);
                 pace(
@@ -112,6 +113,7 @@ impl UdpSender {
                     pacer,
                     pacing::total(rate, spec.duration),
                     end,
+                    stop,
                 )
             }
         };
@@ -146,19 +148,26 @@ fn segments(socket: &Socket, spec: &FlowSpec, not_granted: &mut NotGranted) -> u
     if granted { fit as usize } else { 1 }
 }
 
-/// Sends without a pause until `end`; when it was done.
-fn flood(transmitter: &mut Transmitter<'_>, end: Nanos) -> Nanos {
+/// Sends without a pause until `end` or told to stop; when it was done.
+fn flood(transmitter: &mut Transmitter<'_>, end: Nanos, stop: &AtomicBool) -> Nanos {
     loop {
         transmitter.burst(transmitter.batch_packets(), end);
         let now = clock::now();
-        if now >= end {
+        if now >= end || stop.load(Ordering::Relaxed) {
             return now;
         }
     }
 }
 
-/// Sends `total` packets on schedule, until `end` at most; when the last one's turn was over.
-fn pace(transmitter: &mut Transmitter<'_>, mut pacer: Pacer, total: u64, end: Nanos) -> Nanos {
+/// Sends `total` packets on schedule, until `end` or told to stop; when the last one's turn was
+/// over.
+fn pace(
+    transmitter: &mut Transmitter<'_>,
+    mut pacer: Pacer,
+    total: u64,
+    end: Nanos,
+    stop: &AtomicBool,
+) -> Nanos {
     loop {
         let due = pacer.due();
         let left = Packets(total).saturating_sub(transmitter.sent());
@@ -167,7 +176,7 @@ fn pace(transmitter: &mut Transmitter<'_>, mut pacer: Pacer, total: u64, end: Na
         }
         clock::wait_until(due);
         let now = clock::now();
-        if now >= end {
+        if now >= end || stop.load(Ordering::Relaxed) {
             return now;
         }
         transmitter.burst(left.0.min(pacer.burst()), end);

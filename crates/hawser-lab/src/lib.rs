@@ -1,1 +1,42 @@
 //! A cluster on one machine: nodes as namespaces, switches as bridges, planted faults.
+//!
+//! A node is a process tree of its own with its own network, mounts, host name, IPC and
+//! processes, an overlay on `/etc` and `/var`, an empty `/run`, `/tmp` and `/dev/shm`. The
+//! switches of a lab are bridges in one namespace more. Nothing of a lab exists outside these
+//! namespaces but its folder, so a lab is gone when its processes and its folder are.
+//!
+//! [`up`] and [`down`] make and remove one, [`Lab::open`] is for those who work in it.
+#![forbid(unsafe_code)]
+
+mod change;
+mod down;
+mod error;
+mod file;
+mod impair;
+pub mod init;
+mod interrupt;
+mod lab;
+mod lock;
+mod name;
+mod paths;
+mod plan;
+mod power;
+mod process;
+mod spec;
+mod start;
+mod state;
+mod tool;
+mod up;
+mod wiring;
+
+pub use change::{Place, cut, heal, power_loss, power_on};
+pub use down::down;
+pub use error::LabError;
+pub use file::FileError;
+pub use interrupt::Interrupt;
+pub use lab::Lab;
+pub use name::LabName;
+pub use paths::DIR_VARIABLE;
+pub use power::PowerLoss;
+pub use spec::{LabSpec, LinkSpec, NodeSpec, PortSpec, Role, SwitchSpec};
+pub use up::{UpOutcome, UpRequest, up};

@@ -1,0 +1,163 @@
+//! What can go wrong with a lab: each error names the call and the object.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+
+use crate::file::FileError;
+
+/// Why a lab could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LabError {
+    /// Namespaces, bridges and mounts need root.
+    #[error("a lab needs root (namespaces, bridges, mounts); run it with sudo")]
+    NotRoot,
+    /// A name that cannot be used.
+    #[error("{kind} name \"{found}\": {allowed}")]
+    Name {
+        /// What was to be named: `lab`, `node`, `link`, `switch`.
+        kind: &'static str,
+        /// The name.
+        found: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// The lab file is wrong.
+    #[error(transparent)]
+    File(#[from] Box<FileError>),
+    /// No lab of that name.
+    #[error("there is no lab \"{name}\"{}", listed("labs", known))]
+    NoSuchLab {
+        /// The name.
+        name: String,
+        /// The labs there are.
+        known: Vec<String>,
+    },
+    /// Nothing in the lab has that name.
+    #[error("lab {lab} has no {kind} \"{found}\"{}", listed(kind, known))]
+    NoSuch {
+        /// The lab.
+        lab: String,
+        /// `node`, `link`, `port`, …
+        kind: &'static str,
+        /// The name.
+        found: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// The lab is up, but as something else.
+    #[error("lab {0} is up with another layout; take it down first: hawser lab down --name {0}")]
+    OtherLayout(String),
+    /// The lab is not whole: it was left half built, or a part of it died.
+    #[error("lab {name} is not whole: {what}; `hawser lab up --name {name}` repairs it")]
+    NotWhole {
+        /// The lab.
+        name: String,
+        /// What is missing.
+        what: String,
+    },
+    /// The node has no power.
+    #[error("node {node} of lab {lab} is off; `hawser lab power --name {lab} on {node}` starts it")]
+    NodeOff {
+        /// The lab.
+        lab: String,
+        /// The node.
+        node: String,
+    },
+    /// Another command is changing the lab and did not finish in time.
+    #[error("another command has been working on {what} for {seconds} s (lock {})", lock.display())]
+    Busy {
+        /// The lab or the machine-wide settings.
+        what: String,
+        /// How long it was waited for.
+        seconds: u64,
+        /// The lock file.
+        lock: PathBuf,
+    },
+    /// The user asked to stop.
+    #[error("interrupted; what had been made was removed again")]
+    Interrupted,
+    /// A tool failed.
+    #[error("{command}: {what}")]
+    Tool {
+        /// The command as it could be typed, or the line of the batch that failed.
+        command: String,
+        /// Its exit status and what it wrote to stderr.
+        what: String,
+    },
+    /// A file operation failed.
+    #[error("{call} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        call: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// The operating system's answer.
+        source: io::Error,
+    },
+    /// A system call failed.
+    #[error("{call} {object}: {errno}")]
+    System {
+        /// The call.
+        call: &'static str,
+        /// On what.
+        object: String,
+        /// The operating system's answer.
+        errno: Errno,
+    },
+    /// A node's first process reported an error or did not come up.
+    #[error("node {node} did not start: {what}")]
+    Start {
+        /// The node.
+        node: String,
+        /// What it said.
+        what: String,
+    },
+    /// The lab's state file cannot be understood.
+    #[error("{} is not a lab's state: {what}", path.display())]
+    State {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        what: String,
+    },
+    /// An impairment that makes no sense, or cannot be made here.
+    #[error("{0}")]
+    Impairment(String),
+}
+
+impl LabError {
+    pub(crate) fn io(call: &'static str, path: impl AsRef<Path>, source: io::Error) -> Self {
+        Self::Io {
+            call,
+            path: path.as_ref().to_owned(),
+            source,
+        }
+    }
+
+    pub(crate) fn system(call: &'static str, object: impl Into<String>, errno: Errno) -> Self {
+        Self::System {
+            call,
+            object: object.into(),
+            errno,
+        }
+    }
+}
+
+fn listed(kind: &str, known: &[String]) -> String {
+    match known {
+        [] => String::new(),
+        names => {
+            let plural = if kind.ends_with('s') {
+                ""
+            } else if kind == "switch" {
+                "es"
+            } else {
+                "s"
+            };
+            format!("; {kind}{plural}: {}", names.join(", "))
+        }
+    }
+}

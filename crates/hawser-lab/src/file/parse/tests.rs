@@ -1,0 +1,157 @@
+//! Each mistake is found at its place, in words that name it and what is allowed.
+
+use crate::spec::{LabSpec, Role};
+
+const GOOD: &str = r#"
+[[switch]]
+name = "sw0"
+snooping = true
+
+[[link]]
+name = "ring0"
+switch = "sw0"
+mtu = 9000
+
+[[link]]
+name = "san"
+ipv4 = "192.168.141.0/24"
+ipv6 = "none"
+
+[[node]]
+name = "head1"
+addresses = { san = "192.168.141.207" }
+
+[[node]]
+name = "head2"
+links = ["ring0"]
+
+[[client]]
+name = "desk"
+links = ["san"]
+"#;
+
+#[test]
+fn a_lab_file_is_read_with_its_defaults() {
+    let lab = LabSpec::from_toml(GOOD, "lab.toml").unwrap();
+    let head1 = lab.node("head1").unwrap();
+    assert_eq!(lab.link("san").unwrap().switch, "sw1");
+    assert!(lab.switch("sw0").unwrap().snooping);
+    assert_eq!(
+        head1.ports[1].ipv4,
+        Some("192.168.141.207".parse().unwrap())
+    );
+    assert_eq!(head1.ports[1].ipv6, None);
+    assert_eq!(
+        head1.ports[0].ipv6,
+        Some("fd48:6177:7365::1".parse().unwrap())
+    );
+    let desk = lab.node("desk").unwrap();
+    assert_eq!(desk.role, Role::Client);
+    // The third machine of the file is number three on every link.
+    assert_eq!(desk.ports[0].ipv4, Some("192.168.141.3".parse().unwrap()));
+}
+
+fn said(text: &str) -> String {
+    LabSpec::from_toml(text, "lab.toml")
+        .unwrap_err()
+        .to_string()
+}
+
+#[test]
+fn an_unknown_key_is_shown_with_its_line_and_the_likely_word() {
+    let text = GOOD.replace("snooping = true", "snoopin = true");
+    assert_eq!(
+        said(&text),
+        "lab.toml:4:1: switch[1].snoopin: unknown key \"snoopin\"; did you mean \"snooping\"? \
+         allowed: name, snooping, querier"
+    );
+}
+
+#[test]
+fn each_bad_value_is_named_with_what_is_allowed() {
+    let cases = [
+        (
+            "mtu = 9000",
+            "mtu = 900",
+            "link[1].mtu: 900; allowed: a whole number from 1280",
+        ),
+        (
+            "mtu = 9000",
+            "mtu = \"9000\"",
+            "link[1].mtu: is of type string; allowed: a whole",
+        ),
+        (
+            "switch = \"sw0\"",
+            "switch = \"sw9\"",
+            "link[1].switch: no switch \"sw9\"; did you",
+        ),
+        (
+            "[\"ring0\"]",
+            "[\"ring9\"]",
+            "node[2].links[1]: no link \"ring9\"; did you mean \"ring0\"",
+        ),
+        (
+            "[\"ring0\"]",
+            "[\"ring0\", \"ring0\"]",
+            "node[2].links[2]: \"ring0\" a second time",
+        ),
+        (
+            "\"head2\"",
+            "\"head1\"",
+            "node[2].name: \"head1\" is taken on line 17",
+        ),
+        (
+            "\"head2\"",
+            "\"Head 2\"",
+            "node[2].name: \"Head 2\" cannot name a node",
+        ),
+        (
+            "\"desk\"",
+            "\"sw0\"",
+            "client[1].name: \"sw0\" is taken on line 3",
+        ),
+        (
+            "141.207",
+            "142.207",
+            "192.168.142.207 is not in the link's network; allowed: an address in 192.168.141.0/24",
+        ),
+        (
+            "141.207",
+            "141.3",
+            "client[1].addresses.san: 192.168.141.3 is head1's already",
+        ),
+        (
+            "141.0/24",
+            "141.5/24",
+            "is an address in 192.168.141.0/24; allowed: a network such as",
+        ),
+        (
+            "192.168.141.0/24",
+            "10.72.0.0/16",
+            "link[2].ipv4: 10.72.0.0/16 overlaps 10.72.0.0/24 of link ring0",
+        ),
+        ("141.0/24", "141.0/30", "is not in the link's network"),
+        (
+            "{ san =",
+            "{ ring7 =",
+            "node[1].addresses.ring7: no link \"ring7\"",
+        ),
+        (
+            "[[client]]",
+            "[[cleint]]",
+            "cleint: unknown key \"cleint\"; did you mean \"client\"",
+        ),
+        ("snooping = true", "snooping = ", "lab.toml:4:"),
+    ];
+    for (right, wrong, expected) in cases {
+        let message = said(&GOOD.replacen(right, wrong, 1));
+        assert!(message.contains(expected), "{wrong}: {message}");
+        assert!(message.contains("allowed: "), "{wrong}: {message}");
+    }
+}
+
+#[test]
+fn a_lab_without_nodes_or_links_is_refused() {
+    assert!(said("[[link]]\nname = \"a\"\n").contains("node: missing; allowed: at least one"));
+    assert!(said("[[node]]\nname = \"a\"\n").contains("link: missing; allowed: at least one"));
+}

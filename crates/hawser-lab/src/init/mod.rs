@@ -1,0 +1,157 @@
+//! The first process of a node: a hidden mode of the `hawser` binary.
+//!
+//! It comes in two steps. The outer one leaves the caller's session, enters new namespaces and
+//! starts the inner one, which is process 1 of the node: it mounts, waits to be told that the
+//! node may live, and from then on only reaps. Until then the end of its standard input is the
+//! end of the node, so that a killed `hawser lab up` leaves nothing behind.
+//!
+//! Speech on standard output, one line each: `pid N` (outer), then `ready` or `error WHAT` (inner).
+
+mod mounts;
+mod reap;
+
+pub(crate) use reap::SOFT_OFF;
+
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use nix::sched::{CloneFlags, unshare};
+use nix::unistd::setsid;
+
+use crate::error::LabError;
+use crate::paths::LabDir;
+use crate::state::State;
+
+/// The hidden subcommand of `hawser lab`.
+pub const SUBCOMMAND: &str = "node-init";
+/// The name under which the switches run; no node can have it.
+pub const SWITCHES: &str = "@switches";
+/// Where a node sees the lab's own binary.
+pub const BIN_INSIDE: &str = "/run/hawser/lab";
+/// What allows a node to live on.
+pub(crate) const GO: u8 = b'g';
+
+/// What a node's first process is told on its command line.
+#[derive(Debug)]
+pub struct InitArgs {
+    /// The lab's token, by which the process is known as the lab's own.
+    pub token: String,
+    /// The lab's folder.
+    pub dir: PathBuf,
+    /// The node, or [`SWITCHES`].
+    pub node: String,
+    /// Whether the namespaces have been entered.
+    pub inside: bool,
+}
+
+/// Runs as a node's first process. Returns when the node has ended.
+///
+/// # Errors
+/// What kept the node from starting; the caller of the outer step has been told as well.
+pub fn run(args: &InitArgs) -> Result<(), LabError> {
+    if args.inside {
+        return inner(args);
+    }
+    outer(args).inspect_err(|e| say(&format!("error {e}")))
+}
+
+fn outer(args: &InitArgs) -> Result<(), LabError> {
+    // Already the leader of a session when started by hand.
+    let _own_session = setsid();
+    let flags = CloneFlags::CLONE_NEWNET
+        | CloneFlags::CLONE_NEWNS
+        | CloneFlags::CLONE_NEWUTS
+        | CloneFlags::CLONE_NEWIPC
+        | CloneFlags::CLONE_NEWPID
+        | CloneFlags::CLONE_NEWCGROUP;
+    unshare(flags).map_err(|e| LabError::system("unshare", args.node.clone(), e))?;
+    let binary = LabDir(args.dir.clone()).binary();
+    let child = Command::new(&binary)
+        .args(["lab", SUBCOMMAND, &args.token])
+        .arg(&args.dir)
+        .args([&args.node, "--inside"])
+        .current_dir("/")
+        .stdin(Stdio::inherit())
+        .stdout(Stdio::inherit())
+        .spawn()
+        .map_err(|e| LabError::io("run", &binary, e))?;
+    say(&format!("pid {}", child.id()));
+    Ok(())
+}
+
+fn inner(args: &InitArgs) -> Result<(), LabError> {
+    match prepare(args) {
+        Ok(()) => say("ready"),
+        Err(e) => {
+            say(&format!("error {e}"));
+            return Err(e);
+        }
+    }
+    let mut word = [0_u8];
+    if !matches!(std::io::stdin().read(&mut word), Ok(1)) || word[0] != GO {
+        return Ok(());
+    }
+    detach()?;
+    reap::until_told_to_end(&args.node)
+}
+
+fn prepare(args: &InitArgs) -> Result<(), LabError> {
+    let dir = LabDir(args.dir.clone());
+    let state = State::load(&dir)?.ok_or_else(|| {
+        LabError::io(
+            "read",
+            dir.state(),
+            std::io::Error::from(std::io::ErrorKind::NotFound),
+        )
+    })?;
+    if args.node == SWITCHES {
+        nix::unistd::sethostname("switches")
+            .map_err(|e| LabError::system("sethostname", "switches", e))?;
+        mounts::kernel_filesystems()?;
+        // A switch answers nobody; IPv6 of its own would only add its neighbour discovery.
+        set("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1")?;
+        set("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1")?;
+        // Where the host has br_netfilter, bridged packets would pass through netfilter.
+        for family in ["ip", "ip6", "arp"] {
+            set(
+                &format!("/proc/sys/net/bridge/bridge-nf-call-{family}tables"),
+                "0",
+            )?;
+        }
+    } else {
+        nix::unistd::sethostname(&args.node)
+            .map_err(|e| LabError::system("sethostname", args.node.clone(), e))?;
+        mounts::node(&dir, &args.node, &state)?;
+        set("/proc/sys/net/ipv6/conf/all/accept_dad", "0")?;
+        set("/proc/sys/net/ipv6/conf/default/accept_dad", "0")?;
+    }
+    Ok(())
+}
+
+/// Writes a sysctl; one that this kernel does not have needs no setting.
+fn set(path: &str, value: &str) -> Result<(), LabError> {
+    if !Path::new(path).exists() {
+        return Ok(());
+    }
+    std::fs::write(path, value).map_err(|e| LabError::io("write", path, e))
+}
+
+/// Lets go of the caller's pipes; standard error stays the node's console.
+fn detach() -> Result<(), LabError> {
+    let null = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/null")
+        .map_err(|e| LabError::io("open", "/dev/null", e))?;
+    let failed = |e| LabError::system("dup2", "/dev/null", e);
+    nix::unistd::dup2_stdin(null.as_fd()).map_err(failed)?;
+    nix::unistd::dup2_stdout(null.as_fd()).map_err(failed)
+}
+
+/// One line to whoever started the node. Nobody may be listening any more.
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    let _unheard = writeln!(out, "{line}").and_then(|()| out.flush());
+}

@@ -1,0 +1,167 @@
+//! A node's own file systems: `/etc` and `/var` over the host's, an empty `/run`, `/tmp` and
+//! `/dev/shm`, and the kernel's views of the node's own namespaces.
+
+use std::fs;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, open};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sys::stat::Mode;
+
+use super::BIN_INSIDE;
+use crate::error::LabError;
+use crate::paths::{DIR_VARIABLE, LabDir};
+use crate::plan;
+use crate::state::State;
+
+/// Folders of the host that a node sees through an overlay of its own.
+const OVERLAID: [&str; 2] = ["etc", "var"];
+
+/// Mounts everything of a node and writes its first configuration.
+pub(super) fn node(dir: &LabDir, name: &str, state: &State) -> Result<(), LabError> {
+    kernel_filesystems()?;
+    // The lab's folder may lie under a path that is about to be covered: hold on to it.
+    let held = open(
+        dir.path(),
+        OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC,
+        Mode::empty(),
+    )
+    .map_err(|e| LabError::system("open", dir.path().display().to_string(), e))?;
+    let lab = LabDir(format!("/proc/self/fd/{}", held.as_raw_fd()).into());
+    configuration(&lab.node(name).join("etc.upper"), name, state)?;
+    for folder in OVERLAID {
+        overlay(&lab, name, folder)?;
+    }
+    memory("/run", 0o755)?;
+    memory("/tmp", 0o1777)?;
+    memory("/dev/shm", 0o1777)?;
+    folder("/run/lock", 0o1777)?;
+    binary(&lab)?;
+    // Other labs' files, and this one's, are no business of the node.
+    if Path::new("/var/lib/hawser").is_dir() {
+        memory("/var/lib/hawser", 0o755)?;
+    }
+    Ok(())
+}
+
+/// `/proc` and `/sys` as the new namespaces see them, with what usually hangs below `/sys`.
+pub(super) fn kernel_filesystems() -> Result<(), LabError> {
+    let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+    mount(None::<&str>, "/", None::<&str>, private, None::<&str>)
+        .map_err(|e| LabError::system("mount --make-rprivate", "/", e))?;
+    let quiet = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    new("proc", "/proc", quiet, None)?;
+    // What the host mounted there belongs to the host's network namespace.
+    match umount2("/sys", MntFlags::MNT_DETACH) {
+        Ok(()) | Err(Errno::EINVAL) => {}
+        Err(e) => return Err(LabError::system("umount", "/sys", e)),
+    }
+    new("sysfs", "/sys", quiet, None)?;
+    for (kind, place) in [
+        ("cgroup2", "/sys/fs/cgroup"),
+        ("bpf", "/sys/fs/bpf"),
+        ("tracefs", "/sys/kernel/tracing"),
+        ("mqueue", "/dev/mqueue"),
+    ] {
+        // Kernels are built without each of these; what needs one says so itself.
+        let _absent = new(kind, place, quiet, None);
+    }
+    Ok(())
+}
+
+fn overlay(lab: &LabDir, name: &str, folder: &str) -> Result<(), LabError> {
+    let own = lab.node(name);
+    let upper = own.join(format!("{folder}.upper"));
+    let work = own.join(format!("{folder}.work"));
+    for path in [&upper, &work] {
+        fs::create_dir_all(path).map_err(|e| LabError::io("create the folder", path, e))?;
+    }
+    let target = format!("/{folder}");
+    let options = format!(
+        "lowerdir={target},upperdir={},workdir={}",
+        upper.display(),
+        work.display()
+    );
+    new("overlay", &target, MsFlags::empty(), Some(&options)).map_err(|e| match e {
+        LabError::System {
+            call,
+            object,
+            errno: errno @ (Errno::EINVAL | Errno::EOPNOTSUPP),
+        } => LabError::System {
+            call,
+            object: format!(
+                "{object} (the file system of the lab's folder may not carry an overlay; \
+                 {DIR_VARIABLE} moves it to another, such as /dev/shm/hawser)"
+            ),
+            errno,
+        },
+        other => other,
+    })
+}
+
+/// Writes what makes the node itself, before the first boot only: what its user changes stays.
+fn configuration(upper: &Path, name: &str, state: &State) -> Result<(), LabError> {
+    let machine = format!("{:.24}{:08x}\n", state.token, checksum(name));
+    let files = [
+        ("hostname", format!("{name}\n")),
+        ("hosts", plan::hosts_file(&state.spec)),
+        ("machine-id", machine),
+    ];
+    fs::create_dir_all(upper).map_err(|e| LabError::io("create the folder", upper, e))?;
+    for (file, text) in files {
+        let path = upper.join(file);
+        if !path.exists() {
+            fs::write(&path, text).map_err(|e| LabError::io("write", &path, e))?;
+        }
+    }
+    Ok(())
+}
+
+/// FNV-1a, to make one machine id a node out of the lab's token.
+fn checksum(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
+}
+
+/// The lab's own binary, read-only, at [`BIN_INSIDE`].
+fn binary(lab: &LabDir) -> Result<(), LabError> {
+    folder(BIN_INSIDE, 0o755)?;
+    let from = lab.bin();
+    let bind = MsFlags::MS_BIND;
+    mount(Some(&from), BIN_INSIDE, None::<&str>, bind, None::<&str>)
+        .map_err(|e| LabError::system("mount --bind", BIN_INSIDE, e))?;
+    let read_only = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY;
+    mount(
+        None::<&str>,
+        BIN_INSIDE,
+        None::<&str>,
+        read_only,
+        None::<&str>,
+    )
+    .map_err(|e| LabError::system("mount -o remount,ro", BIN_INSIDE, e))
+}
+
+fn memory(place: &str, mode: u32) -> Result<(), LabError> {
+    let options = format!("mode={mode:o}");
+    new(
+        "tmpfs",
+        place,
+        MsFlags::MS_NOSUID | MsFlags::MS_NODEV,
+        Some(&options),
+    )
+}
+
+fn folder(path: &str, mode: u32) -> Result<(), LabError> {
+    fs::create_dir_all(path)
+        .and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(mode)))
+        .map_err(|e| LabError::io("create the folder", path, e))
+}
+
+fn new(kind: &str, place: &str, flags: MsFlags, options: Option<&str>) -> Result<(), LabError> {
+    mount(Some(kind), place, Some(kind), flags, options)
+        .map_err(|e| LabError::system("mount", format!("{kind} on {place}"), e))
+}

@@ -1,0 +1,227 @@
+//! A lab that is up, as everybody who works in one uses it.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::Command;
+
+use hawser_model::names::HostName;
+use hawser_model::topology::{Link, Node, Reach, Topology};
+
+use crate::error::LabError;
+use crate::init::BIN_INSIDE;
+use crate::name::LabName;
+use crate::paths::{LabDir, Root};
+use crate::process::ProcessId;
+use crate::spec::LabSpec;
+use crate::state::State;
+
+/// A lab that is up.
+#[derive(Debug)]
+pub struct Lab {
+    dir: LabDir,
+    state: State,
+}
+
+impl Lab {
+    /// The lab of that name.
+    ///
+    /// # Errors
+    /// Not root, no such lab, or one that is not whole.
+    pub fn open(name: &str) -> Result<Self, LabError> {
+        need_root()?;
+        let name = LabName::new(name)?;
+        let root = Root::from_environment();
+        let (dir, state) = load(&root, &name)?;
+        if !state.is_of_this_boot() || state.switches_running().is_none() {
+            return Err(LabError::NotWhole {
+                name: name.to_string(),
+                what: state.missing().join(", "),
+            });
+        }
+        Ok(Self { dir, state })
+    }
+
+    /// A command that will run inside `node` (or, for a switch's name, in the namespace of the
+    /// switches), with the standard streams of the caller's choice.
+    ///
+    /// It sees the node's network, mounts, host name and processes, and the lab's binary on its
+    /// `PATH`. When the returned process dies, the command in the node is killed with it.
+    ///
+    /// # Errors
+    /// No such node, or it is off.
+    pub fn command<I, S>(&self, node: &str, argv: I) -> Result<Command, LabError>
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        let place = self.place(node)?;
+        let mut command = Command::new("nsenter");
+        command
+            .arg(format!("--target={}", place.pid))
+            .args(["--net", "--mount", "--uts", "--ipc", "--pid", "--cgroup"])
+            // nsenter waits outside; without this, killing it would leave the command behind.
+            .args(["--", "setpriv", "--pdeathsig", "KILL", "--"])
+            .args(argv)
+            .env("PATH", path_inside());
+        Ok(command)
+    }
+
+    /// The members of the cluster and their links. Clients are not part of it.
+    pub fn topology(&self) -> Topology {
+        topology(&self.state)
+    }
+
+    /// The lab's `hawser` binary as every node sees it.
+    pub fn agent_binary(&self) -> &Path {
+        Path::new(AGENT_BINARY)
+    }
+
+    /// What the lab is made of.
+    pub fn spec(&self) -> &LabSpec {
+        &self.state.spec
+    }
+
+    /// The lab's name.
+    pub fn name(&self) -> &LabName {
+        &self.state.name
+    }
+
+    /// The names of nodes and clients that have power and run.
+    pub fn running(&self) -> Vec<HostName> {
+        let nodes = self.state.nodes.iter();
+        nodes
+            .filter(|(_, node)| node.running().is_some())
+            .map(|(name, _)| name.clone())
+            .collect()
+    }
+
+    /// The file with what a node's first process said.
+    pub fn console(&self, node: &str) -> std::path::PathBuf {
+        self.dir.console(node)
+    }
+
+    fn place(&self, name: &str) -> Result<ProcessId, LabError> {
+        let lab = self.state.name.to_string();
+        if self.state.spec.switch(name).is_some() {
+            return self.state.switches_running().ok_or(LabError::NotWhole {
+                name: lab,
+                what: "its switches have died".to_owned(),
+            });
+        }
+        match self.state.nodes.get(name) {
+            Some(node) => match node.running() {
+                Some(init) => Ok(init),
+                None if node.powered => Err(LabError::NotWhole {
+                    name: lab,
+                    what: format!("{name} has died"),
+                }),
+                None => Err(LabError::NodeOff {
+                    lab,
+                    node: name.to_owned(),
+                }),
+            },
+            None => Err(no_such_node(&self.state, name)),
+        }
+    }
+}
+
+const AGENT_BINARY: &str = "/run/hawser/lab/hawser";
+
+/// The caller's `PATH` with what administration needs and the lab's binary behind it.
+fn path_inside() -> String {
+    let own = std::env::var("PATH").unwrap_or_default();
+    let mut folders: Vec<&str> = own.split(':').filter(|f| !f.is_empty()).collect();
+    for folder in ["/usr/sbin", "/usr/bin", "/sbin", "/bin", BIN_INSIDE] {
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    folders.join(":")
+}
+
+/// The members and links of a lab, as the cluster sees them.
+pub(crate) fn topology(state: &State) -> Topology {
+    let spec = &state.spec;
+    Topology {
+        cluster: state.name.to_string(),
+        nodes: state
+            .members()
+            .map(|node| Node {
+                name: node.name.clone(),
+                reach: Reach::Lab(state.name.to_string()),
+                addresses: node
+                    .ports
+                    .iter()
+                    .filter_map(|port| Some((port.link.clone(), port.address()?)))
+                    .collect(),
+            })
+            .collect(),
+        links: spec
+            .links
+            .iter()
+            .map(|link| Link {
+                name: link.name.clone(),
+                mtu: Some(link.mtu),
+                speed: None,
+                switch: Some(link.switch.clone()),
+            })
+            .collect(),
+    }
+}
+
+/// The error for a name that is no node's, with the nearest real one.
+pub(crate) fn no_such_node(state: &State, name: &str) -> LabError {
+    LabError::NoSuch {
+        lab: state.name.to_string(),
+        kind: "node",
+        found: name.to_owned(),
+        known: state.node_names(),
+    }
+}
+
+/// The state of an existing lab.
+pub(crate) fn load(root: &Root, name: &LabName) -> Result<(LabDir, State), LabError> {
+    let dir = root.lab(name);
+    match State::load(&dir)? {
+        Some(state) => Ok((dir, state)),
+        None => Err(LabError::NoSuchLab {
+            name: name.to_string(),
+            known: root.labs()?.iter().map(LabName::to_string).collect(),
+        }),
+    }
+}
+
+pub(crate) fn need_root() -> Result<(), LabError> {
+    if nix::unistd::geteuid().is_root() {
+        Ok(())
+    } else {
+        Err(LabError::NotRoot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_binary_is_where_nodes_have_it_mounted() {
+        assert_eq!(
+            Path::new(AGENT_BINARY),
+            Path::new(BIN_INSIDE).join("hawser")
+        );
+    }
+
+    #[test]
+    fn the_topology_names_members_by_their_first_family_and_leaves_clients_out() {
+        let mut spec = LabSpec::grid(3, 2);
+        spec.nodes[2].role = crate::spec::Role::Client;
+        spec.nodes[1].ports[1].ipv4 = None;
+        let state = State::new(&LabName::new("t").unwrap(), &spec).unwrap();
+        let seen = topology(&state);
+        assert_eq!(seen.nodes.len(), 2);
+        let head2 = seen.node(&"head2".into()).unwrap();
+        assert_eq!(head2.addresses["ring0"].to_string(), "10.72.0.2");
+        assert_eq!(head2.addresses["ring1"].to_string(), "fd48:6177:7365:1::2");
+        assert_eq!(seen.links[1].switch.as_deref(), Some("sw1"));
+    }
+}

@@ -1,0 +1,111 @@
+//! One command at a time changes a lab.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+
+use crate::error::LabError;
+
+/// Longer than any command takes on a lab of the largest size.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A held lock; the kernel releases it when the process ends, however it ends.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    path: PathBuf,
+    _file: Flock<File>,
+}
+
+impl Lock {
+    /// Waits for the lock at `path`; `what` is what it protects, for the message.
+    ///
+    /// The file may be removed by its holder ([`Self::remove`]), so a lock counts only when
+    /// the path still leads to the file that was locked.
+    pub fn take(path: PathBuf, what: &str) -> Result<Self, LabError> {
+        let begun = Instant::now();
+        loop {
+            let mut file = open(&path)?;
+            let locked = loop {
+                match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+                    Ok(locked) => break locked,
+                    Err((again, Errno::EWOULDBLOCK)) if begun.elapsed() < PATIENCE => {
+                        file = again;
+                        std::thread::sleep(Duration::from_millis(20));
+                    }
+                    Err((_, Errno::EWOULDBLOCK)) => {
+                        return Err(LabError::Busy {
+                            what: what.to_owned(),
+                            seconds: PATIENCE.as_secs(),
+                            lock: path,
+                        });
+                    }
+                    Err((_, errno)) => {
+                        return Err(LabError::system("flock", path.display().to_string(), errno));
+                    }
+                }
+            };
+            let same = match (locked.metadata(), fs::metadata(&path)) {
+                (Ok(held), Ok(there)) => (held.dev(), held.ino()) == (there.dev(), there.ino()),
+                _ => false,
+            };
+            if same {
+                return Ok(Self {
+                    path,
+                    _file: locked,
+                });
+            }
+        }
+    }
+
+    /// Removes the lock's file, then releases it.
+    pub fn remove(self) {
+        let _already_gone = fs::remove_file(&self.path);
+    }
+}
+
+fn open(path: &PathBuf) -> Result<File, LabError> {
+    // The folder is removed with the last lab, possibly between the two calls.
+    for _ in 0..100 {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(|e| LabError::io("create the folder", folder, e))?;
+        }
+        match OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(path)
+        {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            other => return other.map_err(|e| LabError::io("open the lock", path, e)),
+        }
+    }
+    Err(LabError::io(
+        "open the lock",
+        path,
+        std::io::ErrorKind::NotFound.into(),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_removed_by_its_holder_is_not_mistaken_for_a_held_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sub").join("x.lock");
+        let first = Lock::take(path.clone(), "x").unwrap();
+        let waiting = std::thread::spawn({
+            let path = path.clone();
+            move || Lock::take(path, "x").map(|lock| lock.path.exists())
+        });
+        std::thread::sleep(Duration::from_millis(60));
+        assert!(!waiting.is_finished(), "two holders");
+        first.remove();
+        assert!(waiting.join().unwrap().unwrap(), "locked a removed file");
+    }
+}

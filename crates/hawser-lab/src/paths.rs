@@ -1,0 +1,113 @@
+//! Where labs keep their files.
+//!
+//! ```text
+//! /var/lib/hawser/labs/            or $HAWSER_LAB_DIR
+//!     machine.json  machine.lock   machine-wide settings changed by labs, while any is
+//!     NAME.lock                    held by the one command that changes the lab
+//!     NAME/lab.json                what the lab is and which processes are its own
+//!     NAME/bin/hawser              the binary its nodes run and see
+//!     NAME/nodes/NODE/etc.upper …  what a node wrote to /etc and /var: survives power cycles
+//!     NAME/nodes/NODE/console.log  what the node's first process said
+//! ```
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::LabError;
+use crate::name::LabName;
+
+/// The variable that moves all labs to another folder.
+pub const DIR_VARIABLE: &str = "HAWSER_LAB_DIR";
+const DEFAULT: &str = "/var/lib/hawser/labs";
+
+/// The folder of all labs.
+#[derive(Clone, Debug)]
+pub(crate) struct Root(PathBuf);
+
+impl Root {
+    /// `$HAWSER_LAB_DIR`, or the default.
+    pub fn from_environment() -> Self {
+        let path = std::env::var_os(DIR_VARIABLE)
+            .filter(|v| !v.is_empty())
+            .map_or_else(|| PathBuf::from(DEFAULT), PathBuf::from);
+        Self(std::path::absolute(&path).unwrap_or(path))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub fn lab(&self, name: &LabName) -> LabDir {
+        LabDir(self.0.join(name.as_str()))
+    }
+
+    pub fn lock(&self, name: &LabName) -> PathBuf {
+        self.0.join(format!("{name}.lock"))
+    }
+
+    pub fn machine_lock(&self) -> PathBuf {
+        self.0.join("machine.lock")
+    }
+
+    pub fn machine_state(&self) -> PathBuf {
+        self.0.join("machine.json")
+    }
+
+    /// The names of all folders that can be a lab's, sorted.
+    pub fn labs(&self) -> Result<Vec<LabName>, LabError> {
+        let entries = match fs::read_dir(&self.0) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(LabError::io("read the folder", &self.0, e)),
+        };
+        let mut names: Vec<LabName> = entries
+            .filter_map(Result::ok)
+            .filter(|entry| entry.file_type().is_ok_and(|t| t.is_dir()))
+            .filter_map(|entry| LabName::new(entry.file_name().to_str()?).ok())
+            .collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// Removes the folder of all labs when the last one is gone. The parent, which other parts
+    /// of Hawser may use, goes only when it is empty too and is the default one.
+    pub fn remove_if_empty(&self) {
+        if fs::remove_dir(&self.0).is_ok() && self.0 == Path::new(DEFAULT) {
+            if let Some(parent) = self.0.parent() {
+                let _not_empty = fs::remove_dir(parent);
+            }
+        }
+    }
+}
+
+/// The folder of one lab.
+#[derive(Clone, Debug)]
+pub(crate) struct LabDir(pub PathBuf);
+
+impl LabDir {
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.0.join("lab.json")
+    }
+
+    pub fn bin(&self) -> PathBuf {
+        self.0.join("bin")
+    }
+
+    pub fn binary(&self) -> PathBuf {
+        self.bin().join("hawser")
+    }
+
+    /// The folder of a node, or of the switches (`@switches`, which no node can be named).
+    pub fn node(&self, name: &str) -> PathBuf {
+        self.0.join("nodes").join(name)
+    }
+
+    pub fn console(&self, name: &str) -> PathBuf {
+        self.node(name).join("console.log")
+    }
+}

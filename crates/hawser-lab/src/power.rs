@@ -1,0 +1,99 @@
+//! Power: switching nodes on and off, and cutting it.
+
+use std::time::Duration;
+
+use crate::error::LabError;
+use crate::init::SOFT_OFF;
+use crate::lab::no_such_node;
+use crate::paths::LabDir;
+use crate::process::ProcessId;
+use crate::start::Starting;
+use crate::state::{NodeState, State};
+use crate::wiring;
+
+/// How a node loses its power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PowerLoss {
+    /// Asked to shut down: its processes get `SIGTERM` and some seconds, its peers see them
+    /// close their connections.
+    Off,
+    /// Like a pulled plug: first no packet leaves any more, then everything stops at once.
+    Cut,
+}
+
+/// Starts a node that is off or has died; its `/etc` and `/var` are as it left them.
+pub(crate) fn start(dir: &LabDir, state: &mut State, name: &str) -> Result<(), LabError> {
+    let switches = switches(state)?;
+    let Some(node) = state.spec.node(name).cloned() else {
+        return Err(no_such_node(state, name));
+    };
+    if let Some(rest) = state.nodes.get(name).and_then(NodeState::running) {
+        // A power loss that was itself interrupted.
+        rest.kill()?;
+    }
+    wiring::unplug(state, switches, &node)?;
+    let mut starting = Starting::spawn(dir, &state.token, name)?;
+    let init = starting.ready()?;
+    let started = wiring::plug(state, switches, &[(&node, init)]).and_then(|()| {
+        record(state, name, true, Some(init));
+        state.save(dir)
+    });
+    match started {
+        Ok(()) => starting.go(),
+        Err(e) => {
+            drop(starting);
+            init.kill()?;
+            Err(e)
+        }
+    }
+}
+
+/// Takes a node's power away.
+pub(crate) fn stop(
+    dir: &LabDir,
+    state: &mut State,
+    name: &str,
+    how: PowerLoss,
+) -> Result<(), LabError> {
+    let switches = switches(state)?;
+    let Some(node) = state.spec.node(name).cloned() else {
+        return Err(no_such_node(state, name));
+    };
+    let init = state.nodes.get(name).and_then(NodeState::running);
+    // Written first, the process still named: whoever dies in between, the node is neither
+    // taken for one that crashed nor forgotten.
+    record(state, name, false, init);
+    state.save(dir)?;
+    if let Some(init) = init {
+        match how {
+            PowerLoss::Cut => {
+                // The kernel closes the sockets of killed processes in good order. A dead
+                // machine sends nothing, so the links go first.
+                wiring::drop_links(state, switches, &node)?;
+                init.kill()?;
+            }
+            PowerLoss::Off => {
+                if !init.terminate(SOFT_OFF + Duration::from_secs(2))? {
+                    init.kill()?;
+                }
+            }
+        }
+    }
+    record(state, name, false, None);
+    state.save(dir)?;
+    wiring::unplug(state, switches, &node)
+}
+
+fn record(state: &mut State, name: &str, powered: bool, init: Option<ProcessId>) {
+    if let Some(entry) = state.nodes.get_mut(name) {
+        entry.powered = powered;
+        entry.init = init;
+    }
+}
+
+fn switches(state: &State) -> Result<ProcessId, LabError> {
+    state.switches_running().ok_or_else(|| LabError::NotWhole {
+        name: state.name.to_string(),
+        what: "its switches have died".to_owned(),
+    })
+}

@@ -1,0 +1,186 @@
+//! Processes of a lab, told from all others by process id *and* start time, or by the lab's
+//! token on their command line. Nothing else is ever signalled.
+
+use std::fs;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use serde::{Deserialize, Serialize};
+
+use crate::error::LabError;
+
+/// A process that is not mistaken for a later one with the same id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ProcessId {
+    pub pid: i32,
+    /// Field 22 of `/proc/PID/stat`: clock ticks after boot.
+    pub start: u64,
+}
+
+impl ProcessId {
+    /// The running process of that id; `None` when there is none.
+    pub fn of(pid: i32) -> Option<Self> {
+        let (state, start) = state_and_start(pid)?;
+        (!is_dead(state)).then_some(Self { pid, start })
+    }
+
+    /// Whether it still runs. A zombie does not: its namespaces are gone.
+    pub fn is_alive(self) -> bool {
+        state_and_start(self.pid)
+            .is_some_and(|(state, start)| start == self.start && !is_dead(state))
+    }
+
+    /// Asks the process to end and waits; `false` when it did not within `patience`.
+    pub fn terminate(self, patience: Duration) -> Result<bool, LabError> {
+        self.signal_and_wait(Signal::TERM, patience)
+    }
+
+    /// Kills the process and waits until it is gone, for a node's init: with everything in
+    /// the node.
+    pub fn kill(self) -> Result<(), LabError> {
+        // The kernel gives up only on a process stuck in the kernel, which nothing here can do.
+        if self.signal_and_wait(Signal::KILL, Duration::from_secs(30))? {
+            Ok(())
+        } else {
+            Err(LabError::system(
+                "kill",
+                format!("process {}", self.pid),
+                Errno::ETIMEDOUT,
+            ))
+        }
+    }
+
+    fn signal_and_wait(self, signal: Signal, patience: Duration) -> Result<bool, LabError> {
+        let object = || format!("process {}", self.pid);
+        let Some(pid) = Pid::from_raw(self.pid) else {
+            return Ok(true);
+        };
+        let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) else {
+            return Ok(true);
+        };
+        // Checked after the descriptor is held: from here on it cannot become another process.
+        if !self.is_alive() {
+            return Ok(true);
+        }
+        match pidfd_send_signal(&pidfd, signal) {
+            Ok(()) | Err(rustix::io::Errno::SRCH) => {}
+            Err(e) => {
+                let errno = Errno::from_raw(e.raw_os_error());
+                return Err(LabError::system("pidfd_send_signal", object(), errno));
+            }
+        }
+        let deadline = Instant::now() + patience;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+            let mut fds = [PollFd::new(pidfd.as_fd(), PollFlags::POLLIN)];
+            match poll(&mut fds, timeout) {
+                Ok(0) => return Ok(false),
+                Ok(_) => return Ok(true),
+                Err(Errno::EINTR) => {}
+                Err(errno) => return Err(LabError::system("poll", object(), errno)),
+            }
+        }
+    }
+}
+
+/// A lab as its processes name it on their command lines.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Known<'a> {
+    /// By the token of its state file.
+    Token(&'a str),
+    /// By its folder, when the state file cannot be read.
+    Folder(&'a Path),
+}
+
+/// First processes of a lab's nodes, recorded or not.
+///
+/// A command that was killed may have started one without having written down its id.
+pub(crate) fn first_processes(of: Known<'_>) -> Vec<ProcessId> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    entries
+        .filter_map(Result::ok)
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
+        .filter(|pid| {
+            fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| is_init_of(&line, of))
+        })
+        .filter_map(ProcessId::of)
+        .collect()
+}
+
+/// Whether this is the command line of a node's first process, as [`crate::init`] is started.
+fn is_init_of(cmdline: &[u8], lab: Known<'_>) -> bool {
+    let words: Vec<&[u8]> = cmdline.split(|b| *b == 0).take(5).collect();
+    match (words.as_slice(), lab) {
+        ([_, verb, sub, token, folder], known) => {
+            *verb == b"lab"
+                && *sub == crate::init::SUBCOMMAND.as_bytes()
+                && match known {
+                    Known::Token(t) => *token == t.as_bytes(),
+                    Known::Folder(f) => *folder == f.as_os_str().as_bytes(),
+                }
+        }
+        _ => false,
+    }
+}
+
+fn is_dead(state: char) -> bool {
+    matches!(state, 'Z' | 'X' | 'x')
+}
+
+/// The state letter and start time in `/proc/PID/stat` (proc(5)). The second field is the
+/// command in parentheses and may itself hold blanks and parentheses.
+fn state_and_start(pid: i32) -> Option<(char, u64)> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat[stat.rfind(')')? + 1..].split_ascii_whitespace();
+    let state = fields.next()?.chars().next()?;
+    // State is field 3, so start time, field 22, is the nineteenth after it.
+    let start = fields.nth(18)?.parse().ok()?;
+    Some((state, start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_killed_process_is_gone_and_another_start_time_is_another_process() {
+        let mut child = Command::new("sleep")
+            .arg("100")
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let it = ProcessId::of(child.id() as i32).unwrap();
+        let later = ProcessId {
+            start: it.start + 1,
+            ..it
+        };
+        assert!(it.is_alive() && !later.is_alive());
+        later.kill().unwrap();
+        assert!(it.is_alive(), "a process that is not ours was killed");
+        it.kill().unwrap();
+        // Not yet reaped, and dead all the same.
+        assert!(!it.is_alive());
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn only_a_first_process_with_the_token_in_its_place_is_ours() {
+        let line = |words: &[&str]| words.join("\0").into_bytes();
+        let ours = line(&["/x/hawser", "lab", "node-init", "tok", "/labs/a", "head1"]);
+        assert!(is_init_of(&ours, Known::Token("tok")));
+        assert!(is_init_of(&ours, Known::Folder(Path::new("/labs/a"))));
+        assert!(!is_init_of(&ours, Known::Token("head1")));
+        assert!(!is_init_of(&ours, Known::Folder(Path::new("/labs"))));
+        let other = line(&["grep", "-r", "lab node-init", "tok", "/labs/a"]);
+        assert!(!is_init_of(&other, Known::Token("tok")));
+    }
+}

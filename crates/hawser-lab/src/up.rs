@@ -1,0 +1,164 @@
+//! Building a lab, or finding that it stands already.
+
+use std::fs;
+use std::path::Path;
+
+use crate::down::take_apart;
+use crate::error::LabError;
+use crate::init::SWITCHES;
+use crate::lab::need_root;
+use crate::lock::Lock;
+use crate::name::LabName;
+use crate::paths::{LabDir, Root};
+use crate::power;
+use crate::spec::{LabSpec, NodeSpec};
+use crate::start::Starting;
+use crate::state::{Phase, State};
+use crate::{plan, tool, wiring};
+
+/// A lab to bring up.
+pub struct UpRequest<'a> {
+    /// Its name.
+    pub name: &'a LabName,
+    /// What it is to be made of; absent: as it stands, or the default.
+    pub spec: Option<&'a LabSpec>,
+    /// The `hawser` binary that its nodes run and see.
+    pub binary: &'a Path,
+    /// Asked between steps: whether the user wants to stop.
+    pub interrupted: &'a dyn Fn() -> bool,
+}
+
+/// What `up` found and did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UpOutcome {
+    /// Built from nothing.
+    Built,
+    /// It stood already, whole.
+    AlreadyUp,
+    /// It stood, but these nodes had died and were started again.
+    Restarted(Vec<String>),
+    /// The remains of an earlier one were removed first.
+    Rebuilt {
+        /// What was wrong with it.
+        because: String,
+    },
+}
+
+/// Brings a lab up. On any error, what had been made is removed again.
+///
+/// # Errors
+/// Not root; the lab is up with another layout; whatever a step says.
+pub fn up(request: &UpRequest<'_>) -> Result<UpOutcome, LabError> {
+    need_root()?;
+    let root = Root::from_environment();
+    let lock = Lock::take(root.lock(request.name), &format!("lab {}", request.name))?;
+    let dir = root.lab(request.name);
+    let (spec, outcome) = match State::load(&dir) {
+        Ok(None) => (request.spec.cloned().unwrap_or_default(), UpOutcome::Built),
+        Ok(Some(mut state)) => match standing(&dir, &mut state, request)? {
+            Some(outcome) => return Ok(outcome),
+            None => {
+                let because = because(&state);
+                let spec = request.spec.cloned().unwrap_or_else(|| state.spec.clone());
+                (spec, UpOutcome::Rebuilt { because })
+            }
+        },
+        Err(e) => {
+            let spec = request.spec.cloned().unwrap_or_default();
+            let because = e.to_string();
+            (spec, UpOutcome::Rebuilt { because })
+        }
+    };
+    take_apart(&root, request.name)?;
+    match build(&dir, &spec, request) {
+        Ok(()) => Ok(outcome),
+        Err(e) => {
+            let removed = take_apart(&root, request.name);
+            lock.remove();
+            root.remove_if_empty();
+            removed?;
+            Err(e)
+        }
+    }
+}
+
+/// A lab that stands well enough to be left or repaired; `None` when it must be rebuilt.
+fn standing(
+    dir: &LabDir,
+    state: &mut State,
+    request: &UpRequest<'_>,
+) -> Result<Option<UpOutcome>, LabError> {
+    if !state.is_of_this_boot() || state.phase != Phase::Up || state.switches_running().is_none() {
+        return Ok(None);
+    }
+    if request.spec.is_some_and(|spec| *spec != state.spec) {
+        return Err(LabError::OtherLayout(state.name.to_string()));
+    }
+    let dead: Vec<String> = state
+        .nodes
+        .iter()
+        .filter(|(_, node)| node.powered && node.running().is_none())
+        .map(|(name, _)| name.to_string())
+        .collect();
+    if dead.is_empty() {
+        return Ok(Some(UpOutcome::AlreadyUp));
+    }
+    for node in &dead {
+        power::start(dir, state, node)?;
+    }
+    Ok(Some(UpOutcome::Restarted(dead)))
+}
+
+fn because(state: &State) -> String {
+    if state.is_of_this_boot() {
+        state.missing().join(", ")
+    } else {
+        "the machine was booted since".to_owned()
+    }
+}
+
+fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), LabError> {
+    let stop = || {
+        if (request.interrupted)() {
+            Err(LabError::Interrupted)
+        } else {
+            Ok(())
+        }
+    };
+    let mut state = State::new(request.name, spec)?;
+    fs::create_dir_all(dir.bin()).map_err(|e| LabError::io("create the folder", dir.bin(), e))?;
+    state.save(dir)?;
+    let binary = dir.binary();
+    fs::copy(request.binary, &binary).map_err(|e| LabError::io("copy", request.binary, e))?;
+    stop()?;
+
+    let mut switches = Starting::spawn(dir, &state.token, SWITCHES)?;
+    let mut nodes = Vec::new();
+    for node in &spec.nodes {
+        nodes.push(Starting::spawn(dir, &state.token, node.name.as_str())?);
+    }
+    let bridges = switches.ready()?;
+    state.switches = Some(bridges);
+    tool::batch(bridges, "ip", &plan::switches(spec))?;
+    let mut inits = Vec::new();
+    for node in &mut nodes {
+        stop()?;
+        let init = node.ready()?;
+        if let Some(entry) = state.nodes.get_mut(node.node.as_str()) {
+            entry.init = Some(init);
+        }
+        inits.push(init);
+    }
+    let plugged: Vec<_> = spec
+        .nodes
+        .iter()
+        .zip(inits)
+        .collect::<Vec<(&NodeSpec, _)>>();
+    wiring::plug(&state, bridges, &plugged)?;
+    stop()?;
+    // Written before the nodes may live without us: from here on, `down` finds them by it.
+    state.phase = Phase::Up;
+    state.save(dir)?;
+    switches.go()?;
+    nodes.into_iter().try_for_each(Starting::go)
+}

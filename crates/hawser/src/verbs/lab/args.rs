@@ -1,0 +1,123 @@
+//! The command line of `hawser lab`.
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+use hawser_lab::{LabError, LabName};
+
+/// Arguments of `hawser lab`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    pub(super) action: Action,
+}
+
+/// Which lab.
+#[derive(clap::Args)]
+pub(super) struct Name {
+    /// The lab
+    #[arg(long = "name", value_name = "LAB", default_value = "default", global = false)]
+    text: String,
+}
+
+impl Name {
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    pub fn lab(&self) -> Result<LabName, LabError> {
+        LabName::new(&self.text)
+    }
+}
+
+/// What the lab is to be made of.
+#[derive(clap::Args)]
+pub(super) struct Layout {
+    /// A lab file (docs/lab.md); without one: two nodes, two links on two switches
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["nodes", "links"])]
+    pub file: Option<PathBuf>,
+    /// Without a file: this many nodes, head1, head2, …
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub nodes: Option<u8>,
+    /// Without a file: this many links, ring0, ring1, …, each on a switch of its own
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
+    pub links: Option<u8>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Power {
+    /// Start the node
+    On,
+    /// Shut it down in good order
+    Off,
+    /// Pull its plug: not one packet more
+    Cut,
+}
+
+#[derive(Subcommand)]
+pub(super) enum Action {
+    /// Build a lab, or find that it stands
+    Up {
+        #[command(flatten)]
+        name: Name,
+        #[command(flatten)]
+        layout: Layout,
+    },
+    /// Take a lab down and remove everything of it
+    Down {
+        #[command(flatten)]
+        name: Name,
+    },
+    /// Run a command in a node (or, by a switch's name, among the switches)
+    Exec {
+        #[command(flatten)]
+        name: Name,
+        /// The node
+        node: String,
+        /// The command and its arguments
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        command: Vec<String>,
+    },
+    /// A shell in a node
+    Shell {
+        #[command(flatten)]
+        name: Name,
+        /// The node
+        node: String,
+    },
+    /// Pull a cable (NODE/LINK), or the plug of a switch
+    Cut {
+        #[command(flatten)]
+        name: Name,
+        /// NODE/LINK or SWITCH
+        place: String,
+    },
+    /// Put a cable back, or a switch's plug
+    Heal {
+        #[command(flatten)]
+        name: Name,
+        /// NODE/LINK or SWITCH
+        place: String,
+    },
+    /// Switch a node on or off, or cut its power
+    Power {
+        #[command(flatten)]
+        name: Name,
+        /// What to do
+        how: Power,
+        /// The node
+        node: String,
+    },
+    /// The first process of a node (started by `up`)
+    #[command(name = hawser_lab::init::SUBCOMMAND, hide = true)]
+    NodeInit(NodeInit),
+}
+
+#[derive(clap::Args)]
+pub(super) struct NodeInit {
+    pub token: String,
+    pub dir: PathBuf,
+    pub node: String,
+    #[arg(long)]
+    pub inside: bool,
+}

@@ -1,0 +1,179 @@
+//! `hawser lab`: a whole cluster on one machine.
+
+mod args;
+
+use std::os::unix::process::CommandExt;
+use std::process::ExitCode;
+
+use hawser_lab::{
+    Interrupt, Lab, LabError, LabName, LabSpec, Place, PowerLoss, UpOutcome, UpRequest, init,
+};
+use miette::{LabeledSpan, NamedSource, Report};
+
+pub use args::Args;
+use args::{Action, Layout, NodeInit, Power};
+
+/// Runs the verb.
+pub fn run(args: Args) -> miette::Result<ExitCode> {
+    act(args.action).map_err(report)
+}
+
+fn act(action: Action) -> Result<ExitCode, LabError> {
+    match action {
+        Action::NodeInit(args) => return node_init(args),
+        Action::Up { name, layout } => up(&name.lab()?, &layout)?,
+        Action::Down { name } => down(&name.lab()?)?,
+        Action::Exec {
+            name,
+            node,
+            command,
+        } => return exec(name.as_str(), &node, &command),
+        Action::Shell { name, node } => {
+            let shell = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
+            return exec(name.as_str(), &node, &[shell]);
+        }
+        Action::Cut { name, place } => {
+            let _held = Interrupt::hold()?;
+            let place = Place::parse(&place);
+            let changed = hawser_lab::cut(&name.lab()?, &place)?;
+            said(changed, &format!("{place} is cut"), &format!("{place} was cut already"));
+        }
+        Action::Heal { name, place } => {
+            let _held = Interrupt::hold()?;
+            let place = Place::parse(&place);
+            let changed = hawser_lab::heal(&name.lab()?, &place)?;
+            said(changed, &format!("{place} is healed"), &format!("{place} was not cut"));
+        }
+        Action::Power { name, how, node } => power(&name.lab()?, how, &node)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn up(name: &LabName, layout: &Layout) -> Result<(), LabError> {
+    let begun = std::time::Instant::now();
+    let interrupt = Interrupt::hold()?;
+    let spec = match layout {
+        Layout {
+            file: Some(path), ..
+        } => Some(LabSpec::from_file(path)?),
+        Layout {
+            nodes: None,
+            links: None,
+            ..
+        } => None,
+        Layout { nodes, links, .. } => Some(LabSpec::grid(
+            nodes.map_or(2, usize::from),
+            links.map_or(2, usize::from),
+        )),
+    };
+    let binary = std::env::current_exe().map_err(|source| LabError::Io {
+        call: "find",
+        path: "/proc/self/exe".into(),
+        source,
+    })?;
+    let outcome = hawser_lab::up(&UpRequest {
+        name,
+        spec: spec.as_ref(),
+        binary: &binary,
+        interrupted: &|| interrupt.requested(),
+    })?;
+    let took = begun.elapsed().as_secs_f64();
+    match outcome {
+        UpOutcome::AlreadyUp => println!("lab {name} is up already"),
+        UpOutcome::Restarted(nodes) => {
+            println!("lab {name}: {} had died and runs again ({took:.2} s)", nodes.join(", "));
+        }
+        UpOutcome::Rebuilt { because } => {
+            println!("lab {name}: rebuilt, because {because}");
+            describe(name, took)?;
+        }
+        UpOutcome::Built => describe(name, took)?,
+    }
+    Ok(())
+}
+
+fn describe(name: &LabName, took: f64) -> Result<(), LabError> {
+    let lab = Lab::open(name.as_str())?;
+    let spec = lab.spec();
+    let nodes: Vec<&str> = spec.nodes.iter().map(|n| n.name.as_str()).collect();
+    let links: Vec<String> = spec
+        .links
+        .iter()
+        .map(|link| format!("{} on {}", link.name, link.switch))
+        .collect();
+    println!(
+        "lab {name} is up in {took:.2} s: {}; {}",
+        nodes.join(", "),
+        links.join(", ")
+    );
+    Ok(())
+}
+
+fn down(name: &LabName) -> Result<(), LabError> {
+    let _held = Interrupt::hold()?;
+    if hawser_lab::down(name)? {
+        println!("lab {name} is down");
+    } else {
+        eprintln!("there is no lab {name}; nothing to take down");
+    }
+    Ok(())
+}
+
+/// Becomes the command: its streams, signals and exit code are the caller's own.
+fn exec(name: &str, node: &str, command: &[String]) -> Result<ExitCode, LabError> {
+    let mut command = Lab::open(name)?.command(node, command)?;
+    let source = command.exec();
+    Err(LabError::Io {
+        call: "run",
+        path: command.get_program().into(),
+        source,
+    })
+}
+
+fn power(name: &LabName, how: Power, node: &str) -> Result<(), LabError> {
+    let _held = Interrupt::hold()?;
+    match how {
+        Power::On => {
+            let changed = hawser_lab::power_on(name, node)?;
+            said(changed, &format!("{node} is on"), &format!("{node} was on already"));
+        }
+        Power::Off | Power::Cut => {
+            let loss = if how == Power::Cut {
+                PowerLoss::Cut
+            } else {
+                PowerLoss::Off
+            };
+            let changed = hawser_lab::power_loss(name, node, loss)?;
+            said(changed, &format!("{node} is off"), &format!("{node} was off already"));
+        }
+    }
+    Ok(())
+}
+
+fn said(changed: bool, now: &str, before: &str) {
+    println!("{}", if changed { now } else { before });
+}
+
+fn node_init(args: NodeInit) -> Result<ExitCode, LabError> {
+    init::run(&init::InitArgs {
+        token: args.token,
+        dir: args.dir,
+        node: args.node,
+        inside: args.inside,
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An error as it is shown: a mistake in a lab file with the place in the file.
+fn report(error: LabError) -> Report {
+    match error {
+        LabError::File(wrong) => {
+            let label = LabeledSpan::at(wrong.span.clone(), wrong.found.clone());
+            let text = format!("{}:{}: {}: {}", wrong.path, wrong.line, wrong.field, wrong.found);
+            let help = wrong.help();
+            let source = NamedSource::new(wrong.path, wrong.text);
+            miette::miette!(labels = vec![label], help = help, "{text}").with_source_code(source)
+        }
+        other => Report::msg(other.to_string()),
+    }
+}

@@ -18,3 +18,4 @@ pub mod transport;
 
 pub use client::{Agent, Stopper};
 pub use error::AgentError;
+pub use server::serve_stdio;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use hawser_agent::frame::{self, Decoder};
 use hawser_agent::marker::{Marker, Scanner};
 use hawser_agent::protocol::{Request, Response, VERSION};
-use hawser_agent::server::{Patience, ServeError, Stop, Work, serve};
+use hawser_agent::server::{Patience, Progress, ServeError, Stop, Work, serve};
 
 /// Answers pings; `watch cluster` stands for a long request; `sockets` for a bug.
 struct Fake {
@@ -22,7 +22,7 @@ impl Work for Fake {
         match request {
             Request::WatchCluster { .. } => {
                 self.told.send("busy").unwrap();
-                let stopped = stop.wait(Duration::from_secs(60));
+                let stopped = stop.wait(Duration::from_secs(60)) == Progress::Stopped;
                 self.told.send("stopped").unwrap();
                 Response::Cluster(stopped.then(|| "stopped".to_owned()))
             }

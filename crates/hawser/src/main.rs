@@ -17,12 +17,16 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
+    /// Serve one coordinator on stdin and stdout; other verbs start it on nodes
+    #[command(hide = true)]
+    Agent(verbs::agent::Args),
     /// A whole cluster on one machine, with faults to plant
     Lab(verbs::lab::Args),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().verb {
+        Verb::Agent(args) => verbs::agent::run(args),
         Verb::Lab(args) => verbs::lab::run(args),
     };
     match outcome {

@@ -6,6 +6,11 @@
 //! opens (sockets, kernel programs, memberships) belongs to its process, so ending it undoes
 //! everything; nothing it does today outlives it.
 
+mod cluster_watch;
+pub mod corosync_trouble;
+mod node;
+mod stale;
+mod stdio;
 mod stop;
 
 use std::io::{Read, Write};
@@ -18,7 +23,9 @@ use crate::frame::{self, Decoder, FrameError};
 use crate::marker::preamble;
 use crate::protocol::{Request, Response, SILENCE_LIMIT};
 
-pub use stop::Stop;
+pub use node::Node;
+pub use stdio::{StdioError, serve_stdio};
+pub use stop::{Progress, Stop};
 
 /// How long a running request may take to end after the coordinator is gone, before the agent
 /// ends without it.

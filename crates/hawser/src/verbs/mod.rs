@@ -1,3 +1,4 @@
 //! One file a verb: its arguments and `run`, which returns the exit code of DESIGN's table.
 
+pub mod agent;
 pub mod lab;

@@ -1,0 +1,132 @@
+//! The work of requests: what is open on this node, and the calls that open it.
+
+mod flows;
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use hawser_kernel::{Observer, corosync_facts, host_facts, udp_sockets};
+use hawser_model::traffic::{RunKey, WatchedFlow};
+use hawser_model::units::Nanos;
+
+use crate::protocol::{Request, Response, VERSION};
+use crate::server::Work;
+use crate::server::cluster_watch::{ClusterWatch, Watched};
+use crate::server::stop::Stop;
+
+use flows::Flows;
+
+/// This node, for one coordinator.
+#[derive(Default)]
+pub struct Node {
+    session: Option<Session>,
+    /// Started with the first question it is needed for: it loads kernel programs.
+    observer: Option<Observer>,
+    flows: Flows,
+}
+
+/// What the coordinator said of itself.
+#[derive(Clone, Debug)]
+struct Session {
+    run_key: RunKey,
+}
+
+/// An answer, or the words of what failed.
+type Answer = Result<Response, String>;
+
+impl Work for Node {
+    fn work(&mut self, request: Request, stop: &Stop) -> Response {
+        self.answer(request, stop)
+            .unwrap_or_else(|error| Response::Failed { error })
+    }
+}
+
+impl Node {
+    fn answer(&mut self, request: Request, stop: &Stop) -> Answer {
+        match request {
+            Request::Hello {
+                version,
+                run_key,
+                ..
+            } => {
+                // Another version understands nothing further; it reads ours and says so.
+                self.session = (version == VERSION).then_some(Session { run_key });
+                Ok(Response::Welcome {
+                    version: VERSION,
+                    pid: std::process::id(),
+                })
+            }
+            Request::Ping | Request::Alive | Request::Stop | Request::Bye => Ok(Response::Done),
+            Request::HostFacts => Ok(self.facts()),
+            Request::Sockets => udp_sockets().map(Response::Sockets).map_err(words),
+            Request::Corosync => Ok(Response::Corosync(corosync_facts())),
+            Request::OpenWindow(flows) => self.open_window(&flows),
+            Request::CloseWindow => self.close_window(),
+            Request::WatchCluster { at_most } => watch_cluster(at_most, stop),
+            Request::OpenReceiver(spec) => self.flows.open_receiver(&spec, self.session()?.run_key),
+            Request::OpenSender(spec) => self.flows.open_sender(&spec, self.session()?.run_key),
+            Request::ExpectFrom { flow, port } => self.flows.expect_from(flow, port),
+            Request::RunSender {
+                flow,
+                peer_port,
+                care,
+            } => self.flows.run_sender(flow, peer_port, care, stop),
+            Request::FinishReceiver { flow, sent, settle } => {
+                self.flows.finish_receiver(flow, sent, span(settle))
+            }
+            Request::DropFlow(flow) => Ok(self.flows.drop_flow(flow)),
+            probe @ (Request::OpenPathMtuResponder { .. }
+            | Request::ClosePathMtuResponder
+            | Request::SearchPathMtu { .. }
+            | Request::ListenHello(_)
+            | Request::AnnounceHello { .. }
+            | Request::HellosHeard) => {
+                Err(format!("this agent cannot {} yet", probe.name()))
+            }
+        }
+    }
+
+    fn session(&self) -> Result<&Session, String> {
+        self.session
+            .as_ref()
+            .ok_or_else(|| format!("hello with protocol version {VERSION} must come first"))
+    }
+
+    fn observer(&mut self) -> &mut Observer {
+        self.observer.get_or_insert_with(Observer::start)
+    }
+
+    fn facts(&mut self) -> Response {
+        let mut facts = host_facts();
+        facts.collectors = self.observer().collectors();
+        Response::Facts(Box::new(facts))
+    }
+
+    fn open_window(&mut self, flows: &[WatchedFlow]) -> Answer {
+        self.observer().open(flows).map_err(words)?;
+        Ok(Response::Done)
+    }
+
+    fn close_window(&mut self) -> Answer {
+        let window = self.observer().close().map_err(words)?;
+        Ok(Response::Window(Box::new(window)))
+    }
+}
+
+fn watch_cluster(at_most: Nanos, stop: &Stop) -> Answer {
+    let Some(watch) = ClusterWatch::start()? else {
+        return Ok(Response::Cluster(None));
+    };
+    Ok(Response::Cluster(match watch.watch(stop, span(at_most)) {
+        Watched::Trouble(what) => Some(what),
+        Watched::Quiet(_) => None,
+    }))
+}
+
+fn words(error: impl Display) -> String {
+    error.to_string()
+}
+
+fn span(time: Nanos) -> Duration {
+    Duration::from_nanos(time.get())
+}

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hawser_model::cluster_file::{ClusterFileErrors, parse};
+use hawser_model::cluster_file::{ClusterFileErrors, parse, parse_complete};
 use hawser_model::names::{HostName, LinkName};
 use hawser_model::topology::Reach;
 use hawser_model::units::{BitsPerSec, Mtu};
@@ -43,7 +43,7 @@ fn every_bad_file_gets_its_one_clear_error() {
     for path in files {
         let text = fs::read_to_string(&path).unwrap();
         let name = path.file_name().unwrap().to_str().unwrap();
-        let errors = parse(&text, name).expect_err(name);
+        let errors = parse_complete(&text, name).expect_err(name);
         assert_eq!(
             errors.errors.len(),
             1,
@@ -109,4 +109,16 @@ fn nodes_and_links_alone_are_enough_for_a_check() {
     assert_eq!(ring0.mtu, Some(Mtu(9000)));
     assert_eq!(ring0.speed, Some(BitsPerSec(10_000_000_000)));
     assert_eq!(ring0.switch.as_deref(), Some("sw-a"));
+}
+
+#[test]
+fn the_examples_are_good_files() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    for name in ["zfs-appliance", "lab"] {
+        let path = examples.join(name).join("hawser.toml");
+        let text = fs::read_to_string(&path).unwrap();
+        if let Err(errors) = parse_complete(&text, &path.display().to_string()) {
+            panic!("{errors}");
+        }
+    }
 }

@@ -34,3 +34,11 @@ fn check_report() {
 fn case_file() {
     published("case.schema.json", &schema_for!(Case));
 }
+
+#[test]
+fn cluster_file() {
+    published(
+        "hawser-toml.schema.json",
+        &hawser_model::cluster_file::schema(),
+    );
+}

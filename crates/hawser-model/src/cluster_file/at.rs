@@ -33,6 +33,13 @@ impl<T> At<T> {
     }
 }
 
+/// A value that the file leaves out stands nowhere: an empty range at its beginning.
+impl<T: Default> Default for At<T> {
+    fn default() -> Self {
+        Self::new(T::default(), 0..0)
+    }
+}
+
 impl<T> Deref for At<T> {
     type Target = T;
 

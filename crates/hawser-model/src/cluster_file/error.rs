@@ -142,13 +142,18 @@ impl Problem {
 
 /// The nearest of `names`, when it is near enough to be a typing error. 0.6 lets two letters
 /// in a word of three change places and keeps `ring0` from being offered for `san01`.
-fn nearest<'a>(found: &str, names: &'a [String]) -> Option<&'a str> {
+pub(super) fn nearest<'a, S: AsRef<str>>(found: &str, names: &'a [S]) -> Option<&'a str> {
     names
         .iter()
-        .map(|name| (strsim::normalized_damerau_levenshtein(found, name), name))
+        .map(|name| {
+            (
+                strsim::normalized_damerau_levenshtein(found, name.as_ref()),
+                name,
+            )
+        })
         .filter(|(likeness, _)| *likeness >= 0.6)
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name.as_str())
+        .map(|(_, name)| name.as_ref())
 }
 
 /// Problems with their byte ranges, gathered before lines are counted.

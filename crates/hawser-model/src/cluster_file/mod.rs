@@ -1,11 +1,14 @@
 //! The cluster file, `hawser.toml`: what it may say, and what is wrong with it.
 //!
-//! [`parse`] goes through three gates, and what fails at one is not shown to the next: is it
+//! [`parse`] and [`parse_complete`] go through three gates, and what fails at one is not shown to the next: is it
 //! TOML, has it the shape of the schema, does it keep the rules.
 
 mod at;
+mod cluster;
 mod error;
+mod fencing;
 mod network;
+mod pool;
 mod rules;
 mod shape;
 mod values;
@@ -14,9 +17,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use at::At;
+pub use cluster::{
+    Cluster, Compression, CompressionModel, Crypto, CryptoCipher, CryptoHash, Failback, LinkMode,
+    Profile, QdeviceAlgorithm, QdeviceTls, Quorum, QuorumDevice, Timing,
+};
 pub use error::{ClusterFileError, ClusterFileErrors, Problem};
+pub use fencing::{Bmc, FenceAction, FenceDevice, Fencing, WITHOUT_FENCING};
 pub use network::{LinkEntry, NodeEntry, Role, Roles};
-pub use rules::{Broken, BrokenNetwork};
+pub use pool::{Addresses, Backend, ExportKind, Exports, NfsExport, Pool, PoolKind, Timeouts};
+pub use rules::{Broken, BrokenEngine, BrokenFencing, BrokenNetwork, BrokenPools, MAX_LINKS};
 pub use values::{Network, NotA, Period, SecretRef, Speed};
 
 use crate::topology::{Link, Node, Reach, Topology};
@@ -35,14 +44,20 @@ pub struct ClusterFile {
     /// The links, in an order that never changes: it numbers them.
     #[serde(rename = "link", default)]
     pub links: Vec<LinkEntry>,
-}
-
-/// The cluster as a whole.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Cluster {
-    /// Its name.
-    pub name: At<String>,
+    /// Who has a say when nodes lose sight of each other.
+    #[serde(default)]
+    pub quorum: Quorum,
+    /// How fast a lost node is noticed.
+    #[serde(default)]
+    pub timing: Timing,
+    /// How a node that does not answer is made harmless.
+    pub fencing: Option<Fencing>,
+    /// The pools.
+    #[serde(rename = "pool", default)]
+    pub pools: Vec<Pool>,
+    /// How pools are offered by iSCSI.
+    #[serde(default)]
+    pub exports: Exports,
 }
 
 /// Reads a cluster file. `path` is only for the errors.
@@ -73,6 +88,16 @@ pub fn parse(text: &str, path: &str) -> Result<ClusterFile, ClusterFileErrors> {
     }
 }
 
+/// Reads a cluster file from which a cluster is to be built: fencing and an address of every node on
+/// every heartbeat link must be there too.
+pub fn parse_complete(text: &str, path: &str) -> Result<ClusterFile, ClusterFileErrors> {
+    let file = parse(text, path)?;
+    let mut found = Found::default();
+    rules::check_complete(&file, &mut found);
+    found.take_result(text, path)?;
+    Ok(file)
+}
+
 /// The JSON Schema of the cluster file, for editors and for [`parse`] itself.
 pub fn schema() -> schemars::Schema {
     schemars::schema_for!(ClusterFile)
@@ -87,6 +112,11 @@ impl ClusterFile {
     /// The node of that name.
     pub fn node(&self, name: &str) -> Option<&NodeEntry> {
         self.nodes.iter().find(|node| node.name.as_str() == name)
+    }
+
+    /// The links that carry this, in the file's order.
+    pub fn links_with(&self, role: Role) -> impl Iterator<Item = &LinkEntry> {
+        self.links.iter().filter(move |link| link.role.has(role))
     }
 
     /// What a check of the interconnect needs of the file.

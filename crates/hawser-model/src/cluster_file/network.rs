@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::at::At;
+use super::fencing::Bmc;
 use super::values::{Network, Speed};
 use crate::names::{HostName, LinkName};
 use crate::units::Mtu;
@@ -23,6 +24,11 @@ pub struct NodeEntry {
     /// Its address on each link it is on. Left out: read from the node, by the links' networks.
     #[serde(default)]
     pub addresses: BTreeMap<At<LinkName>, At<IpAddr>>,
+    /// Corosync's number of the node. Default: its place in the file, or what it already has.
+    #[schemars(range(min = 1))]
+    pub id: Option<At<u32>>,
+    /// Its management controller, which can cut its power.
+    pub bmc: Option<At<Bmc>>,
 }
 
 /// A network that joins the nodes.
@@ -44,6 +50,10 @@ pub struct LinkEntry {
     pub speed: Option<Speed>,
     /// The switch it runs over. Links that must not fail together are on different switches.
     pub switch: Option<String>,
+    /// heartbeat: of the links that are up, the one of the highest priority carries the messages.
+    /// Default: 1 for all.
+    #[schemars(range(min = 0, max = 255))]
+    pub priority: Option<u8>,
 }
 
 /// What a link carries.
@@ -81,5 +91,15 @@ impl Roles {
             Self::One(one) => *one == role,
             Self::Several(several) => several.contains(&role),
         }
+    }
+}
+
+impl NodeEntry {
+    /// Its address on the link of that name.
+    pub fn address_on(&self, link: &str) -> Option<&At<IpAddr>> {
+        self.addresses
+            .iter()
+            .find(|(name, _)| name.as_str() == link)
+            .map(|(_, address)| address)
     }
 }

@@ -1,16 +1,34 @@
 //! Rules that a file of the right shape can still break, one file a subject.
 
+mod agents;
+mod engine;
+mod fencing;
 mod network;
+mod pools;
 
 use super::ClusterFile;
 use super::error::Found;
+
+pub use engine::{BrokenEngine, MAX_LINKS};
+pub use fencing::BrokenFencing;
+pub use network::BrokenNetwork;
+pub use pools::BrokenPools;
 
 /// A broken rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
     /// About nodes, links and addresses.
     #[error(transparent)]
-    Network(#[from] network::BrokenNetwork),
+    Network(#[from] BrokenNetwork),
+    /// About what Corosync can do.
+    #[error(transparent)]
+    Engine(#[from] BrokenEngine),
+    /// About fencing.
+    #[error(transparent)]
+    Fencing(#[from] BrokenFencing),
+    /// About pools.
+    #[error(transparent)]
+    Pools(#[from] BrokenPools),
 }
 
 impl Broken {
@@ -18,13 +36,24 @@ impl Broken {
     pub fn help(&self) -> String {
         match self {
             Self::Network(broken) => broken.help(),
+            Self::Engine(broken) => broken.help(),
+            Self::Fencing(broken) => broken.help(),
+            Self::Pools(broken) => broken.help(),
         }
     }
 }
 
-pub use network::BrokenNetwork;
-
 /// Checks every rule that holds for every file.
 pub(super) fn check(file: &ClusterFile, found: &mut Found) {
-    network::check(file, found);
+    let mut given = network::Given::default();
+    network::check(file, &mut given, found);
+    engine::check(file, found);
+    fencing::check(file, &mut given, found);
+    pools::check(file, &mut given, found);
+}
+
+/// Checks what must also hold before a cluster is built from the file.
+pub(super) fn check_complete(file: &ClusterFile, found: &mut Found) {
+    engine::check_complete(file, found);
+    fencing::check_complete(file, found);
 }

@@ -217,7 +217,7 @@ pub(in crate::cluster_file) fn names<'a>(
     }
 }
 
-pub(super) fn check(file: &ClusterFile, found: &mut Found) {
+pub(super) fn check(file: &ClusterFile, given: &mut Given, found: &mut Found) {
     names(
         "node",
         file.nodes.iter().map(|n| (n.name.as_str(), n.name.span())),
@@ -232,13 +232,12 @@ pub(super) fn check(file: &ClusterFile, found: &mut Found) {
         let span = file.nodes.first().map_or(0..0, |n| n.name.span());
         found.push(BrokenNetwork::TooFewNodes(file.nodes.len()).into(), span);
     }
-    node_addresses(file, found);
+    node_addresses(file, given, found);
     lonely_links(file, found);
     overlaps(file, found);
 }
 
-fn node_addresses(file: &ClusterFile, found: &mut Found) {
-    let mut given = Given::default();
+fn node_addresses(file: &ClusterFile, given: &mut Given, found: &mut Found) {
     for node in &file.nodes {
         for (link, address) in &node.addresses {
             if file.link(link.as_str()).is_none() {
@@ -263,12 +262,10 @@ fn lonely_links(file: &ClusterFile, found: &mut Found) {
         return;
     }
     for link in &file.links {
-        let on = |node: &&super::super::NodeEntry| {
-            node.addresses
-                .keys()
-                .any(|name| name.get() == link.name.get())
-        };
-        let mut there = file.nodes.iter().filter(on);
+        let mut there = file
+            .nodes
+            .iter()
+            .filter(|node| node.address_on(link.name.as_str()).is_some());
         let first = there.next();
         if there.next().is_none() {
             let broken = BrokenNetwork::LonelyLink {

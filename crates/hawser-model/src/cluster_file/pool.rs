@@ -1,0 +1,203 @@
+//! Pools of storage and how clients reach them.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::at::At;
+use super::values::Period;
+use crate::names::{HostName, LinkName};
+
+/// Storage that is active on one node at a time and moves as a whole.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pool {
+    /// Its name.
+    pub name: At<String>,
+    /// What it is made of.
+    pub kind: At<PoolKind>,
+    /// The node it runs on when all is well.
+    pub prefer: Option<At<HostName>>,
+    /// How strongly it prefers that node. Default: 100.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub preference: Option<u32>,
+    /// The nodes that are wired to its disks. Default: all.
+    pub nodes: Option<Vec<At<HostName>>>,
+    /// Its addresses, by the SAN link they are on.
+    #[serde(default)]
+    pub addresses: BTreeMap<At<LinkName>, At<Addresses>>,
+    /// What it offers its clients. Default: `iscsi`.
+    #[serde(default)]
+    pub exports: At<ExportKind>,
+    /// Directories offered by NFS.
+    #[serde(default)]
+    pub nfs: Vec<NfsExport>,
+    /// How long its operations may take.
+    #[serde(default)]
+    pub timeouts: Timeouts,
+
+    /// zfs: options of `zpool import`, such as `-d /dev/disk/by-id`.
+    pub import_options: Option<At<String>>,
+    /// zfs: the pool has `multihost=on`, so that an import also waits to see whether another host
+    /// is writing to it.
+    pub multihost: Option<At<bool>>,
+    /// filesystem: the shared device. lvm: the volume that holds the pool's own files; default
+    /// the volume `hawser` of the group.
+    pub device: Option<At<String>>,
+    /// filesystem and lvm: where it is mounted.
+    pub directory: Option<At<String>>,
+    /// filesystem and lvm: the type of file system.
+    pub fstype: Option<At<String>>,
+    /// filesystem and lvm: mount options.
+    pub options: Option<At<String>>,
+    /// lvm: the volume group.
+    pub volume_group: Option<At<String>>,
+}
+
+/// What a pool is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PoolKind {
+    /// A ZFS pool, imported with `cachefile=none`.
+    Zfs,
+    /// A file system on a shared device.
+    Filesystem,
+    /// An LVM volume group guarded by its system ID.
+    Lvm,
+}
+
+/// What a pool offers its clients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExportKind {
+    /// Block devices by iSCSI, as the pool's own `exports.toml` says.
+    #[default]
+    Iscsi,
+    /// Nothing but what `nfs` lists.
+    None,
+}
+
+/// One address or a list of them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Addresses {
+    /// `san01 = "192.168.141.207"`.
+    One(IpAddr),
+    /// `san01 = ["192.168.141.207", "fd00:141::207"]`.
+    Several(Vec<IpAddr>),
+}
+
+impl Addresses {
+    /// The addresses, in the file's order.
+    pub fn as_slice(&self) -> &[IpAddr] {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::Several(several) => several,
+        }
+    }
+}
+
+/// A directory offered by NFS.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NfsExport {
+    /// The directory.
+    pub directory: At<String>,
+    /// Who may mount it, as in exports(5): `192.168.141.0/24`.
+    pub clients: String,
+    /// Options of exports(5), such as `rw,no_root_squash`.
+    pub options: Option<String>,
+}
+
+/// How long a pool's operations may take before Pacemaker calls them failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Timeouts {
+    /// Import or mount. Default: 300 s for zfs, 120 s for the others.
+    pub start: Option<Period>,
+    /// Export or unmount. Default: 180 s for zfs, 120 s for the others. When it is over the node is fenced.
+    pub stop: Option<Period>,
+    /// One look at it. Default: 60 s.
+    pub monitor: Option<Period>,
+}
+
+/// How pools are offered by iSCSI.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Exports {
+    /// The iSCSI target. Default: `lio`.
+    #[serde(default)]
+    pub backend: Backend,
+    /// The naming authority that target names begin with: `iqn.2013-06.com.example`.
+    pub iqn: Option<At<String>>,
+}
+
+/// An implementation of the iSCSI target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backend {
+    /// The kernel's own target, through configfs.
+    #[default]
+    Lio,
+    /// tgtd, in user space.
+    Tgt,
+}
+
+/// Names of a pool's resources in Pacemaker.
+impl Pool {
+    /// The resource that imports, mounts or activates it.
+    pub fn storage_id(&self) -> String {
+        self.name.to_string()
+    }
+
+    /// lvm: the resource that mounts the pool's own files.
+    pub fn files_id(&self) -> String {
+        format!("{}-files", self.name)
+    }
+
+    /// The resource that offers it by iSCSI.
+    pub fn exports_id(&self) -> String {
+        format!("{}-exports", self.name)
+    }
+
+    /// The resource that offers the directory of this index by NFS.
+    pub fn nfs_id(&self, index: usize) -> String {
+        format!("{}-nfs{}", self.name, index + 1)
+    }
+
+    /// The resources of its addresses on a link: the first by the link's name, more are numbered.
+    pub fn address_ids(&self, link: &str, addresses: &Addresses) -> Vec<String> {
+        let numbered = |i: usize| match i {
+            0 => format!("{}-{link}", self.name),
+            i => format!("{}-{link}-{}", self.name, i + 1),
+        };
+        (0..addresses.as_slice().len()).map(numbered).collect()
+    }
+
+    /// All of them.
+    pub fn resource_ids(&self) -> Vec<String> {
+        let mut ids = vec![self.storage_id()];
+        if *self.kind == PoolKind::Lvm {
+            ids.push(self.files_id());
+        }
+        if *self.exports == ExportKind::Iscsi {
+            ids.push(self.exports_id());
+        }
+        ids.extend((0..self.nfs.len()).map(|i| self.nfs_id(i)));
+        for (link, addresses) in &self.addresses {
+            ids.extend(self.address_ids(link.as_str(), addresses));
+        }
+        ids
+    }
+
+    /// Where its own files are: the root that holds `exports.toml`. A ZFS pool is mounted under its
+    /// own name when nobody says otherwise.
+    pub fn root(&self) -> String {
+        match &self.directory {
+            Some(directory) => directory.to_string(),
+            None => format!("/{}", self.name),
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Every node can be made harmless, by an agent that exists, and never both at once.
+
+use super::agents;
+use super::network::{Given, names};
+use crate::cluster_file::error::{Found, Problem, nearest};
+use crate::cluster_file::{At, ClusterFile, FenceDevice, Fencing, Period, WITHOUT_FENCING};
+use crate::names::HostName;
+
+/// Parameters of fence agents that hold a secret (fence-agents, `lib/fencing.py`), and may
+/// therefore only be given by reference.
+const SECRET_PARAMETERS: &[&str] = &[
+    "passwd",
+    "password",
+    "snmp_priv_passwd",
+    "community",
+    "secret_key",
+    "token",
+    "hexadecimal_kg",
+];
+
+/// Parameters that Hawser derives from the file.
+const OWN_PARAMETERS: &[&str] = &[
+    "action",
+    "ip",
+    "ipaddr",
+    "username",
+    "login",
+    "password_script",
+    "passwd_script",
+    "ipmitool_path",
+    "lanplus",
+    "cipher",
+    "power_wait",
+    "plug",
+    "port",
+    "pcmk_host_list",
+    "pcmk_host_map",
+    "pcmk_host_check",
+    "pcmk_delay_base",
+];
+
+/// What can be wrong with fencing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BrokenFencing {
+    /// No word about fencing.
+    #[error(
+        "this cluster has no fencing: when the nodes lose sight of each other, both import the pools and destroy them"
+    )]
+    None,
+    /// `none` does not say the sentence.
+    #[error("[fencing] none must say, word for word, what it means")]
+    NotAccepted,
+    /// `none` beside devices.
+    #[error("[fencing] says none, and yet there is \"{0}\"")]
+    NoneAndDevices(String),
+    /// A node that nothing can fence.
+    #[error("nothing can fence node \"{0}\": it has no bmc and is in no [[fencing.device]]")]
+    NodeUnfenced(String),
+    /// Nodes that shoot each other at the same moment.
+    #[error(
+        "\"{first}\" and \"{second}\" would shoot each other at the same moment and both be off"
+    )]
+    Duel {
+        /// One node.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// An agent nobody knows.
+    #[error("there is no fence agent \"{found}\"")]
+    UnknownAgent {
+        /// The name.
+        found: String,
+        /// The known one it is most like.
+        meant: Option<&'static str>,
+    },
+    /// An agent that says yes and does nothing.
+    #[error("\"{0}\" fences nothing, it only says that it did")]
+    FencesNothing(String),
+    /// A secret among the plain options.
+    #[error("\"{0}\" is a secret and must not stand among the options")]
+    SecretInOptions(String),
+    /// An option that the file has a key for.
+    #[error("\"{0}\" is set by Hawser from other keys of this file")]
+    OwnOption(String),
+    /// A device for no node.
+    #[error("fence device \"{0}\" fences no node")]
+    NoPorts(String),
+    /// A BMC is needed for IPMI keys, other agents take options.
+    #[error("\"{key}\" belongs to IPMI, agent \"{agent}\" does not take it")]
+    NotIpmi {
+        /// The key.
+        key: &'static str,
+        /// The agent.
+        agent: String,
+    },
+}
+
+impl BrokenFencing {
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            Self::None => format!(
+                "give each [[node]] its bmc, or write [fencing] none = \"{WITHOUT_FENCING}\""
+            ),
+            Self::NotAccepted => format!("write none = \"{WITHOUT_FENCING}\""),
+            Self::NoneAndDevices(_) => "remove the one or the other".into(),
+            Self::NodeUnfenced(_) => {
+                "give it a bmc = { address, username, password }, or a port of a device".into()
+            }
+            Self::Duel { first, .. } => format!(
+                "let one of them win: [fencing] delay = {{ {first} = \"5s\" }} holds back the shot at {first}"
+            ),
+            Self::UnknownAgent { meant, .. } => {
+                let meant =
+                    meant.map_or(String::new(), |name| format!("did you mean \"{name}\"? "));
+                format!("{meant}if it is an agent of your own, add own_agent = true beside it")
+            }
+            Self::FencesNothing(_) => "name an agent that cuts the node off".into(),
+            Self::SecretInOptions(_) => {
+                "say where it is kept: \"file:/path\" or \"env:NAME\", under password or secrets"
+                    .into()
+            }
+            Self::OwnOption(_) => "remove it".into(),
+            Self::NoPorts(_) => "name them: ports = { head1 = \"1\" }".into(),
+            Self::NotIpmi { .. } => "give the agent's own parameters under options".into(),
+        }
+    }
+}
+
+impl From<BrokenFencing> for Problem {
+    fn from(broken: BrokenFencing) -> Self {
+        Self::Rule(broken.into())
+    }
+}
+
+pub(super) fn check(file: &ClusterFile, given: &mut Given, found: &mut Found) {
+    for node in &file.nodes {
+        let Some(bmc) = &node.bmc else { continue };
+        if let Ok(address) = bmc.address.parse() {
+            let owner = format!("{}'s bmc", node.name);
+            given.take(&At::new(address, bmc.address.span()), owner, found);
+        }
+        if let Some(name) = &bmc.agent {
+            agent(name, bmc.own_agent, found);
+        }
+        let lanplus = bmc.lanplus.as_ref().map(|value| ("lanplus", value.span()));
+        let cipher = bmc.cipher.as_ref().map(|value| ("cipher", value.span()));
+        if let Some((key, span)) = lanplus.or(cipher).filter(|_| !bmc.is_ipmi()) {
+            let agent = bmc.agent_name().to_owned();
+            found.push(BrokenFencing::NotIpmi { key, agent }.into(), span);
+        }
+        options(bmc.options.keys(), found);
+    }
+    let Some(fencing) = &file.fencing else { return };
+    names(
+        "fence device",
+        fencing
+            .devices
+            .iter()
+            .map(|d| (d.name.as_str(), d.name.span())),
+        found,
+    );
+    let no_such_node = |name: &str| Problem::NoSuch {
+        kind: "node",
+        found: name.to_owned(),
+        allowed: file
+            .nodes
+            .iter()
+            .map(|node| node.name.to_string())
+            .collect(),
+    };
+    for node in fencing
+        .delay
+        .keys()
+        .filter(|name| file.node(name.as_str()).is_none())
+    {
+        found.push(no_such_node(node.as_str()), node.span());
+    }
+    for device in &fencing.devices {
+        agent(&device.agent, device.own_agent, found);
+        options(device.options.keys(), found);
+        if device.ports.is_empty() {
+            let broken = BrokenFencing::NoPorts(device.name.to_string());
+            found.push(broken.into(), device.name.span());
+        }
+        for node in device
+            .ports
+            .keys()
+            .filter(|name| file.node(name.as_str()).is_none())
+        {
+            found.push(no_such_node(node.as_str()), node.span());
+        }
+    }
+    none(file, fencing, found);
+}
+
+fn agent(name: &At<String>, own: bool, found: &mut Found) {
+    if own || agents::KNOWN.contains(&name.as_str()) {
+        return;
+    }
+    if agents::FENCE_NOTHING.contains(&name.as_str()) {
+        return found.push(
+            BrokenFencing::FencesNothing(name.to_string()).into(),
+            name.span(),
+        );
+    }
+    let meant = nearest(name, agents::KNOWN);
+    let broken = BrokenFencing::UnknownAgent {
+        found: name.to_string(),
+        meant,
+    };
+    found.push(broken.into(), name.span());
+}
+
+fn options<'a>(keys: impl Iterator<Item = &'a At<String>>, found: &mut Found) {
+    for key in keys {
+        let broken = match key.as_str() {
+            name if SECRET_PARAMETERS.contains(&name) => BrokenFencing::SecretInOptions,
+            name if OWN_PARAMETERS.contains(&name) => BrokenFencing::OwnOption,
+            _ => continue,
+        };
+        found.push(broken(key.to_string()).into(), key.span());
+    }
+}
+
+fn none(file: &ClusterFile, fencing: &Fencing, found: &mut Found) {
+    let Some(none) = &fencing.none else { return };
+    if none.as_str() != WITHOUT_FENCING {
+        return found.push(BrokenFencing::NotAccepted.into(), none.span());
+    }
+    let bmc = file.nodes.iter().find_map(|node| {
+        Some((
+            format!("the bmc of {}", node.name),
+            node.bmc.as_ref()?.address.span(),
+        ))
+    });
+    let device = fencing
+        .devices
+        .first()
+        .map(|d| (d.name.to_string(), d.name.span()));
+    if let Some((what, span)) = bmc.or(device) {
+        found.push_with(
+            BrokenFencing::NoneAndDevices(what).into(),
+            none.span(),
+            span,
+        );
+    }
+}
+
+/// What must also hold before a cluster is built from the file.
+pub(super) fn check_complete(file: &ClusterFile, found: &mut Found) {
+    let default = Fencing::default();
+    let fencing = file.fencing.as_ref().unwrap_or(&default);
+    if fencing.none.is_some() {
+        return;
+    }
+    if fencing.devices.is_empty() && file.nodes.iter().all(|node| node.bmc.is_none()) {
+        return found.push(BrokenFencing::None.into(), file.cluster.name.span());
+    }
+    let fenced = |name: &str| {
+        let in_device = |d: &FenceDevice| d.ports.keys().any(|n| n.as_str() == name);
+        file.node(name).is_some_and(|node| node.bmc.is_some())
+            || fencing.devices.iter().any(in_device)
+    };
+    for node in file.nodes.iter().filter(|node| !fenced(node.name.as_str())) {
+        found.push(
+            BrokenFencing::NodeUnfenced(node.name.to_string()).into(),
+            node.name.span(),
+        );
+    }
+    duel(file, fencing, found);
+}
+
+/// Two nodes that lose sight of each other are both quorate (`two_node`) and both shoot. Without a
+/// delay on one side the faster network decides, and with equally fast ones both go off. A
+/// quorum device gives its vote to one side only, so there is no duel.
+fn duel(file: &ClusterFile, fencing: &Fencing, found: &mut Found) {
+    let [first, second] = &file.nodes[..] else {
+        return;
+    };
+    if file.quorum.device.is_some() {
+        return;
+    }
+    let delay = |name: &str| {
+        let of = |(node, delay): (&At<HostName>, &At<Period>)| {
+            (node.as_str() == name).then_some(**delay)
+        };
+        fencing
+            .delay
+            .iter()
+            .find_map(of)
+            .unwrap_or(Period::from_millis(0))
+    };
+    if delay(first.name.as_str()) == delay(second.name.as_str()) {
+        let broken = BrokenFencing::Duel {
+            first: first.name.to_string(),
+            second: second.name.to_string(),
+        };
+        let span = fencing
+            .delay
+            .keys()
+            .next()
+            .map_or(second.name.span(), At::span);
+        found.push(broken.into(), span);
+    }
+}

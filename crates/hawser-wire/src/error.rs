@@ -39,9 +39,9 @@ pub enum WireError {
     /// A thread of the engine panicked.
     #[error("the {0} thread panicked")]
     Thread(&'static str),
-    /// The other side of a stream did not come or did not answer.
-    #[error("{0}")]
-    Stream(String),
+    /// A stream has no packets that could be echoed, nor a group it could go to.
+    #[error("a TCP flow can neither be echoed nor multicast")]
+    Stream,
 }
 
 impl WireError {

@@ -13,11 +13,13 @@
 mod clock;
 pub mod drain;
 mod error;
+pub mod hello;
 pub mod histogram;
 pub mod jitter;
 pub mod pacing;
 pub mod packet;
 pub mod packet_memory;
+pub mod path_mtu;
 mod receiver;
 mod refusals;
 mod sender;
@@ -25,10 +27,12 @@ pub mod sequence;
 mod socket;
 mod sys;
 pub mod tally;
+mod tcp;
 mod thread;
 mod udp;
 mod waiting;
 
 pub use error::{LARGEST_PAYLOAD, WireError};
+pub use path_mtu::{PathMtuResponder, search_path_mtu};
 pub use receiver::Receiver;
 pub use sender::Sender;

@@ -2,15 +2,21 @@
 
 use std::time::Duration;
 
-use hawser_model::traffic::{FlowSpec, ReceiverReport, RunKey};
+use hawser_model::traffic::{FlowSpec, ReceiverReport, RunKey, Transport};
 use hawser_model::units::Packets;
 
 use crate::error::WireError;
+use crate::tcp::receive::TcpReceiver;
 use crate::udp::receive::UdpReceiver;
 
 /// A flow's receiver: it reads from the moment it is open.
 pub struct Receiver {
-    inner: UdpReceiver,
+    inner: Inner,
+}
+
+enum Inner {
+    Udp(UdpReceiver),
+    Tcp(TcpReceiver),
 }
 
 impl Receiver {
@@ -29,19 +35,28 @@ impl Receiver {
     /// # Errors
     /// As [`Self::open`].
     pub fn open_at(spec: &FlowSpec, key: RunKey, port: u16) -> Result<Self, WireError> {
-        UdpReceiver::open(spec, key, port).map(|inner| Self { inner })
+        let inner = match spec.transport {
+            Transport::Udp => Inner::Udp(UdpReceiver::open(spec, key, port)?),
+            Transport::Tcp => Inner::Tcp(TcpReceiver::open(spec, key, port)?),
+        };
+        Ok(Self { inner })
     }
 
     /// The port the sender must send to.
     pub fn port(&self) -> u16 {
-        self.inner.port()
+        match &self.inner {
+            Inner::Udp(receiver) => receiver.port(),
+            Inner::Tcp(receiver) => receiver.port(),
+        }
     }
 
     /// Tells the sender's port. Not needed for intact packets; it decides whether a damaged
     /// one from the sender's address is the flow's (corrupted) or not (foreign). Without it
     /// the port of the first intact packet is taken.
     pub fn expect_from(&mut self, port: u16) {
-        self.inner.expect_from(port);
+        if let Inner::Udp(receiver) = &mut self.inner {
+            receiver.expect_from(port);
+        }
     }
 
     /// The sender is done and used `sent` sequence numbers: reads until nothing has come for
@@ -50,6 +65,9 @@ impl Receiver {
     /// # Errors
     /// [`WireError::Call`] when reading failed.
     pub fn finish(self, sent: Packets, settle: Duration) -> Result<ReceiverReport, WireError> {
-        self.inner.finish(sent, settle)
+        match self.inner {
+            Inner::Udp(receiver) => receiver.finish(sent, settle),
+            Inner::Tcp(receiver) => receiver.finish(settle),
+        }
     }
 }

@@ -3,16 +3,22 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use hawser_model::traffic::{FlowSpec, RunKey, SenderReport};
+use hawser_model::traffic::{FlowSpec, RunKey, SenderReport, Transport};
 
 use crate::error::WireError;
+use crate::tcp::send::TcpSender;
 use crate::udp::send::UdpSender;
 
 /// A flow's sender: its socket is open, nothing is sent yet.
 pub struct Sender {
-    inner: UdpSender,
+    inner: Inner,
     port: u16,
     stop: Arc<AtomicBool>,
+}
+
+enum Inner {
+    Udp(UdpSender),
+    Tcp(TcpSender),
 }
 
 impl Sender {
@@ -22,8 +28,18 @@ impl Sender {
     /// [`WireError::Call`] when the kernel refuses, the others when the specification asks
     /// for what cannot be.
     pub fn open(spec: &FlowSpec, key: RunKey) -> Result<Self, WireError> {
-        let inner = UdpSender::open(spec, key)?;
-        let port = inner.port()?;
+        let (inner, port) = match spec.transport {
+            Transport::Udp => {
+                let sender = UdpSender::open(spec, key)?;
+                let port = sender.port()?;
+                (Inner::Udp(sender), port)
+            }
+            Transport::Tcp => {
+                let sender = TcpSender::open(spec, key)?;
+                let port = sender.port()?;
+                (Inner::Tcp(sender), port)
+            }
+        };
         Ok(Self {
             inner,
             port,
@@ -48,6 +64,9 @@ impl Sender {
     /// [`WireError::Call`] when a thread or connection cannot be made. Packets the kernel
     /// refuses are counted in the report instead.
     pub fn run(self, peer_port: u16) -> Result<SenderReport, WireError> {
-        self.inner.run(peer_port, &self.stop)
+        match self.inner {
+            Inner::Udp(sender) => sender.run(peer_port, &self.stop),
+            Inner::Tcp(sender) => sender.run(peer_port, &self.stop),
+        }
     }
 }

@@ -28,6 +28,9 @@ pub(crate) fn validate(spec: &FlowSpec) -> Result<(), WireError> {
     if spec.membership.is_some() && !spec.destination.is_multicast() {
         return Err(WireError::NotMulticast(spec.destination));
     }
+    if spec.transport == Transport::Tcp && (spec.echo || spec.destination.is_multicast()) {
+        return Err(WireError::Stream);
+    }
     let largest = match spec.transport {
         Transport::Udp => LARGEST_PAYLOAD,
         // Only the size of one write.

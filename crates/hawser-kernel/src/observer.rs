@@ -9,14 +9,19 @@ use hawser_model::sockets::SocketFacts;
 use hawser_model::traffic::WatchedFlow;
 use hawser_model::units::Nanos;
 
-use crate::KernelError;
 use crate::collectors::counters::{self, Source};
+use crate::collectors::drop_reasons::DropReasons;
+use crate::collectors::flows::Watched;
 use crate::collectors::sockets::{self, SocketDiag};
+use crate::collectors::tap::Tap;
+use crate::{KernelError, sys};
 
 /// Every collector that can run on this host, and of the others why they cannot.
 pub struct Observer {
     sources: Vec<Box<dyn Source>>,
     socket_diag: Option<SocketDiag>,
+    drop_reasons: DropReasons,
+    tap: Option<Tap>,
     collectors: Vec<Collector>,
     window: Option<Window>,
 }
@@ -50,9 +55,19 @@ impl Observer {
         if let Ok(diag) = diag {
             socket_diag = Some(diag);
         }
+        let (drop_reasons, tried) = DropReasons::start();
+        collectors.extend(tried);
+        let tap = Tap::start();
+        collectors.push(Collector {
+            name: "tap".to_owned(),
+            unavailable: tap.as_ref().err().map(ToString::to_string),
+        });
+        sys::give_back_memory();
         Self {
             sources,
             socket_diag,
+            drop_reasons,
+            tap: tap.ok(),
             collectors,
             window: None,
         }
@@ -68,10 +83,14 @@ impl Observer {
     /// # Errors
     /// When a window is open already. A collector that fails meanwhile is left out of the window.
     pub fn open(&mut self, flows: &[WatchedFlow]) -> Result<(), KernelError> {
-        let _ = flows;
         if self.window.is_some() {
             return Err(KernelError::Window("a window is open already"));
         }
+        let watched = Watched::resolve(flows)?;
+        if let Some(tap) = &mut self.tap {
+            tap.open(&watched)?;
+        }
+        self.drop_reasons.open(&watched)?;
         self.window = Some(Window {
             opened: Instant::now(),
             before: self.read(),
@@ -100,11 +119,16 @@ impl Observer {
             (Some(before), Some(after)) => sockets::dropped_between(&before, after),
             _ => Vec::new(),
         };
+        let seen = self.drop_reasons.close()?;
+        let taps = self.tap.as_mut().map(Tap::close).transpose()?;
+        counters.0.extend(seen.counters.0);
         Ok(HostWindow {
             elapsed,
             counters,
+            drops: seen.drops,
+            drops_missed: seen.missed,
+            taps,
             sockets: dropped,
-            ..HostWindow::default()
         })
     }
 

@@ -4,6 +4,36 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
+/// Binds a packet socket to an interface and a protocol (`packet(7)`): from now on it receives.
+pub(crate) fn bind_packet_socket(
+    socket: &OwnedFd,
+    interface: u32,
+    protocol: libc::c_int,
+) -> io::Result<()> {
+    // SAFETY: `sockaddr_ll` is plain data; zero is valid.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as libc::sa_family_t;
+    address.sll_protocol = (protocol as u16).to_be();
+    address.sll_ifindex = interface as libc::c_int;
+    let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: the address lives through the call and `length` is its size.
+    let status = unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) };
+    match status {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// Gives freed heap memory back to the system. Reading the kernel's type information needs 20 MB
+/// for a moment, in small pieces that glibc would keep.
+pub(crate) fn give_back_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it may be called at any time from any thread, and touches free memory only.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// `SIOCETHTOOL` with `command` as its argument; the answer is left in `command`.
 ///
 /// The kernel writes as many bytes as the command's own length field asks for, so the caller

@@ -1,0 +1,232 @@
+//! Drop events counted in the kernel by `drop_reasons.bpf.c`.
+
+use std::fs;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::MetadataExt;
+
+use aya::Ebpf;
+use aya::maps::{Array, HashMap, MapData, PerCpuHashMap};
+use aya::programs::RawTracePoint;
+use hawser_model::drops::{DropRecord, DropScope, DropSubject};
+use hawser_model::names::InterfaceName;
+use hawser_model::traffic::FlowId;
+use hawser_model::units::Packets;
+use nix::net::if_::if_indextoname;
+
+use super::Seen;
+use super::names::Names;
+use super::symbols::Symbols;
+use crate::KernelError;
+use crate::collectors::ebpf;
+use crate::collectors::flows::{FlowMap, Role, Watched};
+use crate::netlink::{u16_at, u32_at, u64_at};
+
+const OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/drop_reasons.bpf.o"));
+
+/// With the receiving socket as fourth argument (Linux 6.11), and without.
+const PROGRAMS: [&str; 2] = ["dropped_with_socket", "dropped_with_reason"];
+
+/// `struct drop_key`.
+type Key = [u8; 24];
+
+/// Places in the map `state`.
+const WINDOW: u32 = 0;
+const MISSED: u32 = 1;
+
+/// The loaded program, attached for as long as this lives.
+pub(crate) struct Events {
+    drops: PerCpuHashMap<MapData, Key, [u64; 1]>,
+    state: Array<MapData, u64>,
+    flows: FlowMap,
+    names: Names,
+    symbols: Symbols,
+    watched: Vec<FlowId>,
+    /// Events that met the program already running on their CPU, up to the window's start.
+    nested: u64,
+    program: &'static str,
+    /// Last: the program is detached when it goes.
+    ebpf: Ebpf,
+}
+
+impl Events {
+    pub(super) fn start() -> Result<Self, KernelError> {
+        let names = Names::read()?;
+        let mut ebpf = ebpf::load("drop_reasons", OBJECT, &[("this_namespace", namespace()?)])?;
+        let program = attach(&mut ebpf)?;
+        let flows: HashMap<_, _, _> = ebpf::map(&mut ebpf, "flows")?;
+        Ok(Self {
+            drops: ebpf::map(&mut ebpf, "drops")?,
+            state: ebpf::map(&mut ebpf, "state")?,
+            flows: FlowMap::new(flows),
+            names,
+            symbols: Symbols::default(),
+            watched: Vec::new(),
+            nested: 0,
+            program,
+            ebpf,
+        })
+    }
+
+    pub(super) fn open(&mut self, flows: &[Watched]) -> Result<(), KernelError> {
+        self.clear()?;
+        self.flows.watch(flows)?;
+        self.watched = flows.iter().map(|watched| watched.flow.flow).collect();
+        self.nested = self.nested();
+        self.set(MISSED, 0)?;
+        self.set(WINDOW, 1)
+    }
+
+    pub(super) fn close(&mut self) -> Result<Seen, KernelError> {
+        self.set(WINDOW, 0)?;
+        let mut counted = Vec::new();
+        for entry in self.drops.iter() {
+            let (key, values) = entry.map_err(|e| ebpf::error("drops", e))?;
+            let [packets] = ebpf::sum(&values);
+            counted.push((Entry::decode(&key), packets));
+        }
+        let locations = counted.iter().map(|(entry, _)| entry.location);
+        self.symbols.find(locations);
+        let mut drops: Vec<DropRecord> = Vec::new();
+        for (entry, packets) in counted {
+            let Some(record) = self.record(&entry, packets) else {
+                continue;
+            };
+            // One function may drop in several places for the same reason.
+            match drops.iter_mut().find(|other| same(other, &record)) {
+                Some(other) => other.packets += record.packets,
+                None => drops.push(record),
+            }
+        }
+        drops.sort_by(|a, b| b.packets.cmp(&a.packets).then(a.reason.cmp(&b.reason)));
+        let missed = self
+            .state
+            .get(&MISSED, 0)
+            .map_err(|e| ebpf::error("state", e))?;
+        Ok(Seen {
+            drops: Some(drops),
+            missed: missed + self.nested().saturating_sub(self.nested),
+            ..Seen::default()
+        })
+    }
+
+    fn record(&self, entry: &Entry, packets: u64) -> Option<DropRecord> {
+        let reason = self.names.of(entry.reason)?;
+        let flow = self.watched.get(entry.slot as usize).copied();
+        let scope = match entry.scope {
+            1 => DropScope::ThisHost,
+            _ => DropScope::Unknown,
+        };
+        let subject = match (entry.role, flow) {
+            (Role::Flow, Some(flow)) => DropSubject::Flow(flow),
+            (Role::Fragment, Some(flow)) => DropSubject::FlowFragment(flow),
+            (Role::Echo, Some(flow)) => DropSubject::FlowEcho(flow),
+            // What was dropped for its checksum may be damaged in the very magic.
+            (Role::Damaged, Some(flow)) if reason.ends_with("_CSUM") => DropSubject::Flow(flow),
+            _ if scope == DropScope::Unknown => return None,
+            _ => DropSubject::Other,
+        };
+        Some(DropRecord {
+            location: self.symbols.name(entry.location),
+            interface: (entry.ifindex != 0)
+                .then(|| if_indextoname(entry.ifindex).ok())
+                .flatten()
+                .map(|name| InterfaceName(name.to_string_lossy().into_owned())),
+            reason,
+            scope,
+            subject,
+            packets: Packets(packets),
+        })
+    }
+
+    fn clear(&mut self) -> Result<(), KernelError> {
+        self.set(WINDOW, 0)?;
+        let keys: Vec<Key> = self.drops.keys().filter_map(Result::ok).collect();
+        for key in keys {
+            self.drops
+                .remove(&key)
+                .map_err(|e| ebpf::error("drops", e))?;
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, place: u32, value: u64) -> Result<(), KernelError> {
+        self.state
+            .set(place, value, 0)
+            .map_err(|e| ebpf::error("state", e))
+    }
+
+    /// `recursion_misses` of the program: the kernel does not run it inside itself, as when a
+    /// softirq that drops interrupts a task that drops.
+    fn nested(&self) -> u64 {
+        let read = || {
+            let program: &aya::programs::Program = self.ebpf.program(self.program)?;
+            let fd = program.fd().ok()?.as_fd().as_raw_fd();
+            let info = fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).ok()?;
+            let line = info.lines().find(|l| l.starts_with("recursion_misses"))?;
+            line.split_whitespace().nth(1)?.parse().ok()
+        };
+        read().unwrap_or(0)
+    }
+}
+
+/// Attaches the first of the programs that the kernel's tracepoint has the arguments for.
+fn attach(ebpf: &mut Ebpf) -> Result<&'static str, KernelError> {
+    let mut refused = None;
+    for name in PROGRAMS {
+        let program: &mut RawTracePoint = ebpf
+            .program_mut(name)
+            .ok_or_else(|| KernelError::Ebpf {
+                object: name,
+                what: "no such program".to_owned(),
+            })?
+            .try_into()
+            .map_err(|e| ebpf::error(name, e))?;
+        match program.load().and_then(|()| program.attach("kfree_skb")) {
+            Ok(_) => return Ok(name),
+            Err(e) => refused.get_or_insert(ebpf::error(name, e)),
+        };
+    }
+    Err(refused.unwrap_or_else(|| KernelError::Absent("no program".to_owned())))
+}
+
+/// The number of the calling thread's network namespace.
+fn namespace() -> Result<u32, KernelError> {
+    let path = "/proc/thread-self/ns/net";
+    let meta = fs::metadata(path).map_err(|source| KernelError::File {
+        call: "stat",
+        path: path.into(),
+        source,
+    })?;
+    // `struct ns_common` keeps it as an unsigned int.
+    Ok(meta.ino() as u32)
+}
+
+fn same(a: &DropRecord, b: &DropRecord) -> bool {
+    (&a.reason, &a.location, a.scope, &a.interface, a.subject)
+        == (&b.reason, &b.location, b.scope, &b.interface, b.subject)
+}
+
+struct Entry {
+    location: u64,
+    reason: u32,
+    ifindex: u32,
+    slot: u32,
+    role: Role,
+    scope: u16,
+}
+
+impl Entry {
+    fn decode(key: &Key) -> Self {
+        let word = |offset| u32_at(key, offset).unwrap_or(0);
+        Self {
+            location: u64_at(key, 0).unwrap_or(0),
+            reason: word(8),
+            ifindex: word(12),
+            slot: word(16),
+            role: u16_at(key, 20)
+                .and_then(Role::from_number)
+                .unwrap_or(Role::None),
+            scope: u16_at(key, 22).unwrap_or(0),
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Agents started by a command: a flow between two nodes, an early end, and every way in which
+//! an agent or its coordinator can go missing.
+
+mod agent_support;
+
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use agent_support::{B, HAWSER, KEY, Node, Nodes, eventually, flow};
+use hawser_agent::frame::{self, Decoder};
+use hawser_agent::marker::Scanner;
+use hawser_agent::protocol::{Care, Request, Response, StopReason, VERSION};
+use hawser_agent::{Agent, AgentError, transport};
+use hawser_model::traffic::WatchedFlow;
+use hawser_model::units::Nanos;
+
+const SETTLE: Nanos = Nanos::from_millis(60);
+
+/// Peak resident memory of a process of the node, in KiB.
+fn peak_memory(node: &Node, pid: u32) -> u64 {
+    let line = node.sh(&format!("grep VmHWM /proc/{pid}/status"));
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_flow_between_two_agents_is_sent_received_and_observed_within_32_mb() {
+    let nodes = Nodes::start();
+    let (mut a, mut b) = (nodes.a.agent("a"), nodes.b.agent("b"));
+    let facts = a.host_facts().unwrap();
+    assert!(facts.interfaces.contains_key("ring0"), "{facts:?}");
+    assert!(!facts.collectors.is_empty());
+    b.host_facts().unwrap();
+
+    let spec = flow(7, Duration::from_millis(500));
+    let port = b.open_receiver(&spec).unwrap();
+    let source_port = a.open_sender(&spec).unwrap();
+    b.expect_from(spec.flow, source_port).unwrap();
+    let watched = [WatchedFlow {
+        flow: spec.flow,
+        source: spec.source,
+        source_port,
+        destination: spec.destination,
+        destination_port: port,
+        interface: "ring0".into(),
+    }];
+    a.open_window(&watched).unwrap();
+    b.open_window(&watched).unwrap();
+    let sent = a.run_sender(spec.flow, port, Care::Gentle).unwrap();
+    let received = b
+        .finish_receiver(spec.flow, sent.report.sent, SETTLE)
+        .unwrap();
+    let (of_a, of_b) = (a.close_window().unwrap(), b.close_window().unwrap());
+
+    assert_eq!(sent.stopped, None);
+    // On a busy machine the last packets of a paced flow miss its end.
+    let count = sent.report.sent.get();
+    assert!((500..=1000).contains(&count), "{count}");
+    assert_eq!(received.received.get(), count);
+    assert_eq!(of_a.counters.get("udp/OutDatagrams"), Some(count));
+    assert_eq!(of_b.counters.get("udp/InDatagrams"), Some(count));
+    assert!(
+        b.sockets().unwrap().iter().all(|s| s.local.port() != port),
+        "the receiver was closed"
+    );
+
+    for (node, agent) in [(&nodes.a, &a), (&nodes.b, &b)] {
+        let peak = peak_memory(node, agent.pid());
+        println!("peak resident memory of agent {}: {peak} KiB", agent.host());
+        assert!(peak < 32 << 10, "{peak} KiB");
+    }
+    a.bye().unwrap();
+    b.bye().unwrap();
+}
+
+#[test]
+fn another_thread_can_stop_a_running_sender_and_gets_its_report() {
+    let nodes = Nodes::start();
+    let (mut a, mut b) = (nodes.a.agent("a"), nodes.b.agent("b"));
+    let spec = flow(1, Duration::from_secs(30));
+    let port = b.open_receiver(&spec).unwrap();
+    a.open_sender(&spec).unwrap();
+    let stopper = a.stopper();
+    let started = Instant::now();
+    let sent = thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(300));
+            stopper.stop();
+        });
+        a.run_sender(spec.flow, port, Care::None).unwrap()
+    });
+    assert!(started.elapsed() < Duration::from_secs(2));
+    assert_eq!(sent.stopped, Some(StopReason::Asked));
+    let received = b
+        .finish_receiver(spec.flow, sent.report.sent, SETTLE)
+        .unwrap();
+    assert_eq!(received.received, sent.report.sent);
+    assert!((100..2000).contains(&sent.report.sent.get()));
+    // The next flow is not touched by it.
+    let spec = flow(2, Duration::from_millis(100));
+    let port = b.open_receiver(&spec).unwrap();
+    a.open_sender(&spec).unwrap();
+    let sent = a.run_sender(spec.flow, port, Care::None).unwrap();
+    assert_eq!(sent.stopped, None);
+    assert!((100..=200).contains(&sent.report.sent.get()));
+}
+
+#[test]
+fn a_host_without_corosync_is_watched_without_trouble_until_the_watch_is_stopped() {
+    let nodes = Nodes::start();
+    let mut a = nodes.a.agent("a");
+    assert_eq!(a.corosync().unwrap(), None);
+    assert_eq!(a.watch_cluster(Nanos::from_millis(50)).unwrap(), None);
+}
+
+/// A coordinator that can vanish without a destructor's help: it holds bare pipes.
+struct Bare {
+    child: Child,
+    decoder: Decoder,
+}
+
+impl Bare {
+    fn start(node: &Node) -> (Self, u32) {
+        let mut child = node
+            .command(HAWSER)
+            .arg("agent")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut scanner = Scanner::default();
+        let mut byte = [0];
+        let output = child.stdout.as_mut().unwrap();
+        loop {
+            output.read_exact(&mut byte).unwrap();
+            if scanner.push(&byte).unwrap().is_some() {
+                break;
+            }
+        }
+        let mut bare = Self {
+            child,
+            decoder: Decoder::default(),
+        };
+        let hello = Request::Hello {
+            version: VERSION,
+            run_key: KEY,
+            host: "a".into(),
+        };
+        let Some(Response::Welcome { pid, .. }) = bare.ask(&hello) else {
+            panic!("no welcome");
+        };
+        (bare, pid)
+    }
+
+    fn say(&mut self, request: &Request) {
+        frame::write(self.child.stdin.as_mut().unwrap(), request).unwrap();
+    }
+
+    fn ask(&mut self, request: &Request) -> Option<Response> {
+        self.say(request);
+        frame::read(self.child.stdout.as_mut().unwrap(), &mut self.decoder).unwrap()
+    }
+}
+
+#[test]
+fn an_agent_whose_coordinator_vanishes_while_it_sends_ends_at_once_and_closes_everything() {
+    let nodes = Nodes::start();
+    let mut b = nodes.b.agent("b");
+    let spec = flow(1, Duration::from_secs(60));
+    let port = b.open_receiver(&spec).unwrap();
+    let (mut bare, pid) = Bare::start(&nodes.a);
+    let Some(Response::Port(source_port)) = bare.ask(&Request::OpenSender(spec.clone())) else {
+        panic!("no sender");
+    };
+    bare.say(&Request::RunSender {
+        flow: spec.flow,
+        peer_port: port,
+        care: Care::None,
+    });
+    eventually("traffic", Duration::from_secs(5), || {
+        let sent = nodes.a.sh("nstat -asz UdpOutDatagrams | tail -1");
+        sent.split_whitespace().nth(1).is_some_and(|n| n != "0")
+    });
+    assert!(nodes.a.runs(pid) && nodes.a.udp_port_open(source_port));
+
+    drop(bare.child.stdin.take());
+    let gone = eventually("the agent's end", Duration::from_secs(2), || {
+        !nodes.a.runs(pid)
+    });
+    println!("agent gone {gone:?} after its stdin closed in the middle of a send");
+    assert!(!nodes.a.udp_port_open(source_port));
+    bare.child.wait().unwrap();
+    drop(b);
+    eventually("the receiver's end", Duration::from_secs(2), || {
+        !nodes.b.udp_port_open(port)
+    });
+}
+
+#[test]
+fn an_agent_that_hangs_gives_an_error_in_time_and_is_ended() {
+    let nodes = Nodes::start();
+    let mut a = nodes.a.agent("a");
+    a.ping().unwrap();
+    let pid = a.pid();
+    nodes.a.sh(&format!("kill -STOP {pid}"));
+    let asked = Instant::now();
+    let error = a.ping().unwrap_err();
+    assert!(matches!(error, AgentError::Timeout { .. }), "{error}");
+    assert!(asked.elapsed() < Duration::from_secs(20));
+    let error = a.ping().unwrap_err();
+    assert!(matches!(error, AgentError::Gone { .. }), "{error}");
+    nodes.a.sh(&format!("kill -CONT {pid} || true"));
+    eventually("the agent's end", Duration::from_secs(3), || {
+        !nodes.a.runs(pid)
+    });
+}
+
+#[test]
+fn an_agent_behind_a_greeting_is_found_and_what_it_refuses_does_not_end_it() {
+    let nodes = Nodes::start();
+    let transport = nodes.a.transport("a", "echo 'Welcome to head1!'; uptime;");
+    let mut a = Agent::connect(&transport, KEY).unwrap();
+    let mut spec = flow(1, Duration::from_secs(1));
+    spec.source = B;
+    let error = a.open_sender(&spec).unwrap_err();
+    assert!(error.agent_goes_on(), "{error}");
+    let words = error.to_string();
+    assert!(
+        words.starts_with("a: open sender: ") && words.contains("10.78.0.2"),
+        "{words}"
+    );
+    let error = a.run_sender(spec.flow, 9, Care::None).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "a: run sender: no sender of flow 1 is open"
+    );
+    a.ping().unwrap();
+}
+
+#[test]
+fn an_agent_that_dies_is_reported_with_its_last_words() {
+    let nodes = Nodes::start();
+    let mut a = Agent::connect(&nodes.a.transport("a", "echo 'lots of luck' >&2;"), KEY).unwrap();
+    nodes.a.sh(&format!("kill -9 {}", a.pid()));
+    let words = a.ping().unwrap_err().to_string();
+    assert!(words.contains("agent ended during ping"), "{words}");
+    assert!(
+        words.contains("lots of luck") && words.contains("SIGKILL"),
+        "{words}"
+    );
+}
+
+fn connect_to(script: &'static str) -> AgentError {
+    let transport = transport::Command::new("head9".into(), move || {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Ok::<_, std::io::Error>(command)
+    });
+    Agent::connect(&transport, KEY).unwrap_err()
+}
+
+#[test]
+fn what_is_not_an_agent_is_shown_with_its_beginning_and_its_end() {
+    let words = connect_to("echo This account is currently not available.; exit 1").to_string();
+    assert!(words.contains("head9"), "{words}");
+    assert!(
+        words.contains("This account is currently not available."),
+        "{words}"
+    );
+    assert!(words.contains("exit status: 1"), "{words}");
+
+    let words = connect_to("exec hawser-that-does-not-exist").to_string();
+    assert!(
+        words.contains("127") && words.contains("not found"),
+        "{words}"
+    );
+
+    let words = connect_to("yes 'no agent here'").to_string();
+    assert!(words.contains("no agent here"), "{words}");
+}
+
+#[test]
+fn another_protocol_version_is_an_error_that_names_both() {
+    let error = connect_to("echo '<<hawser agent 4711>>'; cat");
+    let AgentError::OtherVersion { theirs, ours, .. } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!((theirs.as_str(), *ours), ("4711", VERSION));
+    assert!(error.to_string().contains("4711"));
+}
+
+#[test]
+fn a_lab_that_does_not_run_is_reported_by_the_maker_of_the_command() {
+    let transport = transport::Command::new("head9".into(), || {
+        Err::<Command, _>("lab demo does not run")
+    });
+    let words = Agent::connect(&transport, KEY).unwrap_err().to_string();
+    assert_eq!(words, "head9: lab demo does not run");
+}

@@ -75,8 +75,9 @@ impl TcpSender {
         let spec = &self.spec;
         let mut not_granted = NotGranted::new();
         prepare(spec.sender_cpu, spec.realtime, &mut not_granted);
-        let write = Template::new(self.key, spec.flow, spec.payload as usize);
-        let write = write.packet(0, clock::now());
+        let packet = |bytes| Template::new(self.key, spec.flow, bytes).packet(0, clock::now());
+        let greeting = packet(HEADER_BYTES);
+        let write = packet(spec.payload as usize);
         let mut stream = Stream {
             socket: &self.socket,
             bytes: 0,
@@ -92,7 +93,7 @@ impl TcpSender {
                 pacing::total(rate, spec.duration),
             )),
         };
-        stream.write(&write[..HEADER_BYTES], end);
+        stream.write(&greeting, end);
         let mut writes = 0;
         while !stream.broken {
             let mut count = 1;

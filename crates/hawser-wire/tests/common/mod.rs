@@ -134,16 +134,43 @@ pub fn pair() -> (Host, Host) {
         b.id
     ));
     for (host, number) in [(&a, 1), (&b, 2)] {
-        host.sh(&format!(
-            "ip addr add 10.9.0.{number}/24 dev ring0
-             ip addr add fd09::{number}/64 dev ring0 nodad
-             ip link set ring0 up"
-        ));
+        address(host, number);
     }
     for host in [&a, &b] {
         host.settled("ring0");
     }
     (a, b)
+}
+
+/// Two hosts as in [`pair`], with a switch between them whose ports are `to-a` and `to-b`.
+pub fn switched() -> (Host, Host, Host) {
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut a, switch, b) = (Host::new(), Host::new(), Host::new());
+    a.turn = Some(turn);
+    // An address of its own: otherwise the bridge takes the lowest of its ports.
+    switch.sh("ip link add switch address 02:00:00:00:09:00 type bridge
+        echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6
+        ip link set switch up");
+    for (host, name, number) in [(&a, "a", 1), (&b, "b", 2)] {
+        switch.sh(&format!(
+            "ip link add to-{name} type veth peer name ring0 netns {}
+             ip link set to-{name} master switch up",
+            host.id
+        ));
+        address(host, number);
+    }
+    for host in [&a, &b] {
+        host.settled("ring0");
+    }
+    (a, switch, b)
+}
+
+fn address(host: &Host, number: u32) {
+    host.sh(&format!(
+        "ip addr add 10.9.0.{number}/24 dev ring0
+         ip addr add fd09::{number}/64 dev ring0 nodad
+         ip link set ring0 up"
+    ));
 }
 
 /// A gentle flow from `.1` to `.2`: 200 packets of 200 bytes in a fifth of a second.

@@ -1,0 +1,150 @@
+//! The path-MTU search against paths whose smallest hop is known.
+
+mod common;
+
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use common::{Host, KEY, pair, switched};
+use hawser_model::probe::PathMtu;
+use hawser_model::units::Mtu;
+use hawser_wire::{PathMtuResponder, search_path_mtu};
+
+/// Searches from `.1` to `.2` and says how long it took.
+#[track_caller]
+fn search(a: &Host, b: &Host, prefix: &str, mtu: u32) -> (PathMtu, Duration) {
+    let source: IpAddr = format!("{prefix}1").parse().unwrap();
+    let destination: IpAddr = format!("{prefix}2").parse().unwrap();
+    let responder = b
+        .run(move || PathMtuResponder::open(destination, KEY))
+        .unwrap();
+    let port = responder.port();
+    let began = Instant::now();
+    let found = a
+        .run(move || {
+            let deadline = Duration::from_secs(3);
+            search_path_mtu(source, destination, port, KEY, Mtu(mtu), deadline)
+        })
+        .unwrap();
+    (found, began.elapsed())
+}
+
+#[test]
+fn a_healthy_path_is_known_after_one_round_trip() {
+    let (a, b) = pair();
+    for mtu in [1_500, 9_000] {
+        for host in [&a, &b] {
+            host.sh(&format!("ip link set ring0 mtu {mtu}"));
+        }
+        for prefix in ["10.9.0.", "fd09::"] {
+            let (found, took) = search(&a, &b, prefix, mtu);
+            assert_eq!(found.passed, Some(Mtu(mtu)), "{found:?}");
+            assert_eq!((found.silent, found.told), (None, None), "{found:?}");
+            assert!(took < Duration::from_millis(500), "{took:?}");
+        }
+    }
+}
+
+#[test]
+fn a_silent_hop_is_found_to_the_byte() {
+    let (a, switch, b) = switched();
+    for host in [&a, &b] {
+        host.sh("ip link set ring0 mtu 9000");
+    }
+    switch.sh("ip link set to-a mtu 9000");
+    for hop in [1_500, 4_096, 8_999] {
+        switch.sh(&format!("ip link set to-b mtu {hop}"));
+        for prefix in ["10.9.0.", "fd09::"] {
+            let (found, took) = search(&a, &b, prefix, 9_000);
+            assert_eq!(found.passed, Some(Mtu(hop)), "{found:?}");
+            assert_eq!(found.silent, Some(Mtu(hop + 1)), "{found:?}");
+            assert_eq!(found.told, None, "{found:?}");
+            assert!(took < Duration::from_millis(1_500), "{took:?}");
+        }
+    }
+}
+
+#[test]
+fn loss_is_not_taken_for_a_small_hop() {
+    let (a, b) = pair();
+    b.sh("nft add table ip t
+        nft 'add chain ip t in { type filter hook input priority 0; }'
+        nft add rule ip t in udp dport != 0 numgen random mod 100 '<' 20 drop");
+    for _ in 0..5 {
+        let (found, _) = search(&a, &b, "10.9.0.", 1_500);
+        assert_eq!(found.passed, Some(Mtu(1_500)), "{found:?}");
+    }
+}
+
+#[test]
+fn a_router_that_says_what_it_allows_is_quoted() {
+    let (a, b) = pair();
+    // b is the router; its far link is smaller.
+    let far = Host::new();
+    b.sh(&format!(
+        "ip link add far type veth peer name ring0 netns {}
+         ip link set far mtu 1400 up
+         ip addr add 10.9.1.1/24 dev far
+         echo 1 > /proc/sys/net/ipv4/ip_forward",
+        far.id
+    ));
+    far.sh("ip link set ring0 mtu 1400 up
+        ip addr add 10.9.1.2/24 dev ring0
+        ip route add default via 10.9.1.1");
+    a.sh("ip route add 10.9.1.0/24 via 10.9.0.2");
+    let destination: IpAddr = "10.9.1.2".parse().unwrap();
+    let responder = far
+        .run(move || PathMtuResponder::open(destination, KEY))
+        .unwrap();
+    let port = responder.port();
+    let found = a
+        .run(move || {
+            let source = "10.9.0.1".parse().unwrap();
+            let deadline = Duration::from_secs(3);
+            search_path_mtu(source, destination, port, KEY, Mtu(1_500), deadline)
+        })
+        .unwrap();
+    assert_eq!(found.passed, Some(Mtu(1_400)), "{found:?}");
+    assert_eq!(found.told, Some(Mtu(1_400)), "{found:?}");
+}
+
+#[test]
+fn sizes_the_interface_does_not_take_are_refused_and_not_silent() {
+    let (a, b) = pair();
+    // Asked for more than the interface has: every larger probe gets EMSGSIZE.
+    let (found, _) = search(&a, &b, "10.9.0.", 9_000);
+    assert_eq!(found.passed, Some(Mtu(1_500)), "{found:?}");
+    assert_eq!(found.silent, None, "{found:?}");
+    assert_eq!(found.told, Some(Mtu(1_500)), "{found:?}");
+}
+
+#[test]
+fn a_far_end_that_never_answers_is_a_result_and_not_an_error() {
+    let (a, b) = pair();
+    b.sh("nft add table ip t
+        nft 'add chain ip t in { type filter hook input priority 0; }'
+        nft add rule ip t in meta l4proto udp drop");
+    let (found, took) = search(&a, &b, "10.9.0.", 1_500);
+    assert_eq!(found.passed, None);
+    assert_eq!(found.silent, Some(Mtu(576)));
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+#[test]
+fn another_runs_probes_are_not_answered() {
+    let (a, b) = pair();
+    let destination: IpAddr = "10.9.0.2".parse().unwrap();
+    let other = hawser_model::traffic::RunKey(1);
+    let responder = b
+        .run(move || PathMtuResponder::open(destination, other))
+        .unwrap();
+    let port = responder.port();
+    let found = a
+        .run(move || {
+            let source = "10.9.0.1".parse().unwrap();
+            let deadline = Duration::from_millis(300);
+            search_path_mtu(source, destination, port, KEY, Mtu(1_500), deadline)
+        })
+        .unwrap();
+    assert_eq!(found.passed, None, "{found:?}");
+}

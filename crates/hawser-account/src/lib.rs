@@ -4,6 +4,29 @@
 //! randomness. The same case gives the same account and the same findings everywhere.
 #![forbid(unsafe_code)]
 
+mod causes;
+mod findings;
+mod losses;
 mod packets;
+mod view;
+mod words;
 
+use hawser_model::case::Case;
+use hawser_model::output::CheckReport;
+
+pub use findings::{codes, findings};
 pub use packets::packets_account;
+pub use words::word;
+
+/// Everything Hawser says of a case: its account and its findings in words.
+///
+/// `case` of the report is empty: where the file lies, its reader knows.
+pub fn explain(case: &Case) -> CheckReport {
+    let packets = packets_account(case);
+    let findings = findings(case, &packets).iter().map(word).collect();
+    CheckReport {
+        packets,
+        findings,
+        case: String::new(),
+    }
+}

@@ -32,6 +32,34 @@ pub(crate) struct Candidate {
     pub(crate) eventless: bool,
 }
 
+/// Families of packet-filter counters whose `…/drops` count what a rule dropped or rejected.
+const FILTERS: [&str; 3] = ["nft/", "iptables/", "ip6tables/"];
+
+/// What each dropping rule of a host's packet filter counted.
+pub(crate) fn rule_counters<'a>(
+    facts: &PhaseFacts<'a>,
+    side: Side,
+) -> impl Iterator<Item = (&'a str, u64)> {
+    let counters = &facts.window(side).counters;
+    FILTERS
+        .iter()
+        .flat_map(|family| counters.under(family))
+        .filter(|(name, _)| name.ends_with("/drops"))
+}
+
+/// What a host's filter rules dropped, under the name of the busiest of them. A dropped
+/// packet meets no further rule, so their counts add up.
+fn filter_rules(facts: &PhaseFacts<'_>, side: Side) -> Option<(String, u64)> {
+    let (mut busiest, mut sum) = (None, 0u64);
+    for (name, drops) in rule_counters(facts, side) {
+        sum = sum.saturating_add(drops);
+        if busiest.is_none_or(|(_, most)| drops > most) {
+            busiest = Some((name, drops));
+        }
+    }
+    busiest.map(|(name, _)| (name.to_owned(), sum))
+}
+
 /// Books counters in every segment that still lacks something.
 pub(crate) fn book(facts: &PhaseFacts<'_>, books: &mut Books) {
     for segment in [Segment::Middle, Segment::ReceiverHost, Segment::SenderHost] {

@@ -15,6 +15,8 @@ mod own_socket;
 mod phase;
 pub(crate) mod reasons;
 
+pub(crate) use counters::rule_counters;
+
 use books::add_account;
 use events::Direction;
 use facts::{PhaseFacts, Side};

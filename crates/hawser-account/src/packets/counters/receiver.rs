@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hawser_model::account::Layer;
 
-use super::Candidate;
+use super::{Candidate, filter_rules};
 use crate::packets::books::{Books, Segment};
 use crate::packets::facts::{PhaseFacts, Side};
 
@@ -132,6 +132,15 @@ fn filters(facts: &PhaseFacts<'_>, add: &mut impl FnMut(Segment, Layer, String, 
                 add(segment, Layer::XdpTc, name.to_owned(), drops, false);
             }
         }
+    }
+    if let Some((rule, drops)) = filter_rules(facts, Side::Receiver) {
+        add(
+            Segment::ReceiverHost,
+            Layer::ReceiverFilter,
+            rule,
+            drops,
+            false,
+        );
     }
     add(
         Segment::ReceiverHost,

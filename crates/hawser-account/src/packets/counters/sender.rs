@@ -2,7 +2,7 @@
 
 use hawser_model::account::Layer;
 
-use super::Candidate;
+use super::{Candidate, filter_rules};
 use crate::packets::books::{Books, Segment};
 use crate::packets::facts::{PhaseFacts, Side};
 
@@ -33,7 +33,8 @@ pub(super) fn candidates(facts: &PhaseFacts<'_>, books: &Books) -> Vec<Candidate
         } else {
             Segment::SenderHost
         };
-        if let Some((name, drops)) = deepest_queue(facts, device.as_str()) {
+        let [queue, program] = queue_drops(facts, device.as_str());
+        for (name, drops) in queue.into_iter().chain(program) {
             queue_seen = true;
             add(
                 segment,
@@ -71,22 +72,29 @@ pub(super) fn candidates(facts: &PhaseFacts<'_>, books: &Books) -> Vec<Candidate
         add(Segment::SenderHost, Layer::SenderIp, name, moved, false);
     }
 
+    if let Some((rule, drops)) = filter_rules(facts, Side::Sender) {
+        add(Segment::SenderHost, Layer::SenderFilter, rule, drops, false);
+    }
     nic(facts, books, &mut add);
     found
 }
 
-/// The queueing discipline of a device that dropped most. A classful one counts its
-/// children's drops again (`qdisc_tree_reduce_backlog`), so they are never added up.
-/// `clsact` and `ingress` hold programs, not packets; on egress their drop is the filter's.
-fn deepest_queue(facts: &PhaseFacts<'_>, device: &str) -> Option<(String, u64)> {
+/// What a device's queueing discipline dropped, and what its `clsact` programs did: each
+/// with its counter's name. Classes and inner disciplines stand under other names, since
+/// their parents count their drops again.
+fn queue_drops(facts: &PhaseFacts<'_>, device: &str) -> [Option<(String, u64)>; 2] {
     let prefix = format!("qdisc/{device}/");
-    facts
-        .window(Side::Sender)
-        .counters
-        .under(&prefix)
-        .filter(|(name, _)| name.ends_with("/drops") && !name.contains("/ingress/"))
-        .max_by_key(|(name, drops)| (*drops, std::cmp::Reverse(name.len())))
-        .map(|(name, drops)| (name.to_owned(), drops))
+    let most = |program: bool| {
+        facts
+            .window(Side::Sender)
+            .counters
+            .under(&prefix)
+            .filter(|(name, _)| name.ends_with("/drops") && !name.contains("/ingress/"))
+            .filter(|(name, _)| name.contains("/clsact/") == program)
+            .max_by_key(|(_, drops)| *drops)
+            .map(|(name, drops)| (name.to_owned(), drops))
+    };
+    [most(false), most(true)]
 }
 
 /// The interface itself.

@@ -1,0 +1,94 @@
+//! The catalogue of causes: one file each, one line each in [`CAUSES`].
+//!
+//! Every lost packet is claimed by one cause. Causes are asked in the order of the list, the
+//! specific before the general, so that one root cause makes one finding and not five: what a
+//! dead link lost is not also a neighbour that cannot be resolved.
+
+use hawser_model::finding::Finding;
+
+use crate::losses::Losses;
+use crate::view::View;
+
+pub(crate) mod pattern;
+mod support;
+
+mod backlog;
+mod between_hosts;
+mod buffer_not_granted;
+mod check_stopped;
+mod checksum;
+mod corosync_buffer;
+mod duplicated_path;
+mod firewall;
+mod foreign_socket;
+mod half_duplex;
+mod interface_down;
+mod ip_layer;
+mod link_down;
+mod mtu_black_hole;
+mod mtu_mismatch;
+mod needless_fragmentation;
+mod neighbour;
+mod nic_errors;
+mod nic_ring;
+mod no_listener;
+mod not_measured;
+mod reader_too_slow;
+mod reassembly;
+mod receive_buffer;
+mod reordered_path;
+mod reverse_path_filter;
+mod send_refused;
+mod sender_queue;
+mod shared_domain;
+mod socket_drain;
+mod speed;
+mod tc_or_xdp;
+mod udp_memory;
+mod unattributed;
+
+/// A cause.
+pub(crate) struct Cause {
+    /// Its code: kebab-case, documented in `docs/causes/CODE.md`, never renamed.
+    pub(crate) code: &'static str,
+    /// Looks for it, and claims the losses it explains.
+    pub(crate) find: fn(&View<'_>, &mut Losses) -> Vec<Finding>,
+}
+
+/// All causes, in the order in which they are asked.
+pub(crate) const CAUSES: &[Cause] = &[
+    check_stopped::CAUSE,
+    not_measured::CAUSE,
+    interface_down::CAUSE,
+    link_down::CAUSE,
+    mtu_mismatch::CAUSE,
+    mtu_black_hole::CAUSE,
+    needless_fragmentation::CAUSE,
+    firewall::CAUSE,
+    reverse_path_filter::CAUSE,
+    neighbour::CAUSE,
+    tc_or_xdp::CAUSE,
+    sender_queue::CAUSE,
+    nic_ring::CAUSE,
+    nic_errors::CAUSE,
+    backlog::CAUSE,
+    checksum::CAUSE,
+    reassembly::CAUSE,
+    no_listener::CAUSE,
+    ip_layer::CAUSE,
+    send_refused::CAUSE,
+    udp_memory::CAUSE,
+    buffer_not_granted::CAUSE,
+    reader_too_slow::CAUSE,
+    receive_buffer::CAUSE,
+    corosync_buffer::CAUSE,
+    foreign_socket::CAUSE,
+    duplicated_path::CAUSE,
+    reordered_path::CAUSE,
+    between_hosts::CAUSE,
+    speed::BELOW_FILE,
+    speed::BELOW_PEER,
+    half_duplex::CAUSE,
+    shared_domain::CAUSE,
+    unattributed::CAUSE,
+];

@@ -1,0 +1,161 @@
+//! Two links that should fail independently do not: they are one layer-2 network, or on some
+//! host they run over one physical device (two addresses on one interface, VLANs of one port,
+//! one bond, two ports of one card). One switch, port or card then takes both.
+//!
+//! Evidence: a layer-2 hello sent out of one link was heard on the other (certain); equal
+//! interfaces or lower devices (certain); equal bus addresses (certain, a note, since a
+//! dual-port card is often accepted). Links that the file puts on one switch are known to
+//! share it, and what hellos say of them is no news. A warning.
+//! Cases: `shared-domain-hello`, `shared-domain-vlan`, `shared-domain-card`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hawser_model::finding::{Confidence, Finding, Place, Severity};
+use hawser_model::host::{HostFacts, Interface};
+use hawser_model::names::{HostName, InterfaceName, LinkName};
+
+use super::Cause;
+use super::support::Draft;
+use crate::losses::Losses;
+use crate::view::View;
+
+pub(super) const CAUSE: Cause = Cause {
+    code: "shared-failure-domain",
+    find,
+};
+
+type Pair = (LinkName, LinkName);
+
+fn find(view: &View<'_>, _: &mut Losses) -> Vec<Finding> {
+    let mut found = one_network(view);
+    found.extend(one_device(view));
+    found
+}
+
+/// The same two links in one order.
+fn pair(a: &LinkName, b: &LinkName) -> Pair {
+    if a < b {
+        (a.clone(), b.clone())
+    } else {
+        (b.clone(), a.clone())
+    }
+}
+
+/// True when the file itself puts both links on one switch.
+fn declared(view: &View<'_>, (a, b): &Pair) -> bool {
+    let switch = |link| {
+        view.case
+            .topology
+            .link(link)
+            .and_then(|l| l.switch.as_ref())
+    };
+    switch(a).is_some() && switch(a) == switch(b)
+}
+
+/// Links whose hellos are heard on each other.
+fn one_network(view: &View<'_>) -> Vec<Finding> {
+    let mut across: BTreeMap<Pair, (u64, BTreeSet<&HostName>)> = BTreeMap::new();
+    for hello in view.case.hellos.iter().flatten() {
+        if hello.from_link != hello.on_link {
+            let key = pair(&hello.from_link, &hello.on_link);
+            let (heard, hosts) = across.entry(key).or_default();
+            *heard += 1;
+            hosts.extend([&hello.from, &hello.by]);
+        }
+    }
+    across
+        .into_iter()
+        .filter(|(links, _)| !declared(view, links))
+        .map(|(links, (heard, hosts))| {
+            let place = Place {
+                link: Some(links.0),
+                object: Some(format!("link {}", links.1)),
+                ..Place::default()
+            };
+            Draft::new(CAUSE.code, Severity::Warning, Confidence::Certain, place)
+                .number("hellos_heard_across", heard)
+                .number("hosts", hosts.len() as u64)
+                .done()
+        })
+        .collect()
+}
+
+/// Links that run over one device of a host.
+fn one_device(view: &View<'_>) -> Vec<Finding> {
+    let mut ports: BTreeMap<HostName, Vec<(LinkName, &InterfaceName, &Interface)>> =
+        BTreeMap::new();
+    for ((link, host), (name, interface)) in view.ports() {
+        ports.entry(host).or_default().push((link, name, interface));
+    }
+    let mut found = Vec::new();
+    for (host, ports) in &ports {
+        let Some(facts) = view.host(host) else {
+            continue;
+        };
+        for (i, (link, name, interface)) in ports.iter().enumerate() {
+            for (other_link, other_name, other) in &ports[i + 1..] {
+                let below = |name: &InterfaceName, i: &Interface| devices(facts, name, i);
+                let common: Vec<String> = below(name, interface)
+                    .intersection(&below(other_name, other))
+                    .cloned()
+                    .collect();
+                let card = (
+                    cards(facts, name, interface),
+                    cards(facts, other_name, other),
+                );
+                let card = card.0.intersection(&card.1).next().cloned();
+                let (severity, what) = match (common.first(), card) {
+                    (Some(device), _) => (Severity::Warning, device.clone()),
+                    (None, Some(card)) => (Severity::Note, format!("card {card}")),
+                    (None, None) => continue,
+                };
+                let place = Place {
+                    host: Some(host.clone()),
+                    link: Some(link.clone()),
+                    interface: Some((*name).clone()),
+                    object: Some(format!("link {other_link} over {what}")),
+                    ..Place::default()
+                };
+                let same_device = u64::from(!common.is_empty());
+                found.push(
+                    Draft::new(CAUSE.code, severity, Confidence::Certain, place)
+                        .number("same_device", same_device)
+                        .done(),
+                );
+            }
+        }
+    }
+    found
+}
+
+/// The interface itself and every device under it.
+fn devices(facts: &HostFacts, name: &InterfaceName, interface: &Interface) -> BTreeSet<String> {
+    let mut found = BTreeSet::from([name.0.clone()]);
+    let mut waiting: Vec<&InterfaceName> = interface.lower.iter().collect();
+    while let Some(lower) = waiting.pop() {
+        if found.insert(lower.0.clone()) {
+            if let Some(i) = facts.interfaces.get(lower) {
+                waiting.extend(i.lower.iter());
+            }
+        }
+    }
+    found
+}
+
+/// The bus addresses of the cards that carry the interface, without the function number that
+/// tells the ports of one PCI card apart.
+fn cards(facts: &HostFacts, name: &InterfaceName, interface: &Interface) -> BTreeSet<String> {
+    let of = |i: &Interface| {
+        let bus = i.bus.as_deref().filter(|bus| !bus.is_empty())?;
+        Some(match bus.rsplit_once('.') {
+            Some((card, function)) if function.len() == 1 => card.to_owned(),
+            _ => bus.to_owned(),
+        })
+    };
+    let mut found: BTreeSet<String> = of(interface).into_iter().collect();
+    for device in devices(facts, name, interface) {
+        let facts = facts.interfaces.get(&InterfaceName(device));
+        found.extend(facts.and_then(of));
+    }
+    found
+}

@@ -1,0 +1,119 @@
+//! Two causes fill a receive buffer, and they have opposite cures. A burst larger than the
+//! buffer needs a larger buffer; a reader slower than the rate fills any buffer and needs a
+//! faster reader. The drain rate tells: packets read, over the time the reader was not
+//! waiting, against the rate at which packets reached the socket.
+
+use hawser_model::traffic::Rate;
+use hawser_model::units::Packets;
+
+use crate::packets::facts::PhaseFacts;
+
+/// Packets read take this share of the arrival rate or less: certainly too slow; within this
+/// share around it: likely one or the other.
+pub(super) const CLEAR_PER_CENT: u64 = 90;
+
+/// Skb overhead of the kernel: `SKB_DATA_ALIGN(sizeof(struct skb_shared_info))` with headroom
+/// and headers, and `struct sk_buff` itself (x86-64; measured: 768 for 64, 2304 for 1472).
+const DATA_OVERHEAD: u64 = 320 + 64 + 14;
+const SKB: u64 = 256;
+
+/// How one phase's reader kept up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    /// Packets a second that reached the socket, on average while the flow ran.
+    pub(super) arrival: Option<u64>,
+    /// Packets a second the reader can take.
+    pub(super) capacity: Option<u64>,
+    /// Share of the time the reader waited for packets, in per cent.
+    pub(super) idle_percent: Option<u64>,
+    /// Memory one packet takes.
+    pub(super) packet_memory: u64,
+    /// That memory was measured, not estimated.
+    pub(super) memory_measured: bool,
+    /// Buffer that would have held what was lost with what was queued.
+    pub(super) needed: u64,
+    /// The longest run of consecutive losses.
+    pub(super) longest_run: u64,
+}
+
+impl Pace {
+    pub(super) fn of(facts: &PhaseFacts<'_>) -> Self {
+        let report = &facts.phase.receiver;
+        let read = [
+            report.received.0,
+            report.duplicates.0,
+            report.corrupted.0,
+            report.foreign.0,
+        ]
+        .iter()
+        .fold(0u64, |sum, n| sum.saturating_add(*n));
+        let reached = read.saturating_add(report.socket_drops.0);
+        let elapsed = facts.phase.sender.elapsed.0;
+        let arrival = (elapsed > 0).then(|| {
+            let rate = u128::from(reached) * 1_000_000_000 / u128::from(elapsed);
+            u64::try_from(rate).unwrap_or(u64::MAX)
+        });
+        let drain = report.drain;
+        let watched = drain.busy.0.saturating_add(drain.idle.0);
+        let idle = u128::from(drain.idle.0) * 100;
+        let (packet_memory, memory_measured) = match report.packet_memory {
+            Some(memory) if memory.0 > 0 => (memory.0, true),
+            _ => (estimated_memory(facts), false),
+        };
+        let longest_run = report
+            .loss_runs_by_length
+            .keys()
+            .max()
+            .copied()
+            .unwrap_or(0)
+            .min(facts.sent());
+        let held = report.buffer_granted.0 / packet_memory;
+        let burst = u64::from(facts.phase.spec.burst);
+        let packets = burst.max(held.saturating_add(longest_run));
+        Self {
+            arrival,
+            capacity: drain.capacity(Packets(read)).map(|c| c.0),
+            idle_percent: (watched > 0).then(|| (idle / u128::from(watched)) as u64),
+            packet_memory,
+            memory_measured,
+            needed: round_up(packets.saturating_mul(packet_memory)),
+            longest_run,
+        }
+    }
+
+    /// True when the reader takes fewer packets a second than arrive.
+    pub(super) fn too_slow(&self) -> bool {
+        match (self.capacity, self.arrival) {
+            (Some(capacity), Some(arrival)) => capacity < arrival,
+            _ => false,
+        }
+    }
+
+    /// True when the two rates are far enough apart to tell the causes for certain.
+    pub(super) fn clear(&self) -> bool {
+        match (self.capacity, self.arrival) {
+            (Some(capacity), Some(arrival)) => {
+                let (low, high) = (capacity.min(arrival), capacity.max(arrival));
+                u128::from(low) * 100 <= u128::from(high) * u128::from(CLEAR_PER_CENT)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// True when the flow was sent as fast as the sender could: its reader need not keep up.
+pub(super) fn unpaced(facts: &PhaseFacts<'_>) -> bool {
+    facts.phase.spec.rate == Rate::Max && facts.phase.spec.reader_delay.is_zero()
+}
+
+/// What a packet of the flow takes of a buffer, when it was not measured.
+fn estimated_memory(facts: &PhaseFacts<'_>) -> u64 {
+    let frame = u64::from(facts.packet_size().0) + DATA_OVERHEAD;
+    frame.next_power_of_two() + SKB
+}
+
+/// Up to the next 64 KiB: a buffer size people can read.
+fn round_up(bytes: u64) -> u64 {
+    const STEP: u64 = 64 * 1024;
+    bytes.div_ceil(STEP).max(1).saturating_mul(STEP)
+}

@@ -1,0 +1,194 @@
+//! What several causes need: evidence, places, confidence.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hawser_model::account::Basis;
+use hawser_model::finding::{Confidence, Finding, Place, Severity};
+use hawser_model::names::{HostName, InterfaceName, LinkName};
+use serde_json::Value;
+
+use crate::losses::{Loss, packets};
+use crate::packets::facts::Side;
+use crate::view::{Path, View};
+
+/// A finding in the making.
+pub(super) struct Draft {
+    finding: Finding,
+}
+
+impl Draft {
+    /// A finding of `code` at `place`.
+    pub(super) fn new(
+        code: &'static str,
+        severity: Severity,
+        confidence: Confidence,
+        place: Place,
+    ) -> Self {
+        Self {
+            finding: Finding {
+                code: code.to_owned(),
+                severity,
+                confidence,
+                place,
+                evidence: BTreeMap::new(),
+            },
+        }
+    }
+
+    /// Adds a number.
+    pub(super) fn number(mut self, key: &str, value: u64) -> Self {
+        self.finding
+            .evidence
+            .insert(key.to_owned(), Value::from(value));
+        self
+    }
+
+    /// Adds a number that may not be known.
+    pub(super) fn maybe(self, key: &str, value: Option<u64>) -> Self {
+        match value {
+            Some(value) => self.number(key, value),
+            None => self,
+        }
+    }
+
+    /// Adds a name.
+    pub(super) fn name(mut self, key: &str, value: &str) -> Self {
+        self.finding
+            .evidence
+            .insert(key.to_owned(), Value::from(value));
+        self
+    }
+
+    /// Adds `part` of `whole` in per cent, with two decimals.
+    pub(super) fn percent(mut self, key: &str, part: u64, whole: u64) -> Self {
+        if whole > 0 {
+            let percent = (part as f64 * 10_000.0 / whole as f64).round() / 100.0;
+            self.finding
+                .evidence
+                .insert(key.to_owned(), Value::from(percent));
+        }
+        self
+    }
+
+    /// Adds what was lost, and of how many.
+    pub(super) fn losses(self, view: &View<'_>, losses: &[Loss]) -> Self {
+        let (lost, sent) = (packets(losses), sent_in(view, losses));
+        self.number("lost_packets", lost)
+            .number("sent_packets", sent)
+            .percent("lost_percent", lost, sent)
+    }
+
+    /// The finding.
+    pub(super) fn done(self) -> Finding {
+        self.finding
+    }
+}
+
+/// Packets sent in the phases that the losses are of.
+pub(super) fn sent_in(view: &View<'_>, losses: &[Loss]) -> u64 {
+    let phases: BTreeSet<usize> = losses.iter().map(|l| l.phase).collect();
+    phases
+        .iter()
+        .map(|&index| view.phases[index].account.sent.0)
+        .sum()
+}
+
+/// Certain where every packet was counted for the flow itself, likely where a counter of the
+/// whole host stands for some.
+pub(super) fn confidence(losses: &[Loss]) -> Confidence {
+    let basis = losses.iter().filter_map(|l| l.basis).max();
+    match basis {
+        Some(Basis::OwnSocket | Basis::PerFlow) => Confidence::Certain,
+        Some(Basis::Counter) => Confidence::Likely,
+        None => Confidence::Possible,
+    }
+}
+
+/// Losses by the host they happened on.
+pub(super) fn by_host(losses: Vec<Loss>) -> BTreeMap<HostName, Vec<Loss>> {
+    let mut groups: BTreeMap<HostName, Vec<Loss>> = BTreeMap::new();
+    for loss in losses {
+        if let Some(host) = loss.host.clone() {
+            groups.entry(host).or_default().push(loss);
+        }
+    }
+    groups
+}
+
+/// The only item, if they are all equal.
+fn only<T: PartialEq>(mut items: impl Iterator<Item = T>) -> Option<T> {
+    let first = items.next()?;
+    items.all(|item| item == first).then_some(first)
+}
+
+/// The host with as much of link, peer and interface as all the losses share.
+pub(super) fn place_on(view: &View<'_>, host: &HostName, losses: &[Loss]) -> Place {
+    let peer = |path: &Path| -> HostName {
+        if path.from == *host {
+            path.to.clone()
+        } else {
+            path.from.clone()
+        }
+    };
+    Place {
+        host: Some(host.clone()),
+        peer: only(losses.iter().map(|l| peer(&l.path))),
+        link: only(losses.iter().map(|l| l.path.link.clone())),
+        interface: only(losses.iter().map(|l| interface_of(view, host, l))).flatten(),
+        object: None,
+    }
+}
+
+/// The interface of `host` that carried the lost packets.
+fn interface_of(view: &View<'_>, host: &HostName, loss: &Loss) -> Option<InterfaceName> {
+    let facts = &view.phases[loss.phase].facts;
+    let side = if facts.host(Side::Sender) == host {
+        Side::Sender
+    } else {
+        Side::Receiver
+    };
+    facts.interface(side).map(|(name, _)| name.clone())
+}
+
+/// Links among the losses.
+pub(super) fn links(losses: &[Loss]) -> BTreeSet<&LinkName> {
+    losses.iter().map(|l| &l.path.link).collect()
+}
+
+/// The side on which `host` is in a loss's phase.
+pub(super) fn side_of(view: &View<'_>, host: &HostName, loss: &Loss) -> Side {
+    if view.phases[loss.phase].facts.host(Side::Sender) == host {
+        Side::Sender
+    } else {
+        Side::Receiver
+    }
+}
+
+/// How much `name` gained on the losses' hosts, each phase once.
+pub(super) fn counter_over(
+    view: &View<'_>,
+    host: &HostName,
+    losses: &[Loss],
+    read: impl Fn(&crate::packets::facts::PhaseFacts<'_>, Side) -> u64,
+) -> u64 {
+    let mut seen = BTreeSet::new();
+    losses
+        .iter()
+        .filter(|l| seen.insert(l.phase))
+        .fold(0u64, |sum, l| {
+            let facts = &view.phases[l.phase].facts;
+            sum.saturating_add(read(facts, side_of(view, host, l)))
+        })
+}
+
+/// The line reasons, most packets first, for naming them: `QDISC_DROP`.
+pub(super) fn main_reason(losses: &[Loss]) -> String {
+    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    for loss in losses {
+        *sums.entry(&loss.reason).or_default() += loss.packets;
+    }
+    sums.into_iter()
+        .max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(a.0)))
+        .map(|(reason, _)| reason.to_owned())
+        .unwrap_or_default()
+}

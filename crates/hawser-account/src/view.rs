@@ -1,0 +1,138 @@
+//! A case with its phase accounts, as the causes look at it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hawser_model::account::Account;
+use hawser_model::case::Case;
+use hawser_model::host::{HostFacts, Interface};
+use hawser_model::names::{HostName, InterfaceName, LinkName};
+
+use crate::packets::facts::{PhaseFacts, Side};
+use crate::packets::{phase_account, phases};
+
+/// A directed path: from, to, link.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Path {
+    pub(crate) link: LinkName,
+    pub(crate) from: HostName,
+    pub(crate) to: HostName,
+}
+
+impl Path {
+    /// The way back.
+    pub(crate) fn back(&self) -> Self {
+        Self {
+            link: self.link.clone(),
+            from: self.to.clone(),
+            to: self.from.clone(),
+        }
+    }
+}
+
+/// One phase and its account.
+pub(crate) struct PhaseView<'a> {
+    pub(crate) facts: PhaseFacts<'a>,
+    pub(crate) account: Account,
+}
+
+impl PhaseView<'_> {
+    /// The phase's directed path.
+    pub(crate) fn path(&self) -> Path {
+        Path {
+            link: self.facts.link().clone(),
+            from: self.facts.host(Side::Sender).clone(),
+            to: self.facts.host(Side::Receiver).clone(),
+        }
+    }
+}
+
+/// The case as the causes look at it.
+pub(crate) struct View<'a> {
+    pub(crate) case: &'a Case,
+    pub(crate) phases: Vec<PhaseView<'a>>,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn new(case: &'a Case) -> Self {
+        let phases = case
+            .measurements
+            .iter()
+            .flat_map(|m| phases(case, m))
+            .map(|facts| PhaseView {
+                account: phase_account(&facts),
+                facts,
+            })
+            .collect();
+        Self { case, phases }
+    }
+
+    /// Every directed path on which something was sent.
+    pub(crate) fn paths(&self) -> BTreeSet<Path> {
+        self.phases
+            .iter()
+            .filter(|p| p.facts.sent() > 0)
+            .map(PhaseView::path)
+            .collect()
+    }
+
+    /// The phases of a path.
+    pub(crate) fn on<'s>(&'s self, path: &'s Path) -> impl Iterator<Item = &'s PhaseView<'a>> {
+        self.phases.iter().filter(move |p| p.path() == *path)
+    }
+
+    /// Packets received on a path, all phases.
+    pub(crate) fn received(&self, path: &Path) -> u64 {
+        self.on(path).map(|p| p.account.received.0).sum()
+    }
+
+    /// Facts of a host.
+    pub(crate) fn host(&self, host: &HostName) -> Option<&'a HostFacts> {
+        self.case.hosts.get(host)
+    }
+
+    /// A sysctl of a host as a number.
+    pub(crate) fn sysctl(&self, host: &HostName, name: &str) -> Option<u64> {
+        self.host(host)?.sysctl_number(name)
+    }
+
+    /// The interface of every host on every link: from the topology's addresses and from the
+    /// flows that were run.
+    pub(crate) fn ports(
+        &self,
+    ) -> BTreeMap<(LinkName, HostName), (&'a InterfaceName, &'a Interface)> {
+        let mut ports = BTreeMap::new();
+        let case = self.case;
+        let listed = case.topology.nodes.iter().flat_map(|node| {
+            node.addresses
+                .iter()
+                .map(move |(link, address)| (link, &node.name, *address))
+        });
+        let measured = case.measurements.iter().flat_map(|m| {
+            m.phases.iter().flat_map(move |p| {
+                [
+                    (&m.link, &m.from, p.spec.source),
+                    (&m.link, &m.to, p.spec.receiver),
+                ]
+            })
+        });
+        for (link, host, address) in listed.chain(measured) {
+            let port = self.host(host).and_then(|h| h.interface_with(address));
+            if let Some(port) = port {
+                ports.insert((link.clone(), host.clone()), port);
+            }
+        }
+        ports
+    }
+
+    /// Whether a layer-2 hello sent by `path.from` on the link was heard by `path.to` on it;
+    /// absent when hellos were not sent.
+    pub(crate) fn hello_passed(&self, path: &Path) -> Option<bool> {
+        let hellos = self.case.hellos.as_ref()?;
+        Some(hellos.iter().any(|h| {
+            h.from == path.from
+                && h.by == path.to
+                && h.from_link == path.link
+                && h.on_link == path.link
+        }))
+    }
+}

@@ -1,0 +1,252 @@
+//! Words on what a host itself drops, outside the socket.
+
+use super::{Told, Words, packets, reason};
+
+pub(super) fn firewall_drop(f: &Told<'_>) -> Words {
+    let (outgoing, rule) = (f.is("outgoing"), f.object());
+    let chain = match outgoing {
+        true => format!("on their way out to {}", f.peer()),
+        false => format!("coming in from {}", f.peer()),
+    };
+    let by = match (rule, f.number("rule_packets")) {
+        (Some(rule), Some(n)) => {
+            format!(" The rule {rule} counted {} in the same time.", packets(n))
+        }
+        _ => " No counter of a rule tells which one it is.".to_owned(),
+    };
+    Words {
+        text: format!(
+            "The packet filter of {} drops {}{}, {chain}{}.{by}",
+            f.host(),
+            f.lost(),
+            f.on_link(),
+            reason(f),
+        ),
+        fix: format!(
+            "Accept the cluster's traffic{}: `nft -a list ruleset` (or `iptables-save -c`) shows \
+             the rule by its handle; with firewalld `firewall-cmd --add-service=high-availability`. \
+             Hawser's probes use an ephemeral UDP port, which the rule may drop although it \
+             accepts Corosync's.",
+            f.link().map_or(String::new(), |l| format!(" on {l}")),
+        ),
+    }
+}
+
+pub(super) fn reverse_path_filter(f: &Told<'_>) -> Words {
+    let strict = match f.number("rp_filter") {
+        Some(1) => " (rp_filter is 1, strict)".to_owned(),
+        Some(n) => format!(" (rp_filter is {n})"),
+        None => String::new(),
+    };
+    Words {
+        text: format!(
+            "{} drops {} from {}{} because it would answer them through another interface{strict}.",
+            f.host(),
+            f.lost(),
+            f.peer(),
+            f.on_link(),
+        ),
+        fix: format!(
+            "Give each link a subnet of its own, so that `ip route get ADDRESS` on {} names {}. \
+             Where two links must share one: `sysctl -w net.ipv4.conf.{}.rp_filter=2` (this \
+             interface; `all` must not be 1).",
+            f.host(),
+            f.interface(),
+            f.interface().replace('.', "/"),
+        ),
+    }
+}
+
+pub(super) fn neighbour_unresolved(f: &Told<'_>) -> Words {
+    Words {
+        text: format!(
+            "{} cannot find the link-layer address of {}{}: {} died waiting for it{}. No \
+             counter of `ip -s link` or `netstat -s` shows this.",
+            f.host(),
+            f.peer(),
+            f.on_link(),
+            f.lost(),
+            reason(f),
+        ),
+        fix: format!(
+            "`ip neigh show dev {0}` and `arping -I {0} ADDRESS` on {1}: look for a wrong address \
+             or prefix length, a filter for ARP, `arp_ignore` on the peer, or a port in the wrong \
+             VLAN.",
+            f.interface(),
+            f.host(),
+        ),
+    }
+}
+
+pub(super) fn sender_queue_drops(f: &Told<'_>) -> Words {
+    let queue = f.object().unwrap_or("queueing discipline");
+    Words {
+        text: format!(
+            "The queue {queue} of {} lost {} to {}{} before they left the host{}; the program \
+             was not told.",
+            f.at(),
+            f.lost(),
+            f.peer(),
+            f.on_link(),
+            reason(f),
+        ),
+        fix: format!(
+            "`tc -s qdisc show dev {0}` on {1}: a shaper (tbf, htb) must allow the link's rate \
+             and hold a burst of {2}; without one, lengthen the queue (`ip link set {0} \
+             txqueuelen 10000`) or use fq_codel.",
+            f.interface(),
+            f.host(),
+            packets(f.count("burst_packets")),
+        ),
+    }
+}
+
+pub(super) fn tc_or_xdp_drop(f: &Told<'_>) -> Words {
+    let way = match f.is("outgoing") {
+        true => "egress",
+        false => "ingress",
+    };
+    Words {
+        text: format!(
+            "A program on the interface (tc or XDP, {way}) of {} drops {}{}. The packet filter's \
+             rules do not show it.",
+            f.at(),
+            f.lost(),
+            reason(f),
+        ),
+        fix: format!(
+            "`tc -s filter show dev {0} {way}` and `ip -d link show dev {0}` on {1} name the \
+             program; `tc qdisc del dev {0} clsact` or `ip link set dev {0} xdp off` removes it. \
+             A container network or a protection against floods may have put it there.",
+            f.interface(),
+            f.host(),
+        ),
+    }
+}
+
+pub(super) fn nic_ring_overflow(f: &Told<'_>) -> Words {
+    let fix = match f.is("veth") {
+        true => "A veth's ring is 256 slots and cannot be set. Turn GRO off on it (`ethtool -K \
+                 IF gro off` leaves NAPI mode), give its NAPI a CPU of its own, or smooth the \
+                 bursts in front of it."
+            .to_owned(),
+        false => format!(
+            "`ethtool -g {0}` shows the ring's size and limit: `ethtool -G {0} rx LIMIT` (this \
+             interface; the link may flap). Then spread interrupts over CPUs (`ethtool -L`, \
+             irqbalance) and look at `ethtool -c` for coalescing.",
+            f.interface(),
+        ),
+    };
+    Words {
+        text: format!(
+            "The receive ring of {} was full: {} from {} were lost before the kernel saw \
+             them{}.",
+            f.at(),
+            f.lost(),
+            f.peer(),
+            reason(f),
+        ),
+        fix,
+    }
+}
+
+pub(super) fn nic_errors(f: &Told<'_>) -> Words {
+    let way = match f.is("outgoing") {
+        true => "could not send",
+        false => "did not take",
+    };
+    let damaged = ["crc", "frame", "carrier"]
+        .iter()
+        .any(|word| f.name("reason").contains(word));
+    Words {
+        text: format!(
+            "The interface of {} {way} {}{}.",
+            f.at(),
+            f.lost(),
+            reason(f)
+        ),
+        fix: match damaged {
+            true => format!(
+                "Damaged frames come from the cable, the transceiver or the port: reseat or \
+                 exchange them one at a time and watch `ethtool -S {0}` and `ip -s link show \
+                 {0}`.",
+                f.interface()
+            ),
+            false => format!(
+                "`ip -s -s link show {0}` and `ethtool -S {0}` on {1} name the counter; then the \
+                 driver's documentation, its firmware, and the size of the frames against the \
+                 port's MTU.",
+                f.interface(),
+                f.host(),
+            ),
+        },
+    }
+}
+
+pub(super) fn backlog_overflow(f: &Told<'_>) -> Words {
+    let limit = f.number("netdev_max_backlog_packets");
+    let cpus = f.number("cpus").unwrap_or(1);
+    Words {
+        text: format!(
+            "{} lost {} from {}{} because a CPU's input backlog was full{}: they arrived faster \
+             than that CPU worked them off. `ip -s link` shows the same loss again as dropped.",
+            f.host(),
+            f.lost(),
+            f.peer(),
+            f.on_link(),
+            limit.map_or(String::new(), |l| format!(" ({})", packets(l))),
+        ),
+        fix: format!(
+            "For bursts: `sysctl -w net.core.netdev_max_backlog={}` (the whole machine, all its \
+             namespaces). For a steady rate: spread the interface over CPUs (`echo {:x} > \
+             /sys/class/net/{}/queues/rx-0/rps_cpus`), since one CPU is the limit.",
+            limit.unwrap_or(1_000).max(1_000).saturating_mul(4),
+            (1u128 << cpus.min(64)) - 1,
+            f.interface(),
+        ),
+    }
+}
+
+pub(super) fn no_listener(f: &Told<'_>) -> Words {
+    Words {
+        text: format!(
+            "{} reached {}{}, but no socket listens on port {} there.",
+            f.lost(),
+            f.host(),
+            f.on_link(),
+            f.count("port"),
+        ),
+        fix: format!(
+            "`ss -ulnp` on {} shows who listens and on which address. Redirections (`nft list \
+             table nat`) and a program bound to another address are the usual reasons.",
+            f.host()
+        ),
+    }
+}
+
+pub(super) fn ip_layer_drop(f: &Told<'_>) -> Words {
+    let (way, look) = match f.is("outgoing") {
+        true => (
+            "before sending them",
+            "`ip route get ADDRESS` and `ip -s link` on the sender",
+        ),
+        false => (
+            "on arrival",
+            "`nstat -az | grep -E 'InAddr|InHdr|InNoRoutes|InDiscards'` and the addresses of the \
+             interface",
+        ),
+    };
+    Words {
+        text: format!(
+            "The IP layer of {} drops {}{} {way}{}.",
+            f.host(),
+            f.lost(),
+            f.on_link(),
+            reason(f),
+        ),
+        fix: format!(
+            "Look at {look}: a missing or wrong route, an address on another host or interface, \
+             a foreign MAC address in a static neighbour entry."
+        ),
+    }
+}

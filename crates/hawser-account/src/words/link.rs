@@ -1,0 +1,131 @@
+//! Words on links: down, slow, not independent.
+
+use super::path::suspect;
+use super::{Told, Words, packets};
+
+pub(super) fn interface_down(f: &Told<'_>) -> Words {
+    Words {
+        text: format!(
+            "The interface {} of {} is switched off: the host is not on link {}.",
+            f.interface(),
+            f.host(),
+            f.link().unwrap_or("it carries"),
+        ),
+        fix: format!(
+            "`ip link set {0} up` on {1}, and see that the network configuration brings it up \
+             at boot.",
+            f.interface(),
+            f.host(),
+        ),
+    }
+}
+
+pub(super) fn link_down(f: &Told<'_>) -> Words {
+    if f.number("carrier") == Some(0) {
+        return Words {
+            text: format!(
+                "{} of {} is up but has no carrier: link {} is dead for this host.",
+                f.interface(),
+                f.host(),
+                f.link().unwrap_or("on it"),
+            ),
+            fix: format!(
+                "Cable, transceiver, switch port: `ethtool {}` on {} should say \"Link \
+                 detected: yes\". Is the port enabled, and do both ends agree on the speed?",
+                f.interface(),
+                f.host(),
+            ),
+        };
+    }
+    Words {
+        text: format!(
+            "Nothing at all arrives: {} were sent, small and large, and no host dropped them. {}",
+            packets(f.count("sent_packets")),
+            suspect(f),
+        ),
+        fix: "Both interfaces say they have carrier, so look between: is the switch on, are \
+              both ports in the same VLAN, is a media converter or bridge down? `arping` from one \
+              host while `tcpdump -e` runs on the other shows how far frames come."
+            .to_owned(),
+    }
+}
+
+pub(super) fn half_duplex(f: &Told<'_>) -> Words {
+    let speed = f.speed("speed_bits_per_s");
+    Words {
+        text: format!(
+            "{} runs half duplex{}: it cannot send and receive at once, and collides under load.",
+            f.at(),
+            speed.map_or(String::new(), |s| format!(" at {s}")),
+        ),
+        fix: format!(
+            "Let both ends negotiate: `ethtool -s {} autoneg on` on {}, and no fixed speed on \
+             the switch port either. One fixed and one negotiating end gives half duplex.",
+            f.interface(),
+            f.host(),
+        ),
+    }
+}
+
+pub(super) fn speed_below_file(f: &Told<'_>) -> Words {
+    below(f, "file_speed_bits_per_s", "the cluster file says")
+}
+
+pub(super) fn speed_below_peer(f: &Told<'_>) -> Words {
+    below(f, "peer_speed_bits_per_s", "another port of the link has")
+}
+
+fn below(f: &Told<'_>, due: &str, says: &str) -> Words {
+    Words {
+        text: format!(
+            "{} runs at {}; {says} {}.",
+            f.at(),
+            f.speed("speed_bits_per_s").unwrap_or_default(),
+            f.speed(due).unwrap_or_default(),
+        ),
+        fix: format!(
+            "`ethtool {}` on {} shows what both ends advertise. A damaged pair in a copper cable, \
+             a wrong transceiver or a fixed speed on the switch port are the usual reasons.",
+            f.interface(),
+            f.host(),
+        ),
+    }
+}
+
+pub(super) fn shared_failure_domain(f: &Told<'_>) -> Words {
+    let link = f.link().unwrap_or("one link");
+    let object = f.object().unwrap_or("another link");
+    if let Some(heard) = f.number("hellos_heard_across") {
+        let other = object.strip_prefix("link ").unwrap_or(object);
+        return Words {
+            text: format!(
+                "Links {link} and {other} are one layer-2 network: {heard} frames sent out of \
+                 the one arrived on the other, so one switch, loop or storm takes both."
+            ),
+            fix: "Separate them: different switches without a trunk between them, or at least \
+                  different VLANs (which still share the switch). If they are meant to share a \
+                  switch, say so in the cluster file (`switch` of both links)."
+                .to_owned(),
+        };
+    }
+    let same_device = f.is("same_device");
+    Words {
+        text: format!(
+            "On {} {link} and {}: {}.",
+            f.host(),
+            object,
+            match same_device {
+                true => "they go down together with that port, its cable or its switch",
+                false => "they go down together if that card or its driver fails",
+            }
+        ),
+        fix: match same_device {
+            true => "Move one of the links to a port of its own; VLANs and addresses do not make \
+                     two links out of one cable."
+                .to_owned(),
+            false => "Use a port of another card, or of the mainboard, for one of the links, if \
+                      the cluster must survive a card."
+                .to_owned(),
+        },
+    }
+}

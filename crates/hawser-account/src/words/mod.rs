@@ -1,0 +1,228 @@
+//! The only place where sentences are made: each from the finding's own evidence.
+
+use hawser_model::finding::{Finding, WordedFinding};
+use hawser_model::units::{BitsPerSec, Bytes, Packets, PacketsPerSec};
+
+mod host;
+mod link;
+mod path;
+mod run;
+mod socket;
+
+/// What a finding means, and what to do.
+pub(crate) struct Words {
+    pub(crate) text: String,
+    pub(crate) fix: String,
+}
+
+/// Makes the words of one cause.
+type Writer = fn(&Told<'_>) -> Words;
+
+/// Words of each code.
+const WORDS: &[(&str, Writer)] = &[
+    ("backlog-overflow", host::backlog_overflow),
+    ("buffer-not-granted", socket::buffer_not_granted),
+    ("check-stopped", run::check_stopped),
+    ("checksum-errors", path::checksum_errors),
+    ("corosync-buffer-halved", socket::corosync_buffer_halved),
+    ("duplicated-path", path::duplicated_path),
+    ("firewall-drop", host::firewall_drop),
+    ("foreign-socket-dropping", socket::foreign_socket_dropping),
+    ("half-duplex", link::half_duplex),
+    ("interface-down", link::interface_down),
+    ("ip-layer-drop", host::ip_layer_drop),
+    ("link-down", link::link_down),
+    ("loss-between-hosts", path::loss_between_hosts),
+    ("mtu-black-hole", path::mtu_black_hole),
+    ("mtu-mismatch", path::mtu_mismatch),
+    ("needless-fragmentation", path::needless_fragmentation),
+    ("neighbour-unresolved", host::neighbour_unresolved),
+    ("nic-errors", host::nic_errors),
+    ("nic-ring-overflow", host::nic_ring_overflow),
+    ("no-listener", host::no_listener),
+    ("not-measured", run::not_measured),
+    ("reader-too-slow", socket::reader_too_slow),
+    ("reassembly-failure", path::reassembly_failure),
+    ("receive-buffer-too-small", socket::receive_buffer_too_small),
+    ("reordered-path", path::reordered_path),
+    ("reverse-path-filter", host::reverse_path_filter),
+    ("send-refused", socket::send_refused),
+    ("sender-queue-drops", host::sender_queue_drops),
+    ("shared-failure-domain", link::shared_failure_domain),
+    ("speed-below-file", link::speed_below_file),
+    ("speed-below-peer", link::speed_below_peer),
+    ("tc-or-xdp-drop", host::tc_or_xdp_drop),
+    ("udp-memory-pressure", socket::udp_memory_pressure),
+    ("unattributed-loss", run::unattributed_loss),
+];
+
+/// Puts a finding into words. A code of a newer version is named, not explained.
+pub fn word(finding: &Finding) -> WordedFinding {
+    let told = Told(finding);
+    let words = match WORDS.iter().find(|(code, _)| *code == finding.code) {
+        Some((_, words)) => words(&told),
+        None => Words {
+            text: format!(
+                "{} {}: this version has no words for it.",
+                finding.code,
+                told.at()
+            ),
+            fix: "Use the version of Hawser that recorded it.".to_owned(),
+        },
+    };
+    WordedFinding {
+        finding: finding.clone(),
+        text: words.text,
+        fix: words.fix,
+    }
+}
+
+/// A finding as the sentences ask for it.
+pub(crate) struct Told<'a>(&'a Finding);
+
+impl Told<'_> {
+    /// A number of the evidence.
+    fn number(&self, key: &str) -> Option<u64> {
+        self.0.evidence.get(key)?.as_u64()
+    }
+
+    /// A number of the evidence, zero when it is not there.
+    fn count(&self, key: &str) -> u64 {
+        self.number(key).unwrap_or(0)
+    }
+
+    /// A flag of the evidence.
+    fn is(&self, key: &str) -> bool {
+        self.count(key) > 0
+    }
+
+    /// A name of the evidence.
+    fn name(&self, key: &str) -> &str {
+        self.0
+            .evidence
+            .get(key)
+            .and_then(|v| v.as_str())
+            .unwrap_or("")
+    }
+
+    /// `1 234 packets`.
+    fn packets(&self, key: &str) -> String {
+        packets(self.count(key))
+    }
+
+    /// `208.0 KiB`, when known.
+    fn bytes(&self, key: &str) -> Option<String> {
+        self.number(key).map(|n| Bytes(n).to_string())
+    }
+
+    /// `9.81 kpkt/s`, when known.
+    fn rate(&self, key: &str) -> Option<String> {
+        self.number(key).map(|n| PacketsPerSec(n).to_string())
+    }
+
+    /// `1.00 Gbit/s`, when known.
+    fn speed(&self, key: &str) -> Option<String> {
+        self.number(key).map(|n| BitsPerSec(n).to_string())
+    }
+
+    fn host(&self) -> &str {
+        self.0.place.host.as_ref().map_or("a host", |h| h.as_str())
+    }
+
+    fn peer(&self) -> &str {
+        self.0
+            .place
+            .peer
+            .as_ref()
+            .map_or("its peers", |h| h.as_str())
+    }
+
+    fn link(&self) -> Option<&str> {
+        self.0.place.link.as_ref().map(|l| l.as_str())
+    }
+
+    fn interface(&self) -> &str {
+        let known = self.0.place.interface.as_ref();
+        known.map_or("the interface", |i| i.as_str())
+    }
+
+    fn object(&self) -> Option<&str> {
+        self.0.place.object.as_deref()
+    }
+
+    /// ` on ring0`, or nothing for several links.
+    fn on_link(&self) -> String {
+        self.link().map_or(String::new(), |l| format!(" on {l}"))
+    }
+
+    /// `head2, interface ring0 (link ring0)`.
+    fn at(&self) -> String {
+        let mut at = self.host().to_owned();
+        if let Some(i) = &self.0.place.interface {
+            at.push_str(&format!(", interface {i}"));
+        }
+        if let Some(link) = self.link() {
+            at.push_str(&format!(" (link {link})"));
+        }
+        at
+    }
+
+    /// `1 500 of 50 000 packets (3 %)`.
+    fn lost(&self) -> String {
+        let (lost, sent) = (self.count("lost_packets"), self.count("sent_packets"));
+        let percent = self.0.evidence.get("lost_percent").and_then(|v| v.as_f64());
+        let percent = percent.map_or(String::new(), |p| format!(" ({} %)", percent_text(p)));
+        format!("{} of {}{percent}", Packets(lost), packets(sent))
+    }
+}
+
+/// Two decimals at most, none where they say nothing.
+fn percent_text(percent: f64) -> String {
+    if percent == 0.0 {
+        return "less than 0.01".to_owned();
+    }
+    let text = format!("{percent:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// `1 packet`, `2 packets`.
+fn packets(n: u64) -> String {
+    counted(n, "packet")
+}
+
+/// `1 direction`, `2 directions`.
+fn counted(n: u64, noun: &str) -> String {
+    let s = if n == 1 { "" } else { "s" };
+    format!("{} {noun}{s}", Packets(n))
+}
+
+/// The kernel's own word for a drop, in brackets, or nothing.
+fn reason(told: &Told<'_>) -> String {
+    match told.name("reason") {
+        "" => String::new(),
+        reason => format!(" ({reason})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::codes;
+
+    #[test]
+    fn every_cause_has_words_and_every_word_a_cause() {
+        let mut causes: Vec<&str> = codes().collect();
+        causes.sort_unstable();
+        let words: Vec<&str> = WORDS.iter().map(|(code, _)| *code).collect();
+        assert_eq!(causes, words);
+    }
+
+    #[test]
+    fn shares_are_written_short() {
+        assert_eq!(percent_text(3.0), "3");
+        assert_eq!(percent_text(0.25), "0.25");
+        assert_eq!(percent_text(0.0), "less than 0.01");
+        assert_eq!(counted(1, "packet"), "1 packet");
+        assert_eq!(counted(12_345, "packet"), "12 345 packets");
+    }
+}

@@ -1,0 +1,71 @@
+//! Words on the run itself: what was not measured, what is not explained.
+
+use hawser_model::units::Packets;
+
+use super::path::suspect;
+use super::{Told, Words, counted};
+
+pub(super) fn check_stopped(f: &Told<'_>) -> Words {
+    Words {
+        text: format!(
+            "The check ended early because of {}: {}. {} had been made; of the rest nothing is \
+             known.",
+            f.host(),
+            f.object().unwrap_or("no reason was recorded"),
+            counted(f.count("measurements_done"), "measurement"),
+        ),
+        fix: "See to the cluster engine first (`corosync-cfgtool -s`, `journalctl -u corosync`), \
+              then repeat the check; at a lower rate, or in a maintenance window."
+            .to_owned(),
+    }
+}
+
+pub(super) fn not_measured(f: &Told<'_>) -> Words {
+    Words {
+        text: format!(
+            "From {} to {}{} not everything could be measured: {}. Nothing found there does not \
+             mean that nothing is wrong.",
+            f.host(),
+            f.peer(),
+            f.on_link(),
+            f.object().unwrap_or("no reason was recorded"),
+        ),
+        fix: "Remove what the message names and repeat the check.".to_owned(),
+    }
+}
+
+pub(super) fn unattributed_loss(f: &Told<'_>) -> Words {
+    let n = f.count("unattributed_packets");
+    let missing = match f.is("echoes_only") {
+        true => format!("Echoes of {}", counted(n, "packet")),
+        false => counted(n, "packet"),
+    };
+    let blind = match (f.is("drop_events_read"), f.is("taps_read")) {
+        (true, true) => {
+            "The kernel's drop events and both taps were read, so the place has no counter and \
+             raises no event."
+        }
+        (false, true) => "The kernel's drop events could not be read on every host.",
+        (true, false) => "The interfaces could not be tapped on every host.",
+        (false, false) => {
+            "Neither the kernel's drop events nor taps could be read on every host; counters \
+             alone leave this much open."
+        }
+    };
+    Words {
+        text: format!(
+            "{missing} of {} were lost and nothing says where. {blind} {}",
+            Packets(f.count("sent_packets")),
+            suspect(f),
+        ),
+        fix: match f.is("drop_events_read") && f.is("taps_read") {
+            true => "Send the case file with a report: `hawser explain` repeats this account \
+                     from it anywhere."
+                .to_owned(),
+            false => "Let the agents run as root on a kernel with BTF \
+                      (`/sys/kernel/btf/vmlinux`), so that they see the kernel's drop reasons, \
+                      and repeat the check."
+                .to_owned(),
+        },
+    }
+}

@@ -1,6 +1,11 @@
 //! The `hawser` command: parses the command line and hands over to one verb.
 #![forbid(unsafe_code)]
 
+mod bad_file;
+mod case_file;
+mod cluster;
+mod parse;
+mod render;
 mod verbs;
 
 use std::process::ExitCode;
@@ -20,6 +25,10 @@ enum Verb {
     /// Serve one coordinator on stdin and stdout; other verbs start it on nodes
     #[command(hide = true)]
     Agent(verbs::agent::Args),
+    /// Measure the interconnect: where every lost packet went, and why
+    Check(verbs::check::Args),
+    /// The account and the findings again from a case file, offline
+    Explain(verbs::explain::Args),
     /// A whole cluster on one machine, with faults to plant
     Lab(verbs::lab::Args),
 }
@@ -27,6 +36,8 @@ enum Verb {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().verb {
         Verb::Agent(args) => verbs::agent::run(args),
+        Verb::Check(args) => verbs::check::run(args),
+        Verb::Explain(args) => verbs::explain::run(args),
         Verb::Lab(args) => verbs::lab::run(args),
     };
     match outcome {

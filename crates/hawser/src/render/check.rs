@@ -70,7 +70,16 @@ fn heading(case: &Case) -> String {
 fn links(case: &Case, packets: &PacketsAccount) -> String {
     use Align::{Left, Right};
     let mut table = Table::new(&[Left, Left, Left, Right, Right, Right, Right, Right]);
-    let heads = ["link", "from", "to", "sent", "lost", "round trip", "99 %", "path MTU"];
+    let heads = [
+        "link",
+        "from",
+        "to",
+        "sent",
+        "lost",
+        "round trip",
+        "99 %",
+        "path MTU",
+    ];
     table.row(heads.map(|h| style(h).dim().to_string()));
     for flow in &packets.flows {
         let measured = case
@@ -81,18 +90,6 @@ fn links(case: &Case, packets: &PacketsAccount) -> String {
     }
     let mut out = table.lines("  ").join("\n");
     out.push_str("\n\n");
-    for measurement in &case.measurements {
-        for problem in &measurement.problems {
-            let _ = writeln!(
-                out,
-                "  {} {} {} → {}: {problem}\n",
-                style("not measured:").yellow(),
-                measurement.link,
-                measurement.from,
-                measurement.to,
-            );
-        }
-    }
     out
 }
 
@@ -101,10 +98,12 @@ fn link_row(flow: &FlowAccount, measured: Option<&Measurement>) -> Vec<String> {
         .and_then(|m| m.phases.iter().find(|p| p.kind == PhaseKind::Heartbeat))
         .and_then(|p| p.sender.round_trip.as_ref())
         .filter(|q| q.count > 0);
-    let mtu = measured.and_then(|m| m.path_mtu.as_ref()).map(|m| match m.passed {
-        Some(mtu) => mtu.to_string(),
-        None => "none".to_owned(),
-    });
+    let mtu = measured
+        .and_then(|m| m.path_mtu.as_ref())
+        .map(|m| match m.passed {
+            Some(mtu) => mtu.to_string(),
+            None => "none".to_owned(),
+        });
     let lost = if flow.account.lost.is_zero() {
         "0".to_owned()
     } else {
@@ -141,7 +140,11 @@ fn account(total: &Account) -> String {
         ]);
     }
     if !total.lost.is_zero() {
-        let tell = if total.unattributed.is_zero() { Style::new() } else { Style::new().yellow() };
+        let tell = if total.unattributed.is_zero() {
+            Style::new()
+        } else {
+            Style::new().yellow()
+        };
         table.row([
             tell.apply_to("  unattributed").to_string(),
             String::new(),
@@ -157,7 +160,10 @@ fn account(total: &Account) -> String {
         (true, _) => "Nothing was lost.".to_owned(),
         (false, true) => "The account balances: every lost packet has a place.".to_owned(),
         (false, false) => {
-            format!("The account is {} packets short of balancing.", total.unattributed)
+            format!(
+                "The account is {} packets short of balancing.",
+                total.unattributed
+            )
         }
     };
     let _ = writeln!(out, "  {verdict}\n");
@@ -196,7 +202,10 @@ fn collectors(case: &Case) -> String {
 
 fn findings(findings: &[WordedFinding]) -> String {
     if findings.is_empty() {
-        return format!("{}\n\n", style("No findings: nothing wrong was seen.").green());
+        return format!(
+            "{}\n\n",
+            style("No findings: nothing wrong was seen.").green()
+        );
     }
     let mut out = format!("{}\n", style("Findings").bold());
     for (number, worded) in findings.iter().enumerate() {
@@ -240,12 +249,12 @@ fn wrap(out: &mut String, first: &str, text: &str) {
     }
 }
 
-/// `head1 → head2 on ring0 (eth1)`.
+/// `head1, peer head2 on ring0 (eth1)`.
 fn place(place: &Place) -> String {
     let mut text = match (&place.host, &place.peer) {
-        (Some(host), Some(peer)) => format!("{host} → {peer}"),
+        (Some(host), Some(peer)) => format!("{host}, peer {peer}"),
         (Some(host), None) => host.to_string(),
-        (None, Some(peer)) => format!("→ {peer}"),
+        (None, Some(peer)) => format!("peer {peer}"),
         (None, None) => String::new(),
     };
     if let Some(link) = &place.link {
@@ -254,11 +263,14 @@ fn place(place: &Place) -> String {
         }
         text.push_str(link.as_str());
     }
-    let details: Vec<&str> = [place.interface.as_ref().map(|i| i.as_str()), place.object.as_deref()]
-        .into_iter()
-        .flatten()
-        .filter(|d| place.link.as_ref().is_none_or(|l| l.as_str() != *d))
-        .collect();
+    let details: Vec<&str> = [
+        place.interface.as_ref().map(|i| i.as_str()),
+        place.object.as_deref(),
+    ]
+    .into_iter()
+    .flatten()
+    .filter(|d| place.link.as_ref().is_none_or(|l| l.as_str() != *d))
+    .collect();
     if !details.is_empty() {
         let _ = write!(text, " ({})", details.join(", "));
     }

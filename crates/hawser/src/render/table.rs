@@ -20,7 +20,10 @@ pub struct Table {
 impl Table {
     /// An empty table with these columns.
     pub fn new(columns: &[Align]) -> Self {
-        Self { columns: columns.to_vec(), rows: Vec::new() }
+        Self {
+            columns: columns.to_vec(),
+            rows: Vec::new(),
+        }
     }
 
     /// Adds a row; missing cells are blank.
@@ -55,7 +58,9 @@ impl Table {
                         }
                     })
                     .collect();
-                format!("{indent}{}", cells.join("  ")).trim_end().to_owned()
+                format!("{indent}{}", cells.join("  "))
+                    .trim_end()
+                    .to_owned()
             })
             .collect()
     }

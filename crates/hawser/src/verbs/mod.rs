@@ -1,4 +1,6 @@
 //! One file a verb: its arguments and `run`, which returns the exit code of DESIGN's table.
 
 pub mod agent;
+pub mod check;
+pub mod explain;
 pub mod lab;

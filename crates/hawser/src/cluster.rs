@@ -1,0 +1,221 @@
+//! Which cluster a verb works on, and how its nodes are reached: `-f`, `--host` or `--lab`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+
+use hawser_agent::transport::{Command, Executable, Ssh, Transport};
+use hawser_agent::{Agent, AgentError};
+use hawser_coordinator::check::Agents;
+use hawser_coordinator::fit::Misfit;
+use hawser_lab::Lab;
+use hawser_model::cluster_file::{self, ClusterFile};
+use hawser_model::names::HostName;
+use hawser_model::topology::{Reach, Topology};
+use hawser_model::traffic::RunKey;
+use miette::{IntoDiagnostic, Report, WrapErr, bail};
+
+use crate::bad_file::{self, Wrong};
+
+/// The file that is used when no cluster is named.
+const DEFAULT_FILE: &str = "hawser.toml";
+
+/// How a cluster is named on the command line.
+#[derive(clap::Args)]
+pub struct Which {
+    /// The cluster file [default: ./hawser.toml]
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["hosts", "lab"])]
+    file: Option<PathBuf>,
+    /// A host to reach by ssh; name two or more, without a cluster file
+    #[arg(long = "host", value_name = "DESTINATION", conflicts_with = "lab")]
+    hosts: Vec<String>,
+    /// A lab that `hawser lab up --name` made
+    #[arg(long, value_name = "NAME")]
+    lab: Option<String>,
+    /// An ssh configuration file instead of your own (`ssh -F`)
+    #[arg(long, value_name = "FILE")]
+    ssh_config: Option<PathBuf>,
+}
+
+/// A cluster as named.
+pub struct Cluster {
+    /// What is known of its topology; nothing with `--host`.
+    pub topology: Option<Topology>,
+    /// Its nodes and how each is reached.
+    pub nodes: Vec<(HostName, Reach)>,
+    file: Option<(String, String, ClusterFile)>,
+    ssh_config: Option<PathBuf>,
+}
+
+impl Which {
+    /// Finds out which cluster is meant.
+    pub fn cluster(&self) -> miette::Result<Cluster> {
+        let named = |topology: Topology, file| Cluster {
+            nodes: topology
+                .nodes
+                .iter()
+                .map(|n| (n.name.clone(), n.reach.clone()))
+                .collect(),
+            topology: Some(topology),
+            file,
+            ssh_config: self.ssh_config.clone(),
+        };
+        if let Some(name) = &self.lab {
+            let lab = Lab::open(name).map_err(|e| miette::miette!("{e}"))?;
+            return Ok(named(lab.topology(), None));
+        }
+        if !self.hosts.is_empty() {
+            return self.from_hosts();
+        }
+        let path = match &self.file {
+            Some(path) => path.clone(),
+            None if Path::new(DEFAULT_FILE).exists() => DEFAULT_FILE.into(),
+            None => bail!(
+                help = "name a cluster file (-f FILE), two or more hosts (--host A --host B) or a lab (--lab NAME)",
+                "no cluster named, and no {DEFAULT_FILE} here"
+            ),
+        };
+        let shown = path.display().to_string();
+        let text = fs::read_to_string(&path)
+            .into_diagnostic()
+            .wrap_err_with(|| format!("read the cluster file {shown}"))?;
+        let file = cluster_file::parse(&text, &shown).map_err(|e| bad_file::cluster_file(&e))?;
+        Ok(named(file.topology(), Some((shown, text, file))))
+    }
+
+    fn from_hosts(&self) -> miette::Result<Cluster> {
+        let mut nodes: Vec<(HostName, Reach)> = Vec::new();
+        for destination in &self.hosts {
+            // `root@head1` is the host head1 in what is printed.
+            let name = destination.rsplit('@').next().unwrap_or(destination);
+            if name.is_empty() || destination.starts_with('-') {
+                bail!("--host {destination}: not an ssh destination such as head1 or root@head1");
+            }
+            if nodes.iter().any(|(n, _)| n.as_str() == name) {
+                bail!("--host {destination}: named twice");
+            }
+            nodes.push((name.into(), Reach::Ssh(destination.clone())));
+        }
+        if nodes.len() < 2 {
+            bail!("--host {}: a check needs two or more hosts", self.hosts[0]);
+        }
+        Ok(Cluster {
+            topology: None,
+            nodes,
+            file: None,
+            ssh_config: self.ssh_config.clone(),
+        })
+    }
+}
+
+impl Cluster {
+    /// Starts an agent on every node, all at the same time.
+    ///
+    /// # Errors
+    /// Every node that could not be reached, each with its reason.
+    pub fn connect(&self) -> miette::Result<Agents> {
+        let run_key = RunKey(random_key()?);
+        let transports = self.transports()?;
+        let started: Vec<Result<Agent, AgentError>> = thread::scope(|scope| {
+            let starting: Vec<_> = transports
+                .iter()
+                .map(|t| scope.spawn(move || Agent::connect(t.as_ref(), run_key)))
+                .collect();
+            starting
+                .into_iter()
+                .map(|s| {
+                    s.join()
+                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                })
+                .collect()
+        });
+        let mut agents = Agents::new();
+        let mut failed = Vec::new();
+        for result in started {
+            match result {
+                Ok(agent) => {
+                    agents.insert(agent.host().clone(), agent);
+                }
+                Err(e) => failed.push(e.to_string()),
+            }
+        }
+        if failed.is_empty() {
+            Ok(agents)
+        } else {
+            bail!("{}", failed.join("\n"))
+        }
+    }
+
+    fn transports(&self) -> miette::Result<Vec<Box<dyn Transport>>> {
+        let own = || {
+            Executable::own()
+                .map(Arc::new)
+                .into_diagnostic()
+                .wrap_err("read hawser's own executable, to copy it to the nodes")
+        };
+        let mut executable = None;
+        let mut transports: Vec<Box<dyn Transport>> = Vec::new();
+        for (name, reach) in &self.nodes {
+            transports.push(match reach {
+                Reach::Lab(lab) => {
+                    let (lab, node) = (lab.clone(), name.clone());
+                    Box::new(Command::new(name.clone(), move || {
+                        let lab = Lab::open(&lab)?;
+                        let agent = lab.agent_binary().display().to_string();
+                        lab.command(node.as_str(), &[&agent, "agent"])
+                    }))
+                }
+                Reach::Ssh(destination) => {
+                    if executable.is_none() {
+                        executable = Some(own()?);
+                    }
+                    let executable = executable.clone().expect("just read");
+                    let mut ssh = Ssh::new(name.clone(), destination.clone(), executable);
+                    if let Some(config) = &self.ssh_config {
+                        ssh = ssh.config(config.clone());
+                    }
+                    Box::new(ssh)
+                }
+            });
+        }
+        Ok(transports)
+    }
+
+    /// Addresses that their nodes do not have, shown where the cluster file gives them.
+    pub fn misfit(&self, misfits: &[Misfit]) -> Report {
+        let Some((path, text, file)) = &self.file else {
+            let all: Vec<String> = misfits.iter().map(ToString::to_string).collect();
+            return miette::miette!("{}", all.join("\n"));
+        };
+        let wrong: Vec<Wrong> = misfits
+            .iter()
+            .map(|misfit| {
+                let span = file
+                    .node(misfit.node.as_str())
+                    .and_then(|n| n.addresses.iter().find(|(l, _)| *l.get() == misfit.link))
+                    .map_or(0..0, |(_, address)| address.span());
+                let before = &text[..span.start];
+                let line = before.matches('\n').count() + 1;
+                let column = before.len() - before.rfind('\n').map_or(0, |i| i + 1) + 1;
+                Wrong {
+                    message: misfit.to_string(),
+                    help: None,
+                    span,
+                    line_column: (line, column),
+                }
+            })
+            .collect();
+        bad_file::report(path, text, &wrong)
+    }
+}
+
+/// 64 bits from the kernel's generator.
+fn random_key() -> miette::Result<u64> {
+    let mut bytes = [0; 8];
+    fs::File::open("/dev/urandom")
+        .and_then(|mut f| std::io::Read::read_exact(&mut f, &mut bytes))
+        .into_diagnostic()
+        .wrap_err("read /dev/urandom")?;
+    Ok(u64::from_ne_bytes(bytes))
+}

@@ -1,0 +1,135 @@
+//! `hawser check`: measure the interconnect, print the account and the findings.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hawser_coordinator::check::{self, CheckError, Progress};
+use hawser_coordinator::discover::discover;
+use hawser_coordinator::schedule::Direction;
+use hawser_coordinator::traffic_plan::TrafficOptions;
+use hawser_model::case::{Case, Intensity};
+use hawser_model::units::{Bytes, Nanos, PacketsPerSec};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::cluster::{Cluster, Which};
+use crate::{case_file, parse, verbs};
+
+/// Arguments of `hawser check`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Press as hard as the hosts can; for a maintenance window. Without it: at most a
+    /// fiftieth of each link and 10 000 packets a second, one host in one flow at a time
+    #[arg(long)]
+    full: bool,
+    /// Print one JSON object (docs/schema/check.schema.json)
+    #[arg(long)]
+    json: bool,
+    /// Where to write the case file [default: below /var/lib/hawser/cases]
+    #[arg(long, value_name = "FILE")]
+    case: Option<PathBuf>,
+    #[command(flatten)]
+    traffic: Traffic,
+}
+
+/// The traffic of the main phase, where its defaults do not fit.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Traffic of the main phase")]
+struct Traffic {
+    /// Packets a second
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    rate: Option<u64>,
+    /// UDP payload in bytes [default: what the link's MTU takes]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(64..=65_000))]
+    size: Option<u32>,
+    /// Packets back to back [default: 50, Corosync's window]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    burst: Option<u32>,
+    /// How long each direction is measured, such as 500ms or 3s
+    #[arg(long, value_name = "TIME", value_parser = parse::duration)]
+    duration: Option<Duration>,
+    /// Receive buffer to ask for, as your program does [default: ask for nothing]
+    #[arg(long, value_name = "BYTES", value_parser = parse::bytes)]
+    rcvbuf: Option<u64>,
+    /// Time the reader spends on each packet, to see what an application that slow would lose
+    #[arg(long, value_name = "TIME", value_parser = parse::duration)]
+    reader_delay: Option<Duration>,
+}
+
+impl Args {
+    fn options(&self) -> TrafficOptions {
+        let nanos = |d: Duration| Nanos(d.as_nanos() as u64);
+        TrafficOptions {
+            intensity: if self.full {
+                Intensity::Full
+            } else {
+                Intensity::Gentle
+            },
+            duration: self.traffic.duration.map(nanos),
+            rate: self.traffic.rate.map(PacketsPerSec),
+            payload: self.traffic.size,
+            burst: self.traffic.burst,
+            receive_buffer: self.traffic.rcvbuf.map(Bytes),
+            reader_delay: self.traffic.reader_delay.map(nanos).unwrap_or_default(),
+        }
+    }
+}
+
+/// Runs the verb.
+pub fn run(args: Args) -> miette::Result<ExitCode> {
+    let cluster = args.which.cluster()?;
+    let case = measure(&cluster, &args.options())?;
+    let path = case_file::write(&case, args.case.as_deref())?;
+    Ok(verbs::explain::show(
+        &case,
+        &path.display().to_string(),
+        args.json,
+    ))
+}
+
+/// Measures a cluster.
+pub fn measure(cluster: &Cluster, options: &TrafficOptions) -> miette::Result<Case> {
+    let bar = Bar(ProgressBar::new_spinner());
+    bar.0.set_message("starting agents");
+    bar.0.enable_steady_tick(Duration::from_millis(100));
+    let mut agents = cluster.connect()?;
+    let hosts = check::facts(&mut agents).map_err(|e| miette::miette!("{e}"))?;
+    let topology = cluster.topology.clone().unwrap_or_else(|| {
+        let known: Vec<_> = cluster
+            .nodes
+            .iter()
+            .map(|(name, reach)| (name.clone(), reach.clone(), &hosts[name]))
+            .collect();
+        discover(&known)
+    });
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| d.as_secs());
+    let case = check::check(&mut agents, topology, hosts, options, &bar, now);
+    bar.0.finish_and_clear();
+    case.map_err(|e| match e {
+        CheckError::Misfit(misfits) => cluster.misfit(&misfits),
+        other => miette::miette!("{other}"),
+    })
+}
+
+/// A bar on a terminal; nothing elsewhere, where a log wants no moving lines.
+struct Bar(ProgressBar);
+
+impl Progress for Bar {
+    fn begin(&self, directions: usize) {
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} directions  {msg}  {eta}")
+            .expect("a template that was tried");
+        self.0.set_style(style);
+        self.0.set_length(directions as u64);
+        self.0.set_message("");
+    }
+
+    fn measured(&self, direction: &Direction) {
+        let Direction { from, to, link } = direction;
+        self.0.set_message(format!("{link} {from} → {to}"));
+        self.0.inc(1);
+    }
+}

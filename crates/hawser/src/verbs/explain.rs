@@ -1,0 +1,49 @@
+//! `hawser explain`: account and findings again from a case file, without root or network.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use hawser_model::case::Case;
+use hawser_model::output::CheckReport;
+
+use crate::{case_file, render};
+
+/// Arguments of `hawser explain`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A case file that `hawser check` wrote
+    case: PathBuf,
+    /// Print one JSON object (docs/schema/check.schema.json)
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the verb.
+pub fn run(args: Args) -> miette::Result<ExitCode> {
+    let case = case_file::read(&args.case)?;
+    Ok(show(&case, &args.case.display().to_string(), args.json))
+}
+
+/// Prints what a case comes to; exit code 1 when something was found.
+pub fn show(case: &Case, path: &str, json: bool) -> ExitCode {
+    let report = judge(case, path);
+    if json {
+        let text = serde_json::to_string_pretty(&report).expect("a report is always JSON");
+        println!("{text}");
+    } else {
+        print!("{}", render::check::report(case, &report));
+    }
+    if report.findings.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(1)
+    }
+}
+
+/// The account and the worded findings of a case.
+pub fn judge(case: &Case, path: &str) -> CheckReport {
+    CheckReport {
+        case: path.to_owned(),
+        ..hawser_account::explain(case)
+    }
+}

@@ -1,0 +1,102 @@
+//! Where the bytes of one operation lie.
+
+use std::io::{IoSlice, IoSliceMut};
+
+use zeroize::Zeroize;
+
+use crate::error::CipherError;
+
+/// Where the bytes of one operation lie. Made by `into()` from the shapes named at the variants.
+#[derive(Debug)]
+pub enum Buffers<'a, 'b> {
+    /// One input, one output: `(&[u8], &mut [u8])`.
+    Contiguous {
+        /// What is read.
+        input: &'a [u8],
+        /// What is written; as long as the input.
+        output: &'a mut [u8],
+    },
+    /// One buffer, overwritten: `&mut [u8]`.
+    InPlace(&'a mut [u8]),
+    /// Pieces of input and pieces of output, split independently:
+    /// `(&[IoSlice], &mut [IoSliceMut])`.
+    Scattered {
+        /// What is read, in this order.
+        input: &'a [IoSlice<'b>],
+        /// What is written, in this order; together as long as the input.
+        output: &'a mut [IoSliceMut<'b>],
+    },
+    /// Pieces, each overwritten: `&mut [IoSliceMut]`.
+    ScatteredInPlace(&'a mut [IoSliceMut<'b>]),
+}
+
+impl<'b> Buffers<'_, 'b> {
+    /// The number of bytes, once input and output are known to agree.
+    ///
+    /// # Errors
+    /// [`CipherError::LengthsDiffer`].
+    pub(crate) fn length(&self) -> Result<usize, CipherError> {
+        let (input, output) = match self {
+            Self::Contiguous { input, output } => (input.len(), output.len()),
+            Self::InPlace(data) => (data.len(), data.len()),
+            Self::Scattered { input, output } => (
+                input.iter().map(|piece| piece.len()).sum(),
+                output.iter().map(|piece| piece.len()).sum(),
+            ),
+            Self::ScatteredInPlace(pieces) => {
+                let length = pieces.iter().map(|piece| piece.len()).sum();
+                (length, length)
+            }
+        };
+        if input == output {
+            Ok(input)
+        } else {
+            Err(CipherError::LengthsDiffer { input, output })
+        }
+    }
+
+    /// The same buffers for a shorter while.
+    pub(crate) fn reborrow(&mut self) -> Buffers<'_, 'b> {
+        match self {
+            Self::Contiguous { input, output } => Buffers::Contiguous { input, output },
+            Self::InPlace(data) => Buffers::InPlace(data),
+            Self::Scattered { input, output } => Buffers::Scattered { input, output },
+            Self::ScatteredInPlace(pieces) => Buffers::ScatteredInPlace(pieces),
+        }
+    }
+
+    /// Zeroes what would have been the result.
+    pub(crate) fn erase_output(&mut self) {
+        match self {
+            Self::Contiguous { output, .. } => output.zeroize(),
+            Self::InPlace(data) => data.zeroize(),
+            Self::Scattered { output: pieces, .. } | Self::ScatteredInPlace(pieces) => {
+                pieces.iter_mut().for_each(|piece| piece.zeroize());
+            }
+        }
+    }
+}
+
+impl<'a> From<(&'a [u8], &'a mut [u8])> for Buffers<'a, '_> {
+    fn from((input, output): (&'a [u8], &'a mut [u8])) -> Self {
+        Self::Contiguous { input, output }
+    }
+}
+
+impl<'a> From<&'a mut [u8]> for Buffers<'a, '_> {
+    fn from(data: &'a mut [u8]) -> Self {
+        Self::InPlace(data)
+    }
+}
+
+impl<'a, 'b> From<(&'a [IoSlice<'b>], &'a mut [IoSliceMut<'b>])> for Buffers<'a, 'b> {
+    fn from((input, output): (&'a [IoSlice<'b>], &'a mut [IoSliceMut<'b>])) -> Self {
+        Self::Scattered { input, output }
+    }
+}
+
+impl<'a, 'b> From<&'a mut [IoSliceMut<'b>]> for Buffers<'a, 'b> {
+    fn from(pieces: &'a mut [IoSliceMut<'b>]) -> Self {
+        Self::ScatteredInPlace(pieces)
+    }
+}

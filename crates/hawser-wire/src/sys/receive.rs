@@ -101,7 +101,7 @@ impl ReceiveBatch {
     /// Bytes of each of the packets the kernel joined into this message (`UDP_GRO`).
     pub(crate) fn segment(&self, slot: usize) -> Option<usize> {
         let header = &self.headers[slot].msg_hdr;
-        if (header.msg_controllen as usize) < size_of::<libc::cmsghdr>() {
+        if (header.msg_controllen as u64) < size_of::<libc::cmsghdr>() as u64 {
             return None;
         }
         // SAFETY: msg_control points to this slot's control buffer, which the kernel filled

@@ -1,0 +1,200 @@
+//! Given this fault on one of two hosts, the collectors say these drops, exactly.
+
+mod lab;
+
+use std::os::fd::AsFd;
+
+use hawser_model::drops::TapDirection::{Received, Sent};
+use hawser_model::drops::{DropScope, DropSubject};
+use lab::{FLOW, Pair, drain, drain_slowly, drops, flow_drops, local, probe, send, tapped};
+use nix::sys::socket::{setsockopt, sockopt};
+
+#[test]
+fn a_full_socket_buffer() {
+    let Some(mut net) = Pair::new() else { return };
+    let (sender, receiver) = (net.a.udp("10.77.0.1:0"), net.b.udp("10.77.0.2:0"));
+    setsockopt(&receiver.as_fd(), sockopt::RcvBuf, &4096).unwrap();
+    let flow = net.flow(&sender, &receiver);
+    let (a, b) = net.window(&flow, |_| {
+        assert_eq!(send(&sender, local(&receiver), &probe(500), 100), 100);
+    });
+    let lost = 100 - drain(&receiver) as u64;
+    assert!(lost > 50, "{lost} of 100 did not fit 8 KiB");
+    assert_eq!(flow_drops(&b), [("SOCKET_RCVBUFF", Some("ring0"), lost)]);
+    assert_eq!(b.counters.get("udp/RcvbufErrors"), Some(lost));
+    assert_eq!(flow_drops(&a), []);
+    assert_eq!(tapped(&a, Sent), (100, 0, 0));
+    assert_eq!(tapped(&b, Received), (100, 0, 0));
+    assert_eq!(tapped(&a, Received), (0, 0, 0));
+}
+
+#[test]
+fn a_full_qdisc() {
+    let Some(mut net) = Pair::new() else { return };
+    let (sender, receiver) = (net.a.udp("10.77.0.1:0"), net.b.udp("10.77.0.2:0"));
+    net.a
+        .sh("tc qdisc add dev ring0 root handle 77: tbf rate 4mbit burst 5kb limit 10kb");
+    let flow = net.flow(&sender, &receiver);
+    let mut lost = 0;
+    let (a, b) = net.window(&flow, |_| {
+        send(&sender, local(&receiver), &probe(1000), 100);
+        lost = 100 - drain_slowly(&receiver) as u64;
+    });
+    assert!(lost > 50, "{lost} of 100 did not fit 15 kB");
+    assert_eq!(flow_drops(&a), [("QDISC_DROP", Some("ring0"), lost)]);
+    assert_eq!(a.counters.get("qdisc/ring0/77:/tbf/drops"), Some(lost));
+    assert_eq!(a.counters.get("udp/SndbufErrors"), Some(lost));
+    assert_eq!(flow_drops(&b), []);
+    assert_eq!(
+        tapped(&a, Sent),
+        (100 - lost, 0, 0),
+        "the tap is below the qdisc"
+    );
+    assert_eq!(tapped(&b, Received), (100 - lost, 0, 0));
+}
+
+#[test]
+fn the_receiver_s_packet_filter_and_somebody_else_s_packets() {
+    let Some(mut net) = Pair::new() else { return };
+    let (sender, receiver) = (net.a.udp("10.77.0.1:0"), net.b.udp("10.77.0.2:0"));
+    let other = net.a.udp("10.77.0.1:0");
+    net.b.sh(
+        "nft 'table inet t { chain c { type filter hook input priority 0; \
+         meta l4proto udp counter drop; }; }'",
+    );
+    let flow = net.flow(&sender, &receiver);
+    let (a, b) = net.window(&flow, |_| {
+        send(&sender, local(&receiver), &probe(100), 20);
+        // Same addresses, same destination port, another source port; then another payload.
+        send(&other, local(&receiver), &probe(100), 3);
+        send(&sender, local(&receiver), b"not a probe packet", 2);
+    });
+    assert_eq!(flow_drops(&b), [("NETFILTER_DROP", Some("ring0"), 20)]);
+    let others = drops(&b, DropScope::ThisHost, DropSubject::Other);
+    assert!(
+        others
+            .iter()
+            .any(|o| (o.0, o.2, o.3) == ("NETFILTER_DROP", Some("ring0"), 5)),
+        "{others:?}"
+    );
+    let rule: Vec<_> = b
+        .counters
+        .under("nft/inet/t/c/")
+        .filter(|c| c.0.ends_with("/drops"))
+        .collect();
+    assert_eq!(rule.len(), 1);
+    assert_eq!(rule[0].1, 25);
+    assert_eq!(flow_drops(&a), []);
+    assert_eq!(
+        tapped(&b, Received),
+        (20, 2, 0),
+        "the tap is in front of the filter"
+    );
+}
+
+#[test]
+fn the_sender_s_packet_filter() {
+    let Some(mut net) = Pair::new() else { return };
+    let (sender, receiver) = (net.a.udp("[fd77::1]:0"), net.b.udp("[fd77::2]:0"));
+    net.a.sh(
+        "nft 'table inet t { chain c { type filter hook output priority 0; \
+         meta l4proto udp counter drop; }; }'",
+    );
+    let flow = net.flow(&sender, &receiver);
+    let (a, b) = net.window(&flow, |_| {
+        assert_eq!(send(&sender, local(&receiver), &probe(100), 20), 0, "EPERM");
+    });
+    // No device is set yet in OUTPUT; the sending socket tells whose it is.
+    assert_eq!(flow_drops(&a), [("NETFILTER_DROP", None, 20)]);
+    assert_eq!(flow_drops(&b), []);
+    assert_eq!(tapped(&a, Sent), (0, 0, 0));
+}
+
+#[test]
+fn a_tc_filter_on_the_receiver() {
+    let Some(mut net) = Pair::new() else { return };
+    let (sender, receiver) = (net.a.udp("10.77.0.1:0"), net.b.udp("10.77.0.2:0"));
+    // A classic program of one instruction: return 2, TC_ACT_SHOT.
+    net.b.sh("tc qdisc add dev ring0 clsact
+         tc filter add dev ring0 ingress protocol ip bpf da bytecode '1,6 0 0 2'");
+    let flow = net.flow(&sender, &receiver);
+    let (_, b) = net.window(&flow, |_| {
+        send(&sender, local(&receiver), &probe(100), 20);
+    });
+    assert_eq!(flow_drops(&b), [("TC_INGRESS", Some("ring0"), 20)]);
+    assert_eq!(b.counters.get("qdisc/ring0/ffff:/clsact/drops"), Some(20));
+    assert_eq!(
+        tapped(&b, Received),
+        (20, 0, 0),
+        "the tap is in front of tc"
+    );
+}
+
+#[test]
+fn the_reverse_path_filter() {
+    let Some(mut net) = Pair::new() else { return };
+    net.a.sh("ip address add 10.88.0.1/32 dev ring0");
+    // With the filter on, an address without a way back gets no ARP answer either.
+    net.warm_up("10.88.0.1:0", "10.77.0.2:0");
+    net.b.sh("echo 1 >/proc/sys/net/ipv4/conf/all/rp_filter");
+    let (sender, receiver) = (net.a.udp("10.88.0.1:0"), net.b.udp("10.77.0.2:0"));
+    let flow = net.flow(&sender, &receiver);
+    let (_, b) = net.window(&flow, |_| {
+        send(&sender, local(&receiver), &probe(100), 20);
+    });
+    assert_eq!(flow_drops(&b), [("IP_RPFILTER", Some("ring0"), 20)]);
+    assert_eq!(b.counters.get("tcpext/IPReversePathFilter"), Some(20));
+}
+
+#[test]
+fn no_listener() {
+    let Some(mut net) = Pair::new() else { return };
+    for (from, to, location, counter) in [
+        (
+            "10.77.0.1:0",
+            "10.77.0.2:0",
+            "__udp4_lib_rcv",
+            "udp/NoPorts",
+        ),
+        (
+            "[fd77::1]:0",
+            "[fd77::2]:0",
+            "__udp6_lib_rcv",
+            "udp6/NoPorts",
+        ),
+    ] {
+        let (sender, receiver) = (net.a.udp(from), net.b.udp(to));
+        let flow = net.flow(&sender, &receiver);
+        let gone = local(&receiver);
+        drop(receiver);
+        let (_, b) = net.window(&flow, |_| {
+            send(&sender, gone, &probe(100), 20);
+        });
+        assert_eq!(
+            drops(&b, DropScope::ThisHost, DropSubject::Flow(FLOW)),
+            [("NO_SOCKET", location, Some("ring0"), 20)]
+        );
+        assert_eq!(b.counters.get(counter), Some(20));
+    }
+}
+
+#[test]
+fn the_receiver_s_own_mtu() {
+    let Some(mut net) = Pair::new() else { return };
+    let (sender, receiver) = (net.a.udp("10.77.0.1:0"), net.b.udp("10.77.0.2:0"));
+    net.b.sh("ip link set ring0 mtu 1000");
+    let flow = net.flow(&sender, &receiver);
+    let (a, b) = net.window(&flow, |_| {
+        send(&sender, local(&receiver), &probe(1400), 20);
+    });
+    // The packet is still on the sender's device when its peer refuses it.
+    assert_eq!(
+        drops(&a, DropScope::ThisHost, DropSubject::Flow(FLOW)),
+        [("NOT_SPECIFIED", "__dev_forward_skb2", Some("ring0"), 20)]
+    );
+    assert_eq!(flow_drops(&b), []);
+    assert_eq!(a.counters.get("link/ring0/tx_dropped"), Some(20));
+    assert_eq!(b.counters.get("link/ring0/rx_dropped"), Some(20));
+    assert_eq!(tapped(&a, Sent), (20, 0, 0));
+    assert_eq!(tapped(&b, Received), (0, 0, 0));
+}

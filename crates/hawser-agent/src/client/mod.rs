@@ -24,7 +24,7 @@ use keepalive::Keepalive;
 use pipes::{Arrived, send};
 
 /// How long an answer may take that needs no measuring, on a host under load.
-const SOON: Duration = Duration::from_secs(15);
+const SOON: Duration = Duration::from_secs(10);
 
 /// An agent on a node. Dropping it closes its stdin, on which it ends, and reaps the program
 /// that reached it.

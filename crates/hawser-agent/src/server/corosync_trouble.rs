@@ -163,7 +163,9 @@ mod tests {
         assert_eq!(trouble(&facts(QUIET), &with(QUIET, name, "500")), None);
         assert_eq!(
             trouble(&facts(QUIET), &with(QUIET, name, "501")).as_deref(),
-            Some("stats.srp.time_since_token_last_received: 501 ms, with a token timeout of 1000 ms")
+            Some(
+                "stats.srp.time_since_token_last_received: 501 ms, with a token timeout of 1000 ms"
+            )
         );
         let old_news = with(QUIET, name, "2131");
         assert_eq!(trouble(&old_news, &old_news), None);

@@ -45,11 +45,6 @@ pub fn serve_stdio() -> Result<(), StdioError> {
         clean();
         Node::default()
     };
-    serve(
-        io::stdin(),
-        File::from(output),
-        node,
-        Patience::default(),
-    )?;
+    serve(io::stdin(), File::from(output), node, Patience::default())?;
     Ok(())
 }

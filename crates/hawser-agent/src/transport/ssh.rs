@@ -91,6 +91,8 @@ impl Ssh {
             "BatchMode=yes",
             &timeout,
             "ConnectionAttempts=1",
+            // Errors, also for a user who silences them; no banners, which would stand before them.
+            "LogLevel=ERROR",
             // A cut path is noticed after 15 s.
             "ServerAliveInterval=5",
             "ServerAliveCountMax=3",

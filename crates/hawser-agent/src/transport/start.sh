@@ -11,7 +11,7 @@ for c in /run/hawser /var/lib/hawser; do
   rm -f "$p";
   [ -z "$d" ] || break;
 done;
-[ -n "$d" ] || no directory "/run/hawser and /var/lib/hawser can neither be written nor executed from";
+[ -n "$d" ] || no directory "neither /run/hawser nor /var/lib/hawser can be written and executed from";
 f="$d/hawser-$1";
 intact() { [ -f "$1" ] && s="$(sha256sum <"$1")" && [ "${s%% *}" = "$2" ]; };
 if intact "$f" "$1"; then

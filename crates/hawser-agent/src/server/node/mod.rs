@@ -1,11 +1,13 @@
 //! The work of requests: what is open on this node, and the calls that open it.
 
 mod flows;
+mod probes;
 
 use std::fmt::Display;
 use std::time::Duration;
 
 use hawser_kernel::{Observer, corosync_facts, host_facts, udp_sockets};
+use hawser_model::names::HostName;
 use hawser_model::traffic::{RunKey, WatchedFlow};
 use hawser_model::units::Nanos;
 
@@ -15,6 +17,7 @@ use crate::server::cluster_watch::{ClusterWatch, Watched};
 use crate::server::stop::Stop;
 
 use flows::Flows;
+use probes::Probes;
 
 /// This node, for one coordinator.
 #[derive(Default)]
@@ -23,12 +26,14 @@ pub struct Node {
     /// Started with the first question it is needed for: it loads kernel programs.
     observer: Option<Observer>,
     flows: Flows,
+    probes: Probes,
 }
 
 /// What the coordinator said of itself.
 #[derive(Clone, Debug)]
 struct Session {
     run_key: RunKey,
+    host: HostName,
 }
 
 /// An answer, or the words of what failed.
@@ -47,10 +52,10 @@ impl Node {
             Request::Hello {
                 version,
                 run_key,
-                ..
+                host,
             } => {
                 // Another version understands nothing further; it reads ours and says so.
-                self.session = (version == VERSION).then_some(Session { run_key });
+                self.session = (version == VERSION).then_some(Session { run_key, host });
                 Ok(Response::Welcome {
                     version: VERSION,
                     pid: std::process::id(),
@@ -75,13 +80,37 @@ impl Node {
                 self.flows.finish_receiver(flow, sent, span(settle))
             }
             Request::DropFlow(flow) => Ok(self.flows.drop_flow(flow)),
-            probe @ (Request::OpenPathMtuResponder { .. }
-            | Request::ClosePathMtuResponder
-            | Request::SearchPathMtu { .. }
-            | Request::ListenHello(_)
-            | Request::AnnounceHello { .. }
-            | Request::HellosHeard) => {
-                Err(format!("this agent cannot {} yet", probe.name()))
+            Request::OpenPathMtuResponder { address } => {
+                self.probes.open_responder(address, self.session()?.run_key)
+            }
+            Request::ClosePathMtuResponder => Ok(self.probes.close_responder()),
+            Request::SearchPathMtu {
+                source,
+                destination,
+                port,
+                interface_mtu,
+                deadline,
+            } => {
+                let key = self.session()?.run_key;
+                probes::search(
+                    source,
+                    destination,
+                    port,
+                    key,
+                    interface_mtu,
+                    span(deadline),
+                )
+            }
+            Request::ListenHello(interfaces) => {
+                self.probes.listen(&interfaces, self.session()?.run_key)
+            }
+            Request::AnnounceHello { interface, link } => {
+                let session = self.session()?;
+                probes::announce(&interface, &session.host, &link, session.run_key)
+            }
+            Request::HellosHeard => {
+                let host = self.session()?.host.clone();
+                self.probes.heard(&host)
             }
         }
     }

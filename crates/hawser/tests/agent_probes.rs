@@ -1,0 +1,53 @@
+//! Probes over agents: path MTU in both its answers, and who hears whom at layer 2.
+
+mod agent_support;
+
+use agent_support::{A, B, Nodes};
+use hawser_model::probe::HelloHeard;
+use hawser_model::units::{Mtu, Nanos};
+
+const DEADLINE: Nanos = Nanos::from_millis(1_500);
+
+#[test]
+fn the_path_mtu_is_what_arrives_and_not_what_the_interface_allows() {
+    let nodes = Nodes::start();
+    let (mut a, mut b) = (nodes.a.agent("a"), nodes.b.agent("b"));
+    let port = b.open_path_mtu_responder(B).unwrap();
+    let whole = a.search_path_mtu(A, B, port, Mtu(1500), DEADLINE).unwrap();
+    assert_eq!((whole.passed, whole.silent), (Some(Mtu(1500)), None));
+
+    // The sender believes in jumbo frames, the receiver's port does not take them.
+    nodes.a.sh("ip link set ring0 mtu 9000");
+    let hole = a.search_path_mtu(A, B, port, Mtu(9000), DEADLINE).unwrap();
+    let passed = hole.passed.expect("small ones pass");
+    assert!(passed >= Mtu(1500) && passed < Mtu(9000), "{hole:?}");
+    assert!(hole.silent.is_some(), "{hole:?}");
+
+    b.close_path_mtu_responder().unwrap();
+    assert!(!nodes.b.udp_port_open(port));
+}
+
+#[test]
+fn a_hello_is_heard_by_the_other_node_under_the_names_of_the_cluster_file() {
+    let nodes = Nodes::start();
+    let (mut a, mut b) = (nodes.a.agent("head1"), nodes.b.agent("head2"));
+    b.listen_hello(&[("ring0".into(), "san".into())]).unwrap();
+    a.announce_hello(&"ring0".into(), &"heartbeat".into())
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    let heard = b.hellos_heard().unwrap();
+    assert_eq!(
+        heard,
+        [HelloHeard {
+            from: "head1".into(),
+            from_link: "heartbeat".into(),
+            by: "head2".into(),
+            on_link: "san".into(),
+            copies: 1,
+        }]
+    );
+    let error = b.hellos_heard().unwrap_err();
+    assert!(error.agent_goes_on(), "{error}");
+    let error = a.announce_hello(&"ring9".into(), &"x".into()).unwrap_err();
+    assert!(error.to_string().contains("ring9"), "{error}");
+}

@@ -94,7 +94,7 @@ fn set_cut(name: &LabName, place: &Place, wanted: bool) -> Result<bool, LabError
             (ports, Some(switch.as_str()), changed)
         }
     };
-    state.save(&change.dir)?;
+    change.save()?;
     wiring::apply_cuts(&change.state, change.switches, &ports, bridge)?;
     Ok(changed)
 }
@@ -138,6 +138,11 @@ pub(crate) struct Change {
 }
 
 impl Change {
+    /// Writes the state down.
+    pub fn save(&self) -> Result<(), LabError> {
+        self.state.save(&self.dir)
+    }
+
     /// Takes the lab's lock and reads its state.
     pub fn begin(name: &LabName) -> Result<Self, LabError> {
         need_root()?;

@@ -3,30 +3,47 @@
 use std::fs;
 
 use crate::error::LabError;
+use crate::impair::Restored;
+use crate::impair::machine;
 use crate::lab::need_root;
 use crate::lock::Lock;
 use crate::name::LabName;
 use crate::paths::Root;
-use crate::process::{Known, ProcessId, first_processes};
+use crate::process::{Known, ProcessId, of_lab};
 use crate::state::State;
 
-/// Takes a lab down: its processes, and with them its namespaces, interfaces and mounts; then
-/// its files. `false` when there was none.
+/// What `down` did.
+#[derive(Debug)]
+pub struct Down {
+    /// Whether there was such a lab.
+    pub existed: bool,
+    /// Machine-wide settings that were put back.
+    pub restored: Vec<Restored>,
+}
+
+/// Takes a lab down: its processes, and with them its namespaces, interfaces and mounts; the
+/// machine-wide settings it had changed; then its files.
 ///
 /// # Errors
 /// Not root; a process that cannot be killed; a file that cannot be removed.
-pub fn down(name: &LabName) -> Result<bool, LabError> {
+pub fn down(name: &LabName) -> Result<Down, LabError> {
     need_root()?;
     let root = Root::from_environment();
+    let mut restored = machine::restore_stale(&root)?;
     if !root.lab(name).path().exists() && !root.lock(name).exists() {
-        return Ok(false);
+        root.remove_if_empty();
+        return Ok(Down {
+            existed: false,
+            restored,
+        });
     }
     let lock = Lock::take(root.lock(name), &format!("lab {name}"))?;
     let existed = root.lab(name).path().exists();
+    restored.extend(machine::restore(&root, name)?);
     take_apart(&root, name)?;
     lock.remove();
     root.remove_if_empty();
-    Ok(existed)
+    Ok(Down { existed, restored })
 }
 
 /// Removes everything of a lab but its lock, which the caller holds.
@@ -37,8 +54,8 @@ pub(crate) fn take_apart(root: &Root, name: &LabName) -> Result<(), LabError> {
     }
     let state = State::load(&dir);
     let mut processes = match &state {
-        Ok(Some(state)) => first_processes(Known::Token(&state.token)),
-        _ => first_processes(Known::Folder(dir.path())),
+        Ok(Some(state)) => of_lab(Known::Token(&state.token)),
+        _ => of_lab(Known::Folder(dir.path())),
     };
     if let Ok(Some(state)) = &state {
         if state.is_of_this_boot() {

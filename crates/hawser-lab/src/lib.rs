@@ -5,14 +5,14 @@
 //! switches of a lab are bridges in one namespace more. Nothing of a lab exists outside these
 //! namespaces but its folder, so a lab is gone when its processes and its folder are.
 //!
-//! [`up`] and [`down`] make and remove one, [`Lab::open`] is for those who work in it.
+//! [`impair`] plants faults; [`up`] and [`down`] make and remove one, [`Lab::open`] is for those who work in it.
 #![forbid(unsafe_code)]
 
 mod change;
 mod down;
 mod error;
 mod file;
-mod impair;
+pub mod impair;
 pub mod init;
 mod interrupt;
 mod lab;
@@ -25,12 +25,13 @@ mod process;
 mod spec;
 mod start;
 mod state;
+mod status;
 mod tool;
 mod up;
 mod wiring;
 
 pub use change::{Place, cut, heal, power_loss, power_on};
-pub use down::down;
+pub use down::{Down, down};
 pub use error::LabError;
 pub use file::FileError;
 pub use interrupt::Interrupt;
@@ -39,4 +40,8 @@ pub use name::LabName;
 pub use paths::DIR_VARIABLE;
 pub use power::PowerLoss;
 pub use spec::{LabSpec, LinkSpec, NodeSpec, PortSpec, Role, SwitchSpec};
-pub use up::{UpOutcome, UpRequest, up};
+pub use status::{
+    FilterImpairment, Health, LabStatus, LabSummary, MachineStatus, PortImpairment, PortStatus,
+    Power, SwitchStatus, list, status,
+};
+pub use up::{Up, UpOutcome, UpRequest, up};

@@ -34,10 +34,6 @@ impl Root {
         Self(std::path::absolute(&path).unwrap_or(path))
     }
 
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-
     pub fn lab(&self, name: &LabName) -> LabDir {
         LabDir(self.0.join(name.as_str()))
     }

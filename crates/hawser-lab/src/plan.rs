@@ -115,8 +115,14 @@ pub(crate) fn port_name(spec: &LabSpec, node: &HostName, link: &LinkName) -> Str
     if name.len() <= 15 {
         return name;
     }
-    let nth = numbered_link(spec, link).map_or(0, |(nth, _)| nth);
-    format!("p{}.{nth}", node_index(spec, node))
+    let (node, link) = numbers(spec, node, link);
+    format!("p{node}.{link}")
+}
+
+/// The numbers of a node (from 1) and a link (from 0): together unique in the lab.
+pub(crate) fn numbers(spec: &LabSpec, node: &HostName, link: &LinkName) -> (usize, usize) {
+    let link = numbered_link(spec, link).map_or(0, |(nth, _)| nth);
+    (node_index(spec, node), link)
 }
 
 /// The text of a node's `/etc/hosts`: every node and client, first by its first address, then

@@ -9,7 +9,7 @@ use crate::paths::LabDir;
 use crate::process::ProcessId;
 use crate::start::Starting;
 use crate::state::{NodeState, State};
-use crate::wiring;
+use crate::{impair, wiring};
 
 /// How a node loses its power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +34,12 @@ pub(crate) fn start(dir: &LabDir, state: &mut State, name: &str) -> Result<(), L
     wiring::unplug(state, switches, &node)?;
     let mut starting = Starting::spawn(dir, &state.token, name)?;
     let init = starting.ready()?;
-    let started = wiring::plug(state, switches, &[(&node, init)]).and_then(|()| {
-        record(state, name, true, Some(init));
-        state.save(dir)
-    });
+    let started = wiring::plug(state, switches, &[(&node, init)])
+        .and_then(|()| impair::reapply(state, dir, switches, &node, init))
+        .and_then(|()| {
+            record(state, name, true, Some(init));
+            state.save(dir)
+        });
     match started {
         Ok(()) => starting.go(),
         Err(e) => {

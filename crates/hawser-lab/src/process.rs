@@ -98,37 +98,48 @@ pub(crate) enum Known<'a> {
     Folder(&'a Path),
 }
 
-/// First processes of a lab's nodes, recorded or not.
+/// All processes of a lab that are known by their command lines, recorded or not.
 ///
 /// A command that was killed may have started one without having written down its id.
-pub(crate) fn first_processes(of: Known<'_>) -> Vec<ProcessId> {
+pub(crate) fn of_lab(lab: Known<'_>) -> Vec<ProcessId> {
+    matching(|line| {
+        let [init, hold] = [crate::init::SUBCOMMAND, crate::impair::hold::SUBCOMMAND];
+        is_of(line, init, lab, None) || is_of(line, hold, lab, None)
+    })
+}
+
+/// The processes that hold packets of a lab on `device`.
+pub(crate) fn hold_lines(lab: Known<'_>, device: &str) -> Vec<ProcessId> {
+    matching(|line| is_of(line, crate::impair::hold::SUBCOMMAND, lab, Some(device)))
+}
+
+fn matching(fits: impl Fn(&[u8]) -> bool) -> Vec<ProcessId> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };
     entries
         .filter_map(Result::ok)
         .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
-        .filter(|pid| {
-            fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| is_init_of(&line, of))
-        })
+        .filter(|pid| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| fits(&line)))
         .filter_map(ProcessId::of)
         .collect()
 }
 
-/// Whether this is the command line of a node's first process, as [`crate::init`] is started.
-fn is_init_of(cmdline: &[u8], lab: Known<'_>) -> bool {
-    let words: Vec<&[u8]> = cmdline.split(|b| *b == 0).take(5).collect();
-    match (words.as_slice(), lab) {
-        ([_, verb, sub, token, folder], known) => {
-            *verb == b"lab"
-                && *sub == crate::init::SUBCOMMAND.as_bytes()
-                && match known {
-                    Known::Token(t) => *token == t.as_bytes(),
-                    Known::Folder(f) => *folder == f.as_os_str().as_bytes(),
-                }
-        }
-        _ => false,
-    }
+/// Whether this is the command line `hawser lab SUBCOMMAND TOKEN FOLDER OBJECT…` of a lab, and
+/// of that object if one is named.
+fn is_of(cmdline: &[u8], subcommand: &str, lab: Known<'_>, object: Option<&str>) -> bool {
+    let words: Vec<&[u8]> = cmdline.split(|b| *b == 0).take(6).collect();
+    let [_, verb, sub, token, folder, on] = words[..] else {
+        return false;
+    };
+    let known = match lab {
+        Known::Token(wanted) => token == wanted.as_bytes(),
+        Known::Folder(wanted) => folder == wanted.as_os_str().as_bytes(),
+    };
+    known
+        && verb == b"lab"
+        && sub == subcommand.as_bytes()
+        && object.is_none_or(|wanted| on == wanted.as_bytes())
 }
 
 fn is_dead(state: char) -> bool {
@@ -173,14 +184,26 @@ mod tests {
     }
 
     #[test]
-    fn only_a_first_process_with_the_token_in_its_place_is_ours() {
+    fn only_a_process_with_the_token_in_its_place_is_ours() {
         let line = |words: &[&str]| words.join("\0").into_bytes();
         let ours = line(&["/x/hawser", "lab", "node-init", "tok", "/labs/a", "head1"]);
-        assert!(is_init_of(&ours, Known::Token("tok")));
-        assert!(is_init_of(&ours, Known::Folder(Path::new("/labs/a"))));
-        assert!(!is_init_of(&ours, Known::Token("head1")));
-        assert!(!is_init_of(&ours, Known::Folder(Path::new("/labs"))));
-        let other = line(&["grep", "-r", "lab node-init", "tok", "/labs/a"]);
-        assert!(!is_init_of(&other, Known::Token("tok")));
+        let known = |line: &[u8], lab| is_of(line, "node-init", lab, None);
+        assert!(known(&ours, Known::Token("tok")));
+        assert!(known(&ours, Known::Folder(Path::new("/labs/a"))));
+        assert!(!known(&ours, Known::Token("head1")));
+        assert!(!known(&ours, Known::Folder(Path::new("/labs"))));
+        let other = line(&["grep", "-r", "lab", "node-init", "tok", "/labs/a"]);
+        assert!(!known(&other, Known::Token("tok")));
+        let held = line(&[
+            "/x/hawser",
+            "lab",
+            "hold-line",
+            "tok",
+            "/labs/a",
+            "hold-1_0tx",
+            "10",
+        ]);
+        let on = |device| is_of(&held, "hold-line", Known::Token("tok"), Some(device));
+        assert!(on("hold-1_0tx") && !on("hold-1_0fx"));
     }
 }

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use hawser_model::names::{HostName, LinkName};
 use hawser_model::units::Mtu;
 use ipnet::{Ipv4Net, Ipv6Net};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most nodes and clients in a lab: their number is a byte of a MAC address and stays well
@@ -57,7 +58,7 @@ pub struct LinkSpec {
 }
 
 /// What a node is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// A member of the cluster.

@@ -59,7 +59,9 @@ pub(crate) fn feed(place: ProcessId, argv: &[&str], text: &str) -> Result<String
     Err(failed(&argv.join(" "), &output))
 }
 
-fn enter(place: ProcessId) -> Command {
+/// A command to be completed with a program and its arguments, run in the network and mount
+/// namespaces of `place`.
+pub(crate) fn enter(place: ProcessId) -> Command {
     let mut command = Command::new("nsenter");
     command
         .arg(format!("--target={}", place.pid))

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::down::take_apart;
 use crate::error::LabError;
+use crate::impair::{Restored, apply_switch, machine};
 use crate::init::SWITCHES;
 use crate::lab::need_root;
 use crate::lock::Lock;
@@ -28,7 +29,16 @@ pub struct UpRequest<'a> {
     pub interrupted: &'a dyn Fn() -> bool,
 }
 
-/// What `up` found and did.
+/// What `up` did.
+#[derive(Debug)]
+pub struct Up {
+    /// About the lab.
+    pub outcome: UpOutcome,
+    /// Machine-wide settings that a lab which is gone had left changed, and that were put back.
+    pub restored: Vec<Restored>,
+}
+
+/// What `up` found and did about the lab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UpOutcome {
     /// Built from nothing.
@@ -48,9 +58,15 @@ pub enum UpOutcome {
 ///
 /// # Errors
 /// Not root; the lab is up with another layout; whatever a step says.
-pub fn up(request: &UpRequest<'_>) -> Result<UpOutcome, LabError> {
+pub fn up(request: &UpRequest<'_>) -> Result<Up, LabError> {
     need_root()?;
     let root = Root::from_environment();
+    let restored = machine::restore_stale(&root)?;
+    let outcome = stand(&root, request)?;
+    Ok(Up { outcome, restored })
+}
+
+fn stand(root: &Root, request: &UpRequest<'_>) -> Result<UpOutcome, LabError> {
     let lock = Lock::take(root.lock(request.name), &format!("lab {}", request.name))?;
     let dir = root.lab(request.name);
     let (spec, outcome) = match State::load(&dir) {
@@ -69,11 +85,11 @@ pub fn up(request: &UpRequest<'_>) -> Result<UpOutcome, LabError> {
             (spec, UpOutcome::Rebuilt { because })
         }
     };
-    take_apart(&root, request.name)?;
+    take_apart(root, request.name)?;
     match build(&dir, &spec, request) {
         Ok(()) => Ok(outcome),
         Err(e) => {
-            let removed = take_apart(&root, request.name);
+            let removed = take_apart(root, request.name);
             lock.remove();
             root.remove_if_empty();
             removed?;
@@ -140,6 +156,9 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
     let bridges = switches.ready()?;
     state.switches = Some(bridges);
     tool::batch(bridges, "ip", &plan::switches(spec))?;
+    for switch in spec.switches.iter().filter(|switch| switch.querier) {
+        apply_switch(&state, bridges, &switch.name)?;
+    }
     let mut inits = Vec::new();
     for node in &mut nodes {
         stop()?;

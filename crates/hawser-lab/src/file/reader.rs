@@ -67,6 +67,9 @@ pub(super) struct Located<T> {
     pub field: String,
 }
 
+/// A key with its text or list of texts.
+pub(super) type TextEntry<'d> = (Located<&'d str>, Vec<Located<&'d str>>);
+
 /// A table of the file.
 pub(super) struct Table<'s, 'd> {
     source: &'s Source<'s>,
@@ -184,9 +187,7 @@ impl<'s, 'd> Table<'s, 'd> {
     }
 
     /// All entries, in the file's order, that are texts or lists of texts.
-    pub fn entries_as_texts(
-        &self,
-    ) -> Result<Vec<(Located<&'d str>, Vec<Located<&'d str>>)>, Wrong> {
+    pub fn entries_as_texts(&self) -> Result<Vec<TextEntry<'d>>, Wrong> {
         let mut entries = Vec::new();
         for (key, value) in self.entries {
             let name: &'d str = key.get_ref();

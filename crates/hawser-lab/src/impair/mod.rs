@@ -1,7 +1,234 @@
-//! Faults planted in a lab's network.
+//! Faults planted in a lab: on the ports of its switches, so that both hosts stay clean; in a
+//! node's packet filter; in a switch's multicast settings; in settings of the whole machine.
 
+mod apply;
+mod fault;
+mod filter;
+pub mod hold;
+pub(crate) mod machine;
+mod port;
+mod program;
+mod share;
+
+pub(crate) use apply::{port_report, reapply, switch as apply_switch};
+pub use fault::{BurstLoss, Direction, Fault, Gilbert, Only};
+pub(crate) use filter::dropped as filter_dropped;
+pub use machine::{Changed, MachineSetting, Restored};
+pub use program::Counts;
+pub use share::{Share, parse_rate, parse_size};
+
+use std::collections::BTreeMap;
+
+use hawser_model::names::HostName;
 use serde::{Deserialize, Serialize};
 
-/// All impairments of a lab, as they stand.
+use crate::change::{Change, find_port, find_switch};
+use crate::error::LabError;
+use crate::lab::no_such_node;
+use crate::name::LabName;
+use crate::paths::Root;
+use crate::process::ProcessId;
+use crate::state::{Port, State};
+
+/// All impairments of a lab that outlive a node's power cycle.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Impairments {}
+#[serde(default)]
+pub(crate) struct Impairments {
+    /// By port, in the order of [`Direction::BOTH`].
+    pub ports: BTreeMap<Port, [Fault; 2]>,
+    /// Share of incoming UDP packets that a node's filter drops.
+    pub nodes: BTreeMap<HostName, Share>,
+    /// Multicast settings in the place of the lab file's.
+    pub switches: BTreeMap<String, Multicast>,
+}
+
+/// A switch's multicast settings; what is absent is as the lab file says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Multicast {
+    /// IGMP and MLD snooping.
+    pub snooping: Option<bool>,
+    /// Sending queries.
+    pub querier: Option<bool>,
+}
+
+/// A fault to plant.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Order {
+    /// On a port, in one or both directions. What an earlier order planted there and this one
+    /// does not name stays.
+    Port {
+        /// The node.
+        node: String,
+        /// The link.
+        link: String,
+        /// Which directions.
+        directions: Vec<Direction>,
+        /// The fault.
+        fault: Fault,
+    },
+    /// In a node's packet filter: this share of incoming UDP packets is dropped.
+    Filter {
+        /// The node.
+        node: String,
+        /// The share.
+        share: Share,
+    },
+    /// In a switch.
+    Switch {
+        /// The switch.
+        switch: String,
+        /// The settings.
+        multicast: Multicast,
+    },
+    /// In settings of the whole machine: the host and all labs.
+    Machine(BTreeMap<MachineSetting, u64>),
+}
+
+/// What to clear of faults.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Clear {
+    /// A port, both directions.
+    Port {
+        /// The node.
+        node: String,
+        /// The link.
+        link: String,
+    },
+    /// A node's packet filter.
+    Node(String),
+    /// A switch's multicast settings.
+    Switch(String),
+    /// Settings of the whole machine.
+    Machine,
+    /// All of these. Cut cables and power stay as they are.
+    All,
+}
+
+/// Plants a fault.
+///
+/// # Errors
+/// No such lab or place, or what the kernel says; then everything is as before.
+pub fn impair(name: &LabName, order: &Order) -> Result<(), LabError> {
+    let mut change = Change::begin(name)?;
+    match order {
+        Order::Port {
+            node,
+            link,
+            directions,
+            fault,
+        } => {
+            let port = find_port(&change.state, node, link)?;
+            let before = change.state.impairments.ports.get(&port).copied();
+            let mut faults = before.unwrap_or_default();
+            for (slot, direction) in faults.iter_mut().zip(Direction::BOTH) {
+                if directions.contains(&direction) {
+                    *slot = slot.with(*fault);
+                }
+            }
+            set_port(&mut change, &port, faults).or_else(|e| {
+                set_port(&mut change, &port, before.unwrap_or_default())?;
+                Err(e)
+            })
+        }
+        Order::Filter { node, share } => {
+            let init = running(&change.state, node)?;
+            filter::apply(init, *share)?;
+            change
+                .state
+                .impairments
+                .nodes
+                .insert(node.as_str().into(), *share);
+            change.save()
+        }
+        Order::Switch { switch, multicast } => {
+            find_switch(&change.state, switch)?;
+            let entry = change
+                .state
+                .impairments
+                .switches
+                .entry(switch.clone())
+                .or_default();
+            entry.snooping = multicast.snooping.or(entry.snooping);
+            entry.querier = multicast.querier.or(entry.querier);
+            apply::switch(&change.state, change.switches, switch)?;
+            change.save()
+        }
+        Order::Machine(wanted) => machine::change(&Root::from_environment(), &change.state, wanted),
+    }
+}
+
+/// Clears faults; returns what became of machine-wide settings.
+///
+/// # Errors
+/// No such lab or place, or what the kernel says.
+pub fn clear(name: &LabName, what: &Clear) -> Result<Vec<Restored>, LabError> {
+    let mut change = Change::begin(name)?;
+    match what {
+        Clear::Port { node, link } => {
+            let port = find_port(&change.state, node, link)?;
+            set_port(&mut change, &port, Default::default())?;
+        }
+        Clear::Node(node) => clear_node(&mut change, node)?,
+        Clear::Switch(switch) => {
+            find_switch(&change.state, switch)?;
+            clear_switch(&mut change, switch)?;
+        }
+        Clear::Machine => return machine::restore(&Root::from_environment(), name),
+        Clear::All => {
+            let all = change.state.impairments.clone();
+            for port in all.ports.keys() {
+                set_port(&mut change, port, Default::default())?;
+            }
+            for node in all.nodes.keys() {
+                clear_node(&mut change, node.as_str())?;
+            }
+            for switch in all.switches.keys() {
+                clear_switch(&mut change, switch)?;
+            }
+            return machine::restore(&Root::from_environment(), name);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// Writes the port's faults down and makes them so.
+fn set_port(change: &mut Change, port: &Port, faults: [Fault; 2]) -> Result<(), LabError> {
+    let ports = &mut change.state.impairments.ports;
+    if faults.iter().all(Fault::is_none) {
+        ports.remove(port);
+    } else {
+        ports.insert(port.clone(), faults);
+    }
+    change.save()?;
+    apply::port(&change.state, &change.dir, change.switches, port)
+}
+
+fn clear_node(change: &mut Change, node: &str) -> Result<(), LabError> {
+    if change.state.spec.node(node).is_none() {
+        return Err(no_such_node(&change.state, node));
+    }
+    if change.state.impairments.nodes.remove(node).is_some() {
+        // A node that is off has no filter.
+        if let Ok(init) = running(&change.state, node) {
+            filter::remove(init)?;
+        }
+    }
+    change.save()
+}
+
+fn clear_switch(change: &mut Change, switch: &str) -> Result<(), LabError> {
+    change.state.impairments.switches.remove(switch);
+    apply::switch(&change.state, change.switches, switch)?;
+    change.save()
+}
+
+fn running(state: &State, node: &str) -> Result<ProcessId, LabError> {
+    let entry = state
+        .nodes
+        .get(node)
+        .ok_or_else(|| no_such_node(state, node))?;
+    entry.running().ok_or_else(|| LabError::NodeOff {
+        lab: state.name.to_string(),
+        node: node.to_owned(),
+    })
+}

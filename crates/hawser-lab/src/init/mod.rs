@@ -113,6 +113,7 @@ fn prepare(args: &InitArgs) -> Result<(), LabError> {
         // A switch answers nobody; IPv6 of its own would only add its neighbour discovery.
         set("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1")?;
         set("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1")?;
+        set("/proc/sys/net/ipv6/conf/default/accept_dad", "0")?;
         // Where the host has br_netfilter, bridged packets would pass through netfilter.
         for family in ["ip", "ip6", "arp"] {
             set(

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueEnum};
 use hawser_lab::{LabError, LabName};
 
+use super::impair::{ClearArgs, ImpairArgs};
+
 /// Arguments of `hawser lab`.
 #[derive(clap::Args)]
 pub struct Args {
@@ -16,7 +18,7 @@ pub struct Args {
 #[derive(clap::Args)]
 pub(super) struct Name {
     /// The lab
-    #[arg(long = "name", value_name = "LAB", default_value = "default", global = false)]
+    #[arg(long = "name", value_name = "LAB", default_value = "default")]
     text: String,
 }
 
@@ -68,6 +70,20 @@ pub(super) enum Action {
         #[command(flatten)]
         name: Name,
     },
+    /// All labs
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// One lab in full: nodes, links, faults and what they have done
+    Status {
+        #[command(flatten)]
+        name: Name,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Run a command in a node (or, by a switch's name, among the switches)
     Exec {
         #[command(flatten)]
@@ -108,9 +124,26 @@ pub(super) enum Action {
         /// The node
         node: String,
     },
+    /// Plant a fault: on a port, in a node, in a switch, or in machine-wide settings
+    Impair {
+        #[command(flatten)]
+        name: Name,
+        #[command(flatten)]
+        order: ImpairArgs,
+    },
+    /// Take planted faults away
+    Clear {
+        #[command(flatten)]
+        name: Name,
+        #[command(flatten)]
+        what: ClearArgs,
+    },
     /// The first process of a node (started by `up`)
     #[command(name = hawser_lab::init::SUBCOMMAND, hide = true)]
     NodeInit(NodeInit),
+    /// Holds packets to be reordered (started by `impair`)
+    #[command(name = hawser_lab::impair::hold::SUBCOMMAND, hide = true)]
+    HoldLine(HoldLine),
 }
 
 #[derive(clap::Args)]
@@ -120,4 +153,12 @@ pub(super) struct NodeInit {
     pub node: String,
     #[arg(long)]
     pub inside: bool,
+}
+
+#[derive(clap::Args)]
+pub(super) struct HoldLine {
+    pub token: String,
+    pub dir: PathBuf,
+    pub device: String,
+    pub hold_ms: u64,
 }

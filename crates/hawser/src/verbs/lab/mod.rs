@@ -1,9 +1,14 @@
 //! `hawser lab`: a whole cluster on one machine.
 
 mod args;
+mod impair;
+mod show;
 
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
+use std::time::Duration;
+
+use hawser_lab::impair::{clear, hold};
 
 use hawser_lab::{
     Interrupt, Lab, LabError, LabName, LabSpec, Place, PowerLoss, UpOutcome, UpRequest, init,
@@ -11,7 +16,8 @@ use hawser_lab::{
 use miette::{LabeledSpan, NamedSource, Report};
 
 pub use args::Args;
-use args::{Action, Layout, NodeInit, Power};
+use args::{Action, HoldLine, Layout, Name, NodeInit, Power};
+use impair::{ClearArgs, ImpairArgs};
 
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
@@ -20,9 +26,18 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
 
 fn act(action: Action) -> Result<ExitCode, LabError> {
     match action {
-        Action::NodeInit(args) => return node_init(args),
+        Action::NodeInit(args) => node_init(args)?,
+        Action::HoldLine(args) => hold_line(args)?,
         Action::Up { name, layout } => up(&name.lab()?, &layout)?,
         Action::Down { name } => down(&name.lab()?)?,
+        Action::List { json } => {
+            let labs = hawser_lab::list()?;
+            print(json, &labs, || show::list(&labs))?;
+        }
+        Action::Status { name, json } => {
+            let lab = hawser_lab::status(&name.lab()?)?;
+            print(json, &lab, || show::status(&lab))?;
+        }
         Action::Exec {
             name,
             node,
@@ -36,15 +51,25 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
             let _held = Interrupt::hold()?;
             let place = Place::parse(&place);
             let changed = hawser_lab::cut(&name.lab()?, &place)?;
-            said(changed, &format!("{place} is cut"), &format!("{place} was cut already"));
+            said(
+                changed,
+                &format!("{place} is cut"),
+                &format!("{place} was cut already"),
+            );
         }
         Action::Heal { name, place } => {
             let _held = Interrupt::hold()?;
             let place = Place::parse(&place);
             let changed = hawser_lab::heal(&name.lab()?, &place)?;
-            said(changed, &format!("{place} is healed"), &format!("{place} was not cut"));
+            said(
+                changed,
+                &format!("{place} is healed"),
+                &format!("{place} was not cut"),
+            );
         }
         Action::Power { name, how, node } => power(&name.lab()?, how, &node)?,
+        Action::Impair { name, order } => impair(&name, &order)?,
+        Action::Clear { name, what } => clear_faults(&name, &what)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -71,17 +96,21 @@ fn up(name: &LabName, layout: &Layout) -> Result<(), LabError> {
         path: "/proc/self/exe".into(),
         source,
     })?;
-    let outcome = hawser_lab::up(&UpRequest {
+    let up = hawser_lab::up(&UpRequest {
         name,
         spec: spec.as_ref(),
         binary: &binary,
         interrupted: &|| interrupt.requested(),
     })?;
     let took = begun.elapsed().as_secs_f64();
-    match outcome {
+    print!("{}", show::restored(&up.restored));
+    match up.outcome {
         UpOutcome::AlreadyUp => println!("lab {name} is up already"),
         UpOutcome::Restarted(nodes) => {
-            println!("lab {name}: {} had died and runs again ({took:.2} s)", nodes.join(", "));
+            println!(
+                "lab {name}: {} had died and runs again ({took:.2} s)",
+                nodes.join(", ")
+            );
         }
         UpOutcome::Rebuilt { because } => {
             println!("lab {name}: rebuilt, because {because}");
@@ -111,7 +140,9 @@ fn describe(name: &LabName, took: f64) -> Result<(), LabError> {
 
 fn down(name: &LabName) -> Result<(), LabError> {
     let _held = Interrupt::hold()?;
-    if hawser_lab::down(name)? {
+    let down = hawser_lab::down(name)?;
+    print!("{}", show::restored(&down.restored));
+    if down.existed {
         println!("lab {name} is down");
     } else {
         eprintln!("there is no lab {name}; nothing to take down");
@@ -135,7 +166,11 @@ fn power(name: &LabName, how: Power, node: &str) -> Result<(), LabError> {
     match how {
         Power::On => {
             let changed = hawser_lab::power_on(name, node)?;
-            said(changed, &format!("{node} is on"), &format!("{node} was on already"));
+            said(
+                changed,
+                &format!("{node} is on"),
+                &format!("{node} was on already"),
+            );
         }
         Power::Off | Power::Cut => {
             let loss = if how == Power::Cut {
@@ -144,7 +179,11 @@ fn power(name: &LabName, how: Power, node: &str) -> Result<(), LabError> {
                 PowerLoss::Off
             };
             let changed = hawser_lab::power_loss(name, node, loss)?;
-            said(changed, &format!("{node} is off"), &format!("{node} was off already"));
+            said(
+                changed,
+                &format!("{node} is off"),
+                &format!("{node} was off already"),
+            );
         }
     }
     Ok(())
@@ -154,14 +193,59 @@ fn said(changed: bool, now: &str, before: &str) {
     println!("{}", if changed { now } else { before });
 }
 
-fn node_init(args: NodeInit) -> Result<ExitCode, LabError> {
+fn impair(name: &Name, order: &ImpairArgs) -> Result<(), LabError> {
+    let _held = Interrupt::hold()?;
+    let lab = Lab::open(name.as_str())?;
+    let order = order.order(|place| lab.spec().switch(place).is_some())?;
+    hawser_lab::impair::impair(&name.lab()?, &order)?;
+    let now = hawser_lab::status(&name.lab()?)?;
+    print!("{}", show::planted(&order, &now));
+    Ok(())
+}
+
+fn clear_faults(name: &Name, what: &ClearArgs) -> Result<(), LabError> {
+    let _held = Interrupt::hold()?;
+    let lab = Lab::open(name.as_str())?;
+    let what = what.what(|place| lab.spec().switch(place).is_some());
+    print!("{}", show::restored(&clear(&name.lab()?, &what)?));
+    Ok(())
+}
+
+/// Prints a value for scripts or for people.
+fn print(
+    json: bool,
+    value: &impl serde::Serialize,
+    text: impl Fn() -> String,
+) -> Result<(), LabError> {
+    if json {
+        let json = serde_json::to_string_pretty(value).map_err(|e| LabError::Io {
+            call: "write",
+            path: "/dev/stdout".into(),
+            source: e.into(),
+        })?;
+        println!("{json}");
+    } else {
+        print!("{}", text());
+    }
+    Ok(())
+}
+
+fn node_init(args: NodeInit) -> Result<(), LabError> {
     init::run(&init::InitArgs {
         token: args.token,
         dir: args.dir,
         node: args.node,
         inside: args.inside,
-    })?;
-    Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn hold_line(args: HoldLine) -> Result<(), LabError> {
+    hold::run(&hold::HoldArgs {
+        token: args.token,
+        dir: args.dir,
+        device: args.device,
+        hold: Duration::from_millis(args.hold_ms),
+    })
 }
 
 /// An error as it is shown: a mistake in a lab file with the place in the file.
@@ -169,7 +253,10 @@ fn report(error: LabError) -> Report {
     match error {
         LabError::File(wrong) => {
             let label = LabeledSpan::at(wrong.span.clone(), wrong.found.clone());
-            let text = format!("{}:{}: {}: {}", wrong.path, wrong.line, wrong.field, wrong.found);
+            let text = format!(
+                "{}:{}: {}: {}",
+                wrong.path, wrong.line, wrong.field, wrong.found
+            );
             let help = wrong.help();
             let source = NamedSource::new(wrong.path, wrong.text);
             miette::miette!(labels = vec![label], help = help, "{text}").with_source_code(source)

@@ -1,0 +1,246 @@
+//! Bringing ports and switches into the state that the lab's impairments say.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use super::fault::{Direction, Fault};
+use super::port::{Existing, Names, build};
+use super::program::{Counts, Program};
+use super::{filter, hold};
+use crate::error::LabError;
+use crate::paths::LabDir;
+use crate::process::{Known, ProcessId, hold_lines};
+use crate::spec::{NodeSpec, SwitchSpec};
+use crate::state::{Port, State};
+use crate::wiring::interface;
+use crate::{plan, tool};
+
+/// Makes the faults of `port` as the state has them. A port that is not there, since its node
+/// is off, gets them when the node is started.
+pub(super) fn port(
+    state: &State,
+    dir: &LabDir,
+    switches: ProcessId,
+    port: &Port,
+) -> Result<(), LabError> {
+    let names = names(state, port);
+    let wanted = state
+        .impairments
+        .ports
+        .get(port)
+        .copied()
+        .unwrap_or_default();
+    let programs = programs(switches, &names);
+    // The helpers of a port outlive it.
+    let now = if interface(switches, &names.port).exists() {
+        wanted
+    } else {
+        Default::default()
+    };
+    stop_holding(state, &names)?;
+    for (fault, program) in now.iter().zip(&programs) {
+        if fault.needs_program() {
+            program.load()?;
+        }
+    }
+    let there = existing(switches, &names)?;
+    let plan = build(&names, there, now, |direction| {
+        let program = Program::of(switches, &names.key, direction);
+        (program.pin(), program.release_pin())
+    });
+    tool::batch(switches, "tc", &plan.take_tc)?;
+    tool::batch(switches, "ip", &plan.ip)?;
+    for (direction, (fault, program)) in Direction::BOTH.into_iter().zip(now.iter().zip(&programs))
+    {
+        if fault.needs_program() {
+            let line = match fault.reorder {
+                Some(_) => hold_line(state, dir, switches, &names, direction, fault)?,
+                None => 0,
+            };
+            program.configure(fault, line, index(switches, &names.port)?)?;
+        }
+    }
+    tool::batch(switches, "tc", &plan.make_tc)?;
+    for (fault, program) in wanted.iter().zip(&programs) {
+        if !fault.needs_program() {
+            program.unload()?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes a switch's multicast settings as the state has them.
+pub(crate) fn switch(state: &State, switches: ProcessId, name: &str) -> Result<(), LabError> {
+    let Some(spec) = state.spec.switch(name) else {
+        return Ok(());
+    };
+    let over = state
+        .impairments
+        .switches
+        .get(name)
+        .copied()
+        .unwrap_or_default();
+    let wanted = SwitchSpec {
+        name: spec.name.clone(),
+        snooping: over.snooping.unwrap_or(spec.snooping),
+        querier: over.querier.unwrap_or(spec.querier),
+    };
+    // MLD queries need an IPv6 address to come from; without them a bridge has none.
+    let off = u8::from(!wanted.querier);
+    let ipv6 = format!("net.ipv6.conf.{name}.disable_ipv6={off}");
+    tool::run(switches, &["sysctl", "-qw", &ipv6])?;
+    tool::batch(switches, "ip", &[plan::set_multicast(&wanted)])
+}
+
+/// Gives a node that was just plugged in its faults again.
+pub(crate) fn reapply(
+    state: &State,
+    dir: &LabDir,
+    switches: ProcessId,
+    node: &NodeSpec,
+    init: ProcessId,
+) -> Result<(), LabError> {
+    let theirs = state
+        .impairments
+        .ports
+        .keys()
+        .filter(|p| p.node == node.name);
+    for it in theirs {
+        port(state, dir, switches, it)?;
+    }
+    match state.impairments.nodes.get(&node.name) {
+        Some(share) => filter::apply(init, *share),
+        None => Ok(()),
+    }
+}
+
+/// What the faults of a direction of a port have done: the program's counts and the packets
+/// dropped in front of the rate.
+pub(crate) fn port_report(
+    state: &State,
+    switches: ProcessId,
+    port: &Port,
+    direction: Direction,
+) -> Result<(Option<Counts>, Option<u64>), LabError> {
+    let names = names(state, port);
+    let counts = Program::of(switches, &names.key, direction).counts()?;
+    let device = match direction {
+        Direction::ToNode => names.port.clone(),
+        Direction::FromNode => names.shaper(),
+    };
+    let dropped = if interface(switches, &device).exists() {
+        let qdiscs = qdiscs(switches, &device)?;
+        let mut tbf = qdiscs.iter().filter(|q| q["kind"] == "tbf");
+        tbf.find_map(|q| q["drops"].as_u64())
+    } else {
+        None
+    };
+    Ok((counts, dropped))
+}
+
+fn programs(switches: ProcessId, names: &Names) -> [Program; 2] {
+    Direction::BOTH.map(|direction| Program::of(switches, &names.key, direction))
+}
+
+fn names(state: &State, port: &Port) -> Names {
+    let (node, link) = plan::numbers(&state.spec, &port.node, &port.link);
+    let mtu = state.spec.link(port.link.as_str()).map(|l| l.mtu);
+    Names {
+        port: plan::port_name(&state.spec, &port.node, &port.link),
+        key: format!("{node}_{link}"),
+        mtu: mtu.unwrap_or(crate::spec::DEFAULT_MTU).0,
+    }
+}
+
+fn existing(switches: ProcessId, names: &Names) -> Result<Existing, LabError> {
+    let qdiscs = if interface(switches, &names.port).exists() {
+        qdiscs(switches, &names.port)?
+    } else {
+        Vec::new()
+    };
+    let has = |kind: &str| qdiscs.iter().any(|q| q["kind"] == kind);
+    let there = |name: String| interface(switches, &name).exists();
+    Ok(Existing {
+        clsact: has("clsact"),
+        tbf: has("tbf"),
+        shaper: there(names.shaper()),
+        line: Direction::BOTH.map(|direction| there(names.line(direction))),
+    })
+}
+
+fn qdiscs(switches: ProcessId, device: &str) -> Result<Vec<Value>, LabError> {
+    let text = tool::run(
+        switches,
+        &["tc", "-s", "-j", "qdisc", "show", "dev", device],
+    )?;
+    serde_json::from_str(&text).map_err(|e| LabError::Tool {
+        command: format!("tc -s -j qdisc show dev {device}"),
+        what: e.to_string(),
+    })
+}
+
+fn index(switches: ProcessId, name: &str) -> Result<u32, LabError> {
+    let path = interface(switches, name).join("ifindex");
+    let text = fs::read_to_string(&path).map_err(|e| LabError::io("read", &path, e))?;
+    text.trim()
+        .parse()
+        .map_err(|_| LabError::io("read", &path, std::io::ErrorKind::InvalidData.into()))
+}
+
+/// Starts the process that holds packets; returns the index of the interface to send them to.
+fn hold_line(
+    state: &State,
+    dir: &LabDir,
+    switches: ProcessId,
+    names: &Names,
+    direction: Direction,
+    fault: &Fault,
+) -> Result<u32, LabError> {
+    let line = names.line(direction);
+    tool::run(
+        switches,
+        &[
+            "ethtool", "-K", &line, "tx", "off", "tso", "off", "gso", "off",
+        ],
+    )?;
+    let hold_ms = fault.hold_ms.unwrap_or(Fault::HOLD_MS);
+    let binary = dir.binary();
+    let mut command = tool::enter(switches);
+    command
+        .arg(&binary)
+        .args(["lab", hold::SUBCOMMAND, &state.token])
+        .arg(dir.path())
+        .args([names.line_end(direction), hold_ms.to_string()])
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut child = command
+        .spawn()
+        .map_err(|e| LabError::io("run", &binary, e))?;
+    let mut said = String::new();
+    if let Some(out) = child.stdout.take() {
+        let _unheard = BufReader::new(out).read_line(&mut said);
+    }
+    if said.trim() == "ready" {
+        index(switches, &line)
+    } else {
+        let _reaped = child.wait();
+        Err(LabError::Tool {
+            command: format!("hold packets on {line}"),
+            what: "the process did not start".to_owned(),
+        })
+    }
+}
+
+fn stop_holding(state: &State, names: &Names) -> Result<(), LabError> {
+    for direction in Direction::BOTH {
+        for process in hold_lines(Known::Token(&state.token), &names.line_end(direction)) {
+            process.kill()?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,256 @@
+//! Settings that the kernel keeps once for the whole machine, changed for a lab and put back.
+//!
+//! `net.core.rmem_*` can only be written in the first network namespace and `netdev_max_backlog`
+//! is not even visible in another, so changing them changes the host and every lab. What was
+//! there is written down before it is changed; it is put back by `clear --machine`, by `down` of
+//! the lab that changed it, and, when that lab has died, by the next `up` or `down` of any.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::LabError;
+use crate::lock::Lock;
+use crate::name::LabName;
+use crate::paths::Root;
+use crate::state::{State, boot_id, write_whole};
+
+/// A setting of the whole machine.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub enum MachineSetting {
+    /// Receive buffer of a socket that asks for none, in bytes.
+    #[serde(rename = "net.core.rmem_default")]
+    RmemDefault,
+    /// Largest receive buffer a socket may ask for, in bytes.
+    #[serde(rename = "net.core.rmem_max")]
+    RmemMax,
+    /// Packets that wait for one CPU's protocol stack.
+    #[serde(rename = "net.core.netdev_max_backlog")]
+    Backlog,
+}
+
+impl MachineSetting {
+    /// Its name, as `sysctl` has it.
+    pub fn sysctl(self) -> &'static str {
+        match self {
+            Self::RmemDefault => "net.core.rmem_default",
+            Self::RmemMax => "net.core.rmem_max",
+            Self::Backlog => "net.core.netdev_max_backlog",
+        }
+    }
+
+    fn path(self) -> String {
+        format!("/proc/sys/{}", self.sysctl().replace('.', "/"))
+    }
+
+    fn read(self) -> Result<u64, LabError> {
+        let path = self.path();
+        let text = fs::read_to_string(&path).map_err(|e| LabError::io("read", &path, e))?;
+        text.trim()
+            .parse()
+            .map_err(|_| LabError::io("read", &path, io::ErrorKind::InvalidData.into()))
+    }
+
+    fn write(self, value: u64) -> Result<(), LabError> {
+        let path = self.path();
+        fs::write(&path, value.to_string()).map_err(|e| LabError::io("write", &path, e))
+    }
+}
+
+/// A setting that a lab has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Changed {
+    /// The host's own value.
+    pub before: u64,
+    /// The lab's value.
+    pub now: u64,
+}
+
+/// What became of a setting that was to be put back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restored {
+    /// It has the host's own value again.
+    To {
+        /// Which.
+        setting: MachineSetting,
+        /// The value.
+        value: u64,
+    },
+    /// Somebody else has changed it since: it was left as it is.
+    Left {
+        /// Which.
+        setting: MachineSetting,
+        /// The value it has.
+        found: u64,
+        /// The host's own value, as it was.
+        before: u64,
+    },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    /// The boot in which it was changed; another boot has the host's own values again.
+    boot: String,
+    /// The lab that changed it.
+    owner: LabName,
+    /// The token of that lab, which another lab of the same name does not have.
+    token: String,
+    changed: BTreeMap<MachineSetting, Changed>,
+}
+
+/// Changes settings for the lab `state`.
+pub(super) fn change(
+    root: &Root,
+    state: &State,
+    wanted: &BTreeMap<MachineSetting, u64>,
+) -> Result<(), LabError> {
+    let lock = lock(root)?;
+    let done = change_locked(root, state, wanted);
+    if !root.machine_state().exists() {
+        lock.remove();
+    }
+    done
+}
+
+fn change_locked(
+    root: &Root,
+    state: &State,
+    wanted: &BTreeMap<MachineSetting, u64>,
+) -> Result<(), LabError> {
+    let mut record = match read(root)? {
+        Some(record) if is_of(&record, state) => record,
+        Some(record) if owner_lives(root, &record) => {
+            return Err(LabError::Impairment(format!(
+                "lab {} has changed machine-wide settings; \
+                 `hawser lab clear --name {} --machine` puts them back",
+                record.owner, record.owner
+            )));
+        }
+        stale => {
+            if let Some(record) = stale {
+                put_back(&record)?;
+            }
+            Record {
+                boot: boot_id()?,
+                owner: state.name.clone(),
+                token: state.token.clone(),
+                changed: BTreeMap::new(),
+            }
+        }
+    };
+    for (setting, value) in wanted {
+        let now = setting.read()?;
+        let entry = record
+            .changed
+            .entry(*setting)
+            .or_insert(Changed { before: now, now });
+        entry.now = *value;
+        // On the disk before the kernel has it: a crash in between loses nothing.
+        write_whole(&root.machine_state(), &record)?;
+        setting.write(*value)?;
+        // The kernel raises values that are too small for it without a word.
+        let took = setting.read()?;
+        if took != *value {
+            record.changed.insert(
+                *setting,
+                Changed {
+                    now: took,
+                    ..record.changed[setting]
+                },
+            );
+            write_whole(&root.machine_state(), &record)?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts back what the lab of that name changed.
+pub(crate) fn restore(root: &Root, name: &LabName) -> Result<Vec<Restored>, LabError> {
+    restore_if(root, |record| record.owner == *name)
+}
+
+/// Puts back what a lab changed that is no longer there.
+pub(crate) fn restore_stale(root: &Root) -> Result<Vec<Restored>, LabError> {
+    restore_if(root, |record| !owner_lives(root, record))
+}
+
+/// What the lab has changed, as it stands.
+pub(crate) fn changed(root: &Root, state: &State) -> BTreeMap<MachineSetting, Changed> {
+    match read(root) {
+        Ok(Some(record)) if is_of(&record, state) => record.changed,
+        _ => BTreeMap::new(),
+    }
+}
+
+fn restore_if(root: &Root, due: impl Fn(&Record) -> bool) -> Result<Vec<Restored>, LabError> {
+    if !root.machine_state().exists() {
+        return Ok(Vec::new());
+    }
+    let lock = lock(root)?;
+    match read(root)? {
+        Some(record) if due(&record) => {
+            let restored = put_back(&record)?;
+            let path = root.machine_state();
+            fs::remove_file(&path).map_err(|e| LabError::io("remove", &path, e))?;
+            lock.remove();
+            Ok(restored)
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn put_back(record: &Record) -> Result<Vec<Restored>, LabError> {
+    if boot_id()? != record.boot {
+        return Ok(Vec::new());
+    }
+    let mut restored = Vec::new();
+    for (setting, Changed { before, now }) in &record.changed {
+        let (setting, value) = (*setting, *before);
+        let found = setting.read()?;
+        if found == *now || found == value {
+            setting.write(value)?;
+            restored.push(Restored::To { setting, value });
+        } else {
+            restored.push(Restored::Left {
+                setting,
+                found,
+                before: value,
+            });
+        }
+    }
+    Ok(restored)
+}
+
+fn is_of(record: &Record, state: &State) -> bool {
+    record.token == state.token && record.boot == state.boot
+}
+
+fn owner_lives(root: &Root, record: &Record) -> bool {
+    match State::load(&root.lab(&record.owner)) {
+        Ok(Some(state)) => is_of(record, &state) && state.switches_running().is_some(),
+        _ => false,
+    }
+}
+
+fn lock(root: &Root) -> Result<Lock, LabError> {
+    Lock::take(root.machine_lock(), "the machine-wide settings")
+}
+
+fn read(root: &Root) -> Result<Option<Record>, LabError> {
+    let path = root.machine_state();
+    match fs::read(&path) {
+        Ok(text) => serde_json::from_slice(&text)
+            .map(Some)
+            .map_err(|e| LabError::State {
+                path,
+                what: e.to_string(),
+            }),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(LabError::io("read", &path, e)),
+    }
+}

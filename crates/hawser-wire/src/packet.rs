@@ -69,12 +69,16 @@ pub fn parse(payload: &[u8]) -> Result<Probe, Damage> {
     if crc.finalize() != u32_at(header, CHECKSUM_AT) {
         return Err(Damage::Checksum);
     }
-    Ok(Probe {
+    Ok(fields(header))
+}
+
+fn fields(header: &[u8; HEADER_BYTES]) -> Probe {
+    Probe {
         key: RunKey(u64_at(header, 8)),
         flow: FlowId(u32_at(header, 16)),
         sequence: u64_at(header, 20),
         sent_at: Nanos(u64_at(header, 28)),
-    })
+    }
 }
 
 /// Writes the packets of one flow at little cost each.
@@ -132,6 +136,20 @@ impl Template {
         let mut crc = Hasher::new_with_initial(self.prefix);
         crc.update(&header[CONSTANT_BYTES..CHECKSUM_AT]);
         header[CHECKSUM_AT..].copy_from_slice(&crc.finalize().to_be_bytes());
+    }
+
+    /// Reads a payload that should be a packet of this flow, faster than [`parse`]: what all
+    /// packets share is compared, and only what differs goes through the checksum. Absent
+    /// for anything else than an intact packet of the flow.
+    #[inline]
+    pub fn read(&self, packet: &[u8]) -> Option<Probe> {
+        let (header, fill) = packet.split_first_chunk::<HEADER_BYTES>()?;
+        if header[..CONSTANT_BYTES] != self.constant || *fill != *self.fill {
+            return None;
+        }
+        let mut crc = Hasher::new_with_initial(self.prefix);
+        crc.update(&header[CONSTANT_BYTES..CHECKSUM_AT]);
+        (crc.finalize() == u32_at(header, CHECKSUM_AT)).then(|| fields(header))
     }
 
     /// One whole packet. Allocates: for probes sent one at a time.

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use hawser_model::traffic::{FlowId, ReceiverReport, RunKey};
+use hawser_model::traffic::ReceiverReport;
 use hawser_model::units::{Nanos, Packets};
 
 use crate::jitter::Jitter;
-use crate::packet;
+use crate::packet::{self, Template};
 use crate::sequence::{Arrival, Sequence};
 
 /// Ports of damaged packets remembered until the sender's own is known.
@@ -16,8 +16,7 @@ const UNDECIDED_PORTS: usize = 64;
 /// What a receiver knows of one flow, packet by packet.
 #[derive(Debug)]
 pub struct Tally {
-    key: RunKey,
-    flow: FlowId,
+    template: Template,
     source: IpAddr,
     sender_port: Option<u16>,
     sequence: Sequence,
@@ -29,11 +28,10 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Nothing has arrived of `flow`, which `source` sends.
-    pub fn new(key: RunKey, flow: FlowId, source: IpAddr) -> Self {
+    /// Nothing has arrived of the packets like `template`, which `source` sends.
+    pub fn new(template: Template, source: IpAddr) -> Self {
         Self {
-            key,
-            flow,
+            template,
             source,
             sender_port: None,
             sequence: Sequence::default(),
@@ -62,28 +60,30 @@ impl Tally {
         from: impl FnOnce() -> Option<SocketAddr>,
         at: Nanos,
     ) -> bool {
-        match packet::parse(payload) {
-            Ok(probe) if probe.key == self.key && probe.flow == self.flow => {
-                if self.sender_port.is_none() {
-                    self.sender_port = from().filter(|a| a.ip() == self.source).map(|a| a.port());
-                }
-                if self.sequence.arrived(probe.sequence, at) != Arrival::Duplicate {
-                    self.jitter.arrived(probe.sent_at, at);
-                }
-                true
-            }
-            Ok(_) => {
-                self.foreign += 1;
-                false
-            }
-            Err(_) => {
-                self.damaged(from());
-                false
-            }
+        let Some(probe) = self.template.read(payload) else {
+            self.not_ours(payload, from());
+            return false;
+        };
+        if self.sender_port.is_none() {
+            self.sender_port = from().filter(|a| a.ip() == self.source).map(|a| a.port());
+        }
+        if self.sequence.arrived(probe.sequence, at) != Arrival::Duplicate {
+            self.jitter.arrived(probe.sent_at, at);
+        }
+        true
+    }
+
+    /// An intact packet of another run or flow is foreign, wherever it came from; of the
+    /// others those from the sender were packets of the flow.
+    #[cold]
+    fn not_ours(&mut self, payload: &[u8], from: Option<SocketAddr>) {
+        if packet::parse(payload).is_ok() {
+            self.foreign += 1;
+        } else {
+            self.damaged(from);
         }
     }
 
-    #[cold]
     fn damaged(&mut self, from: Option<SocketAddr>) {
         let port = from.filter(|a| a.ip() == self.source).map(|a| a.port());
         match (port, self.sender_port) {

@@ -64,6 +64,20 @@ proptest! {
     }
 
     #[test]
+    fn the_fast_reading_believes_exactly_what_the_slow_one_does(
+        sequence: u64, payload in 0_usize..500, flips in proptest::collection::vec(any::<prop::sample::Index>(), 0..3),
+    ) {
+        let template = Template::new(RunKey(5), FlowId(6), payload);
+        let mut packet = template.packet(sequence, Nanos(sequence ^ 77));
+        for flip in flips {
+            let bit = flip.index(packet.len() * 8);
+            packet[bit / 8] ^= 1 << (bit % 8);
+        }
+        prop_assert_eq!(template.read(&packet), parse(&packet).ok());
+        prop_assert_eq!(Template::new(RunKey(5), FlowId(7), payload).read(&packet), None);
+    }
+
+    #[test]
     fn a_hello_is_read_as_written_even_padded(
         key: u64, nonce: u64, from in "\\PC{0,40}", link in "\\PC{0,40}", padding in 0_usize..60,
     ) {

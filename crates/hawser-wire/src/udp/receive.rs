@@ -12,6 +12,7 @@ use super::read::{Reader, Reading};
 use crate::clock;
 use crate::drain::DrainMeter;
 use crate::error::WireError;
+use crate::packet::Template;
 use crate::packet_memory::PacketMemory;
 use crate::socket;
 use crate::sys::option::{self, MemoryInfo};
@@ -164,7 +165,10 @@ impl<'a> Loop<'a> {
             socket: socket.as_fd(),
             spec,
             stop,
-            tally: Tally::new(key, spec.flow, spec.source),
+            tally: Tally::new(
+                Template::new(key, spec.flow, spec.payload as usize),
+                spec.source,
+            ),
             drain: DrainMeter::default(),
             packet_memory: PacketMemory::default(),
             echoed: 0,

@@ -27,6 +27,8 @@ enum Verb {
     Agent(verbs::agent::Args),
     /// Measure the interconnect: where every lost packet went, and why
     Check(verbs::check::Args),
+    /// A lab, a planted fault found and fixed, the proof
+    Demo(verbs::demo::Args),
     /// The account and the findings again from a case file, offline
     Explain(verbs::explain::Args),
     /// A whole cluster on one machine, with faults to plant
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().verb {
         Verb::Agent(args) => verbs::agent::run(args),
         Verb::Check(args) => verbs::check::run(args),
+        Verb::Demo(args) => verbs::demo::run(args),
         Verb::Explain(args) => verbs::explain::run(args),
         Verb::Lab(args) => verbs::lab::run(args),
     };

@@ -2,5 +2,6 @@
 
 pub mod agent;
 pub mod check;
+pub mod demo;
 pub mod explain;
 pub mod lab;

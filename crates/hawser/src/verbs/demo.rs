@@ -1,0 +1,140 @@
+//! `hawser demo`: the main job on real parts, as the commands anybody could type.
+//!
+//! The demo runs this very binary step by step and shows each command before its output, so what
+//! is seen is what the verbs do. Its lab and its machine-wide setting are gone at the end, also
+//! after Ctrl-C; after `kill -9` the next `hawser lab up` or `down` puts the setting back.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use console::style;
+use hawser_lab::Interrupt;
+use miette::{IntoDiagnostic, WrapErr, bail, miette};
+
+use crate::{case_file, verbs};
+
+const LAB: &str = "demo";
+
+/// A receive buffer that one large packet fills: what the case `rcvbuf` had too little of.
+const PLANTED: &str = "4096";
+
+/// Kept, so that `hawser explain` can be tried on it.
+const CASE: &str = "/var/lib/hawser/cases/demo.json";
+
+/// Arguments of `hawser demo`.
+#[derive(clap::Args)]
+pub struct Args {}
+
+/// Runs the verb.
+pub fn run(_args: Args) -> miette::Result<ExitCode> {
+    let interrupt = Interrupt::hold().map_err(|e| miette!("{e}"))?;
+    let demo = Demo {
+        binary: std::env::current_exe()
+            .into_diagnostic()
+            .wrap_err("find this very binary")?,
+        interrupt,
+    };
+    // A demo that was killed may have left its lab.
+    demo.quietly(&["lab", "down", "--name", LAB])?;
+    let shown = demo.show();
+    let end = demo.step(&["lab", "down", "--name", LAB], &[0]);
+    shown.and(end)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Demo {
+    binary: PathBuf,
+    interrupt: Interrupt,
+}
+
+impl Demo {
+    fn show(&self) -> miette::Result<()> {
+        say("A cluster on this machine: two heads, two links, each over a switch of its own.");
+        self.step(&["lab", "up", "--name", LAB], &[0])?;
+
+        say("Nothing is wrong yet. A check should say so.");
+        self.step(&["check", "--lab", LAB], &[0])?;
+
+        say(
+            "Now a fault that operators have met: \"random disconnects, UDP tops out at 800 Mbit/s,\n\
+             netstat -su shows receive errors\". The check is told nothing of it.",
+        );
+        let plant = [
+            "lab",
+            "impair",
+            "--name",
+            LAB,
+            "--machine",
+            "--rmem-default",
+            PLANTED,
+        ];
+        self.step(&plant, &[0])?;
+        self.step(&["check", "--lab", LAB, "--case", CASE], &[1])?;
+
+        let needed = advised_buffer()?;
+        say("The finding names a size. With it, the same check again:");
+        let cure = [
+            "lab",
+            "impair",
+            "--name",
+            LAB,
+            "--machine",
+            "--rmem-default",
+            &needed,
+        ];
+        self.step(&cure, &[0])?;
+        self.step(&["check", "--lab", LAB], &[0])?;
+        say("Fault found, fix proven. The lab goes, and the machine gets its own setting back.");
+        Ok(())
+    }
+
+    /// Shows a command and runs it; any other exit code than those expected ends the demo.
+    fn step(&self, arguments: &[&str], expected: &[i32]) -> miette::Result<()> {
+        println!(
+            "{} hawser {}",
+            style("$").dim(),
+            style(arguments.join(" ")).bold()
+        );
+        let status = Command::new(&self.binary)
+            .args(arguments)
+            .status()
+            .into_diagnostic()
+            .wrap_err_with(|| format!("run {}", self.binary.display()))?;
+        println!();
+        if self.interrupt.requested() {
+            bail!("interrupted");
+        }
+        match status.code() {
+            Some(code) if expected.contains(&code) => Ok(()),
+            _ => bail!(
+                "hawser {}: {status}, expected {expected:?}",
+                arguments.join(" ")
+            ),
+        }
+    }
+
+    fn quietly(&self, arguments: &[&str]) -> miette::Result<()> {
+        Command::new(&self.binary)
+            .args(arguments)
+            .output()
+            .into_diagnostic()
+            .wrap_err_with(|| format!("run {}", self.binary.display()))?;
+        Ok(())
+    }
+}
+
+/// The buffer that the finding of the case calls for.
+fn advised_buffer() -> miette::Result<String> {
+    let case = case_file::read(Path::new(CASE))?;
+    verbs::explain::judge(&case, "")
+        .findings
+        .iter()
+        .find(|f| f.finding.code == "receive-buffer-too-small")
+        .and_then(|f| f.finding.evidence.get("needed_buffer_bytes"))
+        .map(ToString::to_string)
+        .ok_or_else(|| miette!("the planted fault was not found"))
+}
+
+fn say(text: &str) {
+    println!("{}\n", style(text).cyan());
+}

@@ -1,7 +1,6 @@
 //! Every lost packet of a case, to be claimed by exactly one cause.
 
 use hawser_model::account::{Basis, Layer};
-use hawser_model::case::PhaseKind;
 use hawser_model::names::HostName;
 
 use crate::packets::events::{self, Direction};
@@ -155,7 +154,7 @@ fn root_of_reassembly(view: &View<'_>, all: &mut [Loss]) {
         .iter()
         .filter(|l| {
             l.layer.is_some_and(|layer| layer < Layer::Reassembly)
-                && view.phases[l.phase].facts.phase.kind != PhaseKind::Fragmented
+                && view.phases[l.phase].facts.fragments() == 1
         })
         .cloned()
         .collect();

@@ -37,6 +37,10 @@ fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
                 place_on(view, &host, &group),
             )
             .losses(view, &group)
+            .number(
+                "outgoing",
+                u64::from(group.iter().all(|l| l.path.from == host)),
+            )
             .number("softnet_dropped", softnet)
             .number("softnet_time_squeeze", squeezed)
             .maybe(

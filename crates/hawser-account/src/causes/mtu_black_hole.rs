@@ -55,7 +55,7 @@ fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
         let on_paths = paths.iter().cloned().chain(measured.iter().cloned());
         let measured: BTreeSet<Path> = on_paths.collect();
         for spot in localize(&paths, &measured) {
-            found.push(finding(view, losses, (passed, silent, interface), spot));
+            found.extend(finding(view, losses, (passed, silent, interface), spot));
         }
     }
     found
@@ -86,12 +86,19 @@ fn largest_frame(phase: &PhaseView<'_>) -> Mtu {
     mtu.map_or(size, |mtu| size.min(mtu))
 }
 
+/// The finding, unless larger packets were sent and something else is known to have lost them
+/// all: a filter by length looks like a black hole to the search.
 fn finding(
     view: &View<'_>,
     losses: &mut Losses,
     (passed, silent, interface): (Mtu, Mtu, Mtu),
     spot: Spot,
-) -> Finding {
+) -> Option<Finding> {
+    let tried = spot
+        .paths
+        .iter()
+        .flat_map(|path| view.on(path))
+        .any(|p| largest_frame(p) > passed && p.facts.sent() > 0);
     let explained = losses.claim(CAUSE.code, |l| {
         spot.paths.contains(&l.path)
             && largest_frame(&view.phases[l.phase]) > passed
@@ -100,6 +107,9 @@ fn finding(
                 None | Some(Layer::BetweenHosts | Layer::ReceiverNic | Layer::Reassembly)
             )
     });
+    if tried && explained.is_empty() {
+        return None;
+    }
     let smaller_arrived = spot.paths.iter().all(|path| {
         view.on(path)
             .any(|p| largest_frame(p) <= passed && p.account.received.0 > 0)
@@ -113,12 +123,13 @@ fn finding(
         let switch = view.case.topology.link(link).and_then(|l| l.switch.clone());
         place.object = switch.map(|s| format!("switch {s}"));
     }
-    Draft::new(CAUSE.code, Severity::Error, confidence, place)
+    let found = Draft::new(CAUSE.code, Severity::Error, confidence, place)
         .name("pattern", spot.pattern.name())
         .number("passed_mtu_bytes", u64::from(passed.0))
         .number("silent_mtu_bytes", u64::from(silent.0))
         .number("interface_mtu_bytes", u64::from(interface.0))
         .number("directions_affected", spot.paths.len() as u64)
         .number("lost_packets", packets(&explained))
-        .done()
+        .done();
+    Some(found)
 }

@@ -41,30 +41,39 @@ fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
             continue;
         };
         let odd: Vec<_> = ports.iter().filter(|(_, _, mtu)| *mtu != due).collect();
-        for (host, name, mtu) in odd {
-            let explained = losses.claim(CAUSE.code, |l| too_large(view, link, l));
+        let Some((first, _, _)) = odd.first() else {
+            continue;
+        };
+        let explained = losses.claim(CAUSE.code, |l| too_large(view, link, l));
+        let cut = counter_over(view, first, &explained, |facts, side| {
+            facts.counter(side, &format!("{}/FragCreates", facts.families().1))
+        });
+        let severity = match explained.is_empty() {
+            true => Severity::Warning,
+            false => Severity::Error,
+        };
+        // Every port alike but not as the file says is one mistake, not one a host.
+        let alike = odd.len() == ports.len() && odd.iter().all(|(_, _, mtu)| *mtu == odd[0].2);
+        let named: &[&(HostName, &InterfaceName, Mtu)] = match alike {
+            true => &odd[..1],
+            false => &odd,
+        };
+        for (host, name, mtu) in named {
             let place = Place {
-                host: Some(host.clone()),
+                host: (!alike).then(|| host.clone()),
                 link: Some(link.clone()),
-                interface: Some((*name).clone()),
+                interface: (!alike).then(|| (*name).clone()),
                 ..Place::default()
             };
-            let severity = match explained.is_empty() {
-                true => Severity::Warning,
-                false => Severity::Error,
-            };
-            let cut = counter_over(view, host, &explained, |facts, side| {
-                facts.counter(side, &format!("{}/FragCreates", facts.families().1))
-            });
             let draft = Draft::new(CAUSE.code, severity, Confidence::Certain, place)
                 .number("mtu_bytes", u64::from(mtu.0))
+                .number("ports", ports.len() as u64)
                 .maybe("file_mtu_bytes", file.map(|m| u64::from(m.0)))
                 .maybe("largest_mtu_bytes", largest.map(|m| u64::from(m.0)))
                 .number("lost_packets", packets(&explained));
-            found.push(if cut > 0 {
-                draft.number("fragments_created", cut).done()
-            } else {
-                draft.done()
+            found.push(match cut {
+                0 => draft.done(),
+                cut => draft.number("fragments_created", cut).done(),
             });
         }
     }

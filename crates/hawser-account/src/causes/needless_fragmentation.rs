@@ -66,13 +66,13 @@ fn look(phase: &PhaseView<'_>, seen: &mut Seen) {
     let due = facts.fragments();
     match (facts.tap(Side::Sender), facts.tap(Side::Receiver)) {
         (Some(out), into) => {
-            let needed = out.packets.0.saturating_mul(due - 1);
+            let needed = out.packets.saturating_mul(due - 1);
             // A first fragment lost below the tap's layer leaves later ones that are needed.
             let all_first = facts.sent().saturating_mul(due - 1).max(needed);
-            seen.cut_by_sender += out.later_fragments.0.saturating_sub(all_first);
+            seen.cut_by_sender += out.later_fragments.saturating_sub(all_first);
             let copies = facts.phase.receiver.duplicates.is_zero();
             if let (Some(into), true) = (into, copies) {
-                seen.cut_on_the_way += into.later_fragments.0.saturating_sub(out.later_fragments.0);
+                seen.cut_on_the_way += into.later_fragments.saturating_sub(out.later_fragments);
             }
         }
         (None, _) if due == 1 => {

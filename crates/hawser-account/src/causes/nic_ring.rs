@@ -24,8 +24,9 @@ fn is_ring(loss: &Loss) -> bool {
     loss.layer == Some(Layer::ReceiverNic)
         && !loss.reason.contains("dev_forward_skb")
         && !errors.iter().any(|e| loss.reason.ends_with(e))
-        && (loss.reason.starts_with("driver/")
-            || loss.reason.starts_with("link/")
+        && (["driver/", "queue/", "link/"]
+            .iter()
+            .any(|from| loss.reason.starts_with(from))
             || loss.reason.contains("_xmit")
             || loss.reason == "FULL_RING")
 }

@@ -111,10 +111,11 @@ impl Books {
             .sum()
     }
 
-    /// The reason of the first line in a layer of a host.
-    pub(crate) fn reason(&self, host: &HostName, layer: Layer) -> Option<&str> {
+    /// The reason of the first line in a layer of a host that rests on drop events.
+    pub(crate) fn event_reason(&self, host: &HostName, layer: Layer) -> Option<&str> {
         self.lines
             .iter()
+            .filter(|l| l.basis == Basis::PerFlow)
             .find(|l| l.host.as_ref() == Some(host) && l.layer == layer)
             .map(|l| l.reason.as_str())
     }

@@ -30,7 +30,7 @@ pub(crate) fn accepted(facts: &PhaseFacts<'_>) -> u64 {
 /// packets of their own; those that reached the program say how many there were.
 fn arrived(facts: &PhaseFacts<'_>) -> Option<u64> {
     let tap = facts.tap(Side::Receiver)?;
-    let seen = tap.packets.0.saturating_add(tap.damaged.0);
+    let seen = tap.packets.saturating_add(tap.damaged);
     Some(seen.saturating_sub(facts.phase.receiver.duplicates.0))
 }
 
@@ -39,7 +39,7 @@ fn whole(facts: &PhaseFacts<'_>) -> Bounds {
     Bounds {
         sender: facts
             .tap(Side::Sender)
-            .map(|tap| accepted(facts).saturating_sub(tap.packets.0)),
+            .map(|tap| accepted(facts).saturating_sub(tap.packets)),
         receiver: arrived(facts).map(|n| n.saturating_sub(facts.received())),
     }
 }
@@ -73,15 +73,15 @@ fn fragmented(facts: &PhaseFacts<'_>, lost: u64, own: &OwnSocket, events: &[Even
     let fragments = facts.fragments();
     let accepted = accepted(facts);
     let later_due = accepted.saturating_mul(fragments - 1);
-    let in_first = into.packets.0.saturating_add(into.damaged.0);
+    let in_first = into.packets.saturating_add(into.damaged);
     let at_sender = killed(
-        accepted.saturating_sub(out.packets.0),
-        later_due.saturating_sub(out.later_fragments.0),
+        accepted.saturating_sub(out.packets),
+        later_due.saturating_sub(out.later_fragments),
         fragments,
     );
     let between = killed(
-        out.packets.0.saturating_sub(in_first),
-        out.later_fragments.0.saturating_sub(into.later_fragments.0),
+        out.packets.saturating_sub(in_first),
+        out.later_fragments.saturating_sub(into.later_fragments),
         fragments,
     );
     let (mut first, mut later) = (0u64, 0u64);

@@ -60,13 +60,17 @@ fn filter_rules(facts: &PhaseFacts<'_>, side: Side) -> Option<(String, u64)> {
     busiest.map(|(name, _)| (name.to_owned(), sum))
 }
 
-/// Books counters in every segment that still lacks something.
-pub(crate) fn book(facts: &PhaseFacts<'_>, books: &mut Books) {
+/// Books counters in every segment that still lacks something. Returns what counters of the
+/// middle segment may hold of the flow's packets and were not given, for want of proof.
+pub(crate) fn book(facts: &PhaseFacts<'_>, books: &mut Books) -> u64 {
+    let mut contested = 0;
+    let mut done: Vec<usize> = Vec::new();
     for segment in [Segment::Middle, Segment::ReceiverHost, Segment::SenderHost] {
-        if books.left(segment) == 0 {
+        let cell = books.cell(segment);
+        if books.left(segment) == 0 || done.contains(&cell) {
             continue;
         }
-        let cell = books.cell(segment);
+        done.push(cell);
         let mut candidates = receiver::candidates(facts, books);
         candidates.extend(sender::candidates(facts, books));
         let mut available: Vec<(Candidate, u64)> = candidates
@@ -80,8 +84,12 @@ pub(crate) fn book(facts: &PhaseFacts<'_>, books: &mut Books) {
         available.sort_by(|(a, _), (b, _)| {
             (a.segment, a.layer, &a.reason).cmp(&(b.segment, b.layer, &b.reason))
         });
-        deal(facts, books, segment, &available);
+        let open = deal(facts, books, segment, &available);
+        if cell == books.cell(Segment::Middle) {
+            contested = open;
+        }
     }
+    contested
 }
 
 /// How much of a candidate may be the flow's and is not booked yet.
@@ -102,17 +110,18 @@ fn available(facts: &PhaseFacts<'_>, books: &Books, candidate: &Candidate) -> u6
 }
 
 /// Books the candidates of one cell: all of them where they fit together, otherwise of each
-/// what the others cannot hold.
+/// what the others cannot hold. Returns what was available and not booked.
 fn deal(
     facts: &PhaseFacts<'_>,
     books: &mut Books,
     segment: Segment,
     candidates: &[(Candidate, u64)],
-) {
+) -> u64 {
     let left = books.left(segment);
     let all = candidates
         .iter()
         .fold(0u64, |sum, (_, n)| sum.saturating_add(*n));
+    let mut booked = 0;
     for (candidate, available) in candidates {
         let packets = if all <= left {
             *available
@@ -123,10 +132,11 @@ fn deal(
         let host = facts.host(candidate.side);
         // A top-up joins the line of the events it completes.
         let reason = books
-            .reason(host, candidate.layer)
+            .event_reason(host, candidate.layer)
+            .filter(|_| !candidate.eventless)
             .unwrap_or(&candidate.reason)
             .to_owned();
-        books.book(&Entry {
+        booked += books.book(&Entry {
             segment: candidate.segment,
             host: Some(host),
             layer: candidate.layer,
@@ -135,4 +145,5 @@ fn deal(
             basis: Basis::Counter,
         });
     }
+    all.saturating_sub(booked)
 }

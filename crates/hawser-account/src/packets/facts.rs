@@ -1,7 +1,7 @@
 //! One phase with everything the case knows about its two ends.
 
 use hawser_model::case::{Case, Measurement, Phase};
-use hawser_model::drops::{TapDirection, TapRecord};
+use hawser_model::drops::TapDirection;
 use hawser_model::host::{HostFacts, HostWindow, Interface};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::traffic::Batching;
@@ -22,6 +22,17 @@ pub(crate) const MOST_PACKETS: u64 = 1 << 44;
 
 /// Most datagrams one `UDP_SEGMENT` buffer holds (`UDP_MAX_SEGMENTS`, `include/linux/udp.h`).
 const MOST_SEGMENTS: u64 = 128;
+
+/// What a tap saw of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tapped {
+    /// Whole packets or first fragments.
+    pub(crate) packets: u64,
+    /// The same with a damaged probe magic.
+    pub(crate) damaged: u64,
+    /// Later fragments.
+    pub(crate) later_fragments: u64,
+}
 
 /// A phase, its measurement and its hosts' facts.
 #[derive(Clone, Copy)]
@@ -113,22 +124,29 @@ impl<'a> PhaseFacts<'a> {
             .is_some_and(|(_, i)| i.driver.as_deref() == Some("veth"))
     }
 
-    /// What the tap on that side saw of the flow; absent when it did not run.
+    /// What the tap on that side saw of the flow; absent when it did not run, or saw fewer
+    /// packets than arrived and so cannot have seen them all.
     ///
-    /// Several records are several interfaces a packet passes in turn (bond and member), so
-    /// the one on the flow's own interface counts, or else the largest.
-    pub(crate) fn tap(&self, side: Side) -> Option<&'a TapRecord> {
+    /// A tap that saw nothing leaves no record. Several records are several interfaces a
+    /// packet passes in turn (bond and member), so the one on the flow's own interface
+    /// counts, or else the largest.
+    pub(crate) fn tap(&self, side: Side) -> Option<Tapped> {
         let direction = match side {
             Side::Sender => TapDirection::Sent,
             Side::Receiver => TapDirection::Received,
         };
         let own = self.interface(side).map(|(name, _)| name);
-        self.window(side)
-            .taps
-            .as_ref()?
+        let taps = self.window(side).taps.as_ref()?;
+        let record = taps
             .iter()
             .filter(|t| t.flow == self.phase.spec.flow && t.direction == direction)
-            .max_by_key(|t| (Some(&t.interface) == own, t.packets))
+            .max_by_key(|t| (Some(&t.interface) == own, t.packets));
+        let tapped = record.map_or(Tapped::default(), |t| Tapped {
+            packets: t.packets.0,
+            damaged: t.damaged.0,
+            later_fragments: t.later_fragments.0,
+        });
+        (tapped.packets.saturating_add(tapped.damaged) >= self.received()).then_some(tapped)
     }
 
     /// Prefixes of this flow's counters: `("udp", "ip")` or `("udp6", "ip6")`.

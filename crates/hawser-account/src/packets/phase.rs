@@ -10,7 +10,7 @@ use super::books::{Books, Entry, Segment};
 use super::bounds::{self, bounds};
 use super::counters;
 use super::events::{self, Direction, Event};
-use super::facts::{MOST_PACKETS, PhaseFacts, Side};
+use super::facts::{PhaseFacts, Side};
 use super::fragments;
 use super::own_socket::{self, OwnSocket};
 use super::reasons;
@@ -29,11 +29,11 @@ pub(crate) fn account(facts: &PhaseFacts<'_>) -> Account {
     own_socket_drops(facts, &own, &mut books);
     own_events(facts, &events, &mut books);
     waiting_for_neighbour(facts, &mut books);
-    counters::book(facts, &mut books);
+    let contested = counters::book(facts, &mut books);
     if facts.fragments() > 1 {
         fragments::book(facts, &mut books);
     }
-    between_hosts(facts, &mut books);
+    between_hosts(facts, contested, &mut books);
     books.close()
 }
 
@@ -121,7 +121,7 @@ const MOST_WAITING: u64 = 212_992 / 768;
 /// interface, the kernel gave up on the same neighbour, and the queue is not yet timed out.
 fn waiting_for_neighbour(facts: &PhaseFacts<'_>, books: &mut Books) {
     let host = facts.host(Side::Sender);
-    let nothing_left = facts.tap(Side::Sender).is_some_and(|t| t.packets.is_zero());
+    let nothing_left = facts.tap(Side::Sender).is_some_and(|t| t.packets == 0);
     if nothing_left && facts.neighbour_dead {
         books.book(&Entry {
             segment: Segment::SenderHost,
@@ -136,7 +136,9 @@ fn waiting_for_neighbour(facts: &PhaseFacts<'_>, books: &mut Books) {
 
 /// What left one host and did not reach the other. Both taps say so exactly; the interfaces'
 /// own counters say how much it was at least, since other traffic only adds to what arrived.
-fn between_hosts(facts: &PhaseFacts<'_>, books: &mut Books) {
+///
+/// What counters of the hosts may hold too (`contested`) is not booked here either.
+fn between_hosts(facts: &PhaseFacts<'_>, contested: u64, books: &mut Books) {
     let out = facts.tap(Side::Sender);
     let into = facts.tap(Side::Receiver);
     if let (Some(_), Some(_)) = (out, into) {
@@ -145,7 +147,7 @@ fn between_hosts(facts: &PhaseFacts<'_>, books: &mut Books) {
             host: None,
             layer: Layer::BetweenHosts,
             reason: "seen leaving, not seen arriving",
-            packets: MOST_PACKETS,
+            packets: books.left(Segment::Middle).saturating_sub(contested),
             basis: Basis::PerFlow,
         });
         return;
@@ -160,7 +162,7 @@ fn between_hosts(facts: &PhaseFacts<'_>, books: &mut Books) {
     };
     let accepted = bounds::accepted(facts);
     let left = match out {
-        Some(tap) => tap.packets.0,
+        Some(tap) => tap.packets,
         None => {
             let before = [
                 Layer::SenderFilter,
@@ -178,14 +180,16 @@ fn between_hosts(facts: &PhaseFacts<'_>, books: &mut Books) {
     let arrived = match into {
         Some(tap) => tap
             .packets
-            .0
-            .saturating_add(tap.damaged.0)
+            .saturating_add(tap.damaged)
             .saturating_sub(facts.phase.receiver.duplicates.0),
         None => interface_packets(facts, Side::Receiver, "rx_packets"),
     };
     let on_the_way = booked(&[Layer::SenderNic, Layer::Backlog], from)
         + booked(&[Layer::ReceiverNic, Layer::XdpTc, Layer::Backlog], to);
-    let packets = left.saturating_sub(arrived).saturating_sub(on_the_way);
+    let packets = left
+        .saturating_sub(arrived)
+        .saturating_sub(on_the_way)
+        .saturating_sub(contested);
     books.book(&Entry {
         segment: Segment::Middle,
         host: None,

@@ -82,12 +82,11 @@ pub(super) fn sender_queue_drops(f: &Told<'_>) -> Words {
     let queue = f.object().unwrap_or("queueing discipline");
     Words {
         text: format!(
-            "The queue {queue} of {} lost {} to {}{} before they left the host{}; the program \
+            "The queue {queue} of {} lost {} to {} before they left the host{}; the program \
              was not told.",
             f.at(),
             f.lost(),
             f.peer(),
-            f.on_link(),
             reason(f),
         ),
         fix: format!(
@@ -127,7 +126,7 @@ pub(super) fn tc_or_xdp_drop(f: &Told<'_>) -> Words {
 pub(super) fn nic_ring_overflow(f: &Told<'_>) -> Words {
     let fix = match f.is("veth") {
         true => "A veth's ring is 256 slots and cannot be set. Turn GRO off on it (`ethtool -K \
-                 IF gro off` leaves NAPI mode), give its NAPI a CPU of its own, or smooth the \
+                 IF gro off` leaves NAPI mode unless an XDP program holds it), give its NAPI a CPU of its own, or smooth the \
                  bursts in front of it."
             .to_owned(),
         false => format!(
@@ -159,12 +158,7 @@ pub(super) fn nic_errors(f: &Told<'_>) -> Words {
         .iter()
         .any(|word| f.name("reason").contains(word));
     Words {
-        text: format!(
-            "The interface of {} {way} {}{}.",
-            f.at(),
-            f.lost(),
-            reason(f)
-        ),
+        text: format!("{} {way} {}{}.", f.at(), f.lost(), reason(f)),
         fix: match damaged {
             true => format!(
                 "Damaged frames come from the cable, the transceiver or the port: reseat or \
@@ -188,10 +182,11 @@ pub(super) fn backlog_overflow(f: &Told<'_>) -> Words {
     let cpus = f.number("cpus").unwrap_or(1);
     Words {
         text: format!(
-            "{} lost {} from {}{} because a CPU's input backlog was full{}: they arrived faster \
+            "{} lost {} {} {}{} because a CPU's input backlog was full{}: they arrived faster \
              than that CPU worked them off. `ip -s link` shows the same loss again as dropped.",
             f.host(),
             f.lost(),
+            if f.is("outgoing") { "to" } else { "from" },
             f.peer(),
             f.on_link(),
             limit.map_or(String::new(), |l| format!(" ({})", packets(l))),

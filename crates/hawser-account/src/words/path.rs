@@ -1,5 +1,7 @@
 //! Words on what happens to packets on their way between the hosts.
 
+use hawser_model::units::Packets;
+
 use super::{Told, Words, counted, packets, reason};
 
 /// What the affected directions have in common, as a sentence.
@@ -62,7 +64,7 @@ pub(super) fn loss_between_hosts(f: &Told<'_>) -> Words {
         () if single * 2 >= runs => {
             format!(" Most went one at a time, at most {longest} in a row.")
         }
-        () => format!(" They went in bursts, up to {longest} in a row."),
+        () => format!(" They went in bursts, up to {} in a row.", Packets(longest)),
     };
     if f.is("multicast_only") {
         return Words {
@@ -79,7 +81,7 @@ pub(super) fn loss_between_hosts(f: &Told<'_>) -> Words {
     }
     Words {
         text: format!(
-            "{} left one host and never reached the other; both hosts are clean. {}{shape}",
+            "{} left one host and never reached the other, and neither host dropped them. {}{shape}",
             f.lost(),
             suspect(f),
         ),
@@ -143,13 +145,21 @@ pub(super) fn mtu_mismatch(f: &Told<'_>) -> Words {
         .number("file_mtu_bytes")
         .or_else(|| f.number("largest_mtu_bytes"))
         .unwrap_or(mtu);
+    let all = f.0.place.host.is_none();
+    let who = match all {
+        true => format!("Every port of {} has", f.link().unwrap_or("the link")),
+        false => format!("{} has", f.at()),
+    };
+    let (interface, host) = match all {
+        true => ("IF", "each host"),
+        false => (f.interface(), f.host()),
+    };
     Words {
-        text: format!("{} has an MTU of {mtu}; {against}.{}", f.at(), cost(f)),
+        text: format!("{who} an MTU of {mtu}; {against}.{}", cost(f)),
         fix: format!(
-            "`ip link set {} mtu {due}` on {}, and in its network configuration; over another \
-             link or on a console, since the one you change may stop.",
-            f.interface(),
-            f.host(),
+            "`ip link set {interface} mtu {due}` on {host}, and in its network configuration; \
+             over another link or on a console, since the one you change may stop. The switch \
+             must take it too."
         ),
     }
 }
@@ -230,15 +240,15 @@ pub(super) fn reassembly_failure(f: &Told<'_>) -> Words {
     let fragments = f.count("fragments_per_datagram");
     Words {
         text: format!(
-            "{} could not put together {} from {}{}{}: {} failed, {} still wait for a \
-             fragment. A datagram of {} is lost with any one of them.",
+            "{} could not put together {} from {}{}{}: {} refused or timed out, {} still \
+             waiting for a fragment. A datagram of {} is lost with any one of them.",
             f.host(),
             f.lost(),
             f.peer(),
             f.on_link(),
             reason(f),
-            packets(f.count("reassembly_failures")),
-            f.packets("unfinished_datagrams"),
+            counted(f.count("reassembly_failures"), "fragment"),
+            counted(f.count("unfinished_datagrams"), "datagram"),
             counted(fragments, "fragment"),
         ),
         fix: format!(
@@ -262,8 +272,8 @@ pub(super) fn duplicated_path(f: &Told<'_>) -> Words {
     Words {
         text: format!(
             "{} of {} arrived more than once.{hellos} {}",
-            f.packets("duplicate_packets"),
-            packets(f.count("received_packets")),
+            Packets(f.count("duplicate_packets")),
+            f.packets("received_packets"),
             suspect(f),
         ),
         fix: "Look for a loop: two cables between the same switches without spanning tree, a \
@@ -276,8 +286,8 @@ pub(super) fn reordered_path(f: &Told<'_>) -> Words {
     Words {
         text: format!(
             "{} of {} arrived after a later one. {}",
-            f.packets("reordered_packets"),
-            packets(f.count("received_packets")),
+            Packets(f.count("reordered_packets")),
+            f.packets("received_packets"),
             suspect(f),
         ),
         fix: "Packets of one flow must keep to one way: no round-robin bond (`mode balance-rr`), \

@@ -43,18 +43,22 @@ pub(super) fn unattributed_loss(f: &Told<'_>) -> Words {
     let blind = match (f.is("drop_events_read"), f.is("taps_read")) {
         (true, true) => {
             "The kernel's drop events and both taps were read, so the place has no counter and \
-             raises no event."
+             raises no event"
         }
-        (false, true) => "The kernel's drop events could not be read on every host.",
-        (true, false) => "The interfaces could not be tapped on every host.",
+        (false, true) => "The kernel's drop events could not be read on every host",
+        (true, false) => "The interfaces could not be tapped on every host",
         (false, false) => {
-            "Neither the kernel's drop events nor taps could be read on every host; counters \
-             alone leave this much open."
+            "Neither drop events nor taps could be read on every host, and counters alone leave \
+             this much open"
         }
+    };
+    let why = match f.name("collector_unavailable") {
+        "" => String::new(),
+        why => format!(" ({why})"),
     };
     Words {
         text: format!(
-            "{missing} of {} were lost and nothing says where. {blind} {}",
+            "{missing} of {} were lost and nothing says where. {blind}{why}. {}",
             Packets(f.count("sent_packets")),
             suspect(f),
         ),

@@ -85,13 +85,13 @@ pub(super) fn reader_too_slow(f: &Told<'_>) -> Words {
     let capacity = f.rate("capacity_packets_per_s").unwrap_or_default();
     let arrival = f.rate("arrival_packets_per_s").unwrap_or_default();
     let idle = f.number("idle_percent").map_or(String::new(), |i| {
-        format!(" and waited only {i} % of the time")
+        format!(", and it waited {i} % of the time")
     });
     if f.is("unpaced") {
         return Words {
             text: format!(
-                "Sent as fast as the sender could, {} lost {} from {}{}: one reader there takes \
-                 {capacity}, {arrival} arrived{idle}. That is this host's limit, not a fault of \
+                "Sent as fast as the sender could, {} lost {} from {}{}: one reader there took \
+                 {capacity} of {arrival} that arrived{idle}. That is this host's limit, not a fault of \
                  the path.",
                 f.host(),
                 f.lost(),
@@ -105,7 +105,7 @@ pub(super) fn reader_too_slow(f: &Told<'_>) -> Words {
     }
     Words {
         text: format!(
-            "{} lost {} from {}{}: the program takes {capacity}, but {arrival} arrive{idle}. A \
+            "{} lost {} from {}{}: the program takes {capacity}, {arrival} arrive{idle}. A \
              larger buffer ({} now) would only postpone the loss.",
             f.host(),
             f.lost(),
@@ -174,11 +174,11 @@ pub(super) fn corosync_buffer_halved(f: &Told<'_>) -> Words {
     };
     let dropped = match f.count("dropped_packets") {
         0 => String::new(),
-        n => format!(" They dropped {} during the check.", packets(n)),
+        n => format!(" It dropped {} during the check.", packets(n)),
     };
     Words {
         text: format!(
-            "{} of Corosync on {} have {} instead of 16.0 MiB.{lead} the plain request for 8 MiB \
+            "The receive buffer of {} of Corosync on {} is {} instead of 16.0 MiB.{lead} the plain request for 8 MiB \
              seems granted, so kronosnet does not force more.{dropped}",
             counted(f.count("sockets"), "socket"),
             f.host(),

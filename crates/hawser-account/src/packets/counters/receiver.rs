@@ -66,6 +66,14 @@ fn front(facts: &PhaseFacts<'_>, add: &mut impl FnMut(Segment, Layer, String, u6
 /// counters name the same packets, so the largest stands.
 fn ring(facts: &PhaseFacts<'_>) -> (String, u64) {
     let mut best = driver_counter(facts, is_ring_counter);
+    for device in facts.devices(Side::Receiver) {
+        // `hw-drops` holds the overruns too (`Documentation/netlink/specs/netdev.yaml`).
+        let prefix = format!("queue/{device}/rx-");
+        let drops = facts.sum(Side::Receiver, &prefix, "/hw-drops");
+        if drops > best.1 {
+            best = (format!("{prefix}*/hw-drops"), drops);
+        }
+    }
     let device = facts.interface(Side::Receiver).map(|(name, _)| name);
     for field in ["rx_missed_errors", "rx_fifo_errors", "rx_over_errors"] {
         let value = facts.link_counter(Side::Receiver, field);

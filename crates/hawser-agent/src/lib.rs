@@ -17,5 +17,5 @@ pub mod server;
 pub mod transport;
 
 pub use client::{Agent, Stopper};
-pub use error::AgentError;
+pub use error::{AgentError, Failure};
 pub use server::serve_stdio;

@@ -163,11 +163,11 @@ pub enum Response {
     /// The local port of what was opened.
     Port(u16),
     /// A flow was sent.
-    Sent(Sent),
+    Sent(Box<Sent>),
     /// What [`Request::WatchCluster`] saw: the statistic that moved.
     Cluster(Option<String>),
     /// A flow was received.
-    Received(ReceiverReport),
+    Received(Box<ReceiverReport>),
     /// What happened on the host meanwhile.
     Window(Box<HostWindow>),
     /// What the search found.

@@ -12,7 +12,7 @@ use agent_support::{B, HAWSER, KEY, Node, Nodes, eventually, flow};
 use hawser_agent::frame::{self, Decoder};
 use hawser_agent::marker::Scanner;
 use hawser_agent::protocol::{Care, Request, Response, StopReason, VERSION};
-use hawser_agent::{Agent, AgentError, transport};
+use hawser_agent::{Agent, AgentError, Failure, transport};
 use hawser_model::traffic::WatchedFlow;
 use hawser_model::units::Nanos;
 
@@ -206,10 +206,10 @@ fn an_agent_that_hangs_gives_an_error_in_time_and_is_ended() {
     nodes.a.sh(&format!("kill -STOP {pid}"));
     let asked = Instant::now();
     let error = a.ping().unwrap_err();
-    assert!(matches!(error, AgentError::Timeout { .. }), "{error}");
+    assert!(matches!(*error.failure, Failure::Timeout { .. }), "{error}");
     assert!(asked.elapsed() < Duration::from_secs(20));
     let error = a.ping().unwrap_err();
-    assert!(matches!(error, AgentError::Gone { .. }), "{error}");
+    assert!(matches!(*error.failure, Failure::Gone { .. }), "{error}");
     nodes.a.sh(&format!("kill -CONT {pid} || true"));
     eventually("the agent's end", Duration::from_secs(3), || {
         !nodes.a.runs(pid)
@@ -283,7 +283,7 @@ fn what_is_not_an_agent_is_shown_with_its_beginning_and_its_end() {
 #[test]
 fn another_protocol_version_is_an_error_that_names_both() {
     let error = connect_to("echo '<<hawser agent 4711>>'; cat");
-    let AgentError::OtherVersion { theirs, ours, .. } = &error else {
+    let Failure::OtherVersion { theirs, ours, .. } = &*error.failure else {
         panic!("{error}");
     };
     assert_eq!((theirs.as_str(), *ours), ("4711", VERSION));

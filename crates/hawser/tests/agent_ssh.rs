@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use agent_support::{A, B, HAWSER, KEY, Node, Nodes, eventually, flow, write};
 use hawser_agent::protocol::Care;
 use hawser_agent::transport::{Executable, Ssh};
-use hawser_agent::{Agent, AgentError};
+use hawser_agent::{Agent, AgentError, Failure};
 
 /// Node `b` with an sshd, and the client's files in the scratch directory.
 struct Server {
@@ -250,7 +250,7 @@ fn a_changed_and_an_unknown_host_key_are_refused_with_advice() {
     server.know("impostor.pub");
     let ssh = server.ssh("root");
     let error = server.refusal(&ssh);
-    assert!(matches!(error, AgentError::HostKey { .. }), "{error}");
+    assert!(matches!(*error.failure, Failure::HostKey { .. }), "{error}");
     let words = error.to_string();
     assert!(words.contains("reinstalled"), "{words}");
     assert!(words.contains("IDENTIFICATION HAS CHANGED"), "{words}");
@@ -258,7 +258,7 @@ fn a_changed_and_an_unknown_host_key_are_refused_with_advice() {
 
     write(server.nodes.scratch.path(), "known_hosts", "");
     let error = server.refusal(&ssh);
-    assert!(matches!(error, AgentError::HostKey { .. }), "{error}");
+    assert!(matches!(*error.failure, Failure::HostKey { .. }), "{error}");
     assert!(error.to_string().contains("log in once by hand"), "{error}");
     assert_eq!(server.node().sh("ls /run/hawser 2>/dev/null || true"), "");
 }
@@ -272,7 +272,7 @@ fn a_key_that_is_not_accepted_is_a_login_error() {
         .option(format!("IdentityFile={}", files.join("impostor").display()));
     std::fs::remove_file(files.join("user")).unwrap();
     let error = server.refusal(&ssh);
-    assert!(matches!(error, AgentError::Login { .. }), "{error}");
+    assert!(matches!(*error.failure, Failure::Login { .. }), "{error}");
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn a_host_that_is_not_there_is_an_error_within_the_connect_timeout() {
     let server = Server::start(Particular::default());
     let refused = server.refusal(&server.ssh("root").option("Port=2223".into()));
     assert!(
-        matches!(refused, AgentError::Unreachable { .. }),
+        matches!(*refused.failure, Failure::Unreachable { .. }),
         "{refused}"
     );
     assert!(
@@ -299,7 +299,10 @@ fn a_host_that_is_not_there_is_an_error_within_the_connect_timeout() {
         .connect_timeout(Duration::from_secs(2));
     let started = Instant::now();
     let silent = server.refusal(&ssh);
-    assert!(matches!(silent, AgentError::Unreachable { .. }), "{silent}");
+    assert!(
+        matches!(*silent.failure, Failure::Unreachable { .. }),
+        "{silent}"
+    );
     assert!(
         silent.to_string().contains("head2: not reached: "),
         "{silent}"
@@ -319,7 +322,7 @@ fn another_machine_is_an_error_that_names_both() {
         ..Particular::default()
     });
     let error = server.refusal(&server.ssh("root"));
-    let AgentError::OtherMachine { theirs, ours, .. } = &error else {
+    let Failure::OtherMachine { theirs, ours, .. } = &*error.failure else {
         panic!("{error}");
     };
     assert_eq!(
@@ -332,7 +335,7 @@ fn another_machine_is_an_error_that_names_both() {
 fn a_login_that_is_not_roots_is_an_error_that_says_so() {
     let server = Server::start(Particular::default());
     let error = server.refusal(&server.ssh("guest"));
-    let AgentError::NotRoot { user, .. } = &error else {
+    let Failure::NotRoot { user, .. } = &*error.failure else {
         panic!("{error}");
     };
     assert_eq!(user, "guest");
@@ -357,7 +360,10 @@ fn no_place_for_the_agent_is_an_error_that_names_the_places() {
         ..Particular::default()
     });
     let error = server.refusal(&server.ssh("root"));
-    assert!(matches!(error, AgentError::NoDirectory { .. }), "{error}");
+    assert!(
+        matches!(*error.failure, Failure::NoDirectory { .. }),
+        "{error}"
+    );
     let words = error.to_string();
     assert!(
         words.contains("/run/hawser") && words.contains("Read-only file system"),
@@ -372,7 +378,7 @@ fn a_full_file_system_is_an_error_and_leaves_nothing_behind() {
         ..Particular::default()
     });
     let error = server.refusal(&server.ssh("root"));
-    assert!(matches!(error, AgentError::Copy { .. }), "{error}");
+    assert!(matches!(*error.failure, Failure::Copy { .. }), "{error}");
     assert!(error.to_string().contains("No space left"), "{error}");
     assert_eq!(server.node().sh("ls -A /run/hawser"), "");
 }
@@ -400,7 +406,7 @@ fn an_agent_ends_with_its_ssh_connection_in_the_middle_of_a_send() {
         println!("agent gone {gone:?} after ssh was killed in the middle of a send");
         assert!(!server.node().udp_port_open(port));
         let error = sending.join().unwrap();
-        assert!(matches!(error, AgentError::Ended { .. }), "{error}");
+        assert!(matches!(*error.failure, Failure::Ended { .. }), "{error}");
     });
 }
 

@@ -6,12 +6,13 @@ mod pipes;
 mod requests;
 
 use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
 
 use hawser_model::names::HostName;
 use hawser_model::traffic::{FlowId, RunKey};
 
-use crate::error::AgentError;
+use crate::error::{AgentError, Failure};
 use crate::frame::encode;
 use crate::protocol::{Request, Response, VERSION};
 use crate::transport::Transport;
@@ -44,7 +45,7 @@ impl Agent {
     /// # Errors
     /// Why the host was not reached, why no agent started there, or that it is another version.
     pub fn connect(transport: &dyn Transport, run_key: RunKey) -> Result<Self, AgentError> {
-        let link = transport.start()?;
+        let link = transport.start().map_err(|f| f.on(transport.host()))?;
         let mut agent = Self {
             host: transport.host().clone(),
             pid: 0,
@@ -62,11 +63,9 @@ impl Agent {
             other => Err(other),
         })?;
         if theirs != VERSION {
-            return Err(AgentError::OtherVersion {
-                host: agent.host.clone(),
-                theirs: theirs.to_string(),
-                ours: VERSION,
-            });
+            let theirs = theirs.to_string();
+            let ours = VERSION;
+            return Err(Failure::OtherVersion { theirs, ours }.on(&agent.host));
         }
         agent.pid = pid;
         Ok(agent)
@@ -94,106 +93,86 @@ impl Agent {
         within: Duration,
         pick: impl FnOnce(Response) -> Result<T, Response>,
     ) -> Result<T, AgentError> {
+        let name = request.name();
         let answer = match self.exchange(request, within) {
             Ok(Response::Failed { error }) => {
-                return Err(AgentError::Failed {
-                    host: self.host.clone(),
-                    request: request.name(),
-                    error,
-                });
+                let request = name;
+                return Err(Failure::Declined { request, error }.on(&self.host));
             }
-            Ok(answer) => pick(answer).map_err(|other| AgentError::Unexpected {
-                host: self.host.clone(),
-                request: request.name(),
+            Ok(answer) => pick(answer).map_err(|other| Failure::Unexpected {
+                request: name,
                 answer: format!("{other:?}").chars().take(80).collect(),
             }),
             Err(error) => Err(error),
         };
-        if answer.is_err() {
+        answer.map_err(|failure| {
             // Whatever it says from now on would answer the wrong request.
             self.keepalive = None;
             if let Some(mut link) = self.link.take() {
                 link.pipes.kill();
             }
-        }
-        answer
+            failure.on(&self.host)
+        })
     }
 
-    fn exchange(&mut self, request: &Request, within: Duration) -> Result<Response, AgentError> {
-        let host = &self.host;
+    fn exchange(&mut self, request: &Request, within: Duration) -> Result<Response, Failure> {
         let name = request.name();
-        let Some(link) = &mut self.link else {
-            return Err(AgentError::Gone {
-                host: host.clone(),
-                request: name,
-            });
-        };
+        let link = self.link.as_mut().ok_or(Failure::Gone { request: name })?;
         let deadline = Instant::now() + within;
-        let frame = encode(request).map_err(|source| AgentError::Frame {
-            host: host.clone(),
+        let unreadable = |source, said| Failure::Frame {
             request: name,
             source,
-            said: String::new(),
+            said,
+        };
+        let frame = encode(request).map_err(|source| unreadable(source, String::new()))?;
+        send(&link.pipes.input(), &frame, deadline).map_err(|source| match source.kind() {
+            ErrorKind::TimedOut => link.timeout(name, within),
+            ErrorKind::BrokenPipe => link.ended(name),
+            _ => link.broken("write to agent", source),
         })?;
-        if let Err(source) = send(&link.pipes.input(), &frame, deadline) {
-            return Err(match source.kind() {
-                std::io::ErrorKind::TimedOut => timeout(host, name, within, link),
-                std::io::ErrorKind::BrokenPipe => ended(host, name, link),
-                _ => AgentError::Pipe {
-                    host: host.clone(),
-                    call: "write to agent",
-                    source,
-                    said: last_words(&link.pipes.said(), ""),
-                },
-            });
-        }
         loop {
-            let arrived = match link.decoder.message() {
+            match link.decoder.message() {
                 Ok(Some(answer)) => return Ok(answer),
-                Ok(None) => link.pipes.receive(deadline),
-                Err(source) => {
-                    return Err(AgentError::Frame {
-                        host: host.clone(),
-                        request: name,
-                        source,
-                        said: last_words(&link.pipes.said(), ""),
-                    });
-                }
-            };
-            match arrived {
+                Ok(None) => {}
+                Err(source) => return Err(unreadable(source, link.said())),
+            }
+            match link.pipes.receive(deadline) {
                 Ok(Arrived::Bytes(bytes)) => link.decoder.push(&bytes),
-                Ok(Arrived::End) => return Err(ended(host, name, link)),
-                Ok(Arrived::Nothing) => return Err(timeout(host, name, within, link)),
-                Err(source) => {
-                    return Err(AgentError::Pipe {
-                        host: host.clone(),
-                        call: "read from agent",
-                        source,
-                        said: last_words(&link.pipes.said(), ""),
-                    });
-                }
+                Ok(Arrived::End) => return Err(link.ended(name)),
+                Ok(Arrived::Nothing) => return Err(link.timeout(name, within)),
+                Err(source) => return Err(link.broken("read from agent", source)),
             }
         }
     }
 }
 
-fn ended(host: &HostName, request: &'static str, link: &mut Link) -> AgentError {
-    let how = match link.pipes.end() {
-        Ok(status) => status.to_string(),
-        Err(e) => e.to_string(),
-    };
-    AgentError::Ended {
-        host: host.clone(),
-        request,
-        said: last_words(&link.pipes.said(), &how),
+impl Link {
+    fn ended(&mut self, request: &'static str) -> Failure {
+        let how = match self.pipes.end() {
+            Ok(status) => status.to_string(),
+            Err(e) => e.to_string(),
+        };
+        let said = last_words(&self.pipes.said(), &how);
+        Failure::Ended { request, said }
     }
-}
 
-fn timeout(host: &HostName, request: &'static str, after: Duration, link: &mut Link) -> AgentError {
-    AgentError::Timeout {
-        host: host.clone(),
-        request,
-        after,
-        said: last_words(&link.pipes.said(), ""),
+    fn timeout(&mut self, request: &'static str, after: Duration) -> Failure {
+        Failure::Timeout {
+            request,
+            after,
+            said: self.said(),
+        }
+    }
+
+    fn broken(&mut self, call: &'static str, source: io::Error) -> Failure {
+        Failure::Pipe {
+            call,
+            source,
+            said: self.said(),
+        }
+    }
+
+    fn said(&mut self) -> String {
+        last_words(&self.pipes.said(), "")
     }
 }

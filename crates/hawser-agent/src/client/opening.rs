@@ -4,10 +4,8 @@ use std::io;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use hawser_model::names::HostName;
-
 use crate::client::pipes::{Arrived, Pipes, send};
-use crate::error::AgentError;
+use crate::error::Failure;
 use crate::frame::Decoder;
 use crate::marker::{Marker, NoMarker, Scanner};
 use crate::protocol::VERSION;
@@ -15,7 +13,6 @@ use crate::protocol::VERSION;
 /// A program that reaches a node was started; who will speak?
 #[derive(Debug)]
 pub(crate) struct Opening {
-    host: HostName,
     pipes: Pipes,
     scanner: Scanner,
     /// Bytes behind the last marker.
@@ -44,14 +41,12 @@ pub struct Link {
 
 impl Opening {
     /// Starts the program.
-    pub(crate) fn start(host: &HostName, command: &mut Command) -> Result<Self, AgentError> {
-        let pipes = Pipes::spawn(command).map_err(|source| AgentError::Spawn {
-            host: host.clone(),
+    pub(crate) fn start(command: &mut Command) -> Result<Self, Failure> {
+        let pipes = Pipes::spawn(command).map_err(|source| Failure::Spawn {
             program: command.get_program().to_string_lossy().into_owned(),
             source,
         })?;
         Ok(Self {
-            host: host.clone(),
             pipes,
             scanner: Scanner::default(),
             rest: Vec::new(),
@@ -92,7 +87,7 @@ impl Opening {
     }
 
     /// The error for a marker that is not the agent's, or for silence, in general words.
-    pub(crate) fn no_agent(&mut self, silence: Silence) -> AgentError {
+    pub(crate) fn no_agent(&mut self, silence: Silence) -> Failure {
         let (saw, how) = match silence {
             Silence::Noise(noise) => (noise, String::new()),
             Silence::Ended(status) => (self.scanner.without_marker(), status.to_string()),
@@ -101,23 +96,21 @@ impl Opening {
                 format!("nothing more within {after:?}"),
             ),
             Silence::Pipe(source) => {
-                return AgentError::Pipe {
-                    host: self.host.clone(),
+                return Failure::Pipe {
                     call: "read from agent",
                     source,
                     said: last_words(&self.pipes.said(), ""),
                 };
             }
         };
-        AgentError::NoAgent {
-            host: self.host.clone(),
+        Failure::NoAgent {
             saw,
             said: last_words(&self.pipes.said(), &how),
         }
     }
 
     /// Takes the agent's marker for what it is; any other is an error.
-    pub(crate) fn into_link(self, marker: Marker) -> Result<Link, AgentError> {
+    pub(crate) fn into_link(self, marker: Marker) -> Result<Link, Failure> {
         let theirs = match marker {
             Marker::Agent(VERSION) => {
                 let mut decoder = Decoder::default();
@@ -132,8 +125,7 @@ impl Opening {
             Marker::Refused { reason, detail } => format!("`refused {reason} {detail}`"),
             Marker::Unknown(text) => format!("`{text}`"),
         };
-        Err(AgentError::OtherVersion {
-            host: self.host,
+        Err(Failure::OtherVersion {
             theirs,
             ours: VERSION,
         })

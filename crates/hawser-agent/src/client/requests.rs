@@ -1,7 +1,7 @@
 //! The requests as methods. Each blocks until its answer or its deadline.
 //!
-//! All of them fail alike: [`AgentError::Failed`] when the agent says no and goes on, any other
-//! error when it is lost.
+//! All of them fail alike: with [`Failure::Declined`](crate::error::Failure) when the agent says
+//! no and goes on, with anything else when it is lost.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -126,6 +126,7 @@ impl Agent {
             care,
         };
         self.ask(&request, lasts + SOON, value!(Sent))
+            .map(|sent| *sent)
     }
 
     /// Watches the host's Corosync while another host sends: answers the statistic that moved,
@@ -150,6 +151,7 @@ impl Agent {
     ) -> Result<ReceiverReport, AgentError> {
         let request = Request::FinishReceiver { flow, sent, settle };
         self.ask(&request, duration(settle) + SOON, value!(Received))
+            .map(|report| *report)
     }
 
     /// Drops what is open of a flow whose other end could not be opened.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use hawser_model::names::HostName;
 
 use crate::client::{Link, Opening};
-use crate::error::AgentError;
+use crate::error::Failure;
 use crate::transport::Transport;
 
 /// How long the agent may take to announce itself: it does so before it does anything else.
@@ -50,12 +50,9 @@ impl Transport for Command {
         &self.host
     }
 
-    fn start(&self) -> Result<Link, AgentError> {
-        let mut command = (self.make)().map_err(|source| AgentError::Command {
-            host: self.host.clone(),
-            source,
-        })?;
-        let mut opening = Opening::start(&self.host, &mut command)?;
+    fn start(&self) -> Result<Link, Failure> {
+        let mut command = (self.make)().map_err(|source| Failure::Command { source })?;
+        let mut opening = Opening::start(&mut command)?;
         match opening.marker(ANNOUNCES) {
             Ok(marker) => opening.into_link(marker),
             Err(silence) => Err(opening.no_agent(silence)),

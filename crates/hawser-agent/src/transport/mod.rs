@@ -8,7 +8,7 @@ mod ssh;
 use hawser_model::names::HostName;
 
 use crate::client::Link;
-use crate::error::AgentError;
+use crate::error::Failure;
 
 pub use command::Command;
 pub use executable::Executable;
@@ -23,5 +23,5 @@ pub trait Transport: Send + Sync {
     ///
     /// # Errors
     /// Why it did not.
-    fn start(&self) -> Result<Link, AgentError>;
+    fn start(&self) -> Result<Link, Failure>;
 }

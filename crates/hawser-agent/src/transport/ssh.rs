@@ -14,7 +14,7 @@ use std::time::Duration;
 use hawser_model::names::HostName;
 
 use crate::client::{Link, Opening, Silence};
-use crate::error::AgentError;
+use crate::error::Failure;
 use crate::marker::Marker;
 use crate::transport::explain::{explain_end, explain_refusal};
 use crate::transport::{Executable, Transport};
@@ -119,9 +119,8 @@ impl Ssh {
     }
 
     /// Streams the executable. A node that stops taking it says why by its next marker.
-    fn copy(&self, opening: &Opening) -> Result<(), AgentError> {
-        let unreadable = |source| AgentError::Executable {
-            host: self.host.clone(),
+    fn copy(&self, opening: &Opening) -> Result<(), Failure> {
+        let unreadable = |source| Failure::Executable {
             path: self.executable.path.display().to_string(),
             source,
         };
@@ -136,8 +135,7 @@ impl Ssh {
                 Ok(()) => {}
                 Err(e) if e.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
                 Err(source) => {
-                    return Err(AgentError::Pipe {
-                        host: self.host.clone(),
+                    return Err(Failure::Pipe {
                         call: "copy the agent there",
                         source,
                         said: String::new(),
@@ -147,18 +145,15 @@ impl Ssh {
         }
     }
 
-    fn marker(&self, opening: &mut Opening, within: Duration) -> Result<Marker, AgentError> {
+    fn marker(&self, opening: &mut Opening, within: Duration) -> Result<Marker, Failure> {
         match opening.marker(within) {
-            Ok(Marker::Refused { reason, detail }) => Err(explain_refusal(
-                &self.host,
-                &reason,
-                detail,
-                &opening.said(),
-            )),
+            Ok(Marker::Refused { reason, detail }) => {
+                Err(explain_refusal(&reason, detail, &opening.said()))
+            }
             Ok(marker) => Ok(marker),
             Err(Silence::Ended(status)) => {
                 let said = opening.said();
-                Err(explain_end(&self.host, &self.destination, status, &said)
+                Err(explain_end(&self.destination, status, &said)
                     .unwrap_or_else(|| opening.no_agent(Silence::Ended(status))))
             }
             Err(silence) => Err(opening.no_agent(silence)),
@@ -171,8 +166,8 @@ impl Transport for Ssh {
         &self.host
     }
 
-    fn start(&self) -> Result<Link, AgentError> {
-        let mut opening = Opening::start(&self.host, &mut self.command())?;
+    fn start(&self) -> Result<Link, Failure> {
+        let mut opening = Opening::start(&mut self.command())?;
         let mut marker = self.marker(&mut opening, self.connect_timeout + LOGIN)?;
         if marker == Marker::Need {
             self.copy(&opening)?;

@@ -60,7 +60,8 @@ impl Flows {
             Care::Gentle => ClusterWatch::start()?,
             Care::None => None,
         };
-        send(sender, peer_port, watch.as_ref(), stop).map(Response::Sent)
+        let sent = send(sender, peer_port, watch.as_ref(), stop)?;
+        Ok(Response::Sent(Box::new(sent)))
     }
 
     pub(super) fn finish_receiver(
@@ -71,10 +72,8 @@ impl Flows {
     ) -> Answer {
         let receiver = self.receivers.remove(&flow);
         let receiver = receiver.ok_or_else(|| none_open("receiver", flow))?;
-        receiver
-            .finish(sent, settle)
-            .map(Response::Received)
-            .map_err(words)
+        let report = receiver.finish(sent, settle).map_err(words)?;
+        Ok(Response::Received(Box::new(report)))
     }
 
     pub(super) fn drop_flow(&mut self, flow: FlowId) -> Response {

@@ -1,1 +1,12 @@
-//! From hawser.toml to Corosync and Pacemaker: generate, plan, apply, status.
+//! From `hawser.toml` to Corosync and Pacemaker: generate, plan, apply, status.
+//!
+//! Everything here is a function from facts to values. What touches a node is behind the one
+//! narrow trait and the effects that a plan lists.
+#![forbid(unsafe_code)]
+
+pub mod cib;
+pub mod corosync;
+pub mod numbering;
+pub mod simulate;
+pub mod timing;
+pub mod xml;

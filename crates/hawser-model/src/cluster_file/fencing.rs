@@ -100,18 +100,24 @@ impl Bmc {
             .map_or("fence_ipmilan", |agent| agent.as_str())
     }
 
-    /// True for the agents that are `fence_ipmilan` under another name (its `symlink` list).
+    /// True when its agent is one of the [`is_ipmi_agent`]s.
     pub fn is_ipmi(&self) -> bool {
-        let ipmi = [
-            "ipmilan",
-            "ipmilanplus",
-            "ilo3",
-            "ilo4",
-            "ilo5",
-            "imm",
-            "idrac",
-        ];
-        ipmi.iter()
-            .any(|name| self.agent_name().strip_prefix("fence_") == Some(name))
+        is_ipmi_agent(self.agent_name())
     }
+}
+
+/// True for `fence_ipmilan` and the agents that are the same program under another name (its
+/// `symlink` list).
+pub fn is_ipmi_agent(agent: &str) -> bool {
+    let ipmi = [
+        "ipmilan",
+        "ipmilanplus",
+        "ilo3",
+        "ilo4",
+        "ilo5",
+        "imm",
+        "idrac",
+    ];
+    ipmi.iter()
+        .any(|name| agent.strip_prefix("fence_") == Some(name))
 }

@@ -22,7 +22,7 @@ pub use cluster::{
     Profile, QdeviceAlgorithm, QdeviceTls, Quorum, QuorumDevice, Timing,
 };
 pub use error::{ClusterFileError, ClusterFileErrors, Problem};
-pub use fencing::{Bmc, FenceAction, FenceDevice, Fencing, WITHOUT_FENCING};
+pub use fencing::{Bmc, FenceAction, FenceDevice, Fencing, WITHOUT_FENCING, is_ipmi_agent};
 pub use network::{LinkEntry, NodeEntry, Role, Roles};
 pub use pool::{Addresses, Backend, ExportKind, Exports, NfsExport, Pool, PoolKind, Timeouts};
 pub use rules::{Broken, BrokenEngine, BrokenFencing, BrokenNetwork, BrokenPools, MAX_LINKS};

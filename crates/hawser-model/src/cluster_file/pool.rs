@@ -145,7 +145,7 @@ pub enum Backend {
     Tgt,
 }
 
-/// Names of a pool's resources in Pacemaker.
+/// Names of a pool's resources in Pacemaker, and what follows from its keys.
 impl Pool {
     /// The resource that imports, mounts or activates it.
     pub fn storage_id(&self) -> String {
@@ -190,6 +190,11 @@ impl Pool {
             ids.extend(self.address_ids(link.as_str(), addresses));
         }
         ids
+    }
+
+    /// How strongly it prefers its node.
+    pub fn preference(&self) -> u32 {
+        self.preference.unwrap_or(100)
     }
 
     /// Where its own files are: the root that holds `exports.toml`. A ZFS pool is mounted under its

@@ -18,25 +18,30 @@ const SECRET_PARAMETERS: &[&str] = &[
     "hexadecimal_kg",
 ];
 
-/// Parameters that Hawser derives from the file.
+/// Parameters of every agent that Hawser derives from the file.
 const OWN_PARAMETERS: &[&str] = &[
     "action",
-    "ip",
-    "ipaddr",
-    "username",
-    "login",
-    "password_script",
-    "passwd_script",
     "ipmitool_path",
-    "lanplus",
-    "cipher",
-    "power_wait",
-    "plug",
-    "port",
+    "passwd_script",
+    "password_script",
+    "pcmk_delay_base",
+    "pcmk_host_check",
     "pcmk_host_list",
     "pcmk_host_map",
-    "pcmk_host_check",
-    "pcmk_delay_base",
+    "plug",
+    "port",
+];
+
+/// Parameters of a BMC's agent that have a key of their own.
+const BMC_KEYS: &[&str] = &[
+    "cipher",
+    "ip",
+    "ipaddr",
+    "lanplus",
+    "login",
+    "method",
+    "power_wait",
+    "username",
 ];
 
 /// What can be wrong with fencing.
@@ -150,7 +155,11 @@ pub(super) fn check(file: &ClusterFile, given: &mut Given, found: &mut Found) {
             let agent = bmc.agent_name().to_owned();
             found.push(BrokenFencing::NotIpmi { key, agent }.into(), span);
         }
-        options(bmc.options.keys(), found);
+        options(
+            bmc.options.keys(),
+            &[OWN_PARAMETERS, BMC_KEYS].concat(),
+            found,
+        );
     }
     let Some(fencing) = &file.fencing else { return };
     names(
@@ -179,7 +188,7 @@ pub(super) fn check(file: &ClusterFile, given: &mut Given, found: &mut Found) {
     }
     for device in &fencing.devices {
         agent(&device.agent, device.own_agent, found);
-        options(device.options.keys(), found);
+        options(device.options.keys(), OWN_PARAMETERS, found);
         if device.ports.is_empty() {
             let broken = BrokenFencing::NoPorts(device.name.to_string());
             found.push(broken.into(), device.name.span());
@@ -213,11 +222,11 @@ fn agent(name: &At<String>, own: bool, found: &mut Found) {
     found.push(broken.into(), name.span());
 }
 
-fn options<'a>(keys: impl Iterator<Item = &'a At<String>>, found: &mut Found) {
+fn options<'a>(keys: impl Iterator<Item = &'a At<String>>, own: &[&str], found: &mut Found) {
     for key in keys {
         let broken = match key.as_str() {
             name if SECRET_PARAMETERS.contains(&name) => BrokenFencing::SecretInOptions,
-            name if OWN_PARAMETERS.contains(&name) => BrokenFencing::OwnOption,
+            name if own.contains(&name) => BrokenFencing::OwnOption,
             _ => continue,
         };
         found.push(broken(key.to_string()).into(), key.span());

@@ -1,0 +1,63 @@
+//! Pacemaker's configuration, made from the cluster file: one file a subject.
+//!
+//! A pool is not one group. Its storage, its exports and each of its addresses are resources of
+//! their own, joined by constraints, so that removing one never stops its siblings.
+
+mod build;
+pub mod edit;
+pub mod fencing;
+mod pools;
+mod properties;
+pub mod secrets;
+
+use hawser_model::cluster_file::ClusterFile;
+
+use crate::numbering::Numbering;
+use crate::xml::Element;
+
+/// Constraints that Hawser made begin with this, so that it knows them again.
+pub const OWN_CONSTRAINT: &str = "hawser-";
+
+/// Descriptions of resources that Hawser made begin with this.
+pub const OWN_DESCRIPTION: &str = "Hawser: ";
+
+/// The whole CIB of a file, with an empty status: what a cluster has after the first apply.
+pub fn generate(file: &ClusterFile, numbering: &Numbering) -> Element {
+    let nodes = file.nodes.iter().map(|node| {
+        let id = numbering
+            .nodes
+            .get(node.name.get())
+            .copied()
+            .unwrap_or_default();
+        Element::new("node")
+            .with("id", id.to_string())
+            .with("uname", node.name.as_str())
+    });
+    let fencing = fencing::generate(file);
+    let pools = pools::generate(file);
+    let mut configuration = Element::new("configuration")
+        .child(properties::crm_config(file))
+        .child(Element::new("nodes").children(nodes))
+        .child(
+            Element::new("resources")
+                .children(fencing.devices)
+                .children(pools.resources),
+        )
+        .child(
+            Element::new("constraints")
+                .children(fencing.constraints)
+                .children(pools.constraints),
+        );
+    if let Some(topology) = fencing.topology {
+        configuration.children.push(topology);
+    }
+    configuration.children.push(properties::rsc_defaults(file));
+    Element::new("cib")
+        // Schema 3.7 is Pacemaker 2.1.0's, the oldest with everything used here.
+        .with("validate-with", "pacemaker-3.7")
+        .with("admin_epoch", "0")
+        .with("epoch", "1")
+        .with("num_updates", "0")
+        .child(configuration)
+        .child(Element::new("status"))
+}

@@ -1,0 +1,289 @@
+//! Pools: storage, then exports, then addresses; together, in order, on one node.
+//!
+//! The address comes last and goes first. A client whose connection goes dead retries until the
+//! address answers again, and when it answers, the units are there; one that finds the address
+//! without its units is told that its disk is gone.
+
+use hawser_model::cluster_file::{Backend, ClusterFile, ExportKind, Period, Pool, PoolKind, Role};
+
+use super::OWN_CONSTRAINT;
+use super::build::{Op, avoids, order, pair, prefers, primitive, together};
+use crate::xml::Element;
+
+/// What pools add to the CIB.
+#[derive(Default)]
+pub(super) struct PoolsXml {
+    pub resources: Vec<Element>,
+    pub constraints: Vec<Element>,
+}
+
+/// Exports of a hundred units start well within this; a stop that takes longer is one that hangs.
+const EXPORTS_TIMEOUT: Period = Period::from_secs(120);
+
+pub(super) fn generate(file: &ClusterFile) -> PoolsXml {
+    let mut xml = PoolsXml::default();
+    for pool in &file.pools {
+        one(file, pool, &mut xml);
+    }
+    xml
+}
+
+fn one(file: &ClusterFile, pool: &Pool, xml: &mut PoolsXml) {
+    // A pool that cannot be stopped may still be written to, so the node is shot before the pool
+    // starts elsewhere. Without fencing nothing else can be done than leave it blocked.
+    let fenced = file
+        .fencing
+        .as_ref()
+        .is_none_or(|fencing| fencing.none.is_none());
+    let stuck = if fenced { "fence" } else { "block" };
+
+    let mut chain = vec![pool.storage_id()];
+    xml.resources.push(storage(pool, stuck));
+    if *pool.kind == PoolKind::Lvm {
+        let device = match &pool.device {
+            Some(device) => device.to_string(),
+            None => format!("/dev/{}/hawser", text(&pool.volume_group)),
+        };
+        xml.resources
+            .push(filesystem(pool, &pool.files_id(), &device, stuck));
+        link(&mut chain, pool.files_id(), xml);
+    }
+    if *pool.exports == ExportKind::Iscsi {
+        xml.resources.push(exports(file, pool, stuck));
+        link(&mut chain, pool.exports_id(), xml);
+    }
+    let base = chain.last().cloned().unwrap_or_default();
+    // Directories and addresses hang on what offers the pool, each for itself.
+    let mut nfs_ids = Vec::new();
+    for (i, nfs) in pool.nfs.iter().enumerate() {
+        let id = pool.nfs_id(i);
+        let parameters = [
+            pair("clientspec", &nfs.clients),
+            pair("directory", &nfs.directory),
+            // Clients know a file by it, so it must be the same on every node.
+            pair(
+                "fsid",
+                stable_number(&format!("{}:{}", pool.name, nfs.directory)),
+            ),
+            pair("options", nfs.options.as_deref().unwrap_or("rw")),
+        ];
+        let ops = [
+            Op::once("start", Period::from_secs(40)),
+            Op::once("stop", Period::from_secs(120)).on_fail(Some(stuck)),
+            Op::monitor(Period::from_secs(20), Period::from_secs(20)),
+        ];
+        let what = format!("offers {} of pool {} by NFS", nfs.directory, pool.name);
+        xml.resources.push(primitive(
+            &id,
+            "ocf:heartbeat:exportfs",
+            &what,
+            &parameters,
+            &ops,
+        ));
+        xml.constraints.push(order(&base, &id));
+        xml.constraints.push(together(&id, &base));
+        nfs_ids.push(id);
+    }
+    addresses(file, pool, &base, &nfs_ids, xml);
+    placement(file, pool, xml);
+}
+
+/// `next` starts after the last of the chain and runs where it runs.
+fn link(chain: &mut Vec<String>, next: String, xml: &mut PoolsXml) {
+    if let Some(last) = chain.last() {
+        xml.constraints.push(order(last, &next));
+        xml.constraints.push(together(&next, last));
+    }
+    chain.push(next);
+}
+
+fn storage(pool: &Pool, stuck: &'static str) -> Element {
+    let id = pool.storage_id();
+    let what = format!("pool {id}");
+    let ops = storage_ops(pool, stuck);
+    match *pool.kind {
+        PoolKind::Zfs => {
+            // The agent imports with `cachefile=none`, so that no head imports it at boot. It has
+            // to be forced: a head that was shot has not exported it.
+            let mut parameters = vec![pair("importforce", true), pair("pool", &pool.name)];
+            if let Some(options) = &pool.import_options {
+                parameters.insert(0, pair("importargs", options));
+            }
+            primitive(&id, "ocf:heartbeat:ZFS", &what, &parameters, &ops)
+        }
+        PoolKind::Filesystem => filesystem(pool, &id, text(&pool.device), stuck),
+        PoolKind::Lvm => {
+            // The system ID of the active host is in the volume group itself, so no host takes a
+            // group that another one has.
+            let parameters = [
+                pair("vg_access_mode", "system_id"),
+                pair("vgname", text(&pool.volume_group)),
+            ];
+            primitive(&id, "ocf:heartbeat:LVM-activate", &what, &parameters, &ops)
+        }
+    }
+}
+
+fn filesystem(pool: &Pool, id: &str, device: &str, stuck: &'static str) -> Element {
+    let mut parameters = vec![
+        pair("device", device),
+        pair("directory", text(&pool.directory)),
+        pair("fstype", text(&pool.fstype)),
+    ];
+    parameters.extend(
+        pool.options
+            .as_ref()
+            .map(|options| pair("options", options)),
+    );
+    let what = match *pool.kind {
+        PoolKind::Lvm => format!("files of pool {}", pool.name),
+        _ => format!("pool {}", pool.name),
+    };
+    let ops = storage_ops(pool, stuck);
+    primitive(id, "ocf:heartbeat:Filesystem", &what, &parameters, &ops)
+}
+
+fn storage_ops(pool: &Pool, stuck: &'static str) -> [Op; 3] {
+    // An import reads every device of the shelves, and with multihost=on it also watches for
+    // another writer, 20 to 30 s since OpenZFS 2.3.6 (openzfs/zfs#18855). A stop that is cut
+    // short by its timeout ends in a shot, so it is generous too.
+    let (start, stop) = match *pool.kind {
+        PoolKind::Zfs => (300, 180),
+        PoolKind::Filesystem | PoolKind::Lvm => (120, 120),
+    };
+    let timeouts = pool.timeouts;
+    [
+        Op::once("start", timeouts.start.unwrap_or(Period::from_secs(start))),
+        Op::once("stop", timeouts.stop.unwrap_or(Period::from_secs(stop))).on_fail(Some(stuck)),
+        Op::monitor(
+            Period::from_secs(20),
+            timeouts.monitor.unwrap_or(Period::from_secs(60)),
+        ),
+    ]
+}
+
+fn exports(file: &ClusterFile, pool: &Pool, stuck: &'static str) -> Element {
+    let backend = match file.exports.backend {
+        Backend::Lio => "lio",
+        Backend::Tgt => "tgt",
+    };
+    let addresses = pool
+        .addresses
+        .values()
+        .flat_map(|addresses| addresses.as_slice());
+    let portals: Vec<String> = addresses.map(ToString::to_string).collect();
+    let parameters = [
+        pair("backend", backend),
+        pair(
+            "iqn",
+            file.exports.iqn.as_ref().map_or("", |iqn| iqn.as_str()),
+        ),
+        pair("pool", &pool.name),
+        pair("portals", portals.join(" ")),
+        pair("root", pool.root()),
+    ];
+    let ops = [
+        Op::once("start", EXPORTS_TIMEOUT),
+        Op::once("stop", EXPORTS_TIMEOUT).on_fail(Some(stuck)),
+        Op::once("reload-agent", EXPORTS_TIMEOUT),
+        Op::monitor(Period::from_secs(20), Period::from_secs(60)),
+    ];
+    let what = format!("offers pool {} by iSCSI", pool.name);
+    primitive(
+        &pool.exports_id(),
+        "ocf:hawser:exports",
+        &what,
+        &parameters,
+        &ops,
+    )
+}
+
+fn addresses(file: &ClusterFile, pool: &Pool, base: &str, nfs: &[String], xml: &mut PoolsXml) {
+    for (link, addresses) in &pool.addresses {
+        let Some(entry) = file
+            .links_with(Role::San)
+            .find(|l| l.name.get() == link.get())
+        else {
+            continue;
+        };
+        let prefix = entry
+            .network
+            .as_ref()
+            .map_or(32, |network| network.0.prefix_len());
+        let ids = pool.address_ids(link.as_str(), addresses);
+        for (id, address) in ids.iter().zip(addresses.as_slice()) {
+            let mut parameters = vec![
+                // Sent beside the start, which is over as soon as the address is there: five
+                // announcements 200 ms apart, and one more at each monitor for a switch or client
+                // that missed them.
+                pair("arp_bg", true),
+                pair("arp_count", 5),
+                pair("arp_count_refresh", 1),
+                pair("arp_interval", 200),
+                pair("cidr_netmask", prefix),
+                pair("ip", address),
+            ];
+            if address.is_ipv6() {
+                // Duplicate address detection costs a second or two of outage to ask a question
+                // that fencing has answered.
+                parameters.push(pair("nodad", true));
+            }
+            let ops = [
+                Op::once("start", Period::from_secs(20)),
+                Op::once("stop", Period::from_secs(20)),
+                Op::monitor(Period::from_secs(10), Period::from_secs(20)),
+            ];
+            let what = format!("address of pool {} on {link}", pool.name);
+            xml.resources.push(primitive(
+                id,
+                "ocf:heartbeat:IPaddr2",
+                &what,
+                &parameters,
+                &ops,
+            ));
+            xml.constraints.push(order(base, id));
+            xml.constraints.push(together(id, base));
+            xml.constraints.extend(nfs.iter().map(|nfs| order(nfs, id)));
+        }
+    }
+}
+
+fn placement(file: &ClusterFile, pool: &Pool, xml: &mut PoolsXml) {
+    if let Some(prefer) = &pool.prefer {
+        let preferred = prefers(&pool.storage_id(), prefer.as_str(), pool.preference());
+        xml.constraints.push(preferred);
+    }
+    let Some(allowed) = &pool.nodes else { return };
+    for node in file
+        .nodes
+        .iter()
+        .filter(|node| !allowed.contains(&node.name))
+    {
+        // Such a node need not even have the agents, so it is not asked whether something runs
+        // there either.
+        let id = format!("{OWN_CONSTRAINT}{}-not-on-{}", pool.name, node.name);
+        let references = pool
+            .resource_ids()
+            .into_iter()
+            .map(|resource| Element::new("resource_ref").with("id", resource));
+        let set = Element::new("resource_set")
+            .with("id", format!("{id}-set"))
+            .children(references);
+        let mut constraint = avoids(&pool.storage_id(), node.name.as_str());
+        constraint.attributes.retain(|(name, _)| name != "rsc");
+        constraint.set("resource-discovery", "never");
+        xml.constraints.push(constraint.child(set));
+    }
+}
+
+fn text(value: &Option<hawser_model::cluster_file::At<String>>) -> &str {
+    value.as_ref().map_or("", |value| value.as_str())
+}
+
+/// A positive 31-bit number that depends on the text alone (FNV-1a).
+fn stable_number(text: &str) -> u32 {
+    let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    (hash & 0x7fff_ffff).max(1)
+}

@@ -1,0 +1,7 @@
+//! `corosync.conf`: made from the cluster file, read back from a node, and compared.
+
+mod conf;
+mod generate;
+
+pub use conf::{Conf, ConfError};
+pub use generate::generate;

@@ -1,0 +1,165 @@
+//! What each resource of a CIB is to a person: the storage, the exports or an address of a pool, or
+//! a fence device. Read from the CIB alone, so that it also holds for a cluster made by hand.
+
+use std::collections::BTreeMap;
+
+use crate::xml::Element;
+
+/// The resources of a CIB.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Directory {
+    /// Each resource by its id.
+    pub resources: BTreeMap<String, Resource>,
+    /// For each node, how long the shot at it is held back, as the CIB writes it (`10s`).
+    pub delays: BTreeMap<String, String>,
+}
+
+/// A resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// The pool it belongs to: the storage at the end of its colocations.
+    pub pool: Option<String>,
+    /// What it is.
+    pub part: Part,
+}
+
+/// What a resource is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Imports or mounts a pool, with the verb for it.
+    Storage(Verb),
+    /// Offers it by iSCSI or NFS.
+    Exports,
+    /// One of its addresses.
+    Address(String),
+    /// A fence device.
+    Fence,
+    /// Something else.
+    Other,
+}
+
+/// How storage starts and stops, in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// A pool is imported and exported.
+    Import,
+    /// A file system is mounted and unmounted.
+    Mount,
+    /// A volume group is activated and deactivated.
+    Activate,
+}
+
+impl Directory {
+    /// Reads a CIB.
+    pub fn of(cib: &Element) -> Self {
+        let configuration = cib.first("configuration").unwrap_or(cib);
+        let primitives: Vec<&Element> = configuration
+            .first("resources")
+            .map(Element::walk)
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|element| element.name == "primitive")
+            .collect();
+        let colocations: BTreeMap<&str, &str> = configuration
+            .first("constraints")
+            .into_iter()
+            .flat_map(|constraints| constraints.all("rsc_colocation"))
+            .filter_map(|constraint| Some((constraint.get("rsc")?, constraint.get("with-rsc")?)))
+            .collect();
+        let mut directory = Self::default();
+        for primitive in primitives {
+            let Some(id) = primitive.get("id") else {
+                continue;
+            };
+            let part = part(primitive);
+            let pool = match part {
+                Part::Fence | Part::Other => None,
+                _ => Some(foot(id, &colocations).to_owned()),
+            };
+            if part == Part::Fence {
+                directory.delays.extend(delays(primitive));
+            }
+            directory
+                .resources
+                .insert(id.to_owned(), Resource { pool, part });
+        }
+        directory
+    }
+
+    /// The pools, each with the resource that is its storage.
+    pub fn pools(&self) -> impl Iterator<Item = &str> {
+        self.resources.iter().filter_map(|(id, resource)| {
+            (resource.pool.as_deref() == Some(id.as_str())).then_some(id.as_str())
+        })
+    }
+
+    /// The resources of a pool.
+    pub fn of_pool<'a>(&'a self, pool: &'a str) -> impl Iterator<Item = (&'a str, &'a Part)> {
+        self.resources.iter().filter_map(move |(id, resource)| {
+            (resource.pool.as_deref() == Some(pool)).then_some((id.as_str(), &resource.part))
+        })
+    }
+}
+
+fn part(primitive: &Element) -> Part {
+    let kind = primitive.get("type").unwrap_or_default();
+    match (primitive.get("class"), kind) {
+        (Some("stonith"), _) => Part::Fence,
+        (_, "ZFS") => Part::Storage(Verb::Import),
+        (_, "Filesystem") => Part::Storage(Verb::Mount),
+        (_, "LVM-activate") => Part::Storage(Verb::Activate),
+        (_, "exports" | "exportfs" | "iSCSITarget" | "iSCSILogicalUnit" | "nfsserver") => {
+            Part::Exports
+        }
+        (_, "IPaddr2" | "IPaddr") => {
+            Part::Address(parameter(primitive, "ip").unwrap_or_default().to_owned())
+        }
+        _ => Part::Other,
+    }
+}
+
+/// The value of an agent's parameter.
+pub(crate) fn parameter<'a>(primitive: &'a Element, name: &str) -> Option<&'a str> {
+    let sets = primitive.all("instance_attributes");
+    let mut pairs = sets.flat_map(|set| &set.children);
+    pairs
+        .find(|pair| pair.get("name") == Some(name))?
+        .get("value")
+}
+
+/// What a resource stands on in the end. A circle of colocations, which Pacemaker would refuse,
+/// ends where it began.
+fn foot<'a>(id: &'a str, colocations: &BTreeMap<&'a str, &'a str>) -> &'a str {
+    let mut at = id;
+    for _ in 0..colocations.len() {
+        match colocations.get(at) {
+            Some(with) => at = with,
+            None => break,
+        }
+    }
+    at
+}
+
+/// `pcmk_delay_base` is one time for all its nodes, or `node:time` pairs (since Pacemaker 2.1.2).
+fn delays(device: &Element) -> Vec<(String, String)> {
+    let nodes: Vec<&str> = parameter(device, "pcmk_host_list").map_or(vec![], |list| {
+        list.split([',', ' ', ';'])
+            .filter(|node| !node.is_empty())
+            .collect()
+    });
+    let Some(base) = parameter(device, "pcmk_delay_base") else {
+        return Vec::new();
+    };
+    if !base.contains(':') {
+        return nodes
+            .iter()
+            .map(|node| ((*node).to_owned(), base.to_owned()))
+            .collect();
+    }
+    let pairs = base
+        .split([';', ' ', ','])
+        .filter_map(|pair| pair.split_once(':'));
+    pairs
+        .map(|(node, delay)| (node.to_owned(), delay.to_owned()))
+        .collect()
+}

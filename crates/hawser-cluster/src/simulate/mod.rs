@@ -1,0 +1,104 @@
+//! What Pacemaker would do, asked of Pacemaker: `crm_simulate` on a copy of the CIB.
+//!
+//! The question and the answer are values; only the [`Simulator`] runs something. What the answer
+//! means in words is made from it without asking again.
+
+mod crm_simulate;
+mod directory;
+mod graph;
+mod report;
+mod scenario;
+mod story;
+mod words;
+
+pub use crm_simulate::CrmSimulate;
+pub use directory::{Directory, Part, Resource, Verb};
+pub use graph::{Action, Graph};
+pub use report::{Executed, NodeState, Picture, Report};
+pub use scenario::{Chapter, Prediction, Scenario, what_if};
+pub use story::{Place, Step, Story};
+pub use words::tell;
+
+use crate::xml::XmlError;
+
+/// Something that happens to the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A node joins.
+    NodeUp(String),
+    /// A node leaves in good order.
+    NodeDown(String),
+    /// A node stops answering.
+    NodeFail(String),
+    /// The partition has quorum, or not.
+    Quorum(bool),
+    /// An operation that the transition contains fails: `vmpool01_stop_0@head1=1`.
+    OpFails {
+        /// The resource.
+        resource: String,
+        /// `start`, `stop`, …
+        operation: String,
+        /// The node.
+        node: String,
+    },
+}
+
+/// What `crm_simulate` answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Its report (`--output-as=xml`).
+    pub report: String,
+    /// The transition graph (`--save-graph`).
+    pub graph: String,
+    /// The CIB afterwards (`--save-output`).
+    pub cib_after: String,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum SimulateError {
+    /// The program cannot be run.
+    #[error("{command}: {source}")]
+    Run {
+        /// The command line.
+        command: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It ran and refused.
+    #[error("{command} said: {said}")]
+    Refused {
+        /// The command line.
+        command: String,
+        /// Its own words.
+        said: String,
+    },
+    /// Its answer makes no sense.
+    #[error(transparent)]
+    Xml(#[from] XmlError),
+}
+
+/// Whoever can ask `crm_simulate`: this machine, or a node through its agent.
+pub trait Simulator {
+    /// What happens to the cluster of `cib` when `events` come, one after the other, and Pacemaker
+    /// reacts.
+    fn simulate(&self, cib: &str, events: &[Event]) -> Result<Answer, SimulateError>;
+}
+
+/// The arguments that tell `crm_simulate` of the events.
+pub fn arguments(events: &[Event]) -> Vec<String> {
+    let argument = |event: &Event| match event {
+        Event::NodeUp(node) => format!("--node-up={node}"),
+        Event::NodeDown(node) => format!("--node-down={node}"),
+        Event::NodeFail(node) => format!("--node-fail={node}"),
+        Event::Quorum(has) => format!("--quorum={}", u8::from(*has)),
+        Event::OpFails {
+            resource,
+            operation,
+            node,
+        } => {
+            format!("--op-fail={resource}_{operation}_0@{node}=1")
+        }
+    };
+    events.iter().map(argument).collect()
+}

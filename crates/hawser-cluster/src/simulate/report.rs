@@ -1,0 +1,161 @@
+//! `crm_simulate`'s report: the cluster before, what is executed in which order, the cluster after.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::xml::{Element, XmlError};
+
+/// The report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The cluster as it was given.
+    pub before: Picture,
+    /// What is executed, in order.
+    pub executed: Vec<Executed>,
+    /// The cluster afterwards.
+    pub after: Picture,
+}
+
+/// A cluster at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Picture {
+    /// Its nodes.
+    pub nodes: BTreeMap<String, NodeState>,
+    /// Its resources and the nodes each runs on.
+    pub resources: BTreeMap<String, BTreeSet<String>>,
+    /// Resources that Pacemaker will not touch.
+    pub blocked: BTreeSet<String>,
+    /// Resources whose last operation failed.
+    pub failed: BTreeSet<String>,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeState {
+    /// A member of the cluster.
+    pub online: bool,
+    /// Nothing may run there.
+    pub standby: bool,
+    /// Gone, and not known to be off: nothing is taken over from it yet.
+    pub unclean: bool,
+    /// Nothing is touched there.
+    pub maintenance: bool,
+}
+
+/// Something that is executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Executed {
+    /// A node is fenced.
+    Fence {
+        /// The node.
+        node: String,
+        /// `off`, `reboot`, `on`.
+        operation: String,
+        /// Pacemaker's reason.
+        reason: Option<String>,
+    },
+    /// A resource agent is called. Monitors are not listed.
+    Resource {
+        /// The resource.
+        resource: String,
+        /// `start`, `stop`, …
+        operation: String,
+        /// Where.
+        node: String,
+    },
+}
+
+impl Report {
+    /// Reads it.
+    pub fn parse(text: &str) -> Result<Self, XmlError> {
+        let root = Element::parse(text, "crm_simulate's report")?;
+        let picture = |name| root.first(name).map(Picture::of).unwrap_or_default();
+        let actions = root.first("transition").map_or(&[][..], |t| &t.children);
+        let planned = root.first("actions").into_iter();
+        let reasons: BTreeMap<&str, &str> = planned
+            .flat_map(|actions| actions.all("node_action"))
+            .filter_map(|action| Some((action.get("node")?, action.get("reason")?)))
+            .collect();
+        Ok(Self {
+            before: picture("cluster_status"),
+            executed: actions
+                .iter()
+                .filter_map(|action| executed(action, &reasons))
+                .collect(),
+            after: picture("revised_cluster_status"),
+        })
+    }
+}
+
+fn executed(action: &Element, reasons: &BTreeMap<&str, &str>) -> Option<Executed> {
+    let text = |name| action.get(name).map(str::to_owned);
+    match action.name.as_str() {
+        "fencing_action" => Some(Executed::Fence {
+            node: text("target")?,
+            operation: text("op")?,
+            reason: reasons
+                .get(action.get("target")?)
+                .map(|reason| (*reason).to_owned()),
+        }),
+        // Pseudo actions are not executed: the stop of what ran on a node that was shot.
+        "rsc_action" if text("op")? != "monitor" => Some(Executed::Resource {
+            resource: text("resource")?,
+            operation: text("op")?,
+            node: text("node")?,
+        }),
+        _ => None,
+    }
+}
+
+impl Picture {
+    fn of(status: &Element) -> Self {
+        let mut picture = Self::default();
+        let yes = |element: &Element, name: &str| element.get(name) == Some("true");
+        for node in status
+            .first("nodes")
+            .into_iter()
+            .flat_map(|nodes| nodes.all("node"))
+        {
+            let state = NodeState {
+                online: yes(node, "online"),
+                standby: yes(node, "standby"),
+                unclean: yes(node, "unclean"),
+                maintenance: yes(node, "maintenance"),
+            };
+            picture
+                .nodes
+                .insert(node.get("name").unwrap_or_default().into(), state);
+        }
+        let resources = status
+            .first("resources")
+            .map(Element::walk)
+            .unwrap_or_default();
+        for resource in resources
+            .into_iter()
+            .filter(|element| element.name == "resource")
+        {
+            let id = resource.get("id").unwrap_or_default().to_owned();
+            let nodes = resource.all("node").filter_map(|node| node.get("name"));
+            let running = match resource.get("role") {
+                Some("Stopped") => BTreeSet::new(),
+                _ => nodes.map(str::to_owned).collect(),
+            };
+            if yes(resource, "blocked") {
+                picture.blocked.insert(id.clone());
+            }
+            if yes(resource, "failed") {
+                picture.failed.insert(id.clone());
+            }
+            picture.resources.insert(id, running);
+        }
+        picture
+    }
+
+    /// Where a resource runs, when it runs on exactly one node.
+    pub fn runs_on(&self, resource: &str) -> Option<&str> {
+        let nodes = self.resources.get(resource)?;
+        match nodes.len() {
+            1 => nodes.first().map(String::as_str),
+            _ => None,
+        }
+    }
+}

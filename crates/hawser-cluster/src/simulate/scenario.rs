@@ -1,0 +1,329 @@
+//! What if? The questions a person has about a cluster, each as events for the simulator.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use super::directory::{Directory, Part};
+use super::graph::{Action, Graph};
+use super::report::Report;
+use super::story::{Step, Story};
+use super::{Answer, Event, SimulateError, Simulator, tell};
+use crate::cib::edit;
+use crate::xml::Element;
+
+/// A question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scenario {
+    /// All nodes come up for the first time.
+    FirstStart,
+    /// A node dies.
+    Dies(String),
+    /// A node dies and cannot be fenced.
+    DiesUnfenced(String),
+    /// Two nodes lose sight of each other over every link, both alive.
+    LinksLost(String, String),
+    /// A node is put in standby.
+    Standby(String),
+    /// A node is put in standby, and its pool cannot be stopped.
+    StuckPool {
+        /// The node.
+        node: String,
+        /// The pool.
+        pool: String,
+    },
+    /// A node that died is back.
+    Returns(String),
+}
+
+/// What would happen: one chapter for each time that Pacemaker decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prediction {
+    /// The chapters.
+    pub chapters: Vec<Chapter>,
+}
+
+/// One decision of Pacemaker and what it leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chapter {
+    /// What happened before it.
+    pub heading: String,
+    /// What follows.
+    pub story: Option<Story>,
+    /// What else is to be said.
+    pub remarks: Vec<String>,
+}
+
+/// A cluster that can be asked about.
+struct Cluster<'a> {
+    simulator: &'a dyn Simulator,
+    directory: Directory,
+}
+
+/// Asks. `cib` is a live CIB, or one with an empty status, whose nodes are then started first.
+pub fn what_if(
+    simulator: &dyn Simulator,
+    cib: &Element,
+    scenario: &Scenario,
+) -> Result<Prediction, SimulateError> {
+    let cluster = Cluster {
+        simulator,
+        directory: Directory::of(cib),
+    };
+    let fresh = cib
+        .first("status")
+        .is_none_or(|status| status.children.is_empty());
+    if *scenario == Scenario::FirstStart {
+        let chapter = cluster.first_start(cib)?.0;
+        return Ok(Prediction {
+            chapters: vec![chapter],
+        });
+    }
+    let cib = match fresh {
+        true => Element::parse(&cluster.first_start(cib)?.1.cib_after, "the CIB")?,
+        false => cib.clone(),
+    };
+    let chapters = match scenario {
+        Scenario::FirstStart => Vec::new(),
+        Scenario::Dies(node) => vec![cluster.dies(&cib, node)?.0],
+        Scenario::DiesUnfenced(node) => vec![cluster.unfenced(&cib, node)?],
+        Scenario::LinksLost(a, b) => cluster.links_lost(&cib, a, b)?,
+        Scenario::Standby(node) => {
+            let heading = format!("{node} is put in standby.");
+            let cib = edit::with_standby(&cib, node, true).to_text();
+            vec![cluster.ask(&cib, &[], heading)?.0]
+        }
+        Scenario::StuckPool { node, pool } => cluster.stuck(&cib, node, pool)?,
+        Scenario::Returns(node) => {
+            let died = cluster.dies(&cib, node)?;
+            let heading = format!("{node} is back.");
+            let back = [Event::NodeUp(node.clone())];
+            vec![cluster.ask(&died.1.cib_after, &back, heading)?.0]
+        }
+    };
+    Ok(Prediction { chapters })
+}
+
+impl Cluster<'_> {
+    fn ask(
+        &self,
+        cib: &str,
+        events: &[Event],
+        heading: String,
+    ) -> Result<(Chapter, Answer), SimulateError> {
+        let answer = self.simulator.simulate(cib, events)?;
+        let report = Report::parse(&answer.report)?;
+        let story = Some(Story::of(&report, &self.directory));
+        let chapter = Chapter {
+            heading,
+            story,
+            remarks: Vec::new(),
+        };
+        Ok((chapter, answer))
+    }
+
+    fn first_start(&self, cib: &Element) -> Result<(Chapter, Answer), SimulateError> {
+        let nodes = cib.at(&["configuration", "nodes"]).into_iter();
+        let names = nodes
+            .flat_map(|nodes| nodes.all("node"))
+            .filter_map(|node| node.get("uname"));
+        let mut events = vec![Event::Quorum(true)];
+        events.extend(names.map(|name| Event::NodeUp(name.to_owned())));
+        self.ask(&cib.to_text(), &events, "All nodes are up.".into())
+    }
+
+    fn dies(&self, cib: &Element, node: &str) -> Result<(Chapter, Answer), SimulateError> {
+        let events = [Event::NodeFail(node.to_owned())];
+        self.ask(
+            &cib.to_text(),
+            &events,
+            format!("{node} no longer answers."),
+        )
+    }
+
+    fn unfenced(&self, cib: &Element, node: &str) -> Result<Chapter, SimulateError> {
+        let (_, answer) = self.dies(cib, node)?;
+        let graph = Graph::parse(&answer.graph)?;
+        let fencing = |action: &Action| action.operation == "stonith";
+        let started = |actions: Vec<&Action>| -> Vec<String> {
+            let starts = actions
+                .into_iter()
+                .filter(|action| action.real && action.operation == "start");
+            starts
+                .map(|action| action.key.trim_end_matches("_start_0").to_owned())
+                .collect()
+        };
+        let all = started(graph.actions().collect());
+        let done = started(graph.done_when(fencing));
+        let is_fence = |id: &&String| {
+            self.directory
+                .resources
+                .get(*id)
+                .is_some_and(|resource| resource.part == Part::Fence)
+        };
+        let held: Vec<&str> = all
+            .iter()
+            .filter(|id| !done.contains(id) && !is_fence(id))
+            .map(String::as_str)
+            .collect();
+        let taken: Vec<&str> = done
+            .iter()
+            .filter(|id| !is_fence(id))
+            .map(String::as_str)
+            .collect();
+        let mut remarks = Vec::new();
+        remarks.push(match taken[..] {
+            [] => "Nothing is taken over.".to_owned(),
+            _ => format!(
+                "Started although {node} may be alive: {}.",
+                taken.join(", ")
+            ),
+        });
+        if !held.is_empty() {
+            remarks.push(format!(
+                "These wait until {node} is known to be off (the fencer keeps trying; a person who \
+                 has seen that it is off says `stonith_admin --confirm={node}`): {}.",
+                held.join(", ")
+            ));
+        }
+        let heading = format!("{node} no longer answers and cannot be fenced.");
+        Ok(Chapter {
+            heading,
+            story: None,
+            remarks,
+        })
+    }
+
+    fn links_lost(&self, cib: &Element, a: &str, b: &str) -> Result<Vec<Chapter>, SimulateError> {
+        let view = |me: &str, other: &str| {
+            let events = [Event::NodeFail(other.to_owned())];
+            let heading = format!("{me} is alive and sees {other} no longer. It would do this:");
+            Ok::<_, SimulateError>(self.ask(&cib.to_text(), &events, heading)?.0)
+        };
+        let mut chapters = vec![view(a, b)?, view(b, a)?];
+        let remark = match twice(&chapters, a, b) {
+            None => self.duel(a, b),
+            Some(pools) => format!(
+                "Neither is shot. Active on both at once, and destroyed: {}.",
+                pools.join(", ")
+            ),
+        };
+        if let Some(last) = chapters.last_mut() {
+            last.remarks.push(remark);
+        }
+        Ok(chapters)
+    }
+
+    /// Who is faster when both shoot.
+    fn duel(&self, a: &str, b: &str) -> String {
+        let held_back = |node: &str| {
+            let delay = self.directory.delays.get(node);
+            delay.and_then(|delay| millis(delay)).unwrap_or(0)
+        };
+        let (shot_at_a, shot_at_b) = (held_back(a), held_back(b));
+        let (winner, loser) = match shot_at_a.cmp(&shot_at_b) {
+            Ordering::Equal => {
+                return "Both shoot at the same moment: whoever is faster survives, or nobody."
+                    .to_owned();
+            }
+            Ordering::Greater => (a, b),
+            Ordering::Less => (b, a),
+        };
+        let lead = shot_at_a.abs_diff(shot_at_b) as f64 / 1000.0;
+        format!(
+            "The shot at {winner} is held back {lead} s longer, so {winner} fires first, {loser} is \
+             off before it fires, and only what {winner} would do happens."
+        )
+    }
+
+    fn stuck(&self, cib: &Element, node: &str, pool: &str) -> Result<Vec<Chapter>, SimulateError> {
+        let standby = edit::with_standby(cib, node, true).to_text();
+        let fails = Event::OpFails {
+            resource: pool.to_owned(),
+            operation: "stop".into(),
+            node: node.to_owned(),
+        };
+        let heading = format!("{node} is put in standby, and {pool} cannot be stopped there.");
+        let (mut first, answer) = self.ask(&standby, &[fails], heading)?;
+        // The transition ends at the failed action; where things then are is no result.
+        if let Some(story) = &mut first.story {
+            story.pools.clear();
+            story.nodes.clear();
+        }
+        first
+            .remarks
+            .push(format!("Here the stop of {pool} fails."));
+        let heading = "Pacemaker decides again.".to_owned();
+        let second = self.ask(&answer.cib_after, &[], heading)?.0;
+        Ok(vec![first, second])
+    }
+}
+
+/// The pools that each of two nodes runs in its own view, when neither view shoots the other.
+fn twice(views: &[Chapter], a: &str, b: &str) -> Option<Vec<String>> {
+    let [
+        Chapter {
+            story: Some(of_a), ..
+        },
+        Chapter {
+            story: Some(of_b), ..
+        },
+    ] = views
+    else {
+        return None;
+    };
+    let shoots = |story: &Story| {
+        story
+            .steps
+            .iter()
+            .any(|step| matches!(step, Step::Fence { .. }))
+    };
+    if shoots(of_a) || shoots(of_b) {
+        return None;
+    }
+    let runs = |story: &Story, pool: &str, node: &str| {
+        story
+            .pools
+            .get(pool)
+            .and_then(|place| place.after.as_deref())
+            == Some(node)
+    };
+    let pools = of_a
+        .pools
+        .keys()
+        .filter(|pool| runs(of_a, pool, a) && runs(of_b, pool, b));
+    Some(pools.cloned().collect())
+}
+
+/// Milliseconds of a time as Pacemaker writes it: a bare number is seconds.
+fn millis(text: &str) -> Option<u64> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let number: u64 = text[..end].parse().ok()?;
+    let factor = match text[end..].trim() {
+        "ms" | "msec" => 1,
+        "" | "s" | "sec" => 1_000,
+        "m" | "min" => 60_000,
+        "h" | "hr" => 3_600_000,
+        _ => return None,
+    };
+    number.checked_mul(factor)
+}
+
+impl fmt::Display for Prediction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, chapter) in self.chapters.iter().enumerate() {
+            if i > 0 {
+                writeln!(f)?;
+            }
+            writeln!(f, "{}", chapter.heading)?;
+            if let Some(story) = &chapter.story {
+                f.write_str(&tell(story))?;
+            }
+            for remark in &chapter.remarks {
+                writeln!(f, "{remark}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,211 @@
+//! What happens, step by step, in terms of pools and nodes instead of resources and operations.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::directory::{Directory, Part, Verb};
+use super::report::{Executed, NodeState, Report};
+
+/// What happens and where everything is afterwards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Story {
+    /// What happens, in order.
+    pub steps: Vec<Step>,
+    /// Each pool before and after.
+    pub pools: BTreeMap<String, Place>,
+    /// The nodes afterwards.
+    pub nodes: BTreeMap<String, NodeState>,
+}
+
+/// A step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A node is fenced.
+    Fence {
+        /// The node.
+        node: String,
+        /// `off`, `reboot`.
+        operation: String,
+        /// Pacemaker's reason.
+        reason: Option<String>,
+        /// How long the shot is held back, if it is.
+        delay: Option<String>,
+    },
+    /// A pool's storage starts or stops.
+    Storage {
+        /// The pool.
+        pool: String,
+        /// What the storage is.
+        verb: Verb,
+        /// Start, or stop.
+        start: bool,
+        /// Where.
+        node: String,
+    },
+    /// A pool is offered, or no longer.
+    Exports {
+        /// The pool.
+        pool: String,
+        /// Start, or stop.
+        start: bool,
+        /// Where.
+        node: String,
+    },
+    /// A pool's addresses appear or disappear.
+    Addresses {
+        /// The pool.
+        pool: String,
+        /// The addresses.
+        addresses: Vec<String>,
+        /// Start, or stop.
+        start: bool,
+        /// Where.
+        node: String,
+    },
+    /// A resource that belongs to no pool starts or stops.
+    Other {
+        /// The resource.
+        resource: String,
+        /// `start`, `stop`, …
+        operation: String,
+        /// Where.
+        node: String,
+    },
+}
+
+/// A pool before and after.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The node its storage was on.
+    pub before: Option<String>,
+    /// The node its storage is on.
+    pub after: Option<String>,
+    /// Parts of it that do not run afterwards.
+    pub missing: BTreeSet<String>,
+    /// Parts of it that Pacemaker will not touch.
+    pub blocked: BTreeSet<String>,
+}
+
+impl Story {
+    /// The story of a report about a cluster with these resources.
+    pub fn of(report: &Report, directory: &Directory) -> Self {
+        let mut steps: Vec<Step> = Vec::new();
+        for executed in &report.executed {
+            let Some(step) = step(executed, directory) else {
+                continue;
+            };
+            match (steps.last_mut(), step) {
+                // Addresses of one pool come and go side by side: one step.
+                (
+                    Some(Step::Addresses {
+                        pool,
+                        addresses,
+                        start,
+                        node,
+                    }),
+                    Step::Addresses {
+                        pool: p,
+                        addresses: more,
+                        start: s,
+                        node: n,
+                    },
+                ) if *pool == p && *start == s && *node == n => addresses.extend(more),
+                // So do several ways of offering it.
+                (Some(last @ Step::Exports { .. }), step) if *last == step => {}
+                (_, step) => steps.push(step),
+            }
+        }
+        let pools = directory.pools().map(|pool| {
+            let parts: Vec<&str> = directory.of_pool(pool).map(|(id, _)| id).collect();
+            let of = |set: &BTreeSet<String>| -> BTreeSet<String> {
+                parts
+                    .iter()
+                    .filter(|id| set.contains(**id))
+                    .map(|id| (*id).to_owned())
+                    .collect()
+            };
+            let after = report.after.runs_on(pool).map(str::to_owned);
+            let missing = parts
+                .iter()
+                .filter(|id| {
+                    report.after.runs_on(id).map(str::to_owned) != after || after.is_none()
+                })
+                .map(|id| (*id).to_owned());
+            let place = Place {
+                before: report.before.runs_on(pool).map(str::to_owned),
+                missing: missing.collect(),
+                blocked: of(&report.after.blocked),
+                after,
+            };
+            (pool.to_owned(), place)
+        });
+        Self {
+            steps,
+            pools: pools.collect(),
+            nodes: report.after.nodes.clone(),
+        }
+    }
+}
+
+fn step(executed: &Executed, directory: &Directory) -> Option<Step> {
+    let (id, operation, node) = match executed {
+        Executed::Fence {
+            node,
+            operation,
+            reason,
+        } => {
+            // Only a shot is held back, not the letting in again.
+            let delay = directory
+                .delays
+                .get(node)
+                .filter(|_| operation != "on")
+                .cloned();
+            let (node, operation, reason) = (node.clone(), operation.clone(), reason.clone());
+            return Some(Step::Fence {
+                node,
+                operation,
+                reason,
+                delay,
+            });
+        }
+        Executed::Resource {
+            resource,
+            operation,
+            node,
+        } => (resource, operation, node.clone()),
+    };
+    let start = match operation.as_str() {
+        "start" => true,
+        "stop" => false,
+        _ => {
+            let (resource, operation) = (id.clone(), operation.clone());
+            return Some(Step::Other {
+                resource,
+                operation,
+                node,
+            });
+        }
+    };
+    let resource = directory.resources.get(id)?;
+    match (&resource.part, resource.pool.clone()) {
+        (Part::Storage(verb), Some(pool)) => Some(Step::Storage {
+            pool,
+            verb: *verb,
+            start,
+            node,
+        }),
+        (Part::Exports, Some(pool)) => Some(Step::Exports { pool, start, node }),
+        (Part::Address(address), Some(pool)) => Some(Step::Addresses {
+            pool,
+            addresses: vec![address.clone()],
+            start,
+            node,
+        }),
+        // Where the fencer happens to watch a device from is of no interest to anybody.
+        (Part::Fence, _) => None,
+        _ => Some(Step::Other {
+            resource: id.clone(),
+            operation: operation.clone(),
+            node,
+        }),
+    }
+}

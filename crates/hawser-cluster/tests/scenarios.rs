@@ -1,0 +1,110 @@
+//! What Pacemaker's own scheduler says will happen to each golden cluster, in plain words.
+
+mod common;
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use common::Golden;
+use hawser_cluster::cib;
+use hawser_cluster::simulate::{CrmSimulate, Event, Scenario, Simulator, what_if};
+use hawser_cluster::xml::Element;
+
+fn cib_of(golden: &Golden) -> Element {
+    cib::generate(&golden.file, &golden.numbering())
+}
+
+fn scenarios(golden: &Golden) -> Vec<(&'static str, Scenario)> {
+    let node = |i: usize| golden.file.nodes[i].name.to_string();
+    let stuck = golden.file.pools.iter().find(|pool| {
+        pool.prefer
+            .as_ref()
+            .is_some_and(|prefer| prefer.to_string() == node(0))
+    });
+    let mut all = vec![
+        ("first-start", Scenario::FirstStart),
+        ("dies", Scenario::Dies(node(0))),
+        ("dies-unfenced", Scenario::DiesUnfenced(node(0))),
+        ("standby", Scenario::Standby(node(0))),
+        ("returns", Scenario::Returns(node(0))),
+    ];
+    if golden.file.nodes.len() == 2 {
+        all.push(("links-lost", Scenario::LinksLost(node(0), node(1))));
+    }
+    if let Some(pool) = stuck {
+        let (node, pool) = (node(0), pool.name.to_string());
+        all.push(("stuck-pool", Scenario::StuckPool { node, pool }));
+    }
+    all
+}
+
+#[test]
+fn what_will_happen() {
+    for golden in Golden::all() {
+        for (name, scenario) in scenarios(&golden) {
+            let prediction = what_if(&CrmSimulate, &cib_of(&golden), &scenario);
+            let prediction = prediction.expect("crm_simulate: packaging/setup lab");
+            golden.check(&format!("scenarios/{name}.txt"), &prediction.to_string());
+        }
+    }
+}
+
+/// `crm_verify`'s warnings and errors about a cluster whose nodes are all up. With the status
+/// empty it would only complain that nobody is there.
+fn crm_verify_says(golden: &Golden, cib: &str) -> String {
+    let nodes = golden
+        .file
+        .nodes
+        .iter()
+        .map(|node| Event::NodeUp(node.name.to_string()));
+    let mut events = vec![Event::Quorum(true)];
+    events.extend(nodes);
+    let up = CrmSimulate.simulate(cib, &events).unwrap().cib_after;
+    let mut verify = Command::new("crm_verify")
+        .args(["--xml-pipe", "--verbose", "--verbose"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("crm_verify is not installed: packaging/setup lab");
+    verify
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(up.as_bytes())
+        .unwrap();
+    let output = verify.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let wrong = said
+        .lines()
+        .filter(|line| line.contains("warning:") || line.contains("error:"));
+    let wrong: Vec<&str> = wrong.collect();
+    assert!(output.status.success() || !wrong.is_empty(), "{said}");
+    wrong.join("\n")
+}
+
+#[test]
+fn crm_verify_finds_nothing_wrong() {
+    for golden in Golden::all() {
+        let said = crm_verify_says(&golden, &cib_of(&golden).to_text());
+        let expected = match golden.name {
+            // What a cluster without fencing has earned.
+            "without-fencing" => "(unpack_config) \twarning: Blind faith: not fencing unseen nodes",
+            _ => "",
+        };
+        assert_eq!(said, expected, "{}", golden.name);
+    }
+}
+
+#[test]
+fn crm_verify_does_find_what_is_wrong() {
+    let golden = Golden::named("zfs-appliance");
+    let good = cib_of(&golden).to_text();
+    let bad = good
+        .replace("value=\"300s\"", "value=\"x\"")
+        .replace("timeout=\"300s\"", "timeout=\"\"");
+    let unfenced = bad.replace(
+        "name=\"stonith-enabled\" value=\"true\"",
+        "name=\"stonith-enabled\" value=\"false\"",
+    );
+    assert_ne!(crm_verify_says(&golden, &unfenced), "");
+}

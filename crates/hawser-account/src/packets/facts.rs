@@ -142,9 +142,9 @@ impl<'a> PhaseFacts<'a> {
             .filter(|t| t.flow == self.phase.spec.flow && t.direction == direction)
             .max_by_key(|t| (Some(&t.interface) == own, t.packets));
         let tapped = record.map_or(Tapped::default(), |t| Tapped {
-            packets: t.packets.0,
-            damaged: t.damaged.0,
-            later_fragments: t.later_fragments.0,
+            packets: t.packets.0.min(MOST_PACKETS),
+            damaged: t.damaged.0.min(MOST_PACKETS),
+            later_fragments: t.later_fragments.0.min(MOST_PACKETS),
         });
         (tapped.packets.saturating_add(tapped.damaged) >= self.received()).then_some(tapped)
     }
@@ -223,7 +223,7 @@ impl<'a> PhaseFacts<'a> {
 
     /// A counter's gain in the window, zero when it did not move or was not read.
     pub(crate) fn counter(&self, side: Side, name: &str) -> u64 {
-        self.window(side).counters.or_zero(name)
+        self.window(side).counters.or_zero(name).min(MOST_PACKETS)
     }
 
     /// The largest value of `link/<device>/<field>` over the flow's devices on that side:

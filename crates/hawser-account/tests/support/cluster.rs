@@ -25,6 +25,7 @@ pub const DEFAULT_BUFFER: u64 = 212_992;
 pub const LATER: u64 = 5;
 
 /// Which cluster, and what is measured on it.
+#[derive(Clone, Debug)]
 pub struct Shape<'a> {
     pub hosts: &'a [&'a str],
     pub links: &'a [&'a str],

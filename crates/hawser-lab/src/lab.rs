@@ -45,7 +45,8 @@ impl Lab {
     /// switches), with the standard streams of the caller's choice.
     ///
     /// It sees the node's network, mounts, host name and processes, and the lab's binary on its
-    /// `PATH`. When the returned process dies, the command in the node is killed with it.
+    /// `PATH`. As over ssh, it learns of the caller's death by its standard streams; whatever
+    /// still runs ends with the node.
     ///
     /// # Errors
     /// No such node, or it is off.
@@ -54,14 +55,36 @@ impl Lab {
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
+        let mut command = self.enter(node)?;
+        command.args(argv);
+        Ok(command)
+    }
+
+    /// As [`Self::command`], but killed as soon as the process that was started for it here
+    /// dies: for a person's commands, which a `timeout` or a closed terminal should end.
+    ///
+    /// # Errors
+    /// As [`Self::command`].
+    pub fn tied_command<I, S>(&self, node: &str, argv: I) -> Result<Command, LabError>
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        let mut command = self.enter(node)?;
+        command
+            .args(["setpriv", "--pdeathsig", "KILL", "--"])
+            .args(argv);
+        Ok(command)
+    }
+
+    fn enter(&self, node: &str) -> Result<Command, LabError> {
         let place = self.place(node)?;
         let mut command = Command::new("nsenter");
         command
             .arg(format!("--target={}", place.pid))
-            .args(["--net", "--mount", "--uts", "--ipc", "--pid", "--cgroup"])
-            // nsenter waits outside; without this, killing it would leave the command behind.
-            .args(["--", "setpriv", "--pdeathsig", "KILL", "--"])
-            .args(argv)
+            .args([
+                "--net", "--mount", "--uts", "--ipc", "--pid", "--cgroup", "--",
+            ])
             .env("PATH", path_inside());
         Ok(command)
     }

@@ -6,7 +6,7 @@ use crate::error::LabError;
 use crate::init::SOFT_OFF;
 use crate::lab::no_such_node;
 use crate::paths::LabDir;
-use crate::process::ProcessId;
+use crate::process::{self, Known, ProcessId};
 use crate::start::Starting;
 use crate::state::{NodeState, State};
 use crate::{impair, wiring};
@@ -27,8 +27,8 @@ pub(crate) fn start(dir: &LabDir, state: &mut State, name: &str) -> Result<(), L
     let Some(node) = state.spec.node(name).cloned() else {
         return Err(no_such_node(state, name));
     };
-    if let Some(rest) = state.nodes.get(name).and_then(NodeState::running) {
-        // A power loss that was itself interrupted.
+    // What an interrupted command left of it, written down or not.
+    for rest in process::first_of(Known::Token(&state.token), name) {
         rest.kill()?;
     }
     wiring::unplug(state, switches, &node)?;
@@ -36,18 +36,13 @@ pub(crate) fn start(dir: &LabDir, state: &mut State, name: &str) -> Result<(), L
     let init = starting.ready()?;
     let started = wiring::plug(state, switches, &[(&node, init)])
         .and_then(|()| impair::reapply(state, dir, switches, &node, init))
-        .and_then(|()| {
-            record(state, name, true, Some(init));
-            state.save(dir)
-        });
-    match started {
-        Ok(()) => starting.go(),
-        Err(e) => {
-            drop(starting);
-            init.kill()?;
-            Err(e)
-        }
+        .and_then(|()| starting.go());
+    if let Err(e) = started {
+        init.kill()?;
+        return Err(e);
     }
+    record(state, name, true, Some(init));
+    state.save(dir)
 }
 
 /// Takes a node's power away.

@@ -108,6 +108,11 @@ pub(crate) fn of_lab(lab: Known<'_>) -> Vec<ProcessId> {
     })
 }
 
+/// The first processes of one node of a lab: one, but for what an interrupted command left.
+pub(crate) fn first_of(lab: Known<'_>, node: &str) -> Vec<ProcessId> {
+    matching(|line| is_of(line, crate::init::SUBCOMMAND, lab, Some(node)))
+}
+
 /// The processes that hold packets of a lab on `device`.
 pub(crate) fn hold_lines(lab: Known<'_>, device: &str) -> Vec<ProcessId> {
     matching(|line| is_of(line, crate::impair::hold::SUBCOMMAND, lab, Some(device)))

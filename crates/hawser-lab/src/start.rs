@@ -67,18 +67,20 @@ impl Starting {
     /// Waits until the node has mounted everything; returns its process 1 as seen from here.
     pub fn ready(&mut self) -> Result<ProcessId, LabError> {
         let deadline = Instant::now() + PATIENCE;
-        let mut init = None;
-        loop {
+        let (mut pid, mut ready) = (None, false);
+        // Two processes speak, in either order.
+        while pid.is_none() || !ready {
             let line = self.line(deadline)?;
             match line.split_once(' ') {
-                Some(("pid", number)) => init = number.parse().ok().and_then(ProcessId::of),
+                Some(("pid", number)) => pid = number.parse::<i32>().ok(),
                 Some(("error", what)) => return Err(self.failed(what)),
-                _ if line == "ready" => break,
-                _ => return Err(self.failed(&format!("said \"{line}\""))),
+                _ if line == "ready" => ready = true,
+                _ => return Err(self.failed(&format!("it said \"{line}\""))),
             }
         }
         let _reaped = self.outer.wait();
-        init.ok_or_else(|| self.failed("ended at once"))
+        pid.and_then(ProcessId::of)
+            .ok_or_else(|| self.failed("it ended at once"))
     }
 
     /// Lets the node live on.

@@ -175,9 +175,11 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
         .collect::<Vec<(&NodeSpec, _)>>();
     wiring::plug(&state, bridges, &plugged)?;
     stop()?;
-    // Written before the nodes may live without us: from here on, `down` finds them by it.
-    state.phase = Phase::Up;
+    // The nodes live without us from here on. Until the last line they belong to a lab that is
+    // still being built, and whoever finds that takes them away, by the token.
     state.save(dir)?;
     switches.go()?;
-    nodes.into_iter().try_for_each(Starting::go)
+    nodes.into_iter().try_for_each(Starting::go)?;
+    state.phase = Phase::Up;
+    state.save(dir)
 }

@@ -152,7 +152,7 @@ fn down(name: &LabName) -> Result<(), LabError> {
 
 /// Becomes the command: its streams, signals and exit code are the caller's own.
 fn exec(name: &str, node: &str, command: &[String]) -> Result<ExitCode, LabError> {
-    let mut command = Lab::open(name)?.command(node, command)?;
+    let mut command = Lab::open(name)?.tied_command(node, command)?;
     let source = command.exec();
     Err(LabError::Io {
         call: "run",

@@ -1,0 +1,447 @@
+//! Given a lab on this machine: it works at once, does what its commands say, and is gone without
+//! a trace afterwards, whatever dies in the middle.
+
+mod support;
+
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hawser_lab::{Health, LabStatus, Power};
+use jsonschema::Validator;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use support::{Lab, eventually, is_running, remains, run};
+
+/// A JSON Schema as it is published.
+fn schema(name: &str) -> Validator {
+    let path = format!("{}/../../docs/schema/{name}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap()
+}
+
+#[test]
+fn a_lab_works_the_moment_it_is_up_and_leaves_nothing_when_it_is_down() {
+    let begun = Instant::now();
+    let lab = Lab::up();
+    assert!(
+        begun.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        begun.elapsed()
+    );
+    // The very first packet on each link, in each family.
+    for address in [
+        "10.72.0.2",
+        "10.72.1.2",
+        "fd48:6177:7365::2",
+        "fd48:6177:7365:1::2",
+    ] {
+        assert!(lab.reaches("head1", address), "{address}");
+    }
+    assert!(lab.reaches("head2", "head1-ring1"));
+    assert_eq!(
+        lab.sh("head2", "hostname; cat /etc/hostname"),
+        "head2\nhead2\n"
+    );
+    // /sys is the node's own, and so are its processes.
+    assert_eq!(lab.sh("head1", "ls /sys/class/net"), "lo\nring0\nring1\n");
+    assert_eq!(lab.sh("head1", "cat /proc/1/comm"), "hawser\n");
+    // The binary is seen by nodes wherever it lives on the host.
+    assert!(
+        lab.sh("head1", "/run/hawser/lab/hawser --version")
+            .starts_with("hawser ")
+    );
+    let name = lab.name().to_owned();
+    assert!(
+        !remains(&name).is_empty(),
+        "the check for remains sees nothing of a lab that is up"
+    );
+    lab.ok(&["down"]);
+    assert_eq!(remains(&name), Vec::<String>::new());
+    let again = lab.run(&["down"]);
+    assert_eq!(again.code, Some(0));
+    assert!(
+        again.stderr.contains("nothing to take down"),
+        "{}",
+        again.stderr
+    );
+}
+
+#[test]
+fn eight_nodes_come_up_as_quickly_and_all_reach_each_other() {
+    let begun = Instant::now();
+    let lab = Lab::up_with(&["--nodes", "8"]);
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        begun.elapsed()
+    );
+    for node in 2..=8 {
+        let line = format!("ping -c1 -W1 -q 10.72.0.{node} && ping -c1 -W1 -q 10.72.1.{node}");
+        lab.sh("head1", &line);
+    }
+}
+
+#[test]
+fn a_command_in_a_node_has_its_own_streams_and_exit_code() {
+    let lab = Lab::up();
+    assert_eq!(lab.try_sh("head1", "exit 7").code, Some(7));
+    assert_eq!(
+        lab.run(&["exec", "head1", "--", "no-such-command"]).code,
+        Some(127)
+    );
+    let mut child = lab
+        .command(&["exec", "head2", "--", "cat"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(b"to the node and back")
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.stdout, b"to the node and back");
+    let killed = lab
+        .command(&["exec", "head1", "--", "sh", "-c", "kill -9 $$"])
+        .status()
+        .unwrap();
+    assert_eq!(killed.signal(), Some(9));
+    // Among the switches, by a switch's name.
+    let ports = lab.ok(&[
+        "exec",
+        "sw1",
+        "--",
+        "bridge",
+        "link",
+        "show",
+        "dev",
+        "head2.ring1",
+    ]);
+    assert!(ports.contains("master sw1 state forwarding"), "{ports}");
+}
+
+#[test]
+fn a_command_ends_with_the_exec_that_started_it() {
+    let lab = Lab::up();
+    let mut exec = lab
+        .command(&["exec", "head1", "--", "sleep", "4711"])
+        .spawn()
+        .unwrap();
+    let sleeps = || lab.try_sh("head1", "pgrep -x sleep").code == Some(0);
+    assert!(eventually(Duration::from_secs(5), sleeps));
+    exec.kill().unwrap();
+    exec.wait().unwrap();
+    assert!(eventually(Duration::from_secs(5), || !sleeps()));
+}
+
+#[test]
+fn names_that_do_not_exist_are_answered_with_those_that_do() {
+    let lab = Lab::up();
+    let node = lab.run(&["exec", "head3", "--", "true"]);
+    assert_eq!(node.code, Some(2));
+    assert!(node.stderr.contains("\"head3\"") && node.stderr.contains("head1, head2"));
+    let port = lab.run(&["cut", "head1/ring7"]);
+    assert_eq!(port.code, Some(2));
+    assert!(port.stderr.contains("head1/ring7") && port.stderr.contains("head2/ring1"));
+    let switch = lab.run(&["heal", "sw9"]);
+    assert!(switch.code == Some(2) && switch.stderr.contains("sw0, sw1"));
+    let other = run(&[
+        "lab",
+        "exec",
+        "--name",
+        "no-such-lab",
+        "head1",
+        "--",
+        "true",
+    ]);
+    assert_eq!(other.code, Some(2));
+    assert!(other.stderr.contains(lab.name()), "{}", other.stderr);
+    let bad = run(&["lab", "up", "--name", "../etc"]);
+    assert_eq!(bad.code, Some(2));
+}
+
+#[test]
+fn list_and_status_are_as_their_schemas_say() {
+    let lab = Lab::up();
+    lab.ok(&["impair", "head1/ring0", "--loss", "1%", "--rate", "1Gbit"]);
+    lab.ok(&["impair", "head2", "--nft-drop", "1%"]);
+    lab.ok(&["cut", "head2/ring1"]);
+    let list: serde_json::Value =
+        serde_json::from_str(&run(&["lab", "list", "--json"]).stdout).unwrap();
+    assert!(schema("lab-list.schema.json").is_valid(&list), "{list:#}");
+    let names = list
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|l| l["name"].as_str().unwrap());
+    assert!(names.clone().any(|name| name == lab.name()));
+    let text = lab.ok(&["status", "--json"]);
+    let json = serde_json::from_str(&text).unwrap();
+    assert!(schema("lab-status.schema.json").is_valid(&json), "{text}");
+    let status: LabStatus = serde_json::from_str(&text).unwrap();
+    assert_eq!(status.summary.state, Health::Up);
+    assert!(status.machines[1].ports[1].cut && !status.machines[0].ports[1].cut);
+}
+
+#[test]
+fn a_cut_cable_and_a_cut_switch_take_exactly_their_links_away() {
+    let lab = Lab::up();
+    let (ring0, ring1) = ("10.72.0.2", "10.72.1.2");
+    lab.ok(&["cut", "head2/ring0"]);
+    assert!(!lab.reaches("head1", ring0) && lab.reaches("head1", ring1));
+    assert_eq!(
+        lab.sh("head2", "cat /sys/class/net/ring0/operstate"),
+        "down\n"
+    );
+    assert_eq!(
+        lab.sh("head1", "cat /sys/class/net/ring0/operstate"),
+        "up\n"
+    );
+    lab.ok(&["heal", "head2/ring0"]);
+    assert!(lab.soon_reaches("head1", ring0));
+
+    lab.ok(&["cut", "sw1"]);
+    assert!(!lab.reaches("head1", ring1) && lab.reaches("head1", ring0));
+    for node in ["head1", "head2"] {
+        assert_eq!(lab.sh(node, "cat /sys/class/net/ring1/operstate"), "down\n");
+    }
+    // A cable that was cut by itself stays cut when its switch comes back.
+    lab.ok(&["cut", "head1/ring1"]);
+    lab.ok(&["heal", "sw1"]);
+    assert_eq!(
+        lab.sh("head1", "cat /sys/class/net/ring1/operstate"),
+        "down\n"
+    );
+    assert_eq!(
+        lab.sh("head2", "cat /sys/class/net/ring1/operstate"),
+        "up\n"
+    );
+    lab.ok(&["heal", "head1/ring1"]);
+    assert!(lab.soon_reaches("head1", ring1));
+}
+
+/// Opens a TCP connection from head1 to head2; the answer asks for its state as head1 sees it.
+fn connect(lab: &Lab) -> impl Fn() -> String + '_ {
+    const LISTEN: &str = "use Socket; socket(my $s, PF_INET, SOCK_STREAM, 0); \
+        bind($s, sockaddr_in(7000, INADDR_ANY)); listen($s, 1); accept(my $c, $s); sleep 1000";
+    const CALL: &str = "use Socket; socket(my $s, PF_INET, SOCK_STREAM, 0); \
+        connect($s, sockaddr_in(7000, inet_aton(\"10.72.0.2\"))); sleep 1000";
+    // The connection's ends must not go with the exec that made them.
+    let start = |node, script| {
+        lab.sh(
+            node,
+            &format!("setsid -f perl -e '{script}' </dev/null >/dev/null 2>&1"),
+        );
+    };
+    start("head2", LISTEN);
+    let listens = || !lab.sh("head2", "ss -Hltn sport = 7000").is_empty();
+    assert!(eventually(Duration::from_secs(5), listens));
+    start("head1", CALL);
+    let seen = || {
+        let line = lab.sh("head1", "ss -Htn dport = 7000");
+        line.split(' ').next().unwrap_or_default().to_owned()
+    };
+    assert!(
+        eventually(Duration::from_secs(5), || seen() == "ESTAB"),
+        "{}",
+        seen()
+    );
+    seen
+}
+
+#[test]
+fn a_power_cut_sends_not_one_packet_more() {
+    let lab = Lab::up();
+    let seen = connect(&lab);
+    lab.ok(&["power", "cut", "head2"]);
+    thread::sleep(Duration::from_millis(500));
+    assert_eq!(seen(), "ESTAB", "a dead machine has closed its connection");
+    assert_eq!(lab.run(&["exec", "head2", "--", "true"]).code, Some(2));
+    assert_eq!(lab.status().machines[1].power, Power::Off);
+}
+
+#[test]
+fn a_shutdown_closes_what_was_open() {
+    let lab = Lab::up();
+    let seen = connect(&lab);
+    lab.ok(&["power", "off", "head2"]);
+    let closed = || seen() == "CLOSE-WAIT";
+    assert!(eventually(Duration::from_secs(3), closed), "{}", seen());
+    assert_eq!(lab.status().machines[1].power, Power::Off);
+}
+
+#[test]
+fn a_node_keeps_its_disks_over_a_power_cut_and_nothing_else() {
+    let lab = Lab::up();
+    lab.sh(
+        "head2",
+        "echo kept >/etc/of-head2; echo kept >/var/tmp/of-head2; echo gone >/run/x",
+    );
+    lab.sh("head2", "sysctl -qw net.ipv4.ip_forward=1");
+    lab.ok(&["power", "cut", "head2"]);
+    lab.ok(&["power", "on", "head2"]);
+    assert_eq!(
+        lab.sh("head2", "cat /etc/of-head2 /var/tmp/of-head2"),
+        "kept\nkept\n"
+    );
+    assert_ne!(lab.try_sh("head2", "test -e /run/x").code, Some(0));
+    assert_eq!(lab.sh("head2", "cat /proc/sys/net/ipv4/ip_forward"), "0\n");
+    assert!(lab.soon_reaches("head1", "10.72.0.2"));
+    // Neither the host nor the other node has seen any of it.
+    assert!(!std::path::Path::new("/etc/of-head2").exists());
+    assert_ne!(lab.try_sh("head1", "test -e /etc/of-head2").code, Some(0));
+}
+
+#[test]
+fn two_labs_with_the_same_addresses_do_not_see_each_other() {
+    let (one, two) = (Lab::up(), Lab::up());
+    one.ok(&["power", "cut", "head2"]);
+    assert!(!one.reaches("head1", "10.72.0.2") && two.reaches("head1", "10.72.0.2"));
+    one.ok(&["down"]);
+    assert!(two.reaches("head1", "10.72.1.2"));
+}
+
+#[test]
+fn up_is_idempotent_repairs_a_dead_node_and_refuses_another_layout() {
+    let lab = Lab::up();
+    lab.sh("head1", "echo mine >/etc/mine");
+    assert!(lab.ok(&["up"]).contains("is up already"));
+    let other = lab.run(&["up", "--nodes", "3"]);
+    assert!(
+        other.code == Some(2) && other.stderr.contains("another layout"),
+        "{}",
+        other.stderr
+    );
+
+    let pid = lab.status().machines[0].pid.unwrap();
+    kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+    assert!(eventually(Duration::from_secs(5), || !is_running(pid)));
+    let status = lab.status();
+    assert_eq!(status.summary.state, Health::Broken);
+    assert_eq!(status.machines[0].power, Power::Dead);
+    assert!(lab.ok(&["up"]).contains("head1 had died and runs again"));
+    assert!(lab.soon_reaches("head1", "10.72.0.2") && lab.soon_reaches("head2", "10.72.1.1"));
+    assert_eq!(lab.sh("head1", "cat /etc/mine"), "mine\n");
+}
+
+#[test]
+fn a_lab_whose_processes_were_all_killed_is_built_anew() {
+    let lab = Lab::up();
+    lab.sh("head1", "echo old >/etc/old");
+    for line in remains(lab.name())
+        .iter()
+        .filter(|line| line.contains(" lab node-init "))
+    {
+        // Their ids, by the command line that only they have.
+        let found = std::process::Command::new("pgrep")
+            .args(["-fx", line.trim()])
+            .output()
+            .unwrap();
+        for pid in String::from_utf8(found.stdout).unwrap().lines() {
+            kill(Pid::from_raw(pid.parse().unwrap()), Signal::SIGKILL).unwrap();
+        }
+    }
+    assert!(lab.ok(&["up"]).contains("rebuilt, because"));
+    assert!(lab.reaches("head1", "10.72.0.2"));
+    assert_ne!(lab.try_sh("head1", "test -e /etc/old").code, Some(0));
+}
+
+#[test]
+fn up_killed_at_any_moment_leaves_nothing_that_down_or_the_next_up_do_not_take_away() {
+    let lab = Lab::planned();
+    for round in 0..20 {
+        let mut up = lab
+            .command(&["up", "--nodes", "4"])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        thread::sleep(Duration::from_millis(round * 9));
+        up.kill().unwrap();
+        up.wait().unwrap();
+        if round % 2 == 0 {
+            lab.ok(&["down"]);
+            assert_eq!(remains(lab.name()), Vec::<String>::new(), "round {round}");
+        } else {
+            lab.ok(&["up", "--nodes", "4"]);
+            assert!(lab.reaches("head4", "10.72.1.1"), "round {round}");
+        }
+    }
+}
+
+#[test]
+fn ctrl_c_in_the_middle_of_up_takes_everything_back() {
+    let lab = Lab::planned();
+    let mut interrupted = 0;
+    for round in 0..6 {
+        let up = lab
+            .command(&["up", "--nodes", "16"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        thread::sleep(Duration::from_millis(30 + round * 10));
+        kill(Pid::from_raw(up.id() as i32), Signal::SIGINT).unwrap();
+        let output = up.wait_with_output().unwrap();
+        if output.status.code() == Some(2) {
+            interrupted += 1;
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(said.contains("interrupted"), "{said}");
+            assert_eq!(remains(lab.name()), Vec::<String>::new());
+        } else {
+            lab.ok(&["down"]);
+        }
+    }
+    assert!(interrupted > 0, "no round was interrupted in the middle");
+}
+
+#[test]
+fn a_lab_file_makes_the_lab_it_describes() {
+    let file = format!(
+        "{}/../../examples/lab/two-heads.toml",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let lab = Lab::up_with(&["--file", &file]);
+    let status = lab.status();
+    let clients: Vec<_> = status.summary.clients.iter().map(|c| c.as_str()).collect();
+    assert_eq!(clients, ["client1"]);
+    for machine in &status.machines {
+        for port in &machine.ports {
+            let mtu = lab.sh(
+                machine.name.as_str(),
+                &format!("cat /sys/class/net/{}/mtu", port.link),
+            );
+            assert_eq!(mtu.trim(), port.mtu.to_string());
+            for address in &port.addresses {
+                assert!(lab.reaches("head1", &address.to_string()));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_mistake_in_a_lab_file_is_shown_in_its_place_and_nothing_is_built() {
+    let lab = Lab::planned();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lab.toml");
+    std::fs::write(
+        &path,
+        "[[link]]\nname = \"ring0\"\nmttu = 9000\n[[node]]\nname = \"a\"\n",
+    )
+    .unwrap();
+    let ran = lab.run(&["up", "--file", path.to_str().unwrap()]);
+    assert_eq!(ran.code, Some(2));
+    for part in [
+        "lab.toml:3",
+        "link[1].mttu",
+        "did you mean \"mtu\"",
+        "name, switch, mtu",
+    ] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    assert_eq!(remains(lab.name()), Vec::<String>::new());
+}

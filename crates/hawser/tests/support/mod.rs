@@ -1,0 +1,244 @@
+//! What lab tests share: a lab that goes with the value, commands in its nodes, counted traffic.
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+mod traffic;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hawser_lab::impair::{Counts, Direction};
+use hawser_lab::{LabGuard, LabStatus, PortImpairment};
+
+#[allow(unused_imports, reason = "each test binary uses its part")]
+pub use traffic::Traffic;
+
+/// The binary under test: `$HAWSER_BIN`, or the one that was built with the tests.
+pub fn hawser() -> PathBuf {
+    std::env::var_os("HAWSER_BIN").map_or_else(
+        || PathBuf::from(env!("CARGO_BIN_EXE_hawser")),
+        PathBuf::from,
+    )
+}
+
+/// What a command left behind.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// Runs `hawser` with these arguments.
+pub fn run(arguments: &[&str]) -> Ran {
+    let mut command = Command::new(hawser());
+    command.args(arguments).stdin(Stdio::null());
+    command.output().expect("hawser runs").into()
+}
+
+/// A lab that is taken down when the value is dropped, also by a panic.
+pub struct Lab {
+    guard: LabGuard,
+}
+
+impl Lab {
+    /// The default lab: head1 and head2 on ring0 and ring1.
+    pub fn up() -> Self {
+        Self::up_with(&[])
+    }
+
+    /// A lab with these arguments of `hawser lab up`.
+    #[track_caller]
+    pub fn up_with(arguments: &[&str]) -> Self {
+        let lab = Self::planned();
+        let mut all = vec!["up"];
+        all.extend(arguments);
+        lab.ok(&all);
+        lab
+    }
+
+    /// A name for a lab, and its end, before it is brought up.
+    pub fn planned() -> Self {
+        assert!(
+            nix::unistd::geteuid().is_root(),
+            "lab tests need root: they build namespaces"
+        );
+        Self {
+            guard: LabGuard::named("test").expect("a lab's name"),
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        self.guard.name().as_str()
+    }
+
+    /// `hawser lab VERB --name … REST…` as a command, for whoever wants its process.
+    pub fn command(&self, verb_and_rest: &[&str]) -> Command {
+        let (verb, rest) = verb_and_rest.split_first().expect("a verb");
+        let mut command = Command::new(hawser());
+        command
+            .args(["lab", verb, "--name", self.name()])
+            .args(rest)
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs `hawser lab VERB --name … REST…`.
+    pub fn run(&self, verb_and_rest: &[&str]) -> Ran {
+        let mut command = self.command(verb_and_rest);
+        command.output().expect("hawser runs").into()
+    }
+
+    /// Runs it and wants it to succeed.
+    #[track_caller]
+    pub fn ok(&self, verb_and_rest: &[&str]) -> String {
+        let ran = self.run(verb_and_rest);
+        assert_eq!(
+            ran.code,
+            Some(0),
+            "hawser lab {verb_and_rest:?}: {}",
+            ran.stderr
+        );
+        ran.stdout
+    }
+
+    /// Runs a line of shell in a node and wants it to succeed.
+    #[track_caller]
+    pub fn sh(&self, node: &str, line: &str) -> String {
+        let ran = self.try_sh(node, line);
+        assert_eq!(
+            ran.code,
+            Some(0),
+            "in {node}: {line}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
+        ran.stdout
+    }
+
+    /// Runs a line of shell in a node.
+    pub fn try_sh(&self, node: &str, line: &str) -> Ran {
+        self.run(&["exec", node, "--", "sh", "-c", line])
+    }
+
+    /// Whether `node` gets an answer from `address` within a second.
+    pub fn reaches(&self, node: &str, address: &str) -> bool {
+        let line = format!("ping -c1 -W1 -q {address}");
+        self.try_sh(node, &line).code == Some(0)
+    }
+
+    /// As [`Self::reaches`], asked again while a node's ARP gets over a cut (it retries once a
+    /// second, three times).
+    pub fn soon_reaches(&self, node: &str, address: &str) -> bool {
+        eventually(Duration::from_secs(8), || self.reaches(node, address))
+    }
+
+    pub fn status(&self) -> LabStatus {
+        serde_json::from_str(&self.ok(&["status", "--json"])).expect("the status as JSON")
+    }
+
+    /// What is planted on one direction of a port.
+    #[track_caller]
+    pub fn impairment(&self, node: &str, link: &str, direction: Direction) -> PortImpairment {
+        let mut all = self.status().impairments.into_iter();
+        all.find(|it| {
+            it.node.as_str() == node && it.link.as_str() == link && it.direction == direction
+        })
+        .expect("an impairment there")
+    }
+
+    /// What the program on one direction of a port has counted.
+    #[track_caller]
+    pub fn counts(&self, node: &str, link: &str, direction: Direction) -> Counts {
+        self.impairment(node, link, direction)
+            .counts
+            .expect("counts")
+    }
+
+    /// A counter of a protocol in a node's `/proc/net/snmp`: `("Udp", "InCsumErrors")`.
+    #[track_caller]
+    pub fn snmp(&self, node: &str, protocol: &str, counter: &str) -> u64 {
+        let text = self.sh(node, "cat /proc/net/snmp");
+        let prefix = format!("{protocol}:");
+        let mut lines = text.lines().filter(|line| line.starts_with(&prefix));
+        let (names, values) = (lines.next().expect("names"), lines.next().expect("values"));
+        let column = names.split_whitespace().position(|name| name == counter);
+        let value = values.split_whitespace().nth(column.expect("the counter"));
+        value.and_then(|v| v.parse().ok()).expect("a number")
+    }
+
+    /// All drop and error counters of a node's interface, summed.
+    #[track_caller]
+    pub fn interface_drops(&self, node: &str, interface: &str) -> u64 {
+        let line = format!("cat /sys/class/net/{interface}/statistics/*_{{dropped,errors}}");
+        let line = format!("bash -c '{line}'");
+        self.sh(node, &line)
+            .lines()
+            .filter_map(|n| n.parse::<u64>().ok())
+            .sum()
+    }
+}
+
+/// Asks until the answer is yes, or it has been long enough.
+pub fn eventually(patience: Duration, mut yes: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + patience;
+    loop {
+        if yes() {
+            return true;
+        }
+        if Instant::now() >= deadline {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Everything of a lab that can be seen from outside: its processes and its files.
+pub fn remains(lab: &str) -> Vec<String> {
+    let root = std::env::var_os("HAWSER_LAB_DIR")
+        .map_or_else(|| PathBuf::from("/var/lib/hawser/labs"), PathBuf::from);
+    let mut found: Vec<String> = [lab.to_owned(), format!("{lab}.lock")]
+        .iter()
+        .map(|name| root.join(name))
+        .filter(|path| path.exists())
+        .map(|path| path.display().to_string())
+        .collect();
+    let folder = root.join(lab).display().to_string();
+    for entry in fs::read_dir("/proc").expect("/proc").flatten() {
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        // A zombie has no command line.
+        if line
+            .split(' ')
+            .any(|word| word == folder || word.starts_with(&format!("{folder}/")))
+        {
+            found.push(line);
+        }
+    }
+    let mounts = fs::read_to_string("/proc/self/mounts").expect("mounts");
+    found.extend(
+        mounts
+            .lines()
+            .filter(|m| m.contains(&folder))
+            .map(str::to_owned),
+    );
+    found
+}
+
+/// Whether a process runs: it exists and is no zombie.
+pub fn is_running(pid: i32) -> bool {
+    let stat = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}

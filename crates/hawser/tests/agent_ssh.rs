@@ -410,6 +410,27 @@ fn an_agent_ends_with_its_ssh_connection_in_the_middle_of_a_send() {
     });
 }
 
+#[test]
+fn an_agent_behind_a_cut_network_ends_by_itself_and_an_idle_one_does_not() {
+    let server = Server::start(Particular::default());
+    let mut idle = server.nodes.a.agent("head1");
+    let mut cut_off = server.connect(&server.ssh("root")).unwrap();
+    cut_off.host_facts().unwrap();
+    let pid = cut_off.pid();
+    thread::sleep(Duration::from_secs(6));
+    assert!(server.node().runs(pid));
+    // Nothing closes: the packets of both sides just do not arrive any more.
+    server.nodes.a.sh("ip link set ring0 down");
+    let gone = eventually("the agent's end", Duration::from_secs(40), || {
+        !server.node().runs(pid)
+    });
+    println!("agent gone {gone:?} after the network was cut");
+    assert!(gone > Duration::from_secs(20));
+    let error = cut_off.ping().unwrap_err();
+    assert!(matches!(*error.failure, Failure::Ended { .. }), "{error}");
+    idle.ping().unwrap();
+}
+
 /// Kills the `ssh` that this test started: the one with its configuration file.
 fn kill_own_ssh(files: &Path) {
     let own = files.join("ssh_config").display().to_string();

@@ -227,3 +227,56 @@ fn wait(fds: &mut [PollFd<'_>], deadline: Instant) -> io::Result<bool> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Pipes {
+        Pipes::spawn(Command::new("sh").args(["-c", script])).unwrap()
+    }
+
+    #[test]
+    fn a_program_that_does_not_mind_its_stdin_is_killed_after_the_grace() {
+        let mut pipes = shell("exec sleep 60");
+        let started = Instant::now();
+        let status = pipes.end().unwrap();
+        assert!(!status.success());
+        assert!(started.elapsed() >= END_GRACE && started.elapsed() < 2 * END_GRACE);
+    }
+
+    #[test]
+    fn what_is_not_taken_by_the_deadline_is_an_error_and_closes_the_pipe() {
+        let pipes = shell("exec sleep 60");
+        let soon = Instant::now() + Duration::from_millis(100);
+        // More than a pipe holds.
+        let error = send(&pipes.input(), &vec![0; 1 << 20], soon).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        let error = send(&pipes.input(), b"x", soon).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+        let mut pipes = pipes;
+        pipes.kill();
+    }
+
+    #[test]
+    fn a_program_that_floods_stderr_is_not_held_up_and_its_last_words_are_kept() {
+        let mut pipes = shell("seq 100000 >&2; echo done");
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let Arrived::Bytes(bytes) = pipes.receive(deadline).unwrap() else {
+            panic!("it was held up");
+        };
+        assert_eq!(bytes, b"done\n");
+        let said = pipes.said();
+        assert!(said.ends_with("100000") && said.len() <= TAIL);
+    }
+
+    #[test]
+    fn waiting_for_silence_ends_at_the_deadline() {
+        let mut pipes = shell("exec sleep 60");
+        let started = Instant::now();
+        let arrived = pipes.receive(started + Duration::from_millis(50)).unwrap();
+        assert!(matches!(arrived, Arrived::Nothing));
+        assert!(started.elapsed() < Duration::from_secs(1));
+        pipes.kill();
+    }
+}

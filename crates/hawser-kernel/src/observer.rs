@@ -108,6 +108,9 @@ impl Observer {
             .window
             .take()
             .ok_or(KernelError::Window("no window is open"))?;
+        // All stop together; what takes time comes after.
+        self.drop_reasons.stop()?;
+        let taps = self.tap.as_mut().map(Tap::close).transpose()?;
         let elapsed = Nanos(u64::try_from(window.opened.elapsed().as_nanos()).unwrap_or(u64::MAX));
         let mut counters = Counters::default();
         for (before, after) in window.before.iter().zip(self.read()) {
@@ -119,8 +122,7 @@ impl Observer {
             (Some(before), Some(after)) => sockets::dropped_between(&before, after),
             _ => Vec::new(),
         };
-        let seen = self.drop_reasons.close()?;
-        let taps = self.tap.as_mut().map(Tap::close).transpose()?;
+        let seen = self.drop_reasons.read()?;
         counters.0.extend(seen.counters.0);
         Ok(HostWindow {
             elapsed,

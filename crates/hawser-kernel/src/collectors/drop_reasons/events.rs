@@ -76,8 +76,11 @@ impl Events {
         self.set(WINDOW, 1)
     }
 
-    pub(super) fn close(&mut self) -> Result<Seen, KernelError> {
-        self.set(WINDOW, 0)?;
+    pub(super) fn stop(&mut self) -> Result<(), KernelError> {
+        self.set(WINDOW, 0)
+    }
+
+    pub(super) fn read(&mut self) -> Result<Seen, KernelError> {
         let mut counted = Vec::new();
         for entry in self.drops.iter() {
             let (key, values) = entry.map_err(|e| ebpf::error("drops", e))?;
@@ -139,7 +142,7 @@ impl Events {
     }
 
     fn clear(&mut self) -> Result<(), KernelError> {
-        self.set(WINDOW, 0)?;
+        self.stop()?;
         let keys: Vec<Key> = self.drops.keys().filter_map(Result::ok).collect();
         for key in keys {
             self.drops

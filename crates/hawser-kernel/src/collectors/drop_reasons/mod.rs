@@ -70,11 +70,21 @@ impl DropReasons {
         }
     }
 
-    /// Ends counting and returns what was seen since [`Self::open`].
-    pub(crate) fn close(&mut self) -> Result<Seen, KernelError> {
+    /// Ends counting.
+    pub(crate) fn stop(&mut self) -> Result<(), KernelError> {
         match self {
-            Self::Events(events) => events.close(),
-            Self::Text(text) => text.close(),
+            Self::Events(events) => events.stop(),
+            Self::Text(text) => text.stop(),
+            Self::None => Ok(()),
+        }
+    }
+
+    /// What was seen between [`Self::open`] and [`Self::stop`]. Takes some 50 ms when the kernel
+    /// dropped in a place that has no name yet.
+    pub(crate) fn read(&mut self) -> Result<Seen, KernelError> {
+        match self {
+            Self::Events(events) => events.read(),
+            Self::Text(text) => text.read(),
             Self::None => Ok(Seen::default()),
         }
     }

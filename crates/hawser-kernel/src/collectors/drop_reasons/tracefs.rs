@@ -65,8 +65,11 @@ impl Text {
         self.write("events/skb/kfree_skb/enable", "1")
     }
 
-    pub(super) fn close(&mut self) -> Result<Seen, KernelError> {
-        self.write("events/skb/kfree_skb/enable", "0")?;
+    pub(super) fn stop(&mut self) -> Result<(), KernelError> {
+        self.write("events/skb/kfree_skb/enable", "0")
+    }
+
+    pub(super) fn read(&mut self) -> Result<Seen, KernelError> {
         let trace = self.instance.join("trace");
         let opened = fs::File::open(&trace).map_err(|e| file("read", &trace, e))?;
         let counters = count(BufReader::new(opened)).map_err(|e| file("read", &trace, e))?;
@@ -98,7 +101,7 @@ impl Text {
 impl Drop for Text {
     fn drop(&mut self) {
         // Best effort: what is left behind is removed by the next start in this pid namespace.
-        let _ = self.write("events/skb/kfree_skb/enable", "0");
+        let _ = self.stop();
         let _ = fs::remove_dir(&self.instance);
     }
 }
@@ -231,7 +234,8 @@ mod tests {
             for _ in 0..7 {
                 socket.send_to(b"nobody listens", nobody).unwrap();
             }
-            let seen = text.close().unwrap();
+            text.stop().unwrap();
+            let seen = text.read().unwrap();
             // Other tests and hosts of this kernel may drop meanwhile.
             let no_socket: u64 = seen
                 .counters

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
+use std::thread::{self, JoinHandle};
 
 use aya::Ebpf;
 use aya::maps::{HashMap, MapData, PerCpuArray, PerCpuValues};
@@ -32,6 +33,8 @@ pub(crate) struct Tap {
     flows: FlowMap,
     watched: Vec<Watched>,
     sockets: Vec<OwnedFd>,
+    /// Closes the sockets of the last window.
+    closing: Option<JoinHandle<()>>,
 }
 
 impl Tap {
@@ -48,11 +51,17 @@ impl Tap {
             ebpf,
             watched: Vec::new(),
             sockets: Vec::new(),
+            closing: None,
         })
     }
 
     /// Begins to count the flows, each on its own interface.
     pub(crate) fn open(&mut self, flows: &[Watched]) -> Result<(), KernelError> {
+        // Those of the last window would count everything a second time.
+        if let Some(closing) = self.closing.take() {
+            // It does nothing that could panic.
+            let _ = closing.join();
+        }
         self.sockets.clear();
         let cpus = aya::util::nr_cpus()
             .map_err(|(file, e)| KernelError::call("possible CPUs", file, e))?;
@@ -111,7 +120,7 @@ impl Tap {
         }
         // Closing a packet socket waits until no CPU uses it (`synchronize_net`), some 10 ms in
         // which nobody needs to wait with it.
-        std::thread::spawn(move || drop(sockets));
+        self.closing = Some(thread::spawn(move || drop(sockets)));
         Ok(records)
     }
 }

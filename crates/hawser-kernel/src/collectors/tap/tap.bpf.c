@@ -68,6 +68,31 @@ struct {
 	map_type(value, struct seen);
 } taps SEC(".maps");
 
+/*
+ * The network header is where the packet begins, except that a VLAN tag which no device took
+ * off may come first: type and version must agree, since a tag can look like an address byte.
+ */
+inlined int find_start(const struct __sk_buff *skb, struct packet *packet)
+{
+	u16 protocol = skb->protocol;
+	struct {
+		u16 tag;
+		u16 type;
+		u8 first;
+	} inner;
+
+	if (protocol == network16(0x0800) || protocol == network16(0x86dd))
+		return 1;
+	if (protocol != network16(0x8100) && protocol != network16(0x88a8))
+		return 0;
+	if (bpf_skb_load_bytes(skb, 0, &inner, 5))
+		return 0;
+	if ((inner.type == network16(0x0800) && inner.first >> 4 == 4) ||
+	    (inner.type == network16(0x86dd) && inner.first >> 4 == 6))
+		packet->start = 4;
+	return 1;
+}
+
 SEC("socket")
 int tap(struct __sk_buff *skb)
 {
@@ -75,16 +100,9 @@ int tap(struct __sk_buff *skb)
 	struct match match;
 	struct seen *seen;
 	u64 packets = skb->gso_segs ? skb->gso_segs : 1;
-	u16 protocol = skb->protocol;
 	u32 index;
 
-	/* A VLAN tag that no device took off. */
-	if (protocol == network16(0x8100) || protocol == network16(0x88a8)) {
-		packet.start = 4;
-		if (bpf_skb_load_bytes(skb, 2, &protocol, 2))
-			return 0;
-	}
-	if (protocol != network16(0x0800) && protocol != network16(0x86dd))
+	if (!find_start(skb, &packet))
 		return 0;
 	find_flow(&packet, &match);
 	if (match.role == ROLE_NONE || match.role == ROLE_ECHO || match.ifindex != skb->ifindex)

@@ -201,19 +201,6 @@ pub fn drain(socket: &UdpSocket) -> usize {
     std::iter::from_fn(|| socket.recv(&mut buffer).ok()).count()
 }
 
-/// Reads until nothing has come for a second: a queue may be slow, and this machine busy.
-pub fn drain_slowly(socket: &UdpSocket) -> usize {
-    let mut total = 0;
-    let mut quiet = 0;
-    while quiet < 20 {
-        let read = drain(socket);
-        total += read;
-        quiet = if read == 0 { quiet + 1 } else { 0 };
-        thread::sleep(Duration::from_millis(50));
-    }
-    total
-}
-
 /// What a window tells of drops: reason, location, interface, packets; in the order of packets.
 pub fn drops(
     window: &HostWindow,

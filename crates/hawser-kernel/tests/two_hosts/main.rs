@@ -1,0 +1,6 @@
+//! Experiments on two hosts in network namespaces: what is planted is what is told.
+
+mod collectors;
+mod faults;
+mod lab;
+mod shapes;

@@ -146,6 +146,28 @@ fn every_cause_has_a_case_and_a_page() {
     }
 }
 
+/// Evidence that every finding about a loss has; `docs/account.md` explains it.
+const COMMON: [&str; 3] = ["lost_packets", "sent_packets", "lost_percent"];
+
+#[test]
+fn every_number_of_a_finding_is_explained_on_its_page() {
+    let mut missing = BTreeSet::new();
+    for (_, case) in saved() {
+        for finding in answer(&case).findings {
+            let code = &finding.finding.code;
+            let page = cases().join(format!("../docs/causes/{code}.md"));
+            let text = fs::read_to_string(page).expect("a page");
+            for key in finding.finding.evidence.keys() {
+                let common = COMMON.contains(&key.as_str());
+                if !common && !text.contains(&format!("`{key}`")) {
+                    missing.insert(format!("{code}: {key}"));
+                }
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
 #[test]
 fn an_answer_does_not_depend_on_anything_but_the_case() {
     for (name, case) in saved() {

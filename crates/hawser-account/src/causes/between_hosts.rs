@@ -43,7 +43,6 @@ fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
             place.object = switch.map(|s| format!("switch {s}"));
         }
         let runs = Runs::of(view, &group);
-        let hosts: BTreeSet<_> = measured.iter().flat_map(|p| [&p.from, &p.to]).collect();
         found.push(
             Draft::new(CAUSE.code, Severity::Error, confidence(&group), place)
                 .name("pattern", spot.pattern.name())
@@ -51,7 +50,6 @@ fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
                 .number("directions_affected", spot.paths.len() as u64)
                 .number("directions_measured", measured.len() as u64)
                 .number("links_affected", links(&group).len() as u64)
-                .number("hosts_measured", hosts.len() as u64)
                 .number("multicast_only", u64::from(multicast_only(view, &group)))
                 .number("loss_runs", runs.count)
                 .number("single_loss_runs", runs.single)

@@ -333,18 +333,8 @@ fn up_is_idempotent_repairs_a_dead_node_and_refuses_another_layout() {
 fn a_lab_whose_processes_were_all_killed_is_built_anew() {
     let lab = Lab::up();
     lab.sh("head1", "echo old >/etc/old");
-    for line in remains(lab.name())
-        .iter()
-        .filter(|line| line.contains(" lab node-init "))
-    {
-        // Their ids, by the command line that only they have.
-        let found = std::process::Command::new("pgrep")
-            .args(["-fx", line.trim()])
-            .output()
-            .unwrap();
-        for pid in String::from_utf8(found.stdout).unwrap().lines() {
-            kill(Pid::from_raw(pid.parse().unwrap()), Signal::SIGKILL).unwrap();
-        }
+    for pid in lab.switches_and_nodes() {
+        kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
     }
     assert!(lab.ok(&["up"]).contains("rebuilt, because"));
     assert!(lab.reaches("head1", "10.72.0.2"));

@@ -39,12 +39,16 @@ pub(crate) fn dropped(init: ProcessId) -> Option<u64> {
 }
 
 fn rules(share: Share) -> String {
+    // nft compares with a number below the modulus only.
+    let chance = match share.per_million() {
+        1_000_000 => String::new(),
+        share => format!("numgen random mod 1000000 < {share} "),
+    };
     format!(
         "table {TABLE}\ndelete table {TABLE}\ntable {TABLE} {{\n\
          \tchain input {{\n\
          \t\ttype filter hook input priority filter; policy accept;\n\
-         \t\tmeta l4proto udp numgen random mod 1000000 < {} counter drop\n\
-         \t}}\n}}\n",
-        share.per_million()
+         \t\tmeta l4proto udp {chance}counter drop\n\
+         \t}}\n}}\n"
     )
 }

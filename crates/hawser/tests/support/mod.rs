@@ -36,7 +36,10 @@ impl From<Output> for Ran {
         Self {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            // Long messages are wrapped for the eye; tests look for whole words.
+            stderr: String::from_utf8_lossy(&output.stderr)
+                .replace("/\n  │ ", "/")
+                .replace("\n  │ ", " "),
         }
     }
 }
@@ -167,6 +170,16 @@ impl Lab {
             .expect("counts")
     }
 
+    /// The lab's own first processes, as this machine numbers them.
+    pub fn switches_and_nodes(&self) -> Vec<i32> {
+        processes(|words| {
+            words.get(1..3) == Some(&["lab", "node-init"])
+                && words
+                    .get(4)
+                    .is_some_and(|folder| Path::new(folder).ends_with(self.name()))
+        })
+    }
+
     /// A counter of a protocol in a node's `/proc/net/snmp`: `("Udp", "InCsumErrors")`.
     #[track_caller]
     pub fn snmp(&self, node: &str, protocol: &str, counter: &str) -> u64 {
@@ -216,17 +229,9 @@ pub fn remains(lab: &str) -> Vec<String> {
         .map(|path| path.display().to_string())
         .collect();
     let folder = root.join(lab).display().to_string();
-    for entry in fs::read_dir("/proc").expect("/proc").flatten() {
-        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        let line = String::from_utf8_lossy(&line).replace('\0', " ");
-        // A zombie has no command line.
-        if line
-            .split(' ')
-            .any(|word| word == folder || word.starts_with(&format!("{folder}/")))
-        {
-            found.push(line);
-        }
-    }
+    let inside = format!("{folder}/");
+    let theirs = processes(|words| words.iter().any(|w| *w == folder || w.starts_with(&inside)));
+    found.extend(theirs.iter().map(|pid| format!("process {pid}")));
     let mounts = fs::read_to_string("/proc/self/mounts").expect("mounts");
     found.extend(
         mounts
@@ -235,6 +240,19 @@ pub fn remains(lab: &str) -> Vec<String> {
             .map(str::to_owned),
     );
     found
+}
+
+/// Processes by their command lines. A zombie has none.
+fn processes(fits: impl Fn(&[&str]) -> bool) -> Vec<i32> {
+    let entries = fs::read_dir("/proc").expect("/proc").flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid: &i32| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line);
+            fits(&line.trim_end_matches('\0').split('\0').collect::<Vec<_>>())
+        })
+        .collect()
 }
 
 /// Whether a process runs: it exists and is no zombie.

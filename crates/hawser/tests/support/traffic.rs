@@ -96,21 +96,7 @@ impl Lab {
         let mut line = String::new();
         output.read_line(&mut line).expect("the receiver speaks");
         assert_eq!(line, "ready\n");
-        let (count_text, size) = (count.to_string(), size.to_string());
-        let gap = gap.as_secs_f64().to_string();
-        self.ok(&[
-            "exec",
-            from,
-            "--",
-            "perl",
-            "-e",
-            SEND,
-            address,
-            &port,
-            &count_text,
-            &size,
-            &gap,
-        ]);
+        self.fire_udp(from, address, count, size, gap);
         let mut result = String::new();
         output
             .read_to_string(&mut result)
@@ -130,5 +116,19 @@ impl Lab {
             reordered,
             damaged,
         }
+    }
+
+    /// Sends UDP packets, whoever may receive them.
+    #[track_caller]
+    pub fn fire_udp(&self, from: &str, address: &str, count: u64, size: u32, gap: Duration) {
+        let numbers = [
+            PORT.to_string(),
+            count.to_string(),
+            size.to_string(),
+            gap.as_secs_f64().to_string(),
+        ];
+        let mut command = vec!["exec", from, "--", "perl", "-e", SEND, address];
+        command.extend(numbers.iter().map(String::as_str));
+        self.ok(&command);
     }
 }

@@ -35,7 +35,10 @@ fuzz_target!(|data: &[u8]| {
         };
         let believed = parse(&packet).ok();
         let own = believed.filter(|p| p.key == KEY && p.flow == FLOW);
-        assert_eq!(template.read(&packet), own.filter(|_| packet.len() == template.payload()));
+        assert_eq!(
+            template.read(&packet),
+            own.filter(|_| packet.len() == template.payload())
+        );
         let from = SocketAddr::new(SENDER, u16::from(*port));
         heard += 1;
         tally.arrived(&packet, || Some(from), Nanos(heard * 1_000));
@@ -55,13 +58,19 @@ fn ours(template: &Template, bytes: &[u8]) -> Vec<u8> {
     let sequence = u64::from_le_bytes(field);
     let packet = template.packet(sequence, Nanos(sequence.rotate_left(17)));
     let probe = parse(&packet).expect("what was written is read");
-    assert_eq!((probe.sequence, probe.key, probe.flow), (sequence, KEY, FLOW));
+    assert_eq!(
+        (probe.sequence, probe.key, probe.flow),
+        (sequence, KEY, FLOW)
+    );
     packet
 }
 
 /// One bit flipped, where the bytes say: never believed.
 fn damaged(mut packet: Vec<u8>, bytes: &[u8]) -> Vec<u8> {
-    let bit = bytes.iter().fold(0_usize, |a, b| a * 31 + usize::from(*b)) % (packet.len() * 8);
+    let place = bytes
+        .iter()
+        .fold(0_usize, |a, b| (a * 31 + usize::from(*b)) % 65_536);
+    let bit = place % (packet.len() * 8);
     packet[bit / 8] ^= 1 << (bit % 8);
     assert!(parse(&packet).is_err());
     packet

@@ -1,0 +1,340 @@
+//! `hawser check` in a lab with planted faults: the cause named, and the very numbers.
+//!
+//! Each test plants one fault with the tools anybody would use and asserts what the report says
+//! of it, that nothing else is said, and that the account balances to the packet.
+
+mod report;
+mod support;
+
+use std::io::Write;
+use std::process::Child;
+
+use report::Report;
+use support::Lab;
+
+/// Runs a check and takes its report apart.
+#[track_caller]
+fn check(lab: &Lab, options: &[&str]) -> Report {
+    let mut arguments = vec![
+        "check",
+        "--lab",
+        lab.name(),
+        "--json",
+        "--duration",
+        "400ms",
+    ];
+    arguments.extend(options);
+    Report::of(&support::run(&arguments))
+}
+
+/// A number that a line of shell prints in a node.
+#[track_caller]
+fn number(lab: &Lab, node: &str, line: &str) -> u64 {
+    lab.sh(node, line).trim().parse().expect("a number")
+}
+
+/// A file with this text, gone with the value.
+fn file(text: &str) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    file.write_all(text.as_bytes()).expect("it takes the text");
+    file
+}
+
+/// A line of shell that runs in head2 until the value is dropped.
+struct Background(Child);
+
+fn background(lab: &Lab, line: &str) -> Background {
+    let child = lab
+        .command(&["exec", "head2", "--", "sh", "-c", line])
+        .spawn();
+    Background(child.expect("it starts"))
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        // An error means that it has ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_clean_lab_loses_nothing_and_has_no_findings() {
+    let lab = Lab::up();
+    let report = check(&lab, &[]);
+    assert_eq!(report.exit, 0, "{report}");
+    assert_eq!(report.codes(), Vec::<&str>::new(), "{report}");
+    assert_eq!(report.packets("lost"), 0);
+    assert_eq!(
+        report.flows().len(),
+        4,
+        "two nodes, two links, both directions"
+    );
+    assert!(report.packets("sent") > 10_000, "{report}");
+}
+
+#[test]
+fn a_small_receive_buffer_is_told_from_a_slow_reader() {
+    let lab = Lab::up();
+    lab.ok(&["impair", "--machine", "--rmem-default", "4096"]);
+    let report = check(&lab, &[]);
+    report.balances();
+    report.only("receive-buffer-too-small");
+    report.lost_only_in("socket-buffer");
+    let finding = report.finding("receive-buffer-too-small");
+    assert_eq!(finding.evidence("buffer_bytes"), 4096);
+    assert_eq!(finding.evidence("burst_packets"), 50);
+    lab.ok(&["clear", "--machine"]);
+
+    let report = check(&lab, &["--reader-delay", "400us"]);
+    report.balances();
+    report.only("reader-too-slow");
+    report.lost_only_in("socket-buffer");
+}
+
+#[test]
+fn a_socket_that_did_not_get_the_buffer_it_asked_for() {
+    let lab = Lab::up();
+    lab.ok(&["impair", "--machine", "--rmem-max", "212992"]);
+    let report = check(&lab, &["--rcvbuf", "8M"]);
+    report.only("buffer-not-granted");
+    assert_eq!(report.packets("lost"), 0, "{report}");
+}
+
+#[test]
+fn a_token_bucket_in_front_of_the_wire() {
+    let lab = Lab::up();
+    lab.sh(
+        "head1",
+        "tc qdisc add dev ring0 root tbf rate 20mbit burst 5000 limit 20000",
+    );
+    let report = check(&lab, &[]);
+    report.balances();
+    report.only("sender-queue-drops");
+    report.lost_only_in("qdisc");
+    assert_eq!(
+        report.packets("lost"),
+        number(
+            &lab,
+            "head1",
+            "tc -s qdisc show dev ring0 | sed -n 's/.*dropped \\([0-9]*\\).*/\\1/p'"
+        ),
+        "the report's loss is the qdisc's own count"
+    );
+}
+
+#[test]
+fn a_firewall_on_either_side() {
+    let lab = Lab::up();
+    lab.sh(
+        "head2",
+        "nft 'add table inet t; add chain inet t c { type filter hook input priority 0; }; \
+         add rule inet t c meta l4proto udp numgen random mod 10 < 1 counter drop'",
+    );
+    let report = check(&lab, &[]);
+    report.balances();
+    report.only("firewall-drop");
+    report.lost_only_in("receiver-filter");
+    assert!(
+        report.finding("firewall-drop").place("host") == "head2",
+        "{report}"
+    );
+    lab.sh("head2", "nft delete table inet t");
+
+    lab.sh(
+        "head1",
+        "nft 'add table inet t; add chain inet t c { type filter hook output priority 0; }; \
+         add rule inet t c meta l4proto udp numgen random mod 10 < 1 counter drop'",
+    );
+    let report = check(&lab, &[]);
+    report.balances();
+    report.only("firewall-drop");
+    report.lost_only_in("sender-filter");
+    assert!(
+        report.finding("firewall-drop").place("host") == "head1",
+        "{report}"
+    );
+}
+
+#[test]
+fn a_backlog_that_is_too_short() {
+    let lab = Lab::up();
+    // Receive packet steering moves packets to another CPU's backlog, where bursts queue up.
+    lab.sh(
+        "head2",
+        "echo 2 > /sys/class/net/ring0/queues/rx-0/rps_cpus",
+    );
+    lab.ok(&["impair", "--machine", "--backlog", "2"]);
+    let report = check(&lab, &[]);
+    report.balances();
+    report.only("backlog-overflow");
+    report.lost_only_in("backlog");
+}
+
+#[test]
+fn corruption_is_found_whether_the_kernel_drops_it_or_not() {
+    let lab = Lab::up();
+    lab.ok(&["impair", "head2/ring0", "--corrupt", "5"]);
+    // With checksum offload on a veth pair nobody verifies: damaged packets are delivered.
+    let report = check(&lab, &[]);
+    report.balances();
+    report.only("checksum-errors");
+    report.lost_only_in("checksum");
+
+    lab.sh("head1", "ethtool -K ring0 tx off");
+    lab.sh("head2", "ethtool -K ring0 tx off");
+    let report = check(&lab, &[]);
+    report.balances();
+    report.only("checksum-errors");
+    report.lost_only_in("checksum");
+}
+
+#[test]
+fn fragments_that_cannot_be_reassembled() {
+    let lab = Lab::up();
+    lab.sh(
+        "head2",
+        "sysctl -qw net.ipv4.ipfrag_low_thresh=2000 && sysctl -qw net.ipv4.ipfrag_high_thresh=4000",
+    );
+    let report = check(&lab, &[]);
+    report.balances();
+    report.only("reassembly-failure");
+    report.lost_only_in("reassembly");
+    assert!(
+        report.finding("reassembly-failure").place("host") == "head2",
+        "{report}"
+    );
+}
+
+#[test]
+fn loss_on_the_wire_is_named_by_what_the_lossy_directions_share() {
+    let lab = Lab::up();
+    lab.ok(&["impair", "head2/ring0", "--loss", "10"]);
+    let report = check(&lab, &[]);
+    report.balances();
+    report.only("loss-between-hosts");
+    report.lost_only_in("between-hosts");
+    assert!(
+        report.finding("loss-between-hosts").place("link") == "ring0",
+        "{report}"
+    );
+    lab.ok(&["clear", "--all"]);
+    assert_eq!(check(&lab, &[]).codes(), Vec::<&str>::new());
+}
+
+#[test]
+fn duplicates_and_reordering() {
+    let lab = Lab::up();
+    lab.ok(&["impair", "head2/ring0", "--duplicate", "5"]);
+    let report = check(&lab, &[]);
+    assert_eq!(report.packets("lost"), 0, "{report}");
+    report.only("duplicated-path");
+    lab.ok(&["clear", "--all"]);
+
+    lab.ok(&["impair", "head2/ring0", "--reorder", "5"]);
+    let report = check(&lab, &[]);
+    assert_eq!(report.packets("lost"), 0, "{report}");
+    report.only("reordered-path");
+}
+
+#[test]
+fn a_port_that_swallows_large_packets() {
+    let lab = Lab::up();
+    lab.ok(&["impair", "head2/ring1", "--mtu", "1400"]);
+    let report = check(&lab, &[]);
+    report.balances();
+    report.only("mtu-black-hole");
+    let finding = report.finding("mtu-black-hole");
+    assert_eq!(finding.evidence("passed_mtu_bytes"), 1400);
+    assert!(finding.place("link") == "ring1", "{report}");
+}
+
+#[test]
+fn a_reverse_path_filter() {
+    let lab = Lab::up();
+    // head2 would answer head1's ring0 address through ring1, so strict filtering (RFC 3704)
+    // drops what comes from it on ring0. The same filter would swallow head1's ARP requests,
+    // which is another cause; a fixed neighbour entry keeps the two apart.
+    let mac = lab.sh("head2", "cat /sys/class/net/ring0/address");
+    let entry = format!(
+        "ip neigh replace 10.72.0.2 lladdr {} dev ring0 nud permanent",
+        mac.trim()
+    );
+    lab.sh("head1", &entry);
+    lab.sh(
+        "head2",
+        "sysctl -qw net.ipv4.conf.all.rp_filter=1 && ip route add 10.72.0.1/32 dev ring1",
+    );
+    let report = check(&lab, &[]);
+    report.balances();
+    report.has("reverse-path-filter");
+    let finding = report.finding("reverse-path-filter");
+    assert_eq!(finding.place("host"), "head2", "{report}");
+    assert_eq!(finding.place("link"), "ring0", "{report}");
+}
+
+#[test]
+fn a_cut_link() {
+    let lab = Lab::up();
+    lab.ok(&["cut", "head2/ring0"]);
+    let report = check(&lab, &[]);
+    report.balances();
+    report.only("link-down");
+}
+
+#[test]
+fn two_links_that_share_a_segment_although_their_switches_differ() {
+    let lab = Lab::up();
+    // The cable that should not be there: from one switch to the other.
+    lab.sh(
+        "sw0",
+        "ip link add x0 type veth peer name x1 && \
+         ip link set x0 master sw0 up && ip link set x1 master sw1 up",
+    );
+    let report = check(&lab, &[]);
+    report.only("shared-failure-domain");
+    assert_eq!(report.packets("lost"), 0, "{report}");
+}
+
+#[test]
+fn another_programs_socket_that_drops_is_named() {
+    let lab = Lab::up();
+    // A program that binds and never reads, and one that floods it while the check runs.
+    let idle = background(
+        &lab,
+        "exec python3 -c 'import socket,time\n\
+         s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.bind((\"127.0.0.1\",7007)); time.sleep(60)'",
+    );
+    let noise = background(
+        &lab,
+        "exec python3 -c 'import socket,time\n\
+         s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\n\
+         while True: s.sendto(b\"x\"*1000,(\"127.0.0.1\",7007)); time.sleep(0.001)'",
+    );
+    let report = check(&lab, &[]);
+    report.only("foreign-socket-dropping");
+    assert_eq!(
+        report.packets("lost"),
+        0,
+        "foreign loss is not booked to our flows: {report}"
+    );
+    let object = report.finding("foreign-socket-dropping").place("object");
+    assert!(
+        object.contains("python3") && object.contains("7007"),
+        "{object}"
+    );
+    drop((idle, noise));
+}
+
+#[test]
+fn a_case_explains_itself_offline() {
+    let lab = Lab::up();
+    lab.ok(&["impair", "head1/ring1", "--loss", "5"]);
+    let case = file("");
+    let path = case.path().to_str().unwrap();
+    let measured = check(&lab, &["--case", path]);
+    let explained = Report::of(&support::run(&["explain", path, "--json"]));
+    assert_eq!(measured.value, explained.value);
+    assert_eq!(measured.exit, 1);
+    assert_eq!(explained.exit, 1);
+}

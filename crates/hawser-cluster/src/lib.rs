@@ -7,6 +7,7 @@
 pub mod cib;
 pub mod corosync;
 pub mod numbering;
+pub mod plan;
 pub mod simulate;
 pub mod timing;
 pub mod xml;

@@ -12,6 +12,8 @@ pub mod secrets;
 
 use hawser_model::cluster_file::ClusterFile;
 
+pub use properties::PROPERTY_SET;
+
 use crate::numbering::Numbering;
 use crate::xml::Element;
 

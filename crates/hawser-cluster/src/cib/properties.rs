@@ -29,7 +29,7 @@ pub(super) fn crm_config(file: &ClusterFile) -> Element {
         FenceAction::Reboot => "reboot",
     };
     let timing = EngineTiming::of(file);
-    let properties = [
+    let mut properties = vec![
         pair("dc-deadtime", timing.dc_deadtime),
         pair("maintenance-mode", file.cluster.maintenance),
         // The part without quorum stops what it runs, if it still can; the other part fences it.
@@ -38,6 +38,12 @@ pub(super) fn crm_config(file: &ClusterFile) -> Element {
         pair("stonith-enabled", fenced),
         pair("stonith-timeout", STONITH_TIMEOUT),
     ];
+    let more = file
+        .cluster
+        .properties
+        .iter()
+        .map(|(name, value)| pair(name, value));
+    properties.extend(more);
     let set = nvpairs("cluster_property_set", PROPERTY_SET, &properties);
     Element::new("crm_config").child(set)
 }

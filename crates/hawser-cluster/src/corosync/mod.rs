@@ -3,5 +3,5 @@
 mod conf;
 mod generate;
 
-pub use conf::{Conf, ConfError};
+pub use conf::{Conf, ConfError, Entry};
 pub use generate::generate;

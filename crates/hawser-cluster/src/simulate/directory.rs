@@ -86,6 +86,12 @@ impl Directory {
         directory
     }
 
+    /// Takes over what another directory knows, over what this one knows.
+    pub fn update(&mut self, other: Self) {
+        self.resources.extend(other.resources);
+        self.delays.extend(other.delays);
+    }
+
     /// The pools, each with the resource that is its storage.
     pub fn pools(&self) -> impl Iterator<Item = &str> {
         self.resources.iter().filter_map(|(id, resource)| {

@@ -11,6 +11,9 @@ mod scenario;
 mod story;
 mod words;
 
+pub(crate) use scenario::millis;
+pub(crate) use words::{place_in_words, step_in_words};
+
 pub use crm_simulate::CrmSimulate;
 pub use directory::{Directory, Part, Resource, Verb};
 pub use graph::{Action, Graph};

@@ -295,7 +295,7 @@ fn twice(views: &[Chapter], a: &str, b: &str) -> Option<Vec<String>> {
 }
 
 /// Milliseconds of a time as Pacemaker writes it: a bare number is seconds.
-fn millis(text: &str) -> Option<u64> {
+pub(crate) fn millis(text: &str) -> Option<u64> {
     let end = text
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());

@@ -81,6 +81,8 @@ pub struct Place {
     pub after: Option<String>,
     /// Parts of it that do not run afterwards.
     pub missing: BTreeSet<String>,
+    /// Parts of it that are stopped and started again on the same node.
+    pub restarted: BTreeSet<String>,
     /// Parts of it that Pacemaker will not touch.
     pub blocked: BTreeSet<String>,
 }
@@ -130,7 +132,17 @@ impl Story {
                     report.after.runs_on(id).map(str::to_owned) != after || after.is_none()
                 })
                 .map(|id| (*id).to_owned());
+            let restarted = parts.iter().filter(|id| {
+                let did = |what: &str| {
+                    report.executed.iter().any(|executed| {
+                        matches!(executed, Executed::Resource { resource, operation, node }
+                            if resource == *id && operation == what && Some(node) == after.as_ref())
+                    })
+                };
+                did("stop") && did("start")
+            });
             let place = Place {
+                restarted: restarted.map(|id| (*id).to_owned()).collect(),
                 before: report.before.runs_on(pool).map(str::to_owned),
                 missing: missing.collect(),
                 blocked: of(&report.after.blocked),
@@ -176,6 +188,8 @@ fn step(executed: &Executed, directory: &Directory) -> Option<Step> {
     let start = match operation.as_str() {
         "start" => true,
         "stop" => false,
+        // Pacemaker's own housekeeping: it forgets a resource that is gone.
+        "delete" => return None,
         _ => {
             let (resource, operation) = (id.clone(), operation.clone());
             return Some(Step::Other {

@@ -33,7 +33,7 @@ pub fn tell(story: &Story) -> String {
 }
 
 /// One step as a sentence without its full stop.
-pub(super) fn step_in_words(step: &Step) -> String {
+pub(crate) fn step_in_words(step: &Step) -> String {
     match step {
         Step::Fence {
             node,
@@ -99,17 +99,31 @@ pub(super) fn step_in_words(step: &Step) -> String {
             resource,
             operation,
             node,
+        } if operation == "reload-agent" => {
+            format!("{resource} takes its new parameters on {node} without a stop")
+        }
+        Step::Other {
+            resource,
+            operation,
+            node,
         } => format!("{operation} of {resource} on {node}"),
     }
 }
 
-fn place_in_words(pool: &str, place: &Place) -> String {
+/// Where a pool is afterwards.
+pub(crate) fn place_in_words(pool: &str, place: &Place) -> String {
     let blocked = match place.blocked.is_empty() {
         true => String::new(),
         false => format!("; blocked: {}", list(place.blocked.iter())),
     };
     let text = match (&place.before, &place.after) {
-        (Some(before), Some(after)) if before == after => format!("{pool} stays on {after}"),
+        (Some(before), Some(after)) if before == after => match place.restarted.is_empty() {
+            true => format!("{pool} stays on {after}"),
+            false => format!(
+                "{pool} stays on {after} and is interrupted there: {} stopped and started again",
+                list(place.restarted.iter())
+            ),
+        },
         (Some(before), Some(after)) => format!("{pool} moves from {before} to {after}"),
         (None, Some(after)) => format!("{pool} starts on {after}"),
         (Some(before), None) => format!("{pool} is lost: it ran on {before} and runs nowhere"),

@@ -1,5 +1,7 @@
 //! The cluster as a whole: its name, how its messages are protected, quorum, timing.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -26,6 +28,10 @@ pub struct Cluster {
     /// `true`: Pacemaker watches and touches nothing. Default: `false`.
     #[serde(default)]
     pub maintenance: bool,
+    /// More of Pacemaker's cluster properties, by its own names. Those that are not named here or
+    /// made from other keys stay at Pacemaker's own values.
+    #[serde(default)]
+    pub properties: BTreeMap<At<String>, String>,
 }
 
 /// How Corosync's messages are protected (knet with NSS or OpenSSL).

@@ -17,6 +17,16 @@ const SHORTEST_CONSENSUS: Period = Period::from_millis(100);
 /// (`token_retransmit` of corosync.conf(5)); below twice that a busy CPU looks like a dead node.
 const SHORTEST_TOKEN: Period = Period::from_millis(300);
 
+/// Pacemaker's properties that are made from other keys, and the key of each.
+const OWN_PROPERTIES: &[(&str, &str)] = &[
+    ("dc-deadtime", "[timing] initial"),
+    ("maintenance-mode", "[cluster] maintenance"),
+    ("no-quorum-policy", "[quorum]"),
+    ("stonith-action", "[fencing] action"),
+    ("stonith-enabled", "[fencing]"),
+    ("stonith-timeout", "[fencing]"),
+];
+
 /// What can be wrong with the engine's settings.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BrokenEngine {
@@ -43,6 +53,14 @@ pub enum BrokenEngine {
     /// Encryption without a signature.
     #[error("a cipher needs a hash beside it")]
     CipherWithoutHash,
+    /// A property that is made from another key.
+    #[error("the property \"{name}\" is made from {key}")]
+    OwnProperty {
+        /// The property.
+        name: String,
+        /// The key.
+        key: &'static str,
+    },
     /// Two nodes with one number.
     #[error("two nodes have the id {0}")]
     IdTwice(u32),
@@ -103,6 +121,7 @@ impl BrokenEngine {
             }
             Self::MixedFamilies { .. } => "use one family on a link".into(),
             Self::CipherWithoutHash => "set hash = \"sha256\", or cipher = \"none\"".into(),
+            Self::OwnProperty { key, .. } => format!("remove it and write {key}"),
             Self::IdTwice(_) => "give each node an id of its own, or leave it out".into(),
             Self::DeviceOnNode(_) => {
                 "its vote is worth something only on a machine outside the cluster".into()
@@ -136,6 +155,15 @@ pub(super) fn check(file: &ClusterFile, found: &mut Found) {
     let crypto = &file.cluster.crypto;
     if crypto.cipher != CryptoCipher::None && crypto.hash == CryptoHash::None {
         found.push(BrokenEngine::CipherWithoutHash.into(), crypto.span());
+    }
+    for name in file.cluster.properties.keys() {
+        if let Some((_, key)) = OWN_PROPERTIES.iter().find(|(own, _)| *own == name.as_str()) {
+            let name_ = name.to_string();
+            found.push(
+                BrokenEngine::OwnProperty { name: name_, key }.into(),
+                name.span(),
+            );
+        }
     }
     let heartbeat = file
         .links

@@ -1,11 +1,9 @@
 //! What Pacemaker's own scheduler says will happen to each golden cluster, in plain words.
 
-mod common;
-
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use common::Golden;
+use crate::golden::Golden;
 use hawser_cluster::cib;
 use hawser_cluster::simulate::{CrmSimulate, Event, Scenario, Simulator, what_if};
 use hawser_cluster::xml::Element;

@@ -1,10 +1,8 @@
 //! What is made of each golden cluster's file, and whether the engines themselves accept it.
 
-mod common;
-
 use std::process::Command;
 
-use common::Golden;
+use crate::golden::Golden;
 use hawser_cluster::{cib, corosync};
 
 #[test]

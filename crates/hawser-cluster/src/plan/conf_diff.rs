@@ -1,0 +1,118 @@
+//! The difference between two corosync.conf files, and whether a running Corosync can take it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::corosync::{Conf, Entry};
+
+/// A setting that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// `totem.token`, `node head1.ring0_addr`, `interface 0.knet_link_priority`.
+    pub name: String,
+    /// On the node.
+    pub live: Option<String>,
+    /// As the file wants it.
+    pub desired: Option<String>,
+}
+
+/// Settings that Corosync reads once, when it starts (corosync.conf(5) and its `totemconfig.c`, which
+/// refuses or ignores them in a reload).
+const READ_AT_START: &[&str] = &[
+    "totem.version",
+    "totem.transport",
+    "totem.cluster_name",
+    "totem.ip_version",
+    "totem.netmtu",
+    "totem.crypto_model",
+    "totem.keyfile",
+    "totem.link_mode",
+    "quorum.provider",
+];
+
+impl Setting {
+    /// True when Corosync must be started anew for it. A node that changes its number is a new
+    /// node to a running Corosync.
+    pub fn needs_restart(&self) -> bool {
+        let renumbered = self.name.starts_with("node ")
+            && self.name.ends_with(".nodeid")
+            && self.live.is_some()
+            && self.desired.is_some();
+        READ_AT_START.contains(&self.name.as_str()) || renumbered
+    }
+}
+
+/// Compares. Order and comments mean nothing.
+pub fn conf_diff(desired: &Conf, live: &Conf) -> Vec<Setting> {
+    let (desired, live) = (flat(desired), flat(live));
+    let names: BTreeSet<&String> = desired.keys().chain(live.keys()).collect();
+    names
+        .into_iter()
+        .filter(|name| desired.get(*name) != live.get(*name))
+        .map(|name| Setting {
+            name: name.clone(),
+            live: live.get(name).cloned(),
+            desired: desired.get(name).cloned(),
+        })
+        .collect()
+}
+
+fn flat(conf: &Conf) -> BTreeMap<String, String> {
+    let mut values = BTreeMap::new();
+    for entry in &conf.entries {
+        if let Entry::Section(name, section) = entry {
+            collect(name, section, &mut values);
+        }
+    }
+    values
+}
+
+fn collect(name: &str, section: &Conf, values: &mut BTreeMap<String, String>) {
+    // Sections of which there are several are told apart by what identifies them.
+    let title = match name {
+        "node" => format!("node {}", section.value("name").unwrap_or("?")),
+        "interface" => format!("interface {}", section.value("linknumber").unwrap_or("0")),
+        _ => name.to_owned(),
+    };
+    for entry in &section.entries {
+        match entry {
+            Entry::Value(key, _) if name == "interface" && key == "linknumber" => {}
+            Entry::Value(key, _) if name == "node" && key == "name" => {}
+            Entry::Value(key, value) => {
+                values.insert(format!("{title}.{key}"), value.clone());
+            }
+            Entry::Section(inner, section) => collect(inner, section, values),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_and_comments_mean_nothing_and_values_do() {
+        let a = Conf::parse("totem {\n token: 1000\n version: 2\n}\n").unwrap();
+        let b = Conf::parse("# x\ntotem {\n version: 2\n token: 1000\n}\n").unwrap();
+        assert_eq!(conf_diff(&a, &b), []);
+        let c = Conf::parse("totem {\n version: 2\n token: 3000\n}\n").unwrap();
+        let settings = conf_diff(&a, &c);
+        assert_eq!(settings.len(), 1);
+        assert_eq!(settings[0].name, "totem.token");
+        assert!(!settings[0].needs_restart());
+    }
+
+    #[test]
+    fn another_transport_or_number_needs_a_restart() {
+        let text = |id: u8, transport: &str| {
+            format!(
+                "totem {{\ntransport: {transport}\n}}\nnodelist {{\nnode {{\nname: a\nnodeid: {id}\n}}\n}}\n"
+            )
+        };
+        let settings = conf_diff(
+            &Conf::parse(&text(1, "knet")).unwrap(),
+            &Conf::parse(&text(2, "udpu")).unwrap(),
+        );
+        assert!(settings.iter().all(Setting::needs_restart));
+        assert_eq!(settings.len(), 2);
+    }
+}

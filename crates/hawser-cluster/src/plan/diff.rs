@@ -1,0 +1,130 @@
+//! The difference between the CIB a file asks for and a live one.
+//!
+//! What Hawser made it knows again: resources by their description, constraints by their ids. What
+//! others made it leaves alone, unless it bends what Hawser made.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::objects::{Key, Object, objects};
+use crate::cib::{OWN_CONSTRAINT, OWN_DESCRIPTION};
+use crate::xml::Element;
+
+/// What is to be done to one object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectChange {
+    /// The object.
+    pub key: Key,
+    /// As it is to be; absent when it is to go.
+    pub desired: Option<Object>,
+    /// As it is; absent when it is to be made.
+    pub live: Option<Object>,
+    /// True when it was made by somebody else and bends what Hawser made.
+    pub foreign: bool,
+}
+
+/// The difference.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CibDiff {
+    /// What is to be done, in the order of [`Key`].
+    pub changes: Vec<ObjectChange>,
+    /// What others made and what is left alone.
+    pub left_alone: Vec<Key>,
+}
+
+/// Compares.
+pub fn diff(desired: &Element, live: &Element) -> CibDiff {
+    let (desired, mut live) = (objects(desired), objects(live));
+    let ours: BTreeSet<&str> = desired
+        .keys()
+        .filter_map(|key| match key {
+            Key::Resource(id) => Some(id.as_str()),
+            _ => None,
+        })
+        .collect();
+    let mut diff = CibDiff::default();
+    for (key, wanted) in &desired {
+        let there = live.remove(key);
+        if there.as_ref().map(|object| &object.values) != Some(&wanted.values) {
+            diff.changes.push(ObjectChange {
+                key: key.clone(),
+                desired: Some(wanted.clone()),
+                live: there,
+                foreign: false,
+            });
+        }
+    }
+    for (key, there) in live {
+        let (remove, foreign) = match &key {
+            Key::Property(_) | Key::ResourceDefault(_) | Key::OperationDefault(_) => (true, true),
+            Key::Resource(_) => (made_by_hawser(&there.element), false),
+            Key::Level(..) => (of_own(&there, &ours), false),
+            Key::Constraint(id) if id.starts_with(OWN_CONSTRAINT) => (true, false),
+            Key::Constraint(_) => (bends(&there.element, &ours), true),
+        };
+        match remove {
+            true => diff.changes.push(ObjectChange {
+                key,
+                desired: None,
+                live: Some(there),
+                foreign,
+            }),
+            false => diff.left_alone.push(key),
+        }
+    }
+    diff.changes.sort_by(|a, b| a.key.cmp(&b.key));
+    diff
+}
+
+/// Was the resource made by Hawser?
+pub fn made_by_hawser(resource: &Element) -> bool {
+    resource
+        .get("description")
+        .is_some_and(|text| text.starts_with(OWN_DESCRIPTION))
+}
+
+/// A level that Hawser made, or that says how its devices are used.
+fn of_own(level: &Object, ours: &BTreeSet<&str>) -> bool {
+    let made = level
+        .element
+        .get("id")
+        .is_some_and(|id| id.starts_with(OWN_CONSTRAINT));
+    let devices = level.values.get("devices").map_or("", String::as_str);
+    made || devices
+        .split(',')
+        .any(|device| ours.contains(device.trim()))
+}
+
+/// Does a constraint speak of a resource of ours? A pattern may match any.
+fn bends(constraint: &Element, ours: &BTreeSet<&str>) -> bool {
+    constraint.walk().into_iter().any(|element| {
+        let names: &[&str] = match element.name.as_str() {
+            "resource_ref" => &["id"],
+            _ => &["rsc", "with-rsc", "first", "then"],
+        };
+        element.get("rsc-pattern").is_some()
+            || names
+                .iter()
+                .filter_map(|name| element.get(name))
+                .any(|id| ours.contains(id))
+    })
+}
+
+/// What differs between two states of an object: name, live value, desired value.
+pub fn values_that_differ(change: &ObjectChange) -> Vec<(String, Option<String>, Option<String>)> {
+    let none = BTreeMap::new();
+    let values =
+        |object: &Option<Object>| object.as_ref().map_or(none.clone(), |o| o.values.clone());
+    let (live, desired) = (values(&change.live), values(&change.desired));
+    let names: BTreeSet<&String> = live.keys().chain(desired.keys()).collect();
+    names
+        .into_iter()
+        .filter(|name| live.get(*name) != desired.get(*name))
+        .map(|name| {
+            (
+                name.clone(),
+                live.get(name).cloned(),
+                desired.get(name).cloned(),
+            )
+        })
+        .collect()
+}

@@ -1,0 +1,90 @@
+//! What `apply` does, in order. Each effect names what is to be true afterwards, so doing one again is
+//! doing nothing, and a run that was killed is finished by planning anew. To apply is to plan and to
+//! do what the plan says until the plan is empty: what comes after a start is planned after it.
+
+use hawser_model::names::HostName;
+
+use super::diff::ObjectChange;
+use crate::cib::secrets::NodeFile;
+
+/// Where Corosync's key is.
+pub const AUTHKEY: &str = "/etc/corosync/authkey";
+
+/// Where Corosync's configuration is.
+pub const COROSYNC_CONF: &str = "/etc/corosync/corosync.conf";
+
+/// The length of a new key, in bytes: what `corosync-keygen` makes (256 of 128 to 4096 allowed).
+pub const AUTHKEY_BYTES: usize = 256;
+
+/// One thing to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// A file on a node, in one step (written beside it and renamed), owned by root.
+    WriteFile {
+        /// The node.
+        node: HostName,
+        /// The file.
+        file: NodeFile,
+    },
+    /// A key of so many random bytes on all these nodes, mode 0400. It is made once, on the
+    /// machine that applies, and kept nowhere else.
+    NewAuthkey {
+        /// The nodes.
+        nodes: Vec<HostName>,
+        /// Its length.
+        bytes: usize,
+    },
+    /// The key of one node on others.
+    CopyAuthkey {
+        /// The node that has it.
+        from: HostName,
+        /// The nodes that do not.
+        to: Vec<HostName>,
+    },
+    /// The mode of the key.
+    AuthkeyMode {
+        /// The node.
+        node: HostName,
+    },
+    /// The text of corosync.conf on a node.
+    WriteCorosyncConf {
+        /// The node.
+        node: HostName,
+        /// The text.
+        text: String,
+    },
+    /// The running Corosync of all nodes reads its configuration anew (`corosync-cfgtool -R`).
+    ReloadCorosync,
+    /// Corosync and Pacemaker are stopped on all nodes, pools first, and started again.
+    RestartCluster,
+    /// Corosync and Pacemaker are started on these nodes.
+    Start {
+        /// The nodes.
+        nodes: Vec<HostName>,
+    },
+    /// The live CIB with these changes, as one change of its own: read, merged ([`merge`]) and sent as
+    /// the difference (`crm_diff`, `cibadmin --patch`), so that a CIB that changed meanwhile
+    /// refuses it and nobody's change is lost.
+    ///
+    /// [`merge`]: super::merge
+    PatchCib {
+        /// Why in a step of its own.
+        stage: Stage,
+        /// The changes.
+        changes: Vec<ObjectChange>,
+    },
+    /// Pacemaker has nothing left to do (`crm_resource --wait`).
+    WaitSettled,
+}
+
+/// The steps in which the CIB is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Devices, levels, and the properties that switch fencing on. Before anything stands on them.
+    Fencing,
+    /// What is to go is stopped while its constraints still say in which order: without them a
+    /// pool would be exported under its own exports.
+    StopWhatGoes,
+    /// Everything else.
+    Rest,
+}

@@ -1,0 +1,61 @@
+//! What a plan must know about the nodes. Whoever reaches the nodes fills it in; every field can be
+//! empty, which means a cluster that is not there yet.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hawser_model::names::HostName;
+use serde::{Deserialize, Serialize};
+
+/// What is known about the nodes and the cluster they form.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Each node that was reached.
+    pub nodes: BTreeMap<HostName, NodeFacts>,
+    /// The live CIB (`cibadmin --query`), from any node whose Pacemaker runs.
+    pub cib: Option<String>,
+    /// For each fence device, what its agent said to `status`: absent when it answered, else its words.
+    #[serde(default)]
+    pub fence_status: BTreeMap<String, Option<String>>,
+}
+
+/// What is known about a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeFacts {
+    /// The text of `/etc/corosync/corosync.conf`.
+    pub corosync_conf: Option<String>,
+    /// The key, by the SHA-256 of its content and its mode.
+    pub authkey: Option<KeyFacts>,
+    /// Files that fencing needs, by path: their mode and whether their content is the wanted one.
+    #[serde(default)]
+    pub files: BTreeMap<String, FileFacts>,
+    /// Resource and fence agents that are installed: `ocf:heartbeat:ZFS`, `stonith:fence_ipmilan`.
+    #[serde(default)]
+    pub agents: BTreeSet<String>,
+    /// Programs that were looked for and found: `corosync`, `pacemakerd`, `ipmitool`, …
+    #[serde(default)]
+    pub programs: BTreeSet<String>,
+    /// Features that Pacemaker was built with (`pacemakerd --features`).
+    #[serde(default)]
+    pub features: BTreeSet<String>,
+    /// Whether Corosync and Pacemaker run.
+    #[serde(default)]
+    pub running: bool,
+}
+
+/// A node's key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyFacts {
+    /// SHA-256 of the key, in hexadecimal.
+    pub sha256: String,
+    /// Its mode.
+    pub mode: u32,
+}
+
+/// A file on a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileFacts {
+    /// Its mode.
+    pub mode: u32,
+    /// Whether its content is the wanted one, compared by whoever knows the secret.
+    pub same: bool,
+}

@@ -1,0 +1,169 @@
+//! The plan: what must change on the nodes so that they are what the file says, what that leads to,
+//! and in which order it is done.
+
+mod conf_diff;
+mod diff;
+mod effects;
+mod facts;
+mod merge;
+mod notes;
+mod objects;
+mod problems;
+mod reaction;
+mod stages;
+mod waits;
+mod words;
+
+use hawser_model::cluster_file::ClusterFile;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use conf_diff::{Setting, conf_diff};
+pub use diff::{CibDiff, ObjectChange, diff, made_by_hawser, values_that_differ};
+pub use effects::{AUTHKEY, AUTHKEY_BYTES, COROSYNC_CONF, Effect, Stage};
+pub use facts::{Facts, FileFacts, KeyFacts, NodeFacts};
+pub use merge::merge;
+pub use notes::{Note, notes};
+pub use objects::{Key, Object, objects};
+pub use problems::{Problem, problems};
+pub use waits::{Wait, waits};
+
+use crate::corosync::ConfError;
+use crate::numbering::Numbering;
+use crate::simulate::{SimulateError, Simulator};
+use crate::xml::{Element, XmlError};
+use reaction::Reaction;
+
+/// A change, as people and scripts see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Change {
+    /// What it is done to: `resource vmpool01`, `corosync.conf on head1`.
+    pub object: String,
+    /// What is done.
+    pub action: Action,
+    /// True when clients of some pool notice it.
+    pub disruptive: bool,
+    /// What changes and what that leads to, in words.
+    pub text: String,
+}
+
+/// What is done to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// It is made.
+    Create,
+    /// It is changed.
+    Change,
+    /// It is removed.
+    Remove,
+}
+
+/// What `hawser plan --json` prints.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanReport {
+    /// What changes, in the order it is done. Empty: the nodes are what the file says.
+    pub changes: Vec<Change>,
+    /// What Pacemaker will do about it, in words, in order; empty when it does nothing that a
+    /// client notices.
+    pub consequence: Vec<String>,
+    /// Why it cannot be applied as it is.
+    pub problems: Vec<String>,
+    /// What is worth knowing and no reason to stop.
+    pub notes: Vec<String>,
+}
+
+/// A plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// What is shown.
+    pub report: PlanReport,
+    /// What is done.
+    pub effects: Vec<Effect>,
+    /// The CIB afterwards.
+    pub target_cib: Element,
+}
+
+/// Why there is no plan.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// The live CIB cannot be read.
+    #[error(transparent)]
+    Cib(#[from] XmlError),
+    /// A node's corosync.conf cannot be read.
+    #[error("{node}: {source}")]
+    Conf {
+        /// The node.
+        node: String,
+        /// Why.
+        source: ConfError,
+    },
+    /// Pacemaker could not be asked.
+    #[error(transparent)]
+    Simulate(#[from] SimulateError),
+}
+
+impl Plan {
+    /// True when the nodes are what the file says.
+    pub fn is_empty(&self) -> bool {
+        self.report.changes.is_empty()
+    }
+
+    /// True when clients of some pool notice it.
+    pub fn is_disruptive(&self) -> bool {
+        self.report.changes.iter().any(|change| change.disruptive)
+    }
+}
+
+/// Plans. Asks the simulator only when there is a live cluster and something changes in it.
+pub fn plan(
+    file: &ClusterFile,
+    facts: &Facts,
+    simulator: &dyn Simulator,
+) -> Result<Plan, PlanError> {
+    let confs = stages::live_confs(facts)?;
+    let numbering = Numbering::of(file, confs.values().next());
+    let desired = crate::cib::generate(file, &numbering);
+    let live = match &facts.cib {
+        Some(text) => Element::parse(text, "the live CIB")?,
+        // A cluster that is not there yet: nothing in it, and no nodes either.
+        None => Element::new("cib").child(Element::new("configuration")),
+    };
+    let diff = diff(&desired, &live);
+    let target = match facts.cib {
+        Some(_) => merge(&live, &diff.changes),
+        None => desired,
+    };
+    let cib_stages = stages::cib_stages(&diff);
+    let reaction = match facts.cib.is_some() && !diff.changes.is_empty() {
+        true => Reaction::ask(simulator, &live, &cib_stages)?,
+        false => Reaction::default(),
+    };
+    let stages = stages::Stages {
+        file,
+        facts,
+        confs: &confs,
+        conf: &crate::corosync::generate(file, &numbering),
+        diff: &diff,
+        cib_stages: &cib_stages,
+        reaction: &reaction,
+    };
+    let (changes, effects) = stages.changes_and_effects();
+    let report = PlanReport {
+        changes,
+        consequence: words::consequence(&reaction.stories, &live),
+        problems: problems(file, facts)
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+        notes: notes(file, &live, &diff)
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+    };
+    Ok(Plan {
+        report,
+        effects,
+        target_cib: target,
+    })
+}

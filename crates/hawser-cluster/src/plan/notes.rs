@@ -1,0 +1,129 @@
+//! What is worth knowing about a file or a cluster and no reason to stop.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use hawser_model::cluster_file::{ClusterFile, Period, PoolKind, Role};
+
+use super::diff::CibDiff;
+use crate::cib::edit::in_standby;
+use crate::timing::EngineTiming;
+use crate::xml::Element;
+
+/// A note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// How fast a lost node is noticed.
+    Detection {
+        /// Silence after which it is noticed.
+        noticed: Period,
+        /// Silence after which fencing begins.
+        declared: Period,
+    },
+    /// What a delay costs when the node it protects really dies.
+    Delay {
+        /// The node.
+        node: String,
+        /// The delay.
+        delay: Period,
+    },
+    /// One heartbeat link only.
+    OneLink(String),
+    /// All heartbeat links run over one switch.
+    OneSwitch(String),
+    /// No fencing.
+    NoFencing,
+    /// multihost costs time at each import.
+    Multihost(String),
+    /// Somebody else's object, left alone.
+    LeftAlone(String),
+    /// A node in standby.
+    Standby(String),
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Detection { noticed, declared } => write!(
+                f,
+                "a lost node is noticed after {noticed} of silence, and fencing begins after {declared}"
+            ),
+            Self::Delay { node, delay } => write!(
+                f,
+                "when {node} dies its pools are taken over {delay} later than they could be: the \
+                 price of its winning a duel"
+            ),
+            Self::OneLink(link) => write!(
+                f,
+                "{link} is the only heartbeat link: when it fails, healthy nodes shoot each other"
+            ),
+            Self::OneSwitch(switch) => {
+                write!(f, "all heartbeat links run over switch {switch} and fail together")
+            }
+            Self::NoFencing => f.write_str(
+                "there is no fencing: when the nodes lose sight of each other, both import the pools \
+                 and destroy them",
+            ),
+            Self::Multihost(pool) => write!(
+                f,
+                "{pool} has multihost on: each import on another host takes 20 to 30 s more since \
+                 OpenZFS 2.3.6 (openzfs/zfs#18855); fencing already sees to it that nobody else writes"
+            ),
+            Self::LeftAlone(object) => {
+                write!(f, "{object} was not made by Hawser and is left alone")
+            }
+            Self::Standby(node) => write!(f, "{node} is in standby: nothing runs there"),
+        }
+    }
+}
+
+/// Notes on a file, on the live CIB and on what lies between them.
+pub fn notes(file: &ClusterFile, live: &Element, diff: &CibDiff) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let timing = EngineTiming::of(file);
+    let nodes = file.nodes.len();
+    notes.push(Note::Detection {
+        noticed: timing.noticed(nodes),
+        declared: timing.declared_lost(nodes),
+    });
+    for (node, delay) in file.fencing.iter().flat_map(|fencing| &fencing.delay) {
+        let (node, delay) = (node.to_string(), **delay);
+        notes.push(Note::Delay { node, delay });
+    }
+    let links: Vec<_> = file.links_with(Role::Heartbeat).collect();
+    let switches: BTreeSet<_> = links.iter().map(|link| link.switch.as_deref()).collect();
+    match (&links[..], switches.first()) {
+        ([only], _) => notes.push(Note::OneLink(only.name.to_string())),
+        (_, Some(Some(switch))) if switches.len() == 1 => {
+            notes.push(Note::OneSwitch((*switch).to_owned()));
+        }
+        _ => {}
+    }
+    if file
+        .fencing
+        .as_ref()
+        .is_some_and(|fencing| fencing.none.is_some())
+    {
+        notes.push(Note::NoFencing);
+    }
+    let multihost = |pool: &&hawser_model::cluster_file::Pool| {
+        *pool.kind == PoolKind::Zfs && pool.multihost.as_ref().is_some_and(|multihost| **multihost)
+    };
+    notes.extend(
+        file.pools
+            .iter()
+            .filter(multihost)
+            .map(|p| Note::Multihost(p.name.to_string())),
+    );
+    notes.extend(
+        in_standby(live)
+            .into_iter()
+            .map(|node| Note::Standby(node.to_owned())),
+    );
+    notes.extend(
+        diff.left_alone
+            .iter()
+            .map(|key| Note::LeftAlone(key.to_string())),
+    );
+    notes
+}

@@ -1,0 +1,295 @@
+//! A CIB taken apart into the objects a person thinks in, each reduced to what it means: ids of
+//! name-value pairs, spelling of times and order of attributes mean nothing.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::cib::PROPERTY_SET;
+use crate::xml::Element;
+
+/// Which object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Key {
+    /// A cluster-wide property.
+    Property(String),
+    /// A default of all resources.
+    ResourceDefault(String),
+    /// A default of all operations.
+    OperationDefault(String),
+    /// A resource.
+    Resource(String),
+    /// A level of fencing: the node and the level.
+    Level(String, String),
+    /// A constraint.
+    Constraint(String),
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Property(name) => write!(f, "property {name}"),
+            Self::ResourceDefault(name) => write!(f, "resource default {name}"),
+            Self::OperationDefault(name) => write!(f, "operation default {name}"),
+            Self::Resource(id) => write!(f, "resource {id}"),
+            Self::Level(node, index) => write!(f, "fencing level {index} of {node}"),
+            Self::Constraint(id) => write!(f, "constraint {id}"),
+        }
+    }
+}
+
+/// An object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// What it means: names and values, with the names a person uses.
+    pub values: BTreeMap<String, String>,
+    /// How it stands in the CIB. For a property or default: its name-value pair.
+    pub element: Element,
+}
+
+/// Properties that Pacemaker and its tools write for themselves.
+const PACEMAKERS_OWN: &[&str] = &[
+    "cluster-infrastructure",
+    "cluster-name",
+    "dc-version",
+    "have-watchdog",
+    "last-lrm-refresh",
+];
+
+/// Takes a CIB apart.
+pub fn objects(cib: &Element) -> BTreeMap<Key, Object> {
+    let mut all = BTreeMap::new();
+    let Some(configuration) = cib.first("configuration") else {
+        return all;
+    };
+    let section = |name| configuration.first(name).map_or(&[][..], |s| &s.children);
+
+    for pair in effective_properties(section("crm_config")) {
+        let Some(name) = pair
+            .get("name")
+            .filter(|name| !PACEMAKERS_OWN.contains(name))
+        else {
+            continue;
+        };
+        all.insert(Key::Property(name.to_owned()), value_object(pair));
+    }
+    for pair in section("rsc_defaults")
+        .iter()
+        .flat_map(|set| set.all("nvpair"))
+    {
+        let name = pair.get("name").unwrap_or_default().to_owned();
+        all.insert(Key::ResourceDefault(name), value_object(pair));
+    }
+    for pair in section("op_defaults")
+        .iter()
+        .flat_map(|set| set.all("nvpair"))
+    {
+        let name = pair.get("name").unwrap_or_default().to_owned();
+        all.insert(Key::OperationDefault(name), value_object(pair));
+    }
+    for resource in section("resources") {
+        let id = resource.get("id").unwrap_or_default().to_owned();
+        let values = resource_values(resource);
+        all.insert(
+            Key::Resource(id),
+            Object {
+                values,
+                element: resource.clone(),
+            },
+        );
+    }
+    for level in section("fencing-topology") {
+        let target = ["target", "target-pattern", "target-attribute"];
+        let node = target
+            .iter()
+            .find_map(|name| level.get(name))
+            .unwrap_or_default();
+        let key = Key::Level(
+            node.to_owned(),
+            level.get("index").unwrap_or_default().to_owned(),
+        );
+        let devices = level.get("devices").unwrap_or_default().to_owned();
+        let values = BTreeMap::from([("devices".to_owned(), devices)]);
+        all.insert(
+            key,
+            Object {
+                values,
+                element: level.clone(),
+            },
+        );
+    }
+    for constraint in section("constraints") {
+        let id = constraint.get("id").unwrap_or_default().to_owned();
+        let mut values =
+            BTreeMap::from([("kind of constraint".to_owned(), constraint.name.clone())]);
+        attributes(constraint, "", &mut values);
+        all.insert(
+            Key::Constraint(id),
+            Object {
+                values,
+                element: constraint.clone(),
+            },
+        );
+    }
+    all
+}
+
+/// The property pairs that count: of several sets the one of the well-known id comes first, then
+/// the others in order, and the first set that has a name wins.
+fn effective_properties(sets: &[Element]) -> Vec<&Element> {
+    let mut sets: Vec<&Element> = sets.iter().collect();
+    sets.sort_by_key(|set| set.get("id") != Some(PROPERTY_SET));
+    let mut pairs: Vec<&Element> = Vec::new();
+    for pair in sets.into_iter().flat_map(|set| set.all("nvpair")) {
+        if !pairs
+            .iter()
+            .any(|other| other.get("name") == pair.get("name"))
+        {
+            pairs.push(pair);
+        }
+    }
+    pairs
+}
+
+fn value_object(pair: &Element) -> Object {
+    let value = normal(
+        pair.get("name").unwrap_or_default(),
+        pair.get("value").unwrap_or_default(),
+    );
+    Object {
+        values: BTreeMap::from([("value".to_owned(), value)]),
+        element: pair.clone(),
+    }
+}
+
+fn resource_values(resource: &Element) -> BTreeMap<String, String> {
+    let mut values = BTreeMap::new();
+    if resource.name != "primitive" {
+        // Groups, clones and bundles are nothing that Hawser makes: compared as they stand.
+        values.insert("kind".to_owned(), resource.name.clone());
+        values.insert("xml".to_owned(), resource.to_text());
+        return values;
+    }
+    let parts = ["class", "provider", "type"]
+        .iter()
+        .filter_map(|name| resource.get(name));
+    let agent: Vec<&str> = parts.collect();
+    values.insert("agent".to_owned(), agent.join(":"));
+    if let Some(text) = resource.get("description") {
+        values.insert("description".to_owned(), text.to_owned());
+    }
+    for set in &resource.children {
+        let prefix = match set.name.as_str() {
+            "instance_attributes" => "",
+            "meta_attributes" => "meta ",
+            "utilization" => "utilization ",
+            _ => continue,
+        };
+        // A set that holds under a rule only is another value, not the same one twice.
+        let rule = if set.first("rule").is_some() {
+            "under a rule: "
+        } else {
+            ""
+        };
+        for pair in set.all("nvpair") {
+            let name = pair.get("name").unwrap_or_default();
+            let value = normal(name, pair.get("value").unwrap_or_default());
+            values
+                .entry(format!("{prefix}{rule}{name}"))
+                .or_insert(value);
+        }
+    }
+    for op in resource.all("operations").flat_map(|ops| &ops.children) {
+        let (name, interval) = (op.get("name").unwrap_or_default(), op.get("interval"));
+        let every = match interval.map(|interval| normal("interval", interval)) {
+            None => String::new(),
+            Some(zero) if zero == "0s" => String::new(),
+            Some(interval) => format!(" every {interval}"),
+        };
+        let title = format!("{name}{every}");
+        values.insert(title.clone(), "yes".to_owned());
+        for (attribute, value) in &op.attributes {
+            if !matches!(
+                attribute.as_str(),
+                "id" | "name" | "interval" | "description"
+            ) {
+                values.insert(format!("{title}: {attribute}"), normal(attribute, value));
+            }
+        }
+    }
+    values
+}
+
+/// Attributes of an element and of what is inside it, ids aside.
+fn attributes(element: &Element, prefix: &str, values: &mut BTreeMap<String, String>) {
+    for (name, value) in &element.attributes {
+        if name != "id" || element.name == "resource_ref" {
+            values.insert(format!("{prefix}{name}"), normal(name, value));
+        }
+    }
+    for (i, child) in element.children.iter().enumerate() {
+        attributes(child, &format!("{prefix}{} {} ", child.name, i + 1), values);
+    }
+}
+
+/// One spelling for values that mean the same: times as whole seconds or milliseconds, infinity by
+/// its name, booleans as words.
+fn normal(name: &str, value: &str) -> String {
+    let value = value.trim();
+    let is_time = ["timeout", "interval", "deadtime", "delay"]
+        .iter()
+        .any(|word| name.contains(word));
+    if is_time {
+        if let Some(ms) = crate::simulate::millis(value) {
+            return match ms % 1000 {
+                0 => format!("{}s", ms / 1000),
+                _ => format!("{ms}ms"),
+            };
+        }
+    }
+    match value {
+        "+INFINITY" | "1000000" | "+1000000" => "INFINITY".into(),
+        "-1000000" => "-INFINITY".into(),
+        "True" | "TRUE" => "true".into(),
+        "False" | "FALSE" => "false".into(),
+        _ => value.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn property(cib: &str, name: &str) -> Option<String> {
+        let all = objects(&Element::parse(cib, "test").unwrap());
+        Some(all.get(&Key::Property(name.into()))?.values["value"].clone())
+    }
+
+    #[test]
+    fn of_several_property_sets_the_well_known_one_counts() {
+        let cib = r#"<cib><configuration><crm_config>
+            <cluster_property_set id="zz"><nvpair id="1" name="stonith-enabled" value="false"/>
+                <nvpair id="2" name="dc-deadtime" value="20"/></cluster_property_set>
+            <cluster_property_set id="cib-bootstrap-options">
+                <nvpair id="3" name="stonith-enabled" value="true"/>
+                <nvpair id="4" name="dc-version" value="2.1.5"/></cluster_property_set>
+            </crm_config></configuration></cib>"#;
+        assert_eq!(property(cib, "stonith-enabled").as_deref(), Some("true"));
+        assert_eq!(property(cib, "dc-deadtime").as_deref(), Some("20s"));
+        assert_eq!(property(cib, "dc-version"), None);
+    }
+
+    #[test]
+    fn spelling_means_nothing() {
+        for (name, a, b) in [
+            ("timeout", "60", "1min"),
+            ("timeout", "60s", "60000ms"),
+            ("interval", "10", "10s"),
+            ("score", "INFINITY", "1000000"),
+        ] {
+            assert_eq!(normal(name, a), normal(name, b));
+        }
+        assert_ne!(normal("timeout", "60s"), normal("timeout", "61s"));
+        // Not a time, though it looks like one: the port of a device.
+        assert_eq!(normal("pcmk_host_map", "60"), "60");
+    }
+}

@@ -1,0 +1,182 @@
+//! Why a plan cannot be applied as things stand. Nothing is installed or repaired silently.
+
+use std::collections::BTreeSet;
+
+use hawser_model::cluster_file::{ClusterFile, CryptoHash};
+use hawser_model::names::HostName;
+
+use super::facts::Facts;
+use crate::cib::fencing::{need_cibsecrets, targets};
+use crate::numbering::Numbering;
+use crate::xml::Element;
+
+/// Why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// A node of the file was not reached.
+    #[error("{0} was not reached, and a cluster is only changed when all its nodes are")]
+    NotReached(HostName),
+    /// A program is not installed.
+    #[error("{node} has no {program}: install the package {package}")]
+    NoProgram {
+        /// The node.
+        node: HostName,
+        /// The program.
+        program: &'static str,
+        /// Debian's package.
+        package: &'static str,
+    },
+    /// An agent is not installed.
+    #[error("{node} has no agent {agent}: install {package}")]
+    NoAgent {
+        /// The node.
+        node: HostName,
+        /// The agent.
+        agent: String,
+        /// Where it comes from.
+        package: &'static str,
+    },
+    /// Nodes have different keys.
+    #[error(
+        "{} have different keys in /etc/corosync/authkey: keep the one of the running cluster and \
+         remove the others", names(.0)
+    )]
+    KeysDiffer(Vec<HostName>),
+    /// A fence device does not answer.
+    #[error("fence device {device} does not answer its status: {said}")]
+    FenceDevice {
+        /// The device.
+        device: String,
+        /// The agent's own words.
+        said: String,
+    },
+    /// A device's secret needs a feature that a node's Pacemaker does not have.
+    #[error(
+        "{node}'s Pacemaker was built without cibsecrets, which fence device {device} needs for its secret"
+    )]
+    NoCibSecrets {
+        /// The device.
+        device: String,
+        /// The node.
+        node: HostName,
+    },
+}
+
+fn names(nodes: &[HostName]) -> String {
+    let names: Vec<&str> = nodes.iter().map(HostName::as_str).collect();
+    names.join(", ")
+}
+
+/// The programs a node needs, and Debian's packages.
+const PROGRAMS: &[(&str, &str)] = &[("corosync", "corosync"), ("pacemakerd", "pacemaker")];
+
+/// Looks.
+pub fn problems(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
+    let mut found = Vec::new();
+    let cib = crate::cib::generate(file, &Numbering::of(file, None));
+    for node in &file.nodes {
+        let name = node.name.get();
+        let Some(there) = facts.nodes.get(name) else {
+            found.push(Problem::NotReached(name.clone()));
+            continue;
+        };
+        let missing = PROGRAMS
+            .iter()
+            .filter(|(program, _)| !there.programs.contains(*program));
+        found.extend(missing.map(|(program, package)| Problem::NoProgram {
+            node: name.clone(),
+            program,
+            package,
+        }));
+        for agent in needed_agents(&cib, name.as_str()) {
+            if !there.agents.contains(&agent) {
+                let package = package_of(&agent);
+                found.push(Problem::NoAgent {
+                    node: name.clone(),
+                    agent,
+                    package,
+                });
+            }
+        }
+        let ipmi = cib
+            .walk()
+            .iter()
+            .any(|pair| pair.get("name") == Some("ipmitool_path"));
+        if ipmi && !there.programs.contains("ipmitool") {
+            let (program, package) = ("ipmitool", "ipmitool");
+            found.push(Problem::NoProgram {
+                node: name.clone(),
+                program,
+                package,
+            });
+        }
+        if !there.features.contains("cibsecrets") {
+            let devices = need_cibsecrets(file).into_iter();
+            found.extend(devices.map(|device| Problem::NoCibSecrets {
+                device,
+                node: name.clone(),
+            }));
+        }
+    }
+    keys(file, facts, &mut found);
+    let devices = targets(file);
+    for (device, said) in &facts.fence_status {
+        if let (Some(said), true) = (said, devices.contains_key(device)) {
+            found.push(Problem::FenceDevice {
+                device: device.clone(),
+                said: said.clone(),
+            });
+        }
+    }
+    found
+}
+
+fn keys(file: &ClusterFile, facts: &Facts, found: &mut Vec<Problem>) {
+    if file.cluster.crypto.hash == CryptoHash::None {
+        return;
+    }
+    let with_key = facts
+        .nodes
+        .iter()
+        .filter_map(|(node, there)| Some((node, there.authkey.as_ref()?)));
+    let (nodes, sums): (Vec<_>, BTreeSet<_>) = with_key
+        .map(|(node, key)| (node.clone(), &key.sha256))
+        .unzip();
+    if sums.len() > 1 {
+        found.push(Problem::KeysDiffer(nodes));
+    }
+}
+
+/// The agents that a node must have: all, but for those of pools that never run there.
+fn needed_agents(cib: &Element, node: &str) -> BTreeSet<String> {
+    let elements = cib.walk();
+    let never: BTreeSet<&str> = elements
+        .iter()
+        .filter(|element| {
+            element.get("resource-discovery") == Some("never") && element.get("node") == Some(node)
+        })
+        .flat_map(|constraint| constraint.walk())
+        .filter(|element| element.name == "resource_ref")
+        .filter_map(|reference| reference.get("id"))
+        .collect();
+    let needed = elements
+        .iter()
+        .filter(|element| element.name == "primitive");
+    let needed =
+        needed.filter(|primitive| !never.contains(primitive.get("id").unwrap_or_default()));
+    let agents = needed.map(|primitive| {
+        let parts = ["class", "provider", "type"]
+            .iter()
+            .filter_map(|name| primitive.get(name));
+        parts.collect::<Vec<_>>().join(":")
+    });
+    agents.collect()
+}
+
+fn package_of(agent: &str) -> &'static str {
+    match agent.split(':').collect::<Vec<_>>()[..] {
+        ["stonith", ..] => "the package fence-agents",
+        ["ocf", "hawser", ..] => "hawser itself",
+        _ => "the package resource-agents",
+    }
+}

@@ -1,0 +1,382 @@
+//! The order in which things are done: what fencing needs, the key, Corosync's configuration, the
+//! engine, fencing in the CIB, and only then everything else.
+//!
+//! Devices are made before anything stands on them and removed after everything else, so there is
+//! no moment in which a cluster that was fenced is not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hawser_model::cluster_file::{ClusterFile, CryptoHash};
+use hawser_model::names::HostName;
+
+use super::conf_diff::{Setting, conf_diff};
+use super::diff::{CibDiff, ObjectChange};
+use super::effects::{AUTHKEY_BYTES, Effect, Stage};
+use super::facts::Facts;
+use super::objects::{Key, Object};
+use super::reaction::Reaction;
+use super::{Action, Change, PlanError, words};
+use crate::cib::fencing::node_files;
+use crate::corosync::Conf;
+use crate::xml::Element;
+
+/// Everything the stages are made from.
+pub(super) struct Stages<'a> {
+    pub file: &'a ClusterFile,
+    pub facts: &'a Facts,
+    pub confs: &'a BTreeMap<HostName, Conf>,
+    /// The desired corosync.conf.
+    pub conf: &'a str,
+    pub diff: &'a CibDiff,
+    pub cib_stages: &'a [(Stage, Vec<ObjectChange>)],
+    pub reaction: &'a Reaction,
+}
+
+/// The corosync.conf of each node that has one.
+pub(super) fn live_confs(facts: &Facts) -> Result<BTreeMap<HostName, Conf>, PlanError> {
+    let mut confs = BTreeMap::new();
+    for (node, there) in &facts.nodes {
+        if let Some(text) = &there.corosync_conf {
+            let conf = Conf::parse(text).map_err(|source| PlanError::Conf {
+                node: node.to_string(),
+                source,
+            })?;
+            confs.insert(node.clone(), conf);
+        }
+    }
+    Ok(confs)
+}
+
+type Done = (Vec<Change>, Vec<Effect>);
+
+impl Stages<'_> {
+    pub fn changes_and_effects(&self) -> Done {
+        let mut done = (Vec::new(), Vec::new());
+        self.files(&mut done);
+        self.key(&mut done);
+        self.corosync_conf(&mut done);
+        self.start(&mut done);
+        self.cib(&mut done);
+        done
+    }
+
+    fn nodes(&self) -> impl Iterator<Item = &HostName> {
+        self.file.nodes.iter().map(|node| node.name.get())
+    }
+
+    fn files(&self, (changes, effects): &mut Done) {
+        let wanted = node_files(self.file);
+        for node in self.nodes() {
+            let there = self.facts.nodes.get(node).map(|node| &node.files);
+            let right = |file: &&crate::cib::secrets::NodeFile| {
+                let facts = there.and_then(|files| files.get(&file.path));
+                facts.is_some_and(|facts| facts.same && facts.mode == file.mode)
+            };
+            let missing: Vec<_> = wanted.iter().filter(|file| !right(file)).collect();
+            if missing.is_empty() {
+                continue;
+            }
+            let paths: Vec<&str> = missing.iter().map(|file| file.path.as_str()).collect();
+            changes.push(Change {
+                object: format!("files on {node}"),
+                action: Action::Change,
+                disruptive: false,
+                text: format!("what fencing needs: {}", paths.join(", ")),
+            });
+            effects.extend(missing.into_iter().map(|file| Effect::WriteFile {
+                node: node.clone(),
+                file: file.clone(),
+            }));
+        }
+    }
+
+    fn key(&self, (changes, effects): &mut Done) {
+        if self.file.cluster.crypto.hash == CryptoHash::None {
+            return;
+        }
+        let key_of = |node: &HostName| self.facts.nodes.get(node)?.authkey.as_ref();
+        let (have, lack): (Vec<_>, Vec<_>) = self
+            .nodes()
+            .cloned()
+            .partition(|node| key_of(node).is_some());
+        let change = |node: &HostName, action, text: String| Change {
+            object: format!("authkey on {node}"),
+            action,
+            disruptive: false,
+            text,
+        };
+        match have.first() {
+            None => {
+                let text = || "a new key, the same on all nodes".to_owned();
+                changes.extend(lack.iter().map(|node| change(node, Action::Create, text())));
+                effects.push(Effect::NewAuthkey {
+                    nodes: lack,
+                    bytes: AUTHKEY_BYTES,
+                });
+            }
+            Some(from) if !lack.is_empty() => {
+                let text = || format!("the key that {from} has");
+                changes.extend(lack.iter().map(|node| change(node, Action::Create, text())));
+                effects.push(Effect::CopyAuthkey {
+                    from: from.clone(),
+                    to: lack,
+                });
+            }
+            Some(_) => {}
+        }
+        for node in have {
+            if let Some(key) = key_of(&node).filter(|key| key.mode & 0o7777 != 0o400) {
+                let text = format!("mode {:04o} → 0400", key.mode & 0o7777);
+                changes.push(change(&node, Action::Change, text));
+                effects.push(Effect::AuthkeyMode { node });
+            }
+        }
+    }
+
+    fn corosync_conf(&self, (changes, effects): &mut Done) {
+        // It was generated a moment ago, so it parses.
+        let wanted = Conf::parse(self.conf).unwrap_or_default();
+        let runs = self.facts.nodes.values().any(|node| node.running);
+        let (mut any, mut restart) = (false, false);
+        for node in self.nodes() {
+            let object = format!("corosync.conf on {node}");
+            let change = match self.confs.get(node) {
+                None => Change {
+                    object,
+                    action: Action::Create,
+                    disruptive: false,
+                    text: "from the file".into(),
+                },
+                Some(live) => {
+                    let settings = conf_diff(&wanted, live);
+                    if settings.is_empty() {
+                        continue;
+                    }
+                    let anew = runs && settings.iter().any(Setting::needs_restart);
+                    restart |= anew;
+                    let how = match (runs, anew) {
+                        (_, true) => {
+                            "; Corosync must be started anew on all nodes: every pool stops"
+                        }
+                        (true, false) => "; the running Corosync takes it",
+                        (false, _) => "",
+                    };
+                    Change {
+                        object,
+                        action: Action::Change,
+                        disruptive: anew,
+                        text: format!("{}{how}", words::settings(&settings)),
+                    }
+                }
+            };
+            any = true;
+            changes.push(change);
+            let (node, text) = (node.clone(), self.conf.to_owned());
+            effects.push(Effect::WriteCorosyncConf { node, text });
+        }
+        match (any && runs, restart) {
+            (true, true) => effects.push(Effect::RestartCluster),
+            (true, false) => effects.push(Effect::ReloadCorosync),
+            (false, _) => {}
+        }
+    }
+
+    fn start(&self, (changes, effects): &mut Done) {
+        let runs = |node: &HostName| {
+            self.facts
+                .nodes
+                .get(node)
+                .is_some_and(|there| there.running)
+        };
+        let still: Vec<HostName> = self.nodes().filter(|node| !runs(node)).cloned().collect();
+        if still.is_empty() {
+            return;
+        }
+        changes.extend(still.iter().map(|node| Change {
+            object: format!("engine on {node}"),
+            action: Action::Create,
+            disruptive: false,
+            text: "corosync and pacemaker are started".into(),
+        }));
+        effects.push(Effect::Start { nodes: still });
+    }
+
+    fn cib(&self, (changes, effects): &mut Done) {
+        let (first, rest): (Vec<_>, Vec<_>) = self
+            .diff
+            .changes
+            .iter()
+            .partition(|change| makes_fencing(change));
+        changes.extend(
+            first
+                .into_iter()
+                .chain(rest)
+                .map(|change| self.cib_change(change)),
+        );
+        if self.facts.cib.is_none() {
+            // The engine makes a CIB of its own when it starts; what is to be in it is planned then.
+            return;
+        }
+        for (stage, changes) in self.cib_stages {
+            let (stage, changes) = (*stage, changes.clone());
+            effects.push(Effect::PatchCib { stage, changes });
+            if stage == Stage::StopWhatGoes {
+                effects.push(Effect::WaitSettled);
+            }
+        }
+    }
+
+    fn cib_change(&self, change: &ObjectChange) -> Change {
+        let action = match (&change.live, &change.desired) {
+            (None, _) => Action::Create,
+            (_, None) => Action::Remove,
+            _ => Action::Change,
+        };
+        Change {
+            object: change.key.to_string(),
+            action,
+            disruptive: self.disrupts(change, action),
+            text: words::object(change),
+        }
+    }
+
+    /// Whom to blame for a pool's interruption: the resource that is changed or removed and is
+    /// itself stopped; if none of its pool is, a constraint that names it; if none does, a property.
+    fn disrupts(&self, change: &ObjectChange, action: Action) -> bool {
+        let pool = |id: &str| {
+            self.reaction
+                .directory
+                .resources
+                .get(id)
+                .and_then(|r| r.pool.clone())
+        };
+        let by_resource: BTreeSet<_> = self.blamed_resources().filter_map(pool).collect();
+        let unexplained = self
+            .reaction
+            .interrupted
+            .iter()
+            .filter(|id| pool(id).is_none_or(|pool| !by_resource.contains(&pool)));
+        match &change.key {
+            Key::Resource(id) => action != Action::Create && self.reaction.interrupted.contains(id),
+            Key::Constraint(_) => {
+                let named = named_in(change);
+                unexplained
+                    .into_iter()
+                    .any(|id| named.contains(id.as_str()))
+            }
+            Key::Level(..) => false,
+            Key::Property(_) | Key::ResourceDefault(_) | Key::OperationDefault(_) => {
+                let by_constraint: BTreeSet<_> = self
+                    .diff
+                    .changes
+                    .iter()
+                    .filter(|change| matches!(change.key, Key::Constraint(_)))
+                    .flat_map(named_in)
+                    .filter_map(pool)
+                    .collect();
+                let mut left = unexplained
+                    .filter(|id| pool(id).is_none_or(|pool| !by_constraint.contains(&pool)));
+                left.next().is_some()
+            }
+        }
+    }
+
+    fn blamed_resources(&self) -> impl Iterator<Item = &str> {
+        self.diff
+            .changes
+            .iter()
+            .filter_map(|change| match &change.key {
+                Key::Resource(id)
+                    if change.live.is_some() && self.reaction.interrupted.contains(id) =>
+                {
+                    Some(id.as_str())
+                }
+                _ => None,
+            })
+    }
+}
+
+/// The steps in which a difference is made good.
+pub(super) fn cib_stages(diff: &CibDiff) -> Vec<(Stage, Vec<ObjectChange>)> {
+    let (fencing, rest): (Vec<_>, Vec<_>) = diff.changes.iter().cloned().partition(makes_fencing);
+    let stops = rest.iter().filter_map(stop_first).collect();
+    let stages = [
+        (Stage::Fencing, fencing),
+        (Stage::StopWhatGoes, stops),
+        (Stage::Rest, rest),
+    ];
+    stages
+        .into_iter()
+        .filter(|(_, changes)| !changes.is_empty())
+        .collect()
+}
+
+/// The change that stops a resource which is to go, or which is to become something else.
+fn stop_first(change: &ObjectChange) -> Option<ObjectChange> {
+    let live = change
+        .live
+        .as_ref()
+        .filter(|live| live.element.name == "primitive")?;
+    let agent = |object: &Object| object.values.get("agent").cloned();
+    let goes = change
+        .desired
+        .as_ref()
+        .is_none_or(|desired| agent(desired) != agent(live));
+    if !matches!(change.key, Key::Resource(_)) || !goes {
+        return None;
+    }
+    let id = live.element.get("id").unwrap_or_default().to_owned();
+    let mut stopped = live.clone();
+    let meta = stopped.element.first_or_new("meta_attributes");
+    if meta.get("id").is_none() {
+        meta.set("id", format!("{id}-meta"));
+    }
+    meta.children
+        .retain(|pair| pair.get("name") != Some("target-role"));
+    let pair = Element::new("nvpair")
+        .with("id", format!("{id}-meta-target-role"))
+        .with("name", "target-role")
+        .with("value", "Stopped");
+    meta.children.push(pair);
+    Some(ObjectChange {
+        desired: Some(stopped),
+        ..change.clone()
+    })
+}
+
+/// The resources that a constraint names, before or after.
+fn named_in(change: &ObjectChange) -> BTreeSet<&str> {
+    let both = change.live.iter().chain(&change.desired);
+    let elements = both.flat_map(|object| object.element.walk());
+    let names = elements.flat_map(|element| {
+        let attributes: &[&str] = match element.name.as_str() {
+            "resource_ref" => &["id"],
+            _ => &["rsc", "with-rsc", "first", "then"],
+        };
+        attributes.iter().filter_map(|name| element.get(name))
+    });
+    names.collect()
+}
+
+/// Changes that give the cluster fencing, or better fencing.
+fn makes_fencing(change: &ObjectChange) -> bool {
+    let Some(desired) = &change.desired else {
+        return false;
+    };
+    match &change.key {
+        Key::Resource(_) => desired.element.get("class") == Some("stonith"),
+        Key::Level(..) => true,
+        Key::Property(name) => {
+            let value = desired.values.get("value").map(String::as_str);
+            name.starts_with("stonith-") && value != Some("false")
+        }
+        Key::Constraint(_) => {
+            desired
+                .element
+                .get("rsc")
+                .is_some_and(|rsc| rsc.starts_with("fence-"))
+                && desired.element.name == "rsc_location"
+        }
+        Key::ResourceDefault(_) | Key::OperationDefault(_) => false,
+    }
+}

@@ -1,0 +1,128 @@
+//! How long clients of a pool wait while it moves: from the times that its agents took when they last
+//! ran, which Pacemaker keeps in the status section of the CIB.
+
+use std::collections::BTreeMap;
+
+use crate::simulate::{Directory, Part, Step, Story};
+use crate::xml::Element;
+
+/// How long the clients of a pool wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Milliseconds, as far as they are known.
+    pub millis: u64,
+    /// True when something in between has never run here, so that it will be longer.
+    pub at_least: bool,
+}
+
+/// The kinds of parts of a pool, in the order in which they start.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Storage,
+    Exports,
+    Addresses,
+}
+
+/// The waits of the pools whose storage, exports or addresses are stopped in a story.
+pub fn waits(live: &Element, story: &Story) -> BTreeMap<String, Wait> {
+    let times = Times::of(live);
+    let directory = Directory::of(live);
+    let mut waits = BTreeMap::new();
+    for pool in directory.pools() {
+        let done: Vec<(Kind, bool)> = story
+            .steps
+            .iter()
+            .filter_map(kind_of_step)
+            .filter(|(of, ..)| *of == pool)
+            .map(|(_, kind, start)| (kind, start))
+            .collect();
+        if done.iter().any(|(_, start)| !start) {
+            waits.insert(pool.to_owned(), wait(pool, &done, &directory, &times));
+        }
+    }
+    waits
+}
+
+fn kind_of_step(step: &Step) -> Option<(&str, Kind, bool)> {
+    match step {
+        Step::Storage { pool, start, .. } => Some((pool, Kind::Storage, *start)),
+        Step::Exports { pool, start, .. } => Some((pool, Kind::Exports, *start)),
+        Step::Addresses { pool, start, .. } => Some((pool, Kind::Addresses, *start)),
+        Step::Fence { .. } | Step::Other { .. } => None,
+    }
+}
+
+fn kind_of_part(part: &Part) -> Option<Kind> {
+    match part {
+        Part::Storage(_) => Some(Kind::Storage),
+        Part::Exports => Some(Kind::Exports),
+        Part::Address(_) => Some(Kind::Addresses),
+        Part::Fence | Part::Other => None,
+    }
+}
+
+/// The parts of a pool stop one after the other and start one after the other; addresses do so
+/// side by side, so the slowest counts.
+fn wait(pool: &str, done: &[(Kind, bool)], directory: &Directory, times: &Times<'_>) -> Wait {
+    let mut wait = Wait {
+        millis: 0,
+        at_least: false,
+    };
+    for kind in [Kind::Storage, Kind::Exports, Kind::Addresses] {
+        for (start, operation) in [(false, "stop"), (true, "start")] {
+            if !done.contains(&(kind, start)) {
+                continue;
+            }
+            let parts = directory
+                .of_pool(pool)
+                .filter(|(_, part)| kind_of_part(part) == Some(kind));
+            let took: Vec<Option<u64>> = parts.map(|(id, _)| times.last(id, operation)).collect();
+            wait.at_least |= took.contains(&None);
+            let known = took.into_iter().flatten();
+            wait.millis += match kind {
+                Kind::Addresses => known.max().unwrap_or(0),
+                Kind::Storage | Kind::Exports => known.sum(),
+            };
+        }
+    }
+    wait
+}
+
+/// What the operations of resources took.
+struct Times<'a>(BTreeMap<(&'a str, &'a str), (u64, u64)>);
+
+impl<'a> Times<'a> {
+    /// Reads the status section: of several nodes' records the latest counts.
+    fn of(cib: &'a Element) -> Self {
+        let mut times = BTreeMap::new();
+        let status = cib.first("status").map(Element::walk).unwrap_or_default();
+        for resource in status
+            .into_iter()
+            .filter(|element| element.name == "lrm_resource")
+        {
+            let Some(id) = resource.get("id") else {
+                continue;
+            };
+            for op in &resource.children {
+                let number = |name: &str| op.get(name)?.parse::<u64>().ok();
+                let (Some(operation), Some(took)) = (op.get("operation"), number("exec-time"))
+                else {
+                    continue;
+                };
+                if op.get("rc-code") != Some("0") {
+                    continue;
+                }
+                let when = number("last-rc-change").unwrap_or(0);
+                let entry = times.entry((id, operation)).or_insert((when, took));
+                if when >= entry.0 {
+                    *entry = (when, took);
+                }
+            }
+        }
+        Self(times)
+    }
+
+    fn last(&self, resource: &str, operation: &str) -> Option<u64> {
+        self.0.get(&(resource, operation)).map(|(_, took)| *took)
+    }
+}

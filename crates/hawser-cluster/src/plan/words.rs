@@ -1,0 +1,210 @@
+//! A plan's words.
+
+use std::fmt;
+
+use super::conf_diff::Setting;
+use super::diff::{ObjectChange, values_that_differ};
+use super::objects::Key;
+use super::waits::{Wait, waits};
+use super::{Action, PlanReport};
+use crate::cib::OWN_DESCRIPTION;
+use crate::simulate::{Story, place_in_words, step_in_words};
+use crate::xml::Element;
+
+impl fmt::Display for PlanReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for change in &self.changes {
+            let sign = match change.action {
+                Action::Create => '+',
+                Action::Change => '~',
+                Action::Remove => '-',
+            };
+            let disruptive = if change.disruptive {
+                "  [disruptive]"
+            } else {
+                ""
+            };
+            writeln!(f, "{sign} {}: {}{disruptive}", change.object, change.text)?;
+        }
+        for (title, lines) in [
+            ("What Pacemaker will do about it:", &self.consequence),
+            ("This must be put right first:", &self.problems),
+            ("Worth knowing:", &self.notes),
+        ] {
+            if !lines.is_empty() {
+                writeln!(f, "{title}")?;
+            }
+            for line in lines {
+                writeln!(f, "    {line}")?;
+            }
+        }
+        let disruptive = self
+            .changes
+            .iter()
+            .filter(|change| change.disruptive)
+            .count();
+        match (self.changes.len(), disruptive) {
+            (0, _) => writeln!(f, "0 changes"),
+            (1, 0) => writeln!(f, "1 change, which no client notices"),
+            (1, _) => writeln!(f, "1 change, and it is disruptive"),
+            (all, 0) => writeln!(f, "{all} changes, which no client notices"),
+            (all, some) => writeln!(f, "{all} changes, {some} of them disruptive"),
+        }
+    }
+}
+
+/// Values that may be secrets: somebody may have written one into the CIB by hand.
+const SECRET: &[&str] = &["passw", "secret", "community", "token", "_kg"];
+
+/// What a change to an object of the CIB is, in words.
+pub(super) fn object(change: &ObjectChange) -> String {
+    match (&change.key, &change.live, &change.desired) {
+        (Key::Resource(_), None, Some(new)) => {
+            let agent = new.values.get("agent").map_or("", String::as_str);
+            let what = new.element.get("description").unwrap_or_default();
+            let what = what.strip_prefix(OWN_DESCRIPTION).unwrap_or(what);
+            format!("new, {agent}: {what}")
+        }
+        (Key::Constraint(_), None, Some(new)) => format!("new: {}", constraint(&new.element)),
+        (Key::Level(..), None, Some(new)) => {
+            format!(
+                "new: {}",
+                new.values.get("devices").map_or("", String::as_str)
+            )
+        }
+        (_, None, Some(new)) => {
+            format!(
+                "{} instead of Pacemaker's own value",
+                shown("", new.values.get("value"))
+            )
+        }
+        (Key::Resource(_), Some(_), None) => {
+            "the file no longer has it: it is stopped and removed".into()
+        }
+        (Key::Constraint(_), Some(old), None) if change.foreign => {
+            format!(
+                "made by hand and not in the file: {}",
+                constraint(&old.element)
+            )
+        }
+        (Key::Constraint(_), Some(old), None) => {
+            format!(
+                "the file no longer asks for it: {}",
+                constraint(&old.element)
+            )
+        }
+        (Key::Level(..), Some(_), None) => "the file does not have it".into(),
+        (_, Some(old), None) => format!(
+            "{} on the cluster, and the file does not set it: back to Pacemaker's own value",
+            shown("", old.values.get("value"))
+        ),
+        (key, Some(_), Some(_)) => {
+            let differ = values_that_differ(change)
+                .into_iter()
+                .map(|(name, live, desired)| {
+                    let (live, desired) =
+                        (shown(&name, live.as_ref()), shown(&name, desired.as_ref()));
+                    match key {
+                        Key::Property(_) | Key::ResourceDefault(_) | Key::OperationDefault(_) => {
+                            format!("{live} on the cluster, the file says {desired}")
+                        }
+                        _ => format!("{name}: {live} on the cluster, the file says {desired}"),
+                    }
+                });
+            differ.collect::<Vec<_>>().join("; ")
+        }
+        (_, None, None) => String::new(),
+    }
+}
+
+fn shown(name: &str, value: Option<&String>) -> String {
+    match value {
+        None => "nothing".into(),
+        Some(_) if SECRET.iter().any(|word| name.contains(word)) && !name.ends_with("_script") => {
+            "(not shown)".into()
+        }
+        Some(value) => format!("\"{value}\""),
+    }
+}
+
+/// A constraint as a sentence.
+fn constraint(element: &Element) -> String {
+    let get = |name| element.get(name).unwrap_or("?");
+    let score = element.get("score").unwrap_or("INFINITY");
+    match element.name.as_str() {
+        "rsc_order" if element.get("first").is_some() => {
+            format!("{} starts after {}", get("then"), get("first"))
+        }
+        "rsc_colocation" if element.get("rsc").is_some() => match score {
+            "INFINITY" => format!("{} runs only where {} runs", get("rsc"), get("with-rsc")),
+            score => format!("{} runs with {}, {score}", get("rsc"), get("with-rsc")),
+        },
+        "rsc_location" => {
+            let references = element
+                .walk()
+                .into_iter()
+                .filter(|e| e.name == "resource_ref");
+            let several: Vec<&str> = references.filter_map(|e| e.get("id")).collect();
+            let who = match element.get("rsc") {
+                Some(one) => one.to_owned(),
+                None => several.join(", "),
+            };
+            match (score, element.get("node")) {
+                ("-INFINITY", Some(node)) => format!("{who} never runs on {node}"),
+                ("INFINITY", Some(node)) => format!("{who} runs on {node} if it can"),
+                (score, Some(node)) => format!("{who} prefers {node} by {score}"),
+                _ => format!("a rule about where {who} runs"),
+            }
+        }
+        name => format!("a {name}"),
+    }
+}
+
+/// What differs in a node's corosync.conf.
+pub(super) fn settings(settings: &[Setting]) -> String {
+    let one = |setting: &Setting| {
+        let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".into());
+        format!(
+            "{}: {} → {}",
+            setting.name,
+            value(&setting.live),
+            value(&setting.desired)
+        )
+    };
+    settings.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+/// What Pacemaker will do, in order, and where the pools that notice it are afterwards.
+pub(super) fn consequence(stories: &[Story], live: &Element) -> Vec<String> {
+    let mut lines: Vec<String> = stories
+        .iter()
+        .flat_map(|story| &story.steps)
+        .map(step_in_words)
+        .collect();
+    let last = stories.last().map(|story| &story.pools);
+    for story in stories {
+        for (pool, wait) in waits(live, story) {
+            let Some(place) = story.pools.get(&pool) else {
+                continue;
+            };
+            // A pool that is gone at the end has no clients that wait for it.
+            let gone = last
+                .and_then(|pools| pools.get(&pool))
+                .is_none_or(|p| p.after.is_none());
+            lines.push(match gone {
+                true => format!("{pool} is gone: its clients lose it"),
+                false => format!("{}: {}", place_in_words(&pool, place), clients_wait(wait)),
+            });
+        }
+    }
+    lines
+}
+
+fn clients_wait(wait: Wait) -> String {
+    let seconds = wait.millis as f64 / 1000.0;
+    match (wait.millis, wait.at_least) {
+        (0, _) => "how long its clients wait is not known, it has not moved yet".into(),
+        (_, true) => format!("its clients wait {seconds:.1} s at least"),
+        (_, false) => format!("its clients wait about {seconds:.1} s"),
+    }
+}

@@ -1,0 +1,9 @@
+//! The crate against Corosync's and Pacemaker's own tools, and against recorded answers under
+//! `goldens/`. `HAWSER_REGENERATE=1 cargo test -p hawser-cluster` writes the answers anew, for a
+//! person to read the difference.
+
+mod generate;
+mod golden;
+mod plan;
+mod scenarios;
+mod secrets;

@@ -1,0 +1,481 @@
+//! Plans against clusters that are not there yet, that are as they should be, and that somebody has
+//! changed by hand with Pacemaker's own tools.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use crate::golden::{Golden, compare, folder};
+use hawser_cluster::cib::{self, fencing::node_files};
+use hawser_cluster::corosync;
+use hawser_cluster::plan::{
+    Effect, Facts, FileFacts, KeyFacts, NodeFacts, Plan, Stage, diff, merge, plan,
+};
+use hawser_cluster::simulate::{CrmSimulate, Event, Simulator};
+use hawser_cluster::xml::Element;
+use hawser_model::cluster_file::{ClusterFile, parse_complete};
+
+/// The appliance's file with some of its text replaced.
+fn file_with(replacements: &[(&str, &str)]) -> ClusterFile {
+    let path = "../../examples/zfs-appliance/hawser.toml";
+    let mut text = std::fs::read_to_string(path).unwrap();
+    for (from, to) in replacements {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, to);
+    }
+    parse_complete(&text, path).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// A CIB in which all nodes are up and everything runs, as Pacemaker would have it.
+fn running(golden: &Golden) -> Element {
+    let nodes = golden
+        .file
+        .nodes
+        .iter()
+        .map(|node| Event::NodeUp(node.name.to_string()));
+    let mut events = vec![Event::Quorum(true)];
+    events.extend(nodes);
+    let cib = cib::generate(&golden.file, &golden.numbering()).to_text();
+    let up = CrmSimulate.simulate(&cib, &events).unwrap().cib_after;
+    // What Pacemaker and its tools write into every CIB.
+    let own = [
+        "have-watchdog",
+        "dc-version",
+        "cluster-infrastructure",
+        "cluster-name",
+    ];
+    let own: String = own
+        .iter()
+        .map(|n| format!("<nvpair id=\"cib-bootstrap-options-{n}\" name=\"{n}\" value=\"x\"/>"))
+        .collect();
+    let up = up.replacen(
+        "</cluster_property_set>",
+        &format!("{own}</cluster_property_set>"),
+        1,
+    );
+    Element::parse(&up, "the running CIB").unwrap()
+}
+
+/// Nodes on which everything is as the file wants it, with that CIB.
+fn facts(file: &ClusterFile, cib: &Element) -> Facts {
+    let numbering = hawser_cluster::numbering::Numbering::of(file, None);
+    let files = node_files(file).into_iter().map(|wanted| {
+        let facts = FileFacts {
+            mode: wanted.mode,
+            same: true,
+        };
+        (wanted.path, facts)
+    });
+    let node = NodeFacts {
+        corosync_conf: Some(corosync::generate(file, &numbering)),
+        authkey: Some(KeyFacts {
+            sha256: "00".into(),
+            mode: 0o400,
+        }),
+        files: files.collect(),
+        running: true,
+        ..ready()
+    };
+    Facts {
+        nodes: file
+            .nodes
+            .iter()
+            .map(|n| (n.name.get().clone(), node.clone()))
+            .collect(),
+        cib: Some(cib.to_text()),
+        ..Facts::default()
+    }
+}
+
+/// A node with everything installed and nothing set up.
+fn ready() -> NodeFacts {
+    let set = |names: &[&str]| {
+        names
+            .iter()
+            .map(|n| (*n).to_owned())
+            .collect::<BTreeSet<_>>()
+    };
+    NodeFacts {
+        agents: set(&[
+            "ocf:heartbeat:ZFS",
+            "ocf:heartbeat:IPaddr2",
+            "ocf:hawser:exports",
+            "stonith:fence_ipmilan",
+        ]),
+        programs: set(&["corosync", "pacemakerd", "ipmitool"]),
+        features: set(&["cibsecrets"]),
+        ..NodeFacts::default()
+    }
+}
+
+/// The CIB after one of Pacemaker's own tools has changed it.
+fn by_hand(cib: &Element, tool: &str, arguments: &[&str]) -> Element {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cib.xml");
+    std::fs::write(&path, cib.to_text()).unwrap();
+    let output = Command::new(tool)
+        .args(arguments)
+        .env("CIB_file", &path)
+        .output();
+    let output = output.expect("pacemaker-cli-utils is not installed: packaging/setup lab");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{tool} {arguments:?}: {said}");
+    Element::parse(&std::fs::read_to_string(&path).unwrap(), "the changed CIB").unwrap()
+}
+
+fn golden_plan(name: &str, file: &ClusterFile, facts: &Facts) -> Plan {
+    let plan = plan(file, facts, &CrmSimulate).unwrap();
+    let path = folder("plans").join(format!("{name}.txt"));
+    compare(Path::new(&path), &plan.report.to_string());
+    plan
+}
+
+#[test]
+fn bare_nodes_get_files_key_configuration_and_engine_in_this_order() {
+    let golden = Golden::named("zfs-appliance");
+    let mut facts = Facts::default();
+    for node in &golden.file.nodes {
+        facts.nodes.insert(node.name.get().clone(), ready());
+    }
+    let plan = golden_plan("bare-nodes", &golden.file, &facts);
+    assert!(!plan.is_disruptive());
+    let kinds: Vec<&str> = plan.effects.iter().map(kind).collect();
+    let mut in_order = kinds.clone();
+    in_order.dedup();
+    assert_eq!(in_order, ["file", "new key", "conf", "start"], "{kinds:?}");
+}
+
+fn kind(effect: &Effect) -> &'static str {
+    match effect {
+        Effect::WriteFile { .. } => "file",
+        Effect::NewAuthkey { .. } => "new key",
+        Effect::CopyAuthkey { .. } => "copy key",
+        Effect::AuthkeyMode { .. } => "key mode",
+        Effect::WriteCorosyncConf { .. } => "conf",
+        Effect::ReloadCorosync => "reload",
+        Effect::RestartCluster => "restart",
+        Effect::Start { .. } => "start",
+        Effect::PatchCib {
+            stage: Stage::Fencing,
+            ..
+        } => "fencing",
+        Effect::PatchCib {
+            stage: Stage::StopWhatGoes,
+            ..
+        } => "stop what goes",
+        Effect::PatchCib {
+            stage: Stage::Rest, ..
+        } => "rest",
+        Effect::WaitSettled => "wait",
+    }
+}
+
+#[test]
+fn nothing_is_planned_for_a_cluster_that_is_as_it_should_be() {
+    for golden in Golden::all() {
+        let facts = facts(&golden.file, &running(&golden));
+        let plan = plan(&golden.file, &facts, &CrmSimulate).unwrap();
+        assert!(plan.is_empty(), "{}: {}", golden.name, plan.report);
+        assert!(plan.effects.is_empty(), "{}", golden.name);
+    }
+}
+
+#[test]
+fn an_engine_that_just_started_gets_fencing_before_anything_stands_on_it() {
+    let golden = Golden::named("zfs-appliance");
+    let empty = r#"<cib validate-with="pacemaker-3.7" epoch="1" num_updates="0" admin_epoch="0" have-quorum="1">
+        <configuration><crm_config><cluster_property_set id="cib-bootstrap-options">
+            <nvpair id="cib-bootstrap-options-dc-version" name="dc-version" value="2.1.5"/>
+        </cluster_property_set></crm_config>
+        <nodes><node id="1" uname="head1"/><node id="2" uname="head2"/></nodes><resources/><constraints/>
+        </configuration><status>
+        <node_state id="1" uname="head1" in_ccm="true" crmd="online" join="member" expected="member"/>
+        <node_state id="2" uname="head2" in_ccm="true" crmd="online" join="member" expected="member"/>
+        </status></cib>"#;
+    let empty = Element::parse(empty, "test").unwrap();
+    let facts = facts(&golden.file, &empty);
+    let plan = golden_plan("engine-just-started", &golden.file, &facts);
+    let [
+        Effect::PatchCib { changes: first, .. },
+        Effect::PatchCib { changes: rest, .. },
+    ] = &plan.effects[..]
+    else {
+        panic!("{:?}", plan.effects)
+    };
+    let first = merge(&empty, first);
+    let text = first.to_text();
+    assert!(text.contains("fence-head1") && text.contains("fence-head2"));
+    assert!(text.contains("name=\"stonith-enabled\" value=\"true\""));
+    assert!(!text.contains("vmpool01"));
+    let last = merge(&first, rest).to_text();
+    assert!(last.contains("vmpool01-exports") && last.contains("dc-version"));
+}
+
+#[test]
+fn what_somebody_changed_by_hand_is_named() {
+    let golden = Golden::named("zfs-appliance");
+    let running = running(&golden);
+    let property = [
+        "--type",
+        "crm_config",
+        "--name",
+        "no-quorum-policy",
+        "--update",
+        "ignore",
+    ];
+    let unfenced = [
+        "--type",
+        "crm_config",
+        "--name",
+        "stonith-enabled",
+        "--update",
+        "false",
+    ];
+    let extra = [
+        "--type",
+        "crm_config",
+        "--name",
+        "cluster-recheck-interval",
+        "--update",
+        "5min",
+    ];
+    let stopped = [
+        "--resource",
+        "vmpool01-san02",
+        "--meta",
+        "--set-parameter",
+        "target-role",
+        "--parameter-value",
+        "Stopped",
+    ];
+    let password = [
+        "--resource",
+        "fence-head1",
+        "--set-parameter",
+        "password",
+        "--parameter-value",
+        "hunter2",
+    ];
+    let cases: [(&str, &str, &[&str]); 7] = [
+        ("property-changed", "crm_attribute", &property),
+        ("fencing-switched-off", "crm_attribute", &unfenced),
+        ("property-added", "crm_attribute", &extra),
+        ("address-disabled", "crm_resource", &stopped),
+        ("password-in-the-cib", "crm_resource", &password),
+        (
+            "pool-banned",
+            "crm_resource",
+            &["--ban", "--resource", "vmpool01", "--node", "head2"],
+        ),
+        (
+            "constraint-deleted",
+            "cibadmin",
+            &[
+                "--delete",
+                "--xml-text",
+                "<rsc_order id=\"hawser-order-vmpool01-then-vmpool01-exports\"/>",
+            ],
+        ),
+    ];
+    for (name, tool, arguments) in cases {
+        let changed = by_hand(&running, tool, arguments);
+        let plan = golden_plan(name, &golden.file, &facts(&golden.file, &changed));
+        assert_eq!(plan.report.changes.len(), 1, "{name}");
+        assert!(!plan.report.to_string().contains("hunter2"));
+        // The plan puts it right: nothing is left afterwards.
+        let after = facts(&golden.file, &plan.target_cib);
+        assert!(
+            hawser_cluster::plan::plan(&golden.file, &after, &CrmSimulate)
+                .unwrap()
+                .is_empty()
+        );
+    }
+}
+
+#[test]
+fn what_others_made_is_left_alone_and_named() {
+    let golden = Golden::named("zfs-appliance");
+    let dummy = "<primitive id=\"somebodys\" class=\"ocf\" provider=\"pacemaker\" type=\"Dummy\"/>";
+    let changed = by_hand(
+        &running(&golden),
+        "cibadmin",
+        &["--create", "--scope", "resources", "--xml-text", dummy],
+    );
+    let plan = golden_plan(
+        "foreign-resource",
+        &golden.file,
+        &facts(&golden.file, &changed),
+    );
+    assert!(plan.is_empty());
+    assert!(plan.report.to_string().contains("somebodys"));
+}
+
+#[test]
+fn a_change_that_clients_notice_says_so_and_what_it_costs() {
+    let golden = Golden::named("zfs-appliance");
+    let mut live = running(&golden);
+    // The times that Pacemaker would have measured.
+    for op in walk_mut(&mut live).iter_mut() {
+        let took = match op.get("operation_key") {
+            Some("vmpool01_start_0") => "1400",
+            Some("vmpool01-exports_start_0") => "300",
+            Some("vmpool01-san01_start_0") => "60",
+            Some("vmpool01-san02_start_0") => "80",
+            _ => continue,
+        };
+        op.set("exec-time", took);
+    }
+    let by_vdev = [(
+        "\"-d /dev/disk/by-id\"\nprefer = \"head1\"",
+        "\"-d /dev/disk/by-vdev\"\nprefer = \"head1\"",
+    )];
+    let before = facts(&golden.file, &live);
+
+    let plan = golden_plan("import-options-changed", &file_with(&by_vdev), &before);
+    assert!(plan.is_disruptive());
+    let disruptive: Vec<&str> = plan
+        .report
+        .changes
+        .iter()
+        .filter(|change| change.disruptive)
+        .map(|change| change.object.as_str())
+        .collect();
+    assert_eq!(disruptive, ["resource vmpool01"]);
+
+    let moved = [
+        ("prefer = \"head1\"", "prefer = \"head2\""),
+        (
+            "name = \"vmstorage\"",
+            "name = \"vmstorage\"\nfailback = \"automatic\"",
+        ),
+    ];
+    let plan = golden_plan("pool-prefers-the-other-head", &file_with(&moved), &before);
+    assert!(plan.is_disruptive());
+
+    // The agent says that portals can change under a running target, and Pacemaker remembers it.
+    reloadable(&mut live, "vmpool01-exports", "portals");
+    let before = facts(&golden.file, &live);
+    let one_more = [(
+        "san02 = \"192.168.142.207\"",
+        "san02 = [\"192.168.142.207\", \"192.168.142.217\"]",
+    )];
+    let plan = golden_plan("address-added", &file_with(&one_more), &before);
+    assert!(!plan.is_disruptive(), "{}", plan.report);
+}
+
+/// Marks a parameter as one that `reload-agent` can change: the history of the start then carries the
+/// digest of all the others (Pacemaker's `op-restart-digest`).
+fn reloadable(cib: &mut Element, resource: &str, parameter: &str) {
+    let all = cib.walk();
+    let is = |e: &&&Element| e.name == "primitive" && e.get("id") == Some(resource);
+    let primitive = all.iter().find(is).unwrap();
+    let pairs = &primitive.first("instance_attributes").unwrap().children;
+    let mut others: Vec<(&str, &str)> = pairs
+        .iter()
+        .filter_map(|pair| Some((pair.get("name")?, pair.get("value")?)))
+        .filter(|(name, _)| *name != parameter)
+        .collect();
+    others.sort_unstable();
+    let names: String = others.iter().map(|(name, _)| format!(" {name} ")).collect();
+    let values: Vec<String> = others.iter().map(|(n, v)| format!("{n}=\"{v}\"")).collect();
+    let digest = md5(&format!(" <parameters {}/>\n", values.join(" ")));
+    for op in walk_mut(cib) {
+        if op.get("operation_key") == Some(&format!("{resource}_start_0")) {
+            op.set("op-force-restart", names.clone());
+            op.set("op-restart-digest", digest.clone());
+        }
+    }
+}
+
+fn md5(text: &str) -> String {
+    use std::io::Write;
+    let mut sum = Command::new("md5sum")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    sum.stdin
+        .take()
+        .unwrap()
+        .write_all(text.as_bytes())
+        .unwrap();
+    let output = sum.wait_with_output().unwrap();
+    String::from_utf8_lossy(&output.stdout[..32]).into_owned()
+}
+
+fn walk_mut(element: &mut Element) -> Vec<&mut Element> {
+    if element.children.is_empty() {
+        return vec![element];
+    }
+    element.children.iter_mut().flat_map(walk_mut).collect()
+}
+
+#[test]
+fn a_pool_that_the_file_no_longer_has_is_removed_and_the_other_is_not_touched() {
+    let golden = Golden::named("zfs-appliance");
+    let live = facts(&golden.file, &running(&golden));
+    let text = std::fs::read_to_string("../../examples/zfs-appliance/hawser.toml").unwrap();
+    let end = text.rfind("[[pool]]").unwrap();
+    let file = parse_complete(&text[..end], "test").unwrap();
+    let plan = golden_plan("pool-removed", &file, &live);
+    assert!(plan.is_disruptive());
+    assert!(
+        plan.report
+            .changes
+            .iter()
+            .all(|change| !change.object.contains("vmpool01"))
+    );
+    let kinds: Vec<&str> = plan.effects.iter().map(kind).collect();
+    assert_eq!(kinds, ["stop what goes", "wait", "rest"]);
+}
+
+#[test]
+fn corosync_takes_some_changes_while_it_runs_and_others_not() {
+    let golden = Golden::named("zfs-appliance");
+    let live = facts(&golden.file, &running(&golden));
+    let slower = [("dead = \"10s\"", "dead = \"15s\"")];
+    let plan = golden_plan("token-changed", &file_with(&slower), &live);
+    assert!(!plan.is_disruptive());
+    let kinds: Vec<&str> = plan.effects.iter().map(kind).collect();
+    assert_eq!(kinds, ["conf", "conf", "reload"]);
+
+    let renamed = [("name = \"vmstorage\"", "name = \"other\"")];
+    let plan = golden_plan("cluster-renamed", &file_with(&renamed), &live);
+    assert!(plan.is_disruptive());
+    assert_eq!(plan.effects.iter().map(kind).next_back(), Some("restart"));
+}
+
+#[test]
+fn what_is_missing_on_the_nodes_is_a_problem_and_not_installed() {
+    let golden = Golden::named("zfs-appliance");
+    let mut facts = facts(&golden.file, &running(&golden));
+    let head1 = facts.nodes.get_mut("head1").unwrap();
+    head1.agents.remove("ocf:heartbeat:ZFS");
+    head1.programs.remove("ipmitool");
+    head1.authkey.as_mut().unwrap().sha256 = "11".into();
+    let said = "Failed: Unable to obtain correct plug status or plug is not available";
+    facts
+        .fence_status
+        .insert("fence-head2".into(), Some(said.into()));
+    facts.fence_status.insert("fence-head1".into(), None);
+    let plan = golden_plan("problems", &golden.file, &facts);
+    assert_eq!(plan.report.problems.len(), 4);
+}
+
+/// From any golden cluster to any other: what the plan makes of the CIB is what the other's file
+/// asks for, whatever was there before.
+#[test]
+fn a_merged_cib_is_what_was_asked_for() {
+    let all = Golden::all();
+    for from in &all {
+        let live = running(from);
+        for to in &all {
+            let desired = cib::generate(&to.file, &to.numbering());
+            let merged = merge(&live, &diff(&desired, &live).changes);
+            let left = diff(&desired, &merged);
+            assert_eq!(left.changes, [], "{} to {}", from.name, to.name);
+            // Nothing of it was somebody else's.
+            assert_eq!(left.left_alone, [], "{} to {}", from.name, to.name);
+        }
+    }
+}

@@ -6,12 +6,14 @@
 //! Evidence: `IFF_LOWER_UP` is not set: certain. Or: every packet of every phase was lost
 //! without a host naming a drop, and no layer-2 hello was heard either: likely. An unresolved
 //! neighbour on a link that is dead both ways is the same cause, since ARP needs it too.
-//! An error. Cases: `link-down-no-carrier`, `link-down-silent`.
+//! An error. Cases: `link-down-no-carrier`,
+//! `link-down-switch`, `link-down-silent`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::account::Layer;
 use hawser_model::finding::{Confidence, Finding, Place, Severity};
+use hawser_model::names::{HostName, InterfaceName, LinkName};
 
 use super::Cause;
 use super::pattern::localize;
@@ -31,26 +33,43 @@ fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
 }
 
 fn without_carrier(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
-    let mut found = Vec::new();
+    let mut ports: BTreeMap<LinkName, Vec<(HostName, &InterfaceName, bool)>> = BTreeMap::new();
     for ((link, host), (name, interface)) in view.ports() {
-        if !interface.up || interface.carrier {
-            continue;
+        let dead = interface.up && !interface.carrier;
+        ports.entry(link).or_default().push((host, name, dead));
+    }
+    let mut found = Vec::new();
+    for (link, ports) in ports {
+        let dead: Vec<_> = ports.iter().filter(|(_, _, dead)| *dead).collect();
+        // No port of the link has carrier: that is its switch, once, and not a cable a host.
+        let all = dead.len() > 1 && dead.len() == ports.len();
+        let switch = view
+            .case
+            .topology
+            .link(&link)
+            .and_then(|l| l.switch.clone());
+        for (host, name, _) in dead.iter().take(if all { 1 } else { dead.len() }) {
+            let explained = losses.claim(CAUSE.code, |l| {
+                l.path.link == link && (all || l.path.from == *host || l.path.to == *host)
+            });
+            let place = Place {
+                host: (!all).then(|| host.clone()),
+                link: Some(link.clone()),
+                interface: (!all).then(|| (*name).clone()),
+                object: switch
+                    .clone()
+                    .filter(|_| all)
+                    .map(|s| format!("switch {s}")),
+                ..Place::default()
+            };
+            found.push(
+                Draft::new(CAUSE.code, Severity::Error, Confidence::Certain, place)
+                    .number("carrier", 0)
+                    .number("ports_without_carrier", dead.len() as u64)
+                    .number("lost_packets", packets(&explained))
+                    .done(),
+            );
         }
-        let explained = losses.claim(CAUSE.code, |l| {
-            l.path.link == link && (l.path.from == host || l.path.to == host)
-        });
-        let place = Place {
-            host: Some(host),
-            link: Some(link),
-            interface: Some(name.clone()),
-            ..Place::default()
-        };
-        found.push(
-            Draft::new(CAUSE.code, Severity::Error, Confidence::Certain, place)
-                .number("carrier", 0)
-                .number("lost_packets", packets(&explained))
-                .done(),
-        );
     }
     found
 }

@@ -70,8 +70,8 @@ fn look(phase: &PhaseView<'_>, seen: &mut Seen) {
             // A first fragment lost below the tap's layer leaves later ones that are needed.
             let all_first = facts.sent().saturating_mul(due - 1).max(needed);
             seen.cut_by_sender += out.later_fragments.saturating_sub(all_first);
-            let copies = facts.phase.receiver.duplicates.is_zero();
-            if let (Some(into), true) = (into, copies) {
+            // Of datagrams cut by the sender more pieces may arrive because some came twice.
+            if let (Some(into), 1) = (into, due) {
                 seen.cut_on_the_way += into.later_fragments.saturating_sub(out.later_fragments);
             }
         }

@@ -21,6 +21,19 @@ pub(super) fn interface_down(f: &Told<'_>) -> Words {
 }
 
 pub(super) fn link_down(f: &Told<'_>) -> Words {
+    if f.number("carrier") == Some(0) && f.0.place.host.is_none() {
+        return Words {
+            text: format!(
+                "No port of link {} has carrier ({}): {} is off or cut off.",
+                f.link().unwrap_or("on it"),
+                super::counted(f.count("ports_without_carrier"), "host"),
+                f.object().unwrap_or("its switch"),
+            ),
+            fix: "Power and uplinks of the switch; with two hosts and no switch, the one cable \
+                  between them."
+                .to_owned(),
+        };
+    }
     if f.number("carrier") == Some(0) {
         return Words {
             text: format!(

@@ -216,23 +216,27 @@ pub(super) fn checksum_errors(f: &Told<'_>) -> Words {
     let seen = match delivered {
         0 => "The kernel noticed and dropped them.".to_owned(),
         n if n >= lost => "The kernel did not notice: programs get such data.".to_owned(),
-        n => format!("{} of them reached the program unnoticed.", packets(n)),
+        n => format!(
+            "{} of them reached the program, unnoticed by the kernel.",
+            Packets(n)
+        ),
     };
-    Words {
-        text: format!(
-            "{} from {} reached {}{} damaged. {seen}",
+    let text = match f.name("pattern") {
+        "direction" => format!(
+            "{} from {} reached {}{} damaged. {seen} The other direction is clean.",
             f.lost(),
             f.peer(),
             f.host(),
             f.on_link(),
         ),
-        fix: format!(
-            "The damage is done on the way: exchange cable and transceivers, then the switch \
-             port; test {}'s card without checksum offload (`ethtool -K {} rx off`), which also \
-             shows whether the card hides errors.",
-            f.host(),
-            f.interface(),
-        ),
+        _ => format!("{} arrived damaged. {seen} {}", f.lost(), suspect(f)),
+    };
+    Words {
+        text,
+        fix: "The damage is done on the way: exchange cable and transceivers, then the switch \
+              port. Test the receiving card without checksum offload (`ethtool -K IF rx off`), \
+              which also shows whether the card hides errors."
+            .to_owned(),
     }
 }
 

@@ -13,6 +13,7 @@ pub fn planted() -> Vec<Planted> {
     vec![
         interface_down(),
         no_carrier(),
+        no_carrier_anywhere(),
         dead_switch(),
         slower_than_file(),
         slower_than_peer(),
@@ -69,6 +70,26 @@ fn no_carrier() -> Planted {
         }
     }
     planted_as("link-down-no-carrier", case, 20_150, &["link-down"])
+}
+
+/// The switch is without power: no host has carrier on ring1.
+fn no_carrier_anywhere() -> Planted {
+    let mut case = clean(&RINGS);
+    for host in ["head1", "head2"] {
+        interface(&mut case, host, "ring1").carrier = false;
+    }
+    for (from, to) in BOTH {
+        for kind in [Heartbeat, Bulk] {
+            let phase = phase_of(&mut case, from, to, "ring1", kind);
+            let n = phase.sender.sent.0;
+            lose_in_runs(phase, n, n);
+            not_sent(phase, n);
+            let subject = flow(phase);
+            let window = &mut phase.sender_window;
+            own_event(window, subject, "QDISC_DROP", "__dev_queue_xmit", n);
+        }
+    }
+    planted_as("link-down-switch", case, 20_150, &["link-down"])
 }
 
 /// The switch of ring1 is off behind ports that keep their carrier; ARP entries age out.

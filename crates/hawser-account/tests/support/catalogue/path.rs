@@ -19,6 +19,7 @@ pub fn planted() -> Vec<Planted> {
         frames_pass_but_no_ip(),
         checksum(),
         corrupted(),
+        corrupted_both_ways(),
         duplicated(),
         reordered(),
         black_hole(),
@@ -211,8 +212,26 @@ fn corrupted() -> Planted {
     planted_as("delivered-corrupted", case, 90, &["checksum-errors"])
 }
 
+/// A bad cable damages both directions: one finding, not one a host.
+fn corrupted_both_ways() -> Planted {
+    let mut case = clean(&RINGS);
+    for (from, to) in [("head1", "head2"), ("head2", "head1")] {
+        let phase = phase_of(&mut case, from, to, "ring1", Bulk);
+        lose(phase, 90);
+        phase.receiver.corrupted = Packets(88);
+        phase.receiver.socket_drops = Packets(2);
+        count(&mut phase.receiver_window, &[("udp/InCsumErrors", 2)]);
+    }
+    planted_as("corrupted-both-ways", case, 180, &["checksum-errors"])
+}
+
 fn duplicated() -> Planted {
-    let mut case = clean(&PAIR);
+    let mut case = clean(&BLOCKS);
+    let phase = phase_of(&mut case, "head1", "head2", "ring0", Fragmented);
+    for tap in phase.receiver_window.taps.iter_mut().flatten() {
+        // Single pieces came twice; no datagram did.
+        tap.later_fragments += Packets(3);
+    }
     let phase = bulk(&mut case);
     phase.receiver.duplicates = Packets(200);
     for tap in phase.receiver_window.taps.iter_mut().flatten() {

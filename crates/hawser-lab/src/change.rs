@@ -150,7 +150,15 @@ impl Change {
         // A lab that does not exist is said so without a lock file being made for it.
         load(&root, name)?;
         let lock = Lock::take(root.lock(name), &format!("lab {name}"))?;
-        let (dir, state) = load(&root, name)?;
+        let (dir, state) = match load(&root, name) {
+            Ok(loaded) => loaded,
+            Err(e) => {
+                // It went down while we waited; so must the lock that we have just made.
+                lock.remove();
+                root.remove_if_empty();
+                return Err(e);
+            }
+        };
         match state.switches_running() {
             Some(switches) if state.is_of_this_boot() => Ok(Self {
                 dir,

@@ -190,9 +190,12 @@ fn summary_of(root: &Root, name: LabName) -> LabSummary {
     match load(root, &name) {
         Ok((_, state)) => summary(&state),
         Err(e) => LabSummary {
+            problems: vec![match e {
+                LabError::NoSuchLab { .. } => "it was left half built".to_owned(),
+                other => other.to_string(),
+            }],
             name,
             state: Health::Broken,
-            problems: vec![e.to_string()],
             since: None,
             nodes: Vec::new(),
             clients: Vec::new(),

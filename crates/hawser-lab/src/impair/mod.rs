@@ -125,33 +125,32 @@ pub fn impair(name: &LabName, order: &Order) -> Result<(), LabError> {
                     *slot = slot.with(*fault);
                 }
             }
-            set_port(&mut change, &port, faults).or_else(|e| {
-                set_port(&mut change, &port, before.unwrap_or_default())?;
+            put(&mut change.state, &port, faults);
+            change.save()?;
+            let planted = apply::port(&change.state, &change.dir, change.switches, &port);
+            planted.or_else(|e| {
+                take_back(&mut change, &port, before.unwrap_or_default())?;
                 Err(e)
             })
         }
         Order::Filter { node, share } => {
             let init = running(&change.state, node)?;
-            filter::apply(init, *share)?;
-            change
-                .state
-                .impairments
-                .nodes
-                .insert(node.as_str().into(), *share);
-            change.save()
+            let nodes = &mut change.state.impairments.nodes;
+            nodes.insert(node.as_str().into(), *share);
+            change.save()?;
+            filter::apply(init, *share).or_else(|e| {
+                clear_node(&mut change, node)?;
+                Err(e)
+            })
         }
         Order::Switch { switch, multicast } => {
             find_switch(&change.state, switch)?;
-            let entry = change
-                .state
-                .impairments
-                .switches
-                .entry(switch.clone())
-                .or_default();
+            let switches = &mut change.state.impairments.switches;
+            let entry = switches.entry(switch.clone()).or_default();
             entry.snooping = multicast.snooping.or(entry.snooping);
             entry.querier = multicast.querier.or(entry.querier);
-            apply::switch(&change.state, change.switches, switch)?;
-            change.save()
+            change.save()?;
+            apply::switch(&change.state, change.switches, switch)
         }
         Order::Machine(wanted) => machine::change(&Root::from_environment(), &change.state, wanted),
     }
@@ -166,7 +165,7 @@ pub fn clear(name: &LabName, what: &Clear) -> Result<Vec<Restored>, LabError> {
     match what {
         Clear::Port { node, link } => {
             let port = find_port(&change.state, node, link)?;
-            set_port(&mut change, &port, Default::default())?;
+            take_back(&mut change, &port, Default::default())?;
         }
         Clear::Node(node) => clear_node(&mut change, node)?,
         Clear::Switch(switch) => {
@@ -177,7 +176,7 @@ pub fn clear(name: &LabName, what: &Clear) -> Result<Vec<Restored>, LabError> {
         Clear::All => {
             let all = change.state.impairments.clone();
             for port in all.ports.keys() {
-                set_port(&mut change, port, Default::default())?;
+                take_back(&mut change, port, Default::default())?;
             }
             for node in all.nodes.keys() {
                 clear_node(&mut change, node.as_str())?;
@@ -191,28 +190,34 @@ pub fn clear(name: &LabName, what: &Clear) -> Result<Vec<Restored>, LabError> {
     Ok(Vec::new())
 }
 
-/// Writes the port's faults down and makes them so.
-fn set_port(change: &mut Change, port: &Port, faults: [Fault; 2]) -> Result<(), LabError> {
-    let ports = &mut change.state.impairments.ports;
+/// Puts a port's faults into the state.
+fn put(state: &mut State, port: &Port, faults: [Fault; 2]) {
     if faults.iter().all(Fault::is_none) {
-        ports.remove(port);
+        state.impairments.ports.remove(port);
     } else {
-        ports.insert(port.clone(), faults);
+        state.impairments.ports.insert(port.clone(), faults);
     }
-    change.save()?;
-    apply::port(&change.state, &change.dir, change.switches, port)
+}
+
+/// Makes a port's faults these and strikes out what is gone.
+///
+/// A fault is written down before it is planted and struck out after it was taken away, so that
+/// a command which is killed in between leaves none that `status` and `clear` do not know.
+fn take_back(change: &mut Change, port: &Port, faults: [Fault; 2]) -> Result<(), LabError> {
+    put(&mut change.state, port, faults);
+    apply::port(&change.state, &change.dir, change.switches, port)?;
+    change.save()
 }
 
 fn clear_node(change: &mut Change, node: &str) -> Result<(), LabError> {
     if change.state.spec.node(node).is_none() {
         return Err(no_such_node(&change.state, node));
     }
-    if change.state.impairments.nodes.remove(node).is_some() {
-        // A node that is off has no filter.
-        if let Ok(init) = running(&change.state, node) {
-            filter::remove(init)?;
-        }
+    // A node that is off has no filter.
+    if let Ok(init) = running(&change.state, node) {
+        filter::remove(init)?;
     }
+    change.state.impairments.nodes.remove(node);
     change.save()
 }
 

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use agent_support::{B, HAWSER, KEY, Node, Nodes, eventually, flow};
+use agent_support::{B, KEY, Node, Nodes, eventually, flow, hawser};
 use hawser_agent::frame::{self, Decoder};
 use hawser_agent::marker::Scanner;
 use hawser_agent::protocol::{Care, Request, Response, StopReason, VERSION};
@@ -123,7 +123,7 @@ struct Bare {
 impl Bare {
     fn start(node: &Node) -> (Self, u32) {
         let mut child = node
-            .command(HAWSER)
+            .command(&hawser())
             .arg("agent")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use agent_support::{A, B, HAWSER, KEY, Node, Nodes, eventually, flow, write};
+use agent_support::{A, B, KEY, Node, Nodes, eventually, flow, hawser, write};
 use hawser_agent::protocol::Care;
 use hawser_agent::transport::{Executable, Ssh};
 use hawser_agent::{Agent, AgentError, Failure};
@@ -94,7 +94,7 @@ impl Server {
         let server = Self {
             nodes,
             sshd,
-            executable: Arc::new(Executable::read(Path::new(HAWSER)).unwrap()),
+            executable: Arc::new(Executable::read(Path::new(&hawser())).unwrap()),
         };
         server.know("host.pub");
         server

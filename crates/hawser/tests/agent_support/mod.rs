@@ -20,8 +20,10 @@ use hawser_model::units::{Nanos, PacketsPerSec};
 use nix::sched::{CloneFlags, setns};
 use tempfile::TempDir;
 
-/// The binary under test.
-pub const HAWSER: &str = env!("CARGO_BIN_EXE_hawser");
+/// The binary under test: `$HAWSER_BIN`, or the one that was built with the tests.
+pub fn hawser() -> String {
+    std::env::var("HAWSER_BIN").unwrap_or_else(|_| env!("CARGO_BIN_EXE_hawser").to_owned())
+}
 /// The run key of all tests.
 pub const KEY: RunKey = RunKey(0x6861_7773_6572_0001);
 /// Addresses of the two nodes.
@@ -136,7 +138,7 @@ impl Node {
     /// A transport that starts the binary under test here, behind some shell.
     pub fn transport(&self, name: &str, shell: &str) -> transport::Command {
         let init = self.init;
-        let script = format!("{shell} exec {HAWSER} agent");
+        let script = format!("{shell} exec {} agent", hawser());
         transport::Command::new(name.into(), move || {
             let mut command = Command::new("nsenter");
             command

@@ -1,13 +1,16 @@
 //! Given this fault on one of two hosts, the collectors say these drops, exactly.
 
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
 use crate::lab::{FLOW, Pair, drain, drops, flow_drops, local, probe, send, tapped};
 use hawser_model::drops::TapDirection::{Received, Sent};
 use hawser_model::drops::{DropScope, DropSubject};
+use hawser_model::host::HostWindow;
+use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::socket::{setsockopt, sockopt};
+use nix::unistd::Pid;
 
 #[test]
 fn a_full_socket_buffer() {
@@ -210,4 +213,113 @@ fn the_receiver_s_own_mtu() {
     assert_eq!(b.counters.get("link/ring0/rx_dropped"), Some(20));
     assert_eq!(tapped(&a, Sent), (20, 0, 0));
     assert_eq!(tapped(&b, Received), (0, 0, 0));
+}
+
+/// Sums the flow's drops of one reason.
+fn of(window: &HostWindow, reason: &str) -> u64 {
+    let told = flow_drops(window);
+    told.iter().filter(|d| d.0 == reason).map(|d| d.2).sum()
+}
+
+/// Makes host b slow on arrival: as many rules as it takes, the last of which drops the flow.
+fn slow_down(net: &Pair) {
+    net.b.sh(
+        "{ echo 'table netdev t { chain c { type filter hook ingress device ring0 priority 0;'
+           for i in $(seq 2000); do echo 'ip length 12345 drop;'; done
+           echo 'meta l4proto udp counter drop; }; }'; } | nft -f -",
+    );
+}
+
+/// Sends from the first processor only. Packets that wait at the receiver are still charged to
+/// the sender's buffer, so that has to be large.
+fn send_from_first_cpu(net: &Pair, sender: &UdpSocket, to: SocketAddr, count: usize) {
+    let sender = sender.try_clone().expect("dup");
+    net.a.run(move || {
+        let mut first = CpuSet::new();
+        first.set(0).expect("processor 0");
+        sched_setaffinity(Pid::from_raw(0), &first).expect("sched_setaffinity");
+        setsockopt(&sender.as_fd(), sockopt::SndBufForce, &(64 << 20)).expect("setsockopt");
+        assert_eq!(send(&sender, to, &probe(100), count), count);
+    });
+}
+
+#[test]
+fn a_full_backlog() {
+    let Some(mut net) = Pair::new() else { return };
+    if std::thread::available_parallelism().map_or(1, |n| n.get()) < 2 {
+        return eprintln!("not run: a backlog needs two processors to overflow");
+    }
+    // Packets are handed to the second processor. The host has no sysfs of its own yet.
+    net.b.sh("unshare -m sh -ec 'mount -t sysfs none /sys
+         echo 2 >/sys/class/net/ring0/queues/rx-0/rps_cpus'");
+    slow_down(&net);
+    let (sender, receiver) = (net.a.udp("10.77.0.1:0"), net.b.udp("10.77.0.2:0"));
+    let flow = net.flow(&sender, &receiver);
+    let (a, b) = net.window(&flow, |net| {
+        send_from_first_cpu(net, &sender, local(&receiver), 20_000);
+        std::thread::sleep(Duration::from_millis(500));
+    });
+    let (backlog, filter) = (of(&b, "CPU_BACKLOG"), of(&b, "NETFILTER_DROP"));
+    assert!(backlog > 0, "{a:?} {b:?}");
+    assert_eq!(backlog + filter, 20_000, "{:?}", b.drops);
+    assert_eq!(b.counters.get("link/ring0/rx_dropped"), Some(backlog));
+    assert_eq!(b.counters.get("softnet/1/dropped"), Some(backlog));
+    assert_eq!(tapped(&a, Sent), (20_000, 0, 0));
+    assert_eq!(
+        tapped(&b, Received),
+        (filter, 0, 0),
+        "the tap is behind the backlog"
+    );
+}
+
+#[test]
+fn a_full_ring() {
+    let Some(mut net) = Pair::new() else { return };
+    if std::thread::available_parallelism().map_or(1, |n| n.get()) < 2 {
+        return eprintln!("not run: a ring needs two processors to overflow");
+    }
+    // With GRO the peer has a ring of 256 packets and a thread of its own to empty it.
+    net.b.sh("ethtool -K ring0 gro on
+         unshare -m sh -ec 'mount -t sysfs none /sys; echo 1 >/sys/class/net/ring0/threaded'");
+    net.a.sh("ethtool -K ring0 tso off");
+    slow_down(&net);
+    let (sender, receiver) = (net.a.udp("10.77.0.1:0"), net.b.udp("10.77.0.2:0"));
+    let flow = net.flow(&sender, &receiver);
+    let (a, b) = net.window(&flow, |net| {
+        send_from_first_cpu(net, &sender, local(&receiver), 20_000);
+        std::thread::sleep(Duration::from_millis(500));
+    });
+    let filter = of(&b, "NETFILTER_DROP");
+    let ring: u64 = drops(&b, DropScope::ThisHost, DropSubject::Flow(FLOW))
+        .iter()
+        .filter(|drop| (drop.0, drop.1) == ("NOT_SPECIFIED", "veth_xmit"))
+        .map(|drop| drop.3)
+        .sum();
+    assert!(ring > 0, "{:?}", b.drops);
+    assert_eq!(ring + filter, 20_000, "{:?}", b.drops);
+    assert_eq!(a.counters.get("link/ring0/tx_dropped"), Some(ring));
+    assert_eq!(tapped(&a, Sent), (20_000, 0, 0));
+    assert_eq!(
+        tapped(&b, Received),
+        (filter, 0, 0),
+        "the tap is behind the ring"
+    );
+}
+
+#[test]
+fn a_neighbour_that_does_not_answer() {
+    let Some(mut net) = Pair::new() else { return };
+    let (sender, receiver) = (net.a.udp("10.77.0.1:0"), net.b.udp("10.77.0.2:0"));
+    let mut flow = net.flow(&sender, &receiver);
+    flow.destination = [10, 77, 0, 99].into();
+    let nowhere = (flow.destination, flow.destination_port).into();
+    let (a, _) = net.window(&flow, |_| {
+        send(&sender, nowhere, &probe(1000), 300);
+        // Three requests, a second apart.
+        std::thread::sleep(Duration::from_millis(4500));
+    });
+    let (full, failed) = (of(&a, "NEIGH_QUEUEFULL"), of(&a, "NEIGH_FAILED"));
+    assert!(full > 0 && failed > 0, "{:?}", a.drops);
+    assert_eq!(full + failed, 300, "{:?}", a.drops);
+    assert_eq!(tapped(&a, Sent), (0, 0, 0));
 }

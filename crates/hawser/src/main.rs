@@ -25,6 +25,8 @@ enum Verb {
     /// Serve one coordinator on stdin and stdout; other verbs start it on nodes
     #[command(hide = true)]
     Agent(verbs::agent::Args),
+    /// Measure what this machine itself can do
+    Bench(verbs::bench::Args),
     /// Measure the interconnect: where every lost packet went, and why
     Check(verbs::check::Args),
     /// A lab, a planted fault found and fixed, the proof
@@ -33,15 +35,19 @@ enum Verb {
     Explain(verbs::explain::Args),
     /// A whole cluster on one machine, with faults to plant
     Lab(verbs::lab::Args),
+    /// What is made of a cluster file, and what Pacemaker would do with it
+    Plan(verbs::plan::Args),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().verb {
         Verb::Agent(args) => verbs::agent::run(args),
+        Verb::Bench(args) => verbs::bench::run(args),
         Verb::Check(args) => verbs::check::run(args),
         Verb::Demo(args) => verbs::demo::run(args),
         Verb::Explain(args) => verbs::explain::run(args),
         Verb::Lab(args) => verbs::lab::run(args),
+        Verb::Plan(args) => verbs::plan::run(args),
     };
     match outcome {
         Ok(code) => code,

@@ -1,7 +1,9 @@
 //! One file a verb: its arguments and `run`, which returns the exit code of DESIGN's table.
 
 pub mod agent;
+pub mod bench;
 pub mod check;
 pub mod demo;
 pub mod explain;
 pub mod lab;
+pub mod plan;

@@ -33,7 +33,7 @@ fn group_v6(source: Option<&str>) -> FlowSpec {
 #[track_caller]
 fn complete(a: &Host, b: &Host, spec: &FlowSpec) {
     let (sent, received) = measure(a, b, spec);
-    assert!(sent.sent > Packets(100), "{sent:?}");
+    assert!(sent.sent > Packets(20), "{sent:?}");
     assert_eq!(received.received, sent.sent, "{spec:?}\n{received:?}");
 }
 
@@ -55,7 +55,7 @@ fn another_source_than_the_given_one_is_not_received() {
     let (a, b) = pair();
     for spec in [group(Some("10.9.0.77")), group_v6(Some("fd09::77"))] {
         let (sent, received) = measure(&a, &b, &spec);
-        assert!(sent.sent > Packets(100), "{sent:?}");
+        assert!(sent.sent > Packets(20), "{sent:?}");
         assert_eq!(received.received, Packets::ZERO);
         assert_eq!(received.loss_runs_by_length.values().sum::<u64>(), 1);
     }

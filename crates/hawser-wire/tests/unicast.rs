@@ -10,7 +10,7 @@ use hawser_model::units::{Bytes, Nanos, Packets, PacketsPerSec};
 fn all_arrived((sent, received): (SenderReport, ReceiverReport), packets: u64) {
     // A sender that a busy machine makes late gives up what it is behind.
     assert!(
-        sent.sent.0 <= packets && sent.sent.0 > packets / 2,
+        sent.sent.0 <= packets && sent.sent.0 > packets / 10,
         "{sent:?}"
     );
     assert!(sent.refused.is_empty(), "{:?}", sent.refused);

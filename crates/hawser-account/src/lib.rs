@@ -14,6 +14,7 @@ mod words;
 use hawser_model::case::Case;
 use hawser_model::output::CheckReport;
 
+pub use causes::disturbed;
 pub use findings::{codes, findings};
 pub use packets::packets_account;
 pub use words::word;

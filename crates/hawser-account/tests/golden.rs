@@ -146,6 +146,19 @@ fn every_cause_has_a_case_and_a_page() {
     }
 }
 
+#[test]
+fn a_phase_worth_repeating_is_told_from_one_with_a_fault() {
+    let disturbed: Vec<&str> = planted()
+        .iter()
+        .filter(|p| {
+            let mut phases = p.case.measurements.iter().flat_map(|m| &m.phases);
+            phases.any(hawser_account::disturbed)
+        })
+        .map(|p| p.name)
+        .collect();
+    assert_eq!(disturbed, ["reader-stalled", "reader-stalled-short"]);
+}
+
 /// Evidence that every finding about a loss has; `docs/account.md` explains it.
 const COMMON: [&str; 3] = ["lost_packets", "sent_packets", "lost_percent"];
 

@@ -76,7 +76,7 @@ fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
 /// A socket-buffer loss that the buffer asked for would have prevented.
 fn would_have_held(view: &View<'_>, loss: &Loss) -> bool {
     let facts = &view.phases[loss.phase].facts;
-    let pace = Pace::of(facts);
+    let pace = Pace::of(facts.phase);
     loss.layer == Some(Layer::SocketBuffer)
         && !pace.too_slow()
         && short(facts).is_some_and(|(asked, _)| pace.needed <= asked.saturating_mul(2))

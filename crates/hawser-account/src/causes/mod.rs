@@ -33,6 +33,7 @@ mod nic_errors;
 mod nic_ring;
 mod no_listener;
 mod not_measured;
+mod reader_stalled;
 mod reader_too_slow;
 mod reassembly;
 mod receive_buffer;
@@ -46,6 +47,8 @@ mod speed;
 mod tc_or_xdp;
 mod udp_memory;
 mod unattributed;
+
+pub use socket_drain::disturbed;
 
 /// A cause.
 pub(crate) struct Cause {
@@ -80,6 +83,7 @@ pub(crate) const CAUSES: &[Cause] = &[
     udp_memory::CAUSE,
     buffer_not_granted::CAUSE,
     reader_too_slow::CAUSE,
+    reader_stalled::CAUSE,
     receive_buffer::CAUSE,
     corosync_buffer::CAUSE,
     foreign_socket::CAUSE,

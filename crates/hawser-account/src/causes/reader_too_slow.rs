@@ -23,14 +23,15 @@ pub(super) const CAUSE: Cause = Cause {
 
 fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
     let claimed = losses.claim(CAUSE.code, |l| {
-        l.layer == Some(Layer::SocketBuffer) && Pace::of(&view.phases[l.phase].facts).too_slow()
+        l.layer == Some(Layer::SocketBuffer)
+            && Pace::of(view.phases[l.phase].facts.phase).too_slow()
     });
     by_host(claimed)
         .into_iter()
         .map(|(host, group)| {
             let phases = || group.iter().map(|l| &view.phases[l.phase].facts);
-            let own_limit = phases().all(unpaced);
-            let clear = phases().all(|facts| Pace::of(facts).clear());
+            let own_limit = phases().all(|f| unpaced(f.phase));
+            let clear = phases().all(|facts| Pace::of(facts.phase).clear());
             let severity = match own_limit {
                 true => Severity::Warning,
                 false => Severity::Error,
@@ -50,7 +51,7 @@ fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
             let most = group.iter().max_by_key(|l| l.packets);
             if let Some(loss) = most {
                 let facts = &view.phases[loss.phase].facts;
-                let pace = Pace::of(facts);
+                let pace = Pace::of(facts.phase);
                 draft = draft
                     .maybe("arrival_packets_per_s", pace.arrival)
                     .maybe("capacity_packets_per_s", pace.capacity)

@@ -36,7 +36,7 @@ fn finding(view: &View<'_>, host: &HostName, group: &[Loss]) -> Finding {
     // The phase that lost most speaks for the group; what it would have taken, all of them.
     let paces: Vec<(u64, Pace, &Loss)> = group
         .iter()
-        .map(|l| (l.packets, Pace::of(&view.phases[l.phase].facts), l))
+        .map(|l| (l.packets, Pace::of(view.phases[l.phase].facts.phase), l))
         .collect();
     let needed = paces.iter().map(|(_, pace, _)| pace.needed).max();
     let longest = paces.iter().map(|(_, pace, _)| pace.longest_run).max();

@@ -1,16 +1,22 @@
 //! Two causes fill a receive buffer, and they have opposite cures. A burst larger than the
 //! buffer needs a larger buffer; a reader slower than the rate fills any buffer and needs a
 //! faster reader. The drain rate tells: packets read, over the time the reader was not
-//! waiting, against the rate at which packets reached the socket.
+//! waiting, against the rate at which packets reached the socket. A third fills it too: the
+//! reader is fast enough, the burst would fit, and for a while the reader was not run at all.
 
-use hawser_model::traffic::Rate;
-use hawser_model::units::Packets;
+use hawser_model::case::Phase;
+use hawser_model::traffic::{Drain, Rate};
+use hawser_model::units::{Nanos, Packets};
 
-use crate::packets::facts::PhaseFacts;
+use crate::packets::facts::{MOST_PACKETS, packet_size};
 
 /// Packets read take this share of the arrival rate or less: certainly too slow; within this
 /// share around it: likely one or the other.
 pub(super) const CLEAR_PER_CENT: u64 = 90;
+
+/// A reader that got no packet for this long while they came was not run. Shorter waits are a
+/// scheduler's ordinary latency (a tick at 100 Hz), which a buffer has to bridge.
+const STALL: u64 = 10_000_000;
 
 /// Skb overhead of the kernel: `SKB_DATA_ALIGN(sizeof(struct skb_shared_info))` with headroom
 /// and headers, and `struct sk_buff` itself (x86-64; measured: 768 for 64, 2304 for 1472).
@@ -22,7 +28,7 @@ const SKB: u64 = 256;
 pub(super) struct Pace {
     /// Packets a second that reached the socket, on average while the flow ran.
     pub(super) arrival: Option<u64>,
-    /// Packets a second the reader can take.
+    /// Packets a second the reader can take, while it runs.
     pub(super) capacity: Option<u64>,
     /// Share of the time the reader waited for packets, in per cent.
     pub(super) idle_percent: Option<u64>,
@@ -30,6 +36,12 @@ pub(super) struct Pace {
     pub(super) packet_memory: u64,
     /// That memory was measured, not estimated.
     pub(super) memory_measured: bool,
+    /// Longest time the reader got nothing, if that is longer than it should be.
+    pub(super) stall: Option<u64>,
+    /// How long the buffer lasts at the arrival rate.
+    pub(super) buffer_lasts: Option<u64>,
+    /// The buffer holds a whole burst.
+    pub(super) burst_fits: bool,
     /// Buffer that would have held what was lost with what was queued.
     pub(super) needed: u64,
     /// The longest run of consecutive losses.
@@ -37,8 +49,8 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn of(facts: &PhaseFacts<'_>) -> Self {
-        let report = &facts.phase.receiver;
+    pub(super) fn of(phase: &Phase) -> Self {
+        let report = &phase.receiver;
         let read = [
             report.received.0,
             report.duplicates.0,
@@ -48,7 +60,7 @@ impl Pace {
         .iter()
         .fold(0u64, |sum, n| sum.saturating_add(*n));
         let reached = read.saturating_add(report.socket_drops.0);
-        let elapsed = facts.phase.sender.elapsed.0;
+        let elapsed = phase.sender.elapsed.0;
         let arrival = (elapsed > 0).then(|| {
             let rate = u128::from(reached) * 1_000_000_000 / u128::from(elapsed);
             u64::try_from(rate).unwrap_or(u64::MAX)
@@ -56,9 +68,20 @@ impl Pace {
         let drain = report.drain;
         let watched = drain.busy.0.saturating_add(drain.idle.0);
         let idle = u128::from(drain.idle.0) * 100;
+        let gap = report.longest_gap.0;
+        let stall = (gap >= STALL).then_some(gap);
+        // The time it stood still says nothing of its pace.
+        let running = Drain {
+            busy: drain.busy.saturating_sub(Nanos(stall.unwrap_or(0))),
+            ..drain
+        };
+        let running = match running.busy.is_zero() {
+            true => drain,
+            false => running,
+        };
         let (packet_memory, memory_measured) = match report.packet_memory {
             Some(memory) if memory.0 > 0 => (memory.0, true),
-            _ => (estimated_memory(facts), false),
+            _ => (estimated_memory(phase), false),
         };
         let longest_run = report
             .loss_runs_by_length
@@ -66,13 +89,19 @@ impl Pace {
             .max()
             .copied()
             .unwrap_or(0)
-            .min(facts.sent());
+            .min(phase.sender.sent.0.min(MOST_PACKETS));
         let held = report.buffer_granted.0 / packet_memory;
-        let burst = u64::from(facts.phase.spec.burst);
+        let burst = u64::from(phase.spec.burst);
         let packets = burst.max(held.saturating_add(longest_run));
         Self {
             arrival,
-            capacity: drain.capacity(Packets(read)).map(|c| c.0),
+            capacity: running.capacity(Packets(read)).map(|c| c.0),
+            stall,
+            buffer_lasts: arrival.filter(|a| *a > 0).map(|a| {
+                let ns = u128::from(held) * 1_000_000_000 / u128::from(a);
+                u64::try_from(ns).unwrap_or(u64::MAX)
+            }),
+            burst_fits: burst <= held,
             idle_percent: (watched > 0).then(|| (idle / u128::from(watched)) as u64),
             packet_memory,
             memory_measured,
@@ -89,6 +118,16 @@ impl Pace {
         }
     }
 
+    /// True when the reader is fast enough and the burst fits, but the reader stood still for
+    /// longer than the buffer lasts.
+    pub(super) fn stalled(&self) -> bool {
+        let outlasted = match (self.stall, self.buffer_lasts) {
+            (Some(stall), Some(lasts)) => stall > lasts,
+            _ => false,
+        };
+        outlasted && self.burst_fits && !self.too_slow()
+    }
+
     /// True when the two rates are far enough apart to tell the causes for certain.
     pub(super) fn clear(&self) -> bool {
         match (self.capacity, self.arrival) {
@@ -101,14 +140,20 @@ impl Pace {
     }
 }
 
+/// Whether a phase lost packets because its reader stood still: the measuring host's doing,
+/// worth measuring again before anybody is told.
+pub fn disturbed(phase: &Phase) -> bool {
+    phase.receiver.socket_drops.0 > 0 && Pace::of(phase).stalled()
+}
+
 /// True when the flow was sent as fast as the sender could: its reader need not keep up.
-pub(super) fn unpaced(facts: &PhaseFacts<'_>) -> bool {
-    facts.phase.spec.rate == Rate::Max && facts.phase.spec.reader_delay.is_zero()
+pub(super) fn unpaced(phase: &Phase) -> bool {
+    phase.spec.rate == Rate::Max && phase.spec.reader_delay.is_zero()
 }
 
 /// What a packet of the flow takes of a buffer, when it was not measured.
-fn estimated_memory(facts: &PhaseFacts<'_>) -> u64 {
-    let frame = u64::from(facts.packet_size().0) + DATA_OVERHEAD;
+fn estimated_memory(phase: &Phase) -> u64 {
+    let frame = u64::from(packet_size(&phase.spec).0) + DATA_OVERHEAD;
     frame.next_power_of_two() + SKB
 }
 

@@ -4,7 +4,7 @@ use hawser_model::case::{Case, Measurement, Phase};
 use hawser_model::drops::TapDirection;
 use hawser_model::host::{HostFacts, HostWindow, Interface};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
-use hawser_model::traffic::Batching;
+use hawser_model::traffic::{Batching, FlowSpec};
 use hawser_model::units::Mtu;
 
 /// One of the two ends of a flow.
@@ -43,6 +43,12 @@ pub(crate) struct PhaseFacts<'a> {
     /// In some phase of this measurement the kernel dropped our packets because the peer's
     /// link-layer address stayed unresolved.
     pub(crate) neighbour_dead: bool,
+}
+
+/// The size of one datagram of a flow as an IP packet, before any fragmentation.
+pub(crate) fn packet_size(spec: &FlowSpec) -> Mtu {
+    let headers = if spec.source.is_ipv4() { 28 } else { 48 };
+    Mtu(spec.payload.saturating_add(headers))
 }
 
 impl<'a> PhaseFacts<'a> {
@@ -158,18 +164,9 @@ impl<'a> PhaseFacts<'a> {
         }
     }
 
-    /// IP and UDP header bytes of one datagram.
-    pub(crate) fn headers(&self) -> u32 {
-        if self.phase.spec.source.is_ipv4() {
-            28
-        } else {
-            48
-        }
-    }
-
     /// The size of one datagram as an IP packet, before any fragmentation.
     pub(crate) fn packet_size(&self) -> Mtu {
-        Mtu(self.phase.spec.payload.saturating_add(self.headers()))
+        packet_size(&self.phase.spec)
     }
 
     /// Fragments that one datagram makes at the sending interface; 1 when it fits or when

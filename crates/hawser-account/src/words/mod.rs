@@ -1,7 +1,7 @@
 //! The only place where sentences are made: each from the finding's own evidence.
 
 use hawser_model::finding::{Finding, WordedFinding};
-use hawser_model::units::{BitsPerSec, Bytes, Packets, PacketsPerSec};
+use hawser_model::units::{BitsPerSec, Bytes, Nanos, Packets, PacketsPerSec};
 
 mod host;
 mod link;
@@ -41,6 +41,7 @@ const WORDS: &[(&str, Writer)] = &[
     ("nic-ring-overflow", host::nic_ring_overflow),
     ("no-listener", host::no_listener),
     ("not-measured", run::not_measured),
+    ("reader-stalled", socket::reader_stalled),
     ("reader-too-slow", socket::reader_too_slow),
     ("reassembly-failure", path::reassembly_failure),
     ("receive-buffer-too-small", socket::receive_buffer_too_small),
@@ -118,6 +119,11 @@ impl Told<'_> {
     /// `9.81 kpkt/s`, when known.
     fn rate(&self, key: &str) -> Option<String> {
         self.number(key).map(|n| PacketsPerSec(n).to_string())
+    }
+
+    /// `149 ms`.
+    fn time(&self, key: &str) -> String {
+        Nanos(self.count(key)).to_string()
     }
 
     /// `1.00 Gbit/s`, when known.

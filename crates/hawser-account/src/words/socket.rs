@@ -120,6 +120,37 @@ pub(super) fn reader_too_slow(f: &Told<'_>) -> Words {
     }
 }
 
+pub(super) fn reader_stalled(f: &Told<'_>) -> Words {
+    let priority = match f.is("real_time") {
+        true => {
+            "although it has real-time priority, so look for what takes the CPU from the \
+                 whole host: steal time of a virtual machine (`vmstat 1`, column st), firmware, \
+                 a driver that keeps interrupts off"
+        }
+        false => {
+            "and has no real-time priority: give the program one (`chrt -r`), as cluster \
+                  engines do, or a CPU of its own"
+        }
+    };
+    Words {
+        text: format!(
+            "{} lost {} from {}{} because the reading program was not run for {}; its buffer of \
+             {} lasts {} at this rate. The program is fast enough and the path is not at fault.",
+            f.host(),
+            f.lost(),
+            f.peer(),
+            f.on_link(),
+            f.time("stall_ns"),
+            f.bytes("buffer_bytes").unwrap_or_default(),
+            f.time("buffer_lasts_ns"),
+        ),
+        fix: format!(
+            "The reader stood still {priority}. A buffer of {} would have bridged it.",
+            f.bytes("needed_buffer_bytes").unwrap_or_default(),
+        ),
+    }
+}
+
 pub(super) fn buffer_not_granted(f: &Told<'_>) -> Words {
     let asked = f.count("asked_bytes");
     let granted = f.count("granted_bytes");

@@ -17,6 +17,8 @@ pub fn planted() -> Vec<Planted> {
         receive_buffer_counters_only(),
         reader(),
         reader_at_full_speed(),
+        reader_stalled(),
+        reader_stalled_in_a_short_phase(),
         not_granted(),
         not_granted_and_lossy(),
         not_granted_to_corosync(),
@@ -103,6 +105,38 @@ fn reader_at_full_speed() -> Planted {
         waits: 4,
     };
     planted_as("reader-full-speed", case, 1_000, &["reader-too-slow"])
+}
+
+/// As seen on a busy virtual machine: the reader stood still for 149 ms in a second.
+fn reader_stalled() -> Planted {
+    let mut case = clean(&PAIR);
+    let phase = bulk(&mut case);
+    socket_overflow(phase, 1_398, 1_398);
+    phase.receiver.longest_gap = Nanos::from_millis(149);
+    phase.receiver.drain = Drain {
+        busy: Nanos::from_millis(168),
+        idle: Nanos::from_millis(827),
+        waits: 3_616,
+    };
+    planted_as("reader-stalled", case, 1_398, &["reader-stalled"])
+}
+
+/// The stall is most of a short phase, so that over all the reader took less than arrived.
+fn reader_stalled_in_a_short_phase() -> Planted {
+    let mut case = clean(&PAIR);
+    let phase = phase_of(&mut case, "head1", "head2", "ring0", Heartbeat);
+    phase.spec.rate =
+        hawser_model::traffic::Rate::PerSecond(hawser_model::units::PacketsPerSec(2_500));
+    phase.sender.elapsed = Nanos::from_millis(30);
+    phase.receiver.buffer_granted = Bytes(4 * 1_280);
+    socket_overflow(phase, 60, 60);
+    phase.receiver.longest_gap = Nanos::from_millis(26);
+    phase.receiver.drain = Drain {
+        busy: Nanos(26_300_000),
+        idle: Nanos(3_700_000),
+        waits: 10,
+    };
+    planted_as("reader-stalled-short", case, 60, &["reader-stalled"])
 }
 
 fn asks(case: &mut Case, asked: u64, granted: u64) {

@@ -1,19 +1,18 @@
-//! Opens a window for a second and prints what moved, how long reading took, and memory used.
+//! Describes this host, opens a window for a second, and prints what moved in it.
 
 use std::time::{Duration, Instant};
 
-use hawser_kernel::Observer;
+use hawser_kernel::{Observer, host_facts, udp_sockets};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    println!("{:#?}", host_facts());
+    println!("{:#?}", udp_sockets()?);
     let started = Instant::now();
     let mut observer = Observer::start();
     println!("start {:?}", started.elapsed());
     for collector in observer.collectors() {
-        println!(
-            "{:14} {}",
-            collector.name,
-            collector.unavailable.as_deref().unwrap_or("runs")
-        );
+        let state = collector.unavailable.as_deref().unwrap_or("runs");
+        println!("{:20} {state}", collector.name);
     }
     let opening = Instant::now();
     observer.open(&[])?;

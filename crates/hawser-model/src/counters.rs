@@ -6,15 +6,21 @@
 //! | --- | --- |
 //! | `udp/RcvbufErrors`, `udp6/…`, `udplite/…` | `/proc/net/snmp`, `/proc/net/snmp6` |
 //! | `ip/ReasmFails`, `ip6/…`, `icmp/…`, `ipext/…`, `tcpext/…` | `/proc/net/snmp`, `snmp6`, `netstat` |
-//! | `igmp/…` | `/proc/net/igmp` |
+//! | `igmp/ring0/239.1.2.3/inuse` | `/proc/net/igmp`, `igmp6`: a gauge, sockets that joined |
 //! | `link/ring0/rx_dropped` | the interface's 64-bit statistics (`IFLA_STATS64`) |
 //! | `driver/ring0/rx_queue_0_drops` | the driver's own (`ethtool -S`) |
-//! | `qdisc/ring0/8001:/tbf/drops` | queueing disciplines and classes' `TCA_STATS2` |
+//! | `queue/ring0/rx-0/hw-drops` | the driver's queues (`NETDEV_CMD_QSTATS_GET`) |
+//! | `qdisc/ring0/8001:/tbf/drops` | root queueing disciplines, `clsact`, `ingress`: `TCA_STATS2` |
+//! | `qdisc-inner/…`, `qdisc-class/…` | what is below a root, and counted in the root's too |
 //! | `softnet/0/dropped` | `/proc/net/softnet_stat`, one per CPU, of the whole machine |
 //! | `nft/inet/filter/input/4/packets` | counters of nftables rules, by handle |
+//! | `nft/inet/filter/input/4/drops` | the same number, of a rule that drops or rejects |
+//! | `iptables/filter/INPUT/3/drops` | the same of `iptables-legacy`, by place in the chain |
 //! | `neigh/arp_cache/unresolved_discards` | `/proc/net/stat/arp_cache`, `ndisc_cache` |
 //! | `conntrack/drop` | `/proc/net/stat/nf_conntrack` |
 //! | `frag/inuse`, `frag6/inuse` | `/proc/net/sockstat`: a gauge, not a counter |
+//! | `bridge/br0/igmp_v2queries_rx` | a bridge's multicast counters (`BRIDGE_XSTATS_MCAST`) |
+//! | `event/kfree_skb/REASON/FUNCTION` | drop events of the whole kernel, when tracefs counts them |
 
 use std::collections::BTreeMap;
 

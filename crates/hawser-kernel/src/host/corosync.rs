@@ -34,6 +34,10 @@ pub fn corosync_facts() -> Option<CorosyncFacts> {
     }
     if let Some(text) = ask(&["-m", "stats"]) {
         facts.stats = values(&text);
+        // Its clients come and go under new names, this question among them.
+        facts
+            .stats
+            .retain(|name, _| !name.starts_with("stats.ipcs."));
     }
     Some(facts)
 }

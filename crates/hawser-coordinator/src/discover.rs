@@ -4,31 +4,46 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use hawser_model::host::HostFacts;
-use hawser_model::names::{HostName, LinkName};
+use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::topology::{Link, Node, Reach, Topology};
+
+/// An address and the interface that carries it.
+type Port<'a> = (&'a InterfaceName, IpAddr);
 
 /// The links the hosts share: networks on which at least two of them have an address.
 ///
 /// A link is named after its network (`10.0.1.0/24`). Loopback, link-local and host routes
 /// (/32, /128) connect nobody and are left out; of several addresses of a host in one
-/// network the first counts.
+/// network the first counts. Networks on the very same interfaces are one link, measured over
+/// the first of them (IPv4 before IPv6): two families on a wire are not two links.
 pub fn discover(hosts: &[(HostName, Reach, &HostFacts)]) -> Topology {
-    let mut links: BTreeMap<(IpAddr, u8), BTreeMap<HostName, IpAddr>> = BTreeMap::new();
+    let mut links: BTreeMap<(IpAddr, u8), BTreeMap<HostName, Port>> = BTreeMap::new();
     for (name, _, facts) in hosts {
-        for interface in facts.interfaces.values().filter(|i| i.up) {
+        for (on, interface) in facts.interfaces.iter().filter(|(_, i)| i.up) {
             for &(address, prefix) in &interface.addresses {
                 if connects(address, prefix) {
                     links
                         .entry((network(address, prefix), prefix))
                         .or_default()
                         .entry(name.clone())
-                        .or_insert(address);
+                        .or_insert((on, address));
                 }
             }
         }
     }
-    links.retain(|_, members| members.len() > 1);
-    let named: Vec<(LinkName, BTreeMap<HostName, IpAddr>)> = links
+    let mut known: Vec<BTreeMap<HostName, &InterfaceName>> = Vec::new();
+    links.retain(|_, members| {
+        let wires: BTreeMap<_, _> = members
+            .iter()
+            .map(|(h, (on, _))| (h.clone(), *on))
+            .collect();
+        let new = wires.len() > 1 && !known.contains(&wires);
+        if new {
+            known.push(wires);
+        }
+        new
+    });
+    let named: Vec<(LinkName, BTreeMap<HostName, Port>)> = links
         .into_iter()
         .map(|((net, prefix), members)| (LinkName(format!("{net}/{prefix}")), members))
         .collect();
@@ -45,7 +60,7 @@ pub fn discover(hosts: &[(HostName, Reach, &HostFacts)]) -> Topology {
                 reach: reach.clone(),
                 addresses: named
                     .iter()
-                    .filter_map(|(link, members)| Some((link.clone(), *members.get(name)?)))
+                    .filter_map(|(link, members)| Some((link.clone(), members.get(name)?.1)))
                     .collect(),
             })
             .collect(),
@@ -84,9 +99,29 @@ fn network(address: IpAddr, prefix: u8) -> IpAddr {
 #[cfg(test)]
 mod tests {
     use hawser_model::host::Interface;
-    use hawser_model::names::InterfaceName;
 
     use super::*;
+
+    #[test]
+    fn two_families_on_one_wire_are_one_link() {
+        let both = |v4: &str, v6: &str| {
+            let eth1 = Interface {
+                up: true,
+                addresses: vec![(v4.parse().unwrap(), 24), (v6.parse().unwrap(), 64)],
+                ..Interface::default()
+            };
+            let interfaces = BTreeMap::from([(InterfaceName::from("eth1"), eth1)]);
+            HostFacts {
+                interfaces,
+                ..HostFacts::default()
+            }
+        };
+        let (a, b) = (both("10.0.1.1", "fd00::1"), both("10.0.1.2", "fd00::2"));
+        let reach = Reach::Ssh("x".into());
+        let topology = discover(&[("a".into(), reach.clone(), &a), ("b".into(), reach, &b)]);
+        let links: Vec<_> = topology.links.iter().map(|l| l.name.as_str()).collect();
+        assert_eq!(links, ["10.0.1.0/24"]);
+    }
 
     fn host(addresses: &[(&str, u8)]) -> HostFacts {
         let interfaces = addresses

@@ -66,7 +66,7 @@ impl Which {
             return Ok(named(lab.topology(), None));
         }
         if !self.hosts.is_empty() {
-            return self.from_hosts();
+            return self.hosts_alone();
         }
         let path = match &self.file {
             Some(path) => path.clone(),
@@ -84,7 +84,7 @@ impl Which {
         Ok(named(file.topology(), Some((shown, text, file))))
     }
 
-    fn from_hosts(&self) -> miette::Result<Cluster> {
+    fn hosts_alone(&self) -> miette::Result<Cluster> {
         let mut nodes: Vec<(HostName, Reach)> = Vec::new();
         for destination in &self.hosts {
             // `root@head1` is the host head1 in what is printed.
@@ -163,7 +163,7 @@ impl Cluster {
                     Box::new(Command::new(name.clone(), move || {
                         let lab = Lab::open(&lab)?;
                         let agent = lab.agent_binary().display().to_string();
-                        lab.command(node.as_str(), &[&agent, "agent"])
+                        lab.command(node.as_str(), [agent.as_str(), "agent"])
                     }))
                 }
                 Reach::Ssh(destination) => {

@@ -67,6 +67,9 @@ fn heading(case: &Case) -> String {
     out
 }
 
+/// More directions than this are summed up a link, and only those with losses are listed.
+const FEW: usize = 16;
+
 fn links(case: &Case, packets: &PacketsAccount) -> String {
     use Align::{Left, Right};
     let mut table = Table::new(&[Left, Left, Left, Right, Right, Right, Right, Right]);
@@ -81,15 +84,30 @@ fn links(case: &Case, packets: &PacketsAccount) -> String {
         "path MTU",
     ];
     table.row(heads.map(|h| style(h).dim().to_string()));
-    for flow in &packets.flows {
+    let mut flows: Vec<&FlowAccount> = packets.flows.iter().collect();
+    flows.sort_by(|a, b| (&a.link, &a.from, &a.to).cmp(&(&b.link, &b.from, &b.to)));
+    let mut clean = 0;
+    for flow in &flows {
+        if flows.len() > FEW && flow.account.lost.is_zero() {
+            clean += 1;
+            continue;
+        }
         let measured = case
             .measurements
             .iter()
             .find(|m| m.from == flow.from && m.to == flow.to && m.link == flow.link);
         table.row(link_row(flow, measured));
     }
-    let mut out = table.lines("  ").join("\n");
-    out.push_str("\n\n");
+    let mut out = String::new();
+    if clean < flows.len() {
+        for line in table.lines("  ") {
+            let _ = writeln!(out, "{line}");
+        }
+    }
+    if clean > 0 {
+        let _ = writeln!(out, "  {clean} of {} directions lost nothing", flows.len());
+    }
+    out.push('\n');
     out
 }
 

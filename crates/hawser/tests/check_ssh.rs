@@ -1,0 +1,153 @@
+//! `hawser check` as on real hosts: from a machine beside the cluster, over ssh to a real sshd on
+//! each node, with a cluster file or with nothing but host names.
+
+mod report;
+mod support;
+
+use report::Report;
+use support::{Lab, Ran};
+
+/// Two nodes, the first link IPv6 alone, and a machine to check them from.
+const LAYOUT: &str = r#"
+[[link]]
+name = "ring0"
+ipv4 = "none"
+[[link]]
+name = "ring1"
+[[node]]
+name = "head1"
+[[node]]
+name = "head2"
+[[client]]
+name = "ops"
+"#;
+
+const CLUSTER: &str = r#"[cluster]
+name = "over-ssh"
+
+[[link]]
+name = "ring0"
+network = "fd48:6177:7365::/64"
+
+[[link]]
+name = "ring1"
+network = "10.72.1.0/24"
+
+[[node]]
+name = "head1"
+addresses = { ring0 = "fd48:6177:7365::1", ring1 = "10.72.1.1" }
+
+[[node]]
+name = "head2"
+addresses = { ring0 = "fd48:6177:7365::2", ring1 = "10.72.1.2" }
+"#;
+
+/// The lab with an sshd on both heads, and a key for them on `ops`.
+fn lab_with_sshd() -> Lab {
+    let layout = tempfile::NamedTempFile::new().expect("a temporary file");
+    std::fs::write(layout.path(), LAYOUT).expect("it takes the layout");
+    let lab = Lab::up_with(&["--file", layout.path().to_str().unwrap()]);
+    lab.sh(
+        "ops",
+        "umask 077; ssh-keygen -q -t ed25519 -N '' -f /tmp/key",
+    );
+    let public = lab.sh("ops", "cat /tmp/key.pub");
+    for head in ["head1", "head2"] {
+        lab.sh(
+            head,
+            &format!(
+                "umask 077; mkdir -p /run/sshd; ssh-keygen -q -t ed25519 -N '' -f /run/host_key; \
+                 echo '{}' >/run/authorized; /usr/sbin/sshd -f /dev/null -h /run/host_key \
+                 -o AuthorizedKeysFile=/run/authorized -o PidFile=none",
+                public.trim()
+            ),
+        );
+        let host_key = lab.sh(head, "cat /run/host_key.pub");
+        lab.sh(
+            "ops",
+            &format!("echo '{head} {}' >>/tmp/known_hosts", host_key.trim()),
+        );
+    }
+    lab.sh(
+        "ops",
+        "printf 'Host head1\\n HostName 10.72.1.1\\n HostKeyAlias head1\\n\
+         Host head2\\n HostName 10.72.1.2\\n HostKeyAlias head2\\n\
+         Host *\\n User root\\n IdentityFile /tmp/key\\n UserKnownHostsFile /tmp/known_hosts\\n' >/tmp/ssh_config",
+    );
+    write(&lab, CLUSTER);
+    lab
+}
+
+fn write(lab: &Lab, cluster: &str) {
+    lab.sh(
+        "ops",
+        &format!("cat >/tmp/hawser.toml <<'END'\n{cluster}END"),
+    );
+}
+
+fn check(lab: &Lab, options: &str) -> Ran {
+    let line = format!(
+        "/run/hawser/lab/hawser check --ssh-config /tmp/ssh_config --duration 300ms {options}"
+    );
+    lab.try_sh("ops", &line)
+}
+
+#[test]
+fn over_ssh_with_a_file_and_without_one() {
+    let lab = lab_with_sshd();
+    let report = Report::of(&check(&lab, "-f /tmp/hawser.toml --json"));
+    assert_eq!(report.codes(), Vec::<&str>::new(), "{report}");
+    assert_eq!(
+        report.flows().len(),
+        4,
+        "IPv6 on ring0 and IPv4 on ring1: {report}"
+    );
+
+    // Without a file the links are found; both families of ring1 are one wire and one link.
+    let report = Report::of(&check(&lab, "--host head1 --host head2 --json"));
+    assert_eq!(report.codes(), Vec::<&str>::new(), "{report}");
+    let mut links: Vec<&str> = report
+        .flows()
+        .iter()
+        .filter_map(|f| f["link"].as_str())
+        .collect();
+    links.sort_unstable();
+    links.dedup();
+    assert_eq!(links, ["10.72.1.0/24", "fd48:6177:7365::/64"]);
+
+    // The agent ended with its connection.
+    for head in ["head1", "head2"] {
+        let agents = lab.try_sh(head, "pgrep -f 'hawser.* agent'");
+        assert_eq!(agents.stdout, "", "an agent is left on {head}");
+    }
+}
+
+#[test]
+fn a_wrong_address_is_shown_in_its_place_in_the_file() {
+    let lab = lab_with_sshd();
+    write(
+        &lab,
+        &CLUSTER.replace("ring1 = \"10.72.1.2\"", "ring1 = \"10.72.1.22\""),
+    );
+    let ran = check(&lab, "-f /tmp/hawser.toml");
+    assert_eq!(ran.code, Some(2));
+    for part in [
+        "/tmp/hawser.toml:18:",
+        "head2",
+        "10.72.1.22",
+        "10.72.1.2 on ring1",
+    ] {
+        assert!(ran.stderr.contains(part), "no {part} in: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_node_that_is_off_is_named_and_nothing_is_half_done() {
+    let lab = lab_with_sshd();
+    lab.ok(&["power", "cut", "head2"]);
+    let ran = check(&lab, "-f /tmp/hawser.toml --case /tmp/case.json");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("head2"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("head1:"), "{}", ran.stderr);
+    assert_eq!(lab.try_sh("ops", "test -e /tmp/case.json").code, Some(1));
+}

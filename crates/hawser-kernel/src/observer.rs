@@ -10,7 +10,7 @@ use hawser_model::traffic::WatchedFlow;
 use hawser_model::units::Nanos;
 
 use crate::collectors::counters::{self, Source};
-use crate::collectors::drop_reasons::DropReasons;
+use crate::collectors::drop_reasons::{DropReasons, Seen};
 use crate::collectors::flows::Watched;
 use crate::collectors::sockets::{self, SocketDiag};
 use crate::collectors::tap::Tap;
@@ -81,16 +81,20 @@ impl Observer {
     /// Opens a window; packets of `flows` are told apart from others while it is open.
     ///
     /// # Errors
-    /// When a window is open already. A collector that fails meanwhile is left out of the window.
+    /// When a window is open already, a flow's interface is not on this host, or there are more
+    /// flows than a window can watch. A collector that fails now is given up, and
+    /// [`Self::collectors`] says why from then on.
     pub fn open(&mut self, flows: &[WatchedFlow]) -> Result<(), KernelError> {
         if self.window.is_some() {
             return Err(KernelError::Window("a window is open already"));
         }
         let watched = Watched::resolve(flows)?;
-        if let Some(tap) = &mut self.tap {
-            tap.open(&watched)?;
+        if let Some(Err(error)) = self.tap.as_mut().map(|tap| tap.open(&watched)) {
+            self.give_up_tap(&error);
         }
-        self.drop_reasons.open(&watched)?;
+        if let Err(error) = self.drop_reasons.open(&watched) {
+            self.give_up_drop_reasons(&error);
+        }
         self.window = Some(Window {
             opened: Instant::now(),
             before: self.read(),
@@ -99,7 +103,8 @@ impl Observer {
         Ok(())
     }
 
-    /// Closes the window and returns what happened in it.
+    /// Closes the window and returns what happened in it. A collector that fails now is given up
+    /// and missing from the window.
     ///
     /// # Errors
     /// When no window is open.
@@ -109,8 +114,8 @@ impl Observer {
             .take()
             .ok_or(KernelError::Window("no window is open"))?;
         // All stop together; what takes time comes after.
-        self.drop_reasons.stop()?;
-        let taps = self.tap.as_mut().map(Tap::close).transpose()?;
+        let stopped = self.drop_reasons.stop();
+        let taps = self.tap.as_mut().map(Tap::close).transpose();
         let elapsed = Nanos(u64::try_from(window.opened.elapsed().as_nanos()).unwrap_or(u64::MAX));
         let mut counters = Counters::default();
         for (before, after) in window.before.iter().zip(self.read()) {
@@ -118,11 +123,19 @@ impl Observer {
                 counters.0.extend(after.since(before).0);
             }
         }
-        let dropped = match (window.sockets, self.sockets()) {
+        let sockets = match (window.sockets, self.sockets()) {
             (Some(before), Some(after)) => sockets::dropped_between(&before, after),
             _ => Vec::new(),
         };
-        let seen = self.drop_reasons.read()?;
+        let taps = taps.unwrap_or_else(|error| {
+            self.give_up_tap(&error);
+            None
+        });
+        let seen = stopped.and_then(|()| self.drop_reasons.read());
+        let seen = seen.unwrap_or_else(|error| {
+            self.give_up_drop_reasons(&error);
+            Seen::default()
+        });
         counters.0.extend(seen.counters.0);
         Ok(HostWindow {
             elapsed,
@@ -130,8 +143,25 @@ impl Observer {
             drops: seen.drops,
             drops_missed: seen.missed,
             taps,
-            sockets: dropped,
+            sockets,
         })
+    }
+
+    fn give_up_tap(&mut self, error: &KernelError) {
+        self.tap = None;
+        self.unavailable("tap", error);
+    }
+
+    fn give_up_drop_reasons(&mut self, error: &KernelError) {
+        let name = self.drop_reasons.name();
+        self.drop_reasons = DropReasons::None;
+        self.unavailable(name, error);
+    }
+
+    fn unavailable(&mut self, name: &str, error: &KernelError) {
+        for collector in self.collectors.iter_mut().filter(|c| c.name == name) {
+            collector.unavailable = Some(error.to_string());
+        }
     }
 
     fn sockets(&mut self) -> Option<BTreeMap<u64, SocketFacts>> {

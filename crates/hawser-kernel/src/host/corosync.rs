@@ -33,11 +33,7 @@ pub fn corosync_facts() -> Option<CorosyncFacts> {
             .map(|ms| Nanos(ms * 1_000_000));
     }
     if let Some(text) = ask(&["-m", "stats"]) {
-        facts.stats = values(&text);
-        // Its clients come and go under new names, this question among them.
-        facts
-            .stats
-            .retain(|name, _| !name.starts_with("stats.ipcs."));
+        facts.stats = statistics(&text);
     }
     Some(facts)
 }
@@ -47,7 +43,7 @@ pub fn corosync_facts() -> Option<CorosyncFacts> {
 /// # Errors
 /// [`KernelError::Program`] when `corosync-cmapctl` fails or takes longer than two seconds.
 pub fn corosync_stats() -> Result<BTreeMap<String, String>, KernelError> {
-    program::run("corosync-cmapctl", &["-m", "stats"], LIMIT).map(|text| values(&text))
+    program::run("corosync-cmapctl", &["-m", "stats"], LIMIT).map(|text| statistics(&text))
 }
 
 /// The process by name, in this pid namespace itself: a host also sees the processes of its
@@ -71,6 +67,14 @@ fn depth(status: &str) -> usize {
         .lines()
         .find_map(|line| line.strip_prefix("NSpid:"))
         .map_or(1, |ids| ids.split_whitespace().count())
+}
+
+/// The statistics without those of its clients, which come and go under new names, this question
+/// among them.
+fn statistics(text: &str) -> BTreeMap<String, String> {
+    let mut all = values(text);
+    all.retain(|name, _| !name.starts_with("stats.ipcs."));
+    all
 }
 
 /// Lines of `name (type) = value`.
@@ -97,7 +101,8 @@ mod tests {
                     stats.srp.mtt_rx_token (u32) = 117\n\
                     stats.ipcs.global.active (u64) = 2\n\
                     runtime.members.1.ip (str) = r(0) ip(10.0.0.1) = odd\n";
-        let read = values(text);
+        let read = statistics(text);
+        assert!(!read.contains_key("stats.ipcs.global.active"));
         assert_eq!(read["stats.knet.node2.link0.connected"], "1");
         assert_eq!(read["stats.srp.mtt_rx_token"], "117");
         assert_eq!(read["runtime.members.1.ip"], "r(0) ip(10.0.0.1) = odd");

@@ -142,9 +142,10 @@ fn another_program_s_socket_that_drops_is_named() {
         let n = pipe.read(&mut chunk).expect("read");
         assert!(n > 0, "it ended: {output}");
         output.push_str(&String::from_utf8_lossy(&chunk[..n]));
-        if let Some((_, rest)) = output.split_once("port ")
-            && let Some((port, _)) = rest.split_once('\n')
-        {
+        let port = output
+            .split_once("port ")
+            .and_then(|(_, rest)| rest.split_once('\n'));
+        if let Some((port, _)) = port {
             break port.parse().expect("a port");
         }
     };

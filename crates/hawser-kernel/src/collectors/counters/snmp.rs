@@ -72,10 +72,12 @@ fn pairs(text: &str, into: &mut Counters) {
         let prefix = prefix.to_ascii_lowercase();
         for (name, value) in names.split_whitespace().zip(values.split_whitespace()) {
             let name = format!("{prefix}/{name}");
-            if let Ok(value) = value.parse()
-                && !NOT_COUNTERS.contains(&name.as_str())
-            {
-                into.0.insert(name, value);
+            match value.parse() {
+                Ok(value) if !NOT_COUNTERS.contains(&name.as_str()) => {
+                    into.0.insert(name, value);
+                }
+                // Some settings are -1.
+                _ => {}
             }
         }
     }

@@ -17,6 +17,10 @@ use hawser_model::host::Collector;
 use crate::KernelError;
 use crate::collectors::flows::Watched;
 
+/// The collectors' names.
+const EVENTS: &str = "drop-reasons";
+const TEXT: &str = "drop-reasons-tracefs";
+
 /// The better of the two ways that works here.
 pub(crate) enum DropReasons {
     /// eBPF.
@@ -49,15 +53,23 @@ impl DropReasons {
             });
         };
         let events = events::Events::start();
-        report("drop-reasons", events.as_ref().err());
+        report(EVENTS, events.as_ref().err());
         if let Ok(events) = events {
             return (Self::Events(Box::new(events)), tried);
         }
         let text = tracefs::Text::start();
-        report("drop-reasons-tracefs", text.as_ref().err());
+        report(TEXT, text.as_ref().err());
         match text {
             Ok(text) => (Self::Text(text), tried),
             Err(_) => (Self::None, tried),
+        }
+    }
+
+    /// The collector's name.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Events(_) | Self::None => EVENTS,
+            Self::Text(_) => TEXT,
         }
     }
 

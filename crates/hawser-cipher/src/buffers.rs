@@ -5,6 +5,7 @@ use std::io::{IoSlice, IoSliceMut};
 use zeroize::Zeroize;
 
 use crate::error::CipherError;
+use crate::scatter::Pieces;
 
 /// Where the bytes of one operation lie. Made by `into()` from the shapes named at the variants.
 #[derive(Debug)]
@@ -31,27 +32,31 @@ pub enum Buffers<'a, 'b> {
 }
 
 impl<'b> Buffers<'_, 'b> {
-    /// The number of bytes, once input and output are known to agree.
+    /// Their extent, once input and output are known to agree.
     ///
     /// # Errors
     /// [`CipherError::LengthsDiffer`].
-    pub(crate) fn length(&self) -> Result<usize, CipherError> {
+    pub(crate) fn extent(&self) -> Result<Extent, CipherError> {
         let (input, output) = match self {
-            Self::Contiguous { input, output } => (input.len(), output.len()),
-            Self::InPlace(data) => (data.len(), data.len()),
-            Self::Scattered { input, output } => (
-                input.iter().map(|piece| piece.len()).sum(),
-                output.iter().map(|piece| piece.len()).sum(),
-            ),
+            Self::Contiguous { input, output } => (input.len().into(), output.len().into()),
+            Self::InPlace(data) => (data.len().into(), data.len().into()),
+            Self::Scattered { input, output } => (Pieces::of(input), Pieces::of(output)),
             Self::ScatteredInPlace(pieces) => {
-                let length = pieces.iter().map(|piece| piece.len()).sum();
-                (length, length)
+                let both = Pieces::of(pieces);
+                (both, both)
             }
         };
-        if input == output {
-            Ok(input)
+        if input.length == output.length {
+            Ok(Extent {
+                length: input.length,
+                input,
+                output,
+            })
         } else {
-            Err(CipherError::LengthsDiffer { input, output })
+            Err(CipherError::LengthsDiffer {
+                input: input.length,
+                output: output.length,
+            })
         }
     }
 
@@ -99,4 +104,15 @@ impl<'a, 'b> From<&'a mut [IoSliceMut<'b>]> for Buffers<'a, 'b> {
     fn from(pieces: &'a mut [IoSliceMut<'b>]) -> Self {
         Self::ScatteredInPlace(pieces)
     }
+}
+
+/// What is known of buffers once their lists were read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    /// Bytes.
+    pub(crate) length: usize,
+    /// Of the input.
+    pub(crate) input: Pieces,
+    /// Of the output.
+    pub(crate) output: Pieces,
 }

@@ -84,9 +84,7 @@ impl Cipher {
         &mut self,
         data: impl Into<Buffers<'a, 'b>>,
     ) -> Result<(), CipherError> {
-        let data = data.into();
-        let length = self.path.accepts(&data)?;
-        self.path.run(data, length)
+        self.path.next(data.into())
     }
 
     /// Has `hook` run after each [`crate::CHUNK`] of work, for programs that must see to something

@@ -16,6 +16,7 @@
 //!   repeated, moved or missing last frame is noticed.
 #![deny(unsafe_code)]
 
+pub mod bench;
 mod buffers;
 mod chunks;
 mod cipher;

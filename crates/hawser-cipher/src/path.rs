@@ -11,13 +11,13 @@ use std::ops::Deref;
 use zeroize::Zeroize;
 
 use crate::BLOCK;
-use crate::buffers::Buffers;
+use crate::buffers::{Buffers, Extent};
 use crate::chunks::{Between, CHUNK};
 use crate::error::CipherError;
 use crate::key::Key;
 use crate::mode::{Direction, Mode};
 use crate::provider::Context;
-use crate::scatter::{Place, longest};
+use crate::scatter::Place;
 
 /// Gathered at once where both sides are short pieces. With the pieces it came from and goes to it
 /// fits a first-level cache of 32 KiB.
@@ -26,14 +26,13 @@ const BOUNCE: usize = 8 * 1024;
 /// Gathered at once straight into a long run of output.
 const GATHER: usize = 16 * 1024;
 
-/// The length from which a contiguous run gets a call of its own.
+/// The length from which a contiguous run gets a call of its own; a power of two.
 fn direct_from(mode: Mode, direction: Direction) -> usize {
     match (mode, direction) {
         // One block after the other whatever is done: a call costs next to nothing beside it.
         (Mode::Cbc, Direction::Encrypt) => 32,
-        (Mode::Cbc, Direction::Decrypt) => 256,
-        (Mode::Ecb | Mode::Ctr, _) => 512,
-        (Mode::Gcm, _) => 1536,
+        (Mode::Ecb | Mode::Cbc | Mode::Ctr, _) => 512,
+        (Mode::Gcm, _) => 2048,
     }
 }
 
@@ -106,30 +105,37 @@ impl<E: Engine> DataPath<E> {
         }
     }
 
-    /// The number of bytes in `buffers`, if they can be the next of the message.
-    pub(crate) fn accepts(&self, buffers: &Buffers<'_, '_>) -> Result<usize, CipherError> {
-        let length = buffers.length()?;
+    /// The extent of `buffers`, if they can be the next of the message.
+    pub(crate) fn accepts(&self, buffers: &Buffers<'_, '_>) -> Result<Extent, CipherError> {
+        let extent = buffers.extent()?;
+        let length = extent.length;
         if length % self.mode.granule() != 0 {
             return Err(CipherError::NotWholeBlocks {
                 mode: self.mode.name(),
                 length,
             });
         }
-        Ok(length)
+        Ok(extent)
     }
 
-    /// The next bytes of the message. `length` is what [`Self::accepts`] said of `buffers`.
+    /// The next bytes of the message. `extent` is what [`Self::accepts`] said of `buffers`.
     pub(crate) fn run(
         &mut self,
         buffers: Buffers<'_, '_>,
-        length: usize,
+        extent: &Extent,
     ) -> Result<(), CipherError> {
         match buffers {
             Buffers::Contiguous { input, output } => self.contiguous(input, output),
             Buffers::InPlace(data) => self.in_place(data),
-            Buffers::Scattered { input, output } => self.scattered(input, output, length),
-            Buffers::ScatteredInPlace(pieces) => self.scattered_in_place(pieces, length),
+            Buffers::Scattered { input, output } => self.scattered(input, output, extent),
+            Buffers::ScatteredInPlace(pieces) => self.scattered_in_place(pieces, extent),
         }
+    }
+
+    /// The next bytes of the message, checked and done.
+    pub(crate) fn next(&mut self, buffers: Buffers<'_, '_>) -> Result<(), CipherError> {
+        let extent = self.accepts(&buffers)?;
+        self.run(buffers, &extent)
     }
 
     fn contiguous(&mut self, mut input: &[u8], mut output: &mut [u8]) -> Result<(), CipherError> {
@@ -156,12 +162,12 @@ impl<E: Engine> DataPath<E> {
         &mut self,
         input: &[IoSlice<'_>],
         output: &mut [IoSliceMut<'_>],
-        length: usize,
+        extent: &Extent,
     ) -> Result<(), CipherError> {
-        let long_in = longest(input) >= self.direct_from;
-        let long_out = longest(output) >= self.direct_from;
+        let long_in = extent.input.any_from(self.direct_from);
+        let long_out = extent.output.any_from(self.direct_from);
         let (mut from, mut to) = (Place::default(), Place::default());
-        let mut left = length;
+        let mut left = extent.length;
         while left > 0 {
             let input_run = if long_in {
                 self.long(&mut from, input, left)
@@ -212,11 +218,11 @@ impl<E: Engine> DataPath<E> {
     fn scattered_in_place(
         &mut self,
         pieces: &mut [IoSliceMut<'_>],
-        length: usize,
+        extent: &Extent,
     ) -> Result<(), CipherError> {
-        let any_long = longest(pieces) >= self.direct_from;
+        let any_long = extent.input.any_from(self.direct_from);
         let mut place = Place::default();
-        let mut left = length;
+        let mut left = extent.length;
         while left > 0 {
             let run = if any_long {
                 self.long(&mut place, pieces, left)

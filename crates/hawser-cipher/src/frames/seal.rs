@@ -80,7 +80,7 @@ pub(crate) fn check_length(
     nonces: &FrameNonces,
     last: bool,
 ) -> Result<(), CipherError> {
-    let (length, size) = (data.length()?, header.frame_size.bytes());
+    let (length, size) = (data.extent()?.length, header.frame_size.bytes());
     if length == size || (last && length < size) {
         Ok(())
     } else {

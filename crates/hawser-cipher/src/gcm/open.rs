@@ -38,10 +38,10 @@ impl OpeningKey {
         tag: &Tag,
     ) -> Result<(), CipherError> {
         let mut data = data.into();
-        let length = self.path.accepts(&data)?;
-        Limit::default().book(length)?;
+        let extent = self.path.accepts(&data)?;
+        Limit::default().book(extent.length)?;
         begin(&mut self.path, nonce, associated)?;
-        let opened = match self.path.run(data.reborrow(), length) {
+        let opened = match self.path.run(data.reborrow(), &extent) {
             Ok(()) => self.path.engine.check(&tag.0),
             Err(error) => Err(error),
         };

@@ -92,10 +92,10 @@ pub(crate) fn seal(
     associated: &[u8],
     data: Buffers<'_, '_>,
 ) -> Result<Tag, CipherError> {
-    let length = path.accepts(&data)?;
-    Limit::default().book(length)?;
+    let extent = path.accepts(&data)?;
+    Limit::default().book(extent.length)?;
     begin(path, nonce.bytes(), associated)?;
-    path.run(data, length)?;
+    path.run(data, &extent)?;
     Ok(Tag(path.engine.tag()?))
 }
 
@@ -148,9 +148,9 @@ impl<'k> Sealer<'k> {
         data: impl Into<Buffers<'a, 'b>>,
     ) -> Result<(), CipherError> {
         let data = data.into();
-        let length = self.path.accepts(&data)?;
-        self.limit.book(length)?;
-        self.path.run(data, length)
+        let extent = self.path.accepts(&data)?;
+        self.limit.book(extent.length)?;
+        self.path.run(data, &extent)
     }
 
     /// Ends the message.

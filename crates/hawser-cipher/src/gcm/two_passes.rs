@@ -48,7 +48,7 @@ impl<'k> Verifier<'k> {
         self.limit.book(ciphertext.len())?;
         for part in ciphertext.chunks(CHUNK) {
             let discarded = &mut self.discarded[..part.len()];
-            self.path.run((part, discarded).into(), part.len())?;
+            self.path.next((part, discarded).into())?;
         }
         Ok(())
     }
@@ -65,7 +65,7 @@ impl<'k> Verifier<'k> {
             let part = left.min(CHUNK);
             let discarded = &mut self.discarded[..part];
             place.gather(ciphertext, discarded);
-            self.path.run(discarded.into(), part)?;
+            self.path.next(discarded.into())?;
             left -= part;
         }
         Ok(())
@@ -109,9 +109,9 @@ impl Releaser<'_> {
         data: impl Into<Buffers<'a, 'b>>,
     ) -> Result<(), CipherError> {
         let data = data.into();
-        let length = self.path.accepts(&data)?;
-        self.limit.book(length)?;
-        self.path.run(data, length)
+        let extent = self.path.accepts(&data)?;
+        self.limit.book(extent.length)?;
+        self.path.run(data, &extent)
     }
 
     /// Ends the pass.

@@ -1,4 +1,5 @@
 //! Text for people: the one place where accounts and findings become terminal output.
 
+pub mod bench_cipher;
 pub mod check;
 mod table;

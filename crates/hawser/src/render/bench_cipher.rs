@@ -1,0 +1,161 @@
+//! `hawser bench cipher` as text: a table for each key size and number of threads, then what share
+//! of a link that is.
+
+use std::fmt::Write as _;
+
+use console::style;
+use hawser_cipher::bench::{self, LINKS_GBIT, Layout, Plan, Row};
+use hawser_cipher::{CHUNK, KeySize, PROVIDER};
+use hawser_model::units::{Bytes, grouped};
+
+use super::table::{Align, Table};
+
+/// The whole report.
+pub fn table(rows: &[Row], plan: &Plan) -> String {
+    let beside = match bench::openssl_version() {
+        Some(version) => format!(" beside {version}"),
+        None => ", without OpenSSL to compare with".to_owned(),
+    };
+    let mut out = format!(
+        "{} by {PROVIDER}{beside}\nMB/s of processor time, median of {} rounds taken in turns; ratio: ours \
+         to OpenSSL's, contiguous\n",
+        style("AES").bold(),
+        plan.rounds,
+    );
+    let layouts: Vec<Layout> = Layout::ALL
+        .into_iter()
+        .filter(|layout| *layout != Layout::Contiguous && plan.layouts.contains(layout))
+        .collect();
+    for &size in &plan.key_sizes {
+        for &threads in &plan.threads {
+            let here: Vec<&Row> = rows
+                .iter()
+                .filter(|row| row.key_bits == size.bits() && row.threads == threads)
+                .collect();
+            let _ = writeln!(out, "\n{}, {}", title(size), threads_in_words(threads));
+            out.push_str(&speeds(&here, &layouts));
+        }
+        out.push_str(&shares(rows, size, plan));
+    }
+    out.push_str(&longest(rows));
+    out
+}
+
+fn title(size: KeySize) -> String {
+    style(format!("AES-{}", size.bits())).bold().to_string()
+}
+
+fn threads_in_words(threads: usize) -> String {
+    match threads {
+        1 => "one thread".to_owned(),
+        n => format!("{n} threads"),
+    }
+}
+
+fn speeds(rows: &[&Row], layouts: &[Layout]) -> String {
+    let mut columns = vec![Align::Left];
+    columns.resize(5 + layouts.len(), Align::Right);
+    let mut table = Table::new(&columns);
+    let heads = ["", "chunk", "contiguous", "OpenSSL", "ratio"];
+    let others = layouts.iter().map(ToString::to_string);
+    table.row(heads.map(String::from).into_iter().chain(others));
+    for row in rows.iter().filter(|row| row.layout == Layout::Contiguous) {
+        let in_layout = |layout: Layout| {
+            let same = |other: &&&Row| {
+                (other.mode, other.op, other.chunk, other.layout)
+                    == (row.mode, row.op, row.chunk, layout)
+            };
+            rows.iter().find(same).map(|found| whole(found.mb_per_s))
+        };
+        let mut cells = vec![
+            format!("{} {}", row.mode, row.op),
+            Bytes(row.chunk as u64).to_string().replace(".0", ""),
+            whole(row.mb_per_s),
+            row.openssl_mb_per_s.map(whole).unwrap_or_default(),
+            row.ratio
+                .map(|ratio| format!("{ratio:.2} ± {:.2}", row.spread))
+                .unwrap_or_default(),
+        ];
+        cells.extend(
+            layouts
+                .iter()
+                .map(|layout| in_layout(*layout).unwrap_or_default()),
+        );
+        table.row(cells);
+    }
+    lines(&table)
+}
+
+fn shares(rows: &[Row], size: KeySize, plan: &Plan) -> String {
+    // 32 KiB where it was measured: what a storage head moves at once.
+    let Some(chunk) = plan
+        .chunks
+        .iter()
+        .copied()
+        .min_by_key(|chunk| chunk.abs_diff(CHUNK))
+    else {
+        return String::new();
+    };
+    let mut columns = vec![Align::Left];
+    columns.resize(
+        1 + plan.threads.len() * (1 + LINKS_GBIT.len()),
+        Align::Right,
+    );
+    let mut table = Table::new(&columns);
+    let heads = plan.threads.iter().flat_map(|threads| {
+        let by = format!("{}: Gbit/s", threads_in_words(*threads));
+        std::iter::once(by).chain(LINKS_GBIT.map(|link| format!("{link}G")))
+    });
+    table.row(std::iter::once(String::new()).chain(heads));
+    for &mode in &plan.modes {
+        for &op in &plan.directions {
+            let mut cells = vec![format!("{mode} {op}")];
+            for &threads in &plan.threads {
+                let found = rows.iter().find(|row| {
+                    (row.key_bits, row.mode, row.op) == (size.bits(), mode, op)
+                        && (row.chunk, row.threads) == (chunk, threads)
+                        && row.layout == Layout::Contiguous
+                });
+                let Some(row) = found else {
+                    continue;
+                };
+                let share = bench::link_shares(row);
+                cells.push(format!("{:.1}", share.gbit_per_s));
+                cells.extend(share.shares.map(|share| format!("{:.0} %", share * 100.0)));
+            }
+            table.row(cells);
+        }
+    }
+    format!(
+        "\n{}: share of a link's rate that this machine could encrypt, {} contiguous\n{}",
+        title(size),
+        Bytes(chunk as u64).to_string().replace(".0", ""),
+        lines(&table)
+    )
+}
+
+fn longest(rows: &[Row]) -> String {
+    let timed = rows
+        .iter()
+        .filter_map(|row| Some((row, row.call_us?, row.longest_call_us?)));
+    let Some((row, median, longest)) = timed.max_by(|a, b| a.1.total_cmp(&b.1)) else {
+        return String::new();
+    };
+    format!(
+        "\nNo call into {PROVIDER} covers more than 32 KiB. The slowest, AES-{}-{} {}, takes {median:.1} µs; \
+         the longest\nof them took {longest:.1} µs by the wall clock, with whatever interrupted it.\n",
+        row.key_bits, row.mode, row.op,
+    )
+}
+
+fn whole(value: f64) -> String {
+    grouped(value.round() as u64)
+}
+
+fn lines(table: &Table) -> String {
+    table
+        .lines("  ")
+        .into_iter()
+        .map(|line| line + "\n")
+        .collect()
+}

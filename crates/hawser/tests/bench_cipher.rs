@@ -1,0 +1,98 @@
+//! `hawser bench cipher`: the contract of its JSON, and that the table can be read in a terminal of
+//! 100 columns. How fast a machine is, is not a test; that its numbers hang together is.
+
+use std::collections::BTreeSet;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn run(arguments: &[&str]) -> Output {
+    let binary =
+        std::env::var("HAWSER_BIN").unwrap_or_else(|_| env!("CARGO_BIN_EXE_hawser").to_owned());
+    Command::new(binary)
+        .args(["bench", "cipher"])
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn rows() -> Vec<Value> {
+    let output = run(&["--quick", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let schema: Value = serde_json::from_str(include_str!(
+        "../../../docs/schema/bench-cipher.schema.json"
+    ))
+    .unwrap();
+    jsonschema::validate(&schema, &value).unwrap_or_else(|error| panic!("{error}"));
+    value.as_array().unwrap().clone()
+}
+
+fn number(row: &Value, name: &str) -> f64 {
+    row[name]
+        .as_f64()
+        .unwrap_or_else(|| panic!("no {name} in {row}"))
+}
+
+#[test]
+fn every_mode_is_measured_in_every_layout_beside_openssl() {
+    let rows = rows();
+    let names =
+        |name: &str| -> BTreeSet<String> { rows.iter().map(|row| row[name].to_string()).collect() };
+    assert_eq!(names("mode").len(), 4);
+    assert_eq!(names("op").len(), 2);
+    assert_eq!(names("layout").len(), 4);
+    assert_eq!(
+        names("chunk"),
+        BTreeSet::from(["8192".into(), "131072".into()])
+    );
+    let groups = 4 * 2 * 4 * 2;
+    assert_eq!(rows.len(), groups * names("threads").len());
+    for row in &rows {
+        assert!(number(row, "mb_per_s") > 1.0, "{row}");
+        assert!(number(row, "spread") >= 0.0, "{row}");
+        if row["layout"] == "contiguous" {
+            assert_eq!(number(row, "of_contiguous"), 1.0, "{row}");
+        }
+        if !row["openssl_mb_per_s"].is_null() {
+            // The median of ratios is near the ratio of medians, or one of the two is wrong.
+            let of_medians = number(row, "mb_per_s") / number(row, "openssl_mb_per_s");
+            let ratio = number(row, "ratio");
+            assert!((0.5..2.0).contains(&(of_medians / ratio)), "{row}");
+        }
+    }
+}
+
+#[test]
+fn the_table_is_readable_at_100_columns() {
+    let output = run(&["--quick", "--key-bits", "256"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    for line in text.lines() {
+        assert!(
+            line.chars().count() <= 100,
+            "{} columns: {line}",
+            line.chars().count()
+        );
+    }
+    for part in [
+        "AES-256, one thread",
+        "GCM decrypt",
+        "128 KiB",
+        "share of a link's rate",
+    ] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+    assert!(!text.contains("AES-128"), "only 256 bits were asked for");
+}
+
+#[test]
+fn a_key_size_that_aes_does_not_have_is_refused() {
+    let output = run(&["--key-bits", "512"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        String::from_utf8(output.stderr)
+            .unwrap()
+            .contains("128, 192, 256")
+    );
+}

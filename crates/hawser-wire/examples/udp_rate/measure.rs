@@ -131,9 +131,6 @@ impl Wire {
         receiver.tell(&sent)?;
         let received = receiver.line()?;
         receiver.end(Duration::from_secs(5))?;
-        if std::env::var_os("SHOW").is_some() {
-            eprintln!("{sent}{received}");
-        }
         let sent = serde_json::from_str(&sent).map_err(|e| e.to_string())?;
         let received = serde_json::from_str(&received).map_err(|e| e.to_string())?;
         Ok((rate, Some((sent, received))))

@@ -10,6 +10,11 @@ use crate::tcp::receive::TcpReceiver;
 use crate::udp::receive::UdpReceiver;
 
 /// A flow's receiver: it reads from the moment it is open.
+///
+/// With [`Batching::Segment`](hawser_model::traffic::Batching::Segment) the kernel joins
+/// packets before they reach the socket (`UDP_GRO`), and what it counts at the socket, drops
+/// included, are joined ones: such a flow measures speed. An account that must balance to the
+/// packet needs [`Batching::Mmsg`](hawser_model::traffic::Batching::Mmsg).
 pub struct Receiver {
     inner: Inner,
 }

@@ -57,6 +57,9 @@ fn a_buffer_too_small_for_the_burst_drops_exactly_what_is_missing_and_idles_in_b
     );
     let capacity = received.drain.capacity(received.received).unwrap();
     assert!(capacity.0 > 20_000, "{capacity}");
+    // In the middle of bursts, too: more than the packet's 1 028 bytes, less than two of it.
+    let memory = received.packet_memory.unwrap();
+    assert!((1_028..4_096).contains(&memory.0), "{memory}");
 }
 
 #[test]

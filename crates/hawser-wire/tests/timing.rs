@@ -134,22 +134,28 @@ fn waiting_counts_as_idle_only_between_the_first_packet_and_the_last() {
 }
 
 #[test]
-fn packet_memory_is_the_largest_charge_per_packet_and_ignores_mixed_queues() {
-    let mut memory = PacketMemory::default();
-    // Two queued at the wake-up, a third came while reading: too small, never too large.
-    memory.woke(2 * 768);
-    memory.read(3, true);
-    memory.emptied();
-    memory.woke(2 * 768);
-    memory.read(2, true);
-    memory.emptied();
-    // Somebody's large packet in between.
-    memory.woke(9_000);
-    memory.read(1, false);
-    memory.emptied();
+fn packet_memory_is_what_all_charges_are_multiples_of() {
+    let mut memory = PacketMemory::new(200);
+    for packets in [6, 4, 9] {
+        memory.woke(packets * 768);
+        memory.read(true);
+    }
+    // Somebody's large packet in between says nothing of ours.
+    memory.woke(9_001);
+    memory.read(false);
     memory.woke(0);
-    memory.read(1, true);
-    memory.emptied();
+    memory.read(true);
     assert_eq!(memory.finish(), Some(Bytes(768)));
-    assert_eq!(PacketMemory::default().finish(), None);
+}
+
+#[test]
+fn packet_memory_is_unknown_without_a_sample_or_with_an_impossible_one() {
+    assert_eq!(PacketMemory::new(200).finish(), None);
+    assert!(!PacketMemory::unknowable().wanted());
+    let mut mixed = PacketMemory::new(200);
+    for charged in [768, 769] {
+        mixed.woke(charged);
+        mixed.read(true);
+    }
+    assert_eq!(mixed.finish(), None);
 }

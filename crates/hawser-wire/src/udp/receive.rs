@@ -170,7 +170,7 @@ impl<'a> Loop<'a> {
                 spec.source,
             ),
             drain: DrainMeter::default(),
-            packet_memory: PacketMemory::default(),
+            packet_memory: PacketMemory::new(u64::from(spec.payload)),
             echoed: 0,
         }
     }
@@ -178,6 +178,9 @@ impl<'a> Loop<'a> {
     fn run(mut self, reading: Reading) -> std::io::Result<Outcome> {
         let mut not_granted = NotGranted::new();
         prepare(self.spec.receiver_cpu, self.spec.realtime, &mut not_granted);
+        if matches!(reading, Reading::Joined) {
+            self.packet_memory = PacketMemory::unknowable();
+        }
         let mut reader = Reader::new(reading, self.spec.payload as usize);
         // When it was told to stop, and when something last arrived.
         let mut stopped: Option<Nanos> = None;
@@ -235,13 +238,8 @@ impl<'a> Loop<'a> {
             if ours > 0 {
                 self.drain.read();
             }
-            if self.packet_memory.open() && read.datagrams > 0 {
-                self.packet_memory
-                    .read(read.datagrams, ours == read.datagrams);
-                // A reader of single packets never sees by a short read that none is left.
-                if read.emptied || option::memory(self.socket)?.receive_queued == 0 {
-                    self.packet_memory.emptied();
-                }
+            if read.datagrams > 0 {
+                self.packet_memory.read(ours == read.datagrams);
             }
             let delay = self.spec.reader_delay;
             now = clock::now();
@@ -251,7 +249,6 @@ impl<'a> Loop<'a> {
                 now = clock::now();
             }
             if read.emptied {
-                self.packet_memory.emptied();
                 self.drain.emptied(now);
                 return Ok(now);
             }

@@ -14,12 +14,16 @@ fn main() {
         "big" => "--target=bpfeb",
         _ => "--target=bpfel",
     };
+    // The object keeps the names of its sources; where they were built is nobody's business.
+    let here = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
+    let paths = format!("-fdebug-prefix-map={here}=hawser-kernel");
     for program in PROGRAMS {
         let file = source.join(program).join(format!("{program}.bpf.c"));
         println!("cargo::rerun-if-changed={}", file.display());
         // -g makes the type information (BTF) from which members are found at load time.
         let output = Command::new("clang")
-            .args([target, "-g", "-O2", "-Wall", "-Wextra", "-Werror", "-c"])
+            .args([target, &paths, "-g", "-O2"])
+            .args(["-Wall", "-Wextra", "-Werror", "-c"])
             .arg(&file)
             .arg("-o")
             .arg(out.join(format!("{program}.bpf.o")))

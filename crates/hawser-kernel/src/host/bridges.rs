@@ -12,7 +12,7 @@ use nix::net::if_::if_indextoname;
 use nix::sys::socket::SockProtocol;
 
 use crate::KernelError;
-use crate::netlink::{Netlink, attributes, text, u16_at, u32_at};
+use crate::netlink::{Netlink, attributes, find, text, u16_at, u32_at};
 
 const RTM_GETLINK: u16 = 18;
 const RTM_GETMDB: u16 = 86;
@@ -70,18 +70,14 @@ fn name(index: u32) -> Option<InterfaceName> {
     Some(InterfaceName(name.to_string_lossy().into_owned()))
 }
 
-fn nest(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
-    attributes(bytes).find_map(|(kind, payload)| (kind == wanted).then_some(payload))
-}
-
 fn decode_bridge(message: &[u8]) -> Option<(InterfaceName, BridgeFacts)> {
-    let info = nest(message.get(LINK_MESSAGE..)?, IFLA_LINKINFO)?;
-    if text(nest(info, IFLA_INFO_KIND)?) != "bridge" {
+    let info = find(message.get(LINK_MESSAGE..)?, IFLA_LINKINFO)?;
+    if text(find(info, IFLA_INFO_KIND)?) != "bridge" {
         return None;
     }
-    let data = nest(info, IFLA_INFO_DATA)?;
-    let flag = |kind| nest(data, kind).is_some_and(|payload| payload.first() == Some(&1));
-    let querier = nest(data, IFLA_BR_MCAST_QUERIER_STATE).unwrap_or(&[]);
+    let data = find(info, IFLA_INFO_DATA)?;
+    let flag = |kind| find(data, kind).is_some_and(|payload| payload.first() == Some(&1));
+    let querier = find(data, IFLA_BR_MCAST_QUERIER_STATE).unwrap_or(&[]);
     let queriers = attributes(querier)
         .filter_map(|(kind, payload)| match kind {
             BRIDGE_QUERIER_IP_ADDRESS => Some(v4(payload)?),

@@ -10,7 +10,7 @@ use nix::sys::socket::SockProtocol;
 
 use crate::KernelError;
 use crate::ethtool::Ethtool;
-use crate::netlink::{Netlink, attributes, text, u32_at};
+use crate::netlink::{Netlink, attributes, find, text, u32_at};
 
 const RTM_GETLINK: u16 = 18;
 const RTM_GETADDR: u16 = 22;
@@ -108,9 +108,7 @@ impl Link {
                 IFLA_ADDRESS => link.interface.mac = mac(payload),
                 IFLA_PERM_ADDRESS => permanent = mac(payload),
                 IFLA_LINKINFO => {
-                    link.kind = attributes(payload)
-                        .find(|(kind, _)| *kind == IFLA_INFO_KIND)
-                        .map_or_else(String::new, |(_, kind)| text(kind));
+                    link.kind = find(payload, IFLA_INFO_KIND).map_or_else(String::new, text);
                 }
                 _ => {}
             }

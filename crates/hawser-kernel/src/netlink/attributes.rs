@@ -16,6 +16,11 @@ pub(crate) fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
+/// The payload of the first attribute of a kind.
+pub(crate) fn find(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
+    attributes(bytes).find_map(|(kind, payload)| (kind == wanted).then_some(payload))
+}
+
 /// Appends an attribute to a message.
 pub(crate) fn attribute(message: &mut Vec<u8>, kind: u16, payload: &[u8]) {
     message.extend(((HEADER + payload.len()) as u16).to_ne_bytes());
@@ -61,7 +66,8 @@ mod tests {
         let read: Vec<_> = attributes(&message).collect();
         assert_eq!(read, [(3, &b"eth0\0"[..]), (7, &9u32.to_ne_bytes()[..])]);
         assert_eq!(text(read[0].1), "eth0");
-        assert_eq!(u32_at(read[1].1, 0), Some(9));
+        assert_eq!(find(&message, 7).and_then(|p| u32_at(p, 0)), Some(9));
+        assert_eq!(find(&message, 8), None);
     }
 
     #[test]

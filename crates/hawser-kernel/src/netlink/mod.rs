@@ -15,7 +15,7 @@ use nix::sys::socket::{
 };
 use nix::sys::time::{TimeVal, TimeValLike};
 
-pub(crate) use attributes::{attribute, attributes, text, u16_at, u32_at, u64_at};
+pub(crate) use attributes::{attribute, attributes, find, text, u16_at, u32_at, u64_at};
 
 use crate::KernelError;
 
@@ -37,6 +37,17 @@ pub(crate) struct Netlink {
 }
 
 impl Netlink {
+    /// The socket in `slot`, opened if there is none yet.
+    pub(crate) fn in_slot(
+        slot: &mut Option<Self>,
+        protocol: SockProtocol,
+    ) -> Result<&mut Self, KernelError> {
+        Ok(match slot {
+            Some(socket) => socket,
+            none => none.insert(Self::open(protocol)?),
+        })
+    }
+
     pub(crate) fn open(protocol: SockProtocol) -> Result<Self, KernelError> {
         let fail = |e: Errno| KernelError::netlink("socket", e);
         let socket = socket(

@@ -7,7 +7,7 @@ use nix::sys::socket::SockProtocol;
 
 use super::Source;
 use crate::KernelError;
-use crate::netlink::{Netlink, attributes, u32_at, u64_at};
+use crate::netlink::{Netlink, find, u32_at, u64_at};
 
 /// `bridge/IF/igmp_v2queries_rx` and its like.
 #[derive(Default)]
@@ -61,10 +61,7 @@ impl Source for Bridges {
     }
 
     fn read(&mut self, into: &mut Counters) -> Result<(), KernelError> {
-        let socket = match &mut self.socket {
-            Some(socket) => socket,
-            none => none.insert(Netlink::open(SockProtocol::NetlinkRoute)?),
-        };
+        let socket = Netlink::in_slot(&mut self.socket, SockProtocol::NetlinkRoute)?;
         let mut request = [0; STATS_MESSAGE];
         request[8..].copy_from_slice(&(1u32 << (IFLA_STATS_LINK_XSTATS - 1)).to_ne_bytes());
         let read = socket.dump(
@@ -84,12 +81,9 @@ impl Source for Bridges {
 fn decode(message: &[u8], into: &mut Counters) -> Option<()> {
     let interface = if_indextoname(u32_at(message, 4)?).ok()?;
     let interface = interface.to_string_lossy();
-    let nest = |bytes, wanted| {
-        attributes(bytes).find_map(|(kind, payload)| (kind == wanted).then_some(payload))
-    };
-    let extended = nest(message.get(STATS_MESSAGE..)?, IFLA_STATS_LINK_XSTATS)?;
-    let bridge = nest(extended, LINK_XSTATS_TYPE_BRIDGE)?;
-    let multicast = nest(bridge, BRIDGE_XSTATS_MCAST)?;
+    let extended = find(message.get(STATS_MESSAGE..)?, IFLA_STATS_LINK_XSTATS)?;
+    let bridge = find(extended, LINK_XSTATS_TYPE_BRIDGE)?;
+    let multicast = find(bridge, BRIDGE_XSTATS_MCAST)?;
     for (field, name) in FIELDS.iter().enumerate() {
         if let Some(value) = u64_at(multicast, field * 8) {
             into.0.insert(format!("bridge/{interface}/{name}"), value);

@@ -8,7 +8,7 @@ use nix::sys::socket::SockProtocol;
 
 use super::Source;
 use crate::KernelError;
-use crate::netlink::{Netlink, attributes, u32_at, u64_at};
+use crate::netlink::{Netlink, find, u32_at, u64_at};
 
 /// `link/IF/rx_dropped` and its like.
 #[derive(Default)]
@@ -56,10 +56,7 @@ impl Source for Links {
     }
 
     fn read(&mut self, into: &mut Counters) -> Result<(), KernelError> {
-        let socket = match &mut self.socket {
-            Some(socket) => socket,
-            none => none.insert(Netlink::open(SockProtocol::NetlinkRoute)?),
-        };
+        let socket = Netlink::in_slot(&mut self.socket, SockProtocol::NetlinkRoute)?;
         let mut request = [0; STATS_MESSAGE];
         request[8..].copy_from_slice(&(1u32 << (IFLA_STATS_LINK_64 - 1)).to_ne_bytes());
         let read = socket.dump(
@@ -80,15 +77,11 @@ fn decode(into: &mut Counters, message: &[u8]) {
         return;
     };
     let interface = interface.to_string_lossy();
-    let all = message.get(STATS_MESSAGE..).unwrap_or(&[]);
-    for (kind, stats) in attributes(all) {
-        if kind != IFLA_STATS_LINK_64 {
-            continue;
-        }
-        for (field, name) in FIELDS.iter().enumerate() {
-            if let Some(value) = u64_at(stats, field * 8) {
-                into.0.insert(format!("link/{interface}/{name}"), value);
-            }
+    let stats = message.get(STATS_MESSAGE..).unwrap_or(&[]);
+    let stats = find(stats, IFLA_STATS_LINK_64).unwrap_or(&[]);
+    for (field, name) in FIELDS.iter().enumerate() {
+        if let Some(value) = u64_at(stats, field * 8) {
+            into.0.insert(format!("link/{interface}/{name}"), value);
         }
     }
 }

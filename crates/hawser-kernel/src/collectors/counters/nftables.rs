@@ -7,7 +7,7 @@ use nix::sys::socket::SockProtocol;
 
 use super::Source;
 use crate::KernelError;
-use crate::netlink::{Netlink, attributes, text};
+use crate::netlink::{Netlink, attributes, find, text};
 
 /// `nft/FAMILY/TABLE/CHAIN/HANDLE/packets` for every rule with a counter, and `…/drops`, the
 /// same number, where the rule then drops or rejects what it counted.
@@ -39,10 +39,7 @@ impl Source for Nftables {
     }
 
     fn read(&mut self, into: &mut Counters) -> Result<(), KernelError> {
-        let socket = match &mut self.socket {
-            Some(socket) => socket,
-            none => none.insert(Netlink::open(SockProtocol::NetlinkNetFilter)?),
-        };
+        let socket = Netlink::in_slot(&mut self.socket, SockProtocol::NetlinkNetFilter)?;
         let rules = socket.dump(
             "NFT_MSG_GETRULE",
             GET_RULE,
@@ -73,13 +70,11 @@ fn rule(message: &[u8], into: &mut Counters) -> Option<()> {
     let path = format!("nft/{family}/{table}/{chain}/{handle}");
     let mut counted = None;
     for (_, expression) in attributes(expressions).filter(|(kind, _)| *kind == NFTA_LIST_ELEM) {
-        let find = |wanted| attributes(expression).find(|(kind, _)| *kind == wanted);
-        let name = find(NFTA_EXPR_NAME).map_or_else(String::new, |(_, p)| text(p));
-        let data = find(NFTA_EXPR_DATA).map_or(&[][..], |(_, p)| p);
+        let name = find(expression, NFTA_EXPR_NAME).map_or_else(String::new, text);
+        let data = find(expression, NFTA_EXPR_DATA).unwrap_or(&[]);
         match name.as_str() {
             "counter" => {
-                let (_, packets) = attributes(data).find(|(k, _)| *k == NFTA_COUNTER_PACKETS)?;
-                counted = big_endian(packets);
+                counted = big_endian(find(data, NFTA_COUNTER_PACKETS)?);
                 into.0.insert(format!("{path}/packets"), counted?);
             }
             "log" => {}
@@ -99,9 +94,8 @@ fn drops(path: &str, counted: Option<u64>, into: &mut Counters) {
 }
 
 fn verdict(immediate: &[u8]) -> Option<u32> {
-    let (_, data) = attributes(immediate).find(|(kind, _)| *kind == NFTA_IMMEDIATE_DATA)?;
-    let (_, verdict) = attributes(data).find(|(kind, _)| *kind == NFTA_DATA_VERDICT)?;
-    let (_, code) = attributes(verdict).find(|(kind, _)| *kind == NFTA_VERDICT_CODE)?;
+    let data = find(immediate, NFTA_IMMEDIATE_DATA)?;
+    let code = find(find(data, NFTA_DATA_VERDICT)?, NFTA_VERDICT_CODE)?;
     Some(u32::from_be_bytes(*code.first_chunk()?))
 }
 

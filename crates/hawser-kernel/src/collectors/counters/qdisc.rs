@@ -61,10 +61,7 @@ impl Source for Qdiscs {
     }
 
     fn read(&mut self, into: &mut Counters) -> Result<(), KernelError> {
-        let socket = match &mut self.socket {
-            Some(socket) => socket,
-            none => none.insert(Netlink::open(SockProtocol::NetlinkRoute)?),
-        };
+        let socket = Netlink::in_slot(&mut self.socket, SockProtocol::NetlinkRoute)?;
         let found = socket.dump(
             "RTM_GETQDISC",
             RTM_GETQDISC,

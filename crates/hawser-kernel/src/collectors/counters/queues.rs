@@ -9,7 +9,7 @@ use nix::sys::socket::SockProtocol;
 
 use super::Source;
 use crate::KernelError;
-use crate::netlink::{Netlink, attribute, attributes, u16_at, u32_at, u64_at};
+use crate::netlink::{Netlink, attribute, attributes, find, u16_at, u32_at, u64_at};
 
 /// `queue/IF/rx-0/hw-drops` and its like.
 #[derive(Default)]
@@ -86,10 +86,9 @@ fn family(netlink: &mut Netlink) -> Result<u16, KernelError> {
         GENL_ID_CTRL,
         &request,
         |message| {
-            id = attributes(message.get(GENL_HEADER..).unwrap_or(&[]))
-                .find(|(kind, _)| *kind == CTRL_ATTR_FAMILY_ID)
-                .and_then(|(_, payload)| u16_at(payload, 0))
-                .or(id);
+            let all = message.get(GENL_HEADER..).unwrap_or(&[]);
+            let number = find(all, CTRL_ATTR_FAMILY_ID).and_then(|payload| u16_at(payload, 0));
+            id = number.or(id);
         },
     )?;
     id.ok_or_else(|| KernelError::Absent("the kernel has no netdev netlink family".to_owned()))
@@ -97,19 +96,15 @@ fn family(netlink: &mut Netlink) -> Result<u16, KernelError> {
 
 fn decode(message: &[u8], into: &mut Counters) -> Option<()> {
     let all = message.get(GENL_HEADER..)?;
-    let (mut index, mut kind, mut queue) = (None, None, None);
-    for (attribute, payload) in attributes(all) {
-        match attribute {
-            NETDEV_A_QSTATS_IFINDEX => index = u32_at(payload, 0),
-            NETDEV_A_QSTATS_QUEUE_TYPE => kind = u32_at(payload, 0),
-            NETDEV_A_QSTATS_QUEUE_ID => queue = u32_at(payload, 0),
-            _ => {}
-        }
-    }
-    let interface = if_indextoname(index?).ok()?;
+    let word = |wanted| u32_at(find(all, wanted)?, 0);
+    let interface = if_indextoname(word(NETDEV_A_QSTATS_IFINDEX)?).ok()?;
     let interface = interface.to_string_lossy();
-    let side = if kind? == 0 { "rx" } else { "tx" };
-    let queue = queue?;
+    let queue = word(NETDEV_A_QSTATS_QUEUE_ID)?;
+    let side = if word(NETDEV_A_QSTATS_QUEUE_TYPE)? == 0 {
+        "rx"
+    } else {
+        "tx"
+    };
     for (attribute, payload) in attributes(all) {
         let name = NAMES.iter().find(|(number, _)| *number == attribute);
         // An unsigned integer of 32 or 64 bits, as it fits ("uint" of the specification).

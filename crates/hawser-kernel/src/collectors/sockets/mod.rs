@@ -11,7 +11,7 @@ use nix::errno::Errno;
 use nix::sys::socket::SockProtocol;
 
 use crate::KernelError;
-use crate::netlink::{Netlink, attributes, u32_at};
+use crate::netlink::{Netlink, find, u32_at};
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const INET_DIAG_SKMEMINFO: u16 = 7;
@@ -110,8 +110,7 @@ fn decode(message: &[u8]) -> Option<SocketFacts> {
         _ => IpAddr::V6(Ipv6Addr::from(address)),
     };
     let inode = u64::from(u32_at(message, 68)?);
-    let (_, memory) =
-        attributes(message.get(DIAG_MESSAGE..)?).find(|(kind, _)| *kind == INET_DIAG_SKMEMINFO)?;
+    let memory = find(message.get(DIAG_MESSAGE..)?, INET_DIAG_SKMEMINFO)?;
     // enum sk_meminfo_vars (linux/sock_diag.h).
     let word = |index: usize| u32_at(memory, index * 4).map(u64::from);
     Some(SocketFacts {

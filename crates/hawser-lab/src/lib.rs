@@ -39,7 +39,7 @@ pub use guard::LabGuard;
 pub use interrupt::Interrupt;
 pub use lab::Lab;
 pub use name::LabName;
-pub use paths::DIR_VARIABLE;
+pub use paths::{DIR_VARIABLE, labs_folder};
 pub use power::PowerLoss;
 pub use spec::{LabSpec, LinkSpec, NodeSpec, PortSpec, Role, SwitchSpec};
 pub use status::{

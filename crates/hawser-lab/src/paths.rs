@@ -1,7 +1,7 @@
 //! Where labs keep their files.
 //!
 //! ```text
-//! /var/lib/hawser/labs/            or $HAWSER_LAB_DIR
+//! /var/lib/hawser/labs/            or $HAWSER_LAB_DIR, or in a container /dev/shm/hawser/labs
 //!     machine.json  machine.lock   machine-wide settings changed by labs, while any is
 //!     NAME.lock                    held by the one command that changes the lab
 //!     NAME/lab.json                what the lab is and which processes are its own
@@ -14,23 +14,33 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use nix::sys::statfs::{OVERLAYFS_SUPER_MAGIC, statfs};
+
 use crate::error::LabError;
 use crate::name::LabName;
 
 /// The variable that moves all labs to another folder.
 pub const DIR_VARIABLE: &str = "HAWSER_LAB_DIR";
 const DEFAULT: &str = "/var/lib/hawser/labs";
+/// Where the default lies on an overlay, as in a container: that cannot carry another overlay's
+/// upper layer, a tmpfs can.
+const IN_CONTAINER: &str = "/dev/shm/hawser/labs";
+
+/// The folder in which all labs have theirs.
+pub fn labs_folder() -> PathBuf {
+    Root::from_environment().0
+}
 
 /// The folder of all labs.
 #[derive(Clone, Debug)]
 pub(crate) struct Root(PathBuf);
 
 impl Root {
-    /// `$HAWSER_LAB_DIR`, or the default.
+    /// `$HAWSER_LAB_DIR`, or the default of this machine.
     pub fn from_environment() -> Self {
         let path = std::env::var_os(DIR_VARIABLE)
             .filter(|v| !v.is_empty())
-            .map_or_else(|| PathBuf::from(DEFAULT), PathBuf::from);
+            .map_or_else(default, PathBuf::from);
         Self(std::path::absolute(&path).unwrap_or(path))
     }
 
@@ -67,14 +77,26 @@ impl Root {
     }
 
     /// Removes the folder of all labs when the last one is gone. The parent, which other parts
-    /// of Hawser may use, goes only when it is empty too and is the default one.
+    /// of Hawser may use, goes only when it is empty too and is a default one.
     pub fn remove_if_empty(&self) {
-        if fs::remove_dir(&self.0).is_ok() && self.0 == Path::new(DEFAULT) {
+        let ours = [DEFAULT, IN_CONTAINER]
+            .map(Path::new)
+            .contains(&self.0.as_path());
+        if fs::remove_dir(&self.0).is_ok() && ours {
             if let Some(parent) = self.0.parent() {
                 let _not_empty = fs::remove_dir(parent);
             }
         }
     }
+}
+
+fn default() -> PathBuf {
+    let there = Path::new(DEFAULT).ancestors().find(|path| path.exists());
+    let kind = there
+        .and_then(|path| statfs(path).ok())
+        .map(|fs| fs.filesystem_type());
+    let on_overlay = kind == Some(OVERLAYFS_SUPER_MAGIC);
+    PathBuf::from(if on_overlay { IN_CONTAINER } else { DEFAULT })
 }
 
 /// The folder of one lab.

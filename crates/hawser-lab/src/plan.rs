@@ -45,7 +45,7 @@ pub(crate) fn set_multicast(switch: &SwitchSpec) -> String {
 }
 
 /// Commands that plug a node into its switches, in the switches' namespace. The switch's ends
-/// stay down until [`connect`].
+/// stay down until [`connect`] brings them up.
 pub(crate) fn plug(spec: &LabSpec, node: &NodeSpec, init: i32) -> Vec<String> {
     let index = node_index(spec, &node.name);
     let mut lines = Vec::new();

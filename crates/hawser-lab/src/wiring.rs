@@ -41,19 +41,18 @@ pub(crate) fn plug(
     nodes: &[(&NodeSpec, ProcessId)],
 ) -> Result<(), LabError> {
     let spec = &state.spec;
-    let plugs: Vec<String> = nodes
-        .iter()
-        .flat_map(|(node, init)| plan::plug(spec, node, init.pid))
-        .collect();
-    tool::batch(switches, "ip", &plugs)?;
+    let mut lines = Vec::new();
+    for (node, init) in nodes {
+        lines.extend(plan::plug(spec, node, init.pid));
+        let cut = |link: &LinkName| is_cut(state, &node.name, link);
+        lines.extend(plan::connect(spec, node, cut));
+    }
+    // The switch's ends come up first: a node that sends (its kernel joins IPv6 groups at once)
+    // into an end that is down counts the packet as dropped, and a new node is to be clean.
+    tool::batch(switches, "ip", &lines)?;
     for (node, init) in nodes {
         tool::batch(*init, "ip", &plan::addresses(spec, node))?;
     }
-    let connects: Vec<String> = nodes
-        .iter()
-        .flat_map(|(node, _)| plan::connect(spec, node, |link| is_cut(state, &node.name, link)))
-        .collect();
-    tool::batch(switches, "ip", &connects)?;
     settle(state, switches, nodes)
 }
 

@@ -31,6 +31,10 @@ fn a_lab_works_the_moment_it_is_up_and_leaves_nothing_when_it_is_down() {
         "{:?}",
         begun.elapsed()
     );
+    // No host has dropped anything while it came up.
+    for (node, link) in [("head1", "ring0"), ("head1", "ring1"), ("head2", "ring0")] {
+        assert_eq!(lab.interface_drops(node, link), 0, "{node}/{link}");
+    }
     // The very first packet on each link, in each family.
     for address in [
         "10.72.0.2",
@@ -335,6 +339,7 @@ fn a_lab_whose_processes_were_all_killed_is_built_anew() {
     lab.sh("head1", "echo old >/etc/old");
     for pid in lab.switches_and_nodes() {
         kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+        assert!(eventually(Duration::from_secs(5), || !is_running(pid)));
     }
     assert!(lab.ok(&["up"]).contains("rebuilt, because"));
     assert!(lab.reaches("head1", "10.72.0.2"));

@@ -220,8 +220,7 @@ pub fn eventually(patience: Duration, mut yes: impl FnMut() -> bool) -> bool {
 
 /// Everything of a lab that can be seen from outside: its processes and its files.
 pub fn remains(lab: &str) -> Vec<String> {
-    let root = std::env::var_os("HAWSER_LAB_DIR")
-        .map_or_else(|| PathBuf::from("/var/lib/hawser/labs"), PathBuf::from);
+    let root = hawser_lab::labs_folder();
     let mut found: Vec<String> = [lab.to_owned(), format!("{lab}.lock")]
         .iter()
         .map(|name| root.join(name))

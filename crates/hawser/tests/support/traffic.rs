@@ -19,7 +19,7 @@ setsockopt($s, SOL_SOCKET, 33, pack("i", 1 << 28)) or die "SO_RCVBUFFORCE: $!";
 bind($s, sockaddr_in($port, INADDR_ANY)) or die "bind: $!";
 $| = 1; print "ready\n";
 my ($got, $again, $late, $damaged, $last, %seen) = (0, 0, 0, 0, -1);
-my $patience = 5;
+my $patience = 3;
 while (1) {
     my $r = ''; vec($r, fileno($s), 1) = 1;
     last unless select($r, undef, undef, $patience);

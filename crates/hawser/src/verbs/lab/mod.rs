@@ -13,7 +13,9 @@ use hawser_lab::impair::{clear, hold};
 use hawser_lab::{
     Interrupt, Lab, LabError, LabName, LabSpec, Place, PowerLoss, UpOutcome, UpRequest, init,
 };
-use miette::{LabeledSpan, NamedSource, Report};
+use miette::Report;
+
+use crate::bad_file::{self, Wrong};
 
 pub use args::Args;
 use args::{Action, HoldLine, Layout, Name, NodeInit, Power};
@@ -252,14 +254,17 @@ fn hold_line(args: HoldLine) -> Result<(), LabError> {
 fn report(error: LabError) -> Report {
     match error {
         LabError::File(wrong) => {
-            let label = LabeledSpan::at(wrong.span.clone(), wrong.found.clone());
-            let text = format!(
-                "{}:{}: {}: {}",
-                wrong.path, wrong.line, wrong.field, wrong.found
-            );
-            let help = wrong.help();
-            let source = NamedSource::new(wrong.path, wrong.text);
-            miette::miette!(labels = vec![label], help = help, "{text}").with_source_code(source)
+            let field = match wrong.field.as_str() {
+                "" => String::new(),
+                field => format!("{field}: "),
+            };
+            let first = Wrong {
+                message: format!("{field}{}", wrong.found),
+                help: Some(wrong.help()),
+                span: wrong.span.clone(),
+                line_column: (wrong.line, wrong.column),
+            };
+            bad_file::report(&wrong.path, &wrong.text, &[first])
         }
         other => Report::msg(other.to_string()),
     }

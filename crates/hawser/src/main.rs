@@ -8,6 +8,7 @@ mod parse;
 mod render;
 mod verbs;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -40,6 +41,7 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
+    show_errors_whole();
     let outcome = match Cli::parse().verb {
         Verb::Agent(args) => verbs::agent::run(args),
         Verb::Bench(args) => verbs::bench::run(args),
@@ -56,4 +58,15 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Errors are wrapped for a person's terminal, at spaces; a log or a script gets whole lines.
+fn show_errors_whole() {
+    let hook = miette::set_hook(Box::new(|_| {
+        let options = miette::MietteHandlerOpts::new()
+            .break_words(false)
+            .wrap_lines(std::io::stderr().is_terminal());
+        Box::new(options.build())
+    }));
+    debug_assert!(hook.is_ok(), "nobody else sets the hook");
 }

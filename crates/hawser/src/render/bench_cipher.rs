@@ -103,8 +103,7 @@ fn shares(rows: &[Row], size: KeySize, plan: &Plan) -> String {
     );
     let mut table = Table::new(&columns);
     let heads = plan.threads.iter().flat_map(|threads| {
-        let by = format!("{}: Gbit/s", threads_in_words(*threads));
-        std::iter::once(by).chain(LINKS_GBIT.map(|link| format!("{link}G")))
+        std::iter::once(threads_in_words(*threads)).chain(LINKS_GBIT.map(|link| format!("{link}G")))
     });
     table.row(std::iter::once(String::new()).chain(heads));
     for &mode in &plan.modes {
@@ -127,7 +126,7 @@ fn shares(rows: &[Row], size: KeySize, plan: &Plan) -> String {
         }
     }
     format!(
-        "\n{}: share of a link's rate that this machine could encrypt, {} contiguous\n{}",
+        "\n{}, {} contiguous: Gbit/s, and the share of a link that this machine could encrypt\n{}",
         title(size),
         Bytes(chunk as u64).to_string().replace(".0", ""),
         lines(&table)

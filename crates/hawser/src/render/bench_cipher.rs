@@ -126,7 +126,7 @@ fn shares(rows: &[Row], size: KeySize, plan: &Plan) -> String {
         }
     }
     format!(
-        "\n{}, {} contiguous: Gbit/s, and the share of a link that this machine could encrypt\n{}",
+        "\n{}, {} contiguous: Gbit/s, and the share of a link's rate that this could encrypt\n{}",
         title(size),
         Bytes(chunk as u64).to_string().replace(".0", ""),
         lines(&table)

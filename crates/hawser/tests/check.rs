@@ -24,7 +24,16 @@ fn check(lab: &Lab, options: &[&str]) -> Report {
         "400ms",
     ];
     arguments.extend(options);
-    Report::of(&support::run(&arguments))
+    // A virtual machine that was stolen its CPU for longer than a buffer lasts says so with
+    // `reader-stalled`; that is not the lab's fault, and the measurement is made again.
+    let mut report = Report::of(&support::run(&arguments));
+    for _ in 0..3 {
+        if !report.codes().contains(&"reader-stalled") {
+            break;
+        }
+        report = Report::of(&support::run(&arguments));
+    }
+    report
 }
 
 /// A number that a line of shell prints in a node.

@@ -119,7 +119,11 @@ fn over_ssh_with_a_file_and_without_one() {
 
     // The agents end with their connections, which sshd may notice a moment later.
     for head in ["head1", "head2"] {
-        let gone = || lab.try_sh(head, "pgrep -f 'hawser.* agent'").stdout.is_empty();
+        let gone = || {
+            lab.try_sh(head, "pgrep -f 'hawser.* agent'")
+                .stdout
+                .is_empty()
+        };
         assert!(
             support::eventually(Duration::from_secs(5), gone),
             "an agent is left on {head}"

@@ -30,7 +30,8 @@ lint:
 
 bench: build ## side by side with iperf3, iperf2, nuttcp and sockperf
 	@packaging/setup lab bench
-	@bench/run
+	@bench/udp-rate
+	@bench/check
 
 setup: ## everything by apt: build, lab and benchmark peers
 	@packaging/setup build lab bench

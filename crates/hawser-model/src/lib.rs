@@ -16,6 +16,7 @@ pub mod names;
 pub mod output;
 pub mod probe;
 pub mod sockets;
+pub mod toml_file;
 pub mod topology;
 pub mod traffic;
 pub mod units;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::at::At;
-use super::values::Period;
+use crate::toml_file::At;
+use crate::toml_file::Period;
 
 /// The cluster as a whole.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::at::At;
-use super::values::{Period, SecretRef};
 use crate::names::HostName;
+use crate::toml_file::At;
+use crate::toml_file::{Period, SecretRef};
 
 /// What `none` of `[fencing]` must say, word for word, before a cluster without fencing is built.
 pub const WITHOUT_FENCING: &str =

@@ -1,35 +1,39 @@
 //! The cluster file, `hawser.toml`: what it may say, and what is wrong with it.
 //!
-//! [`parse`] and [`parse_complete`] go through three gates, and what fails at one is not shown to the next: is it
-//! TOML, has it the shape of the schema, does it keep the rules.
+//! [`parse`] reads what a check of the interconnect needs, [`parse_complete`] what a cluster is built
+//! from.
 
-mod at;
 mod cluster;
-mod error;
 mod fencing;
 mod network;
 mod pool;
 mod rules;
-mod shape;
-mod values;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use at::At;
 pub use cluster::{
     Cluster, Compression, CompressionModel, Crypto, CryptoCipher, CryptoHash, Failback, LinkMode,
     Profile, QdeviceAlgorithm, QdeviceTls, Quorum, QuorumDevice, Timing,
 };
-pub use error::{ClusterFileError, ClusterFileErrors, Problem};
 pub use fencing::{Bmc, FenceAction, FenceDevice, Fencing, WITHOUT_FENCING, is_ipmi_agent};
 pub use network::{LinkEntry, NodeEntry, Role, Roles};
 pub use pool::{Addresses, Backend, ExportKind, Exports, NfsExport, Pool, PoolKind, Timeouts};
 pub use rules::{Broken, BrokenEngine, BrokenFencing, BrokenNetwork, BrokenPools, MAX_LINKS};
-pub use values::{Network, NotA, Period, SecretRef, Speed};
 
+pub use crate::toml_file::{At, Network, NotA, Period, SecretRef, Speed};
+
+use crate::toml_file::{self, Found};
 use crate::topology::{Link, Node, Reach, Topology};
-use error::Found;
+
+/// Everything that is wrong with a cluster file.
+pub type ClusterFileErrors = toml_file::FileErrors<Broken>;
+
+/// One thing that is wrong with a cluster file, and where.
+pub type ClusterFileError = toml_file::FileError<Broken>;
+
+/// What is wrong with a cluster file.
+pub type Problem = toml_file::Problem<Broken>;
 
 /// A cluster file that keeps every rule.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -62,30 +66,7 @@ pub struct ClusterFile {
 
 /// Reads a cluster file. `path` is only for the errors.
 pub fn parse(text: &str, path: &str) -> Result<ClusterFile, ClusterFileErrors> {
-    let mut found = Found::default();
-    let (document, syntax) = toml::de::DeTable::parse_recoverable(text);
-    for error in syntax {
-        let span = error.span().unwrap_or(0..0);
-        found.push(Problem::Syntax(error.message().to_owned()), span);
-    }
-    found.take_result(text, path)?;
-
-    shape::check(schema().as_value(), &document, &mut found);
-    found.take_result(text, path)?;
-
-    match toml::from_str::<ClusterFile>(text) {
-        Ok(file) => {
-            rules::check(&file, &mut found);
-            found.take_result(text, path)?;
-            Ok(file)
-        }
-        Err(error) => {
-            // The shape fits, so this is a value that only serde looks into.
-            let span = error.span().unwrap_or(0..0);
-            found.push(Problem::Syntax(error.message().to_owned()), span);
-            Err(found.into_errors(text, path))
-        }
-    }
+    toml_file::read(text, path, rules::check)
 }
 
 /// Reads a cluster file from which a cluster is to be built: fencing and an address of every node on

@@ -6,10 +6,10 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::at::At;
 use super::fencing::Bmc;
-use super::values::{Network, Speed};
 use crate::names::{HostName, LinkName};
+use crate::toml_file::At;
+use crate::toml_file::{Network, Speed};
 use crate::units::Mtu;
 
 /// A node of the cluster.

@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::at::At;
-use super::values::Period;
 use crate::names::{HostName, LinkName};
+use crate::toml_file::At;
+use crate::toml_file::Period;
 
 /// Storage that is active on one node at a time and moves as a whole.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::cluster_file::error::{Found, Problem};
+use super::{Found, Problem};
 use crate::cluster_file::{
     At, ClusterFile, CryptoCipher, CryptoHash, LinkEntry, NodeEntry, Period, Profile, Role,
 };
@@ -154,15 +154,12 @@ impl From<BrokenEngine> for Problem {
 pub(super) fn check(file: &ClusterFile, found: &mut Found) {
     let crypto = &file.cluster.crypto;
     if crypto.cipher != CryptoCipher::None && crypto.hash == CryptoHash::None {
-        found.push(BrokenEngine::CipherWithoutHash.into(), crypto.span());
+        found.push(BrokenEngine::CipherWithoutHash, crypto.span());
     }
     for name in file.cluster.properties.keys() {
         if let Some((_, key)) = OWN_PROPERTIES.iter().find(|(own, _)| *own == name.as_str()) {
             let name_ = name.to_string();
-            found.push(
-                BrokenEngine::OwnProperty { name: name_, key }.into(),
-                name.span(),
-            );
+            found.push(BrokenEngine::OwnProperty { name: name_, key }, name.span());
         }
     }
     let heartbeat = file
@@ -170,7 +167,7 @@ pub(super) fn check(file: &ClusterFile, found: &mut Found) {
         .iter()
         .filter(|link| link.role.has(Role::Heartbeat));
     if let Some(ninth) = heartbeat.clone().nth(MAX_LINKS) {
-        found.push(BrokenEngine::TooManyLinks.into(), ninth.name.span());
+        found.push(BrokenEngine::TooManyLinks, ninth.name.span());
     }
     heartbeat.for_each(|link| one_family(file, link, found));
     ids(file, found);
@@ -181,7 +178,7 @@ pub(super) fn check(file: &ClusterFile, found: &mut Found) {
         };
         if let Some(node) = file.nodes.iter().find(is_node) {
             let broken = BrokenEngine::DeviceOnNode(node.name.to_string());
-            found.push_with(broken.into(), device.host.span(), node.name.span());
+            found.push_with(broken, device.host.span(), node.name.span());
         }
     }
     timing(file, found);
@@ -199,7 +196,7 @@ pub(super) fn check_complete(file: &ClusterFile, found: &mut Found) {
             .links
             .first()
             .map_or(file.cluster.name.span(), |link| link.name.span());
-        found.push(BrokenEngine::NoHeartbeat.into(), span);
+        found.push(BrokenEngine::NoHeartbeat, span);
     }
     for link in heartbeat {
         for node in &file.nodes {
@@ -208,7 +205,7 @@ pub(super) fn check_complete(file: &ClusterFile, found: &mut Found) {
                     node: node.name.to_string(),
                     link: link.name.to_string(),
                 };
-                found.push_with(broken.into(), node.name.span(), link.name.span());
+                found.push_with(broken, node.name.span(), link.name.span());
             }
         }
     }
@@ -227,7 +224,7 @@ fn one_family(file: &ClusterFile, link: &LinkEntry, found: &mut Found) {
         let broken = BrokenEngine::MixedFamilies {
             link: link.name.to_string(),
         };
-        found.push_with(broken.into(), other.span(), addresses[0].span());
+        found.push_with(broken, other.span(), addresses[0].span());
     }
 }
 
@@ -239,7 +236,7 @@ fn ids(file: &ClusterFile, found: &mut Found) {
         .collect();
     for (i, id) in given.iter().enumerate() {
         if let Some(first) = given[..i].iter().find(|other| other == &id) {
-            found.push_with(BrokenEngine::IdTwice(***id).into(), id.span(), first.span());
+            found.push_with(BrokenEngine::IdTwice(***id), id.span(), first.span());
         }
     }
 }
@@ -258,10 +255,10 @@ fn timing(file: &ClusterFile, found: &mut Found) {
                     key: "token",
                     profile: "heartbeat",
                 };
-                return found.push(broken.into(), token.span());
+                return found.push(broken, token.span());
             }
             if let Some((key, _)) = words.iter().find(|(_, value)| value.is_none()) {
-                return found.push(BrokenEngine::NeedsTime(key).into(), timing.profile.span());
+                return found.push(BrokenEngine::NeedsTime(key), timing.profile.span());
             }
             for pair in words.windows(2) {
                 let [(shorter, Some(a)), (longer, Some(b))] = pair else {
@@ -274,7 +271,7 @@ fn timing(file: &ClusterFile, found: &mut Found) {
                         longer,
                         b: **b,
                     };
-                    found.push_with(broken.into(), a.span(), b.span());
+                    found.push_with(broken, a.span(), b.span());
                 }
             }
             timing.dead.as_ref()
@@ -286,7 +283,7 @@ fn timing(file: &ClusterFile, found: &mut Found) {
             };
             if let Some((key, Some(value))) = words.iter().find(|(_, value)| value.is_some()) {
                 let broken = BrokenEngine::NotInProfile { key, profile };
-                return found.push(broken.into(), value.span());
+                return found.push(broken, value.span());
             }
             timing.token.as_ref()
         }
@@ -302,7 +299,7 @@ fn timing(file: &ClusterFile, found: &mut Found) {
                 key,
                 value: **token,
             };
-            found.push(broken.into(), token.span());
+            found.push(broken, token.span());
         }
     }
     consensus(file, found);
@@ -319,13 +316,13 @@ fn consensus(file: &ClusterFile, found: &mut Found) {
             key: "consensus",
             value: **consensus,
         };
-        found.push(broken.into(), consensus.span());
+        found.push(broken, consensus.span());
     } else if nodes > 2 && **consensus <= token {
         let broken = BrokenEngine::ShortConsensus {
             nodes,
             consensus: **consensus,
             token,
         };
-        found.push(broken.into(), consensus.span());
+        found.push(broken, consensus.span());
     }
 }

@@ -2,9 +2,10 @@
 
 use super::agents;
 use super::network::{Given, names};
-use crate::cluster_file::error::{Found, Problem, nearest};
+use super::{Found, Problem};
 use crate::cluster_file::{At, ClusterFile, FenceDevice, Fencing, Period, WITHOUT_FENCING};
 use crate::names::HostName;
+use crate::toml_file::nearest;
 
 /// Parameters of fence agents that hold a secret (fence-agents, `lib/fencing.py`), and may
 /// therefore only be given by reference.
@@ -153,7 +154,7 @@ pub(super) fn check(file: &ClusterFile, given: &mut Given, found: &mut Found) {
         let cipher = bmc.cipher.as_ref().map(|value| ("cipher", value.span()));
         if let Some((key, span)) = lanplus.or(cipher).filter(|_| !bmc.is_ipmi()) {
             let agent = bmc.agent_name().to_owned();
-            found.push(BrokenFencing::NotIpmi { key, agent }.into(), span);
+            found.push(BrokenFencing::NotIpmi { key, agent }, span);
         }
         options(
             bmc.options.keys(),
@@ -191,7 +192,7 @@ pub(super) fn check(file: &ClusterFile, given: &mut Given, found: &mut Found) {
         options(device.options.keys(), OWN_PARAMETERS, found);
         if device.ports.is_empty() {
             let broken = BrokenFencing::NoPorts(device.name.to_string());
-            found.push(broken.into(), device.name.span());
+            found.push(broken, device.name.span());
         }
         for node in device
             .ports
@@ -209,17 +210,14 @@ fn agent(name: &At<String>, own: bool, found: &mut Found) {
         return;
     }
     if agents::FENCE_NOTHING.contains(&name.as_str()) {
-        return found.push(
-            BrokenFencing::FencesNothing(name.to_string()).into(),
-            name.span(),
-        );
+        return found.push(BrokenFencing::FencesNothing(name.to_string()), name.span());
     }
     let meant = nearest(name, agents::KNOWN);
     let broken = BrokenFencing::UnknownAgent {
         found: name.to_string(),
         meant,
     };
-    found.push(broken.into(), name.span());
+    found.push(broken, name.span());
 }
 
 fn options<'a>(keys: impl Iterator<Item = &'a At<String>>, own: &[&str], found: &mut Found) {
@@ -229,14 +227,14 @@ fn options<'a>(keys: impl Iterator<Item = &'a At<String>>, own: &[&str], found: 
             name if own.contains(&name) => BrokenFencing::OwnOption,
             _ => continue,
         };
-        found.push(broken(key.to_string()).into(), key.span());
+        found.push(broken(key.to_string()), key.span());
     }
 }
 
 fn none(file: &ClusterFile, fencing: &Fencing, found: &mut Found) {
     let Some(none) = &fencing.none else { return };
     if none.as_str() != WITHOUT_FENCING {
-        return found.push(BrokenFencing::NotAccepted.into(), none.span());
+        return found.push(BrokenFencing::NotAccepted, none.span());
     }
     let bmc = file.nodes.iter().find_map(|node| {
         Some((
@@ -249,11 +247,7 @@ fn none(file: &ClusterFile, fencing: &Fencing, found: &mut Found) {
         .first()
         .map(|d| (d.name.to_string(), d.name.span()));
     if let Some((what, span)) = bmc.or(device) {
-        found.push_with(
-            BrokenFencing::NoneAndDevices(what).into(),
-            none.span(),
-            span,
-        );
+        found.push_with(BrokenFencing::NoneAndDevices(what), none.span(), span);
     }
 }
 
@@ -265,7 +259,7 @@ pub(super) fn check_complete(file: &ClusterFile, found: &mut Found) {
         return;
     }
     if fencing.devices.is_empty() && file.nodes.iter().all(|node| node.bmc.is_none()) {
-        return found.push(BrokenFencing::None.into(), file.cluster.name.span());
+        return found.push(BrokenFencing::None, file.cluster.name.span());
     }
     let fenced = |name: &str| {
         let in_device = |d: &FenceDevice| d.ports.keys().any(|n| n.as_str() == name);
@@ -274,7 +268,7 @@ pub(super) fn check_complete(file: &ClusterFile, found: &mut Found) {
     };
     for node in file.nodes.iter().filter(|node| !fenced(node.name.as_str())) {
         found.push(
-            BrokenFencing::NodeUnfenced(node.name.to_string()).into(),
+            BrokenFencing::NodeUnfenced(node.name.to_string()),
             node.name.span(),
         );
     }
@@ -311,6 +305,6 @@ fn duel(file: &ClusterFile, fencing: &Fencing, found: &mut Found) {
             .keys()
             .next()
             .map_or(second.name.span(), At::span);
-        found.push(broken.into(), span);
+        found.push(broken, span);
     }
 }

@@ -7,7 +7,11 @@ mod network;
 mod pools;
 
 use super::ClusterFile;
-use super::error::Found;
+use super::Problem;
+use crate::toml_file::{self, Rule};
+
+/// Problems found so far.
+type Found = toml_file::Found<Broken>;
 
 pub use engine::{BrokenEngine, MAX_LINKS};
 pub use fencing::BrokenFencing;
@@ -31,9 +35,8 @@ pub enum Broken {
     Pools(#[from] BrokenPools),
 }
 
-impl Broken {
-    /// What to do about it.
-    pub fn help(&self) -> String {
+impl Rule for Broken {
+    fn help(&self) -> String {
         match self {
             Self::Network(broken) => broken.help(),
             Self::Engine(broken) => broken.help(),

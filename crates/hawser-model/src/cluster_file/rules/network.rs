@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use ipnet::IpNet;
 
+use super::{Found, Problem};
 use crate::cluster_file::ClusterFile;
-use crate::cluster_file::at::At;
-use crate::cluster_file::error::{Found, Problem};
+use crate::toml_file::At;
 
 /// What can be wrong with nodes, links and addresses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -145,7 +145,7 @@ impl Given {
                     first: first.clone(),
                     second: owner,
                 };
-                found.push_with(broken.into(), address.span(), span.clone());
+                found.push_with(broken, address.span(), span.clone());
             }
             None => {
                 self.0.insert(**address, (owner, address.span()));
@@ -174,7 +174,7 @@ pub(in crate::cluster_file) fn inside(
             link,
             network,
         };
-        return found.push(broken.into(), address.span());
+        return found.push(broken, address.span());
     }
     // A /31 or /127 joins exactly two hosts and has neither (RFC 3021, RFC 6164).
     let point_to_point = network.prefix_len() + 1 >= network.max_prefix_len();
@@ -190,7 +190,7 @@ pub(in crate::cluster_file) fn inside(
         what,
         network,
     };
-    found.push(broken.into(), address.span());
+    found.push(broken, address.span());
 }
 
 /// Checks that names of one kind are usable and unique.
@@ -207,10 +207,10 @@ pub(in crate::cluster_file) fn names<'a>(
                 .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
         let name_ = name.to_owned();
         if !fine {
-            found.push(BrokenNetwork::BadName { kind, name: name_ }.into(), span);
+            found.push(BrokenNetwork::BadName { kind, name: name_ }, span);
         } else if let Some(first) = seen.get(name) {
             let broken = BrokenNetwork::NameTwice { kind, name: name_ };
-            found.push_with(broken.into(), span, Range::clone(first));
+            found.push_with(broken, span, Range::clone(first));
         } else {
             seen.insert(name, span);
         }
@@ -230,7 +230,7 @@ pub(super) fn check(file: &ClusterFile, given: &mut Given, found: &mut Found) {
     );
     if file.nodes.len() < 2 {
         let span = file.nodes.first().map_or(0..0, |n| n.name.span());
-        found.push(BrokenNetwork::TooFewNodes(file.nodes.len()).into(), span);
+        found.push(BrokenNetwork::TooFewNodes(file.nodes.len()), span);
     }
     node_addresses(file, given, found);
     lonely_links(file, found);
@@ -272,7 +272,7 @@ fn lonely_links(file: &ClusterFile, found: &mut Found) {
                 link: link.name.to_string(),
                 node: first.map(|node| node.name.to_string()),
             };
-            found.push(broken.into(), link.name.span());
+            found.push(broken, link.name.span());
         }
     }
 }
@@ -292,7 +292,7 @@ fn overlaps(file: &ClusterFile, found: &mut Found) {
                     a: a.0,
                     b: b.0,
                 };
-                found.push_with(broken.into(), b.span(), a.span());
+                found.push_with(broken, b.span(), a.span());
             }
         }
     }

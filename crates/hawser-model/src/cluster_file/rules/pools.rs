@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::network::{Given, inside, names};
-use crate::cluster_file::error::{Found, Problem};
+use super::{Found, Problem};
 use crate::cluster_file::{At, ClusterFile, ExportKind, Pool, PoolKind, Role};
 
 /// What can be wrong with pools.
@@ -140,7 +140,7 @@ pub(super) fn check(file: &ClusterFile, given: &mut Given, found: &mut Found) {
     );
     if let Some(iqn) = &file.exports.iqn {
         if !is_naming_authority(iqn) {
-            found.push(BrokenPools::BadIqn(iqn.to_string()).into(), iqn.span());
+            found.push(BrokenPools::BadIqn(iqn.to_string()), iqn.span());
         }
     }
     for pool in &file.pools {
@@ -149,10 +149,7 @@ pub(super) fn check(file: &ClusterFile, given: &mut Given, found: &mut Found) {
         addresses(file, pool, given, found);
         if *pool.exports == ExportKind::Iscsi && pool.addresses.is_empty() {
             let pool_ = pool.name.to_string();
-            found.push(
-                BrokenPools::NoAddress { pool: pool_ }.into(),
-                pool.name.span(),
-            );
+            found.push(BrokenPools::NoAddress { pool: pool_ }, pool.name.span());
         }
     }
     let mut offered = file
@@ -161,7 +158,7 @@ pub(super) fn check(file: &ClusterFile, given: &mut Given, found: &mut Found) {
         .filter(|pool| *pool.exports == ExportKind::Iscsi);
     if let (Some(pool), None) = (offered.next(), &file.exports.iqn) {
         let name = pool.name.to_string();
-        found.push(BrokenPools::NoIqn { pool: name }.into(), pool.name.span());
+        found.push(BrokenPools::NoIqn { pool: name }, pool.name.span());
     }
     shared(file, found);
     resources(file, found);
@@ -220,8 +217,7 @@ fn kind_keys(pool: &Pool, found: &mut Found) {
                         pool: pool_,
                         kind,
                         key,
-                    }
-                    .into(),
+                    },
                     span,
                 );
             }
@@ -231,7 +227,7 @@ fn kind_keys(pool: &Pool, found: &mut Found) {
                     kind,
                     key,
                 };
-                found.push(broken.into(), pool.kind.span());
+                found.push(broken, pool.kind.span());
             }
             _ => {}
         }
@@ -244,10 +240,7 @@ fn kind_keys(pool: &Pool, found: &mut Found) {
         .chain(&pool.device)
         .filter(|path| !path.starts_with('/'))
     {
-        found.push(
-            BrokenPools::NotAbsolute(path.to_string()).into(),
-            path.span(),
-        );
+        found.push(BrokenPools::NotAbsolute(path.to_string()), path.span());
     }
 }
 
@@ -275,7 +268,7 @@ fn placement(file: &ClusterFile, pool: &Pool, found: &mut Found) {
         let broken = BrokenPools::OneNode {
             pool: pool.name.to_string(),
         };
-        found.push(broken.into(), pool.name.span());
+        found.push(broken, pool.name.span());
     }
     if let Some(prefer) = pool
         .prefer
@@ -286,7 +279,7 @@ fn placement(file: &ClusterFile, pool: &Pool, found: &mut Found) {
             pool: pool.name.to_string(),
             node: prefer.to_string(),
         };
-        found.push(broken.into(), prefer.span());
+        found.push(broken, prefer.span());
     }
 }
 
@@ -310,8 +303,7 @@ fn addresses(file: &ClusterFile, pool: &Pool, given: &mut Given, found: &mut Fou
                 BrokenPools::NotSan {
                     link: link_,
                     pool: pool_,
-                }
-                .into(),
+                },
                 link.span(),
             );
             continue;
@@ -321,7 +313,7 @@ fn addresses(file: &ClusterFile, pool: &Pool, given: &mut Given, found: &mut Fou
                 link: link_,
                 pool: pool_,
             };
-            found.push_with(broken.into(), entry.name.span(), link.span());
+            found.push_with(broken, entry.name.span(), link.span());
             continue;
         }
         for address in addresses.as_slice() {
@@ -376,7 +368,7 @@ fn shared(file: &ClusterFile, found: &mut Found) {
                     second,
                     what,
                 };
-                found.push_with(broken.into(), span, other);
+                found.push_with(broken, span, other);
             }
         }
     }
@@ -397,7 +389,7 @@ fn resources(file: &ClusterFile, found: &mut Found) {
                         second: pool.name.to_string(),
                         id,
                     };
-                    found.push_with(broken.into(), pool.name.span(), first.name.span());
+                    found.push_with(broken, pool.name.span(), first.name.span());
                     break;
                 }
                 None => seen.push((id, pool)),

@@ -1,24 +1,31 @@
-//! What can be wrong with a cluster file, each kind with its words in one place.
+//! What can be wrong with a file, each kind with its words in one place. `R` are the rules of the
+//! one kind of file.
 
 use std::fmt;
 use std::ops::Range;
 
-/// Everything that is wrong with a cluster file.
+/// A rule that a file of the right shape can still break.
+pub trait Rule: fmt::Display {
+    /// What to do about it.
+    fn help(&self) -> String;
+}
+
+/// Everything that is wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClusterFileErrors {
+pub struct FileErrors<R> {
     /// The path the file was read from.
     pub path: String,
     /// The file's text, for whoever shows the place.
     pub text: String,
     /// What is wrong, in the file's order; never empty.
-    pub errors: Vec<ClusterFileError>,
+    pub errors: Vec<FileError<R>>,
 }
 
 /// One thing that is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClusterFileError {
+pub struct FileError<R> {
     /// What.
-    pub problem: Problem,
+    pub problem: Problem<R>,
     /// Byte range in the file.
     pub span: Range<usize>,
     /// Line, from 1.
@@ -32,7 +39,7 @@ pub struct ClusterFileError {
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Problem {
+pub enum Problem<R> {
     /// The text is not TOML.
     #[error("this is not TOML: {0}")]
     Syntax(String),
@@ -94,12 +101,12 @@ pub enum Problem {
         /// The names that exist.
         allowed: Vec<String>,
     },
-    /// A rule about the cluster is broken.
+    /// A rule is broken.
     #[error("{0}")]
-    Rule(super::rules::Broken),
+    Rule(R),
 }
 
-impl Problem {
+impl<R: Rule> Problem<R> {
     /// What is allowed there, when that is a list of words.
     pub fn allowed(&self) -> &[String] {
         match self {
@@ -142,7 +149,7 @@ impl Problem {
 
 /// The nearest of `names`, when it is near enough to be a typing error. 0.6 lets two letters
 /// in a word of three change places and keeps `ring0` from being offered for `san01`.
-pub(super) fn nearest<'a, S: AsRef<str>>(found: &str, names: &'a [S]) -> Option<&'a str> {
+pub fn nearest<'a, S: AsRef<str>>(found: &str, names: &'a [S]) -> Option<&'a str> {
     names
         .iter()
         .map(|name| {
@@ -157,20 +164,36 @@ pub(super) fn nearest<'a, S: AsRef<str>>(found: &str, names: &'a [S]) -> Option<
 }
 
 /// Problems with their byte ranges, gathered before lines are counted.
-#[derive(Debug, Default)]
-pub(super) struct Found(Vec<(Problem, Range<usize>, Option<Range<usize>>)>);
+#[derive(Debug)]
+pub struct Found<R>(Vec<Place<R>>);
 
-impl Found {
-    pub(super) fn push(&mut self, problem: Problem, span: Range<usize>) {
-        self.0.push((problem, span, None));
+/// A problem, where it is, and the other place it speaks of.
+type Place<R> = (Problem<R>, Range<usize>, Option<Range<usize>>);
+
+impl<R> Default for Found<R> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<R> Found<R> {
+    /// One more.
+    pub fn push(&mut self, problem: impl Into<Problem<R>>, span: Range<usize>) {
+        self.0.push((problem.into(), span, None));
     }
 
-    pub(super) fn push_with(&mut self, problem: Problem, span: Range<usize>, other: Range<usize>) {
-        self.0.push((problem, span, Some(other)));
+    /// One more that speaks of two places.
+    pub fn push_with(
+        &mut self,
+        problem: impl Into<Problem<R>>,
+        span: Range<usize>,
+        other: Range<usize>,
+    ) {
+        self.0.push((problem.into(), span, Some(other)));
     }
 
     /// `Err` with everything found; `Ok` when nothing was.
-    pub(super) fn take_result(&mut self, text: &str, path: &str) -> Result<(), ClusterFileErrors> {
+    pub fn take_result(&mut self, text: &str, path: &str) -> Result<(), FileErrors<R>> {
         match self.0.is_empty() {
             true => Ok(()),
             false => Err(std::mem::take(self).into_errors(text, path)),
@@ -178,11 +201,11 @@ impl Found {
     }
 
     /// Everything found, in the file's order.
-    pub(super) fn into_errors(mut self, text: &str, path: &str) -> ClusterFileErrors {
+    pub(super) fn into_errors(mut self, text: &str, path: &str) -> FileErrors<R> {
         self.0.sort_by_key(|(_, span, _)| span.start);
         let placed = |(problem, span, related): (_, Range<usize>, _)| {
             let (line, column) = line_and_column(text, span.start);
-            ClusterFileError {
+            FileError {
                 problem,
                 span,
                 line,
@@ -190,7 +213,7 @@ impl Found {
                 related,
             }
         };
-        ClusterFileErrors {
+        FileErrors {
             path: path.to_owned(),
             text: text.to_owned(),
             errors: self.0.into_iter().map(placed).collect(),
@@ -207,7 +230,7 @@ fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     )
 }
 
-impl fmt::Display for ClusterFileErrors {
+impl<R: Rule> fmt::Display for FileErrors<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, error) in self.errors.iter().enumerate() {
             if i > 0 {
@@ -223,4 +246,4 @@ impl fmt::Display for ClusterFileErrors {
     }
 }
 
-impl std::error::Error for ClusterFileErrors {}
+impl<R: Rule + fmt::Debug> std::error::Error for FileErrors<R> {}

@@ -12,7 +12,7 @@ use super::error::{Found, Problem};
 use super::values::{Network, NotA, Period, SecretRef, Speed};
 
 /// Checks `document` against `schema` and pushes whatever does not fit.
-pub(super) fn check(schema: &Value, document: &Spanned<DeTable<'_>>, found: &mut Found) {
+pub(super) fn check<R>(schema: &Value, document: &Spanned<DeTable<'_>>, found: &mut Found<R>) {
     let shape = Shape { root: schema };
     let place = Place {
         table: "the file".into(),
@@ -65,12 +65,12 @@ impl<'s> Shape<'s> {
         }
     }
 
-    fn value(
+    fn value<R>(
         &self,
         schema: &'s Value,
         value: &Spanned<DeValue<'_>>,
         place: &Place,
-        found: &mut Found,
+        found: &mut Found<R>,
     ) {
         let alternatives = self.alternatives(schema);
         let Some(fitting) = alternatives.iter().find(|one| fits(one, value.get_ref())) else {
@@ -113,13 +113,13 @@ impl<'s> Shape<'s> {
         }
     }
 
-    fn table(
+    fn table<R>(
         &self,
         schema: &'s Map<String, Value>,
         table: &DeTable<'_>,
         span: Range<usize>,
         place: &Place,
-        found: &mut Found,
+        found: &mut Found<R>,
     ) {
         let none = Map::new();
         let properties = schema.get("properties").and_then(Value::as_object);
@@ -160,13 +160,13 @@ impl<'s> Shape<'s> {
     }
 
     /// A text where only certain words may stand.
-    fn word(
+    fn word<R>(
         &self,
         alternatives: &[&'s Value],
         text: &str,
         span: Range<usize>,
         place: &Place,
-        found: &mut Found,
+        found: &mut Found<R>,
     ) {
         let mut allowed = Vec::new();
         for one in alternatives {
@@ -249,11 +249,11 @@ fn table_in_words(key: &str, item: Option<&DeValue<'_>>) -> String {
     }
 }
 
-fn whole_number(
+fn whole_number<R>(
     schemas: &[&Value],
     value: &Spanned<DeValue<'_>>,
     place: &Place,
-    found: &mut Found,
+    found: &mut Found<R>,
 ) {
     let DeValue::Integer(number) = value.get_ref() else {
         return;
@@ -277,7 +277,7 @@ fn whole_number(
 }
 
 /// A text whose format has a parser: the same one that will read it.
-fn written(format: &str, text: &str, span: Range<usize>, place: &Place, found: &mut Found) {
+fn written<R>(format: &str, text: &str, span: Range<usize>, place: &Place, found: &mut Found<R>) {
     fn tried<T: FromStr<Err = NotA>>(text: &str) -> Result<(), NotA> {
         text.parse::<T>().map(drop)
     }

@@ -47,6 +47,7 @@ mod speed;
 mod tc_or_xdp;
 mod udp_memory;
 mod unattributed;
+mod wrong_interface;
 
 pub use socket_drain::disturbed;
 
@@ -64,6 +65,7 @@ pub(crate) const CAUSES: &[Cause] = &[
     not_measured::CAUSE,
     interface_down::CAUSE,
     link_down::CAUSE,
+    wrong_interface::CAUSE,
     mtu_mismatch::CAUSE,
     mtu_black_hole::CAUSE,
     needless_fragmentation::CAUSE,

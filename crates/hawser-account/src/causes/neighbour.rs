@@ -11,13 +11,21 @@ use hawser_model::finding::{Finding, Severity};
 
 use super::Cause;
 use super::support::{Draft, by_host, confidence, main_reason, place_on};
-use crate::losses::Losses;
+use crate::losses::{Loss, Losses};
 use crate::view::View;
 
 pub(super) const CAUSE: Cause = Cause {
     code: "neighbour-unresolved",
     find,
 };
+
+/// `net.ipv4.conf.all.rp_filter` of the peer: a strict one refuses ARP requests, too, from
+/// where it would not answer (`arp_process` asks the routes).
+fn peer_rp_filter(view: &View<'_>, group: &[Loss]) -> Option<u64> {
+    let peer = &group.first()?.path.to;
+    view.sysctl(peer, "net.ipv4.conf.all.rp_filter")
+        .filter(|n| *n > 0)
+}
 
 fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
     let claimed = losses.claim(CAUSE.code, |l| l.layer == Some(Layer::Neighbour));
@@ -38,6 +46,7 @@ fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
                 place_on(view, &host, &group),
             )
             .name("reason", &main_reason(&group))
+            .maybe("peer_rp_filter", peer_rp_filter(view, &group))
             .losses(view, &group)
             .done()
         })

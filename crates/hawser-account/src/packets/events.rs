@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hawser_model::account::Layer;
 use hawser_model::drops::{DropRecord, DropScope, DropSubject};
+use hawser_model::names::InterfaceName;
 use hawser_model::traffic::FlowId;
 
 use super::books::Segment;
@@ -31,12 +32,21 @@ pub(crate) enum Direction {
     Echo,
 }
 
+/// How the reason of a line begins when the sender's routes led its packets to another
+/// interface, where they died.
+pub(crate) const ROUTED_ELSEWHERE: &str = "routed to ";
+
 /// Where a drop record of this host stands, seen from one side of the flow.
 fn stage_of(facts: &PhaseFacts<'_>, side: Side, role: Side, drop: &DropRecord) -> Option<Stage> {
     let mut stage = match role {
         // Only the receiver's agent may claim an event without a namespace; where several
         // hosts share a kernel each of them sees it.
         Side::Sender if drop.scope == DropScope::Unknown => None,
+        Side::Sender if elsewhere(facts, side, drop).is_some() => Some(Stage {
+            layer: Layer::SenderIp,
+            segment: Segment::SenderHost,
+            vague: false,
+        }),
         Side::Sender => reasons::on_sender(&drop.reason, &drop.location),
         Side::Receiver => reasons::on_receiver(&drop.reason, &drop.location, drop.scope),
     }?;
@@ -48,6 +58,22 @@ fn stage_of(facts: &PhaseFacts<'_>, side: Side, role: Side, drop: &DropRecord) -
         }
     }
     Some(stage)
+}
+
+/// The interface on which a unicast packet met its own host's receive path: it was routed
+/// there instead of out. (A multicast packet is looped back on its own interface.)
+fn elsewhere<'d>(
+    facts: &PhaseFacts<'_>,
+    side: Side,
+    drop: &'d DropRecord,
+) -> Option<&'d InterfaceName> {
+    let interface = drop.interface.as_ref()?;
+    let unicast = !facts.phase.spec.destination.is_multicast();
+    let devices = facts.devices(side);
+    let receives = reasons::on_sender(&drop.reason, &drop.location).is_none()
+        && reasons::on_receiver(&drop.reason, &drop.location, drop.scope).is_some();
+    (unicast && receives && !devices.is_empty() && !devices.contains(&interface))
+        .then_some(interface)
 }
 
 /// The flow's own drop events on one side, those with a named reason first.
@@ -67,7 +93,10 @@ pub(crate) fn own(facts: &PhaseFacts<'_>, side: Side, direction: Direction) -> V
         let Some(stage) = stage_of(facts, side, role, drop) else {
             continue;
         };
-        let reason = reasons::line_reason(&drop.reason, &drop.location);
+        let mut reason = reasons::line_reason(&drop.reason, &drop.location);
+        if let (Side::Sender, Some(interface)) = (role, elsewhere(facts, side, drop)) {
+            reason = format!("{ROUTED_ELSEWHERE}{interface} ({reason})");
+        }
         let same = events
             .iter_mut()
             .find(|e| e.stage == stage && e.reason == reason);

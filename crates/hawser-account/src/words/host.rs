@@ -57,11 +57,47 @@ pub(super) fn reverse_path_filter(f: &Told<'_>) -> Words {
     }
 }
 
+pub(super) fn wrong_interface(f: &Told<'_>) -> Words {
+    let link = f.link().unwrap_or("the link");
+    let other = f.object().unwrap_or("another interface");
+    let way = match f.is("outgoing") {
+        true => format!("to {} leave", f.peer()),
+        false => format!("from {} arrive", f.peer()),
+    };
+    let cost = match f.count("lost_packets") {
+        0 => format!(
+            " They arrive, so nobody notices, but {} carries none of them and is no second way.",
+            f.interface()
+        ),
+        n => format!(" It cost {}, which found no way out there.", packets(n)),
+    };
+    Words {
+        text: format!(
+            "Packets of {link} {way} {} through {other}, not through {}.{cost}",
+            f.host(),
+            f.interface(),
+        ),
+        fix: format!(
+            "`ip route get ADDRESS from OWN-ADDRESS` and `ip rule` on {}: a policy rule, a more \
+             specific route, or two interfaces in one subnet. Each link needs a subnet of its \
+             own; programs may bind to the interface (SO_BINDTODEVICE).",
+            f.host(),
+        ),
+    }
+}
+
 pub(super) fn neighbour_unresolved(f: &Told<'_>) -> Words {
+    let strict = match f.number("peer_rp_filter") {
+        Some(1) => format!(
+            " {} has strict reverse-path filtering, which also refuses ARP.",
+            f.peer()
+        ),
+        _ => String::new(),
+    };
     Words {
         text: format!(
             "{} cannot find the link-layer address of {}{}: {} died waiting for it{}. No \
-             counter of `ip -s link` or `netstat -s` shows this.",
+             counter of `ip -s link` or `netstat -s` shows this.{strict}",
             f.host(),
             f.peer(),
             f.on_link(),

@@ -55,6 +55,7 @@ const WORDS: &[(&str, Writer)] = &[
     ("tc-or-xdp-drop", host::tc_or_xdp_drop),
     ("udp-memory-pressure", socket::udp_memory_pressure),
     ("unattributed-loss", run::unattributed_loss),
+    ("wrong-interface", host::wrong_interface),
 ];
 
 /// Puts a finding into words. A code of a newer version is named, not explained.

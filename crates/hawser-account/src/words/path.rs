@@ -207,7 +207,17 @@ pub(super) fn needless_fragmentation(f: &Told<'_>) -> Words {
               give its ports one MTU."
             .to_owned(),
     };
-    Words { text, fix }
+    let refused = match f.count("lost_packets") {
+        0 => String::new(),
+        n => format!(
+            " {} with the don't-fragment bit were refused for it.",
+            packets(n)
+        ),
+    };
+    Words {
+        text: text + &refused,
+        fix,
+    }
 }
 
 pub(super) fn checksum_errors(f: &Told<'_>) -> Words {

@@ -15,6 +15,9 @@ pub fn planted() -> Vec<Planted> {
         no_carrier(),
         no_carrier_anywhere(),
         dead_switch(),
+        past_the_interface(),
+        past_the_interface_counters_only(),
+        into_the_loopback(),
         slower_than_file(),
         slower_than_peer(),
         half_duplex(),
@@ -118,6 +121,62 @@ fn dead_switch() -> Planted {
         }
     }
     planted_as("link-down-silent", case, 20_150, &["link-down"])
+}
+
+/// `ip rule add to …`: what belongs to ring1 leaves head1 by ring0, and arrives.
+fn rerouted() -> hawser_model::case::Case {
+    let mut case = clean(&RINGS);
+    for kind in [Heartbeat, Bulk] {
+        let phase = phase_of(&mut case, "head1", "head2", "ring1", kind);
+        for window in [&mut phase.sender_window, &mut phase.receiver_window] {
+            window.taps = Some(Vec::new());
+            let counters = std::mem::take(&mut window.counters.0);
+            window.counters.0 = counters
+                .into_iter()
+                .map(|(name, n)| (name.replace("ring1", "ring0"), n))
+                .collect();
+        }
+    }
+    case
+}
+
+fn past_the_interface() -> Planted {
+    planted_as("wrong-interface", rerouted(), 0, &["wrong-interface"; 2])
+}
+
+fn past_the_interface_counters_only() -> Planted {
+    let mut case = rerouted();
+    without_ebpf(&mut case);
+    planted_as(
+        "counters-only-wrong-interface",
+        case,
+        0,
+        &["wrong-interface"; 2],
+    )
+}
+
+/// A route to the loopback: the packets meet their own host's receive path.
+fn into_the_loopback() -> Planted {
+    let mut case = clean(&RINGS);
+    for kind in [Heartbeat, Bulk] {
+        let phase = phase_of(&mut case, "head2", "head1", "ring1", kind);
+        let n = phase.sender.sent.0;
+        lose_in_runs(phase, n, n);
+        not_sent(phase, n);
+        let subject = flow(phase);
+        let window = &mut phase.sender_window;
+        count(window, &[("udp/NoPorts", n), ("link/lo/tx_packets", n)]);
+        own_event(window, subject, "NO_SOCKET", "__udp4_lib_rcv", n);
+        for drop in window.drops.iter_mut().flatten() {
+            drop.interface = Some(InterfaceName::from("lo"));
+        }
+    }
+    planted_as(
+        "wrong-interface-loopback",
+        case,
+        10_075,
+        &["wrong-interface"],
+    )
 }
 
 fn slower_than_file() -> Planted {

@@ -1,0 +1,169 @@
+//! A link's packets do not take the link's interface: a policy rule, a more specific route or
+//! a second address in the same subnet sends them out of another one. While that one works
+//! nobody notices; the link carries nothing and its redundancy is only on paper.
+//!
+//! Evidence: packets were received, but the tap on the interface with the link's address saw
+//! none (certain), or that interface counted fewer frames than arrived (likely). Packets the
+//! kernel dropped on another interface of their own host are told here too. A warning; an
+//! error when packets were lost for it. Cases: `wrong-interface`, `wrong-interface-loopback`,
+//! `counters-only-wrong-interface`.
+
+use std::collections::BTreeMap;
+
+use hawser_model::account::Layer;
+use hawser_model::drops::TapDirection;
+use hawser_model::finding::{Confidence, Finding, Severity};
+use hawser_model::names::{HostName, InterfaceName, LinkName};
+
+use super::Cause;
+use super::support::{Draft, place_on};
+use crate::losses::{Loss, Losses, packets};
+use crate::packets::events::ROUTED_ELSEWHERE;
+use crate::packets::facts::{PhaseFacts, Side};
+use crate::view::{PhaseView, View};
+
+pub(super) const CAUSE: Cause = Cause {
+    code: "wrong-interface",
+    find,
+};
+
+/// A few frames say nothing about a route.
+const LEAST_PACKETS: u64 = 20;
+
+#[derive(Default)]
+struct Seen {
+    received: u64,
+    by_tap: bool,
+    other: Option<InterfaceName>,
+}
+
+fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
+    let mut seen: BTreeMap<(HostName, HostName, LinkName, Side), Seen> = BTreeMap::new();
+    for phase in &view.phases {
+        for side in [Side::Sender, Side::Receiver] {
+            look(phase, side, &mut seen);
+        }
+    }
+    let lost = losses.claim(CAUSE.code, |l| {
+        l.layer == Some(Layer::SenderIp) && l.reason.starts_with(ROUTED_ELSEWHERE)
+    });
+    for loss in &lost {
+        let other = loss.reason[ROUTED_ELSEWHERE.len()..].split(' ').next();
+        let path = &loss.path;
+        let key = (
+            path.from.clone(),
+            path.to.clone(),
+            path.link.clone(),
+            Side::Sender,
+        );
+        let seen = seen.entry(key).or_default();
+        seen.by_tap = true;
+        seen.other = other.map(InterfaceName::from);
+    }
+    seen.into_iter()
+        .map(|((from, to, link, side), seen)| {
+            let own: Vec<Loss> = lost
+                .iter()
+                .filter(|l| side == Side::Sender && l.path.from == from && l.path.to == to)
+                .filter(|l| l.path.link == link)
+                .cloned()
+                .collect();
+            finding(view, side, (from, to, link), &seen, &own)
+        })
+        .collect()
+}
+
+/// Notes a phase whose packets went past the interface on that side.
+fn look(
+    phase: &PhaseView<'_>,
+    side: Side,
+    seen: &mut BTreeMap<(HostName, HostName, LinkName, Side), Seen>,
+) {
+    let facts = &phase.facts;
+    let received = facts.received();
+    let Some((own, _)) = facts.interface(side) else {
+        return;
+    };
+    if received < LEAST_PACKETS {
+        return;
+    }
+    let (field, direction) = match side {
+        Side::Sender => ("tx_packets", TapDirection::Sent),
+        Side::Receiver => ("rx_packets", TapDirection::Received),
+    };
+    let by_tap = facts.window(side).taps.as_ref().map(|taps| {
+        !taps
+            .iter()
+            .any(|t| t.flow == facts.phase.spec.flow && t.direction == direction)
+    });
+    let frames = facts.link_counter(side, field);
+    let by_counter = facts.sender_unit() == 1
+        && facts.window(side).counters.under("link/").next().is_some()
+        && frames < received;
+    // A tap that saw some but not all is an overloaded one; counters must agree with it.
+    let past = match by_tap {
+        Some(past) => past && by_counter,
+        None => by_counter,
+    };
+    if past {
+        let key = (
+            facts.host(Side::Sender).clone(),
+            facts.host(Side::Receiver).clone(),
+            facts.link().clone(),
+            side,
+        );
+        let entry = seen.entry(key).or_default();
+        entry.received += received;
+        entry.by_tap = by_tap.is_some();
+        entry.other = other_interface(facts, side, own, field, received);
+    }
+}
+
+/// Another interface that carried at least as many frames.
+fn other_interface(
+    facts: &PhaseFacts<'_>,
+    side: Side,
+    own: &InterfaceName,
+    field: &str,
+    received: u64,
+) -> Option<InterfaceName> {
+    let interfaces = facts.host_facts(side)?.interfaces.keys();
+    interfaces
+        .filter(|name| *name != own)
+        .map(|name| (facts.counter(side, &format!("link/{name}/{field}")), name))
+        .filter(|(frames, _)| *frames >= received)
+        .max()
+        .map(|(_, name)| name.clone())
+}
+
+fn finding(
+    view: &View<'_>,
+    side: Side,
+    (from, to, link): (HostName, HostName, LinkName),
+    seen: &Seen,
+    lost: &[Loss],
+) -> Finding {
+    let (host, peer) = match side {
+        Side::Sender => (from, to),
+        Side::Receiver => (to, from),
+    };
+    let port = view.ports().get(&(link.clone(), host.clone())).copied();
+    let mut place = place_on(view, &host, lost);
+    place.peer = Some(peer);
+    place.link = Some(link);
+    place.interface = port.map(|(name, _)| name.clone());
+    place.object = seen.other.as_ref().map(|name| format!("interface {name}"));
+    let severity = match lost.is_empty() {
+        true => Severity::Warning,
+        false => Severity::Error,
+    };
+    let confidence = match seen.by_tap {
+        true => Confidence::Certain,
+        false => Confidence::Likely,
+    };
+    Draft::new(CAUSE.code, severity, confidence, place)
+        .number("outgoing", u64::from(side == Side::Sender))
+        .number("received_packets", seen.received)
+        .number("lost_packets", packets(lost))
+        .done()
+}

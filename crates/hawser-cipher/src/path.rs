@@ -30,7 +30,7 @@ const GATHER: usize = 16 * 1024;
 fn direct_from(mode: Mode, direction: Direction) -> usize {
     match (mode, direction) {
         // One block after the other whatever is done: a call costs next to nothing beside it.
-        (Mode::Cbc, Direction::Encrypt) => 32,
+        (Mode::Cbc, Direction::Encrypt) => 128,
         (Mode::Ecb | Mode::Cbc | Mode::Ctr, _) => 512,
         (Mode::Gcm, _) => 2048,
     }

@@ -20,11 +20,12 @@ mod tag;
 mod two_passes;
 
 pub use limit::MESSAGE_LIMIT;
-pub use nonce::{Nonce, NonceSequence};
+pub use nonce::NonceSequence;
 pub use open::OpeningKey;
 pub use seal::{Sealed, Sealer, SealingKey};
 pub use tag::Tag;
 pub use two_passes::{Releaser, Verifier};
 
 pub(crate) use limit::Limit;
+pub(crate) use nonce::Nonce;
 pub(crate) use seal::seal;

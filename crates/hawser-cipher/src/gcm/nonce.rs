@@ -2,20 +2,13 @@
 
 use crate::error::CipherError;
 
-/// A nonce to seal one message with. Only a [`NonceSequence`] makes one, it cannot be cloned, and
-/// sealing consumes it.
-///
-/// ```compile_fail
-/// # use hawser_cipher::gcm::NonceSequence;
-/// let nonce = NonceSequence::new([0; 4]).draw().unwrap();
-/// let again = nonce.clone();
-/// ```
+/// A nonce to seal one message with. It cannot be cloned; sealing consumes it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Nonce(pub(crate) [u8; 12]);
+pub(crate) struct Nonce(pub(crate) [u8; 12]);
 
 impl Nonce {
     /// Its bytes, to be sent along.
-    pub const fn bytes(&self) -> [u8; 12] {
+    pub(crate) const fn bytes(&self) -> [u8; 12] {
         self.0
     }
 }
@@ -29,7 +22,7 @@ impl Nonce {
 ///
 /// ```compile_fail
 /// # use hawser_cipher::gcm::NonceSequence;
-/// let sequence = NonceSequence::new([0; 4]);
+/// let sequence = NonceSequence::new(*b"hd-a");
 /// let same_again = sequence.clone();
 /// ```
 #[derive(Debug)]
@@ -61,7 +54,7 @@ impl NonceSequence {
     ///
     /// # Errors
     /// [`CipherError::NoncesExhausted`] after 2^64 − 1.
-    pub fn draw(&mut self) -> Result<Nonce, CipherError> {
+    pub(crate) fn draw(&mut self) -> Result<Nonce, CipherError> {
         let number = self.next.ok_or(CipherError::NoncesExhausted)?;
         self.next = number.checked_add(1);
         let mut bytes = [0; 12];

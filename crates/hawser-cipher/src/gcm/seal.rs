@@ -42,6 +42,13 @@ impl SealingKey {
     /// Takes the key for good, so that no second sequence can be set on it by mistake. Make the
     /// [`crate::gcm::OpeningKey`] first where both are wanted.
     ///
+    /// ```compile_fail,E0382
+    /// # use hawser_cipher::{Key, KeySize, gcm::{NonceSequence, SealingKey}};
+    /// let key = Key::generate(KeySize::Aes128).unwrap();
+    /// let one = SealingKey::new(key, NonceSequence::new([0; 4]));
+    /// let other = SealingKey::new(key, NonceSequence::new([0; 4])); // would repeat the nonces of one
+    /// ```
+    ///
     /// # Errors
     /// [`CipherError::Provider`] when the implementation cannot be set up (out of memory).
     pub fn new(key: Key, nonces: NonceSequence) -> Result<Self, CipherError> {

@@ -13,7 +13,8 @@ use crate::error::CipherError;
 use crate::key::{Key, KeySize};
 use crate::mode::{Direction, Mode};
 
-/// An EVP context. AWS-LC erases the key schedule when it is freed (`EVP_CIPHER_CTX_cleanup`).
+/// An EVP context. Its key schedule is erased when it is freed: AWS-LC's `OPENSSL_free` overwrites
+/// what it gives back.
 pub(crate) struct Context {
     evp: NonNull<ffi::EVP_CIPHER_CTX>,
     mode: Mode,

@@ -116,19 +116,32 @@ fn over_ssh_with_a_file_and_without_one() {
     links.sort_unstable();
     links.dedup();
     assert_eq!(links, ["10.72.1.0/24", "fd48:6177:7365::/64"]);
+}
 
-    // The agents end with their connections, which sshd may notice a moment later.
-    for head in ["head1", "head2"] {
-        let gone = || {
-            lab.try_sh(head, "pgrep -f 'hawser.* agent'")
-                .stdout
-                .is_empty()
-        };
+/// Whether an agent runs on `head`. The brackets keep the pattern from finding the shell it is in.
+fn agent_runs(lab: &Lab, head: &str) -> bool {
+    let found = lab.try_sh(head, "pgrep -f '[h]awser.* agent'");
+    !found.stdout.is_empty()
+}
+
+#[test]
+fn the_agents_end_with_their_connections() {
+    let lab = lab_with_sshd();
+    let both = || ["head1", "head2"].map(|head| agent_runs(&lab, head));
+    std::thread::scope(|scope| {
+        let check = scope.spawn(|| check(&lab, "-f /tmp/hawser.toml"));
         assert!(
-            support::eventually(Duration::from_secs(5), gone),
-            "an agent is left on {head}"
+            support::eventually(Duration::from_secs(20), || both() == [true; 2]),
+            "no agents are seen while they measure"
         );
-    }
+        assert_eq!(check.join().expect("it ends").code, Some(0));
+    });
+    // sshd may notice the end of a connection a moment later.
+    assert!(
+        support::eventually(Duration::from_secs(5), || both() == [false; 2]),
+        "an agent is left: {:?}",
+        both()
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hawser_agent::protocol::Care;
 use hawser_agent::{Agent, AgentError};
-use hawser_model::case::{CASE_FORMAT, Case, Intensity, Measurement, Stopped};
+use hawser_model::case::{CASE_FORMAT, Case, Intensity, Measurement, Phase, Stopped};
 use hawser_model::host::{HostFacts, Interface};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::probe::HelloHeard;
@@ -55,6 +55,9 @@ pub fn facts(agents: &mut Agents) -> Result<BTreeMap<HostName, HostFacts>, Agent
     on_all(agents, |_, agent| agent.host_facts())
 }
 
+/// Tells of a phase whether the measuring itself was disturbed, so that it should be made again.
+pub type Disturbed<'a> = &'a (dyn Fn(&Phase) -> bool + Sync);
+
 /// Runs a check and returns its case. `now` is the time to record, in seconds since 1970.
 ///
 /// # Errors
@@ -64,6 +67,7 @@ pub fn check(
     topology: Topology,
     hosts: BTreeMap<HostName, HostFacts>,
     options: &TrafficOptions,
+    disturbed: Disturbed<'_>,
     progress: &dyn Progress,
     now: u64,
 ) -> Result<Case, CheckError> {
@@ -91,17 +95,15 @@ pub fn check(
         sockets,
         stopped: None,
     };
+    let run = Run {
+        options,
+        slots: slots.len(),
+        disturbed,
+        progress,
+    };
     let mut first_flow = 1;
     for slot in &slots {
-        let (measurements, stopped) = run_slot(
-            agents,
-            slot,
-            &case,
-            options,
-            slots.len(),
-            first_flow,
-            progress,
-        )?;
+        let (measurements, stopped) = run_slot(agents, slot, &case, &run, first_flow)?;
         first_flow += FLOWS_PER_MEASUREMENT * slot.len() as u32;
         case.measurements.extend(measurements);
         case.stopped = stopped;
@@ -112,15 +114,21 @@ pub fn check(
     Ok(case)
 }
 
+/// What is the same for all slots of a check.
+struct Run<'a> {
+    options: &'a TrafficOptions,
+    slots: usize,
+    disturbed: Disturbed<'a>,
+    progress: &'a dyn Progress,
+}
+
 /// Measures all directions of a slot at the same time.
 fn run_slot(
     agents: &mut Agents,
     slot: &Slot,
     case: &Case,
-    options: &TrafficOptions,
-    slots: usize,
+    run: &Run<'_>,
     first_flow: u32,
-    progress: &dyn Progress,
 ) -> Result<(Vec<Measurement>, Option<Stopped>), AgentError> {
     // Each host is in one direction at most, so every agent is handed to one thread.
     let mut free: BTreeMap<&HostName, &mut Agent> = agents.iter_mut().collect();
@@ -136,18 +144,19 @@ fn run_slot(
                 let (source, from_port) = port(case, &direction.from, &direction.link);
                 let (destination, to_port) = port(case, &direction.to, &direction.link);
                 let manner = Manner {
-                    options,
+                    options: run.options,
+                    disturbed: run.disturbed,
                     path: Path {
                         source,
                         destination,
                         mtu: from_port.1.mtu.unwrap_or(ETHERNET_MTU),
                         speed: slower(from_port.1.speed, to_port.1.speed),
                     },
-                    care: match options.intensity {
+                    care: match run.options.intensity {
                         Intensity::Gentle => Care::Gentle,
                         Intensity::Full => Care::None,
                     },
-                    slots,
+                    slots: run.slots,
                     first_flow,
                 };
                 let end = |name, agent, interface| End {
@@ -162,7 +171,7 @@ fn run_slot(
                     end(&direction.to, to, to_port.0),
                     &manner,
                 );
-                progress.measured(direction);
+                run.progress.measured(direction);
                 outcome
             }));
         }

@@ -14,6 +14,7 @@ use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::traffic::{FlowSpec, ReceiverReport, WatchedFlow};
 use hawser_model::units::{Mtu, Nanos};
 
+use crate::check::Disturbed;
 use crate::schedule::Direction;
 use crate::traffic_plan::{self, Path, TrafficOptions};
 
@@ -46,6 +47,8 @@ pub(crate) struct Outcome {
 /// How a measurement is to be made.
 pub(crate) struct Manner<'a> {
     pub(crate) options: &'a TrafficOptions,
+    /// Whether a phase should be measured again.
+    pub(crate) disturbed: Disturbed<'a>,
     pub(crate) path: Path,
     pub(crate) care: Care,
     /// Slots of the whole check: they share a time budget.
@@ -70,6 +73,7 @@ pub(crate) fn measure(
         link: direction.link.clone(),
         path_mtu: None,
         phases: Vec::new(),
+        set_aside: Vec::new(),
         problems: Vec::new(),
     };
     match path_mtu(&mut from, &mut to, &manner.path) {
@@ -83,17 +87,29 @@ pub(crate) fn measure(
         manner.first_flow,
     );
     for (kind, spec) in phases {
-        match phase(kind, spec, &mut from, &mut to, manner.care) {
-            Ok((phase, stopped)) => {
-                measurement.phases.push(phase);
-                if stopped.is_some() {
-                    return Ok(Outcome {
-                        measurement,
-                        stopped,
-                    });
+        for attempt in 1..=traffic_plan::ATTEMPTS {
+            let spec = traffic_plan::attempt(&spec, attempt);
+            match phase(kind, spec, &mut from, &mut to, manner.care) {
+                Ok((phase, None))
+                    if attempt < traffic_plan::ATTEMPTS && (manner.disturbed)(&phase) =>
+                {
+                    measurement.set_aside.push(phase);
+                }
+                Ok((phase, stopped)) => {
+                    measurement.phases.push(phase);
+                    if stopped.is_some() {
+                        return Ok(Outcome {
+                            measurement,
+                            stopped,
+                        });
+                    }
+                    break;
+                }
+                Err(e) => {
+                    measurement.problems.push(still_there(e)?);
+                    break;
                 }
             }
-            Err(e) => measurement.problems.push(still_there(e)?),
         }
     }
     Ok(Outcome {

@@ -170,8 +170,23 @@ pub fn phases(
     phases
 }
 
+/// Phases of one measurement, at most.
+const PHASES: u32 = 4;
+
+/// How often a phase is measured at most, when its reader keeps standing still.
+pub const ATTEMPTS: u32 = 3;
+
 /// Flow numbers one measurement may use.
-pub const FLOWS_PER_MEASUREMENT: u32 = 4;
+pub const FLOWS_PER_MEASUREMENT: u32 = PHASES * ATTEMPTS;
+
+/// A phase's flow for its first, second, … attempt: each under a number of its own, so that late
+/// packets of one are foreign to the next.
+pub fn attempt(spec: &FlowSpec, number: u32) -> FlowSpec {
+    FlowSpec {
+        flow: FlowId(spec.flow.0 + PHASES * (number - 1)),
+        ..spec.clone()
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -209,6 +224,27 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn no_two_attempts_share_a_flow_number() {
+        let phases = phases(&TrafficOptions::default(), &path(None, 1_500), 4, 1);
+        let mut numbers: Vec<u32> = (1..=ATTEMPTS)
+            .flat_map(|number| {
+                phases
+                    .iter()
+                    .map(move |(_, spec)| attempt(spec, number).flow.0)
+            })
+            .collect();
+        numbers.sort_unstable();
+        let all = numbers.len();
+        numbers.dedup();
+        assert_eq!(numbers.len(), all);
+        assert!(
+            numbers
+                .iter()
+                .all(|n| (1..=FLOWS_PER_MEASUREMENT).contains(n))
+        );
     }
 
     #[test]

@@ -75,6 +75,10 @@ pub struct Measurement {
     pub path_mtu: Option<PathMtu>,
     /// The flows.
     pub phases: Vec<Phase>,
+    /// Flows that were measured again, because the measuring host itself stood still: evidence
+    /// of that, and no part of the account.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_aside: Vec<Phase>,
     /// What could not be measured and why (a socket could not be opened, …).
     pub problems: Vec<String>,
 }

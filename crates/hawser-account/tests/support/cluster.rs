@@ -125,6 +125,7 @@ pub fn clean(shape: &Shape<'_>) -> Case {
                     phase(shape, *kind, FlowId(flow), ends, link)
                 });
                 case.measurements.push(Measurement {
+                    set_aside: Vec::new(),
                     from: HostName::from(*from),
                     to: HostName::from(*to),
                     link: LinkName::from(*link),

@@ -8,6 +8,7 @@ use hawser_model::case::{Case, Intensity, Measurement, PhaseKind};
 use hawser_model::finding::{Confidence, Place, Severity, WordedFinding};
 use hawser_model::output::CheckReport;
 use hawser_model::traffic::Rate;
+use hawser_model::units::Packets;
 
 use super::table::{Align, Table};
 
@@ -20,6 +21,7 @@ pub fn report(case: &Case, report: &CheckReport) -> String {
     out.push_str(&heading(case));
     out.push_str(&links(case, &report.packets));
     out.push_str(&account(&report.packets.total));
+    out.push_str(&set_aside(case));
     out.push_str(&collectors(case));
     out.push_str(&findings(&report.findings));
     let _ = writeln!(out, "Case file: {}", report.case);
@@ -194,6 +196,25 @@ fn share(total: &Account) -> String {
     }
     let percent = total.lost.0 as f64 * 100.0 / total.sent.0 as f64;
     format!("{percent:.2} %")
+}
+
+/// Which flows were measured again, and why.
+fn set_aside(case: &Case) -> String {
+    let mut out = String::new();
+    for measurement in case.measurements.iter().filter(|m| !m.set_aside.is_empty()) {
+        let Measurement { from, to, link, .. } = measurement;
+        let lost: Packets = measurement
+            .set_aside
+            .iter()
+            .map(|phase| phase.receiver.socket_drops)
+            .sum();
+        let _ = writeln!(
+            out,
+            "  Measured again: {link} {from} → {to}. Hawser's own reader on {to} stood still and its\n  \
+             socket dropped {lost} packets meanwhile; those flows are in the case file, not in the account.\n",
+        );
+    }
+    out
 }
 
 /// One line when some host could not use the strongest evidence; nothing when all could.

@@ -107,7 +107,15 @@ pub fn measure(cluster: &Cluster, options: &TrafficOptions) -> miette::Result<Ca
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |d| d.as_secs());
-    let case = check::check(&mut agents, topology, hosts, options, &bar, now);
+    let case = check::check(
+        &mut agents,
+        topology,
+        hosts,
+        options,
+        &hawser_account::disturbed,
+        &bar,
+        now,
+    );
     bar.0.finish_and_clear();
     case.map_err(|e| match e {
         CheckError::Misfit(misfits) => cluster.misfit(&misfits),

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use hawser_copy::{Now, ReceiveSpec, SendSpec};
+use hawser_model::copy::CopyEnd;
 use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::probe::{HelloHeard, PathMtu};
@@ -18,7 +20,7 @@ use hawser_model::units::{Mtu, Nanos, Packets};
 
 /// Version of the protocol. Any change to a message raises it: coordinator and agent are the
 /// same binary unless somebody started another one by hand.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// How often the coordinator says [`Request::Alive`].
 pub const ALIVE_EVERY: Duration = Duration::from_secs(5);
@@ -127,6 +129,16 @@ pub enum Request {
     },
     /// Ends listening. Answer: [`Response::Hellos`].
     HellosHeard,
+    /// Opens the receiving end of a copy, instead of any copy before. It works by itself from
+    /// then on. Answer: [`Response::Port`].
+    OpenCopyReceiver(ReceiveSpec),
+    /// Starts the sending end of a copy, instead of any copy before. Answer: [`Response::Done`].
+    StartCopySender(SendSpec),
+    /// Asks how far the copy is. Answer: [`Response::CopyNow`].
+    CopyNow,
+    /// Ends the copy if it has not ended, and asks for its report. Answer:
+    /// [`Response::Copied`].
+    FinishCopy,
     /// The last request. Answer: [`Response::Done`]; then the agent ends.
     Bye,
 }
@@ -174,6 +186,10 @@ pub enum Response {
     PathMtu(PathMtu),
     /// The hellos heard.
     Hellos(Vec<HelloHeard>),
+    /// How far the copy is.
+    CopyNow(Now),
+    /// What this end of a copy did.
+    Copied(Box<CopyEnd>),
     /// The request could not be done; the agent goes on.
     Failed {
         /// The call and the object, in the words of who failed.
@@ -226,6 +242,10 @@ impl Request {
             Self::ListenHello(_) => "listen for hellos",
             Self::AnnounceHello { .. } => "announce hello",
             Self::HellosHeard => "hellos heard",
+            Self::OpenCopyReceiver(_) => "open copy receiver",
+            Self::StartCopySender(_) => "start copy sender",
+            Self::CopyNow => "copy now",
+            Self::FinishCopy => "finish copy",
             Self::Bye => "bye",
         }
     }

@@ -18,6 +18,7 @@ mod proc;
 mod program;
 mod sys;
 
+pub use collectors::counters::host_counters;
 pub use collectors::sockets::udp_sockets;
 pub use error::KernelError;
 pub use host::{corosync_facts, corosync_stats, host_facts};

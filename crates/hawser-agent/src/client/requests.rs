@@ -6,6 +6,8 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use hawser_copy::{Now, ReceiveSpec, SendSpec};
+use hawser_model::copy::CopyEnd;
 use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
 use hawser_model::names::{InterfaceName, LinkName};
 use hawser_model::probe::{HelloHeard, PathMtu};
@@ -248,6 +250,40 @@ impl Agent {
     /// See [`AgentError`].
     pub fn hellos_heard(&mut self) -> Result<Vec<HelloHeard>, AgentError> {
         self.ask(&Request::HellosHeard, SOON, value!(Hellos))
+    }
+
+    /// Opens the receiving end of a copy, which works by itself from then on; answers its port.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn open_copy_receiver(&mut self, spec: &ReceiveSpec) -> Result<u16, AgentError> {
+        let request = Request::OpenCopyReceiver(spec.clone());
+        self.ask(&request, SOON, value!(Port))
+    }
+
+    /// Starts the sending end of a copy.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn start_copy_sender(&mut self, spec: &SendSpec) -> Result<(), AgentError> {
+        self.ask(&Request::StartCopySender(spec.clone()), SOON, done)
+    }
+
+    /// Asks how far this end of the copy is.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn copy_now(&mut self) -> Result<Now, AgentError> {
+        self.ask(&Request::CopyNow, SOON, value!(CopyNow))
+    }
+
+    /// Ends this end of the copy if it has not ended, and answers its report.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn finish_copy(&mut self) -> Result<CopyEnd, AgentError> {
+        self.ask(&Request::FinishCopy, SLOW, value!(Copied))
+            .map(|end| *end)
     }
 
     /// Ends the agent in good order.

@@ -1,5 +1,6 @@
 //! The work of requests: what is open on this node, and the calls that open it.
 
+mod copy;
 mod flows;
 mod probes;
 
@@ -16,6 +17,7 @@ use crate::server::Work;
 use crate::server::cluster_watch::{ClusterWatch, Watched};
 use crate::server::stop::Stop;
 
+use copy::Copy;
 use flows::Flows;
 use probes::Probes;
 
@@ -27,6 +29,7 @@ pub struct Node {
     observer: Option<Observer>,
     flows: Flows,
     probes: Probes,
+    copy: Option<Copy>,
 }
 
 /// What the coordinator said of itself.
@@ -107,6 +110,26 @@ impl Node {
             Request::AnnounceHello { interface, link } => {
                 let session = self.session()?;
                 probes::announce(&interface, &session.host, &link, session.run_key)
+            }
+            Request::OpenCopyReceiver(spec) => {
+                // The one before goes first: it may hold the lock of the same destination.
+                self.copy = None;
+                let (copy, port) = Copy::receive(spec)?;
+                self.copy = Some(copy);
+                Ok(Response::Port(port))
+            }
+            Request::StartCopySender(spec) => {
+                self.copy = None;
+                self.copy = Some(Copy::send(spec)?);
+                Ok(Response::Done)
+            }
+            Request::CopyNow => {
+                let copy = self.copy.as_ref().ok_or(copy::NONE)?;
+                Ok(Response::CopyNow(copy.now()))
+            }
+            Request::FinishCopy => {
+                let copy = self.copy.take().ok_or(copy::NONE)?;
+                Ok(Response::Copied(Box::new(copy.finish())))
             }
             Request::HellosHeard => {
                 let host = self.session()?.host.clone();

@@ -28,6 +28,16 @@ pub(crate) trait Source: Send {
     fn read(&mut self, into: &mut Counters) -> Result<(), KernelError>;
 }
 
+/// All counters that can be read on this host now; a source that has none here adds none.
+pub fn host_counters() -> Counters {
+    let mut counters = Counters::default();
+    for mut source in all() {
+        // Which sources a host has is what [`crate::Observer::collectors`] tells.
+        let _ = source.read(&mut counters);
+    }
+    counters
+}
+
 /// Every source there is, in the order in which they are read.
 pub(crate) fn all() -> Vec<Box<dyn Source>> {
     vec![

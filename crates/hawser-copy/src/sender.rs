@@ -1,0 +1,231 @@
+//! The sending end.
+
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::Duration;
+
+use hawser_cipher::frames::{FrameSealer, FrameSize};
+use hawser_model::copy::Stage;
+use hawser_model::units::Nanos;
+use socket2::{SockAddr, Socket};
+
+use crate::error::CopyError;
+use crate::frame::Frame;
+use crate::key::CopyKey;
+use crate::message::{self, Offer};
+use crate::pipe;
+use crate::producer::{Producer, Work};
+use crate::progress::{Role, Running, Shared};
+use crate::source::Source;
+use crate::spec::{SendSpec, validate};
+use crate::{tcp, zero_copy};
+
+/// First bytes of every connection: the protocol and its version.
+pub(crate) const MAGIC: [u8; 8] = *b"HWSRCPY1";
+
+/// Magic, number of the stream, proof of the key.
+pub(crate) const GREETING: usize = 8 + 4 + 32;
+
+/// Begins to send.
+///
+/// # Errors
+/// The source cannot be opened, or the options are out of range. What happens later is in the
+/// report.
+pub fn send(spec: SendSpec) -> Result<Running, CopyError> {
+    validate(&spec.options)?;
+    let source = Source::open(&spec.source)?;
+    let shared = Shared::new(Role::Sender, spec.options);
+    let possible =
+        spec.options.cipher.is_none() && !spec.options.checksum && source.pages().is_some();
+    shared.zero_copy.store(possible, Relaxed);
+    Running::start(shared, move |shared| run(&spec, &source, shared))
+}
+
+fn run(spec: &SendSpec, source: &Source, shared: &Shared) -> Result<Option<u128>, CopyError> {
+    let to = SocketAddr::new(spec.to, spec.port);
+    let peer = to.to_string();
+    let mut sockets = Vec::new();
+    for stream in 0..spec.options.streams {
+        let socket = connect(spec, to, stream)?;
+        shared.watch(&socket)?;
+        sockets.push(socket);
+    }
+    let first = &sockets[0];
+    let offer = Offer {
+        size: source.size,
+        mode: source.mode,
+    };
+    message::send(first, &peer, &spec.key, Offer::NAME, &offer.to_bytes())?;
+    let have = message::receive(first, &peer, &spec.key, message::HAVE)?;
+    let have: HashMap<u64, u128> = message::list_from_bytes(&have).collect();
+    shared.go(source.size);
+    let work = Work::new(source, have);
+    let overlapped = pipe::overlap(spec.options.streams);
+    thread::scope(|scope| {
+        for (stream, socket) in (0..).zip(&sockets) {
+            let (work, peer) = (&work, &peer);
+            scope.spawn(move || {
+                if let Err(error) = stream_out(spec, work, shared, socket, peer, stream, overlapped)
+                {
+                    shared.fail(error);
+                }
+            });
+        }
+    });
+    if shared.is_stopping() {
+        return Err(CopyError::Stopped);
+    }
+    let theirs = message::receive(first, &peer, &spec.key, message::DONE)?;
+    let theirs = u128::from_le_bytes(theirs.try_into().map_err(|_| CopyError::Protocol {
+        peer: peer.clone(),
+        what: "a checksum of a wrong length".to_owned(),
+    })?);
+    let ours = work.whole();
+    if ours != theirs {
+        return Err(CopyError::Whole { ours, theirs, peer });
+    }
+    Ok(spec.options.checksum.then_some(ours))
+}
+
+fn patience(time: Nanos) -> Duration {
+    Duration::from_nanos(time.0)
+}
+
+fn connect(spec: &SendSpec, to: SocketAddr, stream: u32) -> Result<Socket, CopyError> {
+    let socket = tcp::bound(spec.from)?;
+    let patience = patience(spec.options.patience);
+    let failed = |call| move |e: std::io::Error| CopyError::connection(call, to)(e);
+    tcp::mind(&socket, patience).map_err(failed("setsockopt of connection to"))?;
+    socket
+        .connect_timeout(&SockAddr::from(to), patience)
+        .map_err(failed("connect"))?;
+    let mut greeting = [0; GREETING];
+    greeting[..8].copy_from_slice(&MAGIC);
+    greeting[8..12].copy_from_slice(&stream.to_be_bytes());
+    greeting[12..].copy_from_slice(&spec.key.proof(stream)[..]);
+    (&socket).write_all(&greeting).map_err(failed("greet"))?;
+    // One byte says that the key was right.
+    (&socket)
+        .read_exact(&mut [0])
+        .map_err(failed("be let in by"))?;
+    Ok(socket)
+}
+
+fn stream_out(
+    spec: &SendSpec,
+    work: &Work<'_>,
+    shared: &Shared,
+    socket: &Socket,
+    peer: &str,
+    stream: u32,
+    overlapped: bool,
+) -> Result<(), CopyError> {
+    let mut producer = Producer::new(work, shared);
+    let mut shipper = Shipper::new(spec, shared, work.source, socket, peer, stream)?;
+    pipe::drive(
+        overlapped,
+        spec.options.chunk as usize,
+        |frame| producer.fill(frame),
+        |frame| shipper.ship(frame),
+        || shared.stop(),
+    )
+}
+
+/// One stream's last stages: encrypts and sends frames.
+struct Shipper<'a> {
+    shared: &'a Shared,
+    source: &'a Source,
+    socket: &'a Socket,
+    peer: &'a str,
+    stream: u32,
+    sealer: Option<FrameSealer>,
+    encrypted: bool,
+}
+
+impl<'a> Shipper<'a> {
+    fn new(
+        spec: &SendSpec,
+        shared: &'a Shared,
+        source: &'a Source,
+        mut socket: &'a Socket,
+        peer: &'a str,
+        stream: u32,
+    ) -> Result<Self, CopyError> {
+        let sealer = sealer(&spec.key, spec, stream)
+            .map_err(|source| CopyError::Cipher { stream, source })?;
+        if let Some(sealer) = &sealer {
+            socket
+                .write_all(&sealer.header().to_bytes())
+                .map_err(CopyError::connection("send to", peer))?;
+        }
+        Ok(Self {
+            shared,
+            source,
+            socket,
+            peer,
+            stream,
+            encrypted: sealer.is_some(),
+            sealer,
+        })
+    }
+
+    fn ship(&mut self, frame: &mut Frame) -> Result<(), CopyError> {
+        if self.encrypted {
+            self.seal(frame)?;
+        }
+        let mut socket = self.socket;
+        let data = if frame.raw.is_some() { 0 } else { frame.data };
+        let wire = frame.wire(self.encrypted);
+        self.shared
+            .waiting(Stage::Send, data, || socket.write_all(wire))
+            .map_err(CopyError::connection("send to", self.peer))?;
+        if let (Some((at, length)), Some(file)) = (frame.raw, self.source.pages()) {
+            self.shared.waiting(Stage::Send, length, || {
+                zero_copy::send(self.socket, self.peer, self.source, file, at, length)
+            })?;
+        }
+        self.shared.moved.fetch_add(frame.data, Relaxed);
+        Ok(())
+    }
+
+    fn seal(&mut self, frame: &mut Frame) -> Result<(), CopyError> {
+        let stream = self.stream;
+        let cipher = |source| CopyError::Cipher { stream, source };
+        if !frame.last {
+            frame.pad();
+        }
+        let (last, data) = (frame.last, frame.data);
+        let (text, room) = frame.sealing();
+        let tag = self.shared.working(Stage::Cipher, data, || {
+            if last {
+                match self.sealer.take() {
+                    Some(sealer) => sealer.seal_last(text),
+                    None => Err(hawser_cipher::CipherError::FramesExhausted),
+                }
+            } else {
+                match &mut self.sealer {
+                    Some(sealer) => sealer.seal_next(text),
+                    None => Err(hawser_cipher::CipherError::FramesExhausted),
+                }
+            }
+        });
+        room.copy_from_slice(&tag.map_err(cipher)?.0);
+        Ok(())
+    }
+}
+
+fn sealer(
+    key: &CopyKey,
+    spec: &SendSpec,
+    stream: u32,
+) -> Result<Option<FrameSealer>, hawser_cipher::CipherError> {
+    let Some(cipher) = spec.options.cipher else {
+        return Ok(None);
+    };
+    let key = key.of_stream(cipher, stream)?;
+    let size = FrameSize::new(spec.options.chunk as usize)?;
+    FrameSealer::new(&key, size, &stream.to_be_bytes()).map(Some)
+}

@@ -1,0 +1,182 @@
+//! Where the bytes come from.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+
+use hawser_model::copy::CopySource;
+use nix::errno::Errno;
+use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+use nix::unistd::{Whence, lseek};
+
+use crate::error::CopyError;
+
+/// Made data repeats after so many bytes; a prime number of eight-byte words, so that no block is
+/// like another.
+const PATTERN: usize = 131_071 * 8;
+
+/// An open source.
+pub(crate) struct Source {
+    kind: Kind,
+    pub(crate) size: u64,
+    /// Permissions, of a file.
+    pub(crate) mode: Option<u32>,
+    path: String,
+}
+
+enum Kind {
+    File(File),
+    Device(File),
+    Memory(Vec<u8>),
+}
+
+/// A stretch of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Segment {
+    /// Data up to this offset.
+    Data(u64),
+    /// A hole up to this offset.
+    Hole(u64),
+}
+
+impl Source {
+    pub(crate) fn open(source: &CopySource) -> Result<Self, CopyError> {
+        let path = match source {
+            CopySource::Memory(bytes) => {
+                return Ok(Self {
+                    kind: Kind::Memory(pattern()),
+                    size: bytes.0,
+                    mode: None,
+                    path: "memory".to_owned(),
+                });
+            }
+            CopySource::Path(path) => path.clone(),
+        };
+        // A fifo must not hold us up before we can refuse it.
+        let mut file = File::options()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open(&path)
+            .map_err(CopyError::file("open", &path))?;
+        let facts = file.metadata().map_err(CopyError::file("fstat", &path))?;
+        // Refused by a file system that reads ahead as it likes: then it does.
+        let _ = posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_SEQUENTIAL);
+        let kind = facts.file_type();
+        if kind.is_file() {
+            return Ok(Self {
+                size: facts.len(),
+                mode: Some(facts.mode() & 0o777),
+                kind: Kind::File(file),
+                path,
+            });
+        }
+        if kind.is_block_device() {
+            let size = file
+                .seek(SeekFrom::End(0))
+                .map_err(CopyError::file("lseek end of", &path))?;
+            return Ok(Self {
+                size,
+                mode: None,
+                kind: Kind::Device(file),
+                path,
+            });
+        }
+        Err(CopyError::Kind {
+            path,
+            kind: kind_word(kind),
+            allowed: "files and block devices",
+            direction: "from",
+        })
+    }
+
+    /// What lies at `at`, looking no further than `end`.
+    pub(crate) fn segment(&self, at: u64, end: u64) -> Segment {
+        let Kind::File(file) = &self.kind else {
+            return Segment::Data(end);
+        };
+        let seek = |whence| lseek(file.as_fd(), at as i64, whence).map(|found| found as u64);
+        match seek(Whence::SeekData) {
+            Ok(data) if data > at => Segment::Hole(data.min(end)),
+            Ok(_) => match seek(Whence::SeekHole) {
+                Ok(hole) if hole > at => Segment::Data(hole.min(end)),
+                _ => Segment::Data(end),
+            },
+            // No data up to the end of the file.
+            Err(Errno::ENXIO) => Segment::Hole(end),
+            // A file system that does not tell.
+            Err(_) => Segment::Data(end),
+        }
+    }
+
+    /// Fills `into` from `at` on.
+    pub(crate) fn read(&self, into: &mut [u8], at: u64) -> Result<(), CopyError> {
+        match &self.kind {
+            Kind::Memory(pattern) => {
+                let mut from = (at % PATTERN as u64) as usize;
+                let mut rest = into;
+                while !rest.is_empty() {
+                    let part = rest.len().min(PATTERN - from);
+                    rest[..part].copy_from_slice(&pattern[from..from + part]);
+                    rest = &mut rest[part..];
+                    from = 0;
+                }
+                Ok(())
+            }
+            Kind::File(file) | Kind::Device(file) => {
+                file.read_exact_at(into, at).map_err(|error| {
+                    if error.kind() == io::ErrorKind::UnexpectedEof {
+                        self.shrunk(file.metadata().map_or(at, |m| m.len()))
+                    } else {
+                        CopyError::file("read", &self.path)(error)
+                    }
+                })
+            }
+        }
+    }
+
+    /// The file whose pages can go to a socket without a copy.
+    pub(crate) fn pages(&self) -> Option<&File> {
+        match &self.kind {
+            Kind::File(file) | Kind::Device(file) => Some(file),
+            Kind::Memory(_) => None,
+        }
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// It ended before its end.
+    pub(crate) fn shrunk(&self, at: u64) -> CopyError {
+        CopyError::Shrunk {
+            path: self.path.clone(),
+            at,
+            size: self.size,
+        }
+    }
+}
+
+/// Numbers of a xorshift generator (Marsaglia 2003): cheap, and no disk or NIC can shorten them.
+fn pattern() -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    (0..PATTERN / 8)
+        .flat_map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.to_le_bytes()
+        })
+        .collect()
+}
+
+/// What people call a kind of file.
+pub(crate) fn kind_word(kind: std::fs::FileType) -> &'static str {
+    match () {
+        () if kind.is_dir() => "directory",
+        () if kind.is_fifo() => "fifo",
+        () if kind.is_socket() => "socket",
+        () if kind.is_char_device() => "character device",
+        () => "special file",
+    }
+}

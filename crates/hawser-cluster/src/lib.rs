@@ -1,11 +1,13 @@
 //! From `hawser.toml` to Corosync and Pacemaker: generate, plan, apply, status.
 //!
 //! Everything here is a function from facts to values. What touches a node is behind the one
-//! narrow trait and the effects that a plan lists.
+//! narrow trait and the effects that a plan lists, and, for the exports of a pool, in
+//! [`exports::host`], [`exports::service`] and the tgtd of [`exports::tgt`].
 #![forbid(unsafe_code)]
 
 pub mod cib;
 pub mod corosync;
+pub mod exports;
 pub mod numbering;
 pub mod plan;
 pub mod simulate;

@@ -1,5 +1,7 @@
 //! What the verbs print with `--json`: the contract that scripts rely on.
 
+pub mod exports;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use hawser_model::case::Case;
 use hawser_model::output::CheckReport;
+use hawser_model::output::exports::ExportsReport;
 use schemars::{Schema, schema_for};
 
 #[track_caller]
@@ -41,4 +42,9 @@ fn cluster_file() {
         "hawser-toml.schema.json",
         &hawser_model::cluster_file::schema(),
     );
+}
+
+#[test]
+fn exports_report() {
+    published("exports.schema.json", &schema_for!(ExportsReport));
 }

@@ -34,6 +34,8 @@ enum Verb {
     Demo(verbs::demo::Args),
     /// The account and the findings again from a case file, offline
     Explain(verbs::explain::Args),
+    /// What a pool offers by iSCSI, on the head that has it
+    Exports(verbs::exports::Args),
     /// A whole cluster on one machine, with faults to plant
     Lab(verbs::lab::Args),
     /// What is made of a cluster file, and what Pacemaker would do with it
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         Verb::Check(args) => verbs::check::run(args),
         Verb::Demo(args) => verbs::demo::run(args),
         Verb::Explain(args) => verbs::explain::run(args),
+        Verb::Exports(args) => verbs::exports::run(args),
         Verb::Lab(args) => verbs::lab::run(args),
         Verb::Plan(args) => verbs::plan::run(args),
     };

@@ -172,7 +172,7 @@ fn exports(file: &ClusterFile, pool: &Pool, stuck: &'static str) -> Element {
         .values()
         .flat_map(|addresses| addresses.as_slice());
     let portals: Vec<String> = addresses.map(ToString::to_string).collect();
-    let parameters = [
+    let mut parameters = vec![
         pair("backend", backend),
         pair(
             "iqn",
@@ -182,6 +182,9 @@ fn exports(file: &ClusterFile, pool: &Pool, stuck: &'static str) -> Element {
         pair("portals", portals.join(" ")),
         pair("root", pool.root()),
     ];
+    if *pool.kind == PoolKind::Lvm {
+        parameters.push(pair("volume_group", text(&pool.volume_group)));
+    }
     let ops = [
         Op::once("start", EXPORTS_TIMEOUT),
         Op::once("stop", EXPORTS_TIMEOUT).on_fail(Some(stuck)),

@@ -2,4 +2,5 @@
 
 pub mod bench_cipher;
 pub mod check;
+pub mod exports;
 mod table;

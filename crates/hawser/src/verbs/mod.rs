@@ -5,5 +5,6 @@ pub mod bench;
 pub mod check;
 pub mod demo;
 pub mod explain;
+pub mod exports;
 pub mod lab;
 pub mod plan;

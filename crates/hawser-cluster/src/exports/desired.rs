@@ -1,0 +1,180 @@
+//! What a target is to have: the common ground of file and back ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
+
+use hawser_model::cluster_file::{Backend, SecretRef};
+use serde::{Deserialize, Serialize};
+
+/// A volume of the pool, as whoever looked at the pool found it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Volume {
+    /// Its name below the pool: `vm/disk1`.
+    pub name: String,
+    /// What does not change when it is renamed.
+    pub identity: String,
+    /// Where it is: `/dev/zvol/tank/vm/disk1`, `/tank/vm/disk1.img`.
+    pub path: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// The pool around the volumes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// The pool's name.
+    pub pool: String,
+    /// The naming authority: `iqn.2013-06.com.example`.
+    pub authority: String,
+    /// The pool's own addresses, the default portals.
+    pub portals: Vec<IpAddr>,
+    /// The target's implementation, which cannot do everything.
+    pub backend: Backend,
+}
+
+impl Context {
+    /// The name that clients know a target by: `AUTHORITY:POOL`, `AUTHORITY:POOL:TARGET`, in the letters that RFC 3722 leaves.
+    pub fn iqn(&self, target: &str) -> String {
+        let plain = |name: &str| -> String {
+            let plain = |c: char| match c.to_ascii_lowercase() {
+                c if c.is_ascii_alphanumeric() || c == '.' => c,
+                _ => '-',
+            };
+            name.chars().map(plain).collect()
+        };
+        let (authority, pool) = (&self.authority, plain(&self.pool));
+        match target == self.pool {
+            true => format!("{authority}:{pool}"),
+            false => format!("{authority}:{pool}:{}", plain(target)),
+        }
+    }
+}
+
+/// An address and a port.
+pub type Portal = SocketAddr;
+
+/// What a target is to have.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Desired {
+    /// Targets by the name clients see.
+    pub targets: BTreeMap<String, DesiredTarget>,
+    /// Units by serial number.
+    pub units: BTreeMap<String, DesiredUnit>,
+}
+
+/// A target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DesiredTarget {
+    /// Where it is reached.
+    pub portals: BTreeSet<Portal>,
+    /// How clients prove who they are.
+    pub chap: Option<Chap>,
+    /// Its units by their numbers.
+    pub luns: BTreeMap<u16, Exposure>,
+}
+
+/// A unit on a target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exposure {
+    /// The unit's serial number.
+    pub serial: String,
+    /// Who sees it.
+    pub access: Access,
+}
+
+/// Who sees a unit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Access {
+    /// Everybody.
+    Everyone,
+    /// These initiators.
+    Hosts(BTreeSet<String>),
+}
+
+impl Access {
+    /// Both together.
+    pub(super) fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Hosts(mut a), Self::Hosts(b)) => {
+                a.extend(b);
+                Self::Hosts(a)
+            }
+            _ => Self::Everyone,
+        }
+    }
+}
+
+/// How clients prove who they are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chap {
+    /// The name clients prove they are.
+    pub user: String,
+    /// The secret for it, by reference.
+    pub secret: SecretRef,
+    /// The name and secret of the target's own proof.
+    pub mutual: Option<(String, SecretRef)>,
+}
+
+/// A unit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DesiredUnit {
+    /// The volume's name.
+    pub name: String,
+    /// What does not change when it is renamed.
+    pub identity: String,
+    /// Where it is.
+    pub path: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Bytes of a block.
+    pub block_size: u32,
+    /// Whether it may keep acknowledged writes in memory.
+    pub write_cache: bool,
+    /// Whether clients may read only.
+    pub read_only: bool,
+}
+
+impl Desired {
+    /// The accounts of all targets, with their secrets by reference.
+    pub fn accounts(&self) -> BTreeMap<String, SecretRef> {
+        let targets = self.targets.values();
+        targets.flat_map(DesiredTarget::accounts).collect()
+    }
+}
+
+impl DesiredTarget {
+    /// The accounts that clients and the target itself use.
+    pub fn accounts(&self) -> BTreeMap<String, SecretRef> {
+        let chap = self.chap.iter();
+        chap.flat_map(|chap| {
+            let incoming = (chap.user.clone(), chap.secret.clone());
+            [incoming].into_iter().chain(chap.mutual.clone())
+        })
+        .collect()
+    }
+
+    /// The initiators that may log in; `None`: everybody.
+    pub fn hosts(&self) -> Option<BTreeSet<&str>> {
+        let mut all = BTreeSet::new();
+        for exposure in self.luns.values() {
+            match &exposure.access {
+                Access::Everyone => return None,
+                Access::Hosts(hosts) => all.extend(hosts.iter().map(String::as_str)),
+            }
+        }
+        // A target without units lets everybody in and shows them nothing.
+        (!self.luns.is_empty()).then_some(all)
+    }
+}
+
+/// The NAA identifier of a unit (SPC-4, 7.8.6.6.4, type 6), from its serial number. The company id
+/// 00-14-05 and the way of filling the rest are the Linux kernel target's
+/// (`spc_gen_naa_6h_vendor_specific`), so a unit keeps its identity when the back end changes.
+pub fn naa(serial: &str) -> String {
+    let digits: String = serial
+        .chars()
+        .filter(char::is_ascii_hexdigit)
+        .take(25)
+        .collect();
+    format!("6001405{digits:0<25}")
+}

@@ -1,0 +1,190 @@
+//! `exports.toml`, in the root of a pool.
+
+use std::net::{IpAddr, SocketAddr};
+
+use hawser_model::toml_file::{self, At, FileErrors, SecretRef};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::rules::{self, BrokenExports};
+
+/// What a pool offers. Everything may be left out: then every volume is offered to everybody
+/// under a target named after the pool, on the pool's own addresses.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "exports.toml")]
+pub struct ExportsFile {
+    /// The portal group of targets that name none. Default: the first one, or the pool's addresses.
+    pub default_portal_group: Option<At<String>>,
+    /// What holds for units that do not say otherwise.
+    #[serde(default)]
+    pub defaults: UnitDefaults,
+    /// Addresses under one name.
+    #[serde(rename = "portal_group", default)]
+    pub portal_groups: Vec<PortalGroup>,
+    /// Targets. None: one target named after the pool.
+    #[serde(rename = "target", default)]
+    pub targets: Vec<TargetEntry>,
+    /// The volumes that are offered. None: every volume of the pool.
+    #[serde(rename = "unit", default)]
+    pub units: Vec<UnitEntry>,
+    /// Initiators under one name.
+    #[serde(rename = "host_group", default)]
+    pub host_groups: Vec<HostGroup>,
+    /// Targets under one name.
+    #[serde(rename = "target_group", default)]
+    pub target_groups: Vec<TargetGroup>,
+    /// Who sees which units where. None: everybody sees every unit on every target.
+    #[serde(rename = "view", default)]
+    pub views: Vec<View>,
+}
+
+/// What holds for units that do not say otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UnitDefaults {
+    /// Bytes of a block: 512 or 4096. Default: 512.
+    pub block_size: Option<At<u32>>,
+    /// Whether the unit may keep acknowledged writes in memory until it is told to flush. `false`:
+    /// every write is on the disks before it is acknowledged. Default: `true`, as disks do.
+    pub write_cache: Option<bool>,
+}
+
+/// Addresses under one name.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PortalGroup {
+    /// Its name.
+    pub name: At<String>,
+    /// Its addresses: `192.0.2.1`, `192.0.2.1:3261`, `fd00::1`, `[fd00::1]:3261`.
+    pub portals: Vec<At<String>>,
+}
+
+/// A target.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TargetEntry {
+    /// Its name. Clients see `AUTHORITY:POOL:NAME`, or `AUTHORITY:POOL` when it is named like the pool.
+    pub name: At<String>,
+    /// The name clients see, whole, where an old one must be kept.
+    pub iqn: Option<At<String>>,
+    /// The addresses it is reached on.
+    pub portal_group: Option<At<String>>,
+    /// Clients must prove who they are.
+    pub chap: Option<ChapEntry>,
+}
+
+/// CHAP, one way or both.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChapEntry {
+    /// The name clients prove they are.
+    pub user: At<String>,
+    /// Where the secret for it is kept: on the pool, or on every head.
+    pub secret: At<SecretRef>,
+    /// The name the target in turn proves it is.
+    pub mutual_user: Option<At<String>>,
+    /// Where the secret for that is kept.
+    pub mutual_secret: Option<At<SecretRef>>,
+}
+
+/// A volume that is offered.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UnitEntry {
+    /// The volume, by its name below the pool: `vm/disk1`.
+    pub volume: At<String>,
+    /// Its number, where it must be a certain one. Default: the number after the last `:` of its
+    /// name, else the lowest one free, kept from then on.
+    #[schemars(range(min = 0, max = 16_383))]
+    pub lun: Option<At<u16>>,
+    /// Bytes of a block.
+    pub block_size: Option<At<u32>>,
+    /// See `defaults`.
+    pub write_cache: Option<bool>,
+    /// Clients may read only. Default: `false`.
+    #[serde(default)]
+    pub read_only: bool,
+    /// Its serial number, 32 hexadecimal digits, where an old one must be kept. Default: made from
+    /// its name once and kept from then on, also when the volume is renamed.
+    pub serial: Option<At<String>>,
+}
+
+/// Initiators under one name.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostGroup {
+    /// Its name.
+    pub name: At<String>,
+    /// The initiators' names: `iqn.1998-01.com.vmware:host1`.
+    pub members: Vec<At<String>>,
+}
+
+/// Targets under one name.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TargetGroup {
+    /// Its name.
+    pub name: At<String>,
+    /// The targets, by their names in this file.
+    pub members: Vec<At<String>>,
+}
+
+/// Who sees which units where. A unit may be in several views.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct View {
+    /// Its name.
+    pub name: At<String>,
+    /// The volumes, by name. Default: all that are offered.
+    pub units: Option<Vec<At<String>>>,
+    /// All volumes below this one, to any depth: `vm` takes `vm/disk1` and not `vms/disk1`.
+    pub prefix: Option<At<String>>,
+    /// Who sees them. Default: everybody.
+    pub host_group: Option<At<String>>,
+    /// Where they are seen. Default: on all targets.
+    pub target_group: Option<At<String>>,
+    /// The number of the unit in this view, when it is one unit.
+    #[schemars(range(min = 0, max = 16_383))]
+    pub lun: Option<At<u16>>,
+}
+
+/// iSCSI's port (IANA).
+const PORT: u16 = 3260;
+
+/// Reads an `exports.toml`. `path` is only for the errors.
+pub fn parse(text: &str, path: &str) -> Result<ExportsFile, FileErrors<BrokenExports>> {
+    toml_file::read(text, path, rules::check)
+}
+
+/// The JSON Schema of the file.
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(ExportsFile)
+}
+
+/// A portal as it is written: an address, or an address and a port.
+pub(super) fn portal(text: &str) -> Option<SocketAddr> {
+    let bare = text
+        .strip_prefix('[')
+        .and_then(|t| t.strip_suffix(']'))
+        .unwrap_or(text);
+    let with_port = |ip: IpAddr| SocketAddr::new(ip, PORT);
+    bare.parse().map(with_port).or_else(|_| text.parse()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn portals_of_both_families_with_and_without_a_port() {
+        let written = |text| portal(text).map(|portal| portal.to_string());
+        assert_eq!(written("192.0.2.1").as_deref(), Some("192.0.2.1:3260"));
+        assert_eq!(written("192.0.2.1:3261").as_deref(), Some("192.0.2.1:3261"));
+        assert_eq!(written("fd00::1").as_deref(), Some("[fd00::1]:3260"));
+        assert_eq!(written("[fd00::1]").as_deref(), Some("[fd00::1]:3260"));
+        assert_eq!(written("[fd00::1]:3261").as_deref(), Some("[fd00::1]:3261"));
+        assert_eq!(written("san01"), None);
+        assert_eq!(written("192.0.2.1:99999"), None);
+    }
+}

@@ -1,0 +1,80 @@
+//! The parameters of a pool's exports as Pacemaker has them, so that a person need not repeat them.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use super::parameters::Parameters;
+use crate::exports::ocf;
+use crate::xml::{Element, XmlError};
+
+/// They cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the message says it")]
+pub enum CibError {
+    #[error("run cibadmin: {0}")]
+    Run(std::io::Error),
+    #[error("cibadmin --query: {0}")]
+    Refused(String),
+    #[error(transparent)]
+    Xml(#[from] XmlError),
+    #[error("Pacemaker's resource of pool {pool}: {reason}")]
+    Parameters { pool: String, reason: String },
+}
+
+/// What Pacemaker tells the exports of this pool. `None`: it has no such resource.
+pub fn parameters(pool: &str) -> Result<Option<Parameters>, CibError> {
+    let output = Command::new("cibadmin")
+        .args(["--query", "--scope", "resources"])
+        .output()
+        .map_err(CibError::Run)?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(CibError::Refused(said.trim().to_owned()));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    find(&Element::parse(&text, "the live CIB")?, pool)
+}
+
+fn find(cib: &Element, pool: &str) -> Result<Option<Parameters>, CibError> {
+    let all = cib.walk();
+    let agents = all.iter().filter(|element| {
+        element.name == "primitive"
+            && element.get("provider") == Some("hawser")
+            && element.get("type") == Some("exports")
+    });
+    for agent in agents {
+        let pairs = agent.all("instance_attributes").flat_map(Element::walk);
+        let environment: BTreeMap<String, String> = pairs
+            .filter_map(|pair| Some((pair.get("name")?, pair.get("value")?)))
+            .map(|(name, value)| (format!("OCF_RESKEY_{name}"), value.to_owned()))
+            .collect();
+        if environment.get("OCF_RESKEY_pool").map(String::as_str) == Some(pool) {
+            let parameters = ocf::parameters(&environment);
+            return parameters.map(Some).map_err(|reason| CibError::Parameters {
+                pool: pool.to_owned(),
+                reason,
+            });
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_generated_is_read_back() {
+        let text = include_str!("../../../../../examples/lab/hawser.toml");
+        let file = hawser_model::cluster_file::parse_complete(text, "hawser.toml").unwrap();
+        let numbering = crate::numbering::Numbering::of(&file, None);
+        let cib = crate::cib::generate(&file, &numbering);
+        let found = find(&cib, "vmpool02").unwrap().unwrap();
+        assert_eq!(found.pool, "vmpool02");
+        assert_eq!(found.root.to_str(), Some("/vmpool02"));
+        assert_eq!(found.authority, "iqn.2026-01.lab.hawser");
+        let portals: Vec<String> = found.portals.iter().map(ToString::to_string).collect();
+        assert_eq!(portals, ["10.72.2.208", "10.72.3.208"]);
+        assert_eq!(find(&cib, "vmpool03").unwrap(), None);
+    }
+}

@@ -1,0 +1,48 @@
+//! What the exports of a pool are told from outside: by Pacemaker, or by a person.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use hawser_model::cluster_file::Backend;
+use serde::{Deserialize, Serialize};
+
+use crate::exports::desired::Context;
+
+/// What the exports of a pool are told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameters {
+    /// The pool's name.
+    pub pool: String,
+    /// Where it is mounted.
+    pub root: PathBuf,
+    /// The naming authority of its targets.
+    pub authority: String,
+    /// Its addresses.
+    pub portals: Vec<IpAddr>,
+    /// The target's implementation.
+    pub backend: Backend,
+    /// The volume group, when its volumes are LVM's.
+    pub volume_group: Option<String>,
+}
+
+impl Parameters {
+    /// Where it says what it exports.
+    pub fn file(&self) -> PathBuf {
+        self.root.join("exports.toml")
+    }
+
+    /// Where it remembers the numbers that it gave.
+    pub fn state(&self) -> PathBuf {
+        self.root.join("exports-state.toml")
+    }
+
+    /// What the file is resolved with.
+    pub fn context(&self) -> Context {
+        Context {
+            pool: self.pool.clone(),
+            authority: self.authority.clone(),
+            portals: self.portals.clone(),
+            backend: self.backend,
+        }
+    }
+}

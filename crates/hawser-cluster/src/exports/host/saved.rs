@@ -1,0 +1,163 @@
+//! The copy of what a start made. It is on the host, not on the pool: a stop must work when the pool
+//! is gone, and what is no longer declared must be known to be removed. It lasts as long as the
+//! target it describes: both are gone after a reboot.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{ErrorKind, Read};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::parameters::Parameters;
+use super::write::{WriteError, whole};
+use crate::exports::desired::{Desired, Portal};
+
+/// Where the copies are.
+pub(super) const FOLDER: &str = "/run/hawser/exports";
+
+/// What a start made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Saved {
+    /// What it was told.
+    pub parameters: Parameters,
+    /// What it made, or was about to make.
+    pub desired: Desired,
+    /// What it was about to replace when it did not end.
+    pub before: Option<Desired>,
+    /// By what the secrets of its accounts can be known again.
+    pub marks: BTreeMap<String, Mark>,
+    /// Where it had the target listen.
+    pub portals: BTreeSet<Portal>,
+}
+
+/// A salted hash of a secret: whether it has changed can be told, the secret cannot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    salt: String,
+    hash: String,
+}
+
+/// A copy that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SavedError {
+    /// It cannot be read or removed.
+    #[error("{call} {path}: {source}")]
+    Io {
+        /// The call.
+        call: &'static str,
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// It is not what was written.
+    #[error("{path} is damaged: {reason}; remove it, and stop the exports while the pool is there")]
+    Damaged {
+        /// The file.
+        path: String,
+        /// The parser's reason.
+        reason: String,
+    },
+}
+
+impl Mark {
+    /// Of a secret.
+    pub fn of(secret: &str) -> std::io::Result<Self> {
+        let mut random = [0; 16];
+        fs::File::open("/dev/urandom")?.read_exact(&mut random)?;
+        let salt: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = hash(&salt, secret);
+        Ok(Self { salt, hash })
+    }
+
+    /// Whether it is this secret's.
+    pub fn is_of(&self, secret: &str) -> bool {
+        hash(&self.salt, secret) == self.hash
+    }
+}
+
+fn hash(salt: &str, secret: &str) -> String {
+    let digest = Sha256::digest(format!("{salt}:{secret}").as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn path(pool: &str) -> PathBuf {
+    PathBuf::from(format!("{FOLDER}/{pool}.json"))
+}
+
+impl Saved {
+    /// The copy of a pool.
+    pub fn read(pool: &str) -> Result<Option<Self>, SavedError> {
+        let path = path(pool);
+        let shown = path.display().to_string();
+        match fs::read_to_string(&path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(SavedError::Io {
+                call: "read",
+                path: shown,
+                source,
+            }),
+            Ok(text) => {
+                serde_json::from_str(&text)
+                    .map(Some)
+                    .map_err(|error| SavedError::Damaged {
+                        path: shown,
+                        reason: error.to_string(),
+                    })
+            }
+        }
+    }
+
+    /// The copies of all other pools.
+    pub fn others(pool: &str) -> Result<Vec<Self>, SavedError> {
+        let Ok(entries) = fs::read_dir(FOLDER) else {
+            return Ok(Vec::new());
+        };
+        let names = entries.flatten().filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            Some(name.strip_suffix(".json")?.to_owned())
+        });
+        let others: Result<Vec<_>, _> = names
+            .filter(|name| name != pool)
+            .map(|name| Self::read(&name))
+            .collect();
+        Ok(others?.into_iter().flatten().collect())
+    }
+
+    /// Writes it.
+    pub fn write(&self) -> Result<(), SavedError> {
+        let text = serde_json::to_string_pretty(self).unwrap_or_default();
+        Ok(whole(&path(&self.parameters.pool), &(text + "\n"), 0o600)?)
+    }
+
+    /// Removes the copy of a pool.
+    pub fn remove(pool: &str) -> Result<(), SavedError> {
+        let path = path(pool);
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != ErrorKind::NotFound => Err(SavedError::Io {
+                call: "remove",
+                path: path.display().to_string(),
+                source,
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_knows_its_secret_and_does_not_show_it() {
+        let mark = Mark::of("correct horse").unwrap();
+        assert!(mark.is_of("correct horse") && !mark.is_of("correct house"));
+        assert!(!format!("{mark:?}").contains("horse"));
+        assert_ne!(mark, Mark::of("correct horse").unwrap());
+    }
+}

@@ -1,0 +1,285 @@
+//! The volumes of a pool: ZFS's, LVM's, or files named `*.img` on a file system.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::mounts::Mount;
+use super::parameters::Parameters;
+use crate::exports::desired::Volume;
+
+/// Volumes that cannot be listed.
+#[derive(Debug, thiserror::Error)]
+pub enum VolumesError {
+    /// A folder or file cannot be read.
+    #[error("{call} {path}: {source}")]
+    Io {
+        /// The call.
+        call: &'static str,
+        /// The path.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A name that no configuration can hold.
+    #[error("{0}: the name of a volume must be UTF-8 without line breaks")]
+    Name(String),
+    /// A program is missing or fails.
+    #[error("{program}: {reason}")]
+    Program {
+        /// Its command line.
+        program: String,
+        /// What it says.
+        reason: String,
+    },
+    /// Its output is not understood.
+    #[error("{program} says \"{line}\", which is not understood")]
+    Output {
+        /// Its command line.
+        program: String,
+        /// The line.
+        line: String,
+    },
+    /// A device that does not come.
+    #[error("{0} is not there 10 s after the import: udev has not made it")]
+    NoDevice(String),
+}
+
+/// The ending of files that are volumes.
+const ENDING: &str = ".img";
+
+/// How long udev may take to make the devices of an imported pool.
+const DEVICES: Duration = Duration::from_secs(10);
+
+/// All volumes of a mounted pool.
+pub fn find(parameters: &Parameters, mount: &Mount) -> Result<Vec<Volume>, VolumesError> {
+    if let Some(group) = &parameters.volume_group {
+        return lvm(group, &parameters.root);
+    }
+    if mount.fstype == "zfs" {
+        let pool = mount.source.split('/').next().unwrap_or_default();
+        return zfs(pool);
+    }
+    let mut volumes = Vec::new();
+    files(&parameters.root, &parameters.root, &mut volumes)?;
+    Ok(volumes)
+}
+
+fn files(root: &Path, folder: &Path, volumes: &mut Vec<Volume>) -> Result<(), VolumesError> {
+    let failed = |call, path: &Path| {
+        let path = path.display().to_string();
+        move |source| VolumesError::Io { call, path, source }
+    };
+    let entries = fs::read_dir(folder).map_err(failed("list", folder))?;
+    for entry in entries {
+        let entry = entry.map_err(failed("list", folder))?;
+        let path = entry.path();
+        let hidden = entry.file_name().to_string_lossy().starts_with('.');
+        let kind = entry.file_type().map_err(failed("stat", &path))?;
+        if kind.is_dir() && !hidden && entry.file_name() != "lost+found" {
+            files(root, &path, volumes)?;
+        }
+        let below = path.strip_prefix(root).unwrap_or(&path);
+        let is_volume = kind.is_file() && path.to_string_lossy().ends_with(ENDING);
+        if !is_volume || hidden {
+            continue;
+        }
+        let (Some(name), Some(whole)) = (below.to_str(), path.to_str()) else {
+            return Err(VolumesError::Name(path.display().to_string()));
+        };
+        if name.contains('\n') {
+            return Err(VolumesError::Name(format!("{name:?}")));
+        }
+        let about = entry.metadata().map_err(failed("stat", &path))?;
+        let name = name.trim_end_matches(ENDING).to_owned();
+        volumes.push(Volume {
+            identity: file_identity(&about, &name),
+            path: whole.to_owned(),
+            bytes: about.len(),
+            name,
+        });
+    }
+    Ok(())
+}
+
+/// A file's inode and when it was made. The inode alone is not enough: the next file that is made
+/// gets the one of the last that was removed, and would pass for it. A file system that does not
+/// know when a file was made gives it an identity that a rename changes.
+fn file_identity(about: &fs::Metadata, name: &str) -> String {
+    let since = |time: std::time::SystemTime| time.duration_since(std::time::UNIX_EPOCH).ok();
+    match about.created().ok().and_then(since) {
+        Some(born) => format!("inode:{}:{}", about.ino(), born.as_nanos()),
+        None => format!("inode:{}:{name}", about.ino()),
+    }
+}
+
+fn zfs(pool: &str) -> Result<Vec<Volume>, VolumesError> {
+    let arguments = [
+        "list",
+        "-H",
+        "-p",
+        "-r",
+        "-t",
+        "volume",
+        "-o",
+        "name,guid,volsize",
+        pool,
+    ];
+    let text = output("zfs", &arguments)?;
+    let volumes = zfs_volumes(&text, pool)?;
+    let deadline = Instant::now() + DEVICES;
+    for volume in &volumes {
+        while !Path::new(&volume.path).exists() {
+            if Instant::now() > deadline {
+                return Err(VolumesError::NoDevice(volume.path.clone()));
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+    Ok(volumes)
+}
+
+fn zfs_volumes(text: &str, pool: &str) -> Result<Vec<Volume>, VolumesError> {
+    let one = |line: &str| {
+        let mut columns = line.split('\t');
+        let whole = columns.next()?;
+        let guid: u64 = columns.next()?.parse().ok()?;
+        let bytes = columns.next()?.parse().ok()?;
+        Some(Volume {
+            name: whole.strip_prefix(pool)?.strip_prefix('/')?.to_owned(),
+            identity: format!("zfs:{guid}"),
+            path: format!("/dev/zvol/{whole}"),
+            bytes,
+        })
+    };
+    lines(text, "zfs list", one)
+}
+
+fn lvm(group: &str, root: &Path) -> Result<Vec<Volume>, VolumesError> {
+    let arguments = [
+        "--noheadings",
+        "--nosuffix",
+        "--units=b",
+        "--separator=\t",
+        "--options=lv_name,lv_uuid,lv_size,lv_attr,lv_path",
+        group,
+    ];
+    let text = output("lvs", &arguments)?;
+    let mut volumes = lvm_volumes(&text)?;
+    // The volume that holds the pool's own files is none that is offered.
+    let own = fs::metadata(root).map(|about| about.dev()).ok();
+    volumes.retain(|volume| {
+        let device = fs::metadata(&volume.path).map(|about| about.rdev()).ok();
+        device.is_none() || device != own
+    });
+    Ok(volumes)
+}
+
+fn lvm_volumes(text: &str) -> Result<Vec<Volume>, VolumesError> {
+    let one = |line: &str| {
+        let columns: Vec<&str> = line.trim_start().split('\t').collect();
+        let [name, uuid, bytes, attributes, path] = columns[..] else {
+            return None;
+        };
+        let volume = Volume {
+            name: name.to_owned(),
+            identity: format!("lvm:{uuid}"),
+            path: path.to_owned(),
+            bytes: bytes.parse().ok()?,
+        };
+        // lvs(8), lv_attr, volume type: no snapshots, thin pools, images of mirrors, …
+        let kind = attributes.chars().next()?;
+        Some("-mMoOrRCV".contains(kind).then_some(volume))
+    };
+    Ok(lines(text, "lvs", one)?.into_iter().flatten().collect())
+}
+
+fn lines<T>(
+    text: &str,
+    program: &str,
+    one: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<T>, VolumesError> {
+    let read = |line: &str| {
+        one(line).ok_or_else(|| VolumesError::Output {
+            program: program.to_owned(),
+            line: line.to_owned(),
+        })
+    };
+    text.lines().map(read).collect()
+}
+
+fn output(program: &str, arguments: &[&str]) -> Result<String, VolumesError> {
+    let failed = |reason: String| VolumesError::Program {
+        program: format!("{program} {}", arguments.join(" ")),
+        reason,
+    };
+    let output = Command::new(program)
+        .args(arguments)
+        .env("LC_ALL", "C")
+        .output()
+        .map_err(|e| failed(e.to_string()))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(failed(said.trim().to_owned()));
+    }
+    String::from_utf8(output.stdout).map_err(|e| failed(e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zvols_are_known_by_their_guid() {
+        let text = "tank/vm/disk1\t9223372036854775808\t1073741824\ntank/b\t7\t512\n";
+        let volumes = zfs_volumes(text, "tank").unwrap();
+        assert_eq!(volumes[0].name, "vm/disk1");
+        assert_eq!(volumes[0].identity, "zfs:9223372036854775808");
+        assert_eq!(volumes[0].path, "/dev/zvol/tank/vm/disk1");
+        assert_eq!(volumes[1].bytes, 512);
+        assert!(zfs_volumes("tank2/x\t1\t2\n", "tank").is_err());
+    }
+
+    #[test]
+    fn logical_volumes_without_pools_and_snapshots() {
+        let text = "  a\tUUID-A\t1024\t-wi-ao----\t/dev/vg/a\n  \
+                    pool\tUUID-P\t4096\ttwi-aotz--\t\n  \
+                    thin\tUUID-T\t2048\tVwi-a-tz--\t/dev/vg/thin\n  \
+                    snap\tUUID-S\t2048\tswi-a-s---\t/dev/vg/snap\n";
+        let names: Vec<String> = lvm_volumes(text)
+            .unwrap()
+            .into_iter()
+            .map(|volume| volume.name)
+            .collect();
+        assert_eq!(names, ["a", "thin"]);
+    }
+
+    #[test]
+    fn files_keep_their_identity_when_renamed_and_a_new_one_has_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let list = || {
+            let mut volumes = Vec::new();
+            files(root, root, &mut volumes).unwrap();
+            volumes.sort_by(|a, b| a.name.cmp(&b.name));
+            volumes
+        };
+        fs::create_dir(root.join("vm")).unwrap();
+        fs::write(root.join("vm/a.img"), [0; 512]).unwrap();
+        fs::write(root.join("exports.toml"), "").unwrap();
+        fs::write(root.join(".hidden.img"), "").unwrap();
+        let before = list();
+        assert_eq!(before.len(), 1);
+        assert_eq!((before[0].name.as_str(), before[0].bytes), ("vm/a", 512));
+        fs::rename(root.join("vm/a.img"), root.join("b.img")).unwrap();
+        let after = list();
+        assert_eq!(after[0].name, "b");
+        assert_eq!(after[0].identity, before[0].identity);
+        fs::remove_file(root.join("b.img")).unwrap();
+        fs::write(root.join("b.img"), [0; 512]).unwrap();
+        assert_ne!(list()[0].identity, before[0].identity);
+    }
+}

@@ -1,0 +1,29 @@
+//! What a pool offers its clients, kept on the pool itself in `exports.toml` and rebuilt on whatever
+//! head imports it.
+//!
+//! The way from the file to the target has three steps, each a function of values:
+//! [`resolve`](resolve()) turns file, volumes and remembered numbers into what is [`Desired`]; a back
+//! end compares that with what the target has and lists operations; whoever can reach the target does
+//! them. An empty file offers every volume under one default target.
+//!
+//! [`service`] does it on this host, [`ocf`] for Pacemaker.
+
+mod desired;
+mod file;
+pub mod host;
+pub mod ocf;
+mod resolve;
+mod rules;
+pub mod service;
+mod state;
+pub mod tgt;
+
+pub use desired::{
+    Access, Chap, Context, Desired, DesiredTarget, DesiredUnit, Exposure, Portal, Volume, naa,
+};
+pub use file::{
+    ExportsFile, HostGroup, PortalGroup, TargetEntry, TargetGroup, UnitEntry, View, parse, schema,
+};
+pub use resolve::{ExportsError, Resolved, resolve};
+pub use rules::BrokenExports;
+pub use state::{Remembered, State, StateError};

@@ -1,0 +1,226 @@
+//! `ocf:hawser:exports`, the resource agent: Pacemaker's words for starting, stopping and watching the
+//! exports of a pool (OCF Resource Agent API 1.1).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use hawser_model::cluster_file::Backend;
+
+use super::host::Parameters;
+use super::service::{self, Health, ServiceError};
+
+/// Where Pacemaker looks for the agent.
+pub const PATH: &str = "/usr/lib/ocf/resource.d/hawser/exports";
+
+/// What an action ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Code {
+    Success = 0,
+    Generic = 1,
+    Unimplemented = 3,
+    Installed = 5,
+    Configured = 6,
+    NotRunning = 7,
+}
+
+/// What an action ends with, and what it has to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The exit code.
+    pub code: Code,
+    /// For stdout.
+    pub output: String,
+    /// For stderr, which Pacemaker logs.
+    pub log: Vec<String>,
+}
+
+/// The script that is put where Pacemaker looks: it runs the program at `hawser`.
+pub fn launcher(hawser: &Path) -> String {
+    let quoted = hawser.display().to_string().replace('\'', r"'\''");
+    format!(
+        "#!/bin/sh\n\
+         # Made by hawser: the resource agent ocf:hawser:exports.\n\
+         exec '{quoted}' exports ocf \"$@\"\n"
+    )
+}
+
+/// Its own description.
+pub fn meta_data() -> &'static str {
+    include_str!("ocf.xml")
+}
+
+/// Runs an action. `environment` has the parameters as `OCF_RESKEY_…`.
+pub fn run(action: Option<&str>, environment: &BTreeMap<String, String>) -> Outcome {
+    let ended = |code, log: Vec<String>| Outcome {
+        code,
+        output: String::new(),
+        log,
+    };
+    let said = |output: &str| Outcome {
+        code: Code::Success,
+        output: output.to_owned(),
+        log: Vec::new(),
+    };
+    let action = match action {
+        Some("meta-data") => return said(meta_data()),
+        Some("usage" | "help") => {
+            return said("start stop monitor reload reload-agent validate-all meta-data\n");
+        }
+        Some(
+            action @ ("start" | "stop" | "monitor" | "status" | "reload" | "reload-agent"
+            | "validate-all"),
+        ) => action,
+        Some(other) => {
+            return ended(
+                Code::Unimplemented,
+                vec![format!("ocf:hawser:exports has no action {other}")],
+            );
+        }
+        None => return ended(Code::Unimplemented, vec!["no action is named".into()]),
+    };
+    let parameters = match parameters(environment) {
+        Ok(parameters) => parameters,
+        Err(reason) => return ended(Code::Configured, vec![reason]),
+    };
+    let mut log = Vec::new();
+    let failed = |error: ServiceError, mut log: Vec<String>| {
+        log.push(error.to_string());
+        ended(code(&error), log)
+    };
+    match action {
+        "start" | "reload" | "reload-agent" => {
+            match service::start(&parameters, &mut |what| log.push(what.to_owned())) {
+                Ok(()) => ended(Code::Success, log),
+                Err(error) => failed(error, log),
+            }
+        }
+        "stop" => match service::stop(&parameters, &mut |what| log.push(what.to_owned())) {
+            Ok(()) => ended(Code::Success, log),
+            Err(error) => failed(error, log),
+        },
+        "monitor" | "status" => match service::health(&parameters) {
+            Ok(Health::Running) => ended(Code::Success, log),
+            Ok(Health::Stopped) => ended(Code::NotRunning, log),
+            Ok(Health::Broken(what)) => ended(Code::Generic, what),
+            Err(error) => failed(error, log),
+        },
+        _ => validate(&parameters, ended),
+    }
+}
+
+fn validate(parameters: &Parameters, ended: impl Fn(Code, Vec<String>) -> Outcome) -> Outcome {
+    if parameters.backend == Backend::Lio {
+        return ended(Code::Installed, vec![ServiceError::NoLio.to_string()]);
+    }
+    let program = ["/usr/sbin/tgtd", "/sbin/tgtd", "/usr/local/sbin/tgtd"];
+    if !program.iter().any(|path| Path::new(path).exists()) {
+        return ended(Code::Installed, vec!["tgtd is not installed".into()]);
+    }
+    match service::wanted(parameters) {
+        // Nothing is wrong with a pool that is on the other head.
+        Ok(_) | Err(ServiceError::NotMounted { .. }) => ended(Code::Success, Vec::new()),
+        Err(error) => ended(Code::Configured, vec![error.to_string()]),
+    }
+}
+
+fn code(error: &ServiceError) -> Code {
+    match error {
+        ServiceError::NoLio => Code::Installed,
+        // Not `Configured`: that would bar the resource from every head until somebody cleans it
+        // up by hand, although the file is mended with an editor.
+        _ => Code::Generic,
+    }
+}
+
+/// The parameters that Pacemaker hands over.
+///
+/// # Errors
+/// One sentence that names the parameter.
+pub fn parameters(environment: &BTreeMap<String, String>) -> Result<Parameters, String> {
+    let get = |name: &str| {
+        let value = environment.get(&format!("OCF_RESKEY_{name}"));
+        value
+            .map(|value| value.trim())
+            .filter(|value| !value.is_empty())
+    };
+    let needed = |name: &str| get(name).ok_or_else(|| format!("the parameter {name} is missing"));
+    let pool = needed("pool")?.to_owned();
+    if pool.contains('/') || pool.starts_with('.') {
+        return Err(format!("pool: \"{pool}\" is no name of a pool"));
+    }
+    let backend = match get("backend") {
+        Some("tgt") => Backend::Tgt,
+        Some("lio") | None => Backend::Lio,
+        Some(other) => return Err(format!("backend: \"{other}\" is neither tgt nor lio")),
+    };
+    let portal = |text: &str| {
+        text.parse()
+            .map_err(|_| format!("portals: \"{text}\" is no address"))
+    };
+    let portals = get("portals").unwrap_or_default().split_whitespace();
+    Ok(Parameters {
+        root: get("root").map_or_else(|| PathBuf::from(format!("/{pool}")), PathBuf::from),
+        authority: needed("iqn")?.to_owned(),
+        portals: portals.map(portal).collect::<Result<_, _>>()?,
+        volume_group: get("volume_group").map(str::to_owned),
+        backend,
+        pool,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::xml::Element;
+
+    fn environment(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let named = pairs.iter();
+        named
+            .map(|(name, value)| (format!("OCF_RESKEY_{name}"), (*value).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_parameters_is_said() {
+        let said = |pairs: &[(&str, &str)]| {
+            let outcome = run(Some("monitor"), &environment(pairs));
+            assert_eq!(outcome.code, Code::Configured);
+            outcome.log.join("\n")
+        };
+        assert_eq!(said(&[]), "the parameter pool is missing");
+        let pool = ("pool", "tank");
+        assert_eq!(said(&[pool]), "the parameter iqn is missing");
+        let iqn = ("iqn", "iqn.2026-01.lab");
+        assert!(said(&[pool, iqn, ("backend", "scst")]).contains("neither tgt nor lio"));
+        assert!(said(&[pool, iqn, ("portals", "192.0.2.1 san01")]).contains("\"san01\""));
+        assert!(said(&[("pool", "../tank"), iqn]).contains("no name of a pool"));
+    }
+
+    #[test]
+    fn what_it_does_not_know_it_says_with_the_code_for_it() {
+        assert_eq!(
+            run(Some("promote"), &BTreeMap::new()).code,
+            Code::Unimplemented
+        );
+        assert_eq!(run(None, &BTreeMap::new()).code, Code::Unimplemented);
+    }
+
+    #[test]
+    fn portals_can_change_under_a_running_target() {
+        let xml = Element::parse(meta_data(), "the metadata").unwrap();
+        let parameters = xml.first("parameters").unwrap();
+        let reloadable: Vec<&str> = parameters
+            .all("parameter")
+            .filter(|parameter| parameter.get("reloadable") == Some("1"))
+            .filter_map(|parameter| parameter.get("name"))
+            .collect();
+        assert_eq!(reloadable, ["portals"]);
+        let actions = xml.first("actions").unwrap();
+        let names: Vec<&str> = actions
+            .all("action")
+            .filter_map(|a| a.get("name"))
+            .collect();
+        assert!(names.contains(&"reload-agent"));
+    }
+}

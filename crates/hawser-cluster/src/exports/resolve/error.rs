@@ -1,0 +1,139 @@
+//! Why a file does not give a whole target.
+
+/// Why nothing comes out.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum ExportsError {
+    /// A volume that the file offers is not there.
+    #[error("there is no volume \"{volume}\" in pool {pool}{}", meant(.nearest))]
+    NoVolume {
+        /// The pool.
+        pool: String,
+        /// The volume.
+        volume: String,
+        /// The one it is most like.
+        nearest: Option<String>,
+    },
+    /// A view that shows nothing.
+    #[error("view \"{view}\" shows no unit: no volume is below \"{prefix}\"")]
+    EmptyView {
+        /// The view.
+        view: String,
+        /// Its prefix.
+        prefix: String,
+    },
+    /// Two units want one number.
+    #[error(
+        "\"{second}\" is to have LUN {lun} on {target}, which \"{first}\" has or had: clients would \
+         write to the wrong disk; give it another number, or take \"{first}\" out of the state file \
+         when it is gone for good"
+    )]
+    LunTaken {
+        /// The target.
+        target: String,
+        /// The number.
+        lun: u16,
+        /// The unit that has it.
+        first: String,
+        /// The unit that is to have it.
+        second: String,
+    },
+    /// One unit with two numbers on one target.
+    #[error("\"{unit}\" is to have both LUN {a} and LUN {b} on {target}")]
+    TwoLuns {
+        /// The unit.
+        unit: String,
+        /// The target.
+        target: String,
+        /// A number.
+        a: u16,
+        /// Another.
+        b: u16,
+    },
+    /// A target group with a target that there is not.
+    #[error("there is no target \"{found}\": the file has none, so the only one is \"{pool}\"")]
+    NoTarget {
+        /// What the file says.
+        found: String,
+        /// The default target, named like the pool.
+        pool: String,
+    },
+    /// Nothing that could be a disk.
+    #[error("volume \"{volume}\" has {bytes} bytes, less than one block of {block_size}")]
+    TooSmall {
+        /// The volume.
+        volume: String,
+        /// Its size.
+        bytes: u64,
+        /// The block.
+        block_size: u32,
+    },
+    /// A path that tgtd would take for two parameters.
+    #[error("{path}: tgtd takes no path with a comma or a line break: rename the volume")]
+    TgtPath {
+        /// The path.
+        path: String,
+    },
+    /// tgtd keeps a number for itself.
+    #[error("\"{unit}\" cannot have LUN 0 on {target}: tgtd keeps LUN 0 for its controller")]
+    LunZero {
+        /// The unit.
+        unit: String,
+        /// The target.
+        target: String,
+    },
+    /// No number is left.
+    #[error("no LUN is free on {target}")]
+    NoLunLeft {
+        /// The target.
+        target: String,
+    },
+    /// Two targets with one name.
+    #[error("targets \"{first}\" and \"{second}\" are both {iqn} to clients")]
+    IqnTwice {
+        /// One target.
+        first: String,
+        /// The other.
+        second: String,
+        /// The name clients see.
+        iqn: String,
+    },
+    /// Some units for everybody and some not, on one target.
+    #[error(
+        "target \"{0}\" shows some units to everybody and some to certain hosts only: give these a target of their own"
+    )]
+    MixedAccess(String),
+    /// tgtd shows all units of a target to the same hosts.
+    #[error(
+        "target \"{0}\" shows different units to different hosts, which tgtd cannot: give each host group a target of its own, or use the back end \"lio\""
+    )]
+    TgtMasking(String),
+    /// tgtd offers every target on every portal.
+    #[error(
+        "targets are on different portals, which tgtd cannot do: use one portal group, or the back end \"lio\""
+    )]
+    TgtPortals,
+    /// One account with two secrets.
+    #[error(
+        "account \"{user}\" has two secrets: tgtd knows an account by its name alone, for all targets"
+    )]
+    TgtTwoSecrets {
+        /// The account.
+        user: String,
+    },
+    /// A serial number that another unit has.
+    #[error("\"{unit}\" is to have the serial number {serial}, which \"{other}\" has")]
+    SerialTaken {
+        /// The unit.
+        unit: String,
+        /// The serial number.
+        serial: String,
+        /// The other unit.
+        other: String,
+    },
+}
+
+fn meant(nearest: &Option<String>) -> String {
+    nearest
+        .as_ref()
+        .map_or(String::new(), |name| format!(" (did you mean \"{name}\"?)"))
+}

@@ -1,0 +1,91 @@
+//! What a pool remembers of its units: serial numbers and LUN numbers that were given out once and
+//! stay, whatever is renamed, removed or listed in another order.
+//!
+//! It is kept on the pool beside `exports.toml`. Nothing is ever forgotten by itself: a volume that
+//! is not seen for a moment would otherwise come back as another disk.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What is remembered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct State {
+    /// Volumes by their identity, which a rename does not change: a ZFS volume's `guid`, an LVM
+    /// volume's UUID, a file's inode.
+    #[serde(default, rename = "volume")]
+    pub volumes: BTreeMap<String, Remembered>,
+}
+
+/// What is remembered of a volume.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Remembered {
+    /// Its name when it was last seen.
+    pub name: String,
+    /// Its serial number: 32 hexadecimal digits.
+    pub serial: String,
+    /// Its number on each target, by the target's name.
+    #[serde(default)]
+    pub luns: BTreeMap<String, u16>,
+}
+
+/// A state file that cannot be used. Guessing would give disks to clients under wrong names.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StateError {
+    /// Not what was written.
+    #[error(
+        "{path}: {reason}; restore it from a backup or a snapshot of the pool, or remove it to number all units anew"
+    )]
+    Unreadable {
+        /// The path.
+        path: String,
+        /// The parser's reason.
+        reason: String,
+    },
+    /// Two volumes with one serial number.
+    #[error("{path}: \"{first}\" and \"{second}\" have the same serial number {serial}")]
+    SerialTwice {
+        /// The path.
+        path: String,
+        /// One volume.
+        first: String,
+        /// The other.
+        second: String,
+        /// The serial number.
+        serial: String,
+    },
+}
+
+impl State {
+    /// Reads it. `path` is only for errors.
+    pub fn parse(text: &str, path: &str) -> Result<Self, StateError> {
+        let state: Self = toml::from_str(text).map_err(|error| StateError::Unreadable {
+            path: path.to_owned(),
+            reason: error.message().to_owned(),
+        })?;
+        let mut serials: BTreeMap<&str, &str> = BTreeMap::new();
+        for volume in state.volumes.values() {
+            if let Some(first) = serials.insert(&volume.serial, &volume.name) {
+                return Err(StateError::SerialTwice {
+                    path: path.to_owned(),
+                    first: first.to_owned(),
+                    second: volume.name.clone(),
+                    serial: volume.serial.clone(),
+                });
+            }
+        }
+        Ok(state)
+    }
+
+    /// The text that is written.
+    pub fn to_text(&self) -> String {
+        // Maps with text keys, texts and numbers: nothing of it can fail to be TOML.
+        let body = toml::to_string(self).expect("the state is TOML");
+        format!(
+            "# Made by hawser: the serial and LUN numbers that clients know this pool's volumes by.\n\
+             # Keep it with the pool.\n\n{body}"
+        )
+    }
+}

@@ -1,0 +1,92 @@
+//! What a pool offers, for people.
+
+use std::fmt::Write;
+
+use hawser_model::output::exports::ExportsReport;
+
+/// How much was done.
+pub fn changes(number: usize) -> String {
+    match number {
+        0 => "nothing to do".into(),
+        1 => "1 change".into(),
+        n => format!("{n} changes"),
+    }
+}
+
+/// Targets, units and sessions.
+pub fn shown(report: &ExportsReport) -> String {
+    let mut out = String::new();
+    if !report.pool_is_here {
+        let _infallible = writeln!(
+            out,
+            "pool {} is not on this host; what its last start here offered:",
+            report.pool
+        );
+    }
+    for target in &report.targets {
+        let who = match &target.hosts {
+            None => "everybody".to_owned(),
+            Some(hosts) => hosts.join(", "),
+        };
+        let proof = match (&target.chap_user, &target.mutual_chap_user) {
+            (None, _) => String::new(),
+            (Some(user), None) => format!(", CHAP as {user}"),
+            (Some(user), Some(mutual)) => format!(", CHAP as {user}, and itself as {mutual}"),
+        };
+        let portals = match target.portals.is_empty() {
+            true => "all addresses".to_owned(),
+            false => target.portals.join(", "),
+        };
+        let _infallible = writeln!(out, "{}\n  on {portals}; for {who}{proof}", target.iqn);
+        for unit in &target.units {
+            let how = match (unit.read_only, unit.write_cache) {
+                (true, _) => ", read only",
+                (false, false) => ", no write cache",
+                (false, true) => "",
+            };
+            let _infallible = writeln!(
+                out,
+                "  LUN {:<5} {:<24} {:>10}  naa.{}{how}",
+                unit.lun,
+                unit.volume,
+                size(unit.bytes),
+                unit.naa,
+            );
+        }
+        for session in &target.sessions {
+            let _infallible = writeln!(out, "  {session} is logged in");
+        }
+    }
+    out + &verified(report)
+}
+
+/// Whether the target is as the pool says.
+pub fn verified(report: &ExportsReport) -> String {
+    let pool = &report.pool;
+    if !report.running {
+        return format!("pool {pool}: nothing is offered on this host\n");
+    }
+    if report.pending.is_empty() {
+        return format!("pool {pool}: the target is as the pool says\n");
+    }
+    let mut out = format!("pool {pool}: `hawser exports start {pool}` would do:\n");
+    for what in &report.pending {
+        let _infallible = writeln!(out, "  {what}");
+    }
+    out
+}
+
+/// With binary prefixes, as volumes are made.
+fn size(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    match value.fract() == 0.0 {
+        true => format!("{value} {}", units[unit]),
+        false => format!("{value:.1} {}", units[unit]),
+    }
+}

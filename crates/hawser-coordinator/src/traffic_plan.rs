@@ -1,10 +1,10 @@
 //! How much traffic a check sends, and in which phases. Pure: from link speed, MTU and the
 //! number of slots to flow specifications.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use hawser_model::case::{Intensity, PhaseKind};
-use hawser_model::traffic::{Batching, FlowId, FlowSpec, Rate, Transport};
+use hawser_model::traffic::{Batching, FlowId, FlowSpec, Membership, Rate, Transport};
 use hawser_model::units::{BitsPerSec, Bytes, Mtu, Nanos, PacketsPerSec};
 
 /// Share of a link's speed that a gentle check may use: one fiftieth.
@@ -39,6 +39,8 @@ pub struct TrafficOptions {
     pub burst: Option<u32>,
     /// Receive buffer to ask for, as the user's program does; absent: ask for nothing.
     pub receive_buffer: Option<Bytes>,
+    /// Send to a multicast group as well.
+    pub multicast: bool,
     /// Time the reader spends on each packet: stands for an application that slow.
     pub reader_delay: Nanos,
 }
@@ -52,8 +54,18 @@ impl Default for TrafficOptions {
             payload: None,
             burst: None,
             receive_buffer: None,
+            multicast: false,
             reader_delay: Nanos::ZERO,
         }
+    }
+}
+
+/// The group that multicast phases use: organization-local scope (RFC 2365) and, for IPv6, a
+/// transient link-local one (RFC 4291), so that no router passes it on.
+fn group(family_of: IpAddr) -> IpAddr {
+    match family_of {
+        IpAddr::V4(_) => Ipv4Addr::new(239, 192, 72, 87).into(),
+        IpAddr::V6(_) => Ipv6Addr::new(0xff12, 0, 0, 0, 0, 0, 0x4861, 0x7773).into(),
     }
 }
 
@@ -163,9 +175,21 @@ pub fn phases(
             dont_fragment: false,
             receive_buffer: None,
             reader_delay: Nanos::ZERO,
-            ..base
+            ..base.clone()
         };
         phases.push((PhaseKind::Fragmented, fragmented));
+    }
+    if options.multicast {
+        let multicast = FlowSpec {
+            flow: FlowId(first + 3),
+            destination: group(path.destination),
+            membership: Some(Membership {
+                source: None,
+                ttl: 1,
+            }),
+            ..base
+        };
+        phases.push((PhaseKind::Multicast, multicast));
     }
     phases
 }
@@ -228,7 +252,11 @@ mod tests {
 
     #[test]
     fn no_two_attempts_share_a_flow_number() {
-        let phases = phases(&TrafficOptions::default(), &path(None, 1_500), 4, 1);
+        let options = TrafficOptions {
+            multicast: true,
+            ..TrafficOptions::default()
+        };
+        let phases = phases(&options, &path(None, 1_500), 4, 1);
         let mut numbers: Vec<u32> = (1..=ATTEMPTS)
             .flat_map(|number| {
                 phases
@@ -264,5 +292,19 @@ mod tests {
             ]
         );
         assert_eq!(kinds(9_000).len(), 2);
+    }
+
+    #[test]
+    fn a_multicast_phase_goes_to_a_group_and_its_receiver_stays_the_host() {
+        let options = TrafficOptions {
+            multicast: true,
+            ..TrafficOptions::default()
+        };
+        let path = path(None, 9_000);
+        let phases = phases(&options, &path, 4, 1);
+        let (kind, spec) = phases.last().expect("there are phases");
+        assert_eq!(*kind, PhaseKind::Multicast);
+        assert!(spec.destination.is_multicast());
+        assert_eq!(spec.receiver, path.destination);
     }
 }

@@ -13,7 +13,7 @@ use hawser_model::finding::{Confidence, Finding, Severity};
 use hawser_model::names::HostName;
 
 use super::Cause;
-use super::socket_drain::Pace;
+use super::socket_drain::{Pace, unpaced};
 use super::support::{Draft, by_host, place_on};
 use crate::losses::{Loss, Losses};
 use crate::view::View;
@@ -52,9 +52,14 @@ fn finding(view: &View<'_>, host: &HostName, group: &[Loss]) -> Finding {
     if let Some((_, pace, loss)) = most {
         let phase = view.phases[loss.phase].facts.phase;
         draft = draft
+            .number("unpaced", u64::from(unpaced(phase)))
+            .maybe("buffer_lasts_ns", pace.buffer_lasts)
             .number("buffer_bytes", phase.receiver.buffer_granted.0)
             .maybe("asked_bytes", phase.receiver.buffer_asked.map(|b| b.0))
-            .number("burst_packets", u64::from(phase.spec.burst))
+            .maybe(
+                "burst_packets",
+                (!unpaced(phase)).then_some(u64::from(phase.spec.burst)),
+            )
             .number("packet_memory_bytes", pace.packet_memory)
             .number("packet_memory_measured", u64::from(pace.memory_measured))
             .maybe("arrival_packets_per_s", pace.arrival)

@@ -1,6 +1,6 @@
 //! Words on sockets and their buffers.
 
-use hawser_model::units::{Bytes, PacketsPerSec};
+use hawser_model::units::{Bytes, Nanos, PacketsPerSec};
 
 use super::{Told, Words, counted, packets, reason};
 
@@ -31,16 +31,22 @@ fn raise_rmem_max(to: u64) -> String {
 pub(super) fn receive_buffer_too_small(f: &Told<'_>) -> Words {
     let buffer = f.count("buffer_bytes");
     let memory = f.count("packet_memory_bytes").max(1);
+    let came = match (f.number("burst_packets"), f.number("buffer_lasts_ns")) {
+        (Some(burst), _) => format!("{} came back to back", packets(burst)),
+        (None, Some(lasts)) => format!(
+            "at full speed that is {} of traffic, less than a reader may be late",
+            Nanos(lasts)
+        ),
+        (None, None) => "they came as fast as the sender could".to_owned(),
+    };
     let mut text = format!(
-        "{} lost {} from {}{}: the receive buffer of {} was full. It holds about {}, and {} \
-         came back to back.",
+        "{} lost {} from {}{}: the receive buffer of {} was full. It holds about {}, and {came}.",
         f.host(),
         f.lost(),
         f.peer(),
         f.on_link(),
         Bytes(buffer),
         packets(buffer / memory),
-        packets(f.count("burst_packets")),
     );
     match (
         f.number("capacity_packets_per_s"),

@@ -53,6 +53,9 @@ struct Traffic {
     /// Receive buffer to ask for, as your program does [default: ask for nothing]
     #[arg(long, value_name = "BYTES", value_parser = parse::bytes)]
     rcvbuf: Option<u64>,
+    /// Send to a multicast group as well, as feeds and older cluster engines do
+    #[arg(long)]
+    multicast: bool,
     /// Time the reader spends on each packet, to see what an application that slow would lose
     #[arg(long, value_name = "TIME", value_parser = parse::duration)]
     reader_delay: Option<Duration>,
@@ -72,6 +75,7 @@ impl Args {
             payload: self.traffic.size,
             burst: self.traffic.burst,
             receive_buffer: self.traffic.rcvbuf.map(Bytes),
+            multicast: self.traffic.multicast,
             reader_delay: self.traffic.reader_delay.map(nanos).unwrap_or_default(),
         }
     }

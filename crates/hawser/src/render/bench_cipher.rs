@@ -17,8 +17,8 @@ pub fn table(rows: &[Row], plan: &Plan) -> String {
         None => ", without OpenSSL to compare with".to_owned(),
     };
     let mut out = format!(
-        "{} by {PROVIDER}{beside}\nMB/s of processor time, median of {} rounds taken in turns; ratio: ours \
-         to OpenSSL's, contiguous\n",
+        "{} by {PROVIDER}{beside}\nMB/s of processor time, medians of {} rounds in turns; ours, OpenSSL's and \
+         ratio: contiguous\n",
         style("AES").bold(),
         plan.rounds,
     );
@@ -56,7 +56,7 @@ fn speeds(rows: &[&Row], layouts: &[Layout]) -> String {
     let mut columns = vec![Align::Left];
     columns.resize(5 + layouts.len(), Align::Right);
     let mut table = Table::new(&columns);
-    let heads = ["", "chunk", "contiguous", "OpenSSL", "ratio"];
+    let heads = ["", "chunk", "ours", "OpenSSL", "ratio"];
     let others = layouts.iter().map(ToString::to_string);
     table.row(heads.map(String::from).into_iter().chain(others));
     for row in rows.iter().filter(|row| row.layout == Layout::Contiguous) {
@@ -73,7 +73,7 @@ fn speeds(rows: &[&Row], layouts: &[Layout]) -> String {
             whole(row.mb_per_s),
             row.openssl_mb_per_s.map(whole).unwrap_or_default(),
             row.ratio
-                .map(|ratio| format!("{ratio:.2} ± {:.2}", row.spread))
+                .map(|ratio| format!("{ratio:.2}±{:.2}", row.spread))
                 .unwrap_or_default(),
         ];
         cells.extend(

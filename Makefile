@@ -4,7 +4,8 @@ CARGO  = $$(packaging/find-cargo)
 # The binary is copied to nodes: it must not depend on the libraries found there. With --target,
 # the flags do not reach build scripts and procedural macros, which cannot be static.
 HOST   = $$($(CARGO) -vV | sed -n 's/^host: //p')
-STATIC = RUSTFLAGS="-C target-feature=+crt-static"
+# OPENSSL_STATIC: pkg-config then also names what libcrypto.a itself needs (Debian 13's: zlib, zstd).
+STATIC = OPENSSL_STATIC=1 RUSTFLAGS="-C target-feature=+crt-static"
 
 .PHONY: build demo test lint bench setup clean
 

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use hawser_copy::{Now, ReceiveSpec, SendSpec};
 use hawser_model::copy::CopyEnd;
+use hawser_cluster::host::{Answer, Order};
 use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::probe::{HelloHeard, PathMtu};
@@ -20,7 +21,7 @@ use hawser_model::units::{Mtu, Nanos, Packets};
 
 /// Version of the protocol. Any change to a message raises it: coordinator and agent are the
 /// same binary unless somebody started another one by hand.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// How often the coordinator says [`Request::Alive`].
 pub const ALIVE_EVERY: Duration = Duration::from_secs(5);
@@ -78,7 +79,7 @@ pub enum Request {
         care: Care,
     },
     /// Watches the host's Corosync while another host sends. Answer, at trouble, at
-    /// [`Request::Stop`] or after `at_most`: [`Response::Cluster`].
+    /// [`Request::Stop`] or after `at_most`: [`Response::Watched`].
     WatchCluster {
         /// How long to watch.
         at_most: Nanos,
@@ -139,6 +140,8 @@ pub enum Request {
     /// Ends the copy if it has not ended, and asks for its report. Answer:
     /// [`Response::Copied`].
     FinishCopy,
+    /// Something is done for the cluster that the host belongs to. Answer: [`Response::Cluster`].
+    Cluster(Box<Order>),
     /// The last request. Answer: [`Response::Done`]; then the agent ends.
     Bye,
 }
@@ -177,7 +180,7 @@ pub enum Response {
     /// A flow was sent.
     Sent(Box<Sent>),
     /// What [`Request::WatchCluster`] saw: the statistic that moved.
-    Cluster(Option<String>),
+    Watched(Option<String>),
     /// A flow was received.
     Received(Box<ReceiverReport>),
     /// What happened on the host meanwhile.
@@ -190,6 +193,8 @@ pub enum Response {
     CopyNow(Now),
     /// What this end of a copy did.
     Copied(Box<CopyEnd>),
+    /// The order was obeyed.
+    Cluster(Box<Answer>),
     /// The request could not be done; the agent goes on.
     Failed {
         /// The call and the object, in the words of who failed.
@@ -246,6 +251,7 @@ impl Request {
             Self::StartCopySender(_) => "start copy sender",
             Self::CopyNow => "copy now",
             Self::FinishCopy => "finish copy",
+            Self::Cluster(order) => order.name(),
             Self::Bye => "bye",
         }
     }

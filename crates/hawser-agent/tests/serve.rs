@@ -24,7 +24,7 @@ impl Work for Fake {
                 self.told.send("busy").unwrap();
                 let stopped = stop.wait(Duration::from_secs(60)) == Progress::Stopped;
                 self.told.send("stopped").unwrap();
-                Response::Cluster(stopped.then(|| "stopped".to_owned()))
+                Response::Watched(stopped.then(|| "stopped".to_owned()))
             }
             Request::HostFacts => {
                 self.told.send("busy").unwrap();
@@ -135,7 +135,7 @@ fn stop_ends_the_running_request_and_only_that_one() {
     served.told("stopped");
     assert_eq!(
         served.answer(),
-        Some(Response::Cluster(Some("stopped".into())))
+        Some(Response::Watched(Some("stopped".into())))
     );
     // A stop that comes too late belongs to nothing.
     served.say(&Request::Stop);

@@ -8,6 +8,7 @@
 pub mod cib;
 pub mod corosync;
 pub mod exports;
+pub mod host;
 pub mod numbering;
 pub mod plan;
 pub mod simulate;

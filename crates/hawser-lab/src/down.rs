@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::cluster::shelf;
 use crate::error::LabError;
 use crate::impair::Restored;
 use crate::impair::machine;
@@ -9,7 +10,7 @@ use crate::lab::need_root;
 use crate::lock::Lock;
 use crate::name::LabName;
 use crate::paths::Root;
-use crate::process::{Known, ProcessId, of_lab};
+use crate::process::{self, Known, ProcessId, of_lab};
 use crate::state::State;
 
 /// What `down` did.
@@ -62,9 +63,16 @@ pub(crate) fn take_apart(root: &Root, name: &LabName) -> Result<(), LabError> {
             processes.extend(recorded(state));
         }
     }
+    let disks: Vec<String> = processes
+        .iter()
+        .flat_map(|process| shelf::mounted(*process))
+        .map(|(device, _)| device)
+        .collect();
+    processes.extend(process::simulators(dir.path()));
     for process in processes {
         process.kill()?;
     }
+    shelf::wait_gone(&disks)?;
     fs::remove_dir_all(dir.path()).map_err(|e| LabError::io("remove", dir.path(), e))
 }
 

@@ -27,6 +27,9 @@ pub enum LabError {
     /// The lab file is wrong.
     #[error(transparent)]
     File(#[from] Box<FileError>),
+    /// A cluster file that asks for what a lab does not have.
+    #[error("{0}")]
+    ClusterFile(String),
     /// No lab of that name.
     #[error("there is no lab \"{name}\"{}", listed("labs", known))]
     NoSuchLab {

@@ -118,6 +118,12 @@ impl Lab {
             .collect()
     }
 
+    /// What stands for the root of the machine that the lab's cluster is administered from:
+    /// `hawser.toml` lies there, and the secrets that it names. `None`: no cluster lab.
+    pub fn admin_root(&self) -> Option<std::path::PathBuf> {
+        self.state.spec.cluster.as_ref().map(|_| self.dir.admin())
+    }
+
     /// The file with what a node's first process said.
     pub fn console(&self, node: &str) -> std::path::PathBuf {
         self.dir.console(node)

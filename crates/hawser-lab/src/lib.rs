@@ -6,9 +6,10 @@
 //! namespaces but its folder, so a lab is gone when its processes and its folder are.
 //!
 //! [`impair`] plants faults; [`up`] and [`down`] make and remove one, [`Lab::open`] is for those who work in it.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod change;
+pub mod cluster;
 mod down;
 mod error;
 mod file;
@@ -31,6 +32,7 @@ mod tool;
 mod up;
 mod wiring;
 
+pub use cluster::{BmcSpec, ClusterSpec, ShelfSpec};
 pub use change::{Place, cut, heal, power_loss, power_on};
 pub use down::{Down, down};
 pub use error::LabError;

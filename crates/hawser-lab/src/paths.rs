@@ -8,6 +8,9 @@
 //!     NAME/bin/hawser              the binary its nodes run and see
 //!     NAME/nodes/NODE/etc.upper …  what a node wrote to /etc and /var: survives power cycles
 //!     NAME/nodes/NODE/console.log  what the node's first process said
+//!     NAME/admin/hawser.toml …     a cluster lab's file and secrets, as on an operator's machine
+//!     NAME/bmc/NODE/ …             a BMC's configuration and log
+//!     NAME/shelves/ …              the disks that all heads see
 //! ```
 
 use std::fs;
@@ -123,6 +126,21 @@ impl LabDir {
     /// The folder of a node, or of the switches (`@switches`, which no node can be named).
     pub fn node(&self, name: &str) -> PathBuf {
         self.0.join("nodes").join(name)
+    }
+
+    /// The folder of a node's BMC.
+    pub fn bmc(&self, node: &str) -> PathBuf {
+        self.0.join("bmc").join(node)
+    }
+
+    /// The disks that all heads see.
+    pub fn shelves(&self) -> PathBuf {
+        self.0.join("shelves")
+    }
+
+    /// What stands for the root of the machine that the cluster is administered from.
+    pub fn admin(&self) -> PathBuf {
+        self.0.join("admin")
     }
 
     pub fn console(&self, name: &str) -> PathBuf {

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::error::LabError;
-use crate::init::SOFT_OFF;
+use crate::cluster::shelf;
+use crate::init::{SOFT_OFF, STOPS_POOLS};
 use crate::lab::no_such_node;
 use crate::paths::LabDir;
 use crate::process::{self, Known, ProcessId};
@@ -67,18 +68,32 @@ pub(crate) fn stop(
                 // The kernel closes the sockets of killed processes in good order. A dead
                 // machine sends nothing, so the links go first.
                 wiring::drop_links(state, switches, &node)?;
+                // Nor does it write anything more to its disks.
+                let disks = shelf::freeze(init);
                 init.kill()?;
+                shelf::wait_gone(&disks)?;
             }
             PowerLoss::Off => {
-                if !init.terminate(SOFT_OFF + Duration::from_secs(2))? {
+                let disks: Vec<String> = shelf::mounted(init).into_iter().map(|(d, _)| d).collect();
+                if !init.terminate(soft_off(state))? {
                     init.kill()?;
                 }
+                shelf::wait_gone(&disks)?;
             }
         }
     }
     record(state, name, false, None);
     state.save(dir)?;
     wiring::unplug(state, switches, &node)
+}
+
+/// How long a node may take to end in good order.
+fn soft_off(state: &State) -> Duration {
+    let pools = match state.spec.cluster {
+        Some(_) => STOPS_POOLS,
+        None => Duration::ZERO,
+    };
+    pools + SOFT_OFF + Duration::from_secs(2)
 }
 
 fn record(state: &mut State, name: &str, powered: bool, init: Option<ProcessId>) {

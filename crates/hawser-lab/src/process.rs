@@ -104,13 +104,36 @@ pub(crate) enum Known<'a> {
 pub(crate) fn of_lab(lab: Known<'_>) -> Vec<ProcessId> {
     matching(|line| {
         let [init, hold] = [crate::init::SUBCOMMAND, crate::impair::hold::SUBCOMMAND];
-        is_of(line, init, lab, None) || is_of(line, hold, lab, None)
+        let bmc = crate::cluster::bmc::SUBCOMMAND;
+        [init, hold, bmc].iter().any(|one| is_of(line, one, lab, None))
     })
 }
 
 /// The first processes of one node of a lab: one, but for what an interrupted command left.
 pub(crate) fn first_of(lab: Known<'_>, node: &str) -> Vec<ProcessId> {
     matching(|line| is_of(line, crate::init::SUBCOMMAND, lab, Some(node)))
+}
+
+/// The BMC simulators of the lab in that folder. They end with the process that runs them, a moment
+/// later.
+pub(crate) fn simulators(folder: &Path) -> Vec<ProcessId> {
+    let configurations = folder.join("bmc");
+    matching(|line| {
+        let words: Vec<&[u8]> = line.split(|b| *b == 0).take(4).collect();
+        let [program, _, "-c", file] = words
+            .iter()
+            .map(|word| std::str::from_utf8(word).unwrap_or_default())
+            .collect::<Vec<_>>()[..]
+        else {
+            return false;
+        };
+        program == "ipmi_sim" && Path::new(file).starts_with(&configurations)
+    })
+}
+
+/// The processes that run a node's BMC.
+pub(crate) fn bmcs_of(lab: Known<'_>, node: &str) -> Vec<ProcessId> {
+    matching(|line| is_of(line, crate::cluster::bmc::SUBCOMMAND, lab, Some(node)))
 }
 
 /// The processes that hold packets of a lab on `device`.

@@ -1,5 +1,6 @@
 //! What a lab is made of, every default filled in, and where each address comes from.
 
+use crate::cluster::ClusterSpec;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use hawser_model::names::{HostName, LinkName};
@@ -29,6 +30,9 @@ pub struct LabSpec {
     pub links: Vec<LinkSpec>,
     /// Nodes, then clients, in the file's order.
     pub nodes: Vec<NodeSpec>,
+    /// What a storage cluster needs beside them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterSpec>,
 }
 
 /// A switch: one bridge.
@@ -128,6 +132,7 @@ impl LabSpec {
                 .collect(),
             links,
             nodes,
+            cluster: None,
         }
     }
 

@@ -220,7 +220,7 @@ pub(crate) fn boot_id() -> Result<String, LabError> {
         .map_err(|e| LabError::io("read", path, e))
 }
 
-fn random_token() -> Result<String, LabError> {
+pub(crate) fn random_token() -> Result<String, LabError> {
     let path = "/dev/urandom";
     let mut bytes = [0_u8; 16];
     File::open(path)

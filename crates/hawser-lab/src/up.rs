@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::cluster::{bmc, secrets, shelf};
 use crate::down::take_apart;
 use crate::error::LabError;
 use crate::impair::{Restored, apply_switch, machine};
@@ -116,6 +117,7 @@ fn standing(
         .filter(|(_, node)| node.powered && node.running().is_none())
         .map(|(name, _)| name.to_string())
         .collect();
+    bmc::start_missing(dir, state)?;
     if dead.is_empty() {
         return Ok(Some(UpOutcome::AlreadyUp));
     }
@@ -148,6 +150,10 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
     fs::copy(request.binary, &binary).map_err(|e| LabError::io("copy", request.binary, e))?;
     stop()?;
 
+    if let Some(cluster) = &spec.cluster {
+        secrets::make(dir, cluster)?;
+        shelf::make(dir, cluster)?;
+    }
     let mut switches = Starting::spawn(dir, &state.token, SWITCHES)?;
     let mut nodes = Vec::new();
     for node in &spec.nodes {
@@ -155,7 +161,9 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
     }
     let bridges = switches.ready()?;
     state.switches = Some(bridges);
-    tool::batch(bridges, "ip", &plan::switches(spec))?;
+    let mut network = plan::switches(spec);
+    network.extend(bmc::addresses(&state));
+    tool::batch(bridges, "ip", &network)?;
     for switch in spec.switches.iter().filter(|switch| switch.querier) {
         apply_switch(&state, bridges, &switch.name)?;
     }
@@ -179,6 +187,7 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
     // still being built, and whoever finds that takes them away, by the token.
     state.save(dir)?;
     switches.go()?;
+    bmc::start_missing(dir, &state)?;
     nodes.into_iter().try_for_each(Starting::go)?;
     state.phase = Phase::Up;
     state.save(dir)

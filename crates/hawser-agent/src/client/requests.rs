@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use hawser_copy::{Now, ReceiveSpec, SendSpec};
 use hawser_model::copy::CopyEnd;
+use hawser_cluster::host::{Answer, Order};
 use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
 use hawser_model::names::{InterfaceName, LinkName};
 use hawser_model::probe::{HelloHeard, PathMtu};
@@ -138,7 +139,7 @@ impl Agent {
     /// See [`AgentError`].
     pub fn watch_cluster(&mut self, at_most: Nanos) -> Result<Option<String>, AgentError> {
         let within = duration(at_most) + SOON;
-        self.ask(&Request::WatchCluster { at_most }, within, value!(Cluster))
+        self.ask(&Request::WatchCluster { at_most }, within, value!(Watched))
     }
 
     /// Drains, closes and reports an open receiver, whose sender sent `sent`.
@@ -284,6 +285,16 @@ impl Agent {
     pub fn finish_copy(&mut self) -> Result<CopyEnd, AgentError> {
         self.ask(&Request::FinishCopy, SLOW, value!(Copied))
             .map(|end| *end)
+    }
+
+    /// Has an order obeyed for the cluster that the host belongs to.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn order(&mut self, order: &Order) -> Result<Answer, AgentError> {
+        let request = Request::Cluster(Box::new(order.clone()));
+        self.ask(&request, order.patience(), value!(Cluster))
+            .map(|answer| *answer)
     }
 
     /// Ends the agent in good order.

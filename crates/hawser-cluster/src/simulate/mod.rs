@@ -22,10 +22,13 @@ pub use scenario::{Chapter, Prediction, Scenario, what_if};
 pub use story::{Place, Step, Story};
 pub use words::tell;
 
+use serde::{Deserialize, Serialize};
+
 use crate::xml::XmlError;
 
 /// Something that happens to the cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Event {
     /// A node joins.
     NodeUp(String),
@@ -47,7 +50,7 @@ pub enum Event {
 }
 
 /// What `crm_simulate` answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// Its report (`--output-as=xml`).
     pub report: String,

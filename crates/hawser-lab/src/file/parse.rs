@@ -63,6 +63,7 @@ pub(super) fn lab(source: &Source<'_>) -> Result<LabSpec, Wrong> {
         switches,
         links,
         nodes,
+        cluster: None,
     })
 }
 

@@ -10,7 +10,7 @@
 mod mounts;
 mod reap;
 
-pub(crate) use reap::SOFT_OFF;
+pub(crate) use reap::{SOFT_OFF, STOPS_POOLS};
 
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
@@ -20,6 +20,7 @@ use std::process::{Command, Stdio};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::setsid;
 
+use crate::cluster::services::{self, Wish};
 use crate::error::LabError;
 use crate::paths::LabDir;
 use crate::state::State;
@@ -82,22 +83,39 @@ fn outer(args: &InitArgs) -> Result<(), LabError> {
 }
 
 fn inner(args: &InitArgs) -> Result<(), LabError> {
-    match prepare(args) {
-        Ok(()) => say("ready"),
+    let head = match prepare(args) {
+        Ok(head) => head,
         Err(e) => {
             say(&format!("error {e}"));
             return Err(e);
         }
-    }
+    };
+    say("ready");
     let mut word = [0_u8];
     if !matches!(std::io::stdin().read(&mut word), Ok(1)) || word[0] != GO {
         return Ok(());
     }
     detach()?;
-    reap::until_told_to_end(&args.node)
+    if head {
+        service(Wish::Boot)?;
+    }
+    reap::until_told_to_end(&args.node, head)
 }
 
-fn prepare(args: &InitArgs) -> Result<(), LabError> {
+/// Starts what a head runs, or stops it, beside the first process, which has to reap meanwhile.
+pub(crate) fn service(wish: Wish) -> Result<(), LabError> {
+    let word = if wish == Wish::Boot { "boot" } else { "stop" };
+    let binary = Path::new(BIN_INSIDE).join("hawser");
+    Command::new(&binary)
+        .args(["lab", services::SUBCOMMAND, word])
+        .stdin(Stdio::null())
+        .spawn()
+        .map(drop)
+        .map_err(|e| LabError::io("run", &binary, e))
+}
+
+/// Makes the node; true when it is the head of a cluster.
+fn prepare(args: &InitArgs) -> Result<bool, LabError> {
     let dir = LabDir(args.dir.clone());
     let state = State::load(&dir)?.ok_or_else(|| {
         LabError::io(
@@ -128,7 +146,8 @@ fn prepare(args: &InitArgs) -> Result<(), LabError> {
         set("/proc/sys/net/ipv6/conf/all/accept_dad", "0")?;
         set("/proc/sys/net/ipv6/conf/default/accept_dad", "0")?;
     }
-    Ok(())
+    let members = state.members().any(|node| node.name.as_str() == args.node);
+    Ok(members && state.spec.cluster.is_some())
 }
 
 /// Writes a sysctl; one that this kernel does not have needs no setting.

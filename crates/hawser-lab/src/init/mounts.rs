@@ -12,10 +12,14 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::stat::Mode;
 
 use super::BIN_INSIDE;
+use crate::cluster::shelf::SHELVES;
 use crate::error::LabError;
 use crate::paths::{DIR_VARIABLE, LabDir};
 use crate::plan;
 use crate::state::State;
+
+/// Where Pacemaker looks for resource agents (`OCF_ROOT`).
+const RESOURCE_AGENTS: &str = "/usr/lib/ocf/resource.d";
 
 /// Folders of the host that a node sees through an overlay of its own.
 const OVERLAID: [&str; 2] = ["etc", "var"];
@@ -40,6 +44,9 @@ pub(super) fn node(dir: &LabDir, name: &str, state: &State) -> Result<(), LabErr
     memory("/dev/shm", 0o1777)?;
     folder("/run/lock", 0o1777)?;
     binary(&lab)?;
+    if state.spec.cluster.is_some() && state.members().any(|node| node.name.as_str() == name) {
+        head(&lab, name)?;
+    }
     // Other labs' files, and this one's, are no business of the node.
     if Path::new("/var/lib/hawser").is_dir() {
         memory("/var/lib/hawser", 0o755)?;
@@ -73,19 +80,23 @@ pub(super) fn kernel_filesystems() -> Result<(), LabError> {
 }
 
 fn overlay(lab: &LabDir, name: &str, folder: &str) -> Result<(), LabError> {
+    overlay_at(lab, name, folder, &format!("/{folder}"))
+}
+
+/// An overlay over `target`, whose upper layer is called `folder`.
+fn overlay_at(lab: &LabDir, name: &str, folder: &str, target: &str) -> Result<(), LabError> {
     let own = lab.node(name);
     let upper = own.join(format!("{folder}.upper"));
     let work = own.join(format!("{folder}.work"));
     for path in [&upper, &work] {
         fs::create_dir_all(path).map_err(|e| LabError::io("create the folder", path, e))?;
     }
-    let target = format!("/{folder}");
     let options = format!(
         "lowerdir={target},upperdir={},workdir={}",
         upper.display(),
         work.display()
     );
-    new("overlay", &target, MsFlags::empty(), Some(&options)).map_err(|e| match e {
+    new("overlay", target, MsFlags::empty(), Some(&options)).map_err(|e| match e {
         LabError::System {
             call,
             object,
@@ -143,6 +154,25 @@ fn binary(lab: &LabDir) -> Result<(), LabError> {
         None::<&str>,
     )
     .map_err(|e| LabError::system("mount -o remount,ro", BIN_INSIDE, e))
+}
+
+/// What a head has beside: the shelves, and Hawser's own resource agent where Pacemaker looks for it.
+fn head(lab: &LabDir, name: &str) -> Result<(), LabError> {
+    memory("/srv", 0o755)?;
+    folder(SHELVES, 0o755)?;
+    let (from, bind) = (lab.shelves(), MsFlags::MS_BIND);
+    mount(Some(&from), SHELVES, None::<&str>, bind, None::<&str>)
+        .map_err(|e| LabError::system("mount --bind", SHELVES, e))?;
+    let own = lab.node(name);
+    let agents = own.join("ocf.upper/hawser");
+    fs::create_dir_all(&agents).map_err(|e| LabError::io("create the folder", &agents, e))?;
+    let agent = agents.join("exports");
+    if agent.symlink_metadata().is_err() {
+        let binary = Path::new(BIN_INSIDE).join("hawser");
+        std::os::unix::fs::symlink(binary, &agent)
+            .map_err(|e| LabError::io("create the link", &agent, e))?;
+    }
+    overlay_at(lab, name, "ocf", RESOURCE_AGENTS)
 }
 
 fn memory(place: &str, mode: u32) -> Result<(), LabError> {

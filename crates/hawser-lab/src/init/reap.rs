@@ -8,13 +8,17 @@ use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
+use crate::cluster::services::{self, Wish};
 use crate::error::LabError;
 
 /// How long the processes of a node that is powered off have to end by themselves.
 pub(crate) const SOFT_OFF: Duration = Duration::from_secs(5);
 
+/// How long a head's pools have to stop before that.
+pub(crate) const STOPS_POOLS: Duration = Duration::from_secs(120);
+
 /// Reaps until `SIGTERM` comes, then ends every process of the node and returns.
-pub(super) fn until_told_to_end(node: &str) -> Result<(), LabError> {
+pub(super) fn until_told_to_end(node: &str, head: bool) -> Result<(), LabError> {
     // Blocked signals reach even process 1, which the kernel shields from unhandled ones.
     let mut awaited = SigSet::empty();
     awaited.add(Signal::SIGCHLD);
@@ -30,6 +34,9 @@ pub(super) fn until_told_to_end(node: &str) -> Result<(), LabError> {
         }
     }
     eprintln!("{node}: asked to power off");
+    if head {
+        stop_cluster()?;
+    }
     let everybody = Pid::from_raw(-1);
     let deadline = Instant::now() + SOFT_OFF;
     let _nobody = kill(everybody, Signal::SIGTERM);
@@ -37,6 +44,17 @@ pub(super) fn until_told_to_end(node: &str) -> Result<(), LabError> {
     while kill(everybody, None).is_ok() && Instant::now() < deadline {
         reap();
         std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// Stops the cluster on a head before everything else is ended, so that its pools move in good order.
+fn stop_cluster() -> Result<(), LabError> {
+    super::service(Wish::Stop)?;
+    let deadline = Instant::now() + STOPS_POOLS;
+    while services::cluster_runs() && Instant::now() < deadline {
+        reap();
+        std::thread::sleep(Duration::from_millis(20));
     }
     Ok(())
 }

@@ -131,6 +131,10 @@ impl Node {
                 let copy = self.copy.take().ok_or(copy::NONE)?;
                 Ok(Response::Copied(Box::new(copy.finish())))
             }
+            Request::Cluster(order) => {
+                let answer = hawser_cluster::host::obey(&order).map_err(words)?;
+                Ok(Response::Cluster(Box::new(answer)))
+            }
             Request::HellosHeard => {
                 let host = self.session()?.host.clone();
                 self.probes.heard(&host)
@@ -167,9 +171,9 @@ impl Node {
 
 fn watch_cluster(at_most: Nanos, stop: &Stop) -> Answer {
     let Some(watch) = ClusterWatch::start()? else {
-        return Ok(Response::Cluster(None));
+        return Ok(Response::Watched(None));
     };
-    Ok(Response::Cluster(match watch.watch(stop, span(at_most)) {
+    Ok(Response::Watched(match watch.watch(stop, span(at_most)) {
         Watched::Trouble(what) => Some(what),
         Watched::Quiet(_) => None,
     }))

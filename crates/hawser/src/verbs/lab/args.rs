@@ -38,6 +38,11 @@ pub(super) struct Layout {
     /// A lab file (docs/lab.md); without one: two nodes, two links on two switches
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["nodes", "links"])]
     pub file: Option<PathBuf>,
+    /// A whole storage cluster: heads with BMCs and shared shelves, and a client; the cluster is
+    /// applied as `hawser apply` does it. FILE is then a cluster file [default: two heads,
+    /// two pools, two SANs]
+    #[arg(long, conflicts_with_all = ["nodes", "links"])]
+    pub cluster: bool,
     /// Without a file: this many nodes, head1, head2, …
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
     pub nodes: Option<u8>,
@@ -141,9 +146,37 @@ pub(super) enum Action {
     /// The first process of a node (started by `up`)
     #[command(name = hawser_lab::init::SUBCOMMAND, hide = true)]
     NodeInit(NodeInit),
+    /// What a head runs (started by its first process)
+    #[command(name = hawser_lab::cluster::services::SUBCOMMAND, hide = true)]
+    NodeService { wish: Service },
+    /// A head's management controller (started by `up`)
+    #[command(name = hawser_lab::cluster::bmc::SUBCOMMAND, hide = true)]
+    Bmc(Bmc),
+    /// What a management controller does to its head
+    #[command(name = hawser_lab::cluster::bmc::CHASSIS, hide = true)]
+    Chassis {
+        lab: String,
+        node: String,
+        #[arg(trailing_var_arg = true)]
+        words: Vec<String>,
+    },
     /// Holds packets to be reordered (started by `impair`)
     #[command(name = hawser_lab::impair::hold::SUBCOMMAND, hide = true)]
     HoldLine(HoldLine),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Service {
+    Start,
+    Stop,
+    Boot,
+}
+
+#[derive(clap::Args)]
+pub(super) struct Bmc {
+    pub token: String,
+    pub dir: PathBuf,
+    pub node: String,
 }
 
 #[derive(clap::Args)]

@@ -1,6 +1,7 @@
 //! `hawser lab`: a whole cluster on one machine.
 
 mod args;
+mod cluster;
 mod impair;
 mod show;
 
@@ -8,8 +9,9 @@ use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use hawser_lab::cluster::bmc;
+use hawser_lab::cluster::services::{self, Wish};
 use hawser_lab::impair::{clear, hold};
-
 use hawser_lab::{
     Interrupt, Lab, LabError, LabName, LabSpec, Place, PowerLoss, UpOutcome, UpRequest, init,
 };
@@ -18,11 +20,19 @@ use miette::Report;
 use crate::bad_file::{self, Wrong};
 
 pub use args::Args;
-use args::{Action, HoldLine, Layout, Name, NodeInit, Power};
+use args::{Action, HoldLine, Layout, Name, NodeInit, Power, Service};
 use impair::{ClearArgs, ImpairArgs};
 
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
+    if let Action::Up { name, layout } = &args.action {
+        if layout.cluster {
+            let spec = cluster::spec(layout.file.as_deref())?;
+            let name = name.lab().map_err(report)?;
+            up(&name, Some(&spec)).map_err(report)?;
+            return cluster::apply(&name);
+        }
+    }
     act(args.action).map_err(report)
 }
 
@@ -30,7 +40,20 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
     match action {
         Action::NodeInit(args) => node_init(args)?,
         Action::HoldLine(args) => hold_line(args)?,
-        Action::Up { name, layout } => up(&name.lab()?, &layout)?,
+        Action::NodeService { wish } => services::run(match wish {
+            Service::Start => Wish::Start,
+            Service::Stop => Wish::Stop,
+            Service::Boot => Wish::Boot,
+        })?,
+        Action::Bmc(args) => bmc::run(&bmc::BmcArgs {
+            token: args.token,
+            dir: args.dir,
+            node: args.node,
+        })?,
+        Action::Chassis { lab, node, words } => {
+            print!("{}", bmc::chassis(&LabName::new(&lab)?, &node, &words)?);
+        }
+        Action::Up { name, layout } => up(&name.lab()?, spec(&layout)?.as_ref())?,
         Action::Down { name } => down(&name.lab()?)?,
         Action::List { json } => {
             let labs = hawser_lab::list()?;
@@ -76,10 +99,9 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn up(name: &LabName, layout: &Layout) -> Result<(), LabError> {
-    let begun = std::time::Instant::now();
-    let interrupt = Interrupt::hold()?;
-    let spec = match layout {
+/// The layout that was asked for; `None`: as it stands, or the default.
+fn spec(layout: &Layout) -> Result<Option<LabSpec>, LabError> {
+    Ok(match layout {
         Layout {
             file: Some(path), ..
         } => Some(LabSpec::from_file(path)?),
@@ -92,7 +114,12 @@ fn up(name: &LabName, layout: &Layout) -> Result<(), LabError> {
             nodes.map_or(2, usize::from),
             links.map_or(2, usize::from),
         )),
-    };
+    })
+}
+
+fn up(name: &LabName, spec: Option<&LabSpec>) -> Result<(), LabError> {
+    let begun = std::time::Instant::now();
+    let interrupt = Interrupt::hold()?;
     let binary = std::env::current_exe().map_err(|source| LabError::Io {
         call: "find",
         path: "/proc/self/exe".into(),
@@ -100,7 +127,7 @@ fn up(name: &LabName, layout: &Layout) -> Result<(), LabError> {
     })?;
     let up = hawser_lab::up(&UpRequest {
         name,
-        spec: spec.as_ref(),
+        spec,
         binary: &binary,
         interrupted: &|| interrupt.requested(),
     })?;

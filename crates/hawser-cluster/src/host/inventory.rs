@@ -1,0 +1,91 @@
+//! What is installed on this machine and what runs.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::run;
+
+/// What is installed and what runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inventory {
+    /// Resource and fence agents: `ocf:heartbeat:ZFS`, `stonith:fence_ipmilan`.
+    pub agents: BTreeSet<String>,
+    /// Programs that were looked for and found.
+    pub programs: BTreeSet<String>,
+    /// Features that Pacemaker was built with.
+    pub features: BTreeSet<String>,
+    /// Whether Corosync and Pacemaker run.
+    pub running: bool,
+}
+
+/// Where OCF agents are, a folder a provider (the OCF standard's `OCF_ROOT`).
+const RESOURCE_AGENTS: &str = "/usr/lib/ocf/resource.d";
+
+/// Where fence agents are, on Debian and on Red Hat's systems.
+const FENCE_AGENTS: &[&str] = &["/usr/sbin", "/sbin"];
+
+/// Programs that are looked for.
+const PROGRAMS: &[&str] = &["corosync", "pacemakerd", "ipmitool"];
+
+pub(super) fn take() -> Inventory {
+    let mut agents = BTreeSet::new();
+    for provider in entries(Path::new(RESOURCE_AGENTS)) {
+        for agent in entries(&Path::new(RESOURCE_AGENTS).join(&provider)) {
+            agents.insert(format!("ocf:{provider}:{agent}"));
+        }
+    }
+    for folder in FENCE_AGENTS {
+        let fence = entries(Path::new(folder)).into_iter();
+        let fence = fence.filter(|name| name.starts_with("fence_"));
+        agents.extend(fence.map(|name| format!("stonith:{name}")));
+    }
+    let found = |program: &&&str| {
+        ["/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin"]
+            .iter()
+            .any(|folder| Path::new(folder).join(program).exists())
+    };
+    let programs = PROGRAMS.iter().filter(found).map(|p| (*p).to_owned());
+    let features = run::tool("pacemakerd", &["--features"], None).unwrap_or_default();
+    Inventory {
+        agents,
+        programs: programs.collect(),
+        // ` Supporting v3.16.1: agent-manpages cibsecrets corosync-ge-2 …`
+        features: features
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("Supporting")?.split_once(": "))
+            .flat_map(|(_, words)| words.split_whitespace())
+            .map(str::to_owned)
+            .collect(),
+        running: runs("corosync") && runs("pacemakerd"),
+    }
+}
+
+fn entries(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.'))
+        .collect()
+}
+
+/// Whether a program of that name runs on this machine. Processes of containers and labs, which
+/// have process numbers of their own, are not this machine's.
+pub(super) fn runs(name: &str) -> bool {
+    let space = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/pid")).ok();
+    let own = space("self");
+    entries(Path::new("/proc"))
+        .iter()
+        .filter(|entry| entry.bytes().all(|b| b.is_ascii_digit()))
+        .any(|pid| {
+            let comm = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            comm.trim_end() == name && space(pid) == own && !is_zombie(pid)
+        })
+}
+
+fn is_zombie(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rfind(')').is_some_and(|end| stat[end..].starts_with(") Z"))
+}

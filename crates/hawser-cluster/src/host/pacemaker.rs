@@ -1,0 +1,128 @@
+//! Pacemaker's own tools.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use super::{HostError, run};
+
+/// Where Pacemaker keeps the CIB while it does not run.
+const CIB_FILE: &str = "/var/lib/pacemaker/cib/cib.xml";
+
+/// The user and group that Pacemaker's daemons run as (`CRM_DAEMON_USER`, `CRM_DAEMON_GROUP`).
+const OWNER: &str = "hacluster:haclient";
+
+/// Exit status when the CIB that a patch was made for is not the live one any more: `CRM_EX_OLD`,
+/// `CRM_EX_DIGEST` and, for a patch that no longer fits, `CRM_EX_ERROR` to `CRM_EX_CONFIG` (Pacemaker's
+/// `results.h`).
+const NOT_THE_SAME: &[i32] = &[78, 103, 104];
+
+/// The live CIB; `None` when Pacemaker does not answer.
+pub(super) fn cib() -> Option<String> {
+    run::tool("cibadmin", &["--query"], None).ok()
+}
+
+/// Makes the difference of two CIBs to the live one; `false` when that is no longer the first.
+pub(super) fn patch(was: &str, new: &str) -> Result<bool, HostError> {
+    let folder = tempfile::tempdir().map_err(|source| HostError::File {
+        call: "create",
+        path: "a temporary folder".into(),
+        source,
+    })?;
+    let write = |name: &str, text: &str| -> Result<String, HostError> {
+        let path = folder.path().join(name).display().to_string();
+        fs::write(&path, text).map_err(|source| file_error("write", &path, source))?;
+        Ok(path)
+    };
+    let (was, new) = (write("was", was)?, write("new", new)?);
+    let arguments = ["--original", &was, "--new", &new];
+    let diff = run::output("crm_diff", &arguments, None)?;
+    let text = String::from_utf8_lossy(&diff.stdout).into_owned();
+    match diff.status.code() {
+        // crm_diff says 0 when there is no difference and 1 when there is one.
+        Some(0) => return Ok(true),
+        Some(1) if !text.trim().is_empty() => {}
+        _ => return Err(run::failed("crm_diff", &["--original", "--new"], &diff)),
+    }
+    let arguments = ["--patch", "--xml-pipe"];
+    let done = run::output("cibadmin", &arguments, Some(&text))?;
+    match done.status.code() {
+        Some(0) => Ok(true),
+        Some(code) if NOT_THE_SAME.contains(&code) => Ok(false),
+        _ => {
+            let error = run::failed("cibadmin", &arguments, &done);
+            let words = error.to_string();
+            // Older and newer Pacemakers say it with other codes.
+            match words.contains("Application of an update diff failed")
+                || words.contains("Update was older than existing configuration")
+            {
+                true => Ok(false),
+                false => Err(error),
+            }
+        }
+    }
+}
+
+/// A first CIB, before Pacemaker runs for the first time.
+///
+/// Without one, the first start waits for Pacemaker's own `dc-deadtime`, 20 s.
+pub(super) fn seed(cib: &str) -> Result<(), HostError> {
+    if super::inventory::runs("pacemakerd") || Path::new(CIB_FILE).exists() {
+        return Ok(());
+    }
+    let new = format!("{CIB_FILE}.hawser-new");
+    let _absent = fs::remove_file(&new);
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&new)
+        .and_then(|mut file| {
+            file.write_all(cib.as_bytes())?;
+            file.sync_all()
+        });
+    match written {
+        Ok(()) => {}
+        // Pacemaker is not installed; the plan says so.
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(file_error("write", &new, e)),
+    }
+    run::tool("chown", &[OWNER, &new], None)?;
+    fs::rename(&new, CIB_FILE).map_err(|source| file_error("rename", &new, source))
+}
+
+pub(super) fn settle(seconds: u32) -> Result<(), HostError> {
+    let timeout = format!("--timeout={seconds}s");
+    run::tool("crm_resource", &["--wait", &timeout], None).map(drop)
+}
+
+pub(super) fn fence_history() -> Result<String, HostError> {
+    run::tool(
+        "stonith_admin",
+        &["--history", "*", "--output-as=xml"],
+        None,
+    )
+}
+
+pub(super) fn standby(node: &str, on: bool) -> Result<(), HostError> {
+    let value = if on { "on" } else { "off" };
+    let arguments = [
+        "--node", node, "--name", "standby", "--update", value, "--lifetime", "forever",
+    ];
+    run::tool("crm_attribute", &arguments, None).map(drop)
+}
+
+pub(super) fn send_to(resource: &str, node: &str) -> Result<(), HostError> {
+    let arguments = ["--move", "--resource", resource, "--node", node];
+    run::tool("crm_resource", &arguments, None).map(drop)
+}
+
+pub(super) fn forget_move(resource: &str) -> Result<(), HostError> {
+    run::tool("crm_resource", &["--clear", "--resource", resource], None).map(drop)
+}
+
+fn file_error(call: &'static str, path: &str, source: std::io::Error) -> HostError {
+    let path = path.to_owned();
+    HostError::File { call, path, source }
+}

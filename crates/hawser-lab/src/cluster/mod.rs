@@ -1,0 +1,11 @@
+//! What a lab has when a storage cluster is to be built on it: a BMC for each head, shelves that all
+//! heads see, services that start with a node, and a machine that the cluster is administered from.
+
+pub mod bmc;
+pub(crate) mod secrets;
+mod shutdown;
+pub mod services;
+pub(crate) mod shelf;
+mod spec;
+
+pub use spec::{BMC_LINK, BmcSpec, ClusterSpec, ShelfSpec};

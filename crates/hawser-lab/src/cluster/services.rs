@@ -1,0 +1,212 @@
+//! What runs in a head: tgtd always, Corosync and Pacemaker once they are started, and from then on
+//! at every boot. In a lab this does what systemd does on a real host.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::error::LabError;
+
+/// The hidden subcommand of `hawser lab`.
+pub const SUBCOMMAND: &str = "node-service";
+
+/// Where it is written down that the cluster starts at boot; `/etc` survives a power cycle.
+const ENABLED: &str = "/etc/hawser/lab-cluster-enabled";
+
+/// A node that is back within a second joins in the middle of the failover it caused and makes
+/// it 3 s longer (measured). A server takes far longer to boot.
+const BOOT: Duration = Duration::from_secs(15);
+
+/// Corosync answers within a second; a busy machine may need some.
+const STARTS: Duration = Duration::from_secs(20);
+
+/// Pools that stop may take their whole timeouts.
+const STOPS: Duration = Duration::from_secs(300);
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Start the cluster now and at each boot.
+    Start,
+    /// Stop it, Pacemaker first.
+    Stop,
+    /// The node boots.
+    Boot,
+}
+
+/// Does it, inside the node.
+///
+/// # Errors
+/// What did not start or stop, and where its log is.
+pub fn run(wish: Wish) -> Result<(), LabError> {
+    match wish {
+        Wish::Start => {
+            write(ENABLED, "")?;
+            start()
+        }
+        Wish::Stop => stop(),
+        Wish::Boot => {
+            folders()?;
+            if !runs("tgtd") {
+                daemon("tgtd", &["-f"], &[], "/var/log/tgtd.log")?;
+            }
+            if !Path::new(ENABLED).exists() {
+                return Ok(());
+            }
+            std::thread::sleep(BOOT);
+            start()
+        }
+    }
+}
+
+fn start() -> Result<(), LabError> {
+    folders()?;
+    if !runs("corosync") {
+        daemon("corosync", &["-f"], &[], "/var/log/corosync/lab.log")?;
+    }
+    wait(STARTS, "corosync", "/var/log/corosync/lab.log", || {
+        let asked = Command::new("corosync-cfgtool")
+            .arg("-s")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        asked.is_ok_and(|status| status.success())
+    })?;
+    if !runs("pacemakerd") {
+        let environment = [
+            ("PCMK_logfile", "/var/log/pacemaker/pacemaker.log"),
+            ("PCMK_stderr", "0"),
+            // There is no syslog in a node; pacemaker.log has what an expert reads.
+            ("PCMK_logfacility", "none"),
+        ];
+        daemon("pacemakerd", &["-f"], &environment, "/var/log/pacemaker/lab.log")?;
+    }
+    Ok(())
+}
+
+fn stop() -> Result<(), LabError> {
+    for (name, log) in [
+        ("pacemakerd", "/var/log/pacemaker/lab.log"),
+        ("corosync", "/var/log/corosync/lab.log"),
+    ] {
+        for pid in pids(name) {
+            let _gone = kill(Pid::from_raw(pid), Signal::SIGTERM);
+        }
+        wait(STOPS, &format!("the end of {name}"), log, || !runs(name))?;
+    }
+    Ok(())
+}
+
+/// Folders below `/run`, which is empty at boot, and of logs. systemd makes them on a real host
+/// (`tmpfiles.d` of the packages).
+fn folders() -> Result<(), LabError> {
+    for folder in ["/run/tgtd", "/run/resource-agents", "/run/crm", "/var/log/cluster"] {
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o755)
+            .create(folder)
+            .map_err(|e| LabError::io("create the folder", folder, e))?;
+    }
+    for folder in ["/var/log/corosync", "/var/log/pacemaker"] {
+        fs::create_dir_all(folder).map_err(|e| LabError::io("create the folder", folder, e))?;
+    }
+    if let Some((user, group)) = account("hacluster").zip(account("haclient").or(Some(0))) {
+        let _as_it_is = std::os::unix::fs::chown("/run/crm", Some(user), Some(group));
+    }
+    Ok(())
+}
+
+/// The user number of a name; groups are only needed where the user's own is the wrong one.
+fn account(name: &str) -> Option<u32> {
+    let find = |file: &str| {
+        let text = fs::read_to_string(file).ok()?;
+        let line = text.lines().find(|line| line.split(':').next() == Some(name))?;
+        line.split(':').nth(2)?.parse().ok()
+    };
+    find("/etc/passwd").or_else(|| find("/etc/group"))
+}
+
+fn daemon(
+    program: &str,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+    log: &str,
+) -> Result<(), LabError> {
+    let open = || -> io::Result<(File, File)> {
+        let file = OpenOptions::new().create(true).append(true).open(log)?;
+        Ok((file.try_clone()?, file))
+    };
+    let (out, err) = open().map_err(|e| LabError::io("open", log, e))?;
+    Command::new(program)
+        .args(arguments)
+        .envs(environment.iter().copied())
+        .env("LC_ALL", "C")
+        .env("HOME", "/root")
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(out)
+        .stderr(err)
+        // Whoever started it may be interrupted; what it started lives until its node ends.
+        .process_group(0)
+        .spawn()
+        .map(drop)
+        .map_err(|e| LabError::io("run", program, e))
+}
+
+/// Whether Corosync or Pacemaker runs in this node.
+pub(crate) fn cluster_runs() -> bool {
+    runs("pacemakerd") || runs("corosync")
+}
+
+fn runs(name: &str) -> bool {
+    !pids(name).is_empty()
+}
+
+/// The processes of that name in this node, zombies aside.
+fn pids(name: &str) -> Vec<i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid| {
+            let read = |file: &str| fs::read_to_string(format!("/proc/{pid}/{file}"));
+            read("comm").is_ok_and(|comm| comm.trim_end() == name)
+                && read("stat").is_ok_and(|stat| !stat.contains(") Z "))
+        })
+        .collect()
+}
+
+fn wait(
+    patience: Duration,
+    what: &str,
+    log: &str,
+    mut done: impl FnMut() -> bool,
+) -> Result<(), LabError> {
+    let deadline = Instant::now() + patience;
+    while !done() {
+        if Instant::now() >= deadline {
+            let said = fs::read_to_string(log).unwrap_or_default();
+            let last = said.lines().last().unwrap_or("it said nothing");
+            return Err(LabError::Tool {
+                command: format!("wait for {what}"),
+                what: format!("not within {} s; {log}: {last}", patience.as_secs()),
+            });
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}
+
+fn write(path: &str, text: &str) -> Result<(), LabError> {
+    let folder = Path::new(path).parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(path, text))
+        .map_err(|e| LabError::io("write", path, e))
+}

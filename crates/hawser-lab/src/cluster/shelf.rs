@@ -1,0 +1,128 @@
+//! Shelves: files of the lab that every head sees as disks, each through a loop device of its own.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::shutdown;
+use super::spec::ClusterSpec;
+use crate::error::LabError;
+use crate::paths::LabDir;
+use crate::process::ProcessId;
+
+/// Where the heads see them.
+pub(crate) const SHELVES: &str = "/srv/shelf";
+
+/// The size of a shelf in bytes. The file is sparse: it takes the room that is written to.
+const SIZE: u64 = 512 << 20;
+
+/// The kernel lets a loop device go 14 ms after its node was killed (measured); more than this
+/// is another user of it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Makes the shelves that are not there yet, each with its file system.
+pub(crate) fn make(dir: &LabDir, cluster: &ClusterSpec) -> Result<(), LabError> {
+    let folder = dir.shelves();
+    fs::create_dir_all(&folder).map_err(|e| LabError::io("create the folder", &folder, e))?;
+    for shelf in &cluster.shelves {
+        let path = folder.join(&shelf.name);
+        if path.exists() {
+            continue;
+        }
+        // Under another name until it is whole: an interrupted `up` must not leave half a one.
+        let new = folder.join(format!("{}.new", shelf.name));
+        File::create(&new)
+            .and_then(|file| file.set_len(SIZE))
+            .map_err(|e| LabError::io("create", &new, e))?;
+        make_file_system(&new, &shelf.fstype)?;
+        fs::rename(&new, &path).map_err(|e| LabError::io("rename", &new, e))?;
+    }
+    Ok(())
+}
+
+fn make_file_system(path: &Path, fstype: &str) -> Result<(), LabError> {
+    let program = format!("mkfs.{fstype}");
+    // ext4 asks before it writes to a file that has a file system; xfs calls it -f.
+    let force = if fstype.starts_with("ext") { "-F" } else { "-f" };
+    let output = Command::new(&program)
+        .env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin")
+        .args(["-q", force])
+        .arg(path)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| LabError::io("run", &program, e))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(LabError::Tool {
+            command: format!("{program} {}", path.display()),
+            what: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        }),
+    }
+}
+
+/// The shelves that are mounted in a node: loop device and place.
+///
+/// A node sees what was mounted on the host when it was made, which is none of its business:
+/// only what lies on a shelf and is not mounted here counts.
+pub(crate) fn mounted(init: ProcessId) -> Vec<(String, PathBuf)> {
+    let here = loops("self");
+    let on_a_shelf = |device: &str| {
+        let backing = format!("/sys/block/{device}/loop/backing_file");
+        fs::read_to_string(backing).is_ok_and(|path| path.starts_with(SHELVES))
+    };
+    let all = loops(&init.pid.to_string()).into_iter();
+    all.filter(|(device, _)| on_a_shelf(device) && !here.iter().any(|(other, _)| other == device))
+        .collect()
+}
+
+fn loops(process: &str) -> Vec<(String, PathBuf)> {
+    let mounts = fs::read_to_string(format!("/proc/{process}/mounts")).unwrap_or_default();
+    let mut found = Vec::new();
+    for line in mounts.lines() {
+        let mut fields = line.split_ascii_whitespace();
+        let (Some(device), Some(place)) = (fields.next(), fields.next()) else {
+            continue;
+        };
+        if let Some(name) = device.strip_prefix("/dev/").filter(|d| d.starts_with("loop")) {
+            found.push((name.to_owned(), PathBuf::from(place)));
+        }
+    }
+    found
+}
+
+/// Stops the file systems of a node in their tracks, as a power cut does.
+///
+/// The kernel would unmount them in good order when the node's processes are killed, and went on
+/// writing for 258 ms (measured) after the fence agent had reported the node off.
+pub(crate) fn freeze(init: ProcessId) -> Vec<String> {
+    let mounted = mounted(init);
+    for (_, place) in &mounted {
+        let place = place.strip_prefix("/").unwrap_or(place);
+        let inside = PathBuf::from(format!("/proc/{}/root", init.pid)).join(place);
+        // A file system that knows no such thing (its kernel module says ENOTTY) is unmounted.
+        let _unsupported = shutdown::file_system(&inside);
+    }
+    mounted.into_iter().map(|(device, _)| device).collect()
+}
+
+/// Waits until a killed node's loop devices are let go.
+pub(crate) fn wait_gone(devices: &[String]) -> Result<(), LabError> {
+    let deadline = Instant::now() + PATIENCE;
+    let mut left: BTreeSet<&String> = devices.iter().collect();
+    loop {
+        left.retain(|device| Path::new(&format!("/sys/block/{device}/loop")).exists());
+        match left.first() {
+            None => return Ok(()),
+            Some(device) if Instant::now() >= deadline => {
+                return Err(LabError::system(
+                    "wait for the end of",
+                    format!("/dev/{device}"),
+                    nix::errno::Errno::ETIMEDOUT,
+                ));
+            }
+            Some(_) => std::thread::sleep(Duration::from_millis(2)),
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! The lab that a cluster file asks for.
+
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+
+use hawser_model::cluster_file::{ClusterFile, PoolKind, Role as LinkRole, SecretRef};
+use hawser_model::names::{HostName, LinkName};
+use ipnet::{IpNet, Ipv4Net};
+use serde::{Deserialize, Serialize};
+
+use super::shelf::SHELVES;
+use crate::error::LabError;
+use crate::spec::{
+    DEFAULT_MTU, LabSpec, LinkSpec, NodeSpec, PortSpec, Role, SwitchSpec, default_ipv4, nth_ipv4,
+};
+
+/// The link that the nodes reach the BMCs over, when there are any.
+pub const BMC_LINK: &str = "mgmt";
+
+/// The switch it runs over.
+const BMC_SWITCH: &str = "mgmtsw";
+
+/// The machine beside the heads, on every SAN.
+const CLIENT: &str = "client1";
+
+/// The client's place in the networks: above the heads, below the pools' addresses.
+const CLIENT_INDEX: usize = 49;
+
+/// What a lab has beside nodes, links and switches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterSpec {
+    /// The text of the cluster file.
+    pub file: String,
+    /// The management controllers.
+    pub bmcs: Vec<BmcSpec>,
+    /// The disks that all heads see.
+    pub shelves: Vec<ShelfSpec>,
+}
+
+/// A management controller.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BmcSpec {
+    /// The node whose power it switches.
+    pub node: HostName,
+    /// Its address on [`BMC_LINK`].
+    pub address: Ipv4Addr,
+    /// The account.
+    pub username: String,
+    /// Where the operator keeps its password.
+    pub password: PathBuf,
+}
+
+/// A disk that all heads see: a file of the lab.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShelfSpec {
+    /// The name of the file.
+    pub name: String,
+    /// The file system that is made on it.
+    pub fstype: String,
+}
+
+impl LabSpec {
+    /// The lab on which the cluster of `file` can be built; `text` is the file itself.
+    ///
+    /// # Errors
+    /// [`LabError::ClusterFile`]: the file asks for what a lab does not have.
+    pub fn of_cluster(file: &ClusterFile, text: &str) -> Result<Self, LabError> {
+        let mut switches: Vec<SwitchSpec> = Vec::new();
+        let mut links = Vec::new();
+        for (index, link) in file.links.iter().enumerate() {
+            let switch = link.switch.clone().unwrap_or_else(|| format!("sw{index}"));
+            add_switch(&mut switches, &switch);
+            let (ipv4, ipv6) = match link.network.as_ref().map(|network| network.0) {
+                Some(IpNet::V4(net)) => (Some(net), None),
+                Some(IpNet::V6(net)) => (None, Some(net)),
+                None => (Some(default_ipv4(index)), None),
+            };
+            links.push(LinkSpec {
+                name: link.name.get().clone(),
+                switch,
+                mtu: link.mtu.unwrap_or(DEFAULT_MTU),
+                ipv4,
+                ipv6,
+            });
+        }
+        let bmcs = bmcs(file)?;
+        if let Some(first) = bmcs.first() {
+            let net = bmc_network(first.address);
+            if let Some(other) = bmcs.iter().find(|bmc| !net.contains(&bmc.address)) {
+                return refused(format!(
+                    "the BMC of {} at {} is not in {net}, where that of {} is",
+                    other.node, other.address, first.node
+                ));
+            }
+            add_switch(&mut switches, BMC_SWITCH);
+            links.push(LinkSpec {
+                name: LinkName(BMC_LINK.to_owned()),
+                switch: BMC_SWITCH.to_owned(),
+                mtu: DEFAULT_MTU,
+                ipv4: Some(net),
+                ipv6: None,
+            });
+        }
+        let mut nodes = Vec::new();
+        for (index, node) in file.nodes.iter().enumerate() {
+            let port = |link: &LinkSpec| {
+                let given = node.address_on(link.name.as_str()).map(|address| **address);
+                let by_number = link.ipv4.and_then(|net| nth_ipv4(net, index));
+                let (ipv4, ipv6) = match given {
+                    Some(std::net::IpAddr::V4(address)) => (Some(address), None),
+                    Some(std::net::IpAddr::V6(address)) => (None, Some(address)),
+                    None => (by_number, None),
+                };
+                let link = link.name.clone();
+                PortSpec { link, ipv4, ipv6 }
+            };
+            nodes.push(NodeSpec {
+                name: node.name.get().clone(),
+                role: Role::Member,
+                ports: links.iter().map(port).collect(),
+            });
+        }
+        let sans = file.links_with(LinkRole::San).map(|link| link.name.get().clone());
+        let sans: Vec<LinkName> = sans.collect();
+        if !sans.is_empty() {
+            let on_san = links.iter().filter(|link| sans.contains(&link.name));
+            let port = |link: &LinkSpec| PortSpec {
+                link: link.name.clone(),
+                ipv4: link.ipv4.and_then(|net| nth_ipv4(net, CLIENT_INDEX)),
+                ipv6: link
+                    .ipv6
+                    .and_then(|net| crate::spec::nth_ipv6(net, CLIENT_INDEX)),
+            };
+            nodes.push(NodeSpec {
+                name: HostName(CLIENT.to_owned()),
+                role: Role::Client,
+                ports: on_san.map(port).collect(),
+            });
+        }
+        let cluster = Some(ClusterSpec {
+            file: text.to_owned(),
+            bmcs,
+            shelves: shelves(file)?,
+        });
+        Ok(Self {
+            switches,
+            links,
+            nodes,
+            cluster,
+        })
+    }
+}
+
+fn add_switch(switches: &mut Vec<SwitchSpec>, name: &str) {
+    if !switches.iter().any(|switch| switch.name == name) {
+        switches.push(SwitchSpec {
+            name: name.to_owned(),
+            snooping: false,
+            querier: false,
+        });
+    }
+}
+
+fn bmc_network(address: Ipv4Addr) -> Ipv4Net {
+    Ipv4Net::new_assert(address, 24).trunc()
+}
+
+fn bmcs(file: &ClusterFile) -> Result<Vec<BmcSpec>, LabError> {
+    let mut bmcs = Vec::new();
+    for node in &file.nodes {
+        let Some(bmc) = &node.bmc else { continue };
+        let name = node.name.get();
+        let Ok(address) = bmc.address.parse() else {
+            return refused(format!(
+                "the BMC of {name} is \"{}\", and a lab's BMC needs an IPv4 address",
+                *bmc.address
+            ));
+        };
+        if !bmc.is_ipmi() {
+            let agent = bmc.agent_name();
+            return refused(format!("{agent} of {name}: a lab's BMCs speak IPMI only"));
+        }
+        let SecretRef::File(password) = bmc.password.get() else {
+            return refused(format!(
+                "the password of {name}'s BMC is no file:, and a lab makes its passwords itself"
+            ));
+        };
+        bmcs.push(BmcSpec {
+            node: name.clone(),
+            address,
+            username: bmc.username.clone(),
+            password: password.clone(),
+        });
+    }
+    Ok(bmcs)
+}
+
+fn shelves(file: &ClusterFile) -> Result<Vec<ShelfSpec>, LabError> {
+    let mut shelves = Vec::new();
+    for pool in &file.pools {
+        let name = &*pool.name;
+        if *pool.kind != PoolKind::Filesystem {
+            return refused(format!(
+                "pool {name}: in a lab of namespaces a pool is kind = \"filesystem\" on a loop device"
+            ));
+        }
+        let device = pool.device.as_ref().map(|device| device.as_str());
+        let file = device.and_then(|device| Path::new(device).strip_prefix(SHELVES).ok());
+        let file = file.and_then(Path::to_str).filter(|name| !name.contains('/'));
+        let Some(file) = file.filter(|name| !name.is_empty()) else {
+            return refused(format!(
+                "pool {name}: its device is not a file of {SHELVES}, which is where a lab's shelves are"
+            ));
+        };
+        shelves.push(ShelfSpec {
+            name: file.to_owned(),
+            fstype: pool.fstype.as_ref().map_or("ext4", |fstype| fstype.as_str()).to_owned(),
+        });
+    }
+    Ok(shelves)
+}
+
+fn refused<T>(what: String) -> Result<T, LabError> {
+    Err(LabError::ClusterFile(what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_model::cluster_file::parse_complete;
+
+    const EXAMPLE: &str = include_str!("../../../../examples/lab/hawser.toml");
+
+    #[test]
+    fn the_example_is_two_heads_with_bmcs_shelves_and_a_client_on_both_sans() {
+        let file = parse_complete(EXAMPLE, "hawser.toml").unwrap();
+        let lab = LabSpec::of_cluster(&file, EXAMPLE).unwrap();
+        let cluster = lab.cluster.as_ref().unwrap();
+        assert_eq!(cluster.bmcs[1].address.to_string(), "10.72.9.102");
+        assert_eq!(cluster.shelves[0].name, "vmpool01.img");
+        let head2 = lab.node("head2").unwrap();
+        assert_eq!(head2.ports.len(), 5);
+        assert_eq!(head2.ports[4].ipv4, Some("10.72.9.2".parse().unwrap()));
+        let client = lab.node("client1").unwrap();
+        let addresses: Vec<_> = client.ports.iter().filter_map(|port| port.ipv4).collect();
+        assert_eq!(addresses.len(), 2);
+        assert_eq!(addresses[0].to_string(), "10.72.2.50");
+    }
+
+    #[test]
+    fn what_a_lab_does_not_have_is_refused_by_name() {
+        let said = |from: &str, to: &str| {
+            let text = EXAMPLE.replace(from, to);
+            let file = parse_complete(&text, "hawser.toml").unwrap();
+            LabSpec::of_cluster(&file, &text).unwrap_err().to_string()
+        };
+        assert!(said("10.72.9.101", "bmc1.example").contains("needs an IPv4 address"));
+        assert!(said("/srv/shelf/vmpool01.img", "/dev/sdb").contains("pool vmpool01"));
+        assert!(said("file:/etc/hawser/secrets/head2-bmc", "env:X").contains("head2's BMC"));
+    }
+}

@@ -9,6 +9,7 @@ pub mod cib;
 pub mod corosync;
 pub mod exports;
 pub mod host;
+pub mod live;
 pub mod numbering;
 pub mod plan;
 pub mod simulate;

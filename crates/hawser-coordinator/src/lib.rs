@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+pub mod heads;
 pub mod discover;
 pub mod fit;
 mod measure;

@@ -110,11 +110,34 @@ impl Which {
 }
 
 impl Cluster {
+    /// The cluster of these nodes.
+    pub fn of_nodes(nodes: Vec<(HostName, Reach)>, ssh_config: Option<PathBuf>) -> Self {
+        Self {
+            topology: None,
+            nodes,
+            file: None,
+            ssh_config,
+        }
+    }
+
     /// Starts an agent on every node, all at the same time.
     ///
     /// # Errors
     /// Every node that could not be reached, each with its reason.
     pub fn connect(&self) -> miette::Result<Agents> {
+        let (agents, failed) = self.try_connect()?;
+        if failed.is_empty() {
+            return Ok(agents);
+        }
+        let failed: Vec<String> = failed.iter().map(ToString::to_string).collect();
+        bail!("{}", failed.join("\n"))
+    }
+
+    /// Starts an agent on every node that can be reached, and says of the others why not.
+    ///
+    /// # Errors
+    /// What keeps this machine from reaching any.
+    pub fn try_connect(&self) -> miette::Result<(Agents, Vec<AgentError>)> {
         let run_key = RunKey(random_key()?);
         let transports = self.transports()?;
         let started: Vec<Result<Agent, AgentError>> = thread::scope(|scope| {
@@ -137,14 +160,10 @@ impl Cluster {
                 Ok(agent) => {
                     agents.insert(agent.host().clone(), agent);
                 }
-                Err(e) => failed.push(e.to_string()),
+                Err(e) => failed.push(e),
             }
         }
-        if failed.is_empty() {
-            Ok(agents)
-        } else {
-            bail!("{}", failed.join("\n"))
-        }
+        Ok((agents, failed))
     }
 
     fn transports(&self) -> miette::Result<Vec<Box<dyn Transport>>> {

@@ -6,6 +6,7 @@ mod case_file;
 mod cluster;
 mod parse;
 mod render;
+mod target;
 mod verbs;
 
 use std::io::IsTerminal;
@@ -26,6 +27,8 @@ enum Verb {
     /// Serve one coordinator on stdin and stdout; other verbs start it on nodes
     #[command(hide = true)]
     Agent(verbs::agent::Args),
+    /// Make the nodes what the cluster file says
+    Apply(verbs::apply::Args),
     /// Measure what this machine itself can do
     Bench(verbs::bench::Args),
     /// Measure the interconnect: where every lost packet went, and why
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
     show_errors_whole();
     let outcome = match Cli::parse().verb {
         Verb::Agent(args) => verbs::agent::run(args),
+        Verb::Apply(args) => verbs::apply::run(args),
         Verb::Bench(args) => verbs::bench::run(args),
         Verb::Check(args) => verbs::check::run(args),
         Verb::Demo(args) => verbs::demo::run(args),

@@ -11,6 +11,7 @@ mod scenario;
 mod story;
 mod words;
 
+pub(crate) use directory::parameter;
 pub(crate) use scenario::millis;
 pub(crate) use words::{place_in_words, step_in_words};
 

@@ -1,6 +1,7 @@
 //! One file a verb: its arguments and `run`, which returns the exit code of DESIGN's table.
 
 pub mod agent;
+pub mod apply;
 pub mod bench;
 pub mod check;
 pub mod demo;

@@ -2,12 +2,16 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
 
-use hawser_lab::LabSpec;
+use hawser_cluster::live::Options;
+use hawser_lab::{LabName, LabSpec};
 use hawser_model::cluster_file::parse_complete;
 use miette::{IntoDiagnostic, WrapErr};
 
-use crate::bad_file;
+use crate::target::Target;
+use crate::{bad_file, verbs};
 
 /// The cluster that is built when no file is named.
 const EXAMPLE: &str = include_str!("../../../../../examples/lab/hawser.toml");
@@ -28,6 +32,16 @@ pub(super) fn spec(file: Option<&Path>) -> miette::Result<LabSpec> {
     LabSpec::of_cluster(&file, &text).map_err(|e| miette::miette!("{shown}: {e}"))
 }
 
-pub(super) fn apply(_name: &hawser_lab::LabName) -> miette::Result<std::process::ExitCode> {
-    Ok(std::process::ExitCode::SUCCESS)
+/// Applies the lab's cluster file, by the code of `hawser apply`.
+pub(super) fn apply(name: &LabName, begun: Instant) -> miette::Result<ExitCode> {
+    let target = Target {
+        file: None,
+        lab: Some(name.to_string()),
+        ssh_config: None,
+    };
+    let known = target.known()?;
+    let done = verbs::apply::run_on(&known, Options::default())?;
+    let took = begun.elapsed().as_secs_f64();
+    println!("{done}; cluster {} stands after {took:.1} s", *known.file.cluster.name);
+    Ok(ExitCode::SUCCESS)
 }

@@ -27,10 +27,11 @@ use impair::{ClearArgs, ImpairArgs};
 pub fn run(args: Args) -> miette::Result<ExitCode> {
     if let Action::Up { name, layout } = &args.action {
         if layout.cluster {
+            let begun = std::time::Instant::now();
             let spec = cluster::spec(layout.file.as_deref())?;
             let name = name.lab().map_err(report)?;
             up(&name, Some(&spec)).map_err(report)?;
-            return cluster::apply(&name);
+            return cluster::apply(&name, begun);
         }
     }
     act(args.action).map_err(report)

@@ -1,0 +1,440 @@
+//! Applying a plan: to plan and to do what the plan says until the plan is empty.
+//!
+//! Every effect names what is to be true afterwards, so a run that was killed anywhere is finished
+//! by the next one.
+
+use std::fs::File;
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+use hawser_model::cluster_file::ClusterFile;
+use hawser_model::names::HostName;
+
+use super::gather::unexpected;
+use super::{Ask, Head, Heads, LiveError, OnHead, Secrets, gather, live_cib, on_all};
+use crate::host::{Answer, Content, Order, OwnedFile};
+use crate::numbering::Numbering;
+use crate::plan::{
+    AUTHKEY, COROSYNC_CONF, Change, Effect, Facts, ObjectChange, Plan, PlanError, PlanReport, merge,
+    plan,
+};
+use crate::simulate::CrmSimulate;
+use crate::xml::Element;
+
+/// How a plan is applied.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Also when clients notice it.
+    pub allow_disruption: bool,
+}
+
+/// How far it has come.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// This is going to be done.
+    Planned(&'a PlanReport),
+    /// This is being done.
+    Doing(&'a str),
+}
+
+/// What was done.
+#[derive(Debug, Default)]
+pub struct Applied {
+    /// The changes, as the first plan had them.
+    pub changes: Vec<Change>,
+}
+
+/// Why it was not, or not to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// Something on the nodes must be put right first; nothing was changed.
+    #[error("nothing was changed, because this must be put right first:\n{}", .0.join("\n"))]
+    Problems(Vec<String>),
+    /// Clients would notice it, and nobody has allowed that; nothing was changed.
+    #[error(
+        "nothing was changed, because clients would notice:\n{}\n--allow-disruption does it all \
+         the same", .0.join("\n")
+    )]
+    Disruptive(Vec<String>),
+    /// The plan could not be made.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A node could not do its part.
+    #[error(transparent)]
+    Live(#[from] LiveError),
+    /// The plan is still not empty.
+    #[error("after {rounds} rounds this still differs:\n{}", left.join("\n"))]
+    NeverDone {
+        /// How often it was planned anew.
+        rounds: usize,
+        /// What differs.
+        left: Vec<String>,
+    },
+}
+
+impl From<super::HeadError> for ApplyError {
+    fn from(error: super::HeadError) -> Self {
+        Self::Live(error.into())
+    }
+}
+
+/// A first set-up takes two rounds (files and start, then the CIB); the others are for a cluster
+/// that somebody else is changing meanwhile.
+const ROUNDS: usize = 6;
+
+/// How long the nodes may take to find each other after a start: Pacemaker's own `dc-deadtime`
+/// of 20 s, twice over, and some for a slow machine.
+const JOINS: Duration = Duration::from_secs(60);
+
+/// How long pools may take to stop or to start before somebody should look.
+const SETTLES: u32 = 300;
+
+/// A CIB changes whenever an operation ends; a busy cluster may need several attempts.
+const ATTEMPTS: usize = 30;
+
+/// Makes the plan for a live cluster.
+///
+/// # Errors
+/// What cannot be read or understood.
+pub fn plan_live(
+    file: &ClusterFile,
+    facts: &Facts,
+    heads: &mut Heads,
+) -> Result<Plan, ApplyError> {
+    let running = facts.nodes.iter().find(|(_, node)| node.running);
+    let head = running.and_then(|(name, _)| heads.get_mut(name));
+    Ok(match head {
+        Some(head) => plan(file, facts, &OnHead::new(head.as_mut()))?,
+        None => plan(file, facts, &CrmSimulate)?,
+    })
+}
+
+/// Applies a cluster file.
+///
+/// # Errors
+/// See [`ApplyError`].
+pub fn apply(
+    file: &ClusterFile,
+    heads: &mut Heads,
+    secrets: &Secrets,
+    options: Options,
+    said: &mut dyn FnMut(Progress<'_>),
+) -> Result<Applied, ApplyError> {
+    let mut applied = Applied::default();
+    let mut fences = None;
+    for round in 0..ROUNDS {
+        let ask = if round == 0 { Ask::FenceDevices } else { Ask::NodesOnly };
+        let mut facts = gather(file, heads, secrets, ask)?;
+        match &fences {
+            None => fences = Some(facts.fence_status.clone()),
+            Some(known) => facts.fence_status.clone_from(known),
+        }
+        let plan = plan_live(file, &facts, heads)?;
+        if plan.is_empty() && plan.report.problems.is_empty() {
+            if round > 0 {
+                settle(heads, said)?;
+            }
+            return Ok(applied);
+        }
+        if !plan.report.problems.is_empty() {
+            return Err(ApplyError::Problems(plan.report.problems));
+        }
+        if plan.is_disruptive() && !options.allow_disruption {
+            return Err(ApplyError::Disruptive(disruptive(&plan.report)));
+        }
+        if round == 0 {
+            applied.changes.clone_from(&plan.report.changes);
+            said(Progress::Planned(&plan.report));
+        }
+        for effect in &plan.effects {
+            said(Progress::Doing(&words(effect)));
+            perform(file, heads, secrets, effect)?;
+        }
+    }
+    let facts = gather(file, heads, secrets, Ask::NodesOnly)?;
+    let plan = plan_live(file, &facts, heads)?;
+    match plan.is_empty() {
+        true => Ok(applied),
+        false => Err(ApplyError::NeverDone {
+            rounds: ROUNDS,
+            left: plan.report.changes.iter().map(line).collect(),
+        }),
+    }
+}
+
+fn line(change: &Change) -> String {
+    format!("    {}: {}", change.object, change.text)
+}
+
+fn disruptive(report: &PlanReport) -> Vec<String> {
+    let changes = report.changes.iter().filter(|change| change.disruptive);
+    let consequence = report.consequence.iter().map(|text| format!("    {text}"));
+    changes.map(line).chain(consequence).collect()
+}
+
+fn settle(heads: &mut Heads, said: &mut dyn FnMut(Progress<'_>)) -> Result<(), LiveError> {
+    said(Progress::Doing("waiting until Pacemaker has nothing left to do"));
+    wait_settled(heads)
+}
+
+/// Waits until Pacemaker has nothing left to do.
+pub(super) fn wait_settled(heads: &mut Heads) -> Result<(), LiveError> {
+    let Some((name, _)) = live_cib(heads)? else {
+        return Err(LiveError::NotRunning);
+    };
+    if let Some(head) = heads.get_mut(&name) {
+        head.order(&Order::Settle { seconds: SETTLES })?;
+    }
+    Ok(())
+}
+
+/// What an effect is, for whoever watches.
+fn words(effect: &Effect) -> String {
+    let names = |nodes: &[HostName]| {
+        let names: Vec<&str> = nodes.iter().map(HostName::as_str).collect();
+        names.join(", ")
+    };
+    match effect {
+        Effect::WriteFile { node, file } => format!("{} on {node}", file.path),
+        Effect::NewAuthkey { nodes, .. } => format!("a new key on {}", names(nodes)),
+        Effect::CopyAuthkey { from, to } => format!("the key of {from} on {}", names(to)),
+        Effect::AuthkeyMode { node } => format!("mode of {AUTHKEY} on {node}"),
+        Effect::WriteCorosyncConf { node, .. } => format!("{COROSYNC_CONF} on {node}"),
+        Effect::ReloadCorosync => "Corosync reads its configuration anew".into(),
+        Effect::RestartCluster => "Corosync and Pacemaker start anew on all nodes".into(),
+        Effect::Start { nodes } => format!("Corosync and Pacemaker start on {}", names(nodes)),
+        Effect::PatchCib { changes, .. } => match changes.len() {
+            1 => "1 change to the CIB".into(),
+            several => format!("{several} changes to the CIB"),
+        },
+        Effect::WaitSettled => "waiting until what is to go has stopped".into(),
+    }
+}
+
+fn perform(
+    file: &ClusterFile,
+    heads: &mut Heads,
+    secrets: &Secrets,
+    effect: &Effect,
+) -> Result<(), ApplyError> {
+    match effect {
+        Effect::WriteFile { node, file } => {
+            let content = secrets.fill(file).map_err(LiveError::from)?;
+            write(heads, node, &file.path, content)?;
+        }
+        Effect::NewAuthkey { nodes, bytes } => {
+            let key = key_file(random(*bytes)?);
+            for node in nodes {
+                write(heads, node, AUTHKEY, key.clone())?;
+            }
+        }
+        Effect::CopyAuthkey { from, to } => {
+            let key = read_key(heads, from)?;
+            for node in to {
+                write(heads, node, AUTHKEY, key.clone())?;
+            }
+        }
+        Effect::AuthkeyMode { node } => {
+            let key = read_key(heads, node)?;
+            write(heads, node, AUTHKEY, key)?;
+        }
+        Effect::WriteCorosyncConf { node, text } => {
+            let content = Content(text.clone().into_bytes());
+            let mode = 0o644;
+            write(heads, node, COROSYNC_CONF, OwnedFile { mode, content })?;
+        }
+        Effect::ReloadCorosync => {
+            let (name, _) = live_cib(heads)?.ok_or(LiveError::NotRunning)?;
+            order(heads, &name, &Order::ReloadCorosync)?;
+        }
+        Effect::RestartCluster => {
+            on_all(heads, |_, head| Ok(head.order(&Order::Stop)?))?;
+            on_all(heads, |_, head| Ok(head.order(&Order::Start)?))?;
+            wait_joined(file, heads)?;
+        }
+        Effect::Start { nodes } => {
+            let seed = seed(file).to_text();
+            on_all(heads, |name, head| {
+                if nodes.contains(name) {
+                    head.order(&Order::SeedCib { cib: seed.clone() })?;
+                    head.order(&Order::Start)?;
+                }
+                Ok(())
+            })?;
+            wait_joined(file, heads)?;
+        }
+        Effect::PatchCib { changes, .. } => patch(heads, changes)?,
+        Effect::WaitSettled => wait_settled(heads)?,
+    }
+    Ok(())
+}
+
+/// What a node's first CIB has: the properties, so that the first start does not wait longer for
+/// the others than the file says, and nothing is ever decided with fencing off.
+fn seed(file: &ClusterFile) -> Element {
+    let mut cib = crate::cib::generate(file, &Numbering::of(file, None));
+    cib.set("epoch", "0");
+    for section in &mut cib.first_or_new("configuration").children {
+        if section.name != "crm_config" {
+            section.children.clear();
+        }
+    }
+    let sections = &mut cib.first_or_new("configuration").children;
+    sections.retain(|section| {
+        matches!(section.name.as_str(), "crm_config" | "nodes" | "resources" | "constraints")
+    });
+    cib
+}
+
+fn patch(heads: &mut Heads, changes: &[ObjectChange]) -> Result<(), LiveError> {
+    for _ in 0..ATTEMPTS {
+        let (name, was) = live_cib(heads)?.ok_or(LiveError::NotRunning)?;
+        let new = next(merge(&Element::parse(&was, "the live CIB")?, changes)).to_text();
+        let attempt = Order::PatchCib { was, new };
+        match order(heads, &name, &attempt)? {
+            Answer::Patched(true) => return Ok(()),
+            Answer::Patched(false) => std::thread::sleep(Duration::from_millis(100)),
+            _ => return Err(unexpected(&name, &attempt)),
+        }
+    }
+    Err(LiveError::Failed(format!(
+        "the CIB changed under each of {ATTEMPTS} attempts to change it"
+    )))
+}
+
+/// The CIB as the next version of itself: a patch to the same version is refused as too old.
+fn next(mut cib: Element) -> Element {
+    let epoch: u64 = cib.get("epoch").and_then(|n| n.parse().ok()).unwrap_or(0);
+    cib.set("epoch", (epoch + 1).to_string());
+    cib.set("num_updates", "0");
+    cib
+}
+
+/// Waits until all nodes of the file are members and one of them decides.
+fn wait_joined(file: &ClusterFile, heads: &mut Heads) -> Result<(), LiveError> {
+    let deadline = Instant::now() + JOINS;
+    loop {
+        let missing = match live_cib(heads)? {
+            Some((_, text)) => not_joined(file, &Element::parse(&text, "the live CIB")?),
+            None => file.nodes.iter().map(|node| node.name.to_string()).collect(),
+        };
+        if missing.is_empty() {
+            return Ok(());
+        }
+        if Instant::now() >= deadline {
+            return Err(LiveError::Failed(format!(
+                "{} did not join the cluster within {} s; /var/log/corosync/corosync.log and \
+                 /var/log/pacemaker/pacemaker.log there say why",
+                missing.join(", "),
+                JOINS.as_secs()
+            )));
+        }
+        std::thread::sleep(Duration::from_millis(150));
+    }
+}
+
+/// The nodes that are not members yet; all of them while nobody decides.
+fn not_joined(file: &ClusterFile, cib: &Element) -> Vec<String> {
+    let states = cib.first("status").into_iter();
+    let states: Vec<&Element> = states.flat_map(|status| status.all("node_state")).collect();
+    let decides = cib.get("dc-uuid").is_some_and(|dc| !dc.is_empty() && dc != "0");
+    let joined = |name: &str| {
+        decides
+            && states.iter().any(|state| {
+                // Since Pacemaker 2.1.6 `crmd` is the time it came up, `0` when it is down.
+                state.get("uname") == Some(name)
+                    && state.get("join") == Some("member")
+                    && !matches!(state.get("crmd"), None | Some("offline" | "0" | ""))
+            })
+    };
+    file.nodes
+        .iter()
+        .map(|node| node.name.to_string())
+        .filter(|name| !joined(name))
+        .collect()
+}
+
+fn head<'a>(heads: &'a mut Heads, node: &HostName) -> Result<&'a mut Box<dyn Head>, LiveError> {
+    let known: Vec<String> = heads.keys().map(HostName::to_string).collect();
+    heads.get_mut(node).ok_or_else(|| LiveError::NoSuch {
+        kind: "node",
+        found: node.to_string(),
+        known,
+    })
+}
+
+fn order(heads: &mut Heads, node: &HostName, order: &Order) -> Result<Answer, LiveError> {
+    Ok(head(heads, node)?.order(order)?)
+}
+
+fn write(
+    heads: &mut Heads,
+    node: &HostName,
+    path: &str,
+    file: OwnedFile,
+) -> Result<(), LiveError> {
+    let path = path.to_owned();
+    order(heads, node, &Order::Write { path, file }).map(drop)
+}
+
+fn read_key(heads: &mut Heads, node: &HostName) -> Result<OwnedFile, LiveError> {
+    let read = Order::Read {
+        path: AUTHKEY.into(),
+    };
+    match order(heads, node, &read)? {
+        Answer::File(Some(file)) => Ok(key_file(file.content.0)),
+        Answer::File(None) => Err(LiveError::Failed(format!("{node} has no {AUTHKEY} any more"))),
+        _ => Err(unexpected(node, &read)),
+    }
+}
+
+fn key_file(key: Vec<u8>) -> OwnedFile {
+    OwnedFile {
+        mode: 0o400,
+        content: Content(key),
+    }
+}
+
+/// Bytes from the kernel's generator.
+fn random(bytes: usize) -> Result<Vec<u8>, LiveError> {
+    let mut key = vec![0; bytes];
+    File::open("/dev/urandom")
+        .and_then(|mut file| file.read_exact(&mut key))
+        .map_err(|e| LiveError::Failed(format!("read /dev/urandom: {e}")))?;
+    Ok(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_model::cluster_file::parse_complete;
+
+    fn file() -> ClusterFile {
+        let text = include_str!("../../../../examples/lab/hawser.toml");
+        parse_complete(text, "hawser.toml").unwrap()
+    }
+
+    #[test]
+    fn a_first_cib_has_the_properties_and_nothing_that_runs() {
+        let seed = seed(&file());
+        let has = |name: &str| seed.walk().iter().any(|e| e.get("name") == Some(name));
+        assert!(has("dc-deadtime") && has("stonith-enabled"));
+        assert!(!seed.walk().iter().any(|e| e.name == "primitive"));
+    }
+
+    #[test]
+    fn a_node_has_joined_when_somebody_decides_and_it_is_a_member() {
+        let cib = |dc: &str, crmd: &str| {
+            let text = format!(
+                r#"<cib dc-uuid="{dc}"><configuration/><status>
+                <node_state uname="head1" crmd="online" join="member"/>
+                <node_state uname="head2" crmd="{crmd}" join="member"/></status></cib>"#
+            );
+            not_joined(&file(), &Element::parse(&text, "test").unwrap())
+        };
+        assert_eq!(cib("1", "online"), Vec::<String>::new());
+        assert_eq!(cib("1", "1700000000"), Vec::<String>::new());
+        assert_eq!(cib("1", "offline"), ["head2"]);
+        assert_eq!(cib("0", "online"), ["head1", "head2"]);
+    }
+}

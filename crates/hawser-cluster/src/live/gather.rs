@@ -1,0 +1,157 @@
+//! What a plan must know, read from the nodes.
+
+use std::collections::BTreeMap;
+
+use hawser_model::cluster_file::ClusterFile;
+use hawser_model::names::HostName;
+
+use super::{Head, Heads, LiveError, Secrets, live_cib, on_all};
+use crate::cib::fencing::{node_files, targets};
+use crate::host::{Answer, Inventory, Order, OwnedFile};
+use crate::numbering::Numbering;
+use crate::plan::{AUTHKEY, COROSYNC_CONF, Facts, NodeFacts};
+use crate::simulate::parameter;
+use crate::xml::Element;
+
+/// Whether fence devices are asked for their status, which takes a second or two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// Each device is asked once, from a node that it does not fence.
+    FenceDevices,
+    /// None is.
+    NodesOnly,
+}
+
+/// A question to a fence device.
+struct Question {
+    device: String,
+    agent: String,
+    parameters: BTreeMap<String, String>,
+}
+
+/// Reads everything, from all nodes at the same time.
+///
+/// # Errors
+/// A node that cannot be asked; a secret that cannot be had.
+pub fn gather(
+    file: &ClusterFile,
+    heads: &mut Heads,
+    secrets: &Secrets,
+    ask: Ask,
+) -> Result<Facts, LiveError> {
+    let mut wanted: BTreeMap<String, OwnedFile> = BTreeMap::new();
+    for node_file in node_files(file) {
+        wanted.insert(node_file.path.clone(), secrets.fill(&node_file)?);
+    }
+    let questions = match ask {
+        Ask::FenceDevices => questions(file, heads),
+        Ask::NodesOnly => BTreeMap::new(),
+    };
+    let read = on_all(heads, |name, head| {
+        let (facts, inventory) = node(head, name, &wanted)?;
+        let mut said = BTreeMap::new();
+        for question in questions.get(name).into_iter().flatten() {
+            // Without the agent there is nobody to ask, which the plan says anyway.
+            if inventory.agents.contains(&format!("stonith:{}", question.agent)) {
+                let answer = head.order(&Order::FenceStatus {
+                    agent: question.agent.clone(),
+                    parameters: question.parameters.clone(),
+                    files: wanted.clone(),
+                })?;
+                if let Answer::Fence(words) = answer {
+                    said.insert(question.device.clone(), words);
+                }
+            }
+        }
+        Ok((facts, said))
+    })?;
+    let mut facts = Facts::default();
+    for (name, (node, said)) in read {
+        facts.nodes.insert(name, node);
+        facts.fence_status.extend(said);
+    }
+    if facts.nodes.values().any(|node| node.running) {
+        facts.cib = live_cib(heads)?.map(|(_, cib)| cib);
+    }
+    Ok(facts)
+}
+
+fn node(
+    head: &mut dyn Head,
+    name: &HostName,
+    wanted: &BTreeMap<String, OwnedFile>,
+) -> Result<(NodeFacts, Inventory), LiveError> {
+    let inventory = match head.order(&Order::Inventory)? {
+        Answer::Inventory(inventory) => *inventory,
+        _ => return Err(unexpected(name, &Order::Inventory)),
+    };
+    let mut read = |path: &str| -> Result<Option<OwnedFile>, LiveError> {
+        let order = Order::Read {
+            path: path.to_owned(),
+        };
+        match head.order(&order)? {
+            Answer::File(file) => Ok(file),
+            _ => Err(unexpected(name, &order)),
+        }
+    };
+    let corosync_conf = read(COROSYNC_CONF)?;
+    let authkey = read(AUTHKEY)?;
+    let mut files = BTreeMap::new();
+    for (path, wanted) in wanted {
+        if let Some(there) = read(path)? {
+            files.insert(path.clone(), there.facts(wanted));
+        }
+    }
+    let facts = NodeFacts {
+        corosync_conf: corosync_conf
+            .map(|file| String::from_utf8_lossy(&file.content.0).into_owned()),
+        authkey: authkey.map(|file| file.key_facts()),
+        files,
+        agents: inventory.agents.clone(),
+        programs: inventory.programs.clone(),
+        features: inventory.features.clone(),
+        running: inventory.running,
+    };
+    Ok((facts, inventory))
+}
+
+/// Who asks which device.
+fn questions(file: &ClusterFile, heads: &Heads) -> BTreeMap<HostName, Vec<Question>> {
+    let cib = crate::cib::generate(file, &Numbering::of(file, None));
+    let mut all: BTreeMap<HostName, Vec<Question>> = BTreeMap::new();
+    for (device, victims) in targets(file) {
+        let primitive = cib.walk().into_iter().find(|element| {
+            element.name == "primitive" && element.get("id") == Some(device.as_str())
+        });
+        let Some(primitive) = primitive else { continue };
+        let other = heads.keys().find(|name| !victims.contains(name.as_str()));
+        let Some(asks) = other.or(heads.keys().next()) else {
+            continue;
+        };
+        all.entry(asks.clone()).or_default().push(Question {
+            agent: primitive.get("type").unwrap_or_default().to_owned(),
+            parameters: parameters(primitive),
+            device,
+        });
+    }
+    all
+}
+
+fn parameters(primitive: &Element) -> BTreeMap<String, String> {
+    let pairs = primitive
+        .all("instance_attributes")
+        .flat_map(|set| &set.children);
+    pairs
+        .filter_map(|pair| {
+            let name = pair.get("name")?;
+            Some((name.to_owned(), parameter(primitive, name)?.to_owned()))
+        })
+        .collect()
+}
+
+pub(super) fn unexpected(node: &HostName, order: &Order) -> LiveError {
+    LiveError::Answer {
+        node: node.to_string(),
+        order: order.name(),
+    }
+}

@@ -1,0 +1,146 @@
+//! The cluster that `plan`, `apply` and `status` work on: a cluster file, and its nodes by ssh or in
+//! a lab.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hawser_agent::AgentError;
+use hawser_cluster::live::{Heads, Secrets};
+use hawser_coordinator::heads::heads;
+use hawser_lab::Lab;
+use hawser_model::cluster_file::{At, ClusterFile, SecretRef, parse_complete};
+use hawser_model::topology::Reach;
+use miette::{IntoDiagnostic, WrapErr, bail};
+
+use crate::bad_file::{self, Wrong};
+use crate::cluster::Cluster;
+
+/// The file that is used when none is named.
+const DEFAULT_FILE: &str = "hawser.toml";
+
+/// How the cluster is named on the command line.
+#[derive(clap::Args)]
+pub struct Target {
+    /// The cluster file [default: ./hawser.toml, or the lab's own with --lab]
+    #[arg(short, long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// The nodes are those of this lab, made by `hawser lab up --cluster`
+    #[arg(long, value_name = "NAME")]
+    pub lab: Option<String>,
+    /// An ssh configuration file instead of your own (`ssh -F`)
+    #[arg(long, value_name = "FILE")]
+    pub ssh_config: Option<PathBuf>,
+}
+
+/// A cluster file and the way to its nodes.
+pub struct Known {
+    /// The file.
+    pub file: ClusterFile,
+    /// Where its secrets are.
+    pub secrets: Secrets,
+    path: String,
+    text: String,
+    cluster: Cluster,
+}
+
+/// The nodes that were reached, and why the others were not.
+pub struct Reached {
+    /// The nodes.
+    pub heads: Heads,
+    /// Those that are not among them.
+    pub failed: Vec<AgentError>,
+}
+
+impl Target {
+    /// Reads the file and finds the nodes, without reaching them.
+    ///
+    /// # Errors
+    /// What is wrong with the file, in its place; no such lab.
+    pub fn known(&self) -> miette::Result<Known> {
+        let lab = match &self.lab {
+            Some(name) => Some(Lab::open(name).map_err(|e| miette::miette!("{e}"))?),
+            None => None,
+        };
+        let admin = lab.as_ref().and_then(Lab::admin_root);
+        let path = match (&self.file, &lab, &admin) {
+            (Some(path), ..) => path.clone(),
+            (None, Some(_), Some(root)) => root.join(DEFAULT_FILE),
+            (None, Some(lab), None) => bail!(
+                "lab {0} has no cluster; `hawser lab up --cluster` makes one that has, and -f FILE \
+                 names a cluster file for the nodes of this one",
+                lab.name()
+            ),
+            (None, None, _) if Path::new(DEFAULT_FILE).exists() => DEFAULT_FILE.into(),
+            (None, None, _) => bail!(
+                help = "name a cluster file (-f FILE) or a lab (--lab NAME)",
+                "no cluster named, and no {DEFAULT_FILE} here"
+            ),
+        };
+        let shown = path.display().to_string();
+        let text = fs::read_to_string(&path)
+            .into_diagnostic()
+            .wrap_err_with(|| format!("read the cluster file {shown}"))?;
+        let file = parse_complete(&text, &shown).map_err(|e| bad_file::cluster_file(&e))?;
+        let nodes = file.topology().nodes.into_iter().map(|node| {
+            let reach = match &self.lab {
+                Some(lab) => Reach::Lab(lab.clone()),
+                None => node.reach,
+            };
+            (node.name, reach)
+        });
+        Ok(Known {
+            cluster: Cluster::of_nodes(nodes.collect(), self.ssh_config.clone()),
+            secrets: admin.map_or_else(Secrets::here, |root| Secrets::below(&root)),
+            path: shown,
+            text,
+            file,
+        })
+    }
+}
+
+impl Known {
+    /// Reads every secret once, so that one that cannot be had is shown where the file names it.
+    ///
+    /// # Errors
+    /// All of those.
+    pub fn check_secrets(&self) -> miette::Result<()> {
+        let bmcs = self.file.nodes.iter().filter_map(|node| node.bmc.as_ref());
+        let devices = self.file.fencing.iter().flat_map(|fencing| &fencing.devices);
+        let all = bmcs
+            .map(|bmc| &bmc.password)
+            .chain(devices.flat_map(|device| device.secrets.values()));
+        let wrong: Vec<Wrong> = all.filter_map(|secret| self.wrong(secret)).collect();
+        match wrong.is_empty() {
+            true => Ok(()),
+            false => Err(bad_file::report(&self.path, &self.text, &wrong)),
+        }
+    }
+
+    fn wrong(&self, secret: &At<SecretRef>) -> Option<Wrong> {
+        let error = self.secrets.read(secret.get()).err()?;
+        let span = secret.span();
+        let before = self.text.get(..span.start).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let column = before.len() - before.rfind('\n').map_or(0, |i| i + 1) + 1;
+        Some(Wrong {
+            message: error.to_string(),
+            help: None,
+            span,
+            line_column: (line, column),
+        })
+    }
+
+    /// Starts an agent on every node that can be reached.
+    ///
+    /// # Errors
+    /// None could.
+    pub fn reach(&self) -> miette::Result<Reached> {
+        let (agents, failed) = self.cluster.try_connect()?;
+        if agents.is_empty() {
+            let all: Vec<String> = failed.iter().map(ToString::to_string).collect();
+            bail!("none of the nodes was reached:\n{}", all.join("\n"));
+        }
+        let heads = heads(agents);
+        Ok(Reached { heads, failed })
+    }
+}

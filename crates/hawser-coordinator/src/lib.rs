@@ -5,9 +5,9 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
-pub mod heads;
 pub mod discover;
 pub mod fit;
+pub mod heads;
 mod measure;
 pub mod schedule;
 pub mod traffic_plan;

@@ -32,8 +32,8 @@ mod tool;
 mod up;
 mod wiring;
 
-pub use cluster::{BmcSpec, ClusterSpec, ShelfSpec};
 pub use change::{Place, cut, heal, power_loss, power_on};
+pub use cluster::{BmcSpec, ClusterSpec, ShelfSpec};
 pub use down::{Down, down};
 pub use error::LabError;
 pub use file::FileError;

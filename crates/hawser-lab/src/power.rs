@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::error::LabError;
 use crate::cluster::shelf;
+use crate::error::LabError;
 use crate::init::{SOFT_OFF, STOPS_POOLS};
 use crate::lab::no_such_node;
 use crate::paths::LabDir;

@@ -105,7 +105,9 @@ pub(crate) fn of_lab(lab: Known<'_>) -> Vec<ProcessId> {
     matching(|line| {
         let [init, hold] = [crate::init::SUBCOMMAND, crate::impair::hold::SUBCOMMAND];
         let bmc = crate::cluster::bmc::SUBCOMMAND;
-        [init, hold, bmc].iter().any(|one| is_of(line, one, lab, None))
+        [init, hold, bmc]
+            .iter()
+            .any(|one| is_of(line, one, lab, None))
     })
 }
 

@@ -105,7 +105,11 @@ impl Known {
     /// All of those.
     pub fn check_secrets(&self) -> miette::Result<()> {
         let bmcs = self.file.nodes.iter().filter_map(|node| node.bmc.as_ref());
-        let devices = self.file.fencing.iter().flat_map(|fencing| &fencing.devices);
+        let devices = self
+            .file
+            .fencing
+            .iter()
+            .flat_map(|fencing| &fencing.devices);
         let all = bmcs
             .map(|bmc| &bmc.password)
             .chain(devices.flat_map(|device| device.secrets.values()));

@@ -61,7 +61,10 @@ fn words(said: &[u8]) -> String {
     let said = String::from_utf8_lossy(said);
     let lines = said.lines().filter_map(|line| {
         // `2026-01-01 12:00:00,123 ERROR: Failed: Unable to obtain …`
-        let line = line.split_once("ERROR: ").map_or(line, |(_, rest)| rest).trim();
+        let line = line
+            .split_once("ERROR: ")
+            .map_or(line, |(_, rest)| rest)
+            .trim();
         (!line.is_empty() && !line.starts_with("Please use '-h'")).then_some(line)
     });
     let mut lines: Vec<&str> = lines.collect();

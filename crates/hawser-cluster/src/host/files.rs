@@ -21,7 +21,12 @@ pub(super) fn read(path: &str) -> Result<Option<OwnedFile>, HostError> {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(error("open", path, e)),
     };
-    let mode = file.metadata().map_err(failed("stat"))?.permissions().mode() & 0o7777;
+    let mode = file
+        .metadata()
+        .map_err(failed("stat"))?
+        .permissions()
+        .mode()
+        & 0o7777;
     let mut content = Vec::new();
     let mut file = file.take(LARGEST);
     file.read_to_end(&mut content).map_err(failed("read"))?;
@@ -74,7 +79,9 @@ pub(super) fn place(path: &Path, file: &OwnedFile) -> Result<(), HostError> {
 
 fn ours(path: &str) -> Result<(), HostError> {
     let below = |folder: &str| {
-        let rest = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+        let rest = path
+            .strip_prefix(folder)
+            .and_then(|rest| rest.strip_prefix('/'));
         let plain = |rest: &str| {
             Path::new(rest)
                 .components()

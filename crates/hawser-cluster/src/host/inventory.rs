@@ -87,5 +87,6 @@ pub(super) fn runs(name: &str) -> bool {
 
 fn is_zombie(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rfind(')').is_some_and(|end| stat[end..].starts_with(") Z"))
+    stat.rfind(')')
+        .is_some_and(|end| stat[end..].starts_with(") Z"))
 }

@@ -255,9 +255,7 @@ pub fn obey(order: &Order) -> Result<Answer, HostError> {
         Order::Settle { seconds } => pacemaker::settle(*seconds).map(|()| Answer::Done),
         Order::Start => engine::start().map(|()| Answer::Done),
         Order::Stop => engine::stop().map(|()| Answer::Done),
-        Order::ReloadCorosync => {
-            run::tool("corosync-cfgtool", &["-R"], None).map(|_| Answer::Done)
-        }
+        Order::ReloadCorosync => run::tool("corosync-cfgtool", &["-R"], None).map(|_| Answer::Done),
         Order::FenceStatus {
             agent,
             parameters,
@@ -265,9 +263,7 @@ pub fn obey(order: &Order) -> Result<Answer, HostError> {
         } => fence_status::ask(agent, parameters, files).map(Answer::Fence),
         Order::FenceHistory => pacemaker::fence_history().map(Answer::Text),
         Order::Standby { node, on } => pacemaker::standby(node, *on).map(|()| Answer::Done),
-        Order::Move { resource, node } => {
-            pacemaker::send_to(resource, node).map(|()| Answer::Done)
-        }
+        Order::Move { resource, node } => pacemaker::send_to(resource, node).map(|()| Answer::Done),
         Order::ForgetMove { resource } => pacemaker::forget_move(resource).map(|()| Answer::Done),
     }
 }

@@ -108,7 +108,14 @@ pub(super) fn fence_history() -> Result<String, HostError> {
 pub(super) fn standby(node: &str, on: bool) -> Result<(), HostError> {
     let value = if on { "on" } else { "off" };
     let arguments = [
-        "--node", node, "--name", "standby", "--update", value, "--lifetime", "forever",
+        "--node",
+        node,
+        "--name",
+        "standby",
+        "--update",
+        value,
+        "--lifetime",
+        "forever",
     ];
     run::tool("crm_attribute", &arguments, None).map(drop)
 }

@@ -62,7 +62,11 @@ pub(super) fn output(
 pub(super) fn failed(program: &str, arguments: &[&str], output: &Output) -> HostError {
     let said = [&output.stderr[..], &output.stdout[..]].concat();
     let said = String::from_utf8_lossy(&said);
-    let words: Vec<&str> = said.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+    let words: Vec<&str> = said
+        .lines()
+        .map(str::trim)
+        .filter(|l| !l.is_empty())
+        .collect();
     let tail = words.len().saturating_sub(4);
     HostError::Tool {
         command: line(program, arguments),

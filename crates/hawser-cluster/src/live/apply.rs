@@ -15,8 +15,8 @@ use super::{Ask, Head, Heads, LiveError, OnHead, Secrets, gather, live_cib, on_a
 use crate::host::{Answer, Content, Order, OwnedFile};
 use crate::numbering::Numbering;
 use crate::plan::{
-    AUTHKEY, COROSYNC_CONF, Change, Effect, Facts, ObjectChange, Plan, PlanError, PlanReport, merge,
-    plan,
+    AUTHKEY, COROSYNC_CONF, Change, Effect, Facts, ObjectChange, Plan, PlanError, PlanReport,
+    merge, plan,
 };
 use crate::simulate::CrmSimulate;
 use crate::xml::Element;
@@ -96,11 +96,7 @@ const ATTEMPTS: usize = 30;
 ///
 /// # Errors
 /// What cannot be read or understood.
-pub fn plan_live(
-    file: &ClusterFile,
-    facts: &Facts,
-    heads: &mut Heads,
-) -> Result<Plan, ApplyError> {
+pub fn plan_live(file: &ClusterFile, facts: &Facts, heads: &mut Heads) -> Result<Plan, ApplyError> {
     let running = facts.nodes.iter().find(|(_, node)| node.running);
     let head = running.and_then(|(name, _)| heads.get_mut(name));
     Ok(match head {
@@ -123,7 +119,11 @@ pub fn apply(
     let mut applied = Applied::default();
     let mut fences = None;
     for round in 0..ROUNDS {
-        let ask = if round == 0 { Ask::FenceDevices } else { Ask::NodesOnly };
+        let ask = if round == 0 {
+            Ask::FenceDevices
+        } else {
+            Ask::NodesOnly
+        };
         let mut facts = gather(file, heads, secrets, ask)?;
         match &fences {
             None => fences = Some(facts.fence_status.clone()),
@@ -173,7 +173,9 @@ fn disruptive(report: &PlanReport) -> Vec<String> {
 }
 
 fn settle(heads: &mut Heads, said: &mut dyn FnMut(Progress<'_>)) -> Result<(), LiveError> {
-    said(Progress::Doing("waiting until Pacemaker has nothing left to do"));
+    said(Progress::Doing(
+        "waiting until Pacemaker has nothing left to do",
+    ));
     wait_settled(heads)
 }
 
@@ -281,7 +283,10 @@ fn seed(file: &ClusterFile) -> Element {
     }
     let sections = &mut cib.first_or_new("configuration").children;
     sections.retain(|section| {
-        matches!(section.name.as_str(), "crm_config" | "nodes" | "resources" | "constraints")
+        matches!(
+            section.name.as_str(),
+            "crm_config" | "nodes" | "resources" | "constraints"
+        )
     });
     cib
 }
@@ -316,7 +321,11 @@ fn wait_joined(file: &ClusterFile, heads: &mut Heads) -> Result<(), LiveError> {
     loop {
         let missing = match live_cib(heads)? {
             Some((_, text)) => not_joined(file, &Element::parse(&text, "the live CIB")?),
-            None => file.nodes.iter().map(|node| node.name.to_string()).collect(),
+            None => file
+                .nodes
+                .iter()
+                .map(|node| node.name.to_string())
+                .collect(),
         };
         if missing.is_empty() {
             return Ok(());
@@ -337,7 +346,9 @@ fn wait_joined(file: &ClusterFile, heads: &mut Heads) -> Result<(), LiveError> {
 fn not_joined(file: &ClusterFile, cib: &Element) -> Vec<String> {
     let states = cib.first("status").into_iter();
     let states: Vec<&Element> = states.flat_map(|status| status.all("node_state")).collect();
-    let decides = cib.get("dc-uuid").is_some_and(|dc| !dc.is_empty() && dc != "0");
+    let decides = cib
+        .get("dc-uuid")
+        .is_some_and(|dc| !dc.is_empty() && dc != "0");
     let joined = |name: &str| {
         decides
             && states.iter().any(|state| {
@@ -367,12 +378,7 @@ fn order(heads: &mut Heads, node: &HostName, order: &Order) -> Result<Answer, Li
     Ok(head(heads, node)?.order(order)?)
 }
 
-fn write(
-    heads: &mut Heads,
-    node: &HostName,
-    path: &str,
-    file: OwnedFile,
-) -> Result<(), LiveError> {
+fn write(heads: &mut Heads, node: &HostName, path: &str, file: OwnedFile) -> Result<(), LiveError> {
     let path = path.to_owned();
     order(heads, node, &Order::Write { path, file }).map(drop)
 }
@@ -383,7 +389,9 @@ fn read_key(heads: &mut Heads, node: &HostName) -> Result<OwnedFile, LiveError> 
     };
     match order(heads, node, &read)? {
         Answer::File(Some(file)) => Ok(key_file(file.content.0)),
-        Answer::File(None) => Err(LiveError::Failed(format!("{node} has no {AUTHKEY} any more"))),
+        Answer::File(None) => Err(LiveError::Failed(format!(
+            "{node} has no {AUTHKEY} any more"
+        ))),
         _ => Err(unexpected(node, &read)),
     }
 }

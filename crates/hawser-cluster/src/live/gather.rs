@@ -52,7 +52,10 @@ pub fn gather(
         let mut said = BTreeMap::new();
         for question in questions.get(name).into_iter().flatten() {
             // Without the agent there is nobody to ask, which the plan says anyway.
-            if inventory.agents.contains(&format!("stonith:{}", question.agent)) {
+            if inventory
+                .agents
+                .contains(&format!("stonith:{}", question.agent))
+            {
                 let answer = head.order(&Order::FenceStatus {
                     agent: question.agent.clone(),
                     parameters: question.parameters.clone(),

@@ -146,7 +146,11 @@ fn md5(secret: &str) -> Result<String, SecretError> {
         }
         let output = child.wait_with_output()?;
         let text = String::from_utf8_lossy(&output.stdout);
-        Ok(text.split_whitespace().next().unwrap_or_default().to_owned())
+        Ok(text
+            .split_whitespace()
+            .next()
+            .unwrap_or_default()
+            .to_owned())
     };
     run().map_err(SecretError::Sum)
 }
@@ -173,7 +177,10 @@ mod tests {
     fn a_file_that_others_may_read_is_refused_and_its_content_not_told() {
         let (_folder, reference) = file("hunter2\n", 0o644);
         let said = Secrets::here().read(&reference).unwrap_err().to_string();
-        assert!(said.contains("mode 0644") && said.contains("chmod 600"), "{said}");
+        assert!(
+            said.contains("mode 0644") && said.contains("chmod 600"),
+            "{said}"
+        );
         assert!(!said.contains("hunter2"));
     }
 

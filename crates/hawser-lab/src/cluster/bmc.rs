@@ -89,7 +89,8 @@ fn lan_conf(dir: &LabDir, state: &State, bmc: &BmcSpec, password: &str) -> Strin
         username,
         ..
     } = bmc;
-    let mut text = format!("name \"{node}\"\nset_working_mc 0x20\nstartlan 1\n  addr {address} 623\n");
+    let mut text =
+        format!("name \"{node}\"\nset_working_mc 0x20\nstartlan 1\n  addr {address} 623\n");
     text += "  priv_limit admin\n";
     for who in ["callback", "user", "operator", "admin"] {
         // Writing into a String cannot fail.
@@ -131,7 +132,15 @@ pub fn run(args: &BmcArgs) -> Result<(), LabError> {
     fs::create_dir_all(&state).map_err(|e| LabError::io("create the folder", &state, e))?;
     let mut simulator = Command::new("nsenter")
         .arg(format!("--net=/proc/{}/ns/net", switches.pid))
-        .args(["--", "setpriv", "--pdeathsig", "KILL", "--", "ipmi_sim", "-n"])
+        .args([
+            "--",
+            "setpriv",
+            "--pdeathsig",
+            "KILL",
+            "--",
+            "ipmi_sim",
+            "-n",
+        ])
         .arg("-c")
         .arg(folder.join("lan.conf"))
         .arg("-f")
@@ -224,4 +233,3 @@ pub(crate) fn addresses(state: &State) -> Vec<String> {
         .map(|bmc| format!("addr add {}/{} dev {switch}", bmc.address, net.prefix_len()));
     lines.collect()
 }
-

@@ -3,9 +3,9 @@
 
 pub mod bmc;
 pub(crate) mod secrets;
-mod shutdown;
 pub mod services;
 pub(crate) mod shelf;
+mod shutdown;
 mod spec;
 
 pub use spec::{BMC_LINK, BmcSpec, ClusterSpec, ShelfSpec};

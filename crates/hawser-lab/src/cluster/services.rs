@@ -87,7 +87,12 @@ fn start() -> Result<(), LabError> {
             // There is no syslog in a node; pacemaker.log has what an expert reads.
             ("PCMK_logfacility", "none"),
         ];
-        daemon("pacemakerd", &["-f"], &environment, "/var/log/pacemaker/lab.log")?;
+        daemon(
+            "pacemakerd",
+            &["-f"],
+            &environment,
+            "/var/log/pacemaker/lab.log",
+        )?;
     }
     Ok(())
 }
@@ -108,7 +113,12 @@ fn stop() -> Result<(), LabError> {
 /// Folders below `/run`, which is empty at boot, and of logs. systemd makes them on a real host
 /// (`tmpfiles.d` of the packages).
 fn folders() -> Result<(), LabError> {
-    for folder in ["/run/tgtd", "/run/resource-agents", "/run/crm", "/var/log/cluster"] {
+    for folder in [
+        "/run/tgtd",
+        "/run/resource-agents",
+        "/run/crm",
+        "/var/log/cluster",
+    ] {
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o755)
@@ -128,7 +138,9 @@ fn folders() -> Result<(), LabError> {
 fn account(name: &str) -> Option<u32> {
     let find = |file: &str| {
         let text = fs::read_to_string(file).ok()?;
-        let line = text.lines().find(|line| line.split(':').next() == Some(name))?;
+        let line = text
+            .lines()
+            .find(|line| line.split(':').next() == Some(name))?;
         line.split(':').nth(2)?.parse().ok()
     };
     find("/etc/passwd").or_else(|| find("/etc/group"))

@@ -45,7 +45,11 @@ pub(crate) fn make(dir: &LabDir, cluster: &ClusterSpec) -> Result<(), LabError> 
 fn make_file_system(path: &Path, fstype: &str) -> Result<(), LabError> {
     let program = format!("mkfs.{fstype}");
     // ext4 asks before it writes to a file that has a file system; xfs calls it -f.
-    let force = if fstype.starts_with("ext") { "-F" } else { "-f" };
+    let force = if fstype.starts_with("ext") {
+        "-F"
+    } else {
+        "-f"
+    };
     let output = Command::new(&program)
         .env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin")
         .args(["-q", force])
@@ -85,7 +89,10 @@ fn loops(process: &str) -> Vec<(String, PathBuf)> {
         let (Some(device), Some(place)) = (fields.next(), fields.next()) else {
             continue;
         };
-        if let Some(name) = device.strip_prefix("/dev/").filter(|d| d.starts_with("loop")) {
+        if let Some(name) = device
+            .strip_prefix("/dev/")
+            .filter(|d| d.starts_with("loop"))
+        {
             found.push((name.to_owned(), PathBuf::from(place)));
         }
     }

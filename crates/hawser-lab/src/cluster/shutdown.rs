@@ -21,6 +21,11 @@ pub(super) fn file_system(mount_point: &Path) -> io::Result<()> {
     let folder = File::open(mount_point)?;
     // SAFETY: the kernel reads one u32 from the pointer it is given (get_user in ext4_ioctl and
     // xfs_file_ioctl), which Setter keeps alive for the length of the call; it writes nothing.
-    let done = unsafe { ioctl(&folder, Setter::<{ FS_IOC_SHUTDOWN }, u32>::new(NO_LOG_FLUSH)) };
+    let done = unsafe {
+        ioctl(
+            &folder,
+            Setter::<{ FS_IOC_SHUTDOWN }, u32>::new(NO_LOG_FLUSH),
+        )
+    };
     done.map_err(|e: Errno| io::Error::from_raw_os_error(e.raw_os_error()))
 }

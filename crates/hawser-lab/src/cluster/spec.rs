@@ -120,7 +120,9 @@ impl LabSpec {
                 ports: links.iter().map(port).collect(),
             });
         }
-        let sans = file.links_with(LinkRole::San).map(|link| link.name.get().clone());
+        let sans = file
+            .links_with(LinkRole::San)
+            .map(|link| link.name.get().clone());
         let sans: Vec<LinkName> = sans.collect();
         if !sans.is_empty() {
             let on_san = links.iter().filter(|link| sans.contains(&link.name));
@@ -206,7 +208,9 @@ fn shelves(file: &ClusterFile) -> Result<Vec<ShelfSpec>, LabError> {
         }
         let device = pool.device.as_ref().map(|device| device.as_str());
         let file = device.and_then(|device| Path::new(device).strip_prefix(SHELVES).ok());
-        let file = file.and_then(Path::to_str).filter(|name| !name.contains('/'));
+        let file = file
+            .and_then(Path::to_str)
+            .filter(|name| !name.contains('/'));
         let Some(file) = file.filter(|name| !name.is_empty()) else {
             return refused(format!(
                 "pool {name}: its device is not a file of {SHELVES}, which is where a lab's shelves are"
@@ -214,7 +218,11 @@ fn shelves(file: &ClusterFile) -> Result<Vec<ShelfSpec>, LabError> {
         };
         shelves.push(ShelfSpec {
             name: file.to_owned(),
-            fstype: pool.fstype.as_ref().map_or("ext4", |fstype| fstype.as_str()).to_owned(),
+            fstype: pool
+                .fstype
+                .as_ref()
+                .map_or("ext4", |fstype| fstype.as_str())
+                .to_owned(),
         });
     }
     Ok(shelves)

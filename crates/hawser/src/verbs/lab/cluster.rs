@@ -42,6 +42,9 @@ pub(super) fn apply(name: &LabName, begun: Instant) -> miette::Result<ExitCode> 
     let known = target.known()?;
     let done = verbs::apply::run_on(&known, Options::default())?;
     let took = begun.elapsed().as_secs_f64();
-    println!("{done}; cluster {} stands after {took:.1} s", *known.file.cluster.name);
+    println!(
+        "{done}; cluster {} stands after {took:.1} s",
+        *known.file.cluster.name
+    );
     Ok(ExitCode::SUCCESS)
 }

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use hawser_cluster::host::{Answer, Order};
 use hawser_copy::{Now, ReceiveSpec, SendSpec};
 use hawser_model::copy::CopyEnd;
-use hawser_cluster::host::{Answer, Order};
 use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::probe::{HelloHeard, PathMtu};

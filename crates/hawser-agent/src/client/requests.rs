@@ -6,9 +6,9 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use hawser_cluster::host::{Answer, Order};
 use hawser_copy::{Now, ReceiveSpec, SendSpec};
 use hawser_model::copy::CopyEnd;
-use hawser_cluster::host::{Answer, Order};
 use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
 use hawser_model::names::{InterfaceName, LinkName};
 use hawser_model::probe::{HelloHeard, PathMtu};

@@ -167,11 +167,10 @@ fn head(lab: &LabDir, name: &str) -> Result<(), LabError> {
     let agents = own.join("ocf.upper/hawser");
     fs::create_dir_all(&agents).map_err(|e| LabError::io("create the folder", &agents, e))?;
     let agent = agents.join("exports");
-    if agent.symlink_metadata().is_err() {
-        let binary = Path::new(BIN_INSIDE).join("hawser");
-        std::os::unix::fs::symlink(binary, &agent)
-            .map_err(|e| LabError::io("create the link", &agent, e))?;
-    }
+    let script = format!("#!/bin/sh\nexec {BIN_INSIDE}/hawser exports ocf \"$@\"\n");
+    fs::write(&agent, script)
+        .and_then(|()| fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)))
+        .map_err(|e| LabError::io("write", &agent, e))?;
     overlay_at(lab, name, "ocf", RESOURCE_AGENTS)
 }
 

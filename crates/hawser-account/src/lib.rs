@@ -8,6 +8,7 @@ mod causes;
 mod findings;
 mod losses;
 mod packets;
+mod throughput;
 mod view;
 mod words;
 
@@ -17,6 +18,7 @@ use hawser_model::output::CheckReport;
 pub use causes::disturbed;
 pub use findings::{codes, findings};
 pub use packets::packets_account;
+pub use throughput::{codes as ladder_codes, ladder};
 pub use words::word;
 
 /// Everything Hawser says of a case: its account and its findings in words.

@@ -13,11 +13,14 @@ use hawser_cluster::host::{Answer, Order};
 use hawser_copy::{Now, ReceiveSpec, SendSpec};
 use hawser_model::copy::CopyEnd;
 use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
+use hawser_model::ladder::{Hardware, HostUsage, Rung};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::probe::{HelloHeard, PathMtu};
 use hawser_model::sockets::SocketFacts;
 use hawser_model::traffic::{FlowId, FlowSpec, ReceiverReport, RunKey, SenderReport, WatchedFlow};
 use hawser_model::units::{Mtu, Nanos, Packets};
+use hawser_rungs::RungSpec;
+use hawser_rungs::whole::{WholeReceived, WholeSent, WholeSpec};
 
 /// Version of the protocol. Any change to a message raises it: coordinator and agent are the
 /// same binary unless somebody started another one by hand.
@@ -142,6 +145,30 @@ pub enum Request {
     FinishCopy,
     /// Something is done for the cluster that the host belongs to. Answer: [`Response::Cluster`].
     Cluster(Box<Order>),
+    /// Answer: [`Response::Hardware`].
+    Hardware,
+    /// Measures a rung of this host alone. Answer: [`Response::Rung`], also when it cannot run.
+    MeasureRung(RungSpec),
+    /// Starts to watch processors and counters. Answer: [`Response::Done`].
+    OpenUsage,
+    /// Ends it. Answer: [`Response::Usage`].
+    CloseUsage,
+    /// Sends the flows of several open senders at once, each to its receiver's port, to their
+    /// ends. Answer: [`Response::AllSent`], in the order of the flows.
+    RunSenders(Vec<(FlowId, u16)>),
+    /// Opens the receiving end of a whole path. Answer: [`Response::Port`].
+    OpenWhole(Box<WholeSpec>),
+    /// Runs the sending end. Answer, when it is over: [`Response::WholeSent`].
+    RunWhole {
+        /// The path.
+        spec: Box<WholeSpec>,
+        /// The receiving end's port.
+        port: u16,
+    },
+    /// Waits for the end of the receiving end. Answer: [`Response::WholeReceived`].
+    FinishWhole,
+    /// Drops a receiving end whose sending end failed. Answer: [`Response::Done`].
+    DropWhole,
     /// The last request. Answer: [`Response::Done`]; then the agent ends.
     Bye,
 }
@@ -195,6 +222,18 @@ pub enum Response {
     Copied(Box<CopyEnd>),
     /// The order was obeyed.
     Cluster(Box<Answer>),
+    /// To [`Request::Hardware`].
+    Hardware(Hardware),
+    /// A rung, or why it cannot run.
+    Rung(Box<Rung>),
+    /// What processors and counters did.
+    Usage(Box<HostUsage>),
+    /// Several flows were sent.
+    AllSent(Vec<SenderReport>),
+    /// The sending end of a whole path.
+    WholeSent(WholeSent),
+    /// The receiving end of a whole path.
+    WholeReceived(WholeReceived),
     /// The request could not be done; the agent goes on.
     Failed {
         /// The call and the object, in the words of who failed.
@@ -252,6 +291,15 @@ impl Request {
             Self::CopyNow => "copy now",
             Self::FinishCopy => "finish copy",
             Self::Cluster(order) => order.name(),
+            Self::Hardware => "hardware",
+            Self::MeasureRung(_) => "measure rung",
+            Self::OpenUsage => "open usage",
+            Self::CloseUsage => "close usage",
+            Self::RunSenders(_) => "run senders",
+            Self::OpenWhole(_) => "open whole path",
+            Self::RunWhole { .. } => "run whole path",
+            Self::FinishWhole => "finish whole path",
+            Self::DropWhole => "drop whole path",
             Self::Bye => "bye",
         }
     }

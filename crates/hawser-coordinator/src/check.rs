@@ -94,6 +94,7 @@ pub fn check(
         measurements: Vec::new(),
         sockets,
         stopped: None,
+        ladder: None,
     };
     let run = Run {
         options,

@@ -8,6 +8,7 @@ pub mod check;
 pub mod discover;
 pub mod fit;
 pub mod heads;
+pub mod ladder;
 mod measure;
 pub mod schedule;
 pub mod traffic_plan;

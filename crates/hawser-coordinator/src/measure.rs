@@ -119,7 +119,7 @@ pub(crate) fn measure(
 }
 
 /// An error the agent reported is a problem to record; one of the connection is fatal.
-fn still_there(error: AgentError) -> Result<String, AgentError> {
+pub(crate) fn still_there(error: AgentError) -> Result<String, AgentError> {
     if error.agent_goes_on() {
         Ok(error.to_string())
     } else {
@@ -127,7 +127,7 @@ fn still_there(error: AgentError) -> Result<String, AgentError> {
     }
 }
 
-fn path_mtu(
+pub(crate) fn path_mtu(
     from: &mut End<'_>,
     to: &mut End<'_>,
     path: &Path,
@@ -279,7 +279,7 @@ fn record(
 }
 
 /// Both ends at the same time.
-fn both<A, B>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B)
+pub(crate) fn both<A, B>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B)
 where
     A: Send,
     B: Send,

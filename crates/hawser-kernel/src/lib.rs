@@ -15,11 +15,13 @@ mod host;
 mod netlink;
 mod observer;
 mod proc;
+mod processors;
 mod program;
 mod sys;
 
 pub use collectors::counters::host_counters;
 pub use collectors::sockets::udp_sockets;
 pub use error::KernelError;
-pub use host::{corosync_facts, corosync_stats, host_facts};
+pub use host::{corosync_facts, corosync_stats, hardware, host_facts};
 pub use observer::Observer;
+pub use processors::Processors;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::host::{HostFacts, HostWindow};
+use crate::ladder::LadderRun;
 use crate::names::{HostName, LinkName};
 use crate::probe::{HelloHeard, PathMtu};
 use crate::sockets::SocketFacts;
@@ -15,7 +16,7 @@ use crate::traffic::{FlowSpec, ReceiverReport, SenderReport};
 /// The format this version writes and reads.
 pub const CASE_FORMAT: &str = "hawser-case/1";
 
-/// The facts of one `hawser check`.
+/// The facts of one run: of `hawser check`, or of `hawser ladder`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Case {
     /// `hawser-case/1`.
@@ -38,6 +39,9 @@ pub struct Case {
     pub sockets: BTreeMap<HostName, Vec<SocketFacts>>,
     /// Why the run ended before it was complete; absent when it was complete.
     pub stopped: Option<Stopped>,
+    /// The rungs, when the run was a ladder; there are no measurements then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ladder: Option<LadderRun>,
 }
 
 /// How hard a check may press.

@@ -13,6 +13,7 @@ pub mod counters;
 pub mod drops;
 pub mod finding;
 pub mod host;
+pub mod ladder;
 pub mod names;
 pub mod output;
 pub mod probe;

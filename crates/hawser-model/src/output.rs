@@ -18,3 +18,47 @@ pub struct CheckReport {
     /// Path of the case file.
     pub case: String,
 }
+
+/// What `hawser ladder --json` prints, and `hawser explain --json` of a ladder's case. MB are
+/// 10^6 bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LadderReport {
+    /// What each part of the path can do by itself, fastest first.
+    pub rungs: Vec<RungReport>,
+    /// What the whole path did; zero when nothing arrived.
+    pub whole_mb_per_s: f64,
+    /// What is lost from rung to rung, from the best one down to the whole path.
+    pub steps: Vec<Step>,
+    /// What of the way down no step explains.
+    pub unexplained_mb_per_s: f64,
+    /// The part of the path that was busy longest: a rung's name, or the processors of a host.
+    pub bottleneck: String,
+    /// The findings, worst first.
+    pub findings: Vec<WordedFinding>,
+    /// Path of the case file.
+    pub case: String,
+}
+
+/// A rung as it is reported.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RungReport {
+    /// What was measured, and on which host.
+    pub name: String,
+    /// Its rate once it was steady.
+    pub mb_per_s: f64,
+    /// Half the distance between the quartiles of its slices, as a share of their median.
+    pub spread: f64,
+}
+
+/// A step down the ladder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// The upper rung's name.
+    pub from: String,
+    /// The lower one's; the last is `whole path`.
+    pub to: String,
+    /// What is lost between them.
+    pub mb_per_s: f64,
+    /// What takes it.
+    pub why: String,
+}

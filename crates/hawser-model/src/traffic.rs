@@ -177,6 +177,9 @@ pub struct SenderReport {
     pub retransmits: Packets,
     /// TCP: the segment size in force at the end (`tcpi_snd_mss`).
     pub segment_size: Option<Bytes>,
+    /// TCP: the connection's state when the last byte had been written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<StreamState>,
     /// What was asked of the kernel and not granted, with the error's name: `SCHED_RR` →
     /// `EPERM`, `cpu` → `EINVAL`, `UDP_SEGMENT` → `ENOPROTOOPT`. The flow ran without it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -235,10 +238,43 @@ pub struct ReceiverReport {
     pub echoed: Packets,
     /// TCP: bytes read.
     pub stream_bytes: Bytes,
+    /// TCP: bytes read in each full slice of [`SLICE`] since the stream began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slices: Vec<Bytes>,
     /// What was asked of the kernel and not granted, with the error's name: `SCHED_RR` →
     /// `EPERM`, `cpu` → `EINVAL`, `UDP_SEGMENT` → `ENOPROTOOPT`. The flow ran without it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub not_granted: BTreeMap<String, String>,
+}
+
+/// How long a slice of [`ReceiverReport::slices`] is.
+pub const SLICE: Nanos = Nanos::from_millis(50);
+
+/// What a TCP connection's sending end says of itself (`TCP_INFO`, tcp(7)).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamState {
+    /// Its congestion control (`TCP_CONGESTION`).
+    pub congestion: String,
+    /// Segment size in force (`tcpi_snd_mss`).
+    pub segment: Bytes,
+    /// Smoothed round trip (`tcpi_rtt`).
+    pub round_trip: Nanos,
+    /// Smallest round trip seen (`tcpi_min_rtt`).
+    pub least_round_trip: Nanos,
+    /// Congestion window (`tcpi_snd_cwnd` segments).
+    pub congestion_window: Bytes,
+    /// The receiver's window (`tcpi_snd_wnd`, since Linux 5.4).
+    pub receive_window: Bytes,
+    /// Time with data under way (`tcpi_busy_time`).
+    pub busy: Nanos,
+    /// Of it, held up by the receiver's window (`tcpi_rwnd_limited`).
+    pub receive_window_limited: Nanos,
+    /// Of it, held up by the send buffer (`tcpi_sndbuf_limited`).
+    pub send_buffer_limited: Nanos,
+    /// Segments sent with data, those sent again included (`tcpi_data_segs_out`).
+    pub segments: Packets,
+    /// Segments sent again (`tcpi_total_retrans`).
+    pub retransmits: Packets,
 }
 
 /// How busy the receiving loop was: tells a small buffer from a slow reader.

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use hawser_model::case::Case;
-use hawser_model::output::CheckReport;
 use hawser_model::output::exports::ExportsReport;
+use hawser_model::output::{CheckReport, LadderReport};
 use schemars::{Schema, schema_for};
 
 #[track_caller]
@@ -29,6 +29,11 @@ fn published(name: &str, schema: &Schema) {
 #[test]
 fn check_report() {
     published("check.schema.json", &schema_for!(CheckReport));
+}
+
+#[test]
+fn ladder_report() {
+    published("ladder.schema.json", &schema_for!(LadderReport));
 }
 
 #[test]

@@ -66,7 +66,7 @@ pub fn read(path: &Path) -> miette::Result<Case> {
         .wrap_err_with(|| format!("read the case file {}", path.display()))
 }
 
-/// `check-CLUSTER-2026-11-21T20-15-03Z`, without characters that a shell minds.
+/// `check-CLUSTER-2026-11-21T20-15-03Z`, or `ladder-…`, without characters that a shell minds.
 fn default_name(case: &Case) -> String {
     let time = UNIX_EPOCH + Duration::from_secs(case.recorded);
     let stamp = humantime::format_rfc3339_seconds(time)
@@ -85,7 +85,11 @@ fn default_name(case: &Case) -> String {
         })
         .take(60)
         .collect();
-    format!("check-{cluster}-{stamp}")
+    let verb = match case.ladder {
+        Some(_) => "ladder",
+        None => "check",
+    };
+    format!("{verb}-{cluster}-{stamp}")
 }
 
 /// Two checks within one second do not overwrite each other.

@@ -41,6 +41,8 @@ enum Verb {
     Exports(verbs::exports::Args),
     /// A whole cluster on one machine, with faults to plant
     Lab(verbs::lab::Args),
+    /// Measure each part of a path and the whole: where every lost MB/s went, and why
+    Ladder(verbs::ladder::Args),
     /// What is made of a cluster file, and what Pacemaker would do with it
     Plan(verbs::plan::Args),
 }
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Verb::Explain(args) => verbs::explain::run(args),
         Verb::Exports(args) => verbs::exports::run(args),
         Verb::Lab(args) => verbs::lab::run(args),
+        Verb::Ladder(args) => verbs::ladder::run(args),
         Verb::Plan(args) => verbs::plan::run(args),
     };
     match outcome {

@@ -10,7 +10,7 @@ use crate::losses::Losses;
 use crate::view::View;
 
 pub(crate) mod pattern;
-mod support;
+pub(crate) mod support;
 
 mod backlog;
 mod between_hosts;

@@ -12,13 +12,13 @@ use crate::packets::facts::Side;
 use crate::view::{Path, View};
 
 /// A finding in the making.
-pub(super) struct Draft {
+pub(crate) struct Draft {
     finding: Finding,
 }
 
 impl Draft {
     /// A finding of `code` at `place`.
-    pub(super) fn new(
+    pub(crate) fn new(
         code: &'static str,
         severity: Severity,
         confidence: Confidence,
@@ -36,7 +36,7 @@ impl Draft {
     }
 
     /// Adds a number.
-    pub(super) fn number(mut self, key: &str, value: u64) -> Self {
+    pub(crate) fn number(mut self, key: &str, value: u64) -> Self {
         self.finding
             .evidence
             .insert(key.to_owned(), Value::from(value));
@@ -44,15 +44,24 @@ impl Draft {
     }
 
     /// Adds a number that may not be known.
-    pub(super) fn maybe(self, key: &str, value: Option<u64>) -> Self {
+    pub(crate) fn maybe(self, key: &str, value: Option<u64>) -> Self {
         match value {
             Some(value) => self.number(key, value),
             None => self,
         }
     }
 
+    /// Adds a number with one decimal.
+    pub(crate) fn decimal(mut self, key: &str, value: f64) -> Self {
+        let rounded = (value * 10.0).round() / 10.0;
+        self.finding
+            .evidence
+            .insert(key.to_owned(), Value::from(rounded));
+        self
+    }
+
     /// Adds a name.
-    pub(super) fn name(mut self, key: &str, value: &str) -> Self {
+    pub(crate) fn name(mut self, key: &str, value: &str) -> Self {
         self.finding
             .evidence
             .insert(key.to_owned(), Value::from(value));
@@ -60,7 +69,7 @@ impl Draft {
     }
 
     /// Adds `part` of `whole` in per cent, with two decimals.
-    pub(super) fn percent(mut self, key: &str, part: u64, whole: u64) -> Self {
+    pub(crate) fn percent(mut self, key: &str, part: u64, whole: u64) -> Self {
         if whole > 0 {
             let percent = (part as f64 * 10_000.0 / whole as f64).round() / 100.0;
             self.finding
@@ -79,7 +88,7 @@ impl Draft {
     }
 
     /// The finding.
-    pub(super) fn done(self) -> Finding {
+    pub(crate) fn done(self) -> Finding {
         self.finding
     }
 }

@@ -4,6 +4,7 @@ use hawser_model::finding::{Finding, WordedFinding};
 use hawser_model::units::{BitsPerSec, Bytes, Nanos, Packets, PacketsPerSec};
 
 mod host;
+mod ladder;
 mod link;
 mod path;
 mod run;
@@ -61,7 +62,8 @@ const WORDS: &[(&str, Writer)] = &[
 /// Puts a finding into words. A code of a newer version is named, not explained.
 pub fn word(finding: &Finding) -> WordedFinding {
     let told = Told(finding);
-    let words = match WORDS.iter().find(|(code, _)| *code == finding.code) {
+    let mut all = WORDS.iter().chain(ladder::WORDS);
+    let words = match all.find(|(code, _)| *code == finding.code) {
         Some((_, words)) => words(&told),
         None => Words {
             text: format!(

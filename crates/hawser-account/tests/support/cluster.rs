@@ -103,6 +103,7 @@ pub fn clean(shape: &Shape<'_>) -> Case {
         measurements: Vec::new(),
         sockets: BTreeMap::new(),
         stopped: None,
+        ladder: None,
     };
     for (h, name) in shape.hosts.iter().enumerate() {
         case.hosts.insert(HostName::from(*name), host(shape, h));

@@ -10,11 +10,14 @@ use hawser_cluster::host::{Answer, Order};
 use hawser_copy::{Now, ReceiveSpec, SendSpec};
 use hawser_model::copy::CopyEnd;
 use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
+use hawser_model::ladder::{Hardware, HostUsage, Rung};
 use hawser_model::names::{InterfaceName, LinkName};
 use hawser_model::probe::{HelloHeard, PathMtu};
 use hawser_model::sockets::SocketFacts;
-use hawser_model::traffic::{FlowId, FlowSpec, ReceiverReport, WatchedFlow};
+use hawser_model::traffic::{FlowId, FlowSpec, ReceiverReport, SenderReport, WatchedFlow};
 use hawser_model::units::{Mtu, Nanos, Packets};
+use hawser_rungs::RungSpec;
+use hawser_rungs::whole::{WholeReceived, WholeSent, WholeSpec};
 
 use crate::client::{Agent, SOON};
 use crate::error::AgentError;
@@ -295,6 +298,97 @@ impl Agent {
         let request = Request::Cluster(Box::new(order.clone()));
         self.ask(&request, order.patience(), value!(Cluster))
             .map(|answer| *answer)
+    }
+
+    /// Reads the host's hardware.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn hardware(&mut self) -> Result<Hardware, AgentError> {
+        self.ask(&Request::Hardware, SOON, value!(Hardware))
+    }
+
+    /// Measures a rung of the host alone; one that cannot run says so in the answer.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn measure_rung(&mut self, spec: &RungSpec) -> Result<Rung, AgentError> {
+        let within = duration(spec.duration()) + SLOW;
+        self.ask(&Request::MeasureRung(spec.clone()), within, value!(Rung))
+            .map(|rung| *rung)
+    }
+
+    /// Starts to watch the host's processors and counters.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn open_usage(&mut self) -> Result<(), AgentError> {
+        self.ask(&Request::OpenUsage, SLOW, done)
+    }
+
+    /// Ends watching them.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn close_usage(&mut self) -> Result<HostUsage, AgentError> {
+        self.ask(&Request::CloseUsage, SLOW, value!(Usage))
+            .map(|usage| *usage)
+    }
+
+    /// Sends the flows of several open senders at once, to their ends.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn run_senders(
+        &mut self,
+        flows: &[(FlowId, u16)],
+    ) -> Result<Vec<SenderReport>, AgentError> {
+        let lasts = flows
+            .iter()
+            .filter_map(|(flow, _)| self.durations.remove(flow))
+            .max();
+        let within = lasts.unwrap_or_default() + SOON;
+        self.ask(
+            &Request::RunSenders(flows.to_vec()),
+            within,
+            value!(AllSent),
+        )
+    }
+
+    /// Opens the receiving end of a whole path; answers its port.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn open_whole(&mut self, spec: &WholeSpec) -> Result<u16, AgentError> {
+        let request = Request::OpenWhole(Box::new(spec.clone()));
+        self.ask(&request, SOON, value!(Port))
+    }
+
+    /// Runs the sending end of a whole path.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn run_whole(&mut self, spec: &WholeSpec, port: u16) -> Result<WholeSent, AgentError> {
+        let within = duration(spec.duration) + SLOW;
+        let spec = Box::new(spec.clone());
+        let request = Request::RunWhole { spec, port };
+        self.ask(&request, within, value!(WholeSent))
+    }
+
+    /// Waits for the receiving end of a whole path.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn finish_whole(&mut self) -> Result<WholeReceived, AgentError> {
+        self.ask(&Request::FinishWhole, SLOW, value!(WholeReceived))
+    }
+
+    /// Drops the receiving end of a whole path whose sending end failed.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn drop_whole(&mut self) -> Result<(), AgentError> {
+        self.ask(&Request::DropWhole, SLOW, done)
     }
 
     /// Ends the agent in good order.

@@ -2,6 +2,7 @@
 
 mod bridges;
 mod corosync;
+mod hardware;
 mod interfaces;
 mod sysctls;
 
@@ -10,6 +11,8 @@ use hawser_model::host::HostFacts;
 use crate::proc;
 
 pub use corosync::{corosync_facts, corosync_stats};
+pub(crate) use hardware::cpu_group;
+pub use hardware::hardware;
 
 /// The facts of the calling thread's host: its network, pid and mount namespaces.
 ///

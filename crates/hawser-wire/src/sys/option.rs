@@ -4,6 +4,8 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+use hawser_model::traffic::StreamState;
+use hawser_model::units::{Bytes, Nanos, Packets};
 use socket2::SockAddr;
 
 use super::zeroed;
@@ -54,22 +56,40 @@ pub(crate) fn memory(socket: BorrowedFd<'_>) -> io::Result<MemoryInfo> {
     })
 }
 
-/// What a TCP connection says of itself (`TCP_INFO`, tcp(7)).
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct StreamInfo {
-    /// `tcpi_snd_mss`.
-    pub(crate) segment: u32,
-    /// `tcpi_total_retrans`.
-    pub(crate) retransmits: u32,
-}
+/// `struct tcp_info` of `include/uapi/linux/tcp.h` up to `tcpi_rcv_wnd`, as words of 32 bits:
+/// libc's knows none of the newer fields. An older kernel leaves the end of it zero.
+const TCP_INFO_WORDS: usize = 59;
 
 /// Reads a TCP connection's state.
-pub(crate) fn stream(socket: BorrowedFd<'_>) -> io::Result<StreamInfo> {
-    let mut info = zeroed!(libc::tcp_info);
+pub(crate) fn stream(socket: BorrowedFd<'_>) -> io::Result<StreamState> {
+    let mut info = [0_u32; TCP_INFO_WORDS];
     get(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)?;
-    Ok(StreamInfo {
-        segment: info.tcpi_snd_mss,
-        retransmits: info.tcpi_total_retrans,
+    let long = |word: usize| u64::from(info[word]) | u64::from(info[word + 1]) << 32;
+    let long = |word: usize| match cfg!(target_endian = "little") {
+        true => long(word),
+        false => long(word).rotate_left(32),
+    };
+    let micros = |n: u64| Nanos(n.saturating_mul(1_000));
+    let mut name = [0_u8; 16];
+    // A name that cannot be read stays empty; the numbers are worth as much without it.
+    let _ = get(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, &mut name);
+    let segment = u64::from(info[4]);
+    let least = info[37];
+    Ok(StreamState {
+        congestion: String::from_utf8_lossy(&name)
+            .trim_end_matches('\0')
+            .to_owned(),
+        segment: Bytes(segment),
+        round_trip: micros(u64::from(info[17])),
+        // The kernel's "none yet".
+        least_round_trip: micros(u64::from(if least == u32::MAX { 0 } else { least })),
+        congestion_window: Bytes(u64::from(info[20]) * segment),
+        receive_window: Bytes(u64::from(info[57])),
+        busy: micros(long(42)),
+        receive_window_limited: micros(long(44)),
+        send_buffer_limited: micros(long(46)),
+        segments: Packets(u64::from(info[39])),
+        retransmits: Packets(u64::from(info[25])),
     })
 }
 

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use hawser_model::traffic::{FlowSpec, ReceiverReport, RunKey};
+use hawser_model::traffic::{FlowSpec, ReceiverReport, RunKey, SLICE};
 use hawser_model::units::{Bytes, Nanos, Packets};
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
@@ -46,10 +46,29 @@ struct Outcome {
     first: Option<Nanos>,
     last: Nanos,
     longest_gap: Nanos,
+    slices: Slices,
     drain: DrainMeter,
     memory: MemoryInfo,
     cpu: Nanos,
     not_granted: NotGranted,
+}
+
+/// Bytes by slices of time.
+#[derive(Default)]
+struct Slices {
+    full: Vec<Bytes>,
+    current: u64,
+}
+
+impl Slices {
+    /// Bytes that were read at `now` of a stream that began at `first`. An hour at most is kept.
+    fn add(&mut self, first: Nanos, now: Nanos, bytes: u64) {
+        let slice = (now.saturating_sub(first).0 / SLICE.0) as usize;
+        while self.full.len() < slice.min(72_000) {
+            self.full.push(Bytes(std::mem::take(&mut self.current)));
+        }
+        self.current += bytes;
+    }
 }
 
 impl TcpReceiver {
@@ -102,6 +121,7 @@ impl TcpReceiver {
             buffer_granted: Bytes(u64::from(outcome.memory.receive_buffer)),
             socket_drops: Packets(u64::from(outcome.memory.drops)),
             stream_bytes: Bytes(outcome.bytes),
+            slices: outcome.slices.full,
             not_granted: outcome.not_granted,
             ..ReceiverReport::default()
         })
@@ -157,8 +177,9 @@ fn read(stream: &Socket, spec: &FlowSpec, stop: &Stop, outcome: &mut Outcome) {
     };
     let mut buffer = vec![0; size];
     let mut stopped: Option<Nanos> = None;
-    outcome.last = clock::now();
-    outcome.first = Some(outcome.last);
+    let first = clock::now();
+    outcome.last = first;
+    outcome.first = Some(first);
     'stream: loop {
         let waiting_since = clock::now();
         let until = stop.told().map(|settle| {
@@ -180,6 +201,7 @@ fn read(stream: &Socket, spec: &FlowSpec, stop: &Stop, outcome: &mut Outcome) {
                     outcome.bytes += bytes as u64;
                     outcome.drain.read();
                     let now = clock::now();
+                    outcome.slices.add(first, now, bytes as u64);
                     let gap = now.saturating_sub(outcome.last);
                     outcome.longest_gap = outcome.longest_gap.max(gap);
                     outcome.last = now;

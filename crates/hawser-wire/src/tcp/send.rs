@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use hawser_model::traffic::{FlowSpec, Rate, RunKey, SenderReport};
+use hawser_model::traffic::{FlowSpec, Rate, RunKey, SenderReport, StreamState};
 use hawser_model::units::{Bytes, Nanos, Packets};
 use nix::errno::Errno;
 use socket2::{SockAddr, Socket, Type};
@@ -17,7 +17,7 @@ use crate::pacing::{self, Pacer};
 use crate::packet::{HEADER_BYTES, Template};
 use crate::refusals::Refusals;
 use crate::socket;
-use crate::sys::option::{self, StreamInfo};
+use crate::sys::option;
 use crate::thread::{NotGranted, errno, prepare};
 
 /// A host that does not answer three SYNs (sent at 0, 1 and 3 s) is not there.
@@ -62,9 +62,11 @@ impl TcpSender {
                 .join()
                 .map_err(|_| WireError::Thread("sending"))
         })?;
-        let info = self.end();
-        report.retransmits = Packets(u64::from(info.retransmits));
-        report.segment_size = Some(Bytes(u64::from(info.segment)));
+        let state = option::stream(self.socket.as_fd()).ok();
+        let end = self.end();
+        report.retransmits = end.retransmits;
+        report.segment_size = Some(end.segment);
+        report.stream = state;
         let memory = option::memory(self.socket.as_fd())
             .map_err(WireError::call("getsockopt SO_MEMINFO", to))?;
         report.send_buffer = Bytes(u64::from(memory.send_buffer));
@@ -126,7 +128,7 @@ impl TcpSender {
     }
 
     /// Ends the stream, waits until the other side has read it all, and reads its state.
-    fn end(&self) -> StreamInfo {
+    fn end(&self) -> StreamState {
         // None of this can fail in a way that says more than the numbers do.
         let _ = self.socket.shutdown(std::net::Shutdown::Write);
         let _ = self.socket.set_read_timeout(Some(LINGER));

@@ -239,7 +239,8 @@ fn collectors(case: &Case) -> String {
     out
 }
 
-fn findings(findings: &[WordedFinding]) -> String {
+/// The findings, worst first, each with its words.
+pub(super) fn findings(findings: &[WordedFinding]) -> String {
     if findings.is_empty() {
         return format!(
             "{}\n\n",

@@ -3,4 +3,5 @@
 pub mod bench_cipher;
 pub mod check;
 pub mod exports;
+pub mod ladder;
 mod table;

@@ -11,9 +11,9 @@ use crate::{case_file, render};
 /// Arguments of `hawser explain`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A case file that `hawser check` wrote
+    /// A case file that `hawser check` or `hawser ladder` wrote
     case: PathBuf,
-    /// Print one JSON object (docs/schema/check.schema.json)
+    /// Print one JSON object (docs/schema/check.schema.json, ladder.schema.json)
     #[arg(long)]
     json: bool,
 }
@@ -26,18 +26,34 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
 
 /// Prints what a case comes to; exit code 1 when something was found.
 pub fn show(case: &Case, path: &str, json: bool) -> ExitCode {
-    let report = judge(case, path);
-    if json {
-        let text = serde_json::to_string_pretty(&report).expect("a report is always JSON");
-        println!("{text}");
-    } else {
-        print!("{}", render::check::report(case, &report));
-    }
-    if report.findings.is_empty() {
+    let (text, findings) = match (&case.ladder, hawser_account::ladder(case)) {
+        (Some(run), Some(mut report)) => {
+            report.case = path.to_owned();
+            let text = match json {
+                true => pretty(&report),
+                false => render::ladder::report(case, run, &report),
+            };
+            (text, report.findings.len())
+        }
+        _ => {
+            let report = judge(case, path);
+            let text = match json {
+                true => pretty(&report),
+                false => render::check::report(case, &report),
+            };
+            (text, report.findings.len())
+        }
+    };
+    print!("{text}");
+    if findings == 0 {
         ExitCode::SUCCESS
     } else {
         ExitCode::from(1)
     }
+}
+
+fn pretty<T: serde::Serialize>(report: &T) -> String {
+    serde_json::to_string_pretty(report).expect("a report is always JSON") + "\n"
 }
 
 /// The account and the worded findings of a case.

@@ -8,4 +8,5 @@ pub mod demo;
 pub mod explain;
 pub mod exports;
 pub mod lab;
+pub mod ladder;
 pub mod plan;

@@ -64,6 +64,26 @@ impl Flows {
         Ok(Response::Sent(Box::new(sent)))
     }
 
+    /// Sends several flows at once, each from a thread of its own, to their ends.
+    pub(super) fn run_senders(&mut self, flows: &[(FlowId, u16)]) -> Answer {
+        let mut senders = Vec::new();
+        for &(flow, port) in flows {
+            let sender = self.senders.remove(&flow);
+            senders.push((sender.ok_or_else(|| none_open("sender", flow))?, port));
+        }
+        let reports = thread::scope(|scope| {
+            let running: Vec<_> = senders
+                .into_iter()
+                .map(|(sender, port)| scope.spawn(move || sender.run(port).map_err(words)))
+                .collect();
+            running
+                .into_iter()
+                .map(|r| r.join().map_err(|_| "a sender panicked".to_owned())?)
+                .collect::<Result<Vec<_>, String>>()
+        })?;
+        Ok(Response::AllSent(reports))
+    }
+
     pub(super) fn finish_receiver(
         &mut self,
         flow: FlowId,

@@ -2,12 +2,13 @@
 
 mod copy;
 mod flows;
+mod ladder;
 mod probes;
 
 use std::fmt::Display;
 use std::time::Duration;
 
-use hawser_kernel::{Observer, corosync_facts, host_facts, udp_sockets};
+use hawser_kernel::{Observer, corosync_facts, hardware, host_facts, udp_sockets};
 use hawser_model::names::HostName;
 use hawser_model::traffic::{RunKey, WatchedFlow};
 use hawser_model::units::Nanos;
@@ -19,6 +20,7 @@ use crate::server::stop::Stop;
 
 use copy::Copy;
 use flows::Flows;
+use ladder::Ladder;
 use probes::Probes;
 
 /// This node, for one coordinator.
@@ -30,6 +32,7 @@ pub struct Node {
     flows: Flows,
     probes: Probes,
     copy: Option<Copy>,
+    ladder: Ladder,
 }
 
 /// What the coordinator said of itself.
@@ -135,6 +138,23 @@ impl Node {
                 let answer = hawser_cluster::host::obey(&order).map_err(words)?;
                 Ok(Response::Cluster(Box::new(answer)))
             }
+            Request::Hardware => Ok(Response::Hardware(hardware())),
+            Request::MeasureRung(spec) => Ok(ladder::measure(&spec)),
+            Request::OpenUsage => {
+                let observer = self.observer.get_or_insert_with(Observer::start);
+                self.ladder.open_usage(observer)
+            }
+            Request::CloseUsage => {
+                let observer = self.observer.get_or_insert_with(Observer::start);
+                self.ladder.close_usage(observer)
+            }
+            Request::RunSenders(flows) => self.flows.run_senders(&flows),
+            Request::OpenWhole(spec) => self.ladder.open_whole(&spec, self.session()?.run_key),
+            Request::RunWhole { spec, port } => {
+                ladder::run_whole(&spec, port, self.session()?.run_key)
+            }
+            Request::FinishWhole => self.ladder.finish_whole(),
+            Request::DropWhole => Ok(self.ladder.drop_whole()),
             Request::HellosHeard => {
                 let host = self.session()?.host.clone();
                 self.probes.heard(&host)

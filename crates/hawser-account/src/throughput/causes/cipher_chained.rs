@@ -1,0 +1,43 @@
+//! CBC encrypts each block with the one before in it, so one stream uses one of the processor's
+//! many AES units, whatever else it has. Decryption is not chained and several times faster.
+//!
+//! Evidence: the mode, and encryption at less than half of decryption's rate and below the link's.
+//! Certain; a warning. Case: `ladder-cipher-chained`.
+
+use hawser_model::finding::{Confidence, Finding, Place, Severity};
+use hawser_model::ladder::{CipherMode, RungKind};
+
+use super::{LadderCause, any};
+use crate::causes::support::Draft;
+use crate::throughput::view::LadderView;
+
+pub(super) const CAUSE: LadderCause = LadderCause {
+    code: "cipher-chained",
+    find,
+};
+
+fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
+    let Some(cipher) = view.run.cipher.filter(|c| c.mode == CipherMode::Cbc) else {
+        return Vec::new();
+    };
+    let rates = (view.mb(RungKind::Encrypt), view.mb(RungKind::Decrypt));
+    let ((Some(encrypt), Some(decrypt)), Some(link)) = (rates, view.link_mb()) else {
+        return Vec::new();
+    };
+    let chained = encrypt < 0.5 * decrypt && encrypt < link;
+    if !chained || any(found, &["cipher-without-instructions"]) {
+        return Vec::new();
+    }
+    let place = Place {
+        host: Some(view.run.from.clone()),
+        ..Place::default()
+    };
+    vec![
+        Draft::new(CAUSE.code, Severity::Warning, Confidence::Certain, place)
+            .name("cipher", &cipher.name())
+            .decimal("encrypt_mb_per_s", encrypt)
+            .decimal("decrypt_mb_per_s", decrypt)
+            .decimal("link_mb_per_s", link)
+            .done(),
+    ]
+}

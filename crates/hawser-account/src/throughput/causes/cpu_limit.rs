@@ -1,0 +1,74 @@
+//! A host's processors are kept from the path: a control group's CPU quota, fewer processors
+//! allowed than there are, or a hypervisor that gives them to others.
+//!
+//! Evidence: stages that could run and were not let for a quarter of their time (`schedstat`) or
+//! were throttled (`cpu.stat`) while processors had nothing to do; or time stolen
+//! (`/proc/stat`). Certain with the kernel's own count of throttling, a known quota or steal;
+//! likely otherwise. An error. Cases: `ladder-cpu-limit`, `ladder-cpu-stolen`.
+
+use hawser_model::finding::{Confidence, Finding, Severity};
+use hawser_model::ladder::RungKind;
+use hawser_model::names::HostName;
+
+use super::LadderCause;
+use crate::causes::support::Draft;
+use crate::throughput::resources::held_back;
+use crate::throughput::view::{LadderView, busy_share, share};
+
+pub(super) const CAUSE: LadderCause = LadderCause {
+    code: "cpu-limit",
+    find,
+};
+
+/// Stolen time from which a hypervisor counts as the cause.
+const STOLEN: f64 = 0.1;
+
+fn find(view: &LadderView<'_>, _: &[Finding]) -> Vec<Finding> {
+    view.hosts()
+        .into_iter()
+        .filter_map(|host| on(view, host))
+        .collect()
+}
+
+fn on(view: &LadderView<'_>, host: &HostName) -> Option<Finding> {
+    let usage = view.usage(RungKind::Whole, host)?;
+    let hardware = view.run.hardware.get(host)?;
+    let online = view.facts(host)?.cpus;
+    let total: u64 = usage.processors.values().map(|p| p.total().0).sum();
+    let steal: u64 = usage.processors.values().map(|p| p.steal.0).sum();
+    let stolen = share(steal, total);
+    let held = held_back(view, host);
+    if held.is_none() && stolen < STOLEN {
+        return None;
+    }
+    let throttled = usage.throttled.is_some_and(|t| !t.is_zero());
+    let quota = hardware.quota_millis;
+    let known =
+        throttled || quota.is_some() || hardware.allowed_processors < online || stolen >= STOLEN;
+    let confidence = match known {
+        true => Confidence::Certain,
+        false => Confidence::Likely,
+    };
+    let percent = |part: f64| (part * 100.0).round() as u64;
+    let place = hawser_model::finding::Place {
+        host: Some(host.clone()),
+        ..Default::default()
+    };
+    Some(
+        Draft::new(CAUSE.code, Severity::Error, confidence, place)
+            .number("held_back_percent", percent(held.unwrap_or(0.0)))
+            .number("idle_percent", percent(1.0 - busy_share(usage)))
+            .number("stolen_percent", percent(stolen))
+            .number("allowed_processors", u64::from(hardware.allowed_processors))
+            .number("online_processors", u64::from(online))
+            .maybe("quota_millis", quota)
+            .maybe(
+                "throttled_ms",
+                usage
+                    .throttled
+                    .filter(|_| throttled)
+                    .map(|t| t.0 / 1_000_000),
+            )
+            .done(),
+    )
+}

@@ -1,0 +1,39 @@
+//! The kernel's cipher is much slower than the same cipher in user space: it took a generic
+//! implementation, or pays for saving the vector registers block by block (case `cipher`: 56 MB/s
+//! in the kernel of a virtual machine, 1 026 in a program beside it).
+//!
+//! Evidence: the two rungs, more than one and a half times apart. Certain; a warning.
+//! Case: `ladder-kernel-cipher-slow`.
+
+use hawser_model::finding::{Confidence, Finding, Place, Severity};
+use hawser_model::ladder::RungKind;
+
+use super::LadderCause;
+use crate::causes::support::Draft;
+use crate::throughput::view::LadderView;
+
+pub(super) const CAUSE: LadderCause = LadderCause {
+    code: "kernel-cipher-slow",
+    find,
+};
+
+fn find(view: &LadderView<'_>, _: &[Finding]) -> Vec<Finding> {
+    let rates = (view.mb(RungKind::Encrypt), view.mb(RungKind::EncryptKernel));
+    let ((Some(user), Some(kernel)), Some(cipher)) = (rates, view.run.cipher) else {
+        return Vec::new();
+    };
+    if user <= 1.5 * kernel {
+        return Vec::new();
+    }
+    let place = Place {
+        host: Some(view.run.from.clone()),
+        ..Place::default()
+    };
+    vec![
+        Draft::new(CAUSE.code, Severity::Warning, Confidence::Certain, place)
+            .name("cipher", &cipher.name())
+            .decimal("kernel_mb_per_s", kernel)
+            .decimal("user_mb_per_s", user)
+            .done(),
+    ]
+}

@@ -1,0 +1,57 @@
+//! One stream gets far less than several: a member of a bond (a stream stays on one), one
+//! processor that does all of a stream's work, or loss that several streams share.
+//!
+//! Evidence: the two wire rungs; and of the reasons those that show: members of the interface, the
+//! busiest processor, segments sent again. Likely with one of them, else possible; a warning.
+//! Case: `ladder-single-stream`.
+
+use hawser_model::finding::{Confidence, Finding, Severity};
+use hawser_model::ladder::RungKind;
+
+use super::{LadderCause, any};
+use crate::causes::support::Draft;
+use crate::throughput::view::{LadderView, busiest};
+
+pub(super) const CAUSE: LadderCause = LadderCause {
+    code: "single-stream",
+    find,
+};
+
+fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
+    let (one, many) = (view.mb(RungKind::WireTcp), view.mb(RungKind::WireTcpMany));
+    let (Some(one), Some(many)) = (one, many) else {
+        return Vec::new();
+    };
+    let other = [
+        "window-too-small",
+        "congestion-control",
+        "softirq-core-saturated",
+    ];
+    if many < 1.5 * one || any(found, &other) {
+        return Vec::new();
+    }
+    let members = |host| view.port(host).map_or(0, |(_, i)| i.lower.len());
+    let members = view.hosts().into_iter().map(members).max().unwrap_or(0);
+    let busy = view
+        .hosts()
+        .into_iter()
+        .filter_map(|host| view.usage(RungKind::WireTcp, host))
+        .map(busiest)
+        .fold(0.0, f64::max);
+    let known = members > 1 || busy > 0.9 || view.retransmitted() > 0.0005;
+    let confidence = match known {
+        true => Confidence::Likely,
+        false => Confidence::Possible,
+    };
+    let streams = view.run.rung(RungKind::WireTcpMany, None);
+    vec![
+        Draft::new(CAUSE.code, Severity::Warning, confidence, view.path())
+            .decimal("stream_mb_per_s", one)
+            .decimal("streams_mb_per_s", many)
+            .number("streams", streams.map_or(0, |r| r.streams.len() as u64))
+            .number("bond_members", members as u64)
+            .number("busiest_processor_percent", (busy * 100.0).round() as u64)
+            .decimal("retransmitted_percent", view.retransmitted() * 100.0)
+            .done(),
+    ]
+}

@@ -1,0 +1,56 @@
+//! One processor of a host does all packet handling and can do no more, while others have nothing
+//! to do: one receive queue, or interrupts of all queues on one processor.
+//!
+//! Evidence: a processor that spent four fifths of its time in soft interrupts while a stream ran,
+//! the others idle for a third of theirs. Likely; a warning. Case: `ladder-softirq-core`.
+
+use hawser_model::finding::{Confidence, Finding, Severity};
+use hawser_model::ladder::RungKind;
+
+use super::LadderCause;
+use crate::causes::support::Draft;
+use crate::throughput::view::{LadderView, part, share};
+
+pub(super) const CAUSE: LadderCause = LadderCause {
+    code: "softirq-core-saturated",
+    find,
+};
+
+fn find(view: &LadderView<'_>, _: &[Finding]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for host in view.hosts() {
+        let Some(usage) = view.usage(RungKind::WireTcp, host) else {
+            continue;
+        };
+        let busiest = usage
+            .processors
+            .iter()
+            .map(|(number, time)| (*number, part(time, |t| t.softirq.0)))
+            .max_by(|a, b| a.1.total_cmp(&b.1));
+        let Some((number, softirq)) = busiest.filter(|(_, s)| *s >= 0.8) else {
+            continue;
+        };
+        let others = usage.processors.iter().filter(|(n, _)| **n != number);
+        let (idle, total) = others.fold((0, 0), |(idle, total), (_, t)| {
+            (idle + t.idle.0, total + t.total().0)
+        });
+        let spare = share(idle, total);
+        if spare < 0.33 {
+            continue;
+        }
+        found.push(
+            Draft::new(
+                CAUSE.code,
+                Severity::Warning,
+                Confidence::Likely,
+                view.place(host),
+            )
+            .number("processor", u64::from(number))
+            .number("softirq_percent", (softirq * 100.0).round() as u64)
+            .number("others_idle_percent", (spare * 100.0).round() as u64)
+            .decimal("stream_mb_per_s", view.mb(RungKind::WireTcp).unwrap_or(0.0))
+            .done(),
+        );
+    }
+    found
+}

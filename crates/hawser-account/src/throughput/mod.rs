@@ -1,0 +1,76 @@
+//! The throughput account of one path: rungs, the steps between them, the bottleneck, and the
+//! causes that take the rate away. `docs/ladder.md` has the rules.
+
+mod causes;
+mod rates;
+mod resources;
+mod steps;
+mod view;
+
+use std::cmp::Reverse;
+
+use hawser_model::case::Case;
+use hawser_model::finding::Finding;
+use hawser_model::ladder::RungKind;
+use hawser_model::output::{LadderReport, RungReport};
+
+use crate::words::word;
+use causes::CAUSES;
+use view::LadderView;
+
+/// The code of every cause of a ladder, in the order in which they are asked.
+pub fn codes() -> impl Iterator<Item = &'static str> {
+    CAUSES.iter().map(|cause| cause.code)
+}
+
+/// Everything Hawser says of a ladder's case; `None` for a case that is none.
+///
+/// `case` of the report is empty: where the file lies, its reader knows.
+pub fn ladder(case: &Case) -> Option<LadderReport> {
+    let view = LadderView::new(case)?;
+    let found = findings(&view);
+    let way = steps::steps(&view, &found);
+    let mut rungs: Vec<RungReport> = view
+        .run
+        .rungs
+        .iter()
+        .filter(|rung| rung.kind != RungKind::Whole)
+        .filter_map(|rung| {
+            let rate = rates::rate(&rung.samples)?;
+            Some(RungReport {
+                name: view.name(rung),
+                mb_per_s: rounded(rate.mb_per_s, 1),
+                spread: rounded(rate.spread, 3),
+            })
+        })
+        .collect();
+    rungs.sort_by(|a, b| b.mb_per_s.total_cmp(&a.mb_per_s).then(a.name.cmp(&b.name)));
+    Some(LadderReport {
+        rungs,
+        whole_mb_per_s: rounded(view.whole(), 1),
+        steps: way.steps,
+        unexplained_mb_per_s: way.unexplained,
+        bottleneck: resources::bottleneck(&view).map_or_else(String::new, |r| r.name),
+        findings: found.iter().map(word).collect(),
+        case: String::new(),
+    })
+}
+
+/// What is wrong, worst first; equal ones in the order of the catalogue.
+fn findings(view: &LadderView<'_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> = Vec::new();
+    for cause in CAUSES {
+        let more = (cause.find)(view, &found);
+        found.extend(more);
+    }
+    found.sort_by_key(|f| (Reverse(f.severity), Reverse(f.confidence)));
+    found
+}
+
+/// To so many decimals.
+fn rounded(value: f64, digits: i32) -> f64 {
+    let scale = 10_f64.powi(digits);
+    let rounded = (value * scale).round() / scale;
+    // Not −0.
+    if rounded == 0.0 { 0.0 } else { rounded }
+}

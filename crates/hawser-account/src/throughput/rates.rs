@@ -1,0 +1,86 @@
+//! A rate and its spread from slices of time.
+
+use hawser_model::ladder::Sample;
+
+/// A rate once it was steady.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rate {
+    /// 10^6 bytes a second.
+    pub(super) mb_per_s: f64,
+    /// Half the distance between the quartiles of the slices' rates, as a share of their median.
+    pub(super) spread: f64,
+}
+
+/// The rate of a slice.
+pub(super) fn of(sample: &Sample) -> f64 {
+    match sample.elapsed.0 {
+        0 => 0.0,
+        nanos => sample.bytes.0 as f64 * 1_000.0 / nanos as f64,
+    }
+}
+
+/// The slices after the start: slow start, cold caches and full buckets belong to it. A fifth of
+/// the slices, none where there are fewer than five.
+pub(super) fn steady(samples: &[Sample]) -> &[Sample] {
+    &samples[samples.len() / 5..]
+}
+
+/// The rate of all steady slices together; `None` without any.
+pub(super) fn rate(samples: &[Sample]) -> Option<Rate> {
+    let steady = steady(samples);
+    let bytes: u64 = steady.iter().map(|s| s.bytes.0).sum();
+    let nanos: u64 = steady.iter().map(|s| s.elapsed.0).sum();
+    if nanos == 0 {
+        return None;
+    }
+    let mut rates: Vec<f64> = steady.iter().map(of).collect();
+    rates.sort_by(f64::total_cmp);
+    let median = quantile(&rates, 0.5);
+    let spread = match median > 0.0 {
+        true => (quantile(&rates, 0.75) - quantile(&rates, 0.25)) / 2.0 / median,
+        false => 0.0,
+    };
+    Some(Rate {
+        mb_per_s: bytes as f64 * 1_000.0 / nanos as f64,
+        spread,
+    })
+}
+
+/// The `q`-quantile of sorted values, between neighbours by proportion.
+fn quantile(sorted: &[f64], q: f64) -> f64 {
+    let place = q * (sorted.len().max(1) - 1) as f64;
+    let (below, part) = (place.floor() as usize, place.fract());
+    let at = |i: usize| sorted.get(i).or(sorted.last()).copied().unwrap_or(0.0);
+    at(below) * (1.0 - part) + at(below + 1) * part
+}
+
+#[cfg(test)]
+mod tests {
+    use hawser_model::units::{Bytes, Nanos};
+
+    use super::*;
+
+    fn slices(bytes: &[u64]) -> Vec<Sample> {
+        bytes
+            .iter()
+            .map(|&bytes| Sample {
+                elapsed: Nanos::from_millis(100),
+                bytes: Bytes(bytes),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_start_does_not_count() {
+        let rate = rate(&slices(&[9_000_000, 10_000, 10_000, 10_000, 10_000])).unwrap();
+        assert!((rate.mb_per_s - 0.1).abs() < 1e-9, "{rate:?}");
+        assert_eq!(rate.spread, 0.0);
+    }
+
+    #[test]
+    fn the_spread_is_half_of_the_middle_half() {
+        let rate = rate(&slices(&[80, 90, 100, 110])).unwrap();
+        assert!((rate.spread - 7.5 / 95.0).abs() < 1e-9, "{rate:?}");
+        assert!(super::rate(&[]).is_none());
+    }
+}

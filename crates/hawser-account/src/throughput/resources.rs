@@ -1,0 +1,146 @@
+//! What the whole path needs (its stages, the wire, the processors), how busy each was, and the
+//! one that was busy longest.
+//!
+//! A stage is one thread. Its own work is its busy time less the time in which it could have run
+//! and got no processor: that belongs to the processors. The wire was busy while the sender
+//! waited for room in the socket *and* the receiver for data.
+
+use hawser_model::ladder::{RungKind, Stage, StageKind};
+use hawser_model::names::HostName;
+use hawser_model::units::Nanos;
+
+use super::view::{LadderView, busy_share, share};
+
+/// Processors that have less than this to spare are what limits.
+pub(super) const SATURATED: f64 = 0.9;
+
+/// Something the whole path needs.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Resource {
+    /// Its rung's name, or `processors of HOST`.
+    pub(super) name: String,
+    /// The share of the time in which it was at work.
+    pub(super) utilisation: f64,
+    /// The rung that shows it bare.
+    pub(super) rung: Option<RungKind>,
+}
+
+/// The resource that was busy longest; `None` when the whole path was not measured.
+pub(super) fn bottleneck(view: &LadderView<'_>) -> Option<Resource> {
+    let mut all = resources(view);
+    // Where processors have nothing to spare, whatever runs on them looks busy.
+    let held = processors(view);
+    if let Some(limit) = held.iter().find(|p| p.utilisation >= SATURATED) {
+        let free = all.iter().any(|r| r.utilisation > limit.utilisation);
+        if !free {
+            return Some(limit.clone());
+        }
+    }
+    all.extend(held);
+    all.into_iter()
+        .max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))
+}
+
+/// Time at its own work.
+fn own(stage: &Stage) -> Nanos {
+    let delay = stage.run_delay.unwrap_or_default();
+    stage.cpu.max(stage.busy.saturating_sub(delay))
+}
+
+fn resources(view: &LadderView<'_>) -> Vec<Resource> {
+    let stages = [
+        (StageKind::Read, RungKind::SourceRead),
+        (StageKind::Encrypt, RungKind::Encrypt),
+        (StageKind::Send, RungKind::LoopbackTcp),
+        (StageKind::Receive, RungKind::LoopbackTcp),
+        (StageKind::Decrypt, RungKind::Decrypt),
+        (StageKind::Write, RungKind::SinkWrite),
+    ];
+    let mut all: Vec<Resource> = stages
+        .into_iter()
+        .filter_map(|(kind, rung)| {
+            let stage = view.stage(kind)?;
+            let host = view.host_of(kind);
+            let name = match kind {
+                StageKind::Send => format!("send {host}"),
+                StageKind::Receive => format!("receive {host}"),
+                _ => view.run.rung(rung, Some(host)).map_or_else(
+                    || format!("{kind:?} {host}").to_lowercase(),
+                    |r| view.name(r),
+                ),
+            };
+            Some(Resource {
+                name,
+                utilisation: share(own(stage).0, stage.elapsed.0).min(1.0),
+                rung: Some(rung),
+            })
+        })
+        .collect();
+    all.extend(wire(view));
+    all
+}
+
+fn wire(view: &LadderView<'_>) -> Option<Resource> {
+    let send = view.stage(StageKind::Send)?;
+    let receive = view.stage(StageKind::Receive)?;
+    let waited =
+        |time: Nanos, stage: &Stage| time.saturating_sub(stage.run_delay.unwrap_or_default());
+    let both = waited(send.waiting_out, send).min(waited(receive.waiting_in, receive));
+    let elapsed = send.elapsed.min(receive.elapsed);
+    Some(Resource {
+        name: "wire tcp, 1 stream".to_owned(),
+        utilisation: share(both.0, elapsed.0).min(1.0),
+        rung: Some(RungKind::WireTcp),
+    })
+}
+
+/// The processors of each host: how busy they were, or how much of their time was kept from us.
+pub(super) fn processors(view: &LadderView<'_>) -> Vec<Resource> {
+    view.hosts()
+        .into_iter()
+        .filter_map(|host| {
+            let usage = view.usage(RungKind::Whole, host)?;
+            let busy = busy_share(usage);
+            let utilisation = match held_back(view, host) {
+                Some(_) => 1.0,
+                None => busy,
+            };
+            Some(Resource {
+                name: format!("processors of {host}"),
+                utilisation,
+                rung: None,
+            })
+        })
+        .collect()
+}
+
+/// A host on which stages often could have run and were not let, although processors had nothing
+/// to do: a quota, or fewer processors allowed than there are. The share of the time in which the
+/// worst stage waited so.
+pub(super) fn held_back(view: &LadderView<'_>, host: &HostName) -> Option<f64> {
+    let usage = view.usage(RungKind::Whole, host)?;
+    let idle = 1.0 - busy_share(usage);
+    let throttled = usage.throttled.map_or(0.0, |t| share(t.0, usage.elapsed.0));
+    let stages = [
+        StageKind::Read,
+        StageKind::Encrypt,
+        StageKind::Send,
+        StageKind::Receive,
+        StageKind::Decrypt,
+        StageKind::Write,
+    ];
+    let delayed = stages
+        .into_iter()
+        .filter(|kind| view.host_of(*kind) == host)
+        .filter_map(|kind| view.stage(kind))
+        .map(|stage| share(stage.run_delay.unwrap_or_default().0, stage.elapsed.0))
+        .fold(0.0, f64::max);
+    let kept = delayed.max(throttled);
+    (kept >= HELD && idle >= SPARE).then_some(kept)
+}
+
+/// A stage that waits for a processor for a quarter of its time is held back …
+const HELD: f64 = 0.25;
+
+/// … when meanwhile this share of the processors had nothing to do.
+const SPARE: f64 = 0.15;

@@ -1,0 +1,151 @@
+//! The way down: from the best rung of the path over each slower one to the whole path.
+//!
+//! Between two bare rungs the step is their difference. Below the slowest rung the processors
+//! explain what they can: all stages run at once, and where the processors had nothing to spare
+//! the path cannot be faster than `whole / utilisation`. What is left is unexplained.
+
+use hawser_model::finding::Finding;
+use hawser_model::ladder::RungKind;
+use hawser_model::output::Step;
+
+use super::rates;
+use super::resources::{SATURATED, held_back, processors};
+use super::rounded;
+use super::view::LadderView;
+
+/// The steps and what they leave.
+pub(super) struct Way {
+    pub(super) steps: Vec<Step>,
+    pub(super) unexplained: f64,
+}
+
+/// The rungs that are part of the path, and what each stands for.
+const ON_THE_PATH: [(RungKind, &str); 7] = [
+    (RungKind::MemoryCopy, "moving data in memory"),
+    (RungKind::SourceRead, "reading the source"),
+    (RungKind::Encrypt, "encrypting"),
+    (RungKind::LoopbackTcp, "both ends of the TCP stack"),
+    (RungKind::WireTcp, "the way between the hosts"),
+    (RungKind::Decrypt, "decrypting"),
+    (RungKind::SinkWrite, "writing the sink"),
+];
+
+struct Point {
+    name: String,
+    mb: f64,
+    what: &'static str,
+    kind: RungKind,
+}
+
+pub(super) fn steps(view: &LadderView<'_>, found: &[Finding]) -> Way {
+    let mut points = points(view);
+    points.sort_by(|a, b| b.mb.total_cmp(&a.mb));
+    let mut steps: Vec<Step> = points
+        .windows(2)
+        .map(|pair| Step {
+            from: pair[0].name.clone(),
+            to: pair[1].name.clone(),
+            mb_per_s: rounded(pair[0].mb - pair[1].mb, 1),
+            why: because(pair[1].what, pair[1].kind, found),
+        })
+        .collect();
+    let (Some(best), Some(slowest)) = (points.first(), points.last()) else {
+        return Way {
+            steps,
+            unexplained: 0.0,
+        };
+    };
+    let whole = rounded(view.whole(), 1);
+    if let Some((bound, why)) = bound(view, found) {
+        let explained = slowest.mb - bound.clamp(whole.min(slowest.mb), slowest.mb);
+        if explained > 0.05 {
+            steps.push(Step {
+                from: slowest.name.clone(),
+                to: "whole path".to_owned(),
+                mb_per_s: rounded(explained, 1),
+                why,
+            });
+        }
+    }
+    // From the rounded numbers, so that what is printed adds up.
+    let sum: f64 = steps.iter().map(|s| s.mb_per_s).sum();
+    Way {
+        unexplained: rounded(rounded(best.mb, 1) - whole - sum, 1),
+        steps,
+    }
+}
+
+fn points(view: &LadderView<'_>) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (kind, what) in ON_THE_PATH {
+        for rung in view.run.rungs.iter().filter(|r| r.kind == kind) {
+            if let Some(rate) = rates::rate(&rung.samples) {
+                points.push(Point {
+                    name: view.name(rung),
+                    mb: rounded(rate.mb_per_s, 1),
+                    what,
+                    kind,
+                });
+            }
+        }
+    }
+    points
+}
+
+/// How fast the processors let the whole path be at most, and why.
+fn bound(view: &LadderView<'_>, found: &[Finding]) -> Option<(f64, String)> {
+    let whole = view.whole();
+    for host in view.hosts() {
+        if held_back(view, host).is_some() {
+            let code = named(found, &["cpu-limit"]);
+            return Some((whole, format!("processors kept from {host}'s stages{code}")));
+        }
+    }
+    let busiest = processors(view)
+        .into_iter()
+        .max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))?;
+    (busiest.utilisation >= SATURATED).then(|| {
+        let percent = (busiest.utilisation * 100.0).round();
+        let code = named(found, &["cpu-limit"]);
+        let why = format!(
+            "all stages share the {}: {percent} % busy{code}",
+            busiest.name
+        );
+        (whole / busiest.utilisation, why)
+    })
+}
+
+/// What a step stands for, and the finding about it.
+fn because(what: &str, kind: RungKind, found: &[Finding]) -> String {
+    let codes: &[&str] = match kind {
+        RungKind::SourceRead | RungKind::SinkWrite => &["storage-below-link"],
+        RungKind::Encrypt | RungKind::Decrypt => &[
+            "cipher-without-instructions",
+            "cipher-chained",
+            "cipher-below-link",
+        ],
+        RungKind::LoopbackTcp => &["cpu-limit"],
+        RungKind::WireTcp => &[
+            "policer",
+            "rate-limit",
+            "window-too-small",
+            "path-mtu-below-interface",
+            "small-frames",
+            "softirq-core-saturated",
+            "congestion-control",
+            "single-stream",
+            "speed-below-peer",
+            "cpu-limit",
+        ],
+        _ => &[],
+    };
+    format!("{what}{}", named(found, codes))
+}
+
+/// ` (CODE)` of the first that was found.
+fn named(found: &[Finding], codes: &[&str]) -> String {
+    codes
+        .iter()
+        .find(|code| found.iter().any(|f| f.code == **code))
+        .map_or_else(String::new, |code| format!(" ({code})"))
+}

@@ -1,0 +1,174 @@
+//! A ladder's case as the account and the causes look at it.
+
+use hawser_model::case::Case;
+use hawser_model::finding::Place;
+use hawser_model::host::{HostFacts, Interface};
+use hawser_model::ladder::{HostUsage, LadderRun, ProcessorTime, Rung, RungKind, Stage, StageKind};
+use hawser_model::names::{HostName, InterfaceName};
+use hawser_model::traffic::StreamState;
+
+use super::rates::{self, Rate};
+
+/// The case as the causes look at it.
+pub(super) struct LadderView<'a> {
+    pub(super) case: &'a Case,
+    pub(super) run: &'a LadderRun,
+}
+
+impl<'a> LadderView<'a> {
+    pub(super) fn new(case: &'a Case) -> Option<Self> {
+        let run = case.ladder.as_ref()?;
+        Some(Self { case, run })
+    }
+
+    /// A rung's name: what, and where.
+    pub(super) fn name(&self, rung: &Rung) -> String {
+        let what = match rung.kind {
+            RungKind::MemoryCopy => "memory copy",
+            RungKind::SourceRead => "source read",
+            RungKind::Encrypt => "encrypt",
+            RungKind::EncryptKernel => "kernel encrypt",
+            RungKind::ZfsChecksum => "zfs checksum",
+            RungKind::LoopbackTcp => "loopback tcp",
+            RungKind::WireTcp => "wire tcp, 1 stream",
+            RungKind::WireTcpMany => {
+                return format!("wire tcp, {} streams", rung.streams.len());
+            }
+            RungKind::WireUdp => "wire udp",
+            RungKind::WireUdpSmall => "wire udp, small",
+            RungKind::IscsiRead => "iscsi read",
+            RungKind::Decrypt => "decrypt",
+            RungKind::SinkWrite => "sink write",
+            RungKind::Whole => "whole path",
+        };
+        match &rung.host {
+            Some(host) => format!("{what} {host}"),
+            None => what.to_owned(),
+        }
+    }
+
+    /// A measured rung's rate.
+    pub(super) fn rate(&self, kind: RungKind) -> Option<Rate> {
+        rates::rate(&self.run.rung(kind, None)?.samples)
+    }
+
+    /// A measured rung's rate in MB/s.
+    pub(super) fn mb(&self, kind: RungKind) -> Option<f64> {
+        self.rate(kind).map(|rate| rate.mb_per_s)
+    }
+
+    /// What the whole path did, in MB/s.
+    pub(super) fn whole(&self) -> f64 {
+        self.mb(RungKind::Whole).unwrap_or(0.0)
+    }
+
+    /// A stage of the whole path.
+    pub(super) fn stage(&self, kind: StageKind) -> Option<&'a Stage> {
+        let whole = self.run.rung(RungKind::Whole, None)?;
+        whole.stages.iter().find(|s| s.kind == kind)
+    }
+
+    /// The host of a stage.
+    pub(super) fn host_of(&self, kind: StageKind) -> &'a HostName {
+        match kind {
+            StageKind::Read | StageKind::Encrypt | StageKind::Send => &self.run.from,
+            StageKind::Receive | StageKind::Decrypt | StageKind::Write => &self.run.to,
+        }
+    }
+
+    /// The interface of a host on the link.
+    pub(super) fn port(&self, host: &HostName) -> Option<(&'a InterfaceName, &'a Interface)> {
+        let node = self.case.topology.node(host)?;
+        let address = *node.addresses.get(&self.run.link)?;
+        self.facts(host)?.interface_with(address)
+    }
+
+    pub(super) fn facts(&self, host: &HostName) -> Option<&'a HostFacts> {
+        self.case.hosts.get(host)
+    }
+
+    /// The only stream of the wire rung with one.
+    pub(super) fn stream(&self) -> Option<&'a StreamState> {
+        self.run.rung(RungKind::WireTcp, None)?.streams.first()
+    }
+
+    /// What a host's processors did during a rung.
+    pub(super) fn usage(&self, kind: RungKind, host: &HostName) -> Option<&'a HostUsage> {
+        self.run.rung(kind, None)?.usage.get(host)
+    }
+
+    /// The slower of the two interfaces' speeds, in MB/s, when both report one.
+    pub(super) fn speed(&self) -> Option<f64> {
+        let of = |host| self.port(host)?.1.speed.filter(|s| s.0 > 0);
+        let (from, to) = (of(&self.run.from)?, of(&self.run.to)?);
+        Some(from.min(to).0 as f64 / 8e6)
+    }
+
+    /// What the link could carry as far as is known: its speed, or what it was seen to carry.
+    pub(super) fn link_mb(&self) -> Option<f64> {
+        let seen = [RungKind::WireTcp, RungKind::WireTcpMany, RungKind::WireUdp];
+        let seen = seen.into_iter().filter_map(|kind| self.mb(kind));
+        let seen = seen.max_by(f64::total_cmp)?;
+        Some(self.speed().map_or(seen, |speed| seen.min(speed)))
+    }
+
+    /// Segments sent again, as a share of those sent, in the wire rung with one stream.
+    pub(super) fn retransmitted(&self) -> f64 {
+        self.stream()
+            .map_or(0.0, |s| share(s.retransmits.0, s.segments.0))
+    }
+
+    /// A place on the sending or receiving host, on the link.
+    pub(super) fn place(&self, host: &HostName) -> Place {
+        Place {
+            host: Some(host.clone()),
+            link: Some(self.run.link.clone()),
+            interface: self.port(host).map(|(name, _)| name.clone()),
+            ..Place::default()
+        }
+    }
+
+    /// The path as a place.
+    pub(super) fn path(&self) -> Place {
+        Place {
+            host: Some(self.run.from.clone()),
+            peer: Some(self.run.to.clone()),
+            link: Some(self.run.link.clone()),
+            ..Place::default()
+        }
+    }
+
+    /// Both hosts, the sender first.
+    pub(super) fn hosts(&self) -> [&'a HostName; 2] {
+        [&self.run.from, &self.run.to]
+    }
+}
+
+/// `part` of `whole`, zero of nothing.
+pub(super) fn share(part: u64, whole: u64) -> f64 {
+    match whole {
+        0 => 0.0,
+        whole => part as f64 / whole as f64,
+    }
+}
+
+/// The share of its time a host's processors were busy, all together.
+pub(super) fn busy_share(usage: &HostUsage) -> f64 {
+    let total: u64 = usage.processors.values().map(|p| p.total().0).sum();
+    let idle: u64 = usage.processors.values().map(|p| p.idle.0).sum();
+    share(total.saturating_sub(idle), total)
+}
+
+/// A part of a processor's time as a share of all of it.
+pub(super) fn part(time: &ProcessorTime, of: impl Fn(&ProcessorTime) -> u64) -> f64 {
+    share(of(time), time.total().0)
+}
+
+/// The busiest single processor's share.
+pub(super) fn busiest(usage: &HostUsage) -> f64 {
+    let busy = usage
+        .processors
+        .values()
+        .map(|p| 1.0 - part(p, |p| p.idle.0));
+    busy.fold(0.0, f64::max)
+}

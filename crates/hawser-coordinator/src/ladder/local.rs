@@ -1,0 +1,70 @@
+//! Rungs of one host.
+
+use std::net::IpAddr;
+
+use hawser_agent::{Agent, AgentError};
+use hawser_model::ladder::{Rung, RungKind};
+use hawser_model::names::HostName;
+use hawser_rungs::{Direction, RungSpec};
+
+use super::plan::{LadderOptions, Task};
+use super::unavailable;
+
+/// Measures one on its host.
+pub(super) fn measure(
+    host: &HostName,
+    agent: &mut Agent,
+    task: &Task,
+    options: &LadderOptions,
+    address: IpAddr,
+) -> Result<Rung, AgentError> {
+    let mut rung = match spec(task, options, address) {
+        Ok(spec) => agent.measure_rung(&spec)?,
+        Err(why) => unavailable(task.kind, why.to_owned()),
+    };
+    rung.host = Some(host.clone());
+    Ok(rung)
+}
+
+fn spec(task: &Task, options: &LadderOptions, address: IpAddr) -> Result<RungSpec, &'static str> {
+    let duration = task.duration;
+    let cipher = options.cipher.ok_or("the path is not encrypted");
+    Ok(match task.kind {
+        RungKind::MemoryCopy => RungSpec::MemoryCopy { duration },
+        RungKind::SourceRead => RungSpec::SourceRead {
+            storage: options.source.clone(),
+            duration,
+        },
+        RungKind::SinkWrite => RungSpec::SinkWrite {
+            storage: options.sink.clone(),
+            duration,
+        },
+        RungKind::Encrypt => RungSpec::Cipher {
+            cipher: cipher?,
+            direction: Direction::Encrypt,
+            duration,
+        },
+        RungKind::Decrypt => RungSpec::Cipher {
+            cipher: cipher?,
+            direction: Direction::Decrypt,
+            duration,
+        },
+        RungKind::EncryptKernel => RungSpec::KernelCipher {
+            cipher: cipher?,
+            duration,
+        },
+        RungKind::ZfsChecksum => RungSpec::ZfsChecksum,
+        RungKind::LoopbackTcp => RungSpec::Loopback { address, duration },
+        RungKind::IscsiRead => {
+            return Err(
+                "reading a target raw needs libiscsi, a library in C that the agent does not \
+                 carry: use `iscsi-perf` (package libiscsi-bin) by hand",
+            );
+        }
+        RungKind::WireTcp
+        | RungKind::WireTcpMany
+        | RungKind::WireUdp
+        | RungKind::WireUdpSmall
+        | RungKind::Whole => return Err("it is measured between two hosts"),
+    })
+}

@@ -1,0 +1,293 @@
+//! A whole ladder: each rung of one path measured bare, one after the other, then the path.
+
+mod local;
+mod plan;
+mod whole;
+mod wire;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use hawser_agent::{Agent, AgentError};
+use hawser_model::case::{CASE_FORMAT, Case, Intensity};
+use hawser_model::host::HostFacts;
+use hawser_model::ladder::{HostUsage, LadderRun, Rung, RungKind};
+use hawser_model::names::{HostName, LinkName};
+use hawser_model::topology::Topology;
+
+pub use plan::{LadderOptions, Task, Where, tasks};
+
+use crate::check::{Agents, CheckError};
+use crate::fit::misfits;
+use crate::measure::{ETHERNET_MTU, End, both, path_mtu, still_there};
+use crate::traffic_plan::Path;
+
+/// Told how far a ladder has come.
+pub trait Progress {
+    /// So many rungs are about to be measured.
+    fn begin(&self, rungs: usize);
+    /// One begins.
+    fn measuring(&self, task: &Task);
+}
+
+/// Why a ladder could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum LadderError {
+    /// As a check's.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// A host or link that was named is not there.
+    #[error("{what} {name} is not known: there are {known}")]
+    Unknown {
+        /// `host` or `link`.
+        what: &'static str,
+        /// What was named.
+        name: String,
+        /// What is there.
+        known: String,
+    },
+    /// The two ends do not share the link.
+    #[error("{from} and {to} have no address on {link}")]
+    NoLink {
+        /// The sending host.
+        from: HostName,
+        /// The receiving host.
+        to: HostName,
+        /// The link, or `a common link`.
+        link: String,
+    },
+    /// A cluster engine runs on the path's hosts.
+    #[error("Corosync runs on {0}, and a ladder presses as hard as it can")]
+    LiveCluster(HostName),
+}
+
+impl From<AgentError> for LadderError {
+    fn from(error: AgentError) -> Self {
+        Self::Check(CheckError::Agent(error))
+    }
+}
+
+/// The path a ladder is made of, and its two agents.
+pub(crate) struct Ends<'a> {
+    pub(crate) from: &'a HostName,
+    pub(crate) to: &'a HostName,
+    pub(crate) sender: &'a mut Agent,
+    pub(crate) receiver: &'a mut Agent,
+    pub(crate) path: Path,
+    next_flow: u32,
+}
+
+impl Ends<'_> {
+    /// A flow number that was not used before.
+    pub(crate) fn flow(&mut self) -> u32 {
+        self.next_flow += 1;
+        self.next_flow
+    }
+
+    /// Runs something between two windows on both hosts.
+    pub(crate) fn watched<T>(
+        &mut self,
+        run: impl FnOnce(&mut Self) -> Result<T, AgentError>,
+    ) -> Result<(T, BTreeMap<HostName, HostUsage>), AgentError> {
+        let (a, b) = both(|| self.sender.open_usage(), || self.receiver.open_usage());
+        a.and(b)?;
+        let done = run(self);
+        let (a, b) = both(|| self.sender.close_usage(), || self.receiver.close_usage());
+        let usage = [(self.from.clone(), a?), (self.to.clone(), b?)];
+        Ok((done?, usage.into_iter().collect()))
+    }
+}
+
+/// Measures a ladder and returns its case. `now` is the time to record, in seconds since 1970;
+/// `key` is fresh and secret.
+///
+/// # Errors
+/// See [`LadderError`]; a rung that could not be measured while the agents live says so in the
+/// case.
+pub fn ladder(
+    agents: &mut Agents,
+    topology: Topology,
+    hosts: BTreeMap<HostName, HostFacts>,
+    options: &LadderOptions,
+    key: [u8; 32],
+    progress: &dyn Progress,
+    now: u64,
+) -> Result<Case, LadderError> {
+    let misfits = misfits(&topology, &hosts);
+    if !misfits.is_empty() {
+        return Err(CheckError::Misfit(misfits).into());
+    }
+    let (from, to, link) = choose(&topology, options)?;
+    for host in [&from, &to] {
+        if hosts[host].corosync.is_some() && !options.beside_a_cluster {
+            return Err(LadderError::LiveCluster(host.clone()));
+        }
+    }
+    let address = |host: &HostName| address(&topology, host, &link);
+    let (source, destination) = (address(&from), address(&to));
+    let port = |host: &HostName, at: IpAddr| hosts[host].interface_with(at);
+    let (out, into) = match (port(&from, source), port(&to, destination)) {
+        (Some(out), Some(into)) => (out, into),
+        _ => unreachable!("misfits were refused before"),
+    };
+    let mut free: BTreeMap<&HostName, &mut Agent> = agents.iter_mut().collect();
+    let (Some(sender), Some(receiver)) = (free.remove(&from), free.remove(&to)) else {
+        unreachable!("every host has an agent");
+    };
+    let mut ends = Ends {
+        from: &from,
+        to: &to,
+        sender,
+        receiver,
+        path: Path {
+            source,
+            destination,
+            mtu: out.1.mtu.unwrap_or(ETHERNET_MTU),
+            speed: None,
+        },
+        next_flow: 0,
+    };
+    let tasks = tasks(options);
+    progress.begin(tasks.len());
+    let hardware = BTreeMap::from([
+        (from.clone(), ends.sender.hardware()?),
+        (to.clone(), ends.receiver.hardware()?),
+    ]);
+    let mut run = LadderRun {
+        from: from.clone(),
+        to: to.clone(),
+        link: link.clone(),
+        source: options.source.clone(),
+        sink: options.sink.clone(),
+        cipher: options.cipher,
+        hardware,
+        rungs: Vec::new(),
+        path_mtu: None,
+    };
+    let end = |name, agent, interface, facts| End {
+        name,
+        agent,
+        interface,
+        facts,
+    };
+    let found = path_mtu(
+        &mut end(&from, &mut *ends.sender, out.0, &hosts[&from]),
+        &mut end(&to, &mut *ends.receiver, into.0, &hosts[&to]),
+        &ends.path,
+    );
+    run.path_mtu = match found {
+        Ok(found) => Some(found),
+        // Without it the ladder only knows less.
+        Err(error) => still_there(error).map(|_| None)?,
+    };
+    for task in &tasks {
+        progress.measuring(task);
+        let rung = match task.place {
+            Where::Sender => local::measure(ends.from, ends.sender, task, options, source),
+            Where::Receiver => local::measure(ends.to, ends.receiver, task, options, destination),
+            Where::Between if task.kind == RungKind::Whole => {
+                whole::measure(&mut ends, options, key)
+            }
+            Where::Between => wire::measure(&mut ends, task, options),
+        };
+        run.rungs.push(match rung {
+            Ok(rung) => rung,
+            Err(error) => unavailable(task.kind, still_there(error)?),
+        });
+    }
+    Ok(Case {
+        format: CASE_FORMAT.to_owned(),
+        hawser: env!("CARGO_PKG_VERSION").to_owned(),
+        recorded: now,
+        intensity: Intensity::Full,
+        topology,
+        hosts,
+        hellos: None,
+        measurements: Vec::new(),
+        sockets: BTreeMap::new(),
+        stopped: None,
+        ladder: Some(run),
+    })
+}
+
+/// An empty rung.
+pub(crate) fn blank(kind: RungKind, how: String) -> Rung {
+    Rung {
+        kind,
+        host: None,
+        how,
+        unavailable: None,
+        samples: Vec::new(),
+        usage: BTreeMap::new(),
+        streams: Vec::new(),
+        stages: Vec::new(),
+    }
+}
+
+fn unavailable(kind: RungKind, why: String) -> Rung {
+    Rung {
+        unavailable: Some(why),
+        ..blank(kind, String::new())
+    }
+}
+
+fn address(topology: &Topology, host: &HostName, link: &LinkName) -> IpAddr {
+    topology
+        .node(host)
+        .and_then(|node| node.addresses.get(link))
+        .copied()
+        .expect("a link was chosen that both hosts are on")
+}
+
+/// The two hosts and the link: as named, else the first that fit.
+fn choose(
+    topology: &Topology,
+    options: &LadderOptions,
+) -> Result<(HostName, HostName, LinkName), LadderError> {
+    let known: Vec<&str> = topology.nodes.iter().map(|n| n.name.as_str()).collect();
+    let named = |name: &Option<HostName>, other: Option<&HostName>| match name {
+        Some(name) if topology.node(name).is_none() => Err(LadderError::Unknown {
+            what: "host",
+            name: name.to_string(),
+            known: known.join(", "),
+        }),
+        Some(name) => Ok(name.clone()),
+        None => topology
+            .nodes
+            .iter()
+            .map(|n| n.name.clone())
+            .find(|n| Some(n) != other)
+            .ok_or_else(|| CheckError::NoLink(known.join(", ")).into()),
+    };
+    let from = named(&options.from, options.to.as_ref())?;
+    let to = named(&options.to, Some(&from))?;
+    if let Some(link) = options.link.as_ref().filter(|l| topology.link(l).is_none()) {
+        let links: Vec<&str> = topology.links.iter().map(|l| l.name.as_str()).collect();
+        return Err(LadderError::Unknown {
+            what: "link",
+            name: link.to_string(),
+            known: links.join(", "),
+        });
+    }
+    let on = |host: &HostName, link: &LinkName| {
+        let node = topology.node(host);
+        node.is_some_and(|n| n.addresses.contains_key(link))
+    };
+    let link = topology
+        .links
+        .iter()
+        .map(|l| &l.name)
+        .filter(|l| options.link.as_ref().is_none_or(|named| named == *l))
+        .find(|l| from != to && on(&from, l) && on(&to, l));
+    match link {
+        Some(link) => Ok((from, to, link.clone())),
+        None => Err(LadderError::NoLink {
+            from,
+            to,
+            link: match &options.link {
+                Some(link) => link.to_string(),
+                None => "a common link".to_owned(),
+            },
+        }),
+    }
+}

@@ -1,0 +1,115 @@
+//! Which rungs a ladder has, where each is measured and for how long. Pure.
+
+use hawser_model::ladder::{CipherChoice, RungKind, Storage};
+use hawser_model::names::{HostName, LinkName};
+use hawser_model::units::Nanos;
+
+/// What the user asked of a ladder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LadderOptions {
+    /// The sending host; absent: the first.
+    pub from: Option<HostName>,
+    /// The receiving host; absent: the first other one.
+    pub to: Option<HostName>,
+    /// The link; absent: the first they share.
+    pub link: Option<LinkName>,
+    /// What is read.
+    pub source: Storage,
+    /// What is written.
+    pub sink: Storage,
+    /// What the path is encrypted with; absent: it is not.
+    pub cipher: Option<CipherChoice>,
+    /// Streams of the rung with several.
+    pub streams: u32,
+    /// How long one rung is measured; the whole path three times, the wire twice as long.
+    pub duration: Nanos,
+    /// Go on although a cluster engine runs on the hosts.
+    pub beside_a_cluster: bool,
+}
+
+/// Where a rung is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Where {
+    /// On the sending host.
+    Sender,
+    /// On the receiving host.
+    Receiver,
+    /// Between the two.
+    Between,
+}
+
+/// One rung to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// What.
+    pub kind: RungKind,
+    /// Where.
+    pub place: Where,
+    /// How long.
+    pub duration: Nanos,
+}
+
+/// The rungs in the order in which they are measured.
+pub fn tasks(options: &LadderOptions) -> Vec<Task> {
+    use RungKind as Kind;
+    use Where::{Between, Receiver, Sender};
+    // In tenths of a rung's time.
+    let mut tasks = vec![
+        (Kind::MemoryCopy, Sender, 4),
+        (Kind::MemoryCopy, Receiver, 4),
+        (Kind::SourceRead, Sender, 8),
+    ];
+    if options.cipher.is_some() {
+        tasks.push((Kind::Encrypt, Sender, 6));
+        tasks.push((Kind::EncryptKernel, Sender, 6));
+    }
+    tasks.push((Kind::ZfsChecksum, Sender, 0));
+    tasks.push((Kind::LoopbackTcp, Sender, 10));
+    tasks.push((Kind::WireTcp, Between, 20));
+    tasks.push((Kind::WireTcpMany, Between, 20));
+    tasks.push((Kind::WireUdp, Between, 10));
+    tasks.push((Kind::WireUdpSmall, Between, 5));
+    tasks.push((Kind::IscsiRead, Sender, 0));
+    if options.cipher.is_some() {
+        tasks.push((Kind::Decrypt, Receiver, 6));
+    }
+    tasks.push((Kind::SinkWrite, Receiver, 8));
+    tasks.push((Kind::Whole, Between, 30));
+    tasks
+        .into_iter()
+        .map(|(kind, place, tenths)| Task {
+            kind,
+            place,
+            duration: Nanos(options.duration.0 / 10 * tenths),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use hawser_model::ladder::CipherMode;
+
+    use super::*;
+
+    #[test]
+    fn a_ladder_of_one_second_takes_less_than_half_a_minute() {
+        let options = LadderOptions {
+            from: None,
+            to: None,
+            link: None,
+            source: Storage::default(),
+            sink: Storage::default(),
+            cipher: Some(CipherChoice {
+                mode: CipherMode::Gcm,
+                key_bits: 128,
+            }),
+            streams: 4,
+            duration: Nanos::from_millis(1_000),
+            beside_a_cluster: false,
+        };
+        let all = tasks(&options);
+        let total: u64 = all.iter().map(|t| t.duration.0).sum();
+        assert!(total < 20_000_000_000, "{total}");
+        assert_eq!(all.last().map(|t| t.kind), Some(RungKind::Whole));
+    }
+}

@@ -1,0 +1,156 @@
+//! Rungs between two hosts: TCP in one stream and several, UDP in large datagrams and small ones.
+
+use hawser_agent::AgentError;
+use hawser_model::ladder::{Rung, RungKind, Sample};
+use hawser_model::traffic::{
+    FlowId, FlowSpec, ReceiverReport, SenderReport, StreamState, Transport,
+};
+use hawser_model::units::{Bytes, Nanos};
+use hawser_rungs::loopback::{slices, stream};
+
+use super::plan::{LadderOptions, Task};
+use super::{Ends, blank};
+
+/// A stream's or flow's last bytes may take this long.
+const SETTLE: Nanos = Nanos::from_millis(60);
+
+/// Datagrams go in so many flows, one after the other: their reports have no slices.
+const ROUNDS: u64 = 4;
+
+/// Receive buffer of the UDP rungs: what a program that wants the rate asks for.
+const UDP_BUFFER: Bytes = Bytes(4 << 20);
+
+/// Payload of the datagrams that show what a frame costs.
+const SMALL: u32 = 64;
+
+/// Measures one.
+pub(super) fn measure(
+    ends: &mut Ends<'_>,
+    task: &Task,
+    options: &LadderOptions,
+) -> Result<Rung, AgentError> {
+    match task.kind {
+        RungKind::WireTcp => tcp(ends, task, 1),
+        RungKind::WireTcpMany => tcp(ends, task, options.streams.max(2)),
+        RungKind::WireUdpSmall => udp(ends, task, SMALL),
+        _ => {
+            let headers = if ends.path.destination.is_ipv4() {
+                28
+            } else {
+                48
+            };
+            let payload = ends.path.mtu.0.saturating_sub(headers).clamp(64, 65_000);
+            udp(ends, task, payload)
+        }
+    }
+}
+
+fn tcp(ends: &mut Ends<'_>, task: &Task, streams: u32) -> Result<Rung, AgentError> {
+    let specs: Vec<FlowSpec> = (0..streams)
+        .map(|_| {
+            let flow = FlowId(ends.flow());
+            let path = &ends.path;
+            stream(flow, path.source, path.destination, task.duration)
+        })
+        .collect();
+    let (reports, usage) = ends.watched(|ends| run(ends, &specs))?;
+    let each: Vec<Vec<Sample>> = reports.iter().map(|(_, r)| slices(r)).collect();
+    let how = match streams {
+        1 => "one stream, 128 KiB writes".to_owned(),
+        n => format!("{n} streams, 128 KiB writes"),
+    };
+    Ok(Rung {
+        samples: together(&each),
+        usage,
+        streams: states(reports.into_iter().map(|(sent, _)| sent)),
+        ..blank(task.kind, how)
+    })
+}
+
+fn udp(ends: &mut Ends<'_>, task: &Task, payload: u32) -> Result<Rung, AgentError> {
+    let mut samples = Vec::new();
+    let duration = Nanos(task.duration.0 / ROUNDS);
+    let ((), usage) = ends.watched(|ends| {
+        for _ in 0..ROUNDS {
+            let flow = FlowId(ends.flow());
+            let path = &ends.path;
+            let spec = FlowSpec {
+                transport: Transport::Udp,
+                payload,
+                receive_buffer: Some(UDP_BUFFER),
+                ..stream(flow, path.source, path.destination, duration)
+            };
+            for (_, report) in run(ends, &[spec])? {
+                samples.push(Sample {
+                    elapsed: report.elapsed,
+                    bytes: Bytes(report.received.0 * u64::from(payload)),
+                });
+            }
+        }
+        Ok(())
+    })?;
+    Ok(Rung {
+        samples,
+        usage,
+        ..blank(task.kind, format!("{payload}-byte datagrams"))
+    })
+}
+
+/// Sends flows at once and reports both ends of each.
+fn run(
+    ends: &mut Ends<'_>,
+    specs: &[FlowSpec],
+) -> Result<Vec<(SenderReport, ReceiverReport)>, AgentError> {
+    let sent = open(ends, specs).and_then(|flows| ends.sender.run_senders(&flows));
+    let sent = match sent {
+        Ok(sent) => sent,
+        Err(error) => {
+            for spec in specs {
+                ends.sender.drop_flow(spec.flow)?;
+                ends.receiver.drop_flow(spec.flow)?;
+            }
+            return Err(error);
+        }
+    };
+    specs
+        .iter()
+        .zip(sent)
+        .map(|(spec, sent)| {
+            let received = ends
+                .receiver
+                .finish_receiver(spec.flow, sent.sent, SETTLE)?;
+            Ok((sent, received))
+        })
+        .collect()
+}
+
+/// Opens both ends of each; the receivers' ports.
+fn open(ends: &mut Ends<'_>, specs: &[FlowSpec]) -> Result<Vec<(FlowId, u16)>, AgentError> {
+    specs
+        .iter()
+        .map(|spec| {
+            let port = ends.receiver.open_receiver(spec)?;
+            let source_port = ends.sender.open_sender(spec)?;
+            ends.receiver.expect_from(spec.flow, source_port)?;
+            Ok((spec.flow, port))
+        })
+        .collect()
+}
+
+fn states(reports: impl Iterator<Item = SenderReport>) -> Vec<StreamState> {
+    reports.filter_map(|report| report.stream).collect()
+}
+
+/// Slices of several streams as those of one: what all of them did in the same slice.
+fn together(each: &[Vec<Sample>]) -> Vec<Sample> {
+    let most = each.iter().map(Vec::len).max().unwrap_or(0);
+    (0..most)
+        .map(|slice| {
+            let of_all = each.iter().filter_map(|samples| samples.get(slice));
+            Sample {
+                elapsed: of_all.clone().map(|s| s.elapsed).max().unwrap_or_default(),
+                bytes: of_all.map(|s| s.bytes).sum(),
+            }
+        })
+        .collect()
+}

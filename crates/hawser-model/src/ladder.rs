@@ -1,0 +1,254 @@
+//! A ladder: what each part of a path can do by itself, and what the whole path did.
+//!
+//! MB are 10^6 bytes, as in every data sheet of a disk or a link.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::counters::Counters;
+use crate::names::{HostName, LinkName};
+use crate::probe::PathMtu;
+use crate::traffic::StreamState;
+use crate::units::{Bytes, Nanos};
+
+/// The facts of one `hawser ladder`: one directed path between two hosts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LadderRun {
+    /// The host that reads and sends.
+    pub from: HostName,
+    /// The host that receives and writes.
+    pub to: HostName,
+    /// The link between them.
+    pub link: LinkName,
+    /// What is read.
+    pub source: Storage,
+    /// What is written.
+    pub sink: Storage,
+    /// What the whole path encrypts with; absent when it does not.
+    pub cipher: Option<CipherChoice>,
+    /// The hosts' processors and memory, as far as they matter to a rung.
+    pub hardware: BTreeMap<HostName, Hardware>,
+    /// The rungs in the order in which they were measured, the whole path last.
+    pub rungs: Vec<Rung>,
+    /// The path-MTU search, where it could be made.
+    pub path_mtu: Option<PathMtu>,
+}
+
+/// Where data is read from or written to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Storage {
+    /// A file or block device to read, or a directory to write into; absent: memory (an unnamed
+    /// file on a file system of memory, so that it goes through the page cache).
+    pub path: Option<PathBuf>,
+    /// Past the page cache (`O_DIRECT`).
+    pub direct: bool,
+}
+
+/// AES in a mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CipherChoice {
+    /// The mode of operation.
+    pub mode: CipherMode,
+    /// Bits of the key: 128, 192 or 256.
+    pub key_bits: u32,
+}
+
+/// A mode of operation in which a path can be encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CipherMode {
+    /// Chained: encryption works off one block after the other.
+    Cbc,
+    /// Counters.
+    Ctr,
+    /// Counters with an authentication tag.
+    Gcm,
+}
+
+impl CipherChoice {
+    /// `aes-128-gcm`.
+    pub fn name(self) -> String {
+        let mode = match self.mode {
+            CipherMode::Cbc => "cbc",
+            CipherMode::Ctr => "ctr",
+            CipherMode::Gcm => "gcm",
+        };
+        format!("aes-{}-{mode}", self.key_bits)
+    }
+}
+
+/// What a rung measures.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum RungKind {
+    /// Copying memory to memory, larger than the caches.
+    MemoryCopy,
+    /// Reading the source.
+    SourceRead,
+    /// Encrypting in user space.
+    Encrypt,
+    /// Encrypting by the kernel (`AF_ALG`).
+    EncryptKernel,
+    /// The fastest SHA-256 that OpenZFS measured of its own when it was loaded.
+    ZfsChecksum,
+    /// One TCP stream within the sending host.
+    LoopbackTcp,
+    /// One TCP stream over the link.
+    WireTcp,
+    /// Several TCP streams over the link at once.
+    WireTcpMany,
+    /// Full-size datagrams over the link, as fast as they go.
+    WireUdp,
+    /// Datagrams of 64 bytes over the link: what a frame costs.
+    WireUdpSmall,
+    /// Reading from the iSCSI target.
+    IscsiRead,
+    /// Decrypting in user space.
+    Decrypt,
+    /// Writing the sink.
+    SinkWrite,
+    /// All of it: read, encrypt, send, receive, decrypt, write.
+    Whole,
+}
+
+/// One measured rung.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rung {
+    /// What it measures.
+    pub kind: RungKind,
+    /// The host it was measured on; absent between hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostName>,
+    /// How: the object, the block size, the implementation, the number of streams.
+    pub how: String,
+    /// Why it could not be measured here; absent when it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unavailable: Option<String>,
+    /// What was done in each slice of time.
+    pub samples: Vec<Sample>,
+    /// What the hosts' processors and counters did meanwhile.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub usage: BTreeMap<HostName, HostUsage>,
+    /// The sending ends of its TCP streams.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub streams: Vec<StreamState>,
+    /// The stages of the whole path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<Stage>,
+}
+
+/// What was done in a slice of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Sample {
+    /// How long it was.
+    pub elapsed: Nanos,
+    /// Bytes done in it.
+    pub bytes: Bytes,
+}
+
+/// A stage of the whole path.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum StageKind {
+    /// Reading the source.
+    Read,
+    /// Encrypting.
+    Encrypt,
+    /// Handing to the kernel to send.
+    Send,
+    /// Taking from the kernel what arrived.
+    Receive,
+    /// Decrypting.
+    Decrypt,
+    /// Writing the sink.
+    Write,
+}
+
+/// What a stage did while the whole path ran. Each stage is one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Stage {
+    /// Which.
+    pub kind: StageKind,
+    /// How long it ran.
+    pub elapsed: Nanos,
+    /// Time at its own work.
+    pub busy: Nanos,
+    /// Time it waited for input: for the stage before it, the receiver for data to arrive.
+    pub waiting_in: Nanos,
+    /// Time it waited to be rid of its output: the sender for room in the socket.
+    pub waiting_out: Nanos,
+    /// CPU time of its thread.
+    pub cpu: Nanos,
+    /// Time its thread could have run and no processor was given to it (`/proc/…/schedstat`);
+    /// absent where the kernel does not count it.
+    pub run_delay: Option<Nanos>,
+    /// Bytes it handled.
+    pub bytes: Bytes,
+}
+
+/// What a host's processors and counters did while something ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostUsage {
+    /// How long.
+    pub elapsed: Nanos,
+    /// Each processor's time (`/proc/stat`), by its number.
+    pub processors: BTreeMap<u32, ProcessorTime>,
+    /// CPU time of this agent's own process.
+    pub own_cpu: Nanos,
+    /// Time threads of the agent's control group were held back by its CPU quota
+    /// (`cpu.stat`); absent where there is no such group.
+    pub throttled: Option<Nanos>,
+    /// What each counter gained.
+    pub counters: Counters,
+}
+
+/// How a processor spent its time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProcessorTime {
+    /// Programs.
+    pub user: Nanos,
+    /// System calls.
+    pub system: Nanos,
+    /// Interrupts and soft interrupts: most of packet handling.
+    pub softirq: Nanos,
+    /// Taken by the hypervisor.
+    pub steal: Nanos,
+    /// Nothing to do, waiting for storage included.
+    pub idle: Nanos,
+}
+
+impl ProcessorTime {
+    /// All of it.
+    pub fn total(self) -> Nanos {
+        self.user + self.system + self.softirq + self.steal + self.idle
+    }
+}
+
+/// What of a host's hardware decides how fast a rung can be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Hardware {
+    /// The processor's name (`/proc/cpuinfo`).
+    pub processor: String,
+    /// Those of its instruction sets that ciphers use: `aes`, `pclmulqdq`, `vaes`, `avx2`, …
+    pub cipher_instructions: Vec<String>,
+    /// Processors the agent may run on (`sched_getaffinity`).
+    pub allowed_processors: u32,
+    /// CPU quota of the agent's control group in thousandths of a processor, if it has one.
+    pub quota_millis: Option<u64>,
+}
+
+impl LadderRun {
+    /// The measured rung of a kind; of those measured on both hosts the one on `host`.
+    pub fn rung(&self, kind: RungKind, host: Option<&HostName>) -> Option<&Rung> {
+        self.rungs.iter().find(|r| {
+            r.kind == kind && !r.samples.is_empty() && (host.is_none() || r.host.as_ref() == host)
+        })
+    }
+}

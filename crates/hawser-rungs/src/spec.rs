@@ -1,0 +1,99 @@
+//! Which rung to measure on a host.
+
+use std::net::IpAddr;
+
+use hawser_model::ladder::{CipherChoice, RungKind, Storage};
+use hawser_model::units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// A rung of one host, and for how long it is measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RungSpec {
+    /// Copying memory to memory.
+    MemoryCopy {
+        /// How long.
+        duration: Nanos,
+    },
+    /// Reading a file, device or memory.
+    SourceRead {
+        /// What is read.
+        storage: Storage,
+        /// How long.
+        duration: Nanos,
+    },
+    /// Writing an unnamed file, or memory.
+    SinkWrite {
+        /// Where to.
+        storage: Storage,
+        /// How long.
+        duration: Nanos,
+    },
+    /// A cipher in user space, one thread.
+    Cipher {
+        /// Which.
+        cipher: CipherChoice,
+        /// To ciphertext or back.
+        direction: Direction,
+        /// How long.
+        duration: Nanos,
+    },
+    /// The kernel's cipher, through `AF_ALG`.
+    KernelCipher {
+        /// Which.
+        cipher: CipherChoice,
+        /// How long.
+        duration: Nanos,
+    },
+    /// What OpenZFS measured of itself.
+    ZfsChecksum,
+    /// One TCP stream to this host's own address.
+    Loopback {
+        /// The address.
+        address: IpAddr,
+        /// How long.
+        duration: Nanos,
+    },
+}
+
+/// To ciphertext or to plaintext.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// To ciphertext.
+    Encrypt,
+    /// To plaintext.
+    Decrypt,
+}
+
+impl RungSpec {
+    /// What it measures.
+    pub fn kind(&self) -> RungKind {
+        match self {
+            Self::MemoryCopy { .. } => RungKind::MemoryCopy,
+            Self::SourceRead { .. } => RungKind::SourceRead,
+            Self::SinkWrite { .. } => RungKind::SinkWrite,
+            Self::Cipher {
+                direction: Direction::Encrypt,
+                ..
+            } => RungKind::Encrypt,
+            Self::Cipher { .. } => RungKind::Decrypt,
+            Self::KernelCipher { .. } => RungKind::EncryptKernel,
+            Self::ZfsChecksum => RungKind::ZfsChecksum,
+            Self::Loopback { .. } => RungKind::LoopbackTcp,
+        }
+    }
+
+    /// How long it takes at most, besides preparing.
+    pub fn duration(&self) -> Nanos {
+        match self {
+            Self::MemoryCopy { duration }
+            | Self::SourceRead { duration, .. }
+            | Self::SinkWrite { duration, .. }
+            | Self::Cipher { duration, .. }
+            | Self::KernelCipher { duration, .. }
+            | Self::Loopback { duration, .. } => *duration,
+            Self::ZfsChecksum => Nanos::ZERO,
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! A ladder as text: a bar a rung, the loss between them, the whole path, the findings.
+
+use std::fmt::Write as _;
+
+use console::style;
+use hawser_model::case::Case;
+use hawser_model::ladder::{LadderRun, RungKind};
+use hawser_model::output::{LadderReport, Step};
+
+use super::check::findings;
+use super::table::{Align, Table};
+
+/// Cells of the longest bar.
+const BAR: f64 = 40.0;
+
+/// The whole report.
+pub fn report(case: &Case, run: &LadderRun, report: &LadderReport) -> String {
+    let mut out = heading(case, run);
+    out.push_str(&rungs(report));
+    out.push_str(&steps(report));
+    out.push_str(&missing(run));
+    out.push_str(&findings(&report.findings));
+    let _ = writeln!(out, "Case file: {}", report.case);
+    out
+}
+
+/// A rung's kind as people call it.
+pub fn kind(kind: RungKind) -> &'static str {
+    match kind {
+        RungKind::MemoryCopy => "memory copy",
+        RungKind::SourceRead => "source read",
+        RungKind::Encrypt => "encrypt",
+        RungKind::EncryptKernel => "kernel encrypt",
+        RungKind::ZfsChecksum => "zfs checksum",
+        RungKind::LoopbackTcp => "loopback tcp",
+        RungKind::WireTcp => "wire tcp, one stream",
+        RungKind::WireTcpMany => "wire tcp, several streams",
+        RungKind::WireUdp => "wire udp",
+        RungKind::WireUdpSmall => "wire udp, small",
+        RungKind::IscsiRead => "iscsi read",
+        RungKind::Decrypt => "decrypt",
+        RungKind::SinkWrite => "sink write",
+        RungKind::Whole => "whole path",
+    }
+}
+
+fn heading(case: &Case, run: &LadderRun) -> String {
+    let cipher = run.cipher.map_or("not encrypted".to_owned(), |c| c.name());
+    let end = |path: &Option<std::path::PathBuf>| {
+        path.as_ref()
+            .map_or("memory".to_owned(), |p| p.display().to_string())
+    };
+    format!(
+        "{} {}: {} ({}) → {} ({}) on {}, {cipher}\n\n",
+        style("Ladder").bold(),
+        case.topology.cluster,
+        run.from,
+        end(&run.source.path),
+        run.to,
+        end(&run.sink.path),
+        run.link,
+    )
+}
+
+fn number(mb: f64) -> String {
+    match mb.abs() >= 100.0 {
+        true => format!("{mb:.0}"),
+        false => format!("{mb:.1}"),
+    }
+}
+
+fn bar(mb: f64, best: f64) -> String {
+    let eighths = match best > 0.0 {
+        true => (mb / best * BAR * 8.0).round() as usize,
+        false => 0,
+    };
+    let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    format!("{}{}", "█".repeat(eighths / 8), parts[eighths % 8])
+}
+
+fn rungs(report: &LadderReport) -> String {
+    use Align::{Left, Right};
+    let best = report.rungs.first().map_or(0.0, |r| r.mb_per_s);
+    let mut table = Table::new(&[Left, Right, Right, Left]);
+    let heads = ["rung", "MB/s", "spread", ""];
+    table.row(heads.map(|h| style(h).dim().to_string()));
+    for rung in &report.rungs {
+        table.row([
+            rung.name.clone(),
+            number(rung.mb_per_s),
+            style(format!("±{:.0} %", rung.spread * 100.0))
+                .dim()
+                .to_string(),
+            bar(rung.mb_per_s, best),
+        ]);
+    }
+    table.row([
+        style("whole path").bold().to_string(),
+        style(number(report.whole_mb_per_s)).bold().to_string(),
+        String::new(),
+        style(bar(report.whole_mb_per_s, best)).cyan().to_string(),
+    ]);
+    lines(&table)
+}
+
+fn steps(report: &LadderReport) -> String {
+    use Align::{Left, Right};
+    let lost: f64 =
+        report.steps.iter().map(|s| s.mb_per_s).sum::<f64>() + report.unexplained_mb_per_s;
+    let mut out = format!(
+        "{} {} MB/s from the best rung of the path to the whole path\n",
+        style("Lost").bold(),
+        number(lost)
+    );
+    let mut table = Table::new(&[Right, Left, Left]);
+    for step in &report.steps {
+        let Step {
+            from,
+            to,
+            mb_per_s,
+            why,
+        } = step;
+        table.row([
+            format!("−{}", number(*mb_per_s)),
+            format!("{from} → {to}"),
+            why.clone(),
+        ]);
+    }
+    table.row([
+        number(-report.unexplained_mb_per_s),
+        style("unexplained").yellow().to_string(),
+        String::new(),
+    ]);
+    out.push_str(&lines(&table));
+    if !report.bottleneck.is_empty() {
+        let _ = writeln!(
+            out,
+            "{} {}\n",
+            style("Bottleneck:").bold(),
+            report.bottleneck
+        );
+    }
+    out
+}
+
+/// Rungs that could not be measured, each with its reason.
+fn missing(run: &LadderRun) -> String {
+    let mut out = String::new();
+    for rung in &run.rungs {
+        if let Some(why) = &rung.unavailable {
+            let _ = writeln!(
+                out,
+                "  {} no rung `{}`: {why}",
+                style("note:").yellow(),
+                kind(rung.kind)
+            );
+        }
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out
+}
+
+fn lines(table: &Table) -> String {
+    let mut out = table.lines("  ").join("\n");
+    out.push_str("\n\n");
+    out
+}

@@ -1,0 +1,199 @@
+//! `hawser ladder`: what each part of a path can do, and where the whole path loses it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::ValueEnum;
+use hawser_coordinator::check::{self, CheckError};
+use hawser_coordinator::discover::discover;
+use hawser_coordinator::ladder::{self, LadderError, LadderOptions, Progress, Task};
+use hawser_model::case::Case;
+use hawser_model::ladder::{CipherChoice, CipherMode, Storage};
+use hawser_model::names::{HostName, LinkName};
+use hawser_model::units::Nanos;
+use indicatif::{ProgressBar, ProgressStyle};
+use miette::{IntoDiagnostic, WrapErr, bail, miette};
+
+use crate::cluster::{Cluster, Which};
+use crate::{case_file, parse, render, verbs};
+
+/// Arguments of `hawser ladder`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// The host that reads and sends [default: the first]
+    #[arg(long, value_name = "NODE")]
+    from: Option<String>,
+    /// The host that receives and writes [default: the first other one]
+    #[arg(long, value_name = "NODE")]
+    to: Option<String>,
+    /// The link [default: the first that both are on]
+    #[arg(long, value_name = "LINK")]
+    link: Option<String>,
+    /// A file or block device to read [default: memory, through the page cache]
+    #[arg(long, value_name = "PATH")]
+    source: Option<PathBuf>,
+    /// A folder to write into, a file without a name [default: memory, through the page cache]
+    #[arg(long, value_name = "FOLDER")]
+    sink: Option<PathBuf>,
+    /// Go past the page cache (O_DIRECT)
+    #[arg(long)]
+    direct: bool,
+    /// What the path is encrypted with
+    #[arg(long, value_enum, default_value = "aes-128-gcm")]
+    cipher: Cipher,
+    /// Streams of the wire rung with several
+    #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u32).range(2..=64))]
+    streams: u32,
+    /// How long a rung is measured; all of them take about fifteen times as long
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
+    duration: Duration,
+    /// Also on hosts where Corosync runs, which a full link can cost its token
+    #[arg(long)]
+    full: bool,
+    /// Print one JSON object (docs/schema/ladder.schema.json)
+    #[arg(long)]
+    json: bool,
+    /// Where to write the case file [default: below /var/lib/hawser/cases]
+    #[arg(long, value_name = "FILE")]
+    case: Option<PathBuf>,
+}
+
+/// `none`, or AES in a mode.
+#[derive(Clone, Copy, ValueEnum)]
+enum Cipher {
+    None,
+    #[value(name = "aes-128-gcm")]
+    Aes128Gcm,
+    #[value(name = "aes-256-gcm")]
+    Aes256Gcm,
+    #[value(name = "aes-128-ctr")]
+    Aes128Ctr,
+    #[value(name = "aes-256-ctr")]
+    Aes256Ctr,
+    #[value(name = "aes-128-cbc")]
+    Aes128Cbc,
+    #[value(name = "aes-256-cbc")]
+    Aes256Cbc,
+}
+
+impl Cipher {
+    fn choice(self) -> Option<CipherChoice> {
+        let (mode, key_bits) = match self {
+            Self::None => return None,
+            Self::Aes128Gcm => (CipherMode::Gcm, 128),
+            Self::Aes256Gcm => (CipherMode::Gcm, 256),
+            Self::Aes128Ctr => (CipherMode::Ctr, 128),
+            Self::Aes256Ctr => (CipherMode::Ctr, 256),
+            Self::Aes128Cbc => (CipherMode::Cbc, 128),
+            Self::Aes256Cbc => (CipherMode::Cbc, 256),
+        };
+        Some(CipherChoice { mode, key_bits })
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let time = parse::duration(text)?;
+    match (Duration::from_millis(200)..=Duration::from_secs(60)).contains(&time) {
+        true => Ok(time),
+        false => Err("from 200ms to 60s: a shorter one is not steady".to_owned()),
+    }
+}
+
+impl Args {
+    fn options(&self) -> LadderOptions {
+        let storage = |path: &Option<PathBuf>| Storage {
+            path: path.clone(),
+            direct: self.direct && path.is_some(),
+        };
+        LadderOptions {
+            from: self.from.as_deref().map(HostName::from),
+            to: self.to.as_deref().map(HostName::from),
+            link: self.link.as_deref().map(LinkName::from),
+            source: storage(&self.source),
+            sink: storage(&self.sink),
+            cipher: self.cipher.choice(),
+            streams: self.streams,
+            duration: Nanos(self.duration.as_nanos() as u64),
+            beside_a_cluster: self.full,
+        }
+    }
+}
+
+/// Runs the verb.
+pub fn run(args: Args) -> miette::Result<ExitCode> {
+    if args.direct && args.source.is_none() && args.sink.is_none() {
+        bail!(
+            help = "name a --source or a --sink, or leave --direct out",
+            "--direct goes past the page cache of a device, and memory has none"
+        );
+    }
+    let cluster = args.which.cluster()?;
+    let case = measure(&cluster, &args.options())?;
+    let path = case_file::write(&case, args.case.as_deref())?;
+    Ok(verbs::explain::show(
+        &case,
+        &path.display().to_string(),
+        args.json,
+    ))
+}
+
+fn measure(cluster: &Cluster, options: &LadderOptions) -> miette::Result<Case> {
+    let bar = Bar(ProgressBar::new_spinner());
+    bar.0.set_message("starting agents");
+    bar.0.enable_steady_tick(Duration::from_millis(100));
+    let mut agents = cluster.connect()?;
+    let hosts = check::facts(&mut agents).map_err(|e| miette!("{e}"))?;
+    let topology = cluster.topology.clone().unwrap_or_else(|| {
+        let known: Vec<_> = cluster
+            .nodes
+            .iter()
+            .map(|(name, reach)| (name.clone(), reach.clone(), &hosts[name]))
+            .collect();
+        discover(&known)
+    });
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| d.as_secs());
+    let case = ladder::ladder(&mut agents, topology, hosts, options, key()?, &bar, now);
+    bar.0.finish_and_clear();
+    case.map_err(|e| match e {
+        LadderError::Check(CheckError::Misfit(misfits)) => cluster.misfit(&misfits),
+        LadderError::LiveCluster(_) => miette!(
+            help = "in a maintenance window: --full. `hawser check` is safe beside a live cluster",
+            "{e}"
+        ),
+        other => miette!("{other}"),
+    })
+}
+
+/// A key for the path, fresh for each run.
+fn key() -> miette::Result<[u8; 32]> {
+    let mut bytes = [0; 32];
+    fs::File::open("/dev/urandom")
+        .and_then(|mut f| std::io::Read::read_exact(&mut f, &mut bytes))
+        .into_diagnostic()
+        .wrap_err("read /dev/urandom")?;
+    Ok(bytes)
+}
+
+/// A bar on a terminal; nothing elsewhere, where a log wants no moving lines.
+struct Bar(ProgressBar);
+
+impl Progress for Bar {
+    fn begin(&self, rungs: usize) {
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} rungs  {msg}")
+            .expect("a template that was tried");
+        self.0.set_style(style);
+        self.0.set_length(rungs as u64);
+        self.0.set_position(0);
+    }
+
+    fn measuring(&self, task: &Task) {
+        self.0.set_message(render::ladder::kind(task.kind));
+        self.0.inc(1);
+    }
+}

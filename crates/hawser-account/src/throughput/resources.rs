@@ -21,22 +21,20 @@ pub(super) struct Resource {
     pub(super) name: String,
     /// The share of the time in which it was at work.
     pub(super) utilisation: f64,
-    /// The rung that shows it bare.
-    pub(super) rung: Option<RungKind>,
 }
 
 /// The resource that was busy longest; `None` when the whole path was not measured.
 pub(super) fn bottleneck(view: &LadderView<'_>) -> Option<Resource> {
     let mut all = resources(view);
     // Where processors have nothing to spare, whatever runs on them looks busy.
-    let held = processors(view);
-    if let Some(limit) = held.iter().find(|p| p.utilisation >= SATURATED) {
-        let free = all.iter().any(|r| r.utilisation > limit.utilisation);
-        if !free {
+    let limit = processors(view);
+    if let Some(limit) = limit.as_ref().filter(|p| p.utilisation >= SATURATED) {
+        let busier = all.iter().any(|r| r.utilisation > limit.utilisation);
+        if !busier {
             return Some(limit.clone());
         }
     }
-    all.extend(held);
+    all.extend(limit);
     all.into_iter()
         .max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))
 }
@@ -72,7 +70,6 @@ fn resources(view: &LadderView<'_>) -> Vec<Resource> {
             Some(Resource {
                 name,
                 utilisation: share(own(stage).0, stage.elapsed.0).min(1.0),
-                rung: Some(rung),
             })
         })
         .collect();
@@ -90,28 +87,28 @@ fn wire(view: &LadderView<'_>) -> Option<Resource> {
     Some(Resource {
         name: "wire tcp, 1 stream".to_owned(),
         utilisation: share(both.0, elapsed.0).min(1.0),
-        rung: Some(RungKind::WireTcp),
     })
 }
 
-/// The processors of each host: how busy they were, or how much of their time was kept from us.
-pub(super) fn processors(view: &LadderView<'_>) -> Vec<Resource> {
-    view.hosts()
-        .into_iter()
-        .filter_map(|host| {
-            let usage = view.usage(RungKind::Whole, host)?;
-            let busy = busy_share(usage);
-            let utilisation = match held_back(view, host) {
+/// The processors of the host on which they were busier, or kept from us; of equal ones the
+/// sender's. How busy they were, and all of their time where they were kept.
+pub(super) fn processors(view: &LadderView<'_>) -> Option<Resource> {
+    let of = |host| {
+        let usage = view.usage(RungKind::Whole, host)?;
+        Some(Resource {
+            name: format!("processors of {host}"),
+            utilisation: match held_back(view, host) {
                 Some(_) => 1.0,
-                None => busy,
-            };
-            Some(Resource {
-                name: format!("processors of {host}"),
-                utilisation,
-                rung: None,
-            })
+                None => busy_share(usage),
+            },
         })
-        .collect()
+    };
+    let [from, to] = view.hosts().map(of);
+    match (from, to) {
+        (Some(from), Some(to)) if to.utilisation > from.utilisation + 0.02 => Some(to),
+        (Some(from), _) => Some(from),
+        (None, to) => to,
+    }
 }
 
 /// A host on which stages often could have run and were not let, although processors had nothing

@@ -101,9 +101,7 @@ fn bound(view: &LadderView<'_>, found: &[Finding]) -> Option<(f64, String)> {
             return Some((whole, format!("processors kept from {host}'s stages{code}")));
         }
     }
-    let busiest = processors(view)
-        .into_iter()
-        .max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))?;
+    let busiest = processors(view)?;
     (busiest.utilisation >= SATURATED).then(|| {
         let percent = (busiest.utilisation * 100.0).round();
         let code = named(found, &["cpu-limit"]);

@@ -191,13 +191,13 @@ fn receive(
         };
         meter.waited_out(waited);
         let mut head = [0; HEAD];
-        meter.out_of_socket(0, || fill(stream, &mut head, stop))?;
+        meter.receiving(0, || fill(stream, &mut head, stop))?;
         block.announce(&head)?;
         if block.length == 0 {
             break;
         }
         let length = block.length;
-        meter.out_of_socket(length, || fill(stream, block.text(), stop))?;
+        meter.receiving(length, || fill(stream, block.text(), stop))?;
         if !meter.give(to, block) {
             break;
         }

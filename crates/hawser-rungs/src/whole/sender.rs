@@ -175,7 +175,7 @@ fn transmit(
     while let Some(mut block) = meter.take(from) {
         let (head, length) = (block.head(), block.length);
         meter
-            .into_socket(length, || {
+            .sending(length, || {
                 stream.write_all(&head)?;
                 stream.write_all(block.text())
             })

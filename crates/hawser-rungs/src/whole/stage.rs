@@ -61,14 +61,14 @@ impl Meter {
     }
 
     /// A call that waits for room in the socket: only CPU time is work.
-    pub(super) fn into_socket<T>(&mut self, bytes: usize, call: impl FnOnce() -> T) -> T {
+    pub(super) fn sending<T>(&mut self, bytes: usize, call: impl FnOnce() -> T) -> T {
         let (done, waited) = self.on_socket(bytes, call);
         self.waiting_out += waited;
         done
     }
 
     /// A call that waits for data to arrive: only CPU time is work.
-    pub(super) fn out_of_socket<T>(&mut self, bytes: usize, call: impl FnOnce() -> T) -> T {
+    pub(super) fn receiving<T>(&mut self, bytes: usize, call: impl FnOnce() -> T) -> T {
         let (done, waited) = self.on_socket(bytes, call);
         self.waiting_in += waited;
         done

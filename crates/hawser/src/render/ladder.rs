@@ -127,7 +127,10 @@ fn steps(report: &LadderReport) -> String {
         ]);
     }
     table.row([
-        number(-report.unexplained_mb_per_s),
+        match report.unexplained_mb_per_s {
+            gained if gained < 0.0 => format!("+{}", number(-gained)),
+            lost => format!("−{}", number(lost)),
+        },
         style("unexplained").yellow().to_string(),
         String::new(),
     ]);

@@ -27,7 +27,9 @@ fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
         "congestion-control",
         "softirq-core-saturated",
     ];
-    if many < 1.5 * one || any(found, &other) {
+    // A stream that fills the link leaves nothing to several; what is above is the same machine.
+    let full = view.speed().is_some_and(|speed| one >= 0.9 * speed);
+    if full || many < 1.5 * one || any(found, &other) {
         return Vec::new();
     }
     let members = |host| view.port(host).map_or(0, |(_, i)| i.lower.len());

@@ -29,10 +29,23 @@ pub(crate) fn run<S: AsRef<OsStr>>(place: ProcessId, argv: &[S]) -> Result<Strin
 /// # Errors
 /// [`LabError::Tool`] with the very line that failed.
 pub(crate) fn batch(place: ProcessId, tool: &str, lines: &[String]) -> Result<(), LabError> {
+    batch_by(enter(place), tool, lines)
+}
+
+/// One `ip -batch` in the network namespace of `place` alone, so that lines may name another one
+/// by a process of the machine (`netns PID`): newer versions (6.15) look that up in the /proc
+/// they see, which in a node's mount namespace is the node's own.
+///
+/// # Errors
+/// [`LabError::Tool`] with the very line that failed.
+pub(crate) fn batch_across(place: ProcessId, lines: &[String]) -> Result<(), LabError> {
+    batch_by(nsenter(place, &["--net"]), "ip", lines)
+}
+
+fn batch_by(mut command: Command, tool: &str, lines: &[String]) -> Result<(), LabError> {
     if lines.is_empty() {
         return Ok(());
     }
-    let mut command = enter(place);
     command.args([tool, "-batch", "-"]);
     let output = finish(command, Some(&(lines.join("\n") + "\n")))?;
     if output.status.success() {
@@ -62,10 +75,15 @@ pub(crate) fn feed(place: ProcessId, argv: &[&str], text: &str) -> Result<String
 /// A command to be completed with a program and its arguments, run in the network and mount
 /// namespaces of `place`.
 pub(crate) fn enter(place: ProcessId) -> Command {
+    nsenter(place, &["--net", "--mount"])
+}
+
+fn nsenter(place: ProcessId, namespaces: &[&str]) -> Command {
     let mut command = Command::new("nsenter");
     command
         .arg(format!("--target={}", place.pid))
-        .args(["--net", "--mount", "--"])
+        .args(namespaces)
+        .arg("--")
         .env("LC_ALL", "C");
     command
 }

@@ -49,7 +49,7 @@ pub(crate) fn plug(
     }
     // The switch's ends come up first: a node that sends (its kernel joins IPv6 groups at once)
     // into an end that is down counts the packet as dropped, and a new node is to be clean.
-    tool::batch(switches, "ip", &lines)?;
+    tool::batch_across(switches, &lines)?;
     for (node, init) in nodes {
         tool::batch(*init, "ip", &plan::addresses(spec, node))?;
     }

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod causes;
+pub mod copy;
 mod findings;
 mod losses;
 mod packets;

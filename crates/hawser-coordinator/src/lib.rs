@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+pub mod copy;
 pub mod discover;
 pub mod fit;
 pub mod heads;

@@ -262,6 +262,11 @@ impl Shared {
         done
     }
 
+    /// Books bytes whose number was not known before the call.
+    pub(crate) fn passed(&self, stage: Stage, bytes: u64) {
+        self.cell(stage).bytes.fetch_add(bytes, Relaxed);
+    }
+
     fn cell(&self, stage: Stage) -> &StageCell {
         &self.stages[stage as usize]
     }

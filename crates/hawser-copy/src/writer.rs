@@ -96,9 +96,11 @@ impl<'a> Writer<'a> {
                 });
             }
         }
-        self.shared.working(Stage::Write, record.length, || {
-            sink.write(data, record.offset)
-        })?;
+        if !sink.discards() {
+            self.shared.working(Stage::Write, record.length, || {
+                sink.write(data, record.offset)
+            })?;
+        }
         self.shared.moved.fetch_add(record.length, Relaxed);
         Ok(())
     }
@@ -133,6 +135,7 @@ impl<'a> Writer<'a> {
             let came = self.shared.waiting(Stage::Receive, 0, || {
                 splicer.take(self.socket, self.peer, end - at)
             })?;
+            self.shared.passed(Stage::Receive, came);
             self.shared.working(Stage::Write, came, || {
                 splicer.put(sink.file(), sink.shown(), at, came)
             })?;

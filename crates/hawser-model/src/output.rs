@@ -1,5 +1,6 @@
 //! What the verbs print with `--json`: the contract that scripts rely on.
 
+pub mod copy;
 pub mod exports;
 
 use schemars::JsonSchema;

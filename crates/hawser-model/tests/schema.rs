@@ -4,6 +4,8 @@
 use std::path::Path;
 
 use hawser_model::case::Case;
+use hawser_model::copy::CopyCase;
+use hawser_model::output::copy::CopyReport;
 use hawser_model::output::exports::ExportsReport;
 use hawser_model::output::{CheckReport, LadderReport};
 use schemars::{Schema, schema_for};
@@ -39,6 +41,16 @@ fn ladder_report() {
 #[test]
 fn case_file() {
     published("case.schema.json", &schema_for!(Case));
+}
+
+#[test]
+fn copy_report() {
+    published("copy.schema.json", &schema_for!(CopyReport));
+}
+
+#[test]
+fn copy_case() {
+    published("copy-case.schema.json", &schema_for!(CopyCase));
 }
 
 #[test]

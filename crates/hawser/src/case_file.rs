@@ -6,20 +6,37 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use hawser_model::case::{CASE_FORMAT, Case};
+use hawser_model::copy::{COPY_FORMAT, CopyCase};
 use miette::{IntoDiagnostic, WrapErr, bail};
 
 /// Where cases are kept unless `--case` says otherwise.
 const FOLDER: &str = "/var/lib/hawser/cases";
 
-/// Writes a case, whole or not at all, and returns its path.
+/// Writes the case of a check or a ladder, whole or not at all, and returns its path.
 pub fn write(case: &Case, asked: Option<&Path>) -> miette::Result<PathBuf> {
+    let verb = match case.ladder {
+        Some(_) => "ladder",
+        None => "check",
+    };
+    let name = default_name(verb, &case.topology.cluster, case.recorded);
+    save(case, &name, asked)
+}
+
+/// Writes the case of a copy.
+pub fn write_copy(case: &CopyCase, asked: Option<&Path>) -> miette::Result<PathBuf> {
+    let between = format!("{}+{}", case.from, case.to);
+    let name = default_name("copy", &between, case.recorded);
+    save(case, &name, asked)
+}
+
+fn save(case: &impl serde::Serialize, name: &str, asked: Option<&Path>) -> miette::Result<PathBuf> {
     let path = match asked {
         Some(path) => path.to_owned(),
         None => {
             fs::create_dir_all(FOLDER)
                 .into_diagnostic()
                 .wrap_err_with(|| format!("create {FOLDER}"))?;
-            unused(&default_name(case))
+            unused(name)
         }
     };
     let folder = match path.parent() {
@@ -42,18 +59,34 @@ pub fn write(case: &Case, asked: Option<&Path>) -> miette::Result<PathBuf> {
     Ok(path)
 }
 
+/// A case of whatever kind.
+pub enum AnyCase {
+    /// Of `hawser check`.
+    Check(Box<Case>),
+    /// Of `hawser copy`.
+    Copy(Box<CopyCase>),
+}
+
 /// Reads a case.
-pub fn read(path: &Path) -> miette::Result<Case> {
+pub fn read(path: &Path) -> miette::Result<AnyCase> {
     let text = fs::read_to_string(path)
         .into_diagnostic()
         .wrap_err_with(|| format!("read the case file {}", path.display()))?;
     let format = serde_json::from_str::<serde_json::Value>(&text)
         .ok()
         .and_then(|v| v.get("format").and_then(|f| f.as_str().map(str::to_owned)));
+    let failed = || format!("read the case file {}", path.display());
     match format.as_deref() {
-        Some(CASE_FORMAT) => {}
+        Some(CASE_FORMAT) => serde_json::from_str(&text)
+            .map(|case| AnyCase::Check(Box::new(case)))
+            .into_diagnostic()
+            .wrap_err_with(failed),
+        Some(COPY_FORMAT) => serde_json::from_str(&text)
+            .map(|case| AnyCase::Copy(Box::new(case)))
+            .into_diagnostic()
+            .wrap_err_with(failed),
         Some(other) => bail!(
-            "{}: its format is `{other}`; this version reads `{CASE_FORMAT}`",
+            "{}: its format is `{other}`; this version reads `{CASE_FORMAT}` and `{COPY_FORMAT}`",
             path.display()
         ),
         None => bail!(
@@ -61,20 +94,15 @@ pub fn read(path: &Path) -> miette::Result<Case> {
             path.display()
         ),
     }
-    serde_json::from_str(&text)
-        .into_diagnostic()
-        .wrap_err_with(|| format!("read the case file {}", path.display()))
 }
 
-/// `check-CLUSTER-2026-11-21T20-15-03Z`, or `ladder-…`, without characters that a shell minds.
-fn default_name(case: &Case) -> String {
-    let time = UNIX_EPOCH + Duration::from_secs(case.recorded);
+/// `check-CLUSTER-2026-11-21T20-15-03Z`, `ladder-…` or `copy-…`, without characters that a shell minds.
+fn default_name(verb: &str, cluster: &str, recorded: u64) -> String {
+    let time = UNIX_EPOCH + Duration::from_secs(recorded);
     let stamp = humantime::format_rfc3339_seconds(time)
         .to_string()
         .replace(':', "-");
-    let cluster: String = case
-        .topology
-        .cluster
+    let cluster: String = cluster
         .chars()
         .map(|c| {
             if c.is_ascii_alphanumeric() || "-_.+".contains(c) {
@@ -85,10 +113,6 @@ fn default_name(case: &Case) -> String {
         })
         .take(60)
         .collect();
-    let verb = match case.ladder {
-        Some(_) => "ladder",
-        None => "check",
-    };
     format!("{verb}-{cluster}-{stamp}")
 }
 

@@ -49,6 +49,16 @@ pub struct Cluster {
 }
 
 impl Which {
+    /// By a file or a lab, or, when neither is named, by no hosts at all.
+    pub fn named(file: Option<PathBuf>, lab: Option<String>, ssh_config: Option<PathBuf>) -> Self {
+        Self {
+            file,
+            hosts: Vec::new(),
+            lab,
+            ssh_config,
+        }
+    }
+
     /// Finds out which cluster is meant.
     pub fn cluster(&self) -> miette::Result<Cluster> {
         let named = |topology: Topology, file| Cluster {
@@ -125,7 +135,15 @@ impl Cluster {
     /// # Errors
     /// Every node that could not be reached, each with its reason.
     pub fn connect(&self) -> miette::Result<Agents> {
-        let (agents, failed) = self.try_connect()?;
+        self.connect_and(Vec::new())
+    }
+
+    /// The same, and agents that are reached in other ways.
+    ///
+    /// # Errors
+    /// As [`Self::connect`].
+    pub fn connect_and(&self, others: Vec<Box<dyn Transport>>) -> miette::Result<Agents> {
+        let (agents, failed) = self.try_connect_and(others)?;
         if failed.is_empty() {
             return Ok(agents);
         }
@@ -138,8 +156,16 @@ impl Cluster {
     /// # Errors
     /// What keeps this machine from reaching any.
     pub fn try_connect(&self) -> miette::Result<(Agents, Vec<AgentError>)> {
-        let run_key = RunKey(random_key()?);
-        let transports = self.transports()?;
+        self.try_connect_and(Vec::new())
+    }
+
+    fn try_connect_and(
+        &self,
+        others: Vec<Box<dyn Transport>>,
+    ) -> miette::Result<(Agents, Vec<AgentError>)> {
+        let run_key = RunKey(u64::from_ne_bytes(random()?));
+        let mut transports = self.transports()?;
+        transports.extend(others);
         let started: Vec<Result<Agent, AgentError>> = thread::scope(|scope| {
             let starting: Vec<_> = transports
                 .iter()
@@ -229,12 +255,24 @@ impl Cluster {
     }
 }
 
-/// 64 bits from the kernel's generator.
-fn random_key() -> miette::Result<u64> {
-    let mut bytes = [0; 8];
+/// An agent on this very machine, for the end of a copy that is here.
+pub fn here(name: HostName) -> miette::Result<Box<dyn Transport>> {
+    let own = std::env::current_exe()
+        .into_diagnostic()
+        .wrap_err("find hawser's own executable")?;
+    Ok(Box::new(Command::new(name, move || {
+        let mut command = std::process::Command::new(&own);
+        command.arg("agent");
+        Ok::<_, std::io::Error>(command)
+    })))
+}
+
+/// Bytes from the kernel's generator.
+pub fn random<const N: usize>() -> miette::Result<[u8; N]> {
+    let mut bytes = [0; N];
     fs::File::open("/dev/urandom")
         .and_then(|mut f| std::io::Read::read_exact(&mut f, &mut bytes))
         .into_diagnostic()
         .wrap_err("read /dev/urandom")?;
-    Ok(u64::from_ne_bytes(bytes))
+    Ok(bytes)
 }

@@ -33,6 +33,8 @@ enum Verb {
     Bench(verbs::bench::Args),
     /// Measure the interconnect: where every lost packet went, and why
     Check(verbs::check::Args),
+    /// Copy a file or device to another host, and say what slows it
+    Copy(verbs::copy::Args),
     /// A lab, a planted fault found and fixed, the proof
     Demo(verbs::demo::Args),
     /// The account and the findings again from a case file, offline
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Verb::Apply(args) => verbs::apply::run(args),
         Verb::Bench(args) => verbs::bench::run(args),
         Verb::Check(args) => verbs::check::run(args),
+        Verb::Copy(args) => verbs::copy::run(args),
         Verb::Demo(args) => verbs::demo::run(args),
         Verb::Explain(args) => verbs::explain::run(args),
         Verb::Exports(args) => verbs::exports::run(args),

@@ -12,6 +12,8 @@ use crate::view::View;
 pub(crate) mod pattern;
 pub(crate) mod support;
 
+pub(crate) mod copy;
+
 mod backlog;
 mod between_hosts;
 mod buffer_not_granted;

@@ -3,6 +3,7 @@
 use hawser_model::finding::{Finding, WordedFinding};
 use hawser_model::units::{BitsPerSec, Bytes, Nanos, Packets, PacketsPerSec};
 
+mod copy;
 mod host;
 mod ladder;
 mod link;
@@ -25,7 +26,9 @@ const WORDS: &[(&str, Writer)] = &[
     ("buffer-not-granted", socket::buffer_not_granted),
     ("check-stopped", run::check_stopped),
     ("checksum-errors", path::checksum_errors),
+    ("copy-retransmits", copy::copy_retransmits),
     ("corosync-buffer-halved", socket::corosync_buffer_halved),
+    ("disk-stall", copy::disk_stall),
     ("duplicated-path", path::duplicated_path),
     ("firewall-drop", host::firewall_drop),
     ("foreign-socket-dropping", socket::foreign_socket_dropping),
@@ -42,10 +45,13 @@ const WORDS: &[(&str, Writer)] = &[
     ("nic-ring-overflow", host::nic_ring_overflow),
     ("no-listener", host::no_listener),
     ("not-measured", run::not_measured),
+    ("rate-after-burst", copy::rate_after_burst),
     ("reader-stalled", socket::reader_stalled),
     ("reader-too-slow", socket::reader_too_slow),
     ("reassembly-failure", path::reassembly_failure),
     ("receive-buffer-too-small", socket::receive_buffer_too_small),
+    ("receive-merging-stall", copy::receive_merging),
+    ("receive-window", copy::receive_window),
     ("reordered-path", path::reordered_path),
     ("reverse-path-filter", host::reverse_path_filter),
     ("send-refused", socket::send_refused),
@@ -216,11 +222,12 @@ fn reason(told: &Told<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::copy::copy_codes;
     use crate::findings::codes;
 
     #[test]
     fn every_cause_has_words_and_every_word_a_cause() {
-        let mut causes: Vec<&str> = codes().collect();
+        let mut causes: Vec<&str> = codes().chain(copy_codes()).collect();
         causes.sort_unstable();
         let words: Vec<&str> = WORDS.iter().map(|(code, _)| *code).collect();
         assert_eq!(causes, words);

@@ -2,6 +2,8 @@
 
 pub mod bench_cipher;
 pub mod check;
+pub mod copy;
 pub mod exports;
 pub mod ladder;
+mod rate_chart;
 mod table;

@@ -11,7 +11,8 @@ use console::style;
 use hawser_lab::Interrupt;
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
 
-use crate::{case_file, verbs};
+use crate::case_file::{self, AnyCase};
+use crate::verbs;
 
 const LAB: &str = "demo";
 
@@ -125,7 +126,9 @@ impl Demo {
 
 /// The buffer that the finding of the case calls for.
 fn advised_buffer() -> miette::Result<String> {
-    let case = case_file::read(Path::new(CASE))?;
+    let AnyCase::Check(case) = case_file::read(Path::new(CASE))? else {
+        bail!("{CASE} is not the case of a check");
+    };
     verbs::explain::judge(&case, "")
         .findings
         .iter()

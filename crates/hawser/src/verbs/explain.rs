@@ -6,22 +6,30 @@ use std::process::ExitCode;
 use hawser_model::case::Case;
 use hawser_model::output::CheckReport;
 
-use crate::{case_file, render};
+use crate::case_file::{self, AnyCase};
+use crate::render;
 
 /// Arguments of `hawser explain`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A case file that `hawser check` or `hawser ladder` wrote
+    /// A case file that `hawser check`, `hawser ladder` or `hawser copy` wrote
     case: PathBuf,
-    /// Print one JSON object (docs/schema/check.schema.json, ladder.schema.json)
+    /// Print one JSON object (docs/schema/check.schema.json, ladder.schema.json, copy.schema.json)
     #[arg(long)]
     json: bool,
 }
 
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
-    let case = case_file::read(&args.case)?;
-    Ok(show(&case, &args.case.display().to_string(), args.json))
+    let path = args.case.display().to_string();
+    Ok(match case_file::read(&args.case)? {
+        AnyCase::Check(case) => show(&case, &path, args.json),
+        AnyCase::Copy(case) => {
+            let mut report = hawser_account::copy::explain_copy(&case);
+            report.case = path;
+            super::copy::show(&report, args.json)
+        }
+    })
 }
 
 /// Prints what a case comes to; exit code 1 when something was found.

@@ -4,6 +4,7 @@ pub mod agent;
 pub mod apply;
 pub mod bench;
 pub mod check;
+pub mod copy;
 pub mod demo;
 pub mod explain;
 pub mod exports;

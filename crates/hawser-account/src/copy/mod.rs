@@ -1,0 +1,104 @@
+//! What is said of a copy: its rate over time, its stages, what slowed it. Pure, as all of this
+//! crate.
+
+mod change;
+mod rate;
+mod view;
+
+use std::cmp::Reverse;
+
+use hawser_model::copy::{CopyCase, CopyEnd, CopySink, CopySource, Stage};
+use hawser_model::finding::Finding;
+use hawser_model::output::copy::{CopyReport, StageShare};
+
+use crate::causes::copy::COPY_CAUSES;
+use crate::words::word;
+
+pub use change::change_point;
+pub use rate::rate_points;
+pub(crate) use view::View;
+
+/// The code of every cause that a copy's findings can have, in the order in which they are asked.
+pub fn copy_codes() -> impl Iterator<Item = &'static str> {
+    COPY_CAUSES.iter().map(|cause| cause.code)
+}
+
+/// Everything Hawser says of a copy. `case` of the report is empty: where the file lies, its
+/// reader knows.
+pub fn explain_copy(case: &CopyCase) -> CopyReport {
+    let view = View::new(case);
+    let mut findings: Vec<Finding> = Vec::new();
+    for cause in COPY_CAUSES {
+        let found = (cause.find)(&view, !findings.is_empty());
+        findings.extend(found);
+    }
+    findings.sort_by_key(|f| (Reverse(f.severity), Reverse(f.confidence), f.code.clone()));
+    let streaming = view.whole.seconds;
+    CopyReport {
+        from: case.from.clone(),
+        to: case.to.clone(),
+        link: case.link.clone(),
+        source: match &case.source {
+            CopySource::Path(path) => path.clone(),
+            CopySource::Memory(_) => "memory".to_owned(),
+        },
+        destination: match &case.sink {
+            CopySink::Path { path, .. } => path.clone(),
+            CopySink::Discard => "nowhere".to_owned(),
+        },
+        bytes: case.sender.size.0.max(case.receiver.size.0),
+        moved_bytes: case.receiver.moved.0,
+        kept_bytes: case.receiver.kept.0,
+        hole_bytes: case.receiver.holes.0,
+        seconds: case.receiver.elapsed.as_secs_f64(),
+        mb_per_s: view.whole.mb_per_s(),
+        streams: case.options.streams,
+        cipher: case.options.cipher,
+        checksum: case.receiver.checksum.clone(),
+        zero_copy: case.sender.zero_copy,
+        stages: stages(case, streaming),
+        rate: rate_points(&case.receiver.samples),
+        change: view.change,
+        findings: findings.iter().map(word).collect(),
+        error: error(case),
+        case: String::new(),
+    }
+}
+
+/// The failure that is not only the echo of the other end's.
+fn error(case: &CopyCase) -> Option<String> {
+    let told = |host: &hawser_model::names::HostName, end: &CopyEnd| {
+        let failure = end.failure.as_ref()?;
+        Some((failure.connection, format!("{host}: {}", failure.error)))
+    };
+    let ends = [
+        told(&case.to, &case.receiver),
+        told(&case.from, &case.sender),
+    ];
+    let failed: Vec<(bool, String)> = ends.into_iter().flatten().collect();
+    let own = failed.iter().find(|(connection, _)| !connection);
+    own.or(failed.first()).map(|(_, words)| words.clone())
+}
+
+fn stages(case: &CopyCase, streaming: f64) -> Vec<StageShare> {
+    let streams = f64::from(case.options.streams.max(1));
+    let all = case.sender.stages.iter().chain(&case.receiver.stages);
+    all.map(|time| {
+        let busy = time.busy.as_secs_f64();
+        // Syncing comes after the streams and is one thread's.
+        let of = if time.stage == Stage::Sync {
+            case.receiver.elapsed.as_secs_f64()
+        } else {
+            streaming * streams
+        };
+        StageShare {
+            stage: time.stage,
+            busy_s: busy,
+            busy_percent: if of > 0.0 { 100.0 * busy / of } else { 0.0 },
+            waiting_s: time.waiting.as_secs_f64(),
+            mb_per_s: (busy > 0.0 && time.bytes.0 > 0)
+                .then(|| time.bytes.0 as f64 / 1e6 / busy * streams),
+        }
+    })
+    .collect()
+}

@@ -1,0 +1,105 @@
+//! A copy as text: how fast, how it went over time, which stage was busy, the findings.
+
+use std::fmt::Write as _;
+
+use console::style;
+use hawser_model::copy::CopyCipher;
+use hawser_model::output::copy::CopyReport;
+use hawser_model::units::Bytes;
+
+use super::check::findings;
+use super::rate_chart;
+use super::table::{Align, Table};
+
+/// The whole report. What failed is said by its caller, on stderr.
+pub fn report(report: &CopyReport) -> String {
+    let mut out = format!(
+        "{} {}:{} → {}:{} over {}\n",
+        style("Copy").bold(),
+        report.from,
+        report.source,
+        report.to,
+        report.destination,
+        report.link
+    );
+    let _ = writeln!(
+        out,
+        "  {} in {:.2} s, {}{}",
+        Bytes(report.moved_bytes),
+        report.seconds,
+        style(mb_per_s(report.mb_per_s)).bold(),
+        also(report),
+    );
+    if let Some(checksum) = &report.checksum {
+        let _ = writeln!(out, "  the same at both ends: xxh3-128 {checksum}");
+    }
+    out.push('\n');
+    for line in rate_chart::lines(&report.rate, report.change.as_ref()) {
+        let _ = writeln!(out, "  {line}");
+    }
+    if report.moved_bytes > 0 {
+        out.push_str(&stages(report));
+    }
+    if report.error.is_none() && !report.findings.is_empty() {
+        out.push_str(&findings(&report.findings));
+    }
+    if !report.case.is_empty() {
+        let _ = writeln!(out, "Case file: {}", report.case);
+    }
+    out
+}
+
+/// How it was done, where that is not the plain way.
+fn also(report: &CopyReport) -> String {
+    let mut also = String::new();
+    if report.streams > 1 {
+        let _ = write!(also, ", {} streams", report.streams);
+    }
+    match report.cipher {
+        Some(CopyCipher::Aes128Gcm) => also.push_str(", AES-128-GCM"),
+        Some(CopyCipher::Aes256Gcm) => also.push_str(", AES-256-GCM"),
+        None => {}
+    }
+    if report.zero_copy {
+        also.push_str(", inside the kernel");
+    }
+    for (bytes, what) in [
+        (report.kept_bytes, "kept from before"),
+        (report.hole_bytes, "of holes"),
+    ] {
+        if bytes > 0 {
+            let _ = write!(also, ", {} {what}", Bytes(bytes));
+        }
+    }
+    also
+}
+
+fn stages(report: &CopyReport) -> String {
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
+    table.row(["stage", "busy", "waiting", "alone"]);
+    for stage in &report.stages {
+        table.row([
+            stage.stage.word().to_owned(),
+            format!("{:.0} %", stage.busy_percent),
+            if stage.waiting_s > 0.0 {
+                format!("{:.2} s", stage.waiting_s)
+            } else {
+                String::new()
+            },
+            stage.mb_per_s.map(mb_per_s).unwrap_or_default(),
+        ]);
+    }
+    let mut out = table.lines("  ").join("\n");
+    out.push_str("\n\n");
+    out
+}
+
+/// `2.25 GB/s`, `68.0 MB/s`, `310 kB/s`; decimal, as disks and networks count.
+pub fn mb_per_s(rate: f64) -> String {
+    match rate {
+        r if r >= 1_000.0 => format!("{:.2} GB/s", r / 1e3),
+        r if r >= 100.0 => format!("{r:.0} MB/s"),
+        r if r >= 1.0 => format!("{r:.1} MB/s"),
+        r => format!("{:.0} kB/s", r * 1e3),
+    }
+}

@@ -7,9 +7,11 @@
 mod causes;
 pub mod copy;
 mod findings;
+pub mod fixes;
 mod losses;
 mod packets;
 mod throughput;
+pub mod trial;
 mod view;
 mod words;
 

@@ -75,6 +75,14 @@ impl Losses {
             .map(|(loss, _)| loss)
     }
 
+    /// The losses that a cause has claimed.
+    pub(crate) fn claimed_by(&self, code: &str) -> impl Iterator<Item = &Loss> {
+        self.all
+            .iter()
+            .filter(move |(_, by)| *by == Some(code))
+            .map(|(loss, _)| loss)
+    }
+
     /// Claims the unclaimed losses that `wanted` picks, and returns them.
     pub(crate) fn claim(
         &mut self,

@@ -3,7 +3,8 @@
 //! A coordinator starts one agent a node over the operator's own `ssh` (or the lab's exec) and
 //! speaks length-framed JSON with it on stdin and stdout: one request, one answer. There is no
 //! control port. When stdin closes the agent ends, and with it every socket, thread and kernel
-//! program it had opened; it changes nothing on the host that would outlive it.
+//! program it had opened; a knob it has turned and was not told to keep is turned back by a
+//! guard process that outlives it.
 //!
 //! [`Agent`] is the coordinator's side, [`serve_stdio`] the node's.
 #![forbid(unsafe_code)]
@@ -18,4 +19,4 @@ pub mod transport;
 
 pub use client::{Agent, Stopper};
 pub use error::{AgentError, Failure};
-pub use server::serve_stdio;
+pub use server::{guard_stdio, serve_stdio};

@@ -13,6 +13,7 @@ use hawser_cluster::host::{Answer, Order};
 use hawser_copy::{Now, ReceiveSpec, SendSpec};
 use hawser_model::copy::CopyEnd;
 use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
+use hawser_model::knob::{Change, Knob, Setting, Undone};
 use hawser_model::ladder::{Hardware, HostUsage, Rung};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::probe::{HelloHeard, PathMtu};
@@ -24,7 +25,7 @@ use hawser_rungs::whole::{WholeReceived, WholeSent, WholeSpec};
 
 /// Version of the protocol. Any change to a message raises it: coordinator and agent are the
 /// same binary unless somebody started another one by hand.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// How often the coordinator says [`Request::Alive`].
 pub const ALIVE_EVERY: Duration = Duration::from_secs(5);
@@ -169,6 +170,30 @@ pub enum Request {
     FinishWhole,
     /// Drops a receiving end whose sending end failed. Answer: [`Response::Done`].
     DropWhole,
+    /// Reads a knob. Answer: [`Response::Setting`].
+    ReadKnob(Knob),
+    /// Turns a knob as a trial: undone when the agent ends, however it ends. Answer:
+    /// [`Response::Changed`].
+    TryKnob {
+        /// Which.
+        knob: Knob,
+        /// The value to try.
+        value: String,
+    },
+    /// Turns the knob of a trial to the value before, or to the value after. Answer:
+    /// [`Response::Done`].
+    TurnKnob {
+        /// The change's number.
+        change: u64,
+        /// To the value after.
+        after: bool,
+    },
+    /// Keeps a trial's change. Answer: [`Response::Changed`].
+    KeepChange(u64),
+    /// All changes in the host's journal. Answer: [`Response::Changes`].
+    Changes,
+    /// Undoes a change. Answer: [`Response::Undone`].
+    UndoChange(u64),
     /// The last request. Answer: [`Response::Done`]; then the agent ends.
     Bye,
 }
@@ -234,6 +259,14 @@ pub enum Response {
     WholeSent(WholeSent),
     /// The receiving end of a whole path.
     WholeReceived(WholeReceived),
+    /// A knob as it stands.
+    Setting(Setting),
+    /// A change as the journal has it.
+    Changed(Box<Change>),
+    /// All changes.
+    Changes(Vec<Change>),
+    /// What became of a change.
+    Undone(Box<Undone>),
     /// The request could not be done; the agent goes on.
     Failed {
         /// The call and the object, in the words of who failed.
@@ -300,6 +333,12 @@ impl Request {
             Self::RunWhole { .. } => "run whole path",
             Self::FinishWhole => "finish whole path",
             Self::DropWhole => "drop whole path",
+            Self::ReadKnob(_) => "read knob",
+            Self::TryKnob { .. } => "try knob",
+            Self::TurnKnob { .. } => "turn knob",
+            Self::KeepChange(_) => "keep change",
+            Self::Changes => "changes",
+            Self::UndoChange(_) => "undo change",
             Self::Bye => "bye",
         }
     }

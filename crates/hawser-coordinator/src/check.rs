@@ -95,6 +95,7 @@ pub fn check(
         sockets,
         stopped: None,
         ladder: None,
+        tuning: None,
     };
     let run = Run {
         options,

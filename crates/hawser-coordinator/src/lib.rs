@@ -13,3 +13,4 @@ pub mod ladder;
 mod measure;
 pub mod schedule;
 pub mod traffic_plan;
+pub mod tune;

@@ -145,7 +145,7 @@ pub(crate) fn path_mtu(
 }
 
 /// One flow, and both hosts' windows around it.
-fn phase(
+pub(crate) fn phase(
     kind: PhaseKind,
     spec: FlowSpec,
     from: &mut End<'_>,

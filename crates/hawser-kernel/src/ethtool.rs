@@ -16,6 +16,7 @@ const GSTRINGS: u32 = 0x1b;
 const GSTATS: u32 = 0x1d;
 const GSSET_INFO: u32 = 0x37;
 const GFEATURES: u32 = 0x3a;
+const SFEATURES: u32 = 0x3b;
 const GLINKSETTINGS: u32 = 0x4c;
 
 /// `ETH_GSTRING_LEN`.
@@ -89,6 +90,63 @@ impl Ethtool {
 
     /// Names of the offload features that are on, as `ethtool -k` lists the kernel's.
     pub(crate) fn features_on(&self, interface: &str) -> io::Result<Vec<String>> {
+        let features = self.features(interface)?.into_iter();
+        Ok(features
+            .filter(|(_, on)| *on)
+            .map(|(name, _)| name)
+            .collect())
+    }
+
+    /// Whether an offload feature is on; `None` when the kernel knows none of that name.
+    pub(crate) fn feature(&self, interface: &str, feature: &str) -> io::Result<Option<bool>> {
+        let features = self.features(interface)?;
+        Ok(features
+            .into_iter()
+            .find(|(n, _)| n == feature)
+            .map(|f| f.1))
+    }
+
+    /// Switches an offload feature. The kernel ignores one that the device cannot switch.
+    pub(crate) fn set_feature(&self, interface: &str, feature: &str, on: bool) -> io::Result<()> {
+        let names = self.names(interface, Names::Features)?;
+        let bit = names
+            .iter()
+            .position(|n| n == feature)
+            .ok_or(io::ErrorKind::NotFound)?;
+        // A block of 32 features is two words: those meant, and those of them to be on.
+        let blocks = names.len().div_ceil(32);
+        let mut features = command(SFEATURES, 8 + blocks * 8);
+        features[4..8].copy_from_slice(&(blocks as u32).to_ne_bytes());
+        let mask = (1u32 << (bit % 32)).to_ne_bytes();
+        let at = 8 + bit / 32 * 8;
+        features[at..at + 4].copy_from_slice(&mask);
+        if on {
+            features[at + 4..at + 8].copy_from_slice(&mask);
+        }
+        sys::ethtool(&self.socket, interface, &mut features)
+    }
+
+    /// A request whose structure is 32-bit words: the command, then `words`. Answers all of them.
+    pub(crate) fn words(
+        &self,
+        interface: &str,
+        number: u32,
+        words: &[u32],
+    ) -> io::Result<Vec<u32>> {
+        let size = 4 * (1 + words.len());
+        let mut structure = command(number, size);
+        for (place, word) in structure[4..].chunks_exact_mut(4).zip(words) {
+            place.copy_from_slice(&word.to_ne_bytes());
+        }
+        sys::ethtool(&self.socket, interface, &mut structure)?;
+        Ok((0..size)
+            .step_by(4)
+            .filter_map(|at| u32_at(&structure, at))
+            .collect())
+    }
+
+    /// Every offload feature that has a name, and whether it is on.
+    fn features(&self, interface: &str) -> io::Result<Vec<(String, bool)>> {
         let names = self.names(interface, Names::Features)?;
         // A block of 32 features is four words: available, requested, active, never changed.
         let blocks = names.len().div_ceil(32);
@@ -101,8 +159,8 @@ impl Ethtool {
         Ok(names
             .into_iter()
             .enumerate()
-            .filter(|(bit, name)| !name.is_empty() && on(*bit))
-            .map(|(_, name)| name)
+            .filter(|(_, name)| !name.is_empty())
+            .map(|(bit, name)| (name, on(bit)))
             .collect())
     }
 

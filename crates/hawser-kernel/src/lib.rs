@@ -1,4 +1,5 @@
-//! Reading a host: counters, drop reasons, sockets, interfaces. It does not judge.
+//! Reading a host (counters, drop reasons, sockets, interfaces) and turning its knobs, every change
+//! journalled before it is made. It does not judge.
 //!
 //! An [`Observer`] holds every collector that can run on this host and says of the others why
 //! they cannot. [`Observer::open`] and [`Observer::close`] bracket a measurement; what moved in
@@ -12,6 +13,8 @@ mod collectors;
 mod error;
 mod ethtool;
 mod host;
+mod journal;
+mod knobs;
 mod netlink;
 mod observer;
 mod proc;
@@ -23,5 +26,7 @@ pub use collectors::counters::host_counters;
 pub use collectors::sockets::udp_sockets;
 pub use error::KernelError;
 pub use host::{corosync_facts, corosync_stats, hardware, host_facts};
+pub use journal::{Arm, Journal, Owner, watch as guard};
+pub use knobs::Knobs;
 pub use observer::Observer;
 pub use processors::Processors;

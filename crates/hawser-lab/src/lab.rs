@@ -99,6 +99,11 @@ impl Lab {
         Path::new(AGENT_BINARY)
     }
 
+    /// The machine's network namespace as every node sees it.
+    pub fn machine_net(&self) -> &Path {
+        Path::new(crate::init::MACHINE_NET)
+    }
+
     /// What the lab is made of.
     pub fn spec(&self) -> &LabSpec {
         &self.state.spec

@@ -12,11 +12,13 @@ use crate::probe::{HelloHeard, PathMtu};
 use crate::sockets::SocketFacts;
 use crate::topology::Topology;
 use crate::traffic::{FlowSpec, ReceiverReport, SenderReport};
+use crate::trial::Tuning;
 
 /// The format this version writes and reads.
 pub const CASE_FORMAT: &str = "hawser-case/1";
 
-/// The facts of one run: of `hawser check`, or of `hawser ladder`.
+/// The facts of one run: of `hawser check`, of `hawser ladder`, or of `hawser tune`, which begins
+/// with a check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Case {
     /// `hawser-case/1`.
@@ -42,6 +44,9 @@ pub struct Case {
     /// The rungs, when the run was a ladder; there are no measurements then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ladder: Option<LadderRun>,
+    /// What was tried against what was found, of a `hawser tune`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuning: Option<Tuning>,
 }
 
 /// How hard a check may press.

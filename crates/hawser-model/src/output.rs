@@ -2,6 +2,7 @@
 
 pub mod copy;
 pub mod exports;
+pub mod tune;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -7,6 +7,7 @@ use hawser_model::case::Case;
 use hawser_model::copy::CopyCase;
 use hawser_model::output::copy::CopyReport;
 use hawser_model::output::exports::ExportsReport;
+use hawser_model::output::tune::{ChangesReport, TuneReport};
 use hawser_model::output::{CheckReport, LadderReport};
 use schemars::{Schema, schema_for};
 
@@ -36,6 +37,16 @@ fn check_report() {
 #[test]
 fn ladder_report() {
     published("ladder.schema.json", &schema_for!(LadderReport));
+}
+
+#[test]
+fn tune_report() {
+    published("tune.schema.json", &schema_for!(TuneReport));
+}
+
+#[test]
+fn changes_report() {
+    published("changes.schema.json", &schema_for!(ChangesReport));
 }
 
 #[test]

@@ -59,6 +59,19 @@ impl Which {
         }
     }
 
+    /// The words of a command line that name it again.
+    pub fn words(&self) -> String {
+        let mut words: Vec<String> = Vec::new();
+        if let Some(lab) = &self.lab {
+            words.push(format!("--lab {lab}"));
+        }
+        if let Some(file) = &self.file {
+            words.push(format!("-f {}", file.display()));
+        }
+        words.extend(self.hosts.iter().map(|host| format!("--host {host}")));
+        words.join(" ")
+    }
+
     /// Finds out which cluster is meant.
     pub fn cluster(&self) -> miette::Result<Cluster> {
         let named = |topology: Topology, file| Cluster {
@@ -208,7 +221,9 @@ impl Cluster {
                     Box::new(Command::new(name.clone(), move || {
                         let lab = Lab::open(&lab)?;
                         let agent = lab.agent_binary().display().to_string();
-                        lab.command(node.as_str(), [agent.as_str(), "agent"])
+                        let net = lab.machine_net().display().to_string();
+                        let agent = [agent.as_str(), "agent", "--machine-net", net.as_str()];
+                        lab.command(node.as_str(), agent)
                     }))
                 }
                 Reach::Ssh(destination) => {

@@ -31,6 +31,8 @@ enum Verb {
     Apply(verbs::apply::Args),
     /// Measure what this machine itself can do
     Bench(verbs::bench::Args),
+    /// What `tune` has changed and kept on the nodes
+    Changes(verbs::changes::Args),
     /// Measure the interconnect: where every lost packet went, and why
     Check(verbs::check::Args),
     /// Copy a file or device to another host, and say what slows it
@@ -47,6 +49,10 @@ enum Verb {
     Ladder(verbs::ladder::Args),
     /// What is made of a cluster file, and what Pacemaker would do with it
     Plan(verbs::plan::Args),
+    /// Try each fix of what a check finds as an experiment; keep what is proven
+    Tune(verbs::tune::Args),
+    /// Take back what `tune` has changed
+    Undo(verbs::changes::UndoArgs),
 }
 
 fn main() -> ExitCode {
@@ -55,6 +61,7 @@ fn main() -> ExitCode {
         Verb::Agent(args) => verbs::agent::run(args),
         Verb::Apply(args) => verbs::apply::run(args),
         Verb::Bench(args) => verbs::bench::run(args),
+        Verb::Changes(args) => verbs::changes::run(args),
         Verb::Check(args) => verbs::check::run(args),
         Verb::Copy(args) => verbs::copy::run(args),
         Verb::Demo(args) => verbs::demo::run(args),
@@ -63,6 +70,8 @@ fn main() -> ExitCode {
         Verb::Lab(args) => verbs::lab::run(args),
         Verb::Ladder(args) => verbs::ladder::run(args),
         Verb::Plan(args) => verbs::plan::run(args),
+        Verb::Tune(args) => verbs::tune::run(args),
+        Verb::Undo(args) => verbs::changes::undo(args),
     };
     match outcome {
         Ok(code) => code,

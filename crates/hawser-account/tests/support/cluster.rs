@@ -104,6 +104,7 @@ pub fn clean(shape: &Shape<'_>) -> Case {
         sockets: BTreeMap::new(),
         stopped: None,
         ladder: None,
+        tuning: None,
     };
     for (h, name) in shape.hosts.iter().enumerate() {
         case.hosts.insert(HostName::from(*name), host(shape, h));

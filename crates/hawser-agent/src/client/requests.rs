@@ -10,6 +10,7 @@ use hawser_cluster::host::{Answer, Order};
 use hawser_copy::{Now, ReceiveSpec, SendSpec};
 use hawser_model::copy::CopyEnd;
 use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
+use hawser_model::knob::{Change, Knob, Setting, Undone};
 use hawser_model::ladder::{Hardware, HostUsage, Rung};
 use hawser_model::names::{InterfaceName, LinkName};
 use hawser_model::probe::{HelloHeard, PathMtu};
@@ -389,6 +390,60 @@ impl Agent {
     /// See [`AgentError`].
     pub fn drop_whole(&mut self) -> Result<(), AgentError> {
         self.ask(&Request::DropWhole, SLOW, done)
+    }
+
+    /// Reads a knob.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn read_knob(&mut self, knob: &Knob) -> Result<Setting, AgentError> {
+        self.ask(&Request::ReadKnob(knob.clone()), SOON, value!(Setting))
+    }
+
+    /// Turns a knob as a trial, which ends with the agent.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn try_knob(&mut self, knob: &Knob, value: &str) -> Result<Change, AgentError> {
+        let request = Request::TryKnob {
+            knob: knob.clone(),
+            value: value.to_owned(),
+        };
+        self.ask(&request, SOON, value!(Changed)).map(|c| *c)
+    }
+
+    /// Turns a trial's knob to its value after, or back to the one before.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn turn_knob(&mut self, change: u64, after: bool) -> Result<(), AgentError> {
+        self.ask(&Request::TurnKnob { change, after }, SOON, done)
+    }
+
+    /// Keeps a trial's change and persists it where the host can.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn keep_change(&mut self, change: u64) -> Result<Change, AgentError> {
+        self.ask(&Request::KeepChange(change), SOON, value!(Changed))
+            .map(|c| *c)
+    }
+
+    /// Reads the host's journal of changes, oldest first.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn changes(&mut self) -> Result<Vec<Change>, AgentError> {
+        self.ask(&Request::Changes, SOON, value!(Changes))
+    }
+
+    /// Undoes a change.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn undo_change(&mut self, change: u64) -> Result<Undone, AgentError> {
+        self.ask(&Request::UndoChange(change), SOON, value!(Undone))
+            .map(|u| *u)
     }
 
     /// Ends the agent in good order.

@@ -4,7 +4,7 @@
 //! Three threads: one blocks on stdin, one works, and the caller's supervises both, so that a
 //! coordinator which vanishes is noticed also in the middle of a long request. What an agent
 //! opens (sockets, kernel programs, memberships) belongs to its process, so ending it undoes
-//! everything; nothing it does today outlives it.
+//! everything; what it has turned and was not told to keep, its guard turns back.
 
 mod cluster_watch;
 pub mod corosync_trouble;
@@ -24,7 +24,7 @@ use crate::marker::preamble;
 use crate::protocol::{Request, Response, SILENCE_LIMIT};
 
 pub use node::Node;
-pub use stdio::{StdioError, serve_stdio};
+pub use stdio::{StdioError, guard_stdio, serve_stdio};
 pub use stop::{Progress, Stop};
 
 /// How long a running request may take to end after the coordinator is gone, before the agent

@@ -13,6 +13,7 @@ use crate::proc;
 pub use corosync::{corosync_facts, corosync_stats};
 pub(crate) use hardware::cpu_group;
 pub use hardware::hardware;
+pub(crate) use sysctls::path as sysctl_path;
 
 /// The facts of the calling thread's host: its network, pid and mount namespaces.
 ///

@@ -87,7 +87,8 @@ pub(super) fn read<'a>(
         .collect()
 }
 
-fn path(name: &str) -> String {
+/// A sysctl's path below `/proc/sys`.
+pub(crate) fn path(name: &str) -> String {
     name.chars()
         .map(|c| match c {
             '.' => '/',

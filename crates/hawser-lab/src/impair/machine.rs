@@ -5,7 +5,7 @@
 //! there is written down before it is changed; it is put back by `clear --machine`, by `down` of
 //! the lab that changed it, and, when that lab has died, by the next `up` or `down` of any.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 
@@ -32,15 +32,41 @@ pub enum MachineSetting {
     /// Packets that wait for one CPU's protocol stack.
     #[serde(rename = "net.core.netdev_max_backlog")]
     Backlog,
+    /// Packets that one softirq run may take.
+    #[serde(rename = "net.core.netdev_budget")]
+    Budget,
+    /// Send buffer of a socket that asks for none, in bytes.
+    #[serde(rename = "net.core.wmem_default")]
+    WmemDefault,
+    /// Largest send buffer a socket may ask for, in bytes.
+    #[serde(rename = "net.core.wmem_max")]
+    WmemMax,
 }
 
 impl MachineSetting {
+    const ALL: [Self; 6] = [
+        Self::RmemDefault,
+        Self::RmemMax,
+        Self::Backlog,
+        Self::Budget,
+        Self::WmemDefault,
+        Self::WmemMax,
+    ];
+
+    /// The setting of that name, as `sysctl` has it.
+    pub fn named(sysctl: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|s| s.sysctl() == sysctl)
+    }
+
     /// Its name, as `sysctl` has it.
     pub fn sysctl(self) -> &'static str {
         match self {
             Self::RmemDefault => "net.core.rmem_default",
             Self::RmemMax => "net.core.rmem_max",
             Self::Backlog => "net.core.netdev_max_backlog",
+            Self::Budget => "net.core.netdev_budget",
+            Self::WmemDefault => "net.core.wmem_default",
+            Self::WmemMax => "net.core.wmem_max",
         }
     }
 
@@ -101,6 +127,9 @@ struct Record {
     /// The token of that lab, which another lab of the same name does not have.
     token: String,
     changed: BTreeMap<MachineSetting, Changed>,
+    /// Values that somebody in the lab may set besides: announced before they are.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    announced: BTreeMap<MachineSetting, BTreeSet<u64>>,
 }
 
 /// Changes settings for the lab `state`.
@@ -117,12 +146,26 @@ pub(super) fn change(
     done
 }
 
-fn change_locked(
+/// Notes that something in the lab `state` will set `value`, so that it is known as the lab's and
+/// put back with the rest.
+pub(super) fn announce(
     root: &Root,
     state: &State,
-    wanted: &BTreeMap<MachineSetting, u64>,
+    setting: MachineSetting,
+    value: u64,
 ) -> Result<(), LabError> {
-    let mut record = match read(root)? {
+    let _lock = lock(root)?;
+    let mut record = record_of(root, state)?;
+    let now = setting.read()?;
+    let own = Changed { before: now, now };
+    record.changed.entry(setting).or_insert(own);
+    record.announced.entry(setting).or_default().insert(value);
+    write_whole(&root.machine_state(), &record)
+}
+
+/// The record of the lab `state`, begun if there is none.
+fn record_of(root: &Root, state: &State) -> Result<Record, LabError> {
+    Ok(match read(root)? {
         Some(record) if is_of(&record, state) => record,
         Some(record) if owner_lives(root, &record) => {
             return Err(LabError::Impairment(format!(
@@ -140,9 +183,18 @@ fn change_locked(
                 owner: state.name.clone(),
                 token: state.token.clone(),
                 changed: BTreeMap::new(),
+                announced: BTreeMap::new(),
             }
         }
-    };
+    })
+}
+
+fn change_locked(
+    root: &Root,
+    state: &State,
+    wanted: &BTreeMap<MachineSetting, u64>,
+) -> Result<(), LabError> {
+    let mut record = record_of(root, state)?;
     for (setting, value) in wanted {
         let now = setting.read()?;
         let entry = record
@@ -212,7 +264,9 @@ fn put_back(record: &Record) -> Result<Vec<Restored>, LabError> {
     for (setting, Changed { before, now }) in &record.changed {
         let (setting, value) = (*setting, *before);
         let found = setting.read()?;
-        if found == *now || found == value {
+        let announced = record.announced.get(&setting);
+        let announced = announced.is_some_and(|values| values.contains(&found));
+        if found == *now || found == value || announced {
             setting.write(value)?;
             restored.push(Restored::To { setting, value });
         } else {

@@ -30,6 +30,20 @@ use crate::paths::Root;
 use crate::process::ProcessId;
 use crate::state::{Port, State};
 
+/// Notes that something in the lab `name` is about to set a machine-wide setting to `value`
+/// itself, so that the setting is put back when the lab goes.
+///
+/// # Errors
+/// No such lab, or another lab holds the machine-wide settings.
+pub fn announce_machine(
+    name: &LabName,
+    setting: MachineSetting,
+    value: u64,
+) -> Result<(), LabError> {
+    let change = Change::begin(name)?;
+    machine::announce(&Root::from_environment(), &change.state, setting, value)
+}
+
 /// All impairments of a lab that outlive a node's power cycle.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -13,10 +13,11 @@ mod reap;
 pub(crate) use reap::{SOFT_OFF, STOPS_POOLS};
 
 use std::io::{Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use nix::fcntl::{OFlag, open};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::setsid;
 
@@ -31,6 +32,9 @@ pub const SUBCOMMAND: &str = "node-init";
 pub const SWITCHES: &str = "@switches";
 /// Where a node sees the lab's own binary.
 pub const BIN_INSIDE: &str = "/run/hawser/lab";
+/// Where a node finds the network namespace of the machine: settings that the kernel has only once
+/// can be written nowhere else.
+pub const MACHINE_NET: &str = "/run/hawser/machine-net";
 /// What allows a node to live on.
 pub(crate) const GO: u8 = b'g';
 
@@ -45,6 +49,8 @@ pub struct InitArgs {
     pub node: String,
     /// Whether the namespaces have been entered.
     pub inside: bool,
+    /// The descriptor of the machine's network namespace, inside.
+    pub machine_net: Option<i32>,
 }
 
 /// Runs as a node's first process. Returns when the node has ended.
@@ -61,6 +67,13 @@ pub fn run(args: &InitArgs) -> Result<(), LabError> {
 fn outer(args: &InitArgs) -> Result<(), LabError> {
     // Already the leader of a session when started by hand.
     let _own_session = setsid();
+    // Held open over the step into the new namespaces; the inner step finds it as a descriptor.
+    let machine = open(
+        "/proc/self/ns/net",
+        OFlag::O_RDONLY,
+        nix::sys::stat::Mode::empty(),
+    )
+    .map_err(|e| LabError::system("open", "/proc/self/ns/net", e))?;
     let flags = CloneFlags::CLONE_NEWNET
         | CloneFlags::CLONE_NEWNS
         | CloneFlags::CLONE_NEWUTS
@@ -72,7 +85,8 @@ fn outer(args: &InitArgs) -> Result<(), LabError> {
     let child = Command::new(&binary)
         .args(["lab", SUBCOMMAND, &args.token])
         .arg(&args.dir)
-        .args([&args.node, "--inside"])
+        .args([&args.node, "--inside", "--machine-net"])
+        .arg(machine.as_raw_fd().to_string())
         .current_dir("/")
         .stdin(Stdio::inherit())
         .stdout(Stdio::inherit())
@@ -143,8 +157,15 @@ fn prepare(args: &InitArgs) -> Result<bool, LabError> {
         nix::unistd::sethostname(&args.node)
             .map_err(|e| LabError::system("sethostname", args.node.clone(), e))?;
         mounts::node(&dir, &args.node, &state)?;
+        if let Some(descriptor) = args.machine_net {
+            mounts::machine_net(descriptor)?;
+        }
         set("/proc/sys/net/ipv6/conf/all/accept_dad", "0")?;
         set("/proc/sys/net/ipv6/conf/default/accept_dad", "0")?;
+    }
+    if let Some(descriptor) = args.machine_net {
+        nix::unistd::close(descriptor)
+            .map_err(|e| LabError::system("close", "the machine's network namespace", e))?;
     }
     let members = state.members().any(|node| node.name.as_str() == args.node);
     Ok(members && state.spec.cluster.is_some())

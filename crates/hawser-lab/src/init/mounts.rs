@@ -11,7 +11,7 @@ use nix::fcntl::{OFlag, open};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::stat::Mode;
 
-use super::BIN_INSIDE;
+use super::{BIN_INSIDE, MACHINE_NET};
 use crate::cluster::shelf::SHELVES;
 use crate::error::LabError;
 use crate::paths::{DIR_VARIABLE, LabDir};
@@ -50,6 +50,7 @@ pub(super) fn node(dir: &LabDir, name: &str, state: &State) -> Result<(), LabErr
     // Other labs' files, and this one's, are no business of the node.
     if Path::new("/var/lib/hawser").is_dir() {
         memory("/var/lib/hawser", 0o755)?;
+        journal(&lab.node(name).join("changes"))?;
     }
     Ok(())
 }
@@ -172,6 +173,32 @@ fn head(lab: &LabDir, name: &str) -> Result<(), LabError> {
         .and_then(|()| fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)))
         .map_err(|e| LabError::io("write", &agent, e))?;
     overlay_at(lab, name, "ocf", RESOURCE_AGENTS)
+}
+
+/// The node's journal of changes outlives its power, as the files do that it speaks of.
+fn journal(from: &Path) -> Result<(), LabError> {
+    const INSIDE: &str = "/var/lib/hawser/changes";
+    for path in [from, Path::new(INSIDE)] {
+        let path = path.display().to_string();
+        folder(&path, 0o700)?;
+    }
+    let bind = MsFlags::MS_BIND;
+    mount(Some(from), INSIDE, None::<&str>, bind, None::<&str>)
+        .map_err(|e| LabError::system("mount --bind", INSIDE, e))
+}
+
+/// The machine's network namespace, which is open as `descriptor`, at [`MACHINE_NET`].
+pub(super) fn machine_net(descriptor: i32) -> Result<(), LabError> {
+    fs::write(MACHINE_NET, "").map_err(|e| LabError::io("create", MACHINE_NET, e))?;
+    let from = format!("/proc/self/fd/{descriptor}");
+    mount(
+        Some(from.as_str()),
+        MACHINE_NET,
+        None::<&str>,
+        MsFlags::MS_BIND,
+        None::<&str>,
+    )
+    .map_err(|e| LabError::system("mount --bind", MACHINE_NET, e))
 }
 
 fn memory(place: &str, mode: u32) -> Result<(), LabError> {

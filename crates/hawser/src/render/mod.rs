@@ -7,3 +7,4 @@ pub mod exports;
 pub mod ladder;
 mod rate_chart;
 mod table;
+pub mod tune;

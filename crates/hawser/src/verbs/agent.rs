@@ -1,14 +1,29 @@
 //! `hawser agent`: serves one coordinator on stdin and stdout. Other verbs start it on nodes.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Arguments of `hawser agent`.
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// A handle of the machine's first network namespace, for a node that is not in it
+    #[arg(long, value_name = "FILE")]
+    machine_net: Option<PathBuf>,
+    /// Undo what an agent has left, as soon as stdin ends
+    #[arg(long, requires = "owner")]
+    guard: bool,
+    /// The agent that is guarded
+    #[arg(long)]
+    owner: Option<String>,
+}
 
 /// Runs the verb; returning ends everything it had opened.
-pub fn run(_args: Args) -> miette::Result<ExitCode> {
-    match hawser_agent::serve_stdio() {
+pub fn run(args: Args) -> miette::Result<ExitCode> {
+    let served = match (args.guard, args.owner) {
+        (true, Some(owner)) => hawser_agent::guard_stdio(args.machine_net.as_deref(), &owner),
+        _ => hawser_agent::serve_stdio(args.machine_net),
+    };
+    match served {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) => {
             // One plain line: the coordinator shows it inside a message of its own.

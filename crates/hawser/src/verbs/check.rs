@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use hawser_coordinator::check::{self, CheckError, Progress};
+use hawser_coordinator::check::{self, Agents, CheckError, Progress};
 use hawser_coordinator::discover::discover;
 use hawser_coordinator::schedule::Direction;
 use hawser_coordinator::traffic_plan::TrafficOptions;
@@ -20,16 +20,23 @@ use crate::{case_file, parse, verbs};
 pub struct Args {
     #[command(flatten)]
     which: Which,
-    /// Press as hard as the hosts can; for a maintenance window. Without it: at most a
-    /// fiftieth of each link and 10 000 packets a second, one host in one flow at a time
-    #[arg(long)]
-    full: bool,
     /// Print one JSON object (docs/schema/check.schema.json)
     #[arg(long)]
     json: bool,
     /// Where to write the case file [default: below /var/lib/hawser/cases]
     #[arg(long, value_name = "FILE")]
     case: Option<PathBuf>,
+    #[command(flatten)]
+    traffic: TrafficArgs,
+}
+
+/// How hard to press, and with what.
+#[derive(clap::Args)]
+pub struct TrafficArgs {
+    /// Press as hard as the hosts can; for a maintenance window. Without it: at most a
+    /// fiftieth of each link and 10 000 packets a second, one host in one flow at a time
+    #[arg(long)]
+    full: bool,
     #[command(flatten)]
     traffic: Traffic,
 }
@@ -61,8 +68,9 @@ struct Traffic {
     reader_delay: Option<Duration>,
 }
 
-impl Args {
-    fn options(&self) -> TrafficOptions {
+impl TrafficArgs {
+    /// What is asked for.
+    pub fn options(&self) -> TrafficOptions {
         let nanos = |d: Duration| Nanos(d.as_nanos() as u64);
         TrafficOptions {
             intensity: if self.full {
@@ -84,7 +92,7 @@ impl Args {
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
     let cluster = args.which.cluster()?;
-    let case = measure(&cluster, &args.options())?;
+    let case = measure(&cluster, &args.traffic.options())?;
     let path = case_file::write(&case, args.case.as_deref())?;
     Ok(verbs::explain::show(
         &case,
@@ -95,11 +103,20 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
 
 /// Measures a cluster.
 pub fn measure(cluster: &Cluster, options: &TrafficOptions) -> miette::Result<Case> {
-    let bar = Bar(ProgressBar::new_spinner());
-    bar.0.set_message("starting agents");
-    bar.0.enable_steady_tick(Duration::from_millis(100));
-    let mut agents = cluster.connect()?;
-    let hosts = check::facts(&mut agents).map_err(|e| miette::miette!("{e}"))?;
+    let bar = Bar::new();
+    let case = checked(cluster, &mut cluster.connect()?, options, &bar);
+    bar.0.finish_and_clear();
+    case
+}
+
+/// Checks a cluster whose agents run.
+pub fn checked(
+    cluster: &Cluster,
+    agents: &mut Agents,
+    options: &TrafficOptions,
+    progress: &dyn Progress,
+) -> miette::Result<Case> {
+    let hosts = check::facts(agents).map_err(|e| miette::miette!("{e}"))?;
     let topology = cluster.topology.clone().unwrap_or_else(|| {
         let known: Vec<_> = cluster
             .nodes
@@ -108,27 +125,49 @@ pub fn measure(cluster: &Cluster, options: &TrafficOptions) -> miette::Result<Ca
             .collect();
         discover(&known)
     });
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |d| d.as_secs());
     let case = check::check(
-        &mut agents,
+        agents,
         topology,
         hosts,
         options,
         &hawser_account::disturbed,
-        &bar,
-        now,
+        progress,
+        now(),
     );
-    bar.0.finish_and_clear();
     case.map_err(|e| match e {
         CheckError::Misfit(misfits) => cluster.misfit(&misfits),
         other => miette::miette!("{other}"),
     })
 }
 
+/// Seconds since 1970.
+pub fn now() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| d.as_secs())
+}
+
 /// A bar on a terminal; nothing elsewhere, where a log wants no moving lines.
-struct Bar(ProgressBar);
+pub struct Bar(pub ProgressBar);
+
+impl Bar {
+    /// While the agents start.
+    pub fn new() -> Self {
+        let bar = ProgressBar::new_spinner();
+        bar.set_message("starting agents");
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Self(bar)
+    }
+
+    /// A line that stays, above the bar; on standard error where there is no terminal.
+    pub fn line(&self, text: &str) {
+        if self.0.is_hidden() {
+            eprintln!("{text}");
+        } else {
+            self.0.println(text);
+        }
+    }
+}
 
 impl Progress for Bar {
     fn begin(&self, directions: usize) {

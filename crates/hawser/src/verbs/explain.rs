@@ -47,7 +47,7 @@ pub fn show(case: &Case, path: &str, json: bool) -> ExitCode {
             let report = judge(case, path);
             let text = match json {
                 true => pretty(&report),
-                false => render::check::report(case, &report),
+                false => render::check::report(case, &report) + &tuned(case),
             };
             (text, report.findings.len())
         }
@@ -62,6 +62,18 @@ pub fn show(case: &Case, path: &str, json: bool) -> ExitCode {
 
 fn pretty<T: serde::Serialize>(report: &T) -> String {
     serde_json::to_string_pretty(report).expect("a report is always JSON") + "\n"
+}
+
+/// The trials of a tuned case, and what was kept; nothing for the case of a check.
+fn tuned(case: &Case) -> String {
+    match hawser_account::trial::tune_report(case) {
+        Some(tuned) => format!(
+            "\n{}{}",
+            render::tune::trials(case, &tuned),
+            render::tune::changes(&tuned.changes)
+        ),
+        None => String::new(),
+    }
 }
 
 /// The account and the worded findings of a case.

@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod apply;
 pub mod bench;
+pub mod changes;
 pub mod check;
 pub mod copy;
 pub mod demo;
@@ -11,3 +12,4 @@ pub mod exports;
 pub mod lab;
 pub mod ladder;
 pub mod plan;
+pub mod tune;

@@ -2,10 +2,12 @@
 
 mod copy;
 mod flows;
+pub(super) mod knobs;
 mod ladder;
 mod probes;
 
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use hawser_kernel::{Observer, corosync_facts, hardware, host_facts, udp_sockets};
@@ -20,6 +22,7 @@ use crate::server::stop::Stop;
 
 use copy::Copy;
 use flows::Flows;
+use knobs::Changes;
 use ladder::Ladder;
 use probes::Probes;
 
@@ -33,6 +36,7 @@ pub struct Node {
     probes: Probes,
     copy: Option<Copy>,
     ladder: Ladder,
+    changes: Changes,
 }
 
 /// What the coordinator said of itself.
@@ -53,6 +57,14 @@ impl Work for Node {
 }
 
 impl Node {
+    /// A node whose machine's first network namespace is reached at `machine_net`.
+    pub(super) fn new(machine_net: Option<PathBuf>) -> Self {
+        Self {
+            changes: Changes::new(machine_net),
+            ..Self::default()
+        }
+    }
+
     fn answer(&mut self, request: Request, stop: &Stop) -> Answer {
         match request {
             Request::Hello {
@@ -155,6 +167,12 @@ impl Node {
             }
             Request::FinishWhole => self.ladder.finish_whole(),
             Request::DropWhole => Ok(self.ladder.drop_whole()),
+            Request::ReadKnob(knob) => self.changes.read(&knob),
+            Request::TryKnob { knob, value } => self.changes.begin(&knob, &value),
+            Request::TurnKnob { change, after } => self.changes.turn(change, after),
+            Request::KeepChange(change) => self.changes.keep(change),
+            Request::Changes => self.changes.list(),
+            Request::UndoChange(change) => self.changes.undo(change),
             Request::HellosHeard => {
                 let host = self.session()?.host.clone();
                 self.probes.heard(&host)

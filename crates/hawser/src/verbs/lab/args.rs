@@ -186,6 +186,8 @@ pub(super) struct NodeInit {
     pub node: String,
     #[arg(long)]
     pub inside: bool,
+    #[arg(long)]
+    pub machine_net: Option<i32>,
 }
 
 #[derive(clap::Args)]

@@ -266,6 +266,7 @@ fn node_init(args: NodeInit) -> Result<(), LabError> {
         dir: args.dir,
         node: args.node,
         inside: args.inside,
+        machine_net: args.machine_net,
     })
 }
 

@@ -1,0 +1,184 @@
+//! From findings to the knobs that might cure them: one table ([`table`]), and the traffic that
+//! showed the fault, on which each candidate is tried.
+
+mod table;
+
+use hawser_model::account::Layer;
+use hawser_model::case::{Case, PhaseKind};
+use hawser_model::finding::Finding;
+use hawser_model::knob::{Knob, Setting};
+use hawser_model::names::{HostName, InterfaceName};
+use hawser_model::trial::TrialTraffic;
+
+use crate::causes::CAUSES;
+use crate::losses::{Loss, Losses};
+use crate::packets::facts::Side;
+use crate::view::View;
+
+/// Everything that might cure one finding on one host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The finding's code.
+    pub cause: String,
+    /// The host whose knobs are turned.
+    pub host: HostName,
+    /// The traffic that showed it; absent when it is not seen in Hawser's own traffic, so that
+    /// nothing can be proven.
+    pub traffic: Option<TrialTraffic>,
+    /// In the order in which they are to be tried.
+    pub candidates: Vec<Candidate>,
+}
+
+/// A knob, and where to turn it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// The knob.
+    pub knob: Knob,
+    /// The value to try.
+    pub target: Target,
+}
+
+/// The value to try, which may depend on what is found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// This one.
+    Value(String),
+    /// As much as the device takes.
+    Largest,
+    /// At least this number.
+    AtLeast(u64),
+    /// This many times what it is, in each of its numbers.
+    Times(u64),
+}
+
+impl Target {
+    /// The value to try on a knob as it stands.
+    ///
+    /// # Errors
+    /// There is none: why, in words.
+    pub fn value(&self, setting: &Setting) -> Result<String, String> {
+        let now = &setting.value;
+        let wanted = match self {
+            Self::Value(value) => value.clone(),
+            Self::Largest => setting
+                .largest
+                .clone()
+                .ok_or("the device does not say how much it takes")?,
+            Self::AtLeast(least) => match now.parse::<u64>() {
+                Ok(number) if number >= *least => now.clone(),
+                Ok(_) => least.to_string(),
+                Err(_) => return Err(format!("{now} is not a number")),
+            },
+            Self::Times(factor) => now
+                .split_whitespace()
+                .map(|n| Some(n.parse::<u64>().ok()?.saturating_mul(*factor).to_string()))
+                .collect::<Option<Vec<_>>>()
+                .ok_or_else(|| format!("{now} is not numbers"))?
+                .join(" "),
+        };
+        if wanted == *now {
+            Err(format!("it is {now} already"))
+        } else {
+            Ok(wanted)
+        }
+    }
+}
+
+/// The plans for a case's findings, worst finding first. Findings that no knob of a host cures
+/// have none.
+pub fn plans(case: &Case, findings: &[Finding]) -> Vec<Plan> {
+    let view = View::new(case);
+    let mut losses = Losses::of(&view);
+    for cause in CAUSES {
+        (cause.find)(&view, &mut losses);
+    }
+    let mut plans: Vec<Plan> = Vec::new();
+    for finding in findings {
+        let Some(host) = &finding.place.host else {
+            continue;
+        };
+        let known = plans
+            .iter()
+            .any(|p| p.cause == finding.code && p.host == *host);
+        let worst = losses
+            .claimed_by(&finding.code)
+            .filter(|l| l.host.as_ref() == Some(host) || crosses_to(l, host))
+            .max_by_key(|l| l.packets);
+        let interface = worst
+            .and_then(|loss| interface(&view, loss, host))
+            .or_else(|| finding.place.interface.clone());
+        let candidates = table::candidates(
+            finding,
+            interface.as_ref(),
+            view.host(host).map_or(1, |facts| facts.cpus),
+        );
+        if known || candidates.is_empty() {
+            continue;
+        }
+        plans.push(Plan {
+            cause: finding.code.clone(),
+            host: host.clone(),
+            traffic: worst.and_then(|loss| traffic(&view, loss)),
+            candidates,
+        });
+    }
+    plans
+}
+
+/// What was lost between the hosts, or nowhere, on the way to this one.
+fn crosses_to(loss: &Loss, host: &HostName) -> bool {
+    loss.host.is_none() && loss.path.to == *host && loss.layer != Some(Layer::Qdisc)
+}
+
+fn traffic(view: &View<'_>, loss: &Loss) -> Option<TrialTraffic> {
+    let kind: PhaseKind = view.phases[loss.phase].facts.phase.kind;
+    Some(TrialTraffic {
+        from: loss.path.from.clone(),
+        to: loss.path.to.clone(),
+        link: loss.path.link.clone(),
+        phase: kind,
+    })
+}
+
+fn interface(view: &View<'_>, loss: &Loss, host: &HostName) -> Option<InterfaceName> {
+    let facts = &view.phases[loss.phase].facts;
+    let side = if facts.host(Side::Sender) == host {
+        Side::Sender
+    } else {
+        Side::Receiver
+    };
+    facts.interface(side).map(|(name, _)| name.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use hawser_model::knob::Scope;
+
+    use super::*;
+
+    #[test]
+    fn a_target_is_a_value_or_says_why_there_is_none() {
+        let setting = |value: &str, largest: Option<&str>| Setting {
+            value: value.to_owned(),
+            scope: Scope::Machine,
+            largest: largest.map(str::to_owned),
+        };
+        let at = |target: Target, value, largest| target.value(&setting(value, largest));
+        assert_eq!(
+            at(Target::AtLeast(262_144), "4096", None).as_deref(),
+            Ok("262144")
+        );
+        let enough = at(Target::AtLeast(262_144), "8388608", None);
+        assert_eq!(enough, Err("it is 8388608 already".to_owned()));
+        assert_eq!(
+            at(Target::Largest, "256", Some("4096")).as_deref(),
+            Ok("4096")
+        );
+        assert!(at(Target::Largest, "4096", Some("4096")).is_err());
+        assert_eq!(
+            at(Target::Times(8), "1 20 300", None).as_deref(),
+            Ok("8 160 2400")
+        );
+        assert!(at(Target::Value("2".into()), "2", None).is_err());
+    }
+}

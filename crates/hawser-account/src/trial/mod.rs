@@ -1,0 +1,192 @@
+//! What the windows of a trial come to. Pure: the same windows give the same verdict anywhere.
+//!
+//! The measure is the share of packets lost. Windows come in pairs, one with the change and one
+//! without, in an order chosen by a coin; the paired differences are tested (`signed_rank`).
+//!
+//! **When it stops.** After [`LOOKS`] pairs, with the chance of a false "better" that each look may
+//! spend: together 0.006, so a change that does nothing is called better in fewer than one of
+//! 100 trials, whatever the noise. The same holds for "worse".
+//!
+//! **What matters.** An effect smaller than a fifth of the loss at hand, or than 0.05 percentage
+//! points, is none: when the interval of 95 % lies within that, the trial ends with "no effect".
+
+mod placebo;
+mod report;
+mod signed_rank;
+
+use hawser_model::trial::{Pair, Verdict, Window};
+
+pub use placebo::{PlaceboRate, placebo_rate};
+pub use report::{change, tune_report};
+
+/// Pairs after which is looked, and the chance of a false "better" that each look may spend.
+pub const LOOKS: [(usize, f64); 3] = [(8, 0.004), (12, 0.001), (20, 0.001)];
+
+/// Confidence of the interval.
+const CONFIDENCE: f64 = 0.95;
+
+/// An effect below this share of the loss at hand does not matter.
+const MATTERS_SHARE: f64 = 0.2;
+
+/// Nor does one below this share of packets.
+const MATTERS_LEAST: f64 = 0.000_5;
+
+/// What the pairs so far come to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judgement {
+    /// The verdict, if the trial ended now.
+    pub verdict: Verdict,
+    /// Share of packets lost with the change less the share without (Hodges-Lehmann).
+    pub effect: Option<f64>,
+    /// Its interval.
+    pub interval: Option<[f64; 2]>,
+    /// Pairs to measure before the next look; zero when the trial is over.
+    pub more: usize,
+    /// With [`Verdict::CannotTell`]: about so many more windows would tell, at this noise.
+    pub needs: Option<u64>,
+}
+
+/// Judges a trial by its pairs so far.
+pub fn judge(pairs: &[Pair]) -> Judgement {
+    let differences: Vec<f64> = pairs
+        .iter()
+        .map(|p| p.with.loss() - p.without.loss())
+        .collect();
+    let opposite: Vec<f64> = differences.iter().map(|d| -d).collect();
+    let shift = signed_rank::shift(&differences, CONFIDENCE);
+    let (effect, interval) = (shift.map(|s| s.0), shift.map(|s| s.1));
+    let matters = matters(pairs);
+    let next = |looked: usize| LOOKS.get(looked).map_or(0, |(n, _)| n - pairs.len());
+    let looked = LOOKS.iter().filter(|(n, _)| *n <= pairs.len()).count();
+    let open = |more| Judgement {
+        verdict: Verdict::CannotTell,
+        effect,
+        interval,
+        more,
+        needs: None,
+    };
+    let (Some((_, may)), Some(effect_now), Some([low, high])) = (
+        looked.checked_sub(1).map(|look| LOOKS[look]),
+        effect,
+        interval,
+    ) else {
+        return open(next(looked));
+    };
+    let over = |verdict| Judgement {
+        verdict,
+        more: 0,
+        ..open(0)
+    };
+    let large = effect_now.abs() >= matters;
+    if large && effect_now < 0.0 && signed_rank::chance_if_less(&differences) <= may {
+        over(Verdict::Better)
+    } else if large && effect_now > 0.0 && signed_rank::chance_if_less(&opposite) <= may {
+        over(Verdict::Worse)
+    } else if low > -matters && high < matters {
+        over(Verdict::NoEffect)
+    } else {
+        // The interval narrows with the square root of the number of pairs.
+        let too_wide = ((high - low) / 2.0 / matters).max(1.1);
+        let pairs_needed = (pairs.len() as f64 * too_wide * too_wide).ceil() as u64;
+        Judgement {
+            needs: Some(2 * pairs_needed.saturating_sub(pairs.len() as u64)),
+            ..open(next(looked))
+        }
+    }
+}
+
+/// The smallest effect that matters against the loss at hand.
+fn matters(pairs: &[Pair]) -> f64 {
+    let mut losses: Vec<f64> = pairs.iter().map(|p| p.without.loss()).collect();
+    losses.sort_by(f64::total_cmp);
+    let median = losses.get(losses.len() / 2).copied().unwrap_or(0.0);
+    (median * MATTERS_SHARE).max(MATTERS_LEAST)
+}
+
+/// What a change costs besides: each measure with it over without it, medians over the pairs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SideEffects {
+    /// Jitter, 99th percentile.
+    pub jitter: Option<f64>,
+    /// CPU time a packet that arrived.
+    pub cpu: Option<f64>,
+    /// Memory of the receive buffer.
+    pub memory: Option<f64>,
+}
+
+/// The side effects that a trial's windows show.
+pub fn side_effects(pairs: &[Pair]) -> SideEffects {
+    let ratio = |of: fn(&Window) -> Option<f64>| {
+        let mut ratios: Vec<f64> = pairs
+            .iter()
+            .filter_map(|p| Some(of(&p.with)? / of(&p.without)?))
+            .filter(|ratio| ratio.is_finite())
+            .collect();
+        ratios.sort_by(f64::total_cmp);
+        ratios.get(ratios.len() / 2).copied()
+    };
+    SideEffects {
+        jitter: ratio(|w| Some(w.jitter.0 as f64)),
+        cpu: ratio(|w| Some(w.cpu.0 as f64 / w.sent.0.checked_sub(w.lost.0)? as f64)),
+        memory: ratio(|w| Some(w.buffer.0 as f64)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hawser_model::units::Packets;
+
+    use super::*;
+
+    fn pairs(without: u64, with: u64, noise: u64, count: usize) -> Vec<Pair> {
+        let window = |lost| Window {
+            sent: Packets(10_000),
+            lost: Packets(lost),
+            ..Window::default()
+        };
+        (0..count as u64)
+            .map(|i| Pair {
+                with_first: i % 2 == 0,
+                without: window(without + i * 7 % 5 * noise),
+                with: window(with + i * 11 % 7 * noise),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_cure_is_proven_in_eight_pairs_and_nothing_in_seven() {
+        let judged = judge(&pairs(4_400, 0, 20, 8));
+        assert_eq!((judged.verdict, judged.more), (Verdict::Better, 0));
+        assert!(judged.effect.unwrap() < -0.42);
+        let early = judge(&pairs(4_400, 0, 20, 7));
+        assert_eq!((early.verdict, early.more), (Verdict::CannotTell, 1));
+        assert_eq!(judge(&[]).more, 8);
+    }
+
+    #[test]
+    fn what_makes_no_difference_ends_as_such_and_what_harms_as_worse() {
+        let judged = judge(&pairs(4_400, 4_400, 20, 8));
+        assert_eq!((judged.verdict, judged.more), (Verdict::NoEffect, 0));
+        let [low, high] = judged.interval.unwrap();
+        assert!(low > -0.088 && high < 0.088, "{low} {high}");
+        assert_eq!(judge(&pairs(4_400, 6_000, 20, 8)).verdict, Verdict::Worse);
+        let proven_but_tiny = judge(&pairs(4_400, 4_300, 0, 8));
+        assert_eq!(proven_but_tiny.verdict, Verdict::NoEffect);
+        assert_eq!(judge(&pairs(0, 0, 0, 8)).verdict, Verdict::NoEffect);
+    }
+
+    #[test]
+    fn noise_asks_for_more_windows_until_the_last_look() {
+        let noisy = |count| judge(&pairs(2_000, 2_000, 900, count));
+        assert_eq!((noisy(8).verdict, noisy(8).more), (Verdict::CannotTell, 4));
+        let last = noisy(20);
+        assert_eq!((last.verdict, last.more), (Verdict::CannotTell, 0));
+        assert!(last.needs.unwrap() > 20);
+    }
+
+    #[test]
+    fn all_looks_together_spend_less_than_one_in_a_hundred() {
+        let spent: f64 = LOOKS.iter().map(|(_, may)| may).sum();
+        assert!(spent < 0.01, "{spent}");
+    }
+}

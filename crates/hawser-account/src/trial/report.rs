@@ -1,0 +1,87 @@
+//! What a tune came to, derived from its case alone.
+
+use hawser_model::case::Case;
+use hawser_model::knob::{Change, change_id};
+use hawser_model::names::HostName;
+use hawser_model::output::tune::{ChangeReport, TrialReport, TuneCheck, TuneReport};
+use hawser_model::trial::{Trial, Tuning, Verdict};
+
+use super::{Judgement, judge};
+use crate::{findings, packets_account};
+
+/// The report of a tuned case; `None` for the case of a check. `case` of it is empty: where the
+/// file lies, its reader knows.
+pub fn tune_report(case: &Case) -> Option<TuneReport> {
+    let tuning = case.tuning.as_ref()?;
+    let before = check(case);
+    Some(TuneReport {
+        after: tuning
+            .after
+            .as_deref()
+            .map_or_else(|| before.clone(), check),
+        before,
+        trials: tuning.trials.iter().map(trial).collect(),
+        changes: changes(tuning),
+        case: String::new(),
+    })
+}
+
+fn check(case: &Case) -> TuneCheck {
+    let packets = packets_account(case);
+    let findings = findings(case, &packets);
+    TuneCheck {
+        packets,
+        findings: findings.into_iter().map(|f| f.code).collect(),
+    }
+}
+
+fn trial(trial: &Trial) -> TrialReport {
+    let judged = judge(&trial.pairs);
+    TrialReport {
+        knob: trial.knob.to_string(),
+        scope: trial.scope,
+        place: trial.host.to_string(),
+        from: trial.from.clone(),
+        to: trial.to.clone(),
+        verdict: judged.verdict,
+        effect: judged.effect,
+        interval: judged.interval,
+        windows: 2 * (trial.pairs.len() + trial.left_out.len()) as u32,
+        kept: trial.kept,
+        note: note(trial, &judged),
+    }
+}
+
+fn note(trial: &Trial, judged: &Judgement) -> Option<String> {
+    if let Some(why) = &trial.not_tried {
+        return Some(format!("not tried: {why}"));
+    }
+    if !trial.left_out.is_empty() && !trial.kept {
+        return Some("the other changes do as well without it".to_owned());
+    }
+    match (judged.verdict, judged.needs) {
+        (Verdict::CannotTell, Some(more)) => {
+            Some(format!("noise too high: about {more} more windows needed"))
+        }
+        _ => None,
+    }
+}
+
+fn changes(tuning: &Tuning) -> Vec<ChangeReport> {
+    let all = tuning.changes.iter();
+    all.flat_map(|(host, changes)| changes.iter().map(|c| change(host, c)))
+        .collect()
+}
+
+/// A change as it is reported.
+pub fn change(host: &HostName, change: &Change) -> ChangeReport {
+    ChangeReport {
+        id: change_id(host, change.number),
+        node: host.to_string(),
+        object: change.knob.to_string(),
+        before: change.before.clone(),
+        after: change.after.clone(),
+        persisted_in: change.persisted_in.clone(),
+        note: change.not_persisted.clone(),
+    }
+}

@@ -1,0 +1,147 @@
+//! Knobs of this node, and the guard that stands beside the agent while it tries them.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use hawser_kernel::{Arm, Journal, KernelError, Knobs, Owner};
+use hawser_model::knob::Knob;
+
+use super::{Answer, words};
+use crate::protocol::Response;
+
+/// The word after `hawser agent` that makes it a guard.
+const GUARD: &str = "--guard";
+/// What a guard says when it stands.
+const READY: &str = "ready";
+
+/// The changes of this node.
+#[derive(Default)]
+pub(super) struct Changes {
+    machine_net: Option<PathBuf>,
+    open: Option<Open>,
+}
+
+struct Open {
+    journal: Journal,
+    owner: Owner,
+    /// Started with the first trial. Its standard input is open as long as this process lives.
+    guard: Option<Child>,
+}
+
+impl Changes {
+    /// What a killed agent has left is undone at once; if that fails, the first request for a
+    /// change tries again and says why.
+    pub(super) fn new(machine_net: Option<PathBuf>) -> Self {
+        let mut changes = Self {
+            machine_net,
+            open: None,
+        };
+        let _said_later = changes.open();
+        changes
+    }
+
+    pub(super) fn read(&mut self, knob: &Knob) -> Answer {
+        let setting = self.open()?.journal.knobs().read(knob).map_err(words)?;
+        Ok(Response::Setting(setting))
+    }
+
+    pub(super) fn begin(&mut self, knob: &Knob, value: &str) -> Answer {
+        let machine_net = self.machine_net.clone();
+        let open = self.open()?;
+        open.guard(machine_net.as_deref())?;
+        let change = open.journal.begin(knob, value, &open.owner);
+        Ok(Response::Changed(Box::new(change.map_err(words)?)))
+    }
+
+    pub(super) fn turn(&mut self, change: u64, after: bool) -> Answer {
+        let arm = if after { Arm::After } else { Arm::Before };
+        self.open()?.journal.turn(change, arm).map_err(words)?;
+        Ok(Response::Done)
+    }
+
+    pub(super) fn keep(&mut self, change: u64) -> Answer {
+        let kept = self.open()?.journal.keep(change).map_err(words)?;
+        Ok(Response::Changed(Box::new(kept)))
+    }
+
+    pub(super) fn list(&mut self) -> Answer {
+        let changes = self.open()?.journal.changes().map_err(words)?;
+        Ok(Response::Changes(changes))
+    }
+
+    pub(super) fn undo(&mut self, change: u64) -> Answer {
+        let undone = self.open()?.journal.undo(change).map_err(words)?;
+        Ok(Response::Undone(Box::new(undone)))
+    }
+
+    /// The journal; the first time, what a killed agent has left is undone before anything else.
+    fn open(&mut self) -> Result<&mut Open, String> {
+        if self.open.is_none() {
+            let journal = journal(self.machine_net.as_deref(), Path::new(Journal::FOLDER));
+            journal.recover().map_err(words)?;
+            self.open = Some(Open {
+                journal,
+                owner: Owner::own().map_err(words)?,
+                guard: None,
+            });
+        }
+        Ok(self.open.as_mut().expect("just opened"))
+    }
+}
+
+impl Open {
+    /// A guard stands, or no knob is turned.
+    fn guard(&mut self, machine_net: Option<&Path>) -> Result<(), String> {
+        if let Some(guard) = &mut self.guard {
+            match guard.try_wait() {
+                Ok(None) => return Ok(()),
+                // Killed by somebody; another one takes over.
+                Ok(Some(_)) | Err(_) => self.guard = None,
+            }
+        }
+        let own = std::env::current_exe().map_err(words)?;
+        let mut command = Command::new(own);
+        command.args(["agent", GUARD]);
+        if let Some(net) = machine_net {
+            command.arg("--machine-net").arg(net);
+        }
+        let mut guard = command
+            .arg("--owner")
+            .arg(serde_json::to_string(&self.owner).expect("an owner is always JSON"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // It outlives the agent, and must not hold the connection open.
+            .stderr(Stdio::null())
+            .current_dir("/")
+            .spawn()
+            .map_err(|e| format!("start the guard: {e}"))?;
+        let mut said = String::new();
+        if let Some(stdout) = guard.stdout.take() {
+            BufReader::new(stdout)
+                .read_line(&mut said)
+                .map_err(|e| format!("hear of the guard: {e}"))?;
+        }
+        if said.trim() != READY {
+            let ended = guard.wait().map_err(words)?;
+            return Err(format!("the guard did not start: {ended}"));
+        }
+        self.guard = Some(guard);
+        Ok(())
+    }
+}
+
+fn journal(machine_net: Option<&Path>, folder: &Path) -> Journal {
+    let knobs = Knobs {
+        machine_net: machine_net.map(Path::to_owned),
+    };
+    Journal::new(folder, "/etc", knobs)
+}
+
+/// Runs as the guard of the agent `owner` (its JSON), until that is gone.
+pub(in crate::server) fn guard(machine_net: Option<&Path>, owner: &str) -> Result<(), KernelError> {
+    let owner: Owner =
+        serde_json::from_str(owner).map_err(|e| KernelError::Absent(format!("--owner: {e}")))?;
+    let journal = journal(machine_net, Path::new(Journal::FOLDER));
+    hawser_kernel::guard(&journal, &owner, std::io::stdin(), || println!("{READY}"))
+}

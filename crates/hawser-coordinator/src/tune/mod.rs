@@ -1,0 +1,225 @@
+//! A whole tune: after a check, every candidate fix as an experiment, the useless ones rolled
+//! back, the survivors measured together, and only then kept.
+//!
+//! Until the very end every change is a trial: whatever ends this process or an agent before,
+//! the guards on the hosts put everything back.
+
+mod trial;
+mod window;
+
+use std::collections::BTreeMap;
+
+use hawser_account::fixes::{self, Plan};
+use hawser_account::trial::judge;
+use hawser_agent::AgentError;
+use hawser_model::case::{Case, Stopped};
+use hawser_model::knob::{Change, Knob, Scope};
+use hawser_model::names::HostName;
+use hawser_model::trial::{Trial, Tuning, Verdict};
+
+use crate::check::{self, Agents, CheckError, Progress};
+use crate::traffic_plan::TrafficOptions;
+
+/// Why a tune could not go on. What it had changed is undone.
+#[derive(Debug, thiserror::Error)]
+pub enum TuneError {
+    /// An agent cannot be talked to.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// A check could not be made.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// The cluster on a host got into trouble: nothing is tried beside that.
+    #[error("stopped by {}: {}; everything is as before", .0.host, .0.what)]
+    Stopped(Stopped),
+    /// The hosts have changes of trials that their own guards have not undone.
+    #[error("{host}: change {number} of an earlier tune is still a trial of a running agent")]
+    Busy {
+        /// The host.
+        host: HostName,
+        /// The change.
+        number: u64,
+    },
+}
+
+/// What a tune needs of the world around it.
+pub trait Surroundings: Progress {
+    /// A knob that reaches further than its node is about to get this value. An error means that
+    /// it must not, and why.
+    fn announce(&self, host: &HostName, knob: &Knob, value: &str) -> Result<(), String>;
+    /// A fair coin.
+    fn coin(&self) -> bool;
+    /// A trial begins: its number from 1, of how many.
+    fn trial_begins(&self, trial: &Trial, number: usize, of: usize);
+    /// A trial is over.
+    fn trial_ended(&self, trial: &Trial);
+}
+
+/// A survivor's change, by the host that made it.
+struct Survivor {
+    trial: usize,
+    change: Change,
+}
+
+/// Tries everything that might cure what `case` found, and keeps what does.
+///
+/// # Errors
+/// See [`TuneError`]; every change is undone then.
+pub fn tune(
+    agents: &mut Agents,
+    case: &Case,
+    options: &TrafficOptions,
+    around: &dyn Surroundings,
+    now: u64,
+) -> Result<Tuning, TuneError> {
+    for (host, agent) in agents.iter_mut() {
+        let changes = agent.changes()?;
+        let trial = |c: &&Change| c.standing == hawser_model::knob::Standing::Trial;
+        if let Some(change) = changes.iter().find(trial) {
+            return Err(TuneError::Busy {
+                host: host.clone(),
+                number: change.number,
+            });
+        }
+    }
+    let account = hawser_account::packets_account(case);
+    let plans = fixes::plans(case, &hawser_account::findings(case, &account));
+    let mut trials = Vec::new();
+    let mut survivors = Vec::new();
+    let done = try_all(agents, case, &plans, around, &mut trials, &mut survivors)
+        .and_then(|()| leave_out(agents, case, around, &mut trials, &mut survivors))
+        .and_then(|()| prove(agents, case, options, &survivors, around, now));
+    let after = match done {
+        Ok(after) => after,
+        Err(error) => {
+            // An agent that is gone has its guard.
+            for survivor in survivors.iter().rev() {
+                let host = &trials[survivor.trial].host;
+                if let Some(agent) = agents.get_mut(host) {
+                    let _guarded = agent.undo_change(survivor.change.number);
+                }
+            }
+            return Err(error);
+        }
+    };
+    let mut changes: BTreeMap<HostName, Vec<Change>> = BTreeMap::new();
+    for survivor in &survivors {
+        let trial = &mut trials[survivor.trial];
+        let agent = agents.get_mut(&trial.host).expect("it was tried there");
+        let kept = agent.keep_change(survivor.change.number)?;
+        trial.kept = true;
+        changes.entry(trial.host.clone()).or_default().push(kept);
+    }
+    Ok(Tuning {
+        trials,
+        changes,
+        after: after.map(Box::new),
+    })
+}
+
+/// Every candidate of every plan in turn.
+fn try_all(
+    agents: &mut Agents,
+    case: &Case,
+    plans: &[Plan],
+    around: &dyn Surroundings,
+    trials: &mut Vec<Trial>,
+    survivors: &mut Vec<Survivor>,
+) -> Result<(), TuneError> {
+    let of = plans.iter().map(|p| p.candidates.len()).sum();
+    for plan in plans {
+        if trial::cured_already(agents, case, plan, survivors)? {
+            continue;
+        }
+        let mut cured: Option<String> = None;
+        for candidate in &plan.candidates {
+            let mut trial = trial::planned(plan, candidate);
+            around.trial_begins(&trial, trials.len() + 1, of);
+            let change = match &cured {
+                Some(by) => {
+                    trial.not_tried = Some(by.clone());
+                    None
+                }
+                None => trial::run(agents, case, candidate, around, &mut trial)?,
+            };
+            around.trial_ended(&trial);
+            let knob = trial.knob.clone();
+            let gone = trial.pairs.iter().all(|p| trial::nothing_lost(&p.with));
+            trials.push(trial);
+            if let Some(change) = change {
+                survivors.push(Survivor {
+                    trial: trials.len() - 1,
+                    change,
+                });
+                if gone {
+                    cured = Some(format!("nothing is lost any more since {knob} was turned"));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// With several survivors, each is left out in turn: what the others do as well goes.
+fn leave_out(
+    agents: &mut Agents,
+    case: &Case,
+    around: &dyn Surroundings,
+    trials: &mut [Trial],
+    survivors: &mut Vec<Survivor>,
+) -> Result<(), TuneError> {
+    if survivors.len() < 2 {
+        return Ok(());
+    }
+    let mut place = 0;
+    while place < survivors.len() {
+        let survivor = &survivors[place];
+        let trial = &mut trials[survivor.trial];
+        trial.left_out = trial::pairs(agents, case, trial, survivor.change.number, around)?;
+        if judge(&trial.left_out).verdict == Verdict::NoEffect && survivors.len() > 1 {
+            let agent = agents.get_mut(&trial.host).expect("it was tried there");
+            agent.undo_change(survivors[place].change.number)?;
+            survivors.remove(place);
+        } else {
+            place += 1;
+        }
+    }
+    Ok(())
+}
+
+/// The same check again, with all survivors in place.
+fn prove(
+    agents: &mut Agents,
+    case: &Case,
+    options: &TrafficOptions,
+    survivors: &[Survivor],
+    around: &dyn Surroundings,
+    now: u64,
+) -> Result<Option<Case>, TuneError> {
+    if survivors.is_empty() {
+        return Ok(None);
+    }
+    let hosts = check::facts(agents)?;
+    let topology = case.topology.clone();
+    let after = check::check(
+        agents,
+        topology,
+        hosts,
+        options,
+        &hawser_account::disturbed,
+        around,
+        now,
+    )?;
+    match after.stopped {
+        Some(stopped) => Err(TuneError::Stopped(stopped)),
+        None => Ok(Some(after)),
+    }
+}
+
+/// Whether a knob of this scope on one node is turned for others too: in a lab of namespaces,
+/// whose nodes are one machine.
+fn reaches_beyond(scope: Scope, case: &Case, host: &HostName) -> bool {
+    use hawser_model::topology::Reach;
+    let lab = |r: &Reach| matches!(r, Reach::Lab(_));
+    scope == Scope::Machine && case.topology.node(host).is_some_and(|n| lab(&n.reach))
+}

@@ -1,0 +1,183 @@
+//! One trial: a knob turned to and fro under the traffic that showed the fault.
+
+use hawser_account::fixes::{Candidate, Plan};
+use hawser_account::trial::judge;
+use hawser_agent::{AgentError, Failure};
+use hawser_model::case::Case;
+use hawser_model::knob::Change;
+use hawser_model::trial::{Pair, Trial, Verdict, Window};
+
+use super::window::{Measure, measure};
+use super::{Surroundings, Survivor, TuneError, reaches_beyond};
+use crate::check::Agents;
+
+/// A trial before anything of it was done.
+pub(super) fn planned(plan: &Plan, candidate: &Candidate) -> Trial {
+    Trial {
+        cause: plan.cause.clone(),
+        knob: candidate.knob.clone(),
+        scope: None,
+        host: plan.host.clone(),
+        from: None,
+        to: None,
+        traffic: plan.traffic.clone(),
+        pairs: Vec::new(),
+        not_tried: match plan.traffic {
+            Some(_) => None,
+            None => Some("Hawser's own traffic does not show the fault".to_owned()),
+        },
+        kept: false,
+        left_out: Vec::new(),
+    }
+}
+
+/// Runs a trial to its end. Answers the change when it is proven; else all is as before.
+pub(super) fn run(
+    agents: &mut Agents,
+    case: &Case,
+    candidate: &Candidate,
+    around: &dyn Surroundings,
+    trial: &mut Trial,
+) -> Result<Option<Change>, TuneError> {
+    let change = match begin(agents, case, candidate, around, trial)? {
+        Ok(change) => change,
+        Err(why) => {
+            trial.not_tried = Some(why);
+            return Ok(None);
+        }
+    };
+    trial.to = Some(change.after.clone());
+    let measured = pairs(agents, case, trial, change.number, around);
+    let proven = match &measured {
+        Ok(pairs) => judge(pairs).verdict == Verdict::Better,
+        Err(_) => false,
+    };
+    if proven {
+        trial.pairs = measured?;
+        return Ok(Some(change));
+    }
+    let agent = agents.get_mut(&trial.host).expect("it was tried there");
+    // The first error is the one to tell; an agent that is gone has its guard.
+    let undone = agent.undo_change(change.number);
+    trial.pairs = measured?;
+    undone?;
+    Ok(None)
+}
+
+/// Turns the knob for the first time; the inner error is why it could not be tried.
+fn begin(
+    agents: &mut Agents,
+    case: &Case,
+    candidate: &Candidate,
+    around: &dyn Surroundings,
+    trial: &mut Trial,
+) -> Result<Result<Change, String>, TuneError> {
+    if let Some(why) = trial.not_tried.take() {
+        return Ok(Err(why));
+    }
+    let knob = &candidate.knob;
+    let Some(agent) = agents.get_mut(&trial.host) else {
+        return Ok(Err("it is not among the hosts that were reached".to_owned()));
+    };
+    let setting = match possible(agent.read_knob(knob))? {
+        Ok(setting) => setting,
+        Err(why) => return Ok(Err(why)),
+    };
+    trial.scope = Some(setting.scope);
+    trial.from = Some(setting.value.clone());
+    let value = match candidate.target.value(&setting) {
+        Ok(value) => value,
+        Err(why) => return Ok(Err(why)),
+    };
+    trial.to = Some(value.clone());
+    if reaches_beyond(setting.scope, case, &trial.host) {
+        if let Err(why) = around.announce(&trial.host, knob, &value) {
+            return Ok(Err(why));
+        }
+    }
+    Ok(possible(agent.try_knob(knob, &value))?)
+}
+
+/// An agent that declined goes on; its words are the inner error.
+fn possible<T>(answer: Result<T, AgentError>) -> Result<Result<T, String>, AgentError> {
+    match answer {
+        Ok(value) => Ok(Ok(value)),
+        Err(e) if e.agent_goes_on() => Ok(Err(match *e.failure {
+            Failure::Declined { error, .. } => error,
+            other => other.to_string(),
+        })),
+        Err(e) => Err(e),
+    }
+}
+
+/// Pairs of windows until the trial is over.
+pub(super) fn pairs(
+    agents: &mut Agents,
+    case: &Case,
+    trial: &Trial,
+    change: u64,
+    around: &dyn Surroundings,
+) -> Result<Vec<Pair>, TuneError> {
+    let Some(measure_on) = trial.traffic.as_ref().and_then(|t| Measure::of(case, t)) else {
+        return Ok(Vec::new());
+    };
+    let mut pairs: Vec<Pair> = Vec::new();
+    loop {
+        let more = judge(&pairs).more;
+        if more == 0 {
+            break;
+        }
+        for _ in 0..more {
+            let with_first = around.coin();
+            let mut half = |with: bool| {
+                let agent = agents.get_mut(&trial.host).expect("it was tried there");
+                agent.turn_knob(change, with)?;
+                measure(agents, &measure_on)
+            };
+            let first = half(with_first)?;
+            let second = half(!with_first)?;
+            let (with, without) = if with_first {
+                (first, second)
+            } else {
+                (second, first)
+            };
+            pairs.push(Pair {
+                with_first,
+                without,
+                with,
+            });
+        }
+    }
+    let agent = agents.get_mut(&trial.host).expect("it was tried there");
+    agent.turn_knob(change, true)?;
+    Ok(pairs)
+}
+
+/// Whether so little was lost that no candidate could be proven on it.
+pub(super) fn nothing_lost(window: &Window) -> bool {
+    window.loss() < 0.000_5
+}
+
+/// Windows that must lose nothing before a fault counts as cured by what was kept so far.
+const LOOKS: usize = 2;
+
+/// Whether this plan's fault is gone already, with what was kept so far.
+pub(super) fn cured_already(
+    agents: &mut Agents,
+    case: &Case,
+    plan: &Plan,
+    survivors: &[Survivor],
+) -> Result<bool, TuneError> {
+    if survivors.is_empty() {
+        return Ok(false);
+    }
+    let Some(on) = plan.traffic.as_ref().and_then(|t| Measure::of(case, t)) else {
+        return Ok(false);
+    };
+    for _ in 0..LOOKS {
+        if !nothing_lost(&measure(agents, &on)?) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,106 @@
+//! One window of a trial: the flow that showed the fault, once more and shorter.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hawser_agent::AgentError;
+use hawser_agent::protocol::Care;
+use hawser_model::case::{Case, Intensity};
+use hawser_model::host::HostFacts;
+use hawser_model::names::{HostName, InterfaceName};
+use hawser_model::traffic::{FlowId, FlowSpec};
+use hawser_model::trial::{TrialTraffic, Window};
+use hawser_model::units::Nanos;
+
+use super::TuneError;
+use crate::check::Agents;
+use crate::measure::{End, phase};
+
+/// Long enough for ten bursts at the gentle rate, and for a loss of one per cent to be seen;
+/// a trial has sixteen windows and more.
+const WINDOW: Nanos = Nanos::from_millis(250);
+
+/// Flow numbers of trials; those of checks are small.
+static NEXT_FLOW: AtomicU32 = AtomicU32::new(1_000_000);
+
+/// What is sent in each window.
+pub(super) struct Measure<'a> {
+    from: (&'a HostName, &'a InterfaceName, &'a HostFacts),
+    to: (&'a HostName, &'a InterfaceName, &'a HostFacts),
+    kind: hawser_model::case::PhaseKind,
+    spec: FlowSpec,
+    care: Care,
+}
+
+impl<'a> Measure<'a> {
+    /// The flow of the case that showed the fault.
+    pub(super) fn of(case: &'a Case, traffic: &'a TrialTraffic) -> Option<Self> {
+        let measurement = case
+            .measurements
+            .iter()
+            .find(|m| m.from == traffic.from && m.to == traffic.to && m.link == traffic.link)?;
+        let phase = measurement
+            .phases
+            .iter()
+            .find(|p| p.kind == traffic.phase)?;
+        let mut spec = phase.spec.clone();
+        spec.duration = spec.duration.min(WINDOW);
+        let end = |host: &'a HostName, address| {
+            let facts = case.hosts.get(host)?;
+            Some((host, facts.interface_with(address)?.0, facts))
+        };
+        Some(Self {
+            from: end(&traffic.from, spec.source)?,
+            to: end(&traffic.to, spec.receiver)?,
+            kind: traffic.phase,
+            care: match case.intensity {
+                Intensity::Gentle => Care::Gentle,
+                Intensity::Full => Care::None,
+            },
+            spec,
+        })
+    }
+}
+
+/// Runs one window.
+pub(super) fn measure(agents: &mut Agents, measure: &Measure<'_>) -> Result<Window, TuneError> {
+    let mut from = None;
+    let mut to = None;
+    for (name, agent) in agents.iter_mut() {
+        if name == measure.from.0 {
+            from = Some(agent);
+        } else if name == measure.to.0 {
+            to = Some(agent);
+        }
+    }
+    let (Some(from), Some(to)) = (from, to) else {
+        unreachable!("the case was made by these agents");
+    };
+    let end = |(name, interface, facts), agent| End {
+        name,
+        agent,
+        interface,
+        facts,
+    };
+    let spec = FlowSpec {
+        flow: FlowId(NEXT_FLOW.fetch_add(1, Ordering::Relaxed)),
+        ..measure.spec.clone()
+    };
+    let (phase, stopped) = phase(
+        measure.kind,
+        spec,
+        &mut end(measure.from, from),
+        &mut end(measure.to, to),
+        measure.care,
+    )
+    .map_err(|e: AgentError| TuneError::Agent(e))?;
+    if let Some(stopped) = stopped {
+        return Err(TuneError::Stopped(stopped));
+    }
+    Ok(Window {
+        sent: phase.sender.sent,
+        lost: phase.sender.sent.saturating_sub(phase.receiver.received),
+        jitter: phase.receiver.jitter.p99,
+        cpu: phase.sender.cpu + phase.receiver.cpu,
+        buffer: phase.receiver.buffer_granted,
+    })
+}

@@ -1,0 +1,32 @@
+//! The guard: a process of its own beside an agent, which undoes the agent's trials when the agent
+//! is gone, however it went.
+//!
+//! It holds the reading end of a pipe whose writing end only the agent has. The kernel closes that
+//! when the agent ends, `kill -9` included, and the guard wakes.
+
+use std::io::Read;
+
+use nix::unistd::setsid;
+
+use super::{Journal, Owner};
+use crate::KernelError;
+
+/// Waits until `lifeline` ends, then undoes the trials of `owner`. `ready` is called as soon as
+/// the guard stands.
+///
+/// # Errors
+/// A change could not be undone; it stays in the journal for the next agent.
+pub fn watch(
+    journal: &Journal,
+    owner: &Owner,
+    mut lifeline: impl Read,
+    ready: impl FnOnce(),
+) -> Result<(), KernelError> {
+    // A session of its own: a terminal's Ctrl-C and a hang-up of the connection are for the agent.
+    // It fails only for the leader of a session, which is what is wanted.
+    let _leader = setsid();
+    ready();
+    let mut buffer = [0; 64];
+    while !matches!(lifeline.read(&mut buffer), Ok(0)) {}
+    journal.undo_trials_of(owner).map(|_| ())
+}

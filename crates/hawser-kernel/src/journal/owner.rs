@@ -1,0 +1,62 @@
+//! The process that makes trial changes, told from any later one of the same number.
+
+use std::fs;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{KernelError, proc};
+
+/// A process on one boot of a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// Process id.
+    pub pid: u32,
+    /// Start time, in ticks since boot (`proc_pid_stat(5)`, field 22).
+    pub start: u64,
+    /// `/proc/sys/kernel/random/boot_id`.
+    pub boot: String,
+}
+
+impl Owner {
+    /// The calling process.
+    ///
+    /// # Errors
+    /// `/proc` cannot be read.
+    pub fn own() -> Result<Self, KernelError> {
+        let pid = std::process::id();
+        Ok(Self {
+            pid,
+            start: start(pid).ok_or_else(|| {
+                KernelError::Absent(format!("/proc/{pid}/stat: no start time in it"))
+            })?,
+            boot: boot()?,
+        })
+    }
+
+    /// Whether it still runs.
+    pub fn lives(&self) -> bool {
+        self.of_this_boot() && start(self.pid) == Some(self.start)
+    }
+
+    /// Whether it ran since the host booted.
+    pub fn of_this_boot(&self) -> bool {
+        boot().is_ok_and(|boot| boot == self.boot)
+    }
+}
+
+fn boot() -> Result<String, KernelError> {
+    Ok(proc::file("/proc/sys/kernel/random/boot_id")?
+        .trim()
+        .to_owned())
+}
+
+/// The start time of a process that is not a zombie.
+fn start(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name may hold spaces and parentheses; the last one ends it.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    if fields.next()? == "Z" {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
+}

@@ -1,0 +1,139 @@
+//! Undo, in a folder of its own. The knob is the test thread's own network namespace's.
+
+use std::fs;
+
+use hawser_model::knob::{Knob, Standing};
+use nix::sched::{CloneFlags, unshare};
+
+use super::*;
+
+const NAME: &str = "net.ipv4.ipfrag_time";
+
+fn knob() -> Knob {
+    Knob::Sysctl { name: NAME.into() }
+}
+
+/// A journal beside a private `/etc`, on a thread in a network namespace of its own.
+fn in_namespace(test: impl FnOnce(Journal, &Path) + Send) {
+    std::thread::scope(|scope| {
+        let ran = scope.spawn(move || {
+            unshare(CloneFlags::CLONE_NEWNET).expect("root: a network namespace");
+            let place = tempfile::tempdir().unwrap();
+            let etc = place.path().join("etc");
+            fs::create_dir_all(etc.join("sysctl.d")).unwrap();
+            let journal = Journal::new(place.path().join("a/changes"), etc, Knobs::default());
+            test(journal, place.path());
+        });
+        ran.join().unwrap_or_else(|e| std::panic::resume_unwind(e));
+    });
+}
+
+fn value(journal: &Journal) -> String {
+    journal.knobs.read(&knob()).unwrap().value
+}
+
+#[test]
+fn a_kept_change_is_persisted_and_undone_without_a_trace() {
+    in_namespace(|journal, place| {
+        let file = place.join("etc/sysctl.d/60-hawser.conf");
+        let owner = Owner::own().unwrap();
+        let before = value(&journal);
+        let change = journal.begin(&knob(), "44", &owner).unwrap();
+        assert_eq!((change.number, change.after.as_str()), (1, "44"));
+        assert_eq!(value(&journal), "44");
+        journal.turn(1, Arm::Before).unwrap();
+        assert_eq!(value(&journal), before);
+        assert!(!file.exists(), "a trial is not persisted");
+        let kept = journal.keep(1).unwrap();
+        assert_eq!(value(&journal), "44");
+        assert_eq!(kept.standing, Standing::Kept);
+        assert_eq!(kept.persisted_in.as_deref(), file.to_str());
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(
+            text.ends_with("# change 1; was 30\nnet.ipv4.ipfrag_time = 44\n"),
+            "{text}"
+        );
+
+        assert_eq!(journal.recover().unwrap(), [], "what is kept stays");
+        assert_eq!(journal.undo(1).unwrap().left_at, None);
+        assert_eq!(value(&journal), before);
+        assert!(!file.exists() && !place.join("a").exists());
+        assert!(journal.undo(1).is_err());
+    });
+}
+
+#[test]
+fn what_a_dead_owner_tried_is_undone_and_what_somebody_else_set_is_left() {
+    in_namespace(|journal, _| {
+        let dead = Owner {
+            start: 1,
+            ..Owner::own().unwrap()
+        };
+        let before = value(&journal);
+        journal.begin(&knob(), "44", &dead).unwrap();
+        journal.begin(&knob(), "45", &dead).unwrap();
+        assert_eq!(journal.recover().unwrap().len(), 2);
+        assert_eq!(value(&journal), before);
+
+        let alive = Owner::own().unwrap();
+        journal.begin(&knob(), "46", &alive).unwrap();
+        assert_eq!(journal.recover().unwrap(), [], "its owner lives");
+        journal.knobs.write(&knob(), "99").unwrap();
+        let undone = journal.undo_trials_of(&alive).unwrap();
+        assert_eq!(undone[0].left_at.as_deref(), Some("99"));
+        assert_eq!(value(&journal), "99");
+        assert_eq!(journal.changes().unwrap(), []);
+    });
+}
+
+#[test]
+fn a_crash_between_the_journal_and_the_kernel_loses_nothing() {
+    in_namespace(|journal, _| {
+        let before = value(&journal);
+        let change = journal.begin(&knob(), "44", &Owner::own().unwrap());
+        let mut entry = Entry {
+            change: change.unwrap(),
+            owner: Owner::own().unwrap(),
+            settled: false,
+        };
+        // The kernel rounded, and we died before it was read back.
+        entry.change.after = "43".to_owned();
+        Folder::lock(&journal.folder)
+            .unwrap()
+            .write(&entry)
+            .unwrap();
+        assert_eq!(journal.undo(1).unwrap().left_at, None);
+        assert_eq!(value(&journal), before);
+    });
+}
+
+#[test]
+fn a_value_that_the_kernel_refuses_leaves_nothing_behind() {
+    in_namespace(|journal, place| {
+        let error = journal.begin(&knob(), "soon", &Owner::own().unwrap());
+        assert!(error.unwrap_err().to_string().contains("ipfrag_time"));
+        assert!(!place.join("a").exists());
+    });
+}
+
+#[test]
+fn no_other_file_is_touched_and_a_later_one_is_named() {
+    in_namespace(|journal, place| {
+        let owner = Owner::own().unwrap();
+        let file = place.join("etc/sysctl.d/60-hawser.conf");
+        fs::write(&file, "# mine\n").unwrap();
+        journal.begin(&knob(), "44", &owner).unwrap();
+        let kept = journal.keep(1).unwrap();
+        assert!(kept.not_persisted.unwrap().contains("not Hawser's own"));
+        journal.undo(1).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "# mine\n");
+
+        fs::remove_file(&file).unwrap();
+        let later = place.join("etc/sysctl.d/90-site.conf");
+        fs::write(&later, "# ours\nnet/ipv4/ipfrag_time=30\n").unwrap();
+        journal.begin(&knob(), "44", &owner).unwrap();
+        let why = journal.keep(1).unwrap().not_persisted.unwrap();
+        assert!(why.contains("90-site.conf:2 is read later"), "{why}");
+        assert!(!file.exists());
+    });
+}

@@ -1,0 +1,71 @@
+//! Settings of an interface that are one file each below `/sys/class/net`: MTU, queue length,
+//! threaded NAPI, packet steering, a bridge's multicast.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hawser_model::knob::{Knob, Side};
+use hawser_model::names::InterfaceName;
+
+use crate::{KernelError, proc};
+
+/// A smaller MTU takes the interface's IPv6 addresses away, and putting it back does not return
+/// them (RFC 8200, 5).
+const SMALLEST_MTU: u32 = 1_280;
+
+/// What of a bridge may be turned.
+const BRIDGE: [&str; 3] = [
+    "multicast_snooping",
+    "multicast_querier",
+    "multicast_igmp_version",
+];
+
+pub(super) fn read(knob: &Knob) -> Result<String, KernelError> {
+    Ok(proc::file(path(knob)?)?.trim_end().to_owned())
+}
+
+pub(super) fn write(knob: &Knob, value: &str) -> Result<(), KernelError> {
+    let too_small = value.parse::<u32>().is_ok_and(|mtu| mtu < SMALLEST_MTU);
+    if matches!(knob, Knob::Mtu { .. }) && too_small {
+        return Err(KernelError::Absent(format!(
+            "{knob}: {value} is less than {SMALLEST_MTU}, which IPv6 needs"
+        )));
+    }
+    let path = path(knob)?;
+    fs::write(&path, value).map_err(|source| KernelError::File {
+        call: "write",
+        path,
+        source,
+    })
+}
+
+fn path(knob: &Knob) -> Result<PathBuf, KernelError> {
+    Ok(match knob {
+        Knob::Mtu { interface } => of(interface)?.join("mtu"),
+        Knob::TxQueueLength { interface } => of(interface)?.join("tx_queue_len"),
+        Knob::ThreadedNapi { interface } => of(interface)?.join("threaded"),
+        Knob::PacketSteering {
+            interface,
+            side,
+            queue,
+        } => {
+            let file = match side {
+                Side::Rx => "rps_cpus",
+                Side::Tx => "xps_cpus",
+            };
+            of(interface)?.join(format!("queues/{}-{queue}/{file}", side.word()))
+        }
+        Knob::Bridge { bridge, setting } if BRIDGE.contains(&setting.as_str()) => {
+            of(bridge)?.join("bridge").join(setting)
+        }
+        other => return Err(KernelError::Absent(format!("{other}: no such file"))),
+    })
+}
+
+fn of(interface: &InterfaceName) -> Result<PathBuf, KernelError> {
+    let name = interface.as_str();
+    if name.is_empty() || name.starts_with('.') || name.contains('/') {
+        return Err(KernelError::Absent(format!("`{name}` names no interface")));
+    }
+    Ok(Path::new("/sys/class/net").join(name))
+}

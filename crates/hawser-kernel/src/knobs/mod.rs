@@ -1,0 +1,155 @@
+//! Knobs: one file a kind. Each is read, written, and read back; a value is the text that the
+//! kernel prints and takes, so that what was there can be put back exactly.
+//!
+//! What a device or kernel cannot do is an error that says so; nothing is pretended.
+
+mod interface_file;
+mod machine;
+mod module_parameter;
+mod nic;
+mod offload;
+mod sysctl;
+
+use std::path::PathBuf;
+
+use hawser_model::knob::{Knob, Scope, Setting};
+
+use crate::KernelError;
+
+/// The knobs of the host on which, and the network namespace in which, this is used.
+#[derive(Clone, Debug, Default)]
+pub struct Knobs {
+    /// A handle of the machine's first network namespace, for a node that is not in it (a lab's):
+    /// `net.core.rmem_default` and its like can be written nowhere else.
+    pub machine_net: Option<PathBuf>,
+}
+
+impl Knobs {
+    /// The value as it stands, and how far a change of it reaches.
+    ///
+    /// # Errors
+    /// There is no such setting here, or the device has none; the error names call and object.
+    pub fn read(&self, knob: &Knob) -> Result<Setting, KernelError> {
+        let plain = |value, scope| Setting {
+            value,
+            scope,
+            largest: None,
+        };
+        let interface = |value| plain(value, Scope::Interface);
+        match knob {
+            Knob::Sysctl { name } => sysctl::read(self, name),
+            Knob::Ring { interface, side } => nic::ring::read(interface, *side),
+            Knob::Channels { interface } => nic::channels::read(interface),
+            Knob::Coalescing {
+                interface: name,
+                side,
+            } => nic::coalescing::read(name, *side).map(interface),
+            Knob::Pause { interface: name } => nic::pause::read(name).map(interface),
+            Knob::Offload {
+                interface: name,
+                feature,
+            } => offload::read(name, feature).map(interface),
+            Knob::ModuleParameter { module, parameter } => {
+                module_parameter::read(module, parameter).map(|v| plain(v, Scope::Machine))
+            }
+            Knob::Placebo => Ok(plain("as it is".to_owned(), Scope::Namespace)),
+            Knob::Mtu { .. }
+            | Knob::TxQueueLength { .. }
+            | Knob::ThreadedNapi { .. }
+            | Knob::PacketSteering { .. }
+            | Knob::Bridge { .. } => interface_file::read(knob).map(interface),
+        }
+    }
+
+    /// Turns a knob and answers the value that the kernel then has: it may round.
+    ///
+    /// # Errors
+    /// The kernel refused the value, or took it without a word and kept the old one.
+    pub fn write(&self, knob: &Knob, value: &str) -> Result<String, KernelError> {
+        let before = self.read(knob)?.value;
+        if before == value {
+            return Ok(before);
+        }
+        match knob {
+            Knob::Sysctl { name } => sysctl::write(self, name, value)?,
+            Knob::Ring { interface, side } => nic::ring::write(interface, *side, value)?,
+            Knob::Channels { interface } => nic::channels::write(interface, value)?,
+            Knob::Coalescing { interface, side } => {
+                nic::coalescing::write(interface, *side, value)?;
+            }
+            Knob::Pause { interface } => nic::pause::write(interface, value)?,
+            Knob::Offload { interface, feature } => offload::write(interface, feature, value)?,
+            Knob::ModuleParameter { .. } => return Err(module_parameter::read_only(knob)),
+            Knob::Placebo => {}
+            Knob::Mtu { .. }
+            | Knob::TxQueueLength { .. }
+            | Knob::ThreadedNapi { .. }
+            | Knob::PacketSteering { .. }
+            | Knob::Bridge { .. } => interface_file::write(knob, value)?,
+        }
+        let after = self.read(knob)?.value;
+        if after == before && *knob != Knob::Placebo {
+            return Err(KernelError::Absent(format!(
+                "{knob}: the kernel took {value} without a word and kept {before}"
+            )));
+        }
+        Ok(after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_exist_or_cannot_be_turned_says_so() {
+        let knobs = Knobs::default();
+        let said = |knob: &Knob| knobs.read(knob).unwrap_err().to_string();
+        let lo = || "lo".into();
+        let ring = Knob::Ring {
+            interface: lo(),
+            side: hawser_model::knob::Side::Rx,
+        };
+        assert!(
+            said(&ring).contains("ETHTOOL_GRINGPARAM lo"),
+            "{}",
+            said(&ring)
+        );
+        let foreign = Knob::Sysctl {
+            name: "kernel.core_pattern".into(),
+        };
+        assert!(said(&foreign).contains("only net.*"));
+        let escape = Knob::Sysctl {
+            name: "net.ipv4.../../kernel/hostname".into(),
+        };
+        assert!(knobs.read(&escape).is_err());
+        let nowhere = Knob::Mtu {
+            interface: "../lo".into(),
+        };
+        assert!(knobs.read(&nowhere).is_err());
+    }
+
+    #[test]
+    fn values_are_read_as_the_kernel_prints_them() {
+        let knobs = Knobs::default();
+        let read = |knob| knobs.read(&knob).unwrap();
+        let mtu = read(Knob::Mtu {
+            interface: "lo".into(),
+        });
+        assert_eq!((mtu.value.as_str(), mtu.scope), ("65536", Scope::Interface));
+        let default = read(Knob::Sysctl {
+            name: "net.core.rmem_default".into(),
+        });
+        assert!(default.value.parse::<u64>().is_ok());
+        assert_eq!(default.scope, Scope::Machine);
+        let igmp = read(Knob::Sysctl {
+            name: "net.ipv4.conf.all.force_igmp_version".into(),
+        });
+        assert_eq!(igmp.scope, Scope::Namespace);
+        let gro = read(Knob::Offload {
+            interface: "lo".into(),
+            feature: "rx-gro".into(),
+        });
+        assert!(["on", "off"].contains(&gro.value.as_str()));
+    }
+}

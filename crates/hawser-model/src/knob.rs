@@ -1,0 +1,246 @@
+//! Knobs of a host: what can be turned, how far a turn reaches, and the changes made.
+//!
+//! A value is always the text that the kernel prints and takes (`212992`, `on`, `4096 87380 6291456`):
+//! what was read can be written back byte for byte.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::names::{HostName, InterfaceName};
+
+/// How far a turn of a knob reaches.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// One socket.
+    Socket,
+    /// One network interface.
+    Interface,
+    /// The node's network namespace.
+    Namespace,
+    /// The whole machine. In a lab of namespaces: every node of every lab, and the host.
+    Machine,
+}
+
+/// A direction of an interface's settings.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// What the host receives.
+    Rx,
+    /// What the host sends.
+    Tx,
+}
+
+/// Something that can be turned on a host.
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Knob {
+    /// A sysctl by its dotted name; the dot of `eth0.100` is a slash, as in sysctl(8).
+    Sysctl {
+        /// `net.core.rmem_default`.
+        name: String,
+    },
+    /// An interface's MTU, bytes.
+    Mtu {
+        /// The interface.
+        interface: InterfaceName,
+    },
+    /// Packets that wait in front of an interface (`txqueuelen`).
+    TxQueueLength {
+        /// The interface.
+        interface: InterfaceName,
+    },
+    /// Descriptors of a NIC's ring (`ethtool -G`).
+    Ring {
+        /// The interface.
+        interface: InterfaceName,
+        /// Which ring.
+        side: Side,
+    },
+    /// Queues of a NIC (`ethtool -L`): `rx 1 tx 1 other 0 combined 4`.
+    Channels {
+        /// The interface.
+        interface: InterfaceName,
+    },
+    /// Interrupt moderation: `on` or `off` for adaptive moderation, or microseconds to wait
+    /// before an interrupt (`ethtool -C`): `adaptive off usecs 50`.
+    Coalescing {
+        /// The interface.
+        interface: InterfaceName,
+        /// Which direction.
+        side: Side,
+    },
+    /// An offload, `on` or `off` (`ethtool -K`), by the kernel's name (`rx-gro`, `rx-lro`).
+    Offload {
+        /// The interface.
+        interface: InterfaceName,
+        /// The feature.
+        feature: String,
+    },
+    /// Pause frames (`ethtool -A`): `autoneg on rx on tx off`.
+    Pause {
+        /// The interface.
+        interface: InterfaceName,
+    },
+    /// Polling in a kernel thread instead of a softirq, `0` or `1`.
+    ThreadedNapi {
+        /// The interface.
+        interface: InterfaceName,
+    },
+    /// CPUs that share a queue's work, as a hexadecimal mask: RPS for rx, XPS for tx.
+    PacketSteering {
+        /// The interface.
+        interface: InterfaceName,
+        /// Which direction.
+        side: Side,
+        /// The queue's number.
+        queue: u32,
+    },
+    /// A bridge's multicast setting, `0` or `1`.
+    Bridge {
+        /// The bridge.
+        bridge: InterfaceName,
+        /// `multicast_snooping`, `multicast_querier` or `multicast_igmp_version`.
+        setting: String,
+    },
+    /// A parameter of a loaded kernel module. Read only: most take effect at load.
+    ModuleParameter {
+        /// The module.
+        module: String,
+        /// Its parameter.
+        parameter: String,
+    },
+    /// Changes nothing: what a trial says of it measures the trial itself.
+    Placebo,
+}
+
+impl fmt::Display for Knob {
+    /// The words of the tool that people would use.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sysctl { name } => write!(f, "{name}"),
+            Self::Mtu { interface } => write!(f, "mtu of {interface}"),
+            Self::TxQueueLength { interface } => write!(f, "txqueuelen of {interface}"),
+            Self::Ring { interface, side } => write!(f, "{} ring of {interface}", side.word()),
+            Self::Channels { interface } => write!(f, "channels of {interface}"),
+            Self::Coalescing { interface, side } => {
+                write!(f, "{} interrupt coalescing of {interface}", side.word())
+            }
+            Self::Offload { interface, feature } => write!(f, "{feature} of {interface}"),
+            Self::Pause { interface } => write!(f, "pause frames of {interface}"),
+            Self::ThreadedNapi { interface } => write!(f, "threaded NAPI of {interface}"),
+            Self::PacketSteering {
+                interface,
+                side,
+                queue,
+            } => {
+                let what = match side {
+                    Side::Rx => "RPS",
+                    Side::Tx => "XPS",
+                };
+                write!(f, "{what} of {interface} queue {queue}")
+            }
+            Self::Bridge { bridge, setting } => write!(f, "{setting} of {bridge}"),
+            Self::ModuleParameter { module, parameter } => {
+                write!(f, "{parameter} of module {module}")
+            }
+            Self::Placebo => write!(f, "placebo"),
+        }
+    }
+}
+
+impl Side {
+    /// `rx` or `tx`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Rx => "rx",
+            Self::Tx => "tx",
+        }
+    }
+}
+
+/// A knob as it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Setting {
+    /// The value.
+    pub value: String,
+    /// How far a turn reaches here.
+    pub scope: Scope,
+    /// The largest value that the device takes, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest: Option<String>,
+}
+
+/// Whether a change is still an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// A trial's: it undoes itself when whoever made it is gone.
+    Trial,
+    /// Kept until `hawser undo`.
+    Kept,
+}
+
+/// A change made to a host, as its journal has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Change {
+    /// Its number in the journal of its host, counted up.
+    pub number: u64,
+    /// What was turned.
+    pub knob: Knob,
+    /// How far that reaches.
+    pub scope: Scope,
+    /// The value before.
+    pub before: String,
+    /// The value after, as the kernel has taken it.
+    pub after: String,
+    /// Trial or kept.
+    pub standing: Standing,
+    /// The file that makes it last over a reboot.
+    pub persisted_in: Option<String>,
+    /// Why there is none, for a kept change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_persisted: Option<String>,
+}
+
+/// What became of a change that was to be undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Undone {
+    /// The change.
+    pub change: Change,
+    /// The value that was found instead of the change's own: somebody else has turned the knob
+    /// since, and it was left alone. Absent when it has its old value again.
+    pub left_at: Option<String>,
+}
+
+/// Name of a change in a cluster: `head2-3`.
+pub fn change_id(host: &HostName, number: u64) -> String {
+    format!("{host}-{number}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_knob_reads_as_people_call_it_and_survives_its_json() {
+        let knob = Knob::PacketSteering {
+            interface: "ring0".into(),
+            side: Side::Rx,
+            queue: 1,
+        };
+        assert_eq!(knob.to_string(), "RPS of ring0 queue 1");
+        let text = serde_json::to_string(&knob).unwrap();
+        assert_eq!(serde_json::from_str::<Knob>(&text).unwrap(), knob);
+        assert_eq!(change_id(&"head2".into(), 3), "head2-3");
+    }
+}

@@ -1,0 +1,89 @@
+//! What `hawser tune` and `hawser changes` print with `--json`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::account::PacketsAccount;
+use crate::knob::Scope;
+use crate::trial::Verdict;
+
+/// What `hawser tune --json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TuneReport {
+    /// The check that everything began with.
+    pub before: TuneCheck,
+    /// The same check with what was kept; equal to `before` when nothing was.
+    pub after: TuneCheck,
+    /// Every candidate, also the useless ones, in the order in which they were tried.
+    pub trials: Vec<TrialReport>,
+    /// What was changed and kept.
+    pub changes: Vec<ChangeReport>,
+    /// Path of the case file.
+    pub case: String,
+}
+
+/// One of the two checks of a tune.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TuneCheck {
+    /// Its packets account.
+    pub packets: PacketsAccount,
+    /// Codes of its findings, worst first.
+    pub findings: Vec<String>,
+}
+
+/// One candidate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialReport {
+    /// What was turned, as people call it: `net.core.rmem_default`.
+    pub knob: String,
+    /// How far it reaches; absent when it could not be read.
+    pub scope: Option<Scope>,
+    /// The host.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// The value before; absent when it could not be read.
+    pub from: Option<String>,
+    /// The value tried; absent when there was none to try.
+    pub to: Option<String>,
+    /// What it came to.
+    pub verdict: Verdict,
+    /// Share of packets lost with it, less the share lost without it (Hodges-Lehmann): -0.44 is
+    /// 44 percentage points fewer. Absent when it was not measured.
+    pub effect: Option<f64>,
+    /// 95 % or more of such intervals hold the true effect: low, high.
+    pub interval: Option<[f64; 2]>,
+    /// Windows of traffic measured, with and without it together.
+    pub windows: u32,
+    /// It stayed.
+    pub kept: bool,
+    /// Why it could not be tried, or why the verdict is not the last word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A change that is in force.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangeReport {
+    /// For `hawser undo`.
+    pub id: String,
+    /// The host whose journal has it.
+    pub node: String,
+    /// What was turned.
+    pub object: String,
+    /// The value before.
+    pub before: String,
+    /// The value now.
+    pub after: String,
+    /// The file that makes it last over a reboot; absent when none does.
+    pub persisted_in: Option<String>,
+    /// Why none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// What `hawser changes --json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangesReport {
+    /// The changes in force, by node, oldest first.
+    pub changes: Vec<ChangeReport>,
+}

@@ -1,0 +1,114 @@
+//! Trials: what was tried against a fault, and what each window of traffic showed.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::case::{Case, PhaseKind};
+use crate::knob::{Change, Knob, Scope};
+use crate::names::{HostName, LinkName};
+use crate::units::{Bytes, Nanos, Packets};
+
+/// What `hawser tune` did after the check whose facts the case holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Tuning {
+    /// The candidates in the order in which their turn came.
+    pub trials: Vec<Trial>,
+    /// The changes that were kept, by host.
+    pub changes: BTreeMap<HostName, Vec<Change>>,
+    /// The same check again with everything that was kept; absent when nothing was.
+    pub after: Option<Box<Case>>,
+}
+
+/// One candidate and the windows in which it was tried.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trial {
+    /// The code of the finding it might cure.
+    pub cause: String,
+    /// What was turned.
+    pub knob: Knob,
+    /// How far that reached; absent when it could not even be read.
+    pub scope: Option<Scope>,
+    /// The host on which it was turned.
+    pub host: HostName,
+    /// The value before; absent when it could not be read.
+    pub from: Option<String>,
+    /// The value tried; absent when there was none to try.
+    pub to: Option<String>,
+    /// The traffic; absent when nothing was sent.
+    pub traffic: Option<TrialTraffic>,
+    /// The windows, in pairs, in order.
+    pub pairs: Vec<Pair>,
+    /// Why it could not be tried, or not to its end.
+    pub not_tried: Option<String>,
+    /// It stayed.
+    pub kept: bool,
+    /// Measured once more with the other survivors in place: windows without it, and with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<Pair>,
+}
+
+/// The traffic of a trial: one phase of the check that showed the fault.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialTraffic {
+    /// The sender.
+    pub from: HostName,
+    /// The receiver.
+    pub to: HostName,
+    /// The link.
+    pub link: LinkName,
+    /// The phase.
+    pub phase: PhaseKind,
+}
+
+/// Two windows of the same traffic, one after the other, in an order chosen by a coin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Pair {
+    /// Which came first.
+    pub with_first: bool,
+    /// With the value before.
+    pub without: Window,
+    /// With the value tried.
+    pub with: Window,
+}
+
+/// What one window of traffic showed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Window {
+    /// Packets sent.
+    pub sent: Packets,
+    /// Packets that did not arrive.
+    pub lost: Packets,
+    /// Interarrival jitter, 99th percentile.
+    pub jitter: Nanos,
+    /// CPU time of the sending and the receiving thread.
+    pub cpu: Nanos,
+    /// Memory that the receive buffer may take.
+    pub buffer: Bytes,
+}
+
+impl Window {
+    /// Share of the sent packets that was lost.
+    pub fn loss(&self) -> f64 {
+        if self.sent.is_zero() {
+            0.0
+        } else {
+            self.lost.0 as f64 / self.sent.0 as f64
+        }
+    }
+}
+
+/// What a trial came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Proven to lose less.
+    Better,
+    /// Any effect is smaller than what would matter.
+    NoEffect,
+    /// Proven to lose more.
+    Worse,
+    /// The noise is too high for the windows there were, or there were none.
+    CannotTell,
+}

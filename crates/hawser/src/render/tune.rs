@@ -1,0 +1,255 @@
+//! A tune as text: every trial with its verdict, what was kept, and the proof.
+
+use std::fmt::Write as _;
+
+use console::style;
+use hawser_account::trial::{judge, side_effects};
+use hawser_model::account::Account;
+use hawser_model::case::Case;
+use hawser_model::knob::{Scope, Undone, change_id};
+use hawser_model::names::HostName;
+use hawser_model::output::tune::{ChangeReport, TrialReport, TuneReport};
+use hawser_model::topology::Reach;
+use hawser_model::trial::{Pair, Trial, Verdict};
+
+use super::table::{Align, Table};
+
+/// A side effect is told from this ratio up, or below its inverse.
+const NOTEWORTHY: f64 = 1.5;
+
+/// The whole report. `which` is how the cluster was named, for the commands that are shown.
+pub fn report(case: &Case, report: &TuneReport, which: &str) -> String {
+    let mut out = format!(
+        "{} {}: {}\n\n",
+        style("Cluster").bold(),
+        case.topology.cluster,
+        before(report),
+    );
+    out.push_str(&trials(case, report));
+    if report.changes.is_empty() {
+        out.push_str("Nothing was kept: every host is as it was.\n");
+    } else {
+        let _ = writeln!(out, "{}", style("Kept").bold());
+        out.push_str(&changes(&report.changes));
+        let _ = writeln!(out, "  undo: hawser undo --all {which}\n");
+        let _ = writeln!(
+            out,
+            "{}  lost before: {}; with what was kept: {}{}",
+            style("Proof").bold(),
+            share(&report.before.packets.total),
+            share(&report.after.packets.total),
+            match report.after.findings.as_slice() {
+                [] => "; no findings are left".to_owned(),
+                left => format!("; still found: {}", once(left)),
+            }
+        );
+    }
+    let _ = writeln!(out, "Case file: {}", report.case);
+    out
+}
+
+fn before(report: &TuneReport) -> String {
+    match report.before.findings.as_slice() {
+        [] => "the check found nothing; there is nothing to cure".to_owned(),
+        found => format!(
+            "{} lost: {}",
+            share(&report.before.packets.total),
+            once(found)
+        ),
+    }
+}
+
+fn once(codes: &[String]) -> String {
+    let mut codes: Vec<&str> = codes.iter().map(String::as_str).collect();
+    codes.dedup();
+    codes.join(", ")
+}
+
+fn share(account: &Account) -> String {
+    if account.sent.is_zero() {
+        return "nothing sent".to_owned();
+    }
+    format!(
+        "{} of {} packets ({:.2} %)",
+        account.lost,
+        account.sent,
+        account.lost.0 as f64 * 100.0 / account.sent.0 as f64
+    )
+}
+
+/// The trials of a tuned case; nothing for the case of a check.
+pub fn trials(case: &Case, report: &TuneReport) -> String {
+    use Align::{Left, Right};
+    if report.trials.is_empty() {
+        return match report.before.findings.as_slice() {
+            [] => String::new(),
+            _ => "No knob of a host cures what was found; `hawser check` says what does.\n\n"
+                .to_owned(),
+        };
+    }
+    let mut out = format!("{}\n", style("Trials").bold());
+    let mut table = Table::new(&[Left, Left, Left, Left, Left, Right, Right, Left]);
+    let heads = [
+        "knob", "where", "scope", "from", "to", "windows", "effect", "verdict",
+    ];
+    table.row(heads.map(|h| style(h).dim().to_string()));
+    for trial in &report.trials {
+        table.row(row(trial));
+    }
+    for line in table.lines("  ") {
+        let _ = writeln!(out, "{line}");
+    }
+    for (trial, reported) in tuned(case).iter().zip(&report.trials) {
+        let mut notes: Vec<String> = reported.note.clone().into_iter().collect();
+        notes.extend(beside(&trial.pairs));
+        if !notes.is_empty() {
+            let _ = writeln!(out, "  {}: {}", reported.knob, notes.join("; "));
+        }
+    }
+    if wider_than_a_node(case) {
+        out.push_str(
+            "  Scope machine: in this lab that is every node and the host itself; `hawser lab down`\n  \
+             puts the host's own value back.\n",
+        );
+    }
+    out.push_str(
+        "  Effect: percentage points of packets lost with it, less without it, and the interval of\n  \
+         95 % (Hodges-Lehmann). Windows in pairs, in an order chosen by a coin; exact Wilcoxon\n  \
+         signed-rank test.\n\n",
+    );
+    out
+}
+
+fn tuned(case: &Case) -> &[Trial] {
+    case.tuning.as_ref().map_or(&[], |t| &t.trials)
+}
+
+fn wider_than_a_node(case: &Case) -> bool {
+    let lab = |host: &HostName| {
+        let node = case.topology.node(host);
+        node.is_some_and(|n| matches!(n.reach, Reach::Lab(_)))
+    };
+    tuned(case)
+        .iter()
+        .any(|t| t.scope == Some(Scope::Machine) && !t.pairs.is_empty() && lab(&t.host))
+}
+
+fn row(trial: &TrialReport) -> Vec<String> {
+    let missing = || "–".to_owned();
+    let verdict = if trial.windows == 0 {
+        style("not tried").dim().to_string()
+    } else {
+        let rolled_back = if trial.kept { "kept" } else { "rolled back" };
+        let word = verdict(trial.verdict);
+        match trial.kept {
+            true => style(format!("{word}, {rolled_back}")).green().to_string(),
+            false => format!("{word}, {rolled_back}"),
+        }
+    };
+    let effect = match (trial.effect, trial.interval) {
+        (Some(effect), Some([low, high])) => format!(
+            "{:+.2} ({:+.2} to {:+.2})",
+            effect * 100.0,
+            low * 100.0,
+            high * 100.0
+        ),
+        _ => missing(),
+    };
+    vec![
+        trial.knob.clone(),
+        trial.place.clone(),
+        trial.scope.map_or_else(missing, |s| scope(s).to_owned()),
+        trial.from.clone().unwrap_or_else(missing),
+        trial.to.clone().unwrap_or_else(missing),
+        trial.windows.to_string(),
+        effect,
+        verdict,
+    ]
+}
+
+fn scope(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Socket => "socket",
+        Scope::Interface => "interface",
+        Scope::Namespace => "namespace",
+        Scope::Machine => "machine",
+    }
+}
+
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::NoEffect => "no effect",
+        Verdict::Worse => "worse",
+        Verdict::CannotTell => "cannot tell",
+    }
+}
+
+/// Side effects that are large enough to be told.
+fn beside(pairs: &[Pair]) -> Vec<String> {
+    let effects = side_effects(pairs);
+    [
+        ("jitter (99 %)", effects.jitter),
+        ("CPU time a packet", effects.cpu),
+        ("memory of the socket", effects.memory),
+    ]
+    .into_iter()
+    .filter_map(|(what, ratio)| Some((what, ratio?)))
+    .filter(|(_, ratio)| *ratio >= NOTEWORTHY || *ratio <= 1.0 / NOTEWORTHY)
+    .map(|(what, ratio)| format!("{what} × {ratio:.2}"))
+    .collect()
+}
+
+/// One line on a trial that is over, for those who wait.
+pub fn trial_line(trial: &Trial) -> String {
+    let judged = judge(&trial.pairs);
+    let what = match (&trial.not_tried, judged.effect) {
+        (Some(why), _) => format!("not tried: {why}"),
+        (None, Some(effect)) => format!(
+            "{} ({:+.2} points)",
+            verdict(judged.verdict),
+            effect * 100.0
+        ),
+        (None, None) => verdict(judged.verdict).to_owned(),
+    };
+    format!("{} on {}: {what}", trial.knob, trial.host)
+}
+
+/// Changes in force.
+pub fn changes(changes: &[ChangeReport]) -> String {
+    use Align::Left;
+    if changes.is_empty() {
+        return "No changes: every node is as it was before Hawser.\n".to_owned();
+    }
+    let mut table = Table::new(&[Left, Left, Left, Left, Left]);
+    let heads = ["id", "what", "before", "now", "after a reboot"];
+    table.row(heads.map(|h| style(h).dim().to_string()));
+    for change in changes {
+        let lasts = match (&change.persisted_in, &change.note) {
+            (Some(file), _) => format!("lasts: {file}"),
+            (None, Some(why)) => format!("gone: {why}"),
+            (None, None) => "gone: still a trial".to_owned(),
+        };
+        table.row([
+            &change.id,
+            &change.object,
+            &change.before,
+            &change.after,
+            &lasts,
+        ]);
+    }
+    table.lines("  ").join("\n") + "\n"
+}
+
+/// What became of a change that was undone.
+pub fn undone(host: &HostName, undone: &Undone) -> String {
+    let change = &undone.change;
+    let id = change_id(host, change.number);
+    match &undone.left_at {
+        None => format!("{id}: {} is {} again", change.knob, change.before),
+        Some(found) => format!(
+            "{id}: {} is {found}, which somebody else has set since: left alone (before: {})",
+            change.knob, change.before
+        ),
+    }
+}

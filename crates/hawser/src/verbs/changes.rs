@@ -1,0 +1,106 @@
+//! `hawser changes` and `hawser undo`: what was changed on the nodes, and taking it back.
+
+use std::process::ExitCode;
+
+use hawser_coordinator::check::Agents;
+use hawser_model::knob::{Change, change_id};
+use hawser_model::names::HostName;
+use hawser_model::output::tune::ChangesReport;
+use miette::bail;
+
+use crate::cluster::Which;
+use crate::render;
+
+/// Arguments of `hawser changes`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Print one JSON object (docs/schema/changes.schema.json)
+    #[arg(long)]
+    json: bool,
+}
+
+/// Arguments of `hawser undo`.
+#[derive(clap::Args)]
+pub struct UndoArgs {
+    /// A change, by the id that `hawser changes` shows
+    #[arg(value_name = "ID", required_unless_present = "all")]
+    id: Option<String>,
+    /// Undo all changes on all nodes, the last first
+    #[arg(long, conflicts_with = "id")]
+    all: bool,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Runs `hawser changes`.
+pub fn run(args: Args) -> miette::Result<ExitCode> {
+    let mut agents = args.which.cluster()?.connect()?;
+    let changes = changes(&mut agents)?;
+    let report = ChangesReport {
+        changes: changes
+            .iter()
+            .map(|(host, change)| hawser_account::trial::change(host, change))
+            .collect(),
+    };
+    if args.json {
+        let text = serde_json::to_string_pretty(&report).expect("a report is always JSON");
+        println!("{text}");
+    } else {
+        print!("{}", render::tune::changes(&report.changes));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs `hawser undo`.
+pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
+    let mut agents = args.which.cluster()?.connect()?;
+    let all = changes(&mut agents)?;
+    let due: Vec<&(HostName, Change)> = match &args.id {
+        None => all.iter().collect(),
+        Some(id) => all
+            .iter()
+            .filter(|(host, change)| change_id(host, change.number) == *id)
+            .collect(),
+    };
+    if due.is_empty() {
+        match &args.id {
+            Some(id) => {
+                let known: Vec<String> = all.iter().map(|(h, c)| change_id(h, c.number)).collect();
+                bail!(
+                    help = if known.is_empty() {
+                        "there are no changes".to_owned()
+                    } else {
+                        format!("there are: {}", known.join(", "))
+                    },
+                    "no change {id}"
+                );
+            }
+            None => println!("There is nothing to undo."),
+        }
+    }
+    let mut failed = Vec::new();
+    for (host, change) in due.into_iter().rev() {
+        let agent = agents.get_mut(host).expect("its changes were read");
+        match agent.undo_change(change.number) {
+            Ok(undone) => println!("{}", render::tune::undone(host, &undone)),
+            Err(e) => failed.push(e.to_string()),
+        }
+    }
+    if failed.is_empty() {
+        Ok(ExitCode::SUCCESS)
+    } else {
+        bail!("{}", failed.join("\n"))
+    }
+}
+
+/// The changes of all nodes, oldest first on each.
+fn changes(agents: &mut Agents) -> miette::Result<Vec<(HostName, Change)>> {
+    let mut all = Vec::new();
+    for (host, agent) in agents.iter_mut() {
+        let changes = agent.changes().map_err(|e| miette::miette!("{e}"))?;
+        all.extend(changes.into_iter().map(|c| (host.clone(), c)));
+    }
+    Ok(all)
+}

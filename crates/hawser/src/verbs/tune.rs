@@ -1,0 +1,145 @@
+//! `hawser tune`: every fix an experiment, kept only when it is proven.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use hawser_coordinator::check::Progress;
+use hawser_coordinator::schedule::Direction;
+use hawser_coordinator::tune::{self, Surroundings};
+use hawser_lab::LabName;
+use hawser_lab::impair::{MachineSetting, announce_machine};
+use hawser_model::knob::Knob;
+use hawser_model::names::HostName;
+use hawser_model::output::tune::TuneReport;
+use hawser_model::topology::Reach;
+use hawser_model::trial::Trial;
+use indicatif::ProgressBar;
+
+use super::check::{Bar, TrafficArgs, checked, now};
+use crate::cluster::{Cluster, Which};
+use crate::{case_file, render};
+
+/// Arguments of `hawser tune`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Print one JSON object (docs/schema/tune.schema.json)
+    #[arg(long)]
+    json: bool,
+    /// Where to write the case file [default: below /var/lib/hawser/cases]
+    #[arg(long, value_name = "FILE")]
+    case: Option<PathBuf>,
+    #[command(flatten)]
+    traffic: TrafficArgs,
+}
+
+/// Runs the verb.
+pub fn run(args: Args) -> miette::Result<ExitCode> {
+    let cluster = args.which.cluster()?;
+    let options = args.traffic.options();
+    let bar = Bar::new();
+    let mut agents = cluster.connect()?;
+    let mut case = checked(&cluster, &mut agents, &options, &bar)?;
+    let around = Around {
+        cluster: &cluster,
+        bar: &bar,
+    };
+    let tuning = match case.stopped {
+        Some(_) => None,
+        None => Some(
+            tune::tune(&mut agents, &case, &options, &around, now())
+                .map_err(|e| miette::miette!("{e}"))?,
+        ),
+    };
+    bar.0.finish_and_clear();
+    if let Some(stopped) = &case.stopped {
+        miette::bail!(
+            "the check before was stopped by {}: {}; nothing was tried",
+            stopped.host,
+            stopped.what
+        );
+    }
+    case.tuning = tuning;
+    let path = case_file::write(&case, args.case.as_deref())?;
+    let report = TuneReport {
+        case: path.display().to_string(),
+        ..hawser_account::trial::tune_report(&case).expect("the case was just tuned")
+    };
+    if args.json {
+        let text = serde_json::to_string_pretty(&report).expect("a report is always JSON");
+        println!("{text}");
+    } else {
+        print!(
+            "{}",
+            render::tune::report(&case, &report, &args.which.words())
+        );
+    }
+    Ok(if report.after.findings.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(1)
+    })
+}
+
+/// The world around a tune.
+struct Around<'a> {
+    cluster: &'a Cluster,
+    bar: &'a Bar,
+}
+
+impl Progress for Around<'_> {
+    fn begin(&self, directions: usize) {
+        self.bar.begin(directions);
+    }
+
+    fn measured(&self, direction: &Direction) {
+        self.bar.measured(direction);
+    }
+}
+
+impl Surroundings for Around<'_> {
+    /// A lab's nodes are one machine: the lab notes the value first, so that it can put the
+    /// machine's own back whatever happens.
+    fn announce(&self, host: &HostName, knob: &Knob, value: &str) -> Result<(), String> {
+        let reach = self.cluster.nodes.iter().find(|(name, _)| name == host);
+        let Some((_, Reach::Lab(lab))) = reach else {
+            return Ok(());
+        };
+        let setting = match knob {
+            Knob::Sysctl { name } => MachineSetting::named(name),
+            _ => None,
+        };
+        let (Some(setting), Ok(value)) = (setting, value.parse()) else {
+            return Err(format!(
+                "{knob} is the whole machine's, and the lab could not put it back"
+            ));
+        };
+        LabName::new(lab)
+            .and_then(|lab| announce_machine(&lab, setting, value))
+            .map_err(|e| e.to_string())
+    }
+
+    fn coin(&self) -> bool {
+        let mut byte = [0];
+        File::open("/dev/urandom")
+            .and_then(|mut f| f.read_exact(&mut byte))
+            .is_ok_and(|()| byte[0] & 1 == 1)
+    }
+
+    fn trial_begins(&self, trial: &Trial, number: usize, of: usize) {
+        let bar: &ProgressBar = &self.bar.0;
+        bar.set_message(format!(
+            "trial {number} of {of}: {} on {}",
+            trial.knob, trial.host
+        ));
+        bar.enable_steady_tick(Duration::from_millis(100));
+    }
+
+    fn trial_ended(&self, trial: &Trial) {
+        self.bar.line(&render::tune::trial_line(trial));
+    }
+}

@@ -1,0 +1,245 @@
+//! `hawser tune` in a lab with planted faults: what cures it is kept, what does not is rolled back,
+//! and whatever dies meanwhile, every host is as before.
+
+mod support;
+
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use support::{Lab, Ran, eventually, run};
+
+/// What `hawser tune --json` printed, held against its schema.
+#[track_caller]
+fn report(ran: &Ran) -> Value {
+    let value: Value = serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|e| panic!("no JSON ({e}): {}\n{}", ran.stdout, ran.stderr));
+    let schema = include_str!("../../../docs/schema/tune.schema.json");
+    let schema: Value = serde_json::from_str(schema).unwrap();
+    let wrong: Vec<String> = jsonschema::validator_for(&schema)
+        .unwrap()
+        .iter_errors(&value)
+        .map(|e| format!("{}: {e}", e.instance_path))
+        .collect();
+    assert!(wrong.is_empty(), "not as the schema says: {wrong:?}");
+    value
+}
+
+#[track_caller]
+fn tune(lab: &Lab, options: &[&str]) -> (Value, Ran) {
+    let case = format!("/tmp/hawser-test-{}.json", lab.name());
+    let mut arguments = vec!["tune", "--lab", lab.name(), "--json", "--case", &case];
+    arguments.extend(options);
+    let ran = run(&arguments);
+    (report(&ran), ran)
+}
+
+fn trials(report: &Value) -> &Vec<Value> {
+    report["trials"].as_array().unwrap()
+}
+
+/// Everything that a tune can change on the lab's nodes: sysctls, files, interface settings.
+fn everything(lab: &Lab) -> String {
+    const LOOK: &str = "\
+        find /proc/sys/net -type f -perm /200 | grep -v conntrack_ | sort | xargs grep -H '' 2>/dev/null
+        find /etc /var/lib/hawser -type f | sort | xargs md5sum
+        for i in ring0 ring1; do
+            cd /sys/class/net/$i; cat mtu tx_queue_len threaded queues/*/?ps_cpus
+            ethtool -k $i
+        done";
+    ["head1", "head2"].map(|node| lab.sh(node, LOOK)).concat() + &machine()
+}
+
+/// What the kernel has once for the whole machine.
+fn machine() -> String {
+    [
+        "netdev_max_backlog",
+        "netdev_budget",
+        "rmem_default",
+        "rmem_max",
+    ]
+    .map(|name| std::fs::read_to_string(format!("/proc/sys/net/core/{name}")).unwrap_or_default())
+    .concat()
+}
+
+/// Waits until some node's journal has a change, and says which.
+fn node_with_a_change(lab: &Lab) -> &'static str {
+    let mut found = None;
+    let look = || {
+        found = ["head1", "head2"]
+            .into_iter()
+            .find(|node| !lab.sh(node, "ls /var/lib/hawser/changes").trim().is_empty());
+        found.is_some()
+    };
+    assert!(eventually(Duration::from_secs(40), look), "no trial began");
+    found.unwrap()
+}
+
+#[test]
+fn a_small_receive_buffer_is_cured_and_the_dead_ends_are_rolled_back() {
+    let lab = Lab::up();
+    lab.ok(&["impair", "--machine", "--rmem-default", "4096"]);
+    let before = everything(&lab);
+    let (report, ran) = tune(&lab, &[]);
+    assert_eq!(ran.code, Some(0), "{report:#}");
+    let packets = |when: &str, what: &str| report[when]["packets"][what].as_u64().unwrap();
+    assert!(
+        packets("before", "lost") * 10 > packets("before", "sent"),
+        "{report:#}"
+    );
+    assert_eq!(packets("after", "lost"), 0, "{report:#}");
+
+    let (kept, rolled_back): (Vec<_>, Vec<_>) =
+        trials(&report).iter().partition(|t| t["kept"] == true);
+    assert_eq!(kept.len(), 1, "{report:#}");
+    assert_eq!(kept[0]["knob"], "net.core.rmem_default");
+    assert_eq!(
+        (&kept[0]["verdict"], &kept[0]["scope"]),
+        (&"better".into(), &"machine".into())
+    );
+    assert!(kept[0]["effect"].as_f64().unwrap() < -0.1, "{report:#}");
+    assert!(kept[0]["interval"][1].as_f64().unwrap() < 0.0, "{report:#}");
+    let tried: Vec<&str> = rolled_back
+        .iter()
+        .filter(|t| t["windows"].as_u64().unwrap() >= 16)
+        .map(|t| t["knob"].as_str().unwrap())
+        .collect();
+    assert!(tried.len() >= 3, "{report:#}");
+    assert!(
+        tried.contains(&"net.ipv4.conf.all.force_igmp_version"),
+        "{tried:?}"
+    );
+    for trial in &rolled_back {
+        assert_ne!(trial["verdict"], "better", "{report:#}");
+        let measured = trial["windows"].as_u64().unwrap() > 0;
+        assert!(measured || trial["note"].as_str().unwrap().starts_with("not tried: "));
+    }
+    let ring = rolled_back
+        .iter()
+        .find(|t| t["knob"].as_str().unwrap().starts_with("rx ring"));
+    let why = ring.unwrap()["note"].as_str().unwrap();
+    assert!(
+        why.contains("ETHTOOL_GRINGPARAM"),
+        "a veth has no rings: {why}"
+    );
+
+    let change = &report["changes"][0];
+    let node = change["node"].as_str().unwrap();
+    assert_eq!(
+        (&change["before"], &change["after"]),
+        (&"4096".into(), &"262144".into())
+    );
+    let file = change["persisted_in"].as_str().unwrap();
+    let text = lab.sh(node, &format!("cat {file}"));
+    assert!(text.ends_with("net.core.rmem_default = 262144\n"), "{text}");
+    let listed = run(&["changes", "--lab", lab.name(), "--json"]).stdout;
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(listed["changes"], report["changes"]);
+
+    let case = report["case"].as_str().unwrap();
+    let explained = run(&["explain", case]).stdout;
+    assert!(
+        explained.contains("Trials") && explained.contains("better, kept"),
+        "{explained}"
+    );
+    std::fs::remove_file(case).unwrap();
+
+    let undone = run(&["undo", "--all", "--lab", lab.name()]);
+    assert_eq!(undone.code, Some(0), "{}", undone.stderr);
+    assert!(
+        undone
+            .stdout
+            .contains("net.core.rmem_default is 4096 again")
+    );
+    assert_eq!(everything(&lab), before, "byte for byte");
+    let again = run(&["undo", "--all", "--lab", lab.name()]);
+    assert_eq!(again.stdout, "There is nothing to undo.\n");
+    assert_eq!(run(&["undo", "head1-1", "--lab", lab.name()]).code, Some(2));
+}
+
+#[test]
+fn nothing_is_tried_where_nothing_is_wrong() {
+    let lab = Lab::up();
+    let before = everything(&lab);
+    let (report, ran) = tune(&lab, &["--duration", "300ms"]);
+    assert_eq!(ran.code, Some(0));
+    assert!(trials(&report).is_empty() && report["changes"].as_array().unwrap().is_empty());
+    assert_eq!(report["before"]["packets"], report["after"]["packets"]);
+    assert_eq!(everything(&lab), before);
+    std::fs::remove_file(report["case"].as_str().unwrap()).unwrap();
+}
+
+/// Kills the agents in a node, and not their guards.
+const KILL_AGENTS: &str = "\
+    for p in /proc/[0-9]*; do
+        case \"$(tr '\\0' ' ' 2>/dev/null <$p/cmdline)\" in
+            */hawser\\ agent\\ --machine-net*) kill -9 ${p#/proc/} ;;
+        esac
+    done; true";
+
+#[test]
+fn whatever_is_killed_in_the_middle_of_a_trial_every_host_is_as_before() {
+    let own = machine();
+    let lab = Lab::up();
+    lab.ok(&["impair", "--machine", "--rmem-default", "4096"]);
+    let before = everything(&lab);
+    for (round, victims) in ["coordinator", "agents", "both"].into_iter().enumerate() {
+        let mut tune = background(&lab);
+        let node = node_with_a_change(&lab);
+        std::thread::sleep(Duration::from_millis(331 * round as u64));
+        if victims != "agents" {
+            tune.kill().unwrap();
+        }
+        if victims != "coordinator" {
+            for node in ["head1", "head2"] {
+                lab.sh(node, KILL_AGENTS);
+            }
+        }
+        let status = tune.wait().unwrap();
+        if victims == "agents" {
+            assert_eq!(status.code(), Some(2), "it says that it could not go on");
+        }
+        let undone = || lab.sh(node, "ls /var/lib/hawser/changes").trim().is_empty();
+        assert!(
+            eventually(Duration::from_secs(5), undone),
+            "{victims}: journal"
+        );
+        assert_eq!(everything(&lab), before, "{victims} killed");
+    }
+    // The guard too: then the next agent undoes it.
+    kill_all(&lab);
+    let changes = run(&["changes", "--lab", lab.name()]);
+    assert!(
+        changes.stdout.starts_with("No changes"),
+        "{}",
+        changes.stdout
+    );
+    assert_eq!(everything(&lab), before, "guard killed");
+
+    // And no agent ever comes: the lab puts the host's own values back when it goes.
+    kill_all(&lab);
+    drop(lab);
+    assert_eq!(machine(), own, "the lab went with a trial in force");
+}
+
+/// Kills a tune in a trial, its agents, and their guards.
+fn kill_all(lab: &Lab) {
+    let mut tune = background(lab);
+    let node = node_with_a_change(lab);
+    tune.kill().unwrap();
+    let all = KILL_AGENTS.replace("agent\\ --machine-net*", "agent\\ *");
+    lab.sh(node, &all);
+    tune.wait().unwrap();
+}
+
+/// A tune that is looked at from outside.
+fn background(lab: &Lab) -> Child {
+    std::process::Command::new(support::hawser())
+        .args(["tune", "--lab", lab.name(), "--duration", "300ms"])
+        .args(["--case", "/dev/null"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("hawser runs")
+}

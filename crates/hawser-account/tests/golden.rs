@@ -156,7 +156,10 @@ fn a_phase_worth_repeating_is_told_from_one_with_a_fault() {
         })
         .map(|p| p.name)
         .collect();
-    assert_eq!(disturbed, ["reader-stalled", "reader-stalled-short"]);
+    assert_eq!(
+        disturbed,
+        ["reader-stalled", "reader-late-once", "reader-stalled-short"]
+    );
 }
 
 /// Evidence that every finding about a loss has; `docs/account.md` explains it.

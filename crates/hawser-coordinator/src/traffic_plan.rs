@@ -197,8 +197,8 @@ pub fn phases(
 /// Phases of one measurement, at most.
 const PHASES: u32 = 4;
 
-/// How often a phase is measured at most, when its reader keeps standing still.
-pub const ATTEMPTS: u32 = 3;
+/// How often a phase is measured at most, when the measuring hosts keep disturbing it.
+pub const ATTEMPTS: u32 = 4;
 
 /// Flow numbers one measurement may use.
 pub const FLOWS_PER_MEASUREMENT: u32 = PHASES * ATTEMPTS;

@@ -5,7 +5,8 @@
 //!
 //! Evidence: the socket's own drops (`SK_MEMINFO_DROPS`, `SOCKET_RCVBUFF`), a drain rate
 //! above the arrival rate, packet memory × burst against the buffer. Certain when the rates
-//! are clearly apart, else likely; possible when the reader was not timed. An error.
+//! are clearly apart, else likely, as it is when a burst alone would fit; possible when the
+//! reader was not timed. An error.
 //! Cases: `receive-buffer-too-small`, `counters-only-rcvbuf`.
 
 use hawser_model::account::Layer;
@@ -43,7 +44,12 @@ fn finding(view: &View<'_>, host: &HostName, group: &[Loss]) -> Finding {
     let most = paces.iter().max_by_key(|(packets, _, _)| *packets);
     let timed = most.is_some_and(|(_, pace, _)| pace.capacity.is_some());
     let clear = most.is_some_and(|(_, pace, _)| pace.clear());
+    // A burst that fits is not what filled the buffer: several came together.
+    let fits = most.is_some_and(|(_, pace, loss)| {
+        !unpaced(view.phases[loss.phase].facts.phase) && pace.takes_bursts()
+    });
     let confidence = match (timed, clear) {
+        (true, _) if fits => Confidence::Likely,
         (true, true) => Confidence::Certain,
         (true, false) => Confidence::Likely,
         (false, _) => Confidence::Possible,

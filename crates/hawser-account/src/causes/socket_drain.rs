@@ -125,7 +125,12 @@ impl Pace {
             (Some(stall), Some(lasts)) => stall > lasts,
             _ => false,
         };
-        outlasted && self.burst_fits && !self.too_slow()
+        outlasted && self.takes_bursts()
+    }
+
+    /// True when the burst fits and the reader is fast enough: nothing should overflow.
+    pub(super) fn takes_bursts(&self) -> bool {
+        self.burst_fits && !self.too_slow()
     }
 
     /// True when the two rates are far enough apart to tell the causes for certain.
@@ -140,10 +145,24 @@ impl Pace {
     }
 }
 
-/// Whether a phase lost packets because its reader stood still: the measuring host's doing,
-/// worth measuring again before anybody is told.
+/// A buffer that is too small for what comes overflows more often than once in this many bursts.
+const RARE: u64 = 50;
+
+/// Whether a phase's socket dropped packets that it should have taken with ease, so that the
+/// measuring host itself is in doubt: worth measuring again before anybody is told.
+///
+/// That is a reader that stood still; or an overflow once in a while although the bursts fit
+/// and the reader is fast: a host that was late by less than a stall, at either end.
 pub fn disturbed(phase: &Phase) -> bool {
-    phase.receiver.socket_drops.0 > 0 && Pace::of(phase).stalled()
+    if phase.receiver.socket_drops.is_zero() {
+        return false;
+    }
+    let pace = Pace::of(phase);
+    let bursts = phase.sender.sent.0 / u64::from(phase.spec.burst.max(1));
+    let runs = &phase.receiver.loss_runs_by_length;
+    let overflows = runs.values().fold(0u64, |sum, n| sum.saturating_add(*n));
+    let rare = overflows.saturating_mul(RARE) <= bursts;
+    pace.stalled() || (rare && !unpaced(phase) && pace.takes_bursts())
 }
 
 /// True when the flow was sent as fast as the sender could: its reader need not keep up.

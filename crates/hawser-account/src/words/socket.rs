@@ -32,6 +32,10 @@ pub(super) fn receive_buffer_too_small(f: &Told<'_>) -> Words {
     let buffer = f.count("buffer_bytes");
     let memory = f.count("packet_memory_bytes").max(1);
     let came = match (f.number("burst_packets"), f.number("buffer_lasts_ns")) {
+        (Some(burst), _) if burst <= buffer / memory => format!(
+            "{} were sent back to back: several bursts came together, or the reader was late",
+            packets(burst)
+        ),
         (Some(burst), _) => format!("{} came back to back", packets(burst)),
         (None, Some(lasts)) => format!(
             "at full speed that is {} of traffic, less than a reader may be late",

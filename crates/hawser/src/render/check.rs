@@ -210,8 +210,9 @@ fn set_aside(case: &Case) -> String {
             .sum();
         let _ = writeln!(
             out,
-            "  Measured again: {link} {from} → {to}. Hawser's own reader on {to} stood still and its\n  \
-             socket dropped {lost} packets meanwhile; those flows are in the case file, not in the account.\n",
+            "  Measured again: {link} {from} → {to}. The socket of Hawser's own reader on {to} dropped\n  \
+             {lost} packets that it takes with ease: a host was late. Those flows are in the case file,\n  \
+             not in the account.\n",
         );
     }
     out

@@ -18,6 +18,7 @@ pub fn planted() -> Vec<Planted> {
         reader(),
         reader_at_full_speed(),
         reader_stalled(),
+        reader_late_once(),
         reader_stalled_in_a_short_phase(),
         not_granted(),
         not_granted_and_lossy(),
@@ -119,6 +120,17 @@ fn reader_stalled() -> Planted {
         waits: 3_616,
     };
     planted_as("reader-stalled", case, 1_398, &["reader-stalled"])
+}
+
+/// As seen with another program on the receiver's CPU: once in a second two bursts found the
+/// reader late, by less than a stall.
+fn reader_late_once() -> Planted {
+    let mut case = clean(&PAIR);
+    let phase = bulk(&mut case);
+    phase.receiver.buffer_granted = Bytes(92 * 2_304);
+    socket_overflow(phase, 6, 6);
+    phase.receiver.longest_gap = Nanos(7_998_404);
+    planted_as("reader-late-once", case, 6, &["receive-buffer-too-small"])
 }
 
 /// The stall is most of a short phase, so that over all the reader took less than arrived.

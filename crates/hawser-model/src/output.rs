@@ -1,5 +1,6 @@
 //! What the verbs print with `--json`: the contract that scripts rely on.
 
+pub mod cluster;
 pub mod copy;
 pub mod exports;
 pub mod tune;

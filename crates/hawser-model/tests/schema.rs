@@ -50,6 +50,22 @@ fn changes_report() {
 }
 
 #[test]
+fn plan_output() {
+    published(
+        "plan.schema.json",
+        &schema_for!(hawser_model::output::cluster::PlanOutput),
+    );
+}
+
+#[test]
+fn cluster_status() {
+    published(
+        "status.schema.json",
+        &schema_for!(hawser_model::output::cluster::ClusterStatus),
+    );
+}
+
+#[test]
 fn case_file() {
     published("case.schema.json", &schema_for!(Case));
 }

@@ -47,8 +47,16 @@ enum Verb {
     Lab(verbs::lab::Args),
     /// Measure each part of a path and the whole: where every lost MB/s went, and why
     Ladder(verbs::ladder::Args),
-    /// What is made of a cluster file, and what Pacemaker would do with it
+    /// Send a pool to a node
+    Move(verbs::operate::MoveArgs),
+    /// Let a node run pools again
+    Online(verbs::operate::NodeArgs),
+    /// What differs between a cluster file and the live cluster, and what Pacemaker would do about it
     Plan(verbs::plan::Args),
+    /// Move everything away from a node and keep it away
+    Standby(verbs::operate::NodeArgs),
+    /// Whether the cluster is redundant now, what is degraded, what would happen if a node died
+    Status(verbs::status::Args),
     /// Try each fix of what a check finds as an experiment; keep what is proven
     Tune(verbs::tune::Args),
     /// Take back what `tune` has changed
@@ -69,7 +77,11 @@ fn main() -> ExitCode {
         Verb::Exports(args) => verbs::exports::run(args),
         Verb::Lab(args) => verbs::lab::run(args),
         Verb::Ladder(args) => verbs::ladder::run(args),
+        Verb::Move(args) => verbs::operate::move_pool(&args),
+        Verb::Online(args) => verbs::operate::standby(&args, false),
         Verb::Plan(args) => verbs::plan::run(args),
+        Verb::Standby(args) => verbs::operate::standby(&args, true),
+        Verb::Status(args) => verbs::status::run(&args),
         Verb::Tune(args) => verbs::tune::run(args),
         Verb::Undo(args) => verbs::changes::undo(args),
     };

@@ -139,11 +139,21 @@ impl Known {
     /// # Errors
     /// None could.
     pub fn reach(&self) -> miette::Result<Reached> {
-        let (agents, failed) = self.cluster.try_connect()?;
-        if agents.is_empty() {
+        let reached = self.reach_some()?;
+        if reached.heads.is_empty() {
+            let failed = &reached.failed;
             let all: Vec<String> = failed.iter().map(ToString::to_string).collect();
             bail!("none of the nodes was reached:\n{}", all.join("\n"));
         }
+        Ok(reached)
+    }
+
+    /// The same, also when that is none of them.
+    ///
+    /// # Errors
+    /// What keeps this machine from reaching any.
+    pub fn reach_some(&self) -> miette::Result<Reached> {
+        let (agents, failed) = self.cluster.try_connect()?;
         let heads = heads(agents);
         Ok(Reached { heads, failed })
     }

@@ -3,8 +3,11 @@
 
 mod apply;
 mod gather;
+mod links;
 mod operate;
 mod secrets;
+mod status;
+mod takeover;
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -19,6 +22,7 @@ pub use apply::{Applied, ApplyError, Options, Progress, apply, plan_live};
 pub use gather::{Ask, gather};
 pub use operate::{move_pool, set_standby};
 pub use secrets::{SecretError, Secrets};
+pub use status::{StatusFacts, observe, status};
 
 /// A node of the cluster, as a plan reaches it.
 pub trait Head: Send {

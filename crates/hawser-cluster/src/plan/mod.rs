@@ -15,8 +15,6 @@ mod waits;
 mod words;
 
 use hawser_model::cluster_file::ClusterFile;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 pub use conf_diff::{Setting, conf_diff};
 pub use diff::{CibDiff, ObjectChange, diff, made_by_hawser, values_that_differ};
@@ -28,39 +26,16 @@ pub use objects::{Key, Object, objects};
 pub use problems::{Problem, problems};
 pub use waits::{Wait, waits};
 
+pub use hawser_model::output::cluster::{Action, Change};
+
 use crate::corosync::ConfError;
 use crate::numbering::Numbering;
 use crate::simulate::{SimulateError, Simulator};
 use crate::xml::{Element, XmlError};
 use reaction::Reaction;
 
-/// A change, as people and scripts see it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Change {
-    /// What it is done to: `resource vmpool01`, `corosync.conf on head1`.
-    pub object: String,
-    /// What is done.
-    pub action: Action,
-    /// True when clients of some pool notice it.
-    pub disruptive: bool,
-    /// What changes and what that leads to, in words.
-    pub text: String,
-}
-
-/// What is done to an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Action {
-    /// It is made.
-    Create,
-    /// It is changed.
-    Change,
-    /// It is removed.
-    Remove,
-}
-
-/// What `hawser plan --json` prints.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// A plan as people see it. Scripts get its changes alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanReport {
     /// What changes, in the order it is done. Empty: the nodes are what the file says.
     pub changes: Vec<Change>,

@@ -21,7 +21,7 @@ pub use graph::{Action, Graph};
 pub use report::{Executed, NodeState, Picture, Report};
 pub use scenario::{Chapter, Prediction, Scenario, what_if};
 pub use story::{Place, Step, Story};
-pub use words::tell;
+pub use words::{lines_of, tell};
 
 use serde::{Deserialize, Serialize};
 

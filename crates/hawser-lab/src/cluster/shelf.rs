@@ -18,6 +18,14 @@ pub(crate) const SHELVES: &str = "/srv/shelf";
 /// The size of a shelf in bytes. The file is sparse: it takes the room that is written to.
 const SIZE: u64 = 512 << 20;
 
+/// The volume that each pool begins with.
+const VOLUME: &str = "volume01.img";
+/// Its size in bytes.
+const VOLUME_SIZE: u64 = 64 << 20;
+
+/// The `exports.toml` that each pool begins with.
+const EXPORTS: &str = "# Empty: every volume of the pool is offered to everybody (docs/exports.md).\n";
+
 /// The kernel lets a loop device go 14 ms after its node was killed (measured); more than this
 /// is another user of it.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -42,21 +50,26 @@ pub(crate) fn make(dir: &LabDir, cluster: &ClusterSpec) -> Result<(), LabError> 
     Ok(())
 }
 
+/// Makes a file system that has what a pool needs to be offered: its `exports.toml` and a volume.
 fn make_file_system(path: &Path, fstype: &str) -> Result<(), LabError> {
     let program = format!("mkfs.{fstype}");
-    // ext4 asks before it writes to a file that has a file system; xfs calls it -f.
-    let force = if fstype.starts_with("ext") {
-        "-F"
-    } else {
-        "-f"
-    };
+    let folder = path.with_extension("content");
+    fs::create_dir_all(&folder).map_err(|e| LabError::io("create the folder", &folder, e))?;
+    let exports = folder.join("exports.toml");
+    fs::write(&exports, EXPORTS).map_err(|e| LabError::io("write", &exports, e))?;
+    let volume = folder.join(VOLUME);
+    File::create(&volume)
+        .and_then(|file| file.set_len(VOLUME_SIZE))
+        .map_err(|e| LabError::io("create", &volume, e))?;
     let output = Command::new(&program)
         .env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin")
-        .args(["-q", force])
+        .args(["-q", "-F", "-d"])
+        .arg(&folder)
         .arg(path)
         .stdin(Stdio::null())
         .output()
         .map_err(|e| LabError::io("run", &program, e))?;
+    fs::remove_dir_all(&folder).map_err(|e| LabError::io("remove", &folder, e))?;
     match output.status.success() {
         true => Ok(()),
         false => Err(LabError::Tool {

@@ -11,5 +11,7 @@ pub mod explain;
 pub mod exports;
 pub mod lab;
 pub mod ladder;
+pub mod operate;
 pub mod plan;
+pub mod status;
 pub mod tune;

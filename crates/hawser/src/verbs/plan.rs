@@ -1,30 +1,36 @@
-//! `hawser plan`: what is made of a cluster file, without touching a node.
+//! `hawser plan`: what differs between a cluster file and the live cluster, and what Pacemaker would
+//! do about it; or what is made of the file alone. Changes nothing.
 
-use std::fs;
-use std::io::{ErrorKind, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use hawser_cluster::cib;
 use hawser_cluster::cib::secrets::{Content, NodeFile};
 use hawser_cluster::corosync;
+use hawser_cluster::live::{Ask, gather, plan_live};
 use hawser_cluster::numbering::Numbering;
 use hawser_cluster::plan::{AUTHKEY, AUTHKEY_BYTES};
 use hawser_cluster::simulate::{CrmSimulate, Scenario, SimulateError, what_if};
-use hawser_model::cluster_file::{ClusterFile, parse_complete};
+use hawser_model::cluster_file::ClusterFile;
+use hawser_model::output::cluster::PlanOutput;
 use miette::{IntoDiagnostic, WrapErr};
 
-use crate::bad_file;
+use crate::render::print;
+use crate::target::{Known, Target};
 
 /// Arguments of `hawser plan`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The cluster file
-    #[arg(short, long, value_name = "FILE", default_value = "hawser.toml")]
-    file: PathBuf,
-    /// What to print
-    #[arg(long, value_enum, value_name = "WHAT")]
-    print: Print,
+    #[command(flatten)]
+    target: Target,
+    /// What is made of the file alone, without reaching a node
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["json", "exit_code"])]
+    print: Option<Print>,
+    /// Print one JSON object (docs/schema/plan.schema.json)
+    #[arg(long)]
+    json: bool,
+    /// End with 1 when something differs, for a drift check in cron
+    #[arg(long)]
+    exit_code: bool,
 }
 
 /// What can be printed of a file alone.
@@ -43,24 +49,52 @@ enum Print {
 
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
-    let path = args.file.display().to_string();
-    let text = fs::read_to_string(&args.file)
-        .into_diagnostic()
-        .wrap_err_with(|| format!("read the cluster file {path}"))?;
-    let file = parse_complete(&text, &path).map_err(|e| bad_file::cluster_file(&e))?;
-    let numbering = Numbering::of(&file, None);
-    let out = match args.print {
-        Print::CorosyncConf => corosync::generate(&file, &numbering),
-        Print::Cib => cib::generate(&file, &numbering).to_text(),
-        Print::Files => files(&file),
-        Print::WhatIf => scenarios(&file, &numbering)?,
+    let known = args.target.known()?;
+    let Some(what) = args.print else {
+        return live(&known, &args);
     };
-    match std::io::stdout().write_all(out.as_bytes()) {
-        // Whoever reads has read enough (`| head`).
-        Err(e) if e.kind() == ErrorKind::BrokenPipe => {}
-        outcome => outcome.into_diagnostic().wrap_err("write to stdout")?,
-    }
+    let file = &known.file;
+    let numbering = Numbering::of(file, None);
+    let out = match what {
+        Print::CorosyncConf => corosync::generate(file, &numbering),
+        Print::Cib => cib::generate(file, &numbering).to_text(),
+        Print::Files => files(file),
+        Print::WhatIf => scenarios(file, &numbering)?,
+    };
+    print(&out)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The plan for the live cluster. What keeps it from being applied is a finding.
+fn live(known: &Known, args: &Args) -> miette::Result<ExitCode> {
+    known.check_secrets()?;
+    let mut reached = known.reach()?;
+    let facts = gather(&known.file, &mut reached.heads, &known.secrets, Ask::FenceDevices);
+    let facts = facts.map_err(|e| miette::miette!("{e}"))?;
+    let plan = plan_live(&known.file, &facts, &mut reached.heads);
+    let report = plan.map_err(|e| miette::miette!("{e}"))?.report;
+    match args.json {
+        true => {
+            let changes = report.changes.clone();
+            let json = serde_json::to_string_pretty(&PlanOutput { changes })
+                .into_diagnostic()
+                .wrap_err("write the plan as JSON")?;
+            print(&(json + "\n"))?;
+            // The JSON holds what would change; what keeps it from being done goes beside it.
+            for problem in &report.problems {
+                eprintln!("{problem}");
+            }
+        }
+        false => print(&report.to_string())?,
+    }
+    for unreached in &reached.failed {
+        eprintln!("{unreached}");
+    }
+    let differs = args.exit_code && !report.changes.is_empty();
+    Ok(match differs || !report.problems.is_empty() {
+        true => ExitCode::from(1),
+        false => ExitCode::SUCCESS,
+    })
 }
 
 fn files(file: &ClusterFile) -> String {

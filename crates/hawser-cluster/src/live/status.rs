@@ -1,0 +1,274 @@
+//! What a person wants to know at three in the morning: is it redundant now, what is degraded, and
+//! what would happen if a node died this second.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hawser_model::cluster_file::{ClusterFile, Pool};
+use hawser_model::host::CorosyncFacts;
+use hawser_model::names::HostName;
+use hawser_model::output::cluster::{
+    ClusterStatus, NodeCondition, NodeStatus, PoolAddress, PoolExport, PoolStatus,
+};
+
+use super::links::Links;
+use super::{Heads, LiveError, live_cib, on_all, takeover};
+use crate::cib::fencing::targets;
+use crate::host::{Answer, Order};
+use crate::simulate::{
+    NodeState, Picture, Report, Scenario, Simulator, Story, lines_of, what_if,
+};
+use crate::xml::Element;
+
+/// What is known of a cluster at a moment.
+#[derive(Clone, Debug, Default)]
+pub struct StatusFacts {
+    /// The live CIB; absent when Pacemaker runs on no node that was reached.
+    pub cib: Option<String>,
+    /// What the fencer has done, as its own XML.
+    pub fence_history: Option<String>,
+    /// What the Corosync of each node that was reached says.
+    pub corosync: BTreeMap<HostName, CorosyncFacts>,
+    /// The nodes that were not reached, and why.
+    pub unreached: BTreeMap<HostName, String>,
+}
+
+/// Asks the nodes that were reached.
+///
+/// # Errors
+/// A node that was reached and cannot answer.
+pub fn observe(
+    heads: &mut Heads,
+    unreached: BTreeMap<HostName, String>,
+) -> Result<StatusFacts, LiveError> {
+    let corosync = on_all(heads, |_, head| Ok(head.corosync()?))?;
+    let mut facts = StatusFacts {
+        unreached,
+        corosync: corosync
+            .into_iter()
+            .filter_map(|(name, facts)| Some((name, facts?)))
+            .collect(),
+        ..StatusFacts::default()
+    };
+    if let Some((name, cib)) = live_cib(heads)? {
+        facts.cib = Some(cib);
+        if let Some(head) = heads.get_mut(&name) {
+            if let Answer::Text(history) = head.order(&Order::FenceHistory)? {
+                facts.fence_history = Some(history);
+            }
+        }
+    }
+    Ok(facts)
+}
+
+/// Judges. Asks the simulator once for each node.
+///
+/// # Errors
+/// What Pacemaker said cannot be read; the simulator.
+pub fn status(
+    file: &ClusterFile,
+    facts: &StatusFacts,
+    simulator: &dyn Simulator,
+) -> Result<ClusterStatus, LiveError> {
+    let Some(text) = &facts.cib else {
+        return Ok(nothing_runs(file, facts));
+    };
+    let cib = Element::parse(text, "the live CIB")?;
+    let now = Report::parse(&simulator.simulate(text, &[])?.report)?.before;
+    let nodes: Vec<NodeStatus> = file.nodes.iter().map(|node| node_now(&node.name, &now)).collect();
+    let online = |node: &HostName| {
+        let state = nodes.iter().find(|status| status.name == *node);
+        state.is_some_and(|status| status.state == NodeCondition::Online)
+    };
+    let links = Links::of(file, &facts.corosync, &online);
+    let mut degraded = Vec::new();
+    degraded.extend(nodes.iter().filter_map(|node| wrong_node(node, facts)));
+    degraded.extend(links.down.iter().cloned());
+    degraded.extend(wrong_properties(&cib));
+    let quorate = cib.get("have-quorum") == Some("1");
+    if !quorate {
+        degraded.push("there is no quorum: pools that run are stopped, and none is taken over".into());
+    }
+    let fences: BTreeSet<String> = targets(file).into_keys().collect();
+    let blind: Vec<&String> = fences.iter().filter(|id| !runs(&now, id)).collect();
+    degraded.extend(blind.iter().map(|id| {
+        format!("fence device {id} does not run: what it fences could not be switched off")
+    }));
+    let pools: Vec<PoolStatus> = file.pools.iter().map(|pool| pool_now(pool, &now)).collect();
+    degraded.extend(file.pools.iter().flat_map(|pool| wrong_pool(pool, &now)));
+
+    let mut if_lost = BTreeMap::new();
+    let mut survives = true;
+    for node in &nodes {
+        let (lines, safe) = match online(&node.name) {
+            false => (vec!["it runs nothing now".to_owned()], true),
+            true => lost(simulator, &cib, &node.name)?,
+        };
+        survives &= safe;
+        if_lost.insert(node.name.clone(), lines);
+    }
+    let members = nodes.iter().filter(|node| online(&node.name)).count();
+    let history = facts.fence_history.as_deref();
+    let history = history.and_then(|text| Element::parse(text, "the fencing history").ok());
+    Ok(ClusterStatus {
+        cluster: file.cluster.name.to_string(),
+        quorate,
+        redundant: quorate
+            && survives
+            && blind.is_empty()
+            && links.redundant
+            && survives_by_votes(file, members),
+        degraded,
+        nodes,
+        pools,
+        if_lost,
+        last_takeover: takeover::last(&cib, history.as_ref()),
+    })
+}
+
+/// Whether those that are left have quorum when one more is lost. Two nodes have it alone
+/// (`two_node`), and a quorum device lends its vote to one half.
+fn survives_by_votes(file: &ClusterFile, members: usize) -> bool {
+    let (all, left) = (file.nodes.len(), members.saturating_sub(1));
+    match all == 2 || file.quorum.device.is_some() {
+        true => left > 0 && 2 * left >= all,
+        false => 2 * left > all,
+    }
+}
+
+fn nothing_runs(file: &ClusterFile, facts: &StatusFacts) -> ClusterStatus {
+    let nodes = file.nodes.iter().map(|node| NodeStatus {
+        name: node.name.get().clone(),
+        state: NodeCondition::Offline,
+    });
+    let pools = file.pools.iter().map(|pool| pool_now(pool, &Picture::default()));
+    let mut degraded = vec!["Pacemaker runs on no node that was reached".to_owned()];
+    degraded.extend(facts.unreached.iter().map(|(node, why)| format!("{node}: {why}")));
+    ClusterStatus {
+        cluster: file.cluster.name.to_string(),
+        quorate: false,
+        redundant: false,
+        degraded,
+        nodes: nodes.collect(),
+        pools: pools.collect(),
+        if_lost: BTreeMap::new(),
+        last_takeover: None,
+    }
+}
+
+fn node_now(name: &HostName, now: &Picture) -> NodeStatus {
+    let state = match now.nodes.get(name.as_str()) {
+        Some(NodeState { unclean: true, .. }) => NodeCondition::Unclean,
+        Some(NodeState { online: false, .. }) | None => NodeCondition::Offline,
+        Some(NodeState { maintenance: true, .. }) => NodeCondition::Maintenance,
+        Some(NodeState { standby: true, .. }) => NodeCondition::Standby,
+        Some(_) => NodeCondition::Online,
+    };
+    let name = name.clone();
+    NodeStatus { name, state }
+}
+
+fn wrong_node(node: &NodeStatus, facts: &StatusFacts) -> Option<String> {
+    let name = &node.name;
+    let what = match node.state {
+        NodeCondition::Online => {
+            let why = facts.unreached.get(name)?;
+            return Some(format!("{name} is a member but was not reached: {why}"));
+        }
+        NodeCondition::Standby => "is in standby: nothing runs there",
+        NodeCondition::Maintenance => "is in maintenance: nothing is watched there",
+        NodeCondition::Offline => "is not a member of the cluster",
+        NodeCondition::Unclean => "is lost and not known to be off: nothing is taken over from it",
+    };
+    Some(format!("{name} {what}"))
+}
+
+fn wrong_properties(cib: &Element) -> Vec<String> {
+    let value = |name: &str| {
+        let pairs = cib.at(&["configuration", "crm_config"]).map(Element::walk);
+        let pair = pairs.into_iter().flatten().find(|pair| pair.get("name") == Some(name));
+        pair.and_then(|pair| pair.get("value").map(str::to_owned))
+    };
+    let mut wrong = Vec::new();
+    if value("stonith-enabled").as_deref() == Some("false") {
+        wrong.push("fencing is switched off".to_owned());
+    }
+    if value("maintenance-mode").as_deref() == Some("true") {
+        wrong.push("the cluster is in maintenance mode: nothing is watched or taken over".to_owned());
+    }
+    wrong
+}
+
+fn runs(now: &Picture, resource: &str) -> bool {
+    now.resources.get(resource).is_some_and(|nodes| !nodes.is_empty())
+}
+
+fn pool_now(pool: &Pool, now: &Picture) -> PoolStatus {
+    let active_on = now.runs_on(&pool.storage_id()).map(HostName::from);
+    let here = |id: &str| {
+        let on = now.runs_on(id);
+        on.is_some() && on == active_on.as_ref().map(HostName::as_str)
+    };
+    let mut addresses = Vec::new();
+    for (link, of_link) in &pool.addresses {
+        let ids = pool.address_ids(link.as_str(), of_link);
+        for (address, id) in of_link.as_slice().iter().zip(ids) {
+            let (address, up) = (*address, here(&id));
+            addresses.push(PoolAddress { address, up });
+        }
+    }
+    let storage = [pool.storage_id(), pool.files_id()];
+    let offers = pool.resource_ids().into_iter().filter(|id| {
+        let is_address = pool
+            .addresses
+            .iter()
+            .any(|(link, of_link)| pool.address_ids(link.as_str(), of_link).contains(id));
+        !storage.contains(id) && !is_address
+    });
+    let exports = offers.map(|resource| PoolExport {
+        up: here(&resource),
+        resource,
+    });
+    PoolStatus {
+        name: pool.name.to_string(),
+        exports: exports.collect(),
+        addresses,
+        active_on,
+    }
+}
+
+fn wrong_pool(pool: &Pool, now: &Picture) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let ids = pool.resource_ids();
+    match now.runs_on(&pool.storage_id()) {
+        None => wrong.push(format!("pool {} is active nowhere", *pool.name)),
+        Some(node) => {
+            let away = ids.iter().filter(|id| now.runs_on(id) != Some(node));
+            wrong.extend(away.map(|id| format!("{id} does not run on {node}, where its pool is")));
+        }
+    }
+    let blocked = ids.iter().filter(|id| now.blocked.contains(*id));
+    wrong.extend(blocked.map(|id| format!("{id} failed and Pacemaker no longer touches it")));
+    let failed = ids.iter().filter(|id| now.failed.contains(*id) && !now.blocked.contains(*id));
+    wrong.extend(failed.map(|id| format!("the last operation of {id} failed")));
+    wrong
+}
+
+/// What follows from the loss of a node, and whether every pool survives it.
+fn lost(
+    simulator: &dyn Simulator,
+    cib: &Element,
+    node: &HostName,
+) -> Result<(Vec<String>, bool), LiveError> {
+    let prediction = what_if(simulator, cib, &Scenario::Dies(node.to_string()))?;
+    let stories: Vec<&Story> = prediction
+        .chapters
+        .iter()
+        .filter_map(|chapter| chapter.story.as_ref())
+        .collect();
+    let lines = stories.iter().flat_map(|story| lines_of(story)).collect();
+    let kept = |story: &&Story| {
+        let mut places = story.pools.values();
+        places.all(|place| place.before.is_none() || (place.after.is_some() && place.missing.is_empty()))
+    };
+    Ok((lines, stories.last().is_none_or(|story| kept(story))))
+}

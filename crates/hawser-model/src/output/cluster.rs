@@ -1,0 +1,133 @@
+//! What `hawser plan --json` and `hawser status --json` print.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::names::HostName;
+
+/// What `hawser plan --json` prints.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanOutput {
+    /// What changes, in the order it is done. Empty: the nodes are what the file says.
+    pub changes: Vec<Change>,
+}
+
+/// A change, as people and scripts see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Change {
+    /// What it is done to: `resource vmpool01`, `corosync.conf on head1`.
+    pub object: String,
+    /// What is done.
+    pub action: Action,
+    /// True when clients of some pool notice it.
+    pub disruptive: bool,
+    /// What changes and what that leads to, in words.
+    pub text: String,
+}
+
+/// What is done to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// It is made.
+    Create,
+    /// It is changed.
+    Change,
+    /// It is removed.
+    Remove,
+}
+
+/// What `hawser status --json` prints: a cluster at this moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClusterStatus {
+    /// Its name.
+    pub cluster: String,
+    /// Whether the nodes that were reached have quorum.
+    pub quorate: bool,
+    /// Whether any one node and any one heartbeat link can be lost now without a pool being lost.
+    pub redundant: bool,
+    /// What is not as it should be, in words. Empty: all is well.
+    pub degraded: Vec<String>,
+    /// The nodes, in the file's order.
+    pub nodes: Vec<NodeStatus>,
+    /// The pools, in the file's order.
+    pub pools: Vec<PoolStatus>,
+    /// For each node, what Pacemaker says would happen if it died now, in order.
+    pub if_lost: BTreeMap<HostName, Vec<String>>,
+    /// The last time that a pool went from one node to another, as far as Pacemaker remembers.
+    pub last_takeover: Option<Takeover>,
+}
+
+/// A node at this moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeStatus {
+    /// The node.
+    pub name: HostName,
+    /// What it is.
+    pub state: NodeCondition,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeCondition {
+    /// A member that may run pools.
+    Online,
+    /// A member that may run nothing.
+    Standby,
+    /// A member on which nothing is touched.
+    Maintenance,
+    /// Gone, and known to be off.
+    Offline,
+    /// Gone, and not known to be off: nothing of it is taken over yet.
+    Unclean,
+}
+
+/// A pool at this moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PoolStatus {
+    /// The pool.
+    pub name: String,
+    /// The node that has it.
+    pub active_on: Option<HostName>,
+    /// Its addresses.
+    pub addresses: Vec<PoolAddress>,
+    /// What offers it to its clients.
+    pub exports: Vec<PoolExport>,
+}
+
+/// An address of a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PoolAddress {
+    /// The address.
+    pub address: IpAddr,
+    /// Whether it is up where the pool is.
+    pub up: bool,
+}
+
+/// A resource that offers a pool to its clients.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PoolExport {
+    /// Its name in Pacemaker.
+    pub resource: String,
+    /// Whether it runs where the pool is.
+    pub up: bool,
+}
+
+/// A pool that went from one node to another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Takeover {
+    /// The pool.
+    pub pool: String,
+    /// The node it left.
+    pub from: HostName,
+    /// The node that has it since.
+    pub to: HostName,
+    /// When its storage had started there, in seconds since 1970 UTC.
+    pub at: u64,
+    /// True when the node it left was fenced; false when it gave the pool up.
+    pub fenced: bool,
+}

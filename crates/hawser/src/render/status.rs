@@ -1,0 +1,92 @@
+//! A cluster's status as text.
+
+use std::fmt::Write;
+use std::time::{Duration, UNIX_EPOCH};
+
+use hawser_model::output::cluster::{ClusterStatus, NodeCondition, PoolStatus, Takeover};
+
+/// The status, the most important thing first.
+pub fn text(now: &ClusterStatus) -> String {
+    let mut out = String::new();
+    let redundant = match now.redundant {
+        true => "redundant: any one node or heartbeat link can be lost",
+        false => "NOT REDUNDANT: the next loss is an outage",
+    };
+    let quorum = if now.quorate { "" } else { ", without quorum" };
+    // Writing into a String cannot fail.
+    let _ = writeln!(out, "cluster {}{quorum}: {redundant}", now.cluster);
+    section(&mut out, "degraded", &now.degraded);
+    let nodes: Vec<String> = now
+        .nodes
+        .iter()
+        .map(|node| format!("{} {}", node.name, condition(node.state)))
+        .collect();
+    section(&mut out, "nodes", &nodes);
+    let pools: Vec<String> = now.pools.iter().map(pool).collect();
+    section(&mut out, "pools", &pools);
+    for (node, lines) in &now.if_lost {
+        section(&mut out, &format!("if {node} died now"), lines);
+    }
+    if let Some(last) = &now.last_takeover {
+        section(&mut out, "last takeover", &[takeover(last)]);
+    }
+    out
+}
+
+fn section(out: &mut String, title: &str, lines: &[String]) {
+    if !lines.is_empty() {
+        let _ = writeln!(out, "{title}");
+    }
+    for line in lines {
+        let _ = writeln!(out, "    {line}");
+    }
+}
+
+fn condition(state: NodeCondition) -> &'static str {
+    match state {
+        NodeCondition::Online => "online",
+        NodeCondition::Standby => "in standby",
+        NodeCondition::Maintenance => "in maintenance",
+        NodeCondition::Offline => "offline",
+        NodeCondition::Unclean => "lost, and not known to be off",
+    }
+}
+
+fn pool(pool: &PoolStatus) -> String {
+    let place = match &pool.active_on {
+        Some(node) => format!("on {node}"),
+        None => "nowhere".to_owned(),
+    };
+    let down = |up: bool| if up { "" } else { " (down)" };
+    let addresses = pool.addresses.iter();
+    let addresses: Vec<String> = addresses
+        .map(|it| format!("{}{}", it.address, down(it.up)))
+        .collect();
+    let exports = pool.exports.iter();
+    let exports: Vec<String> = exports
+        .map(|it| format!("{}{}", it.resource, down(it.up)))
+        .collect();
+    let mut text = format!("{} {place}", pool.name);
+    for (what, list) in [("at", addresses), ("offered by", exports)] {
+        if !list.is_empty() {
+            text += &format!(", {what} {}", list.join(" "));
+        }
+    }
+    text
+}
+
+fn takeover(last: &Takeover) -> String {
+    let Takeover {
+        pool,
+        from,
+        to,
+        at,
+        fenced,
+    } = last;
+    let how = match fenced {
+        true => format!("{from} was fenced"),
+        false => format!("{from} gave it up"),
+    };
+    let when = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(*at));
+    format!("{pool} from {from} to {to}, {when}: {how}")
+}

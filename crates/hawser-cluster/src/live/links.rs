@@ -29,7 +29,11 @@ impl Links {
         let mut down: BTreeMap<(LinkName, [HostName; 2]), ()> = BTreeMap::new();
         let mut redundant = true;
         for (from, facts) in corosync.iter().filter(|(from, _)| member(from)) {
-            for (to, id) in numbering.nodes.iter().filter(|(to, _)| *to != from && member(to)) {
+            for (to, id) in numbering
+                .nodes
+                .iter()
+                .filter(|(to, _)| *to != from && member(to))
+            {
                 let mut up = 0;
                 for (link, number) in &numbering.links {
                     let key = format!("stats.knet.node{id}.link{number}.connected");
@@ -66,9 +70,8 @@ mod tests {
         let text = include_str!("../../../../examples/lab/hawser.toml");
         let file = parse_complete(text, "hawser.toml").unwrap();
         let stats = [("link0", "1"), ("link1", second_link)];
-        let stats = stats.map(|(link, up)| {
-            (format!("stats.knet.node2.{link}.connected"), up.to_owned())
-        });
+        let stats =
+            stats.map(|(link, up)| (format!("stats.knet.node2.{link}.connected"), up.to_owned()));
         let facts = CorosyncFacts {
             pid: 1,
             token: None,
@@ -80,7 +83,10 @@ mod tests {
     #[test]
     fn one_link_of_two_is_down_and_nothing_more_may_be_lost() {
         let links = judged("0");
-        assert_eq!(links.down, ["heartbeat link ring1 between head1 and head2 is down"]);
+        assert_eq!(
+            links.down,
+            ["heartbeat link ring1 between head1 and head2 is down"]
+        );
         assert!(!links.redundant);
     }
 

@@ -14,9 +14,7 @@ use super::links::Links;
 use super::{Heads, LiveError, live_cib, on_all, takeover};
 use crate::cib::fencing::targets;
 use crate::host::{Answer, Order};
-use crate::simulate::{
-    NodeState, Picture, Report, Scenario, Simulator, Story, lines_of, what_if,
-};
+use crate::simulate::{NodeState, Picture, Report, Scenario, Simulator, Story, lines_of, what_if};
 use crate::xml::Element;
 
 /// What is known of a cluster at a moment.
@@ -74,7 +72,11 @@ pub fn status(
     };
     let cib = Element::parse(text, "the live CIB")?;
     let now = Report::parse(&simulator.simulate(text, &[])?.report)?.before;
-    let nodes: Vec<NodeStatus> = file.nodes.iter().map(|node| node_now(&node.name, &now)).collect();
+    let nodes: Vec<NodeStatus> = file
+        .nodes
+        .iter()
+        .map(|node| node_now(&node.name, &now))
+        .collect();
     let online = |node: &HostName| {
         let state = nodes.iter().find(|status| status.name == *node);
         state.is_some_and(|status| status.state == NodeCondition::Online)
@@ -86,7 +88,8 @@ pub fn status(
     degraded.extend(wrong_properties(&cib));
     let quorate = cib.get("have-quorum") == Some("1");
     if !quorate {
-        degraded.push("there is no quorum: pools that run are stopped, and none is taken over".into());
+        degraded
+            .push("there is no quorum: pools that run are stopped, and none is taken over".into());
     }
     let fences: BTreeSet<String> = targets(file).into_keys().collect();
     let blind: Vec<&String> = fences.iter().filter(|id| !runs(&now, id)).collect();
@@ -140,9 +143,17 @@ fn nothing_runs(file: &ClusterFile, facts: &StatusFacts) -> ClusterStatus {
         name: node.name.get().clone(),
         state: NodeCondition::Offline,
     });
-    let pools = file.pools.iter().map(|pool| pool_now(pool, &Picture::default()));
+    let pools = file
+        .pools
+        .iter()
+        .map(|pool| pool_now(pool, &Picture::default()));
     let mut degraded = vec!["Pacemaker runs on no node that was reached".to_owned()];
-    degraded.extend(facts.unreached.iter().map(|(node, why)| format!("{node}: {why}")));
+    degraded.extend(
+        facts
+            .unreached
+            .iter()
+            .map(|(node, why)| format!("{node}: {why}")),
+    );
     ClusterStatus {
         cluster: file.cluster.name.to_string(),
         quorate: false,
@@ -159,7 +170,9 @@ fn node_now(name: &HostName, now: &Picture) -> NodeStatus {
     let state = match now.nodes.get(name.as_str()) {
         Some(NodeState { unclean: true, .. }) => NodeCondition::Unclean,
         Some(NodeState { online: false, .. }) | None => NodeCondition::Offline,
-        Some(NodeState { maintenance: true, .. }) => NodeCondition::Maintenance,
+        Some(NodeState {
+            maintenance: true, ..
+        }) => NodeCondition::Maintenance,
         Some(NodeState { standby: true, .. }) => NodeCondition::Standby,
         Some(_) => NodeCondition::Online,
     };
@@ -185,7 +198,10 @@ fn wrong_node(node: &NodeStatus, facts: &StatusFacts) -> Option<String> {
 fn wrong_properties(cib: &Element) -> Vec<String> {
     let value = |name: &str| {
         let pairs = cib.at(&["configuration", "crm_config"]).map(Element::walk);
-        let pair = pairs.into_iter().flatten().find(|pair| pair.get("name") == Some(name));
+        let pair = pairs
+            .into_iter()
+            .flatten()
+            .find(|pair| pair.get("name") == Some(name));
         pair.and_then(|pair| pair.get("value").map(str::to_owned))
     };
     let mut wrong = Vec::new();
@@ -193,13 +209,17 @@ fn wrong_properties(cib: &Element) -> Vec<String> {
         wrong.push("fencing is switched off".to_owned());
     }
     if value("maintenance-mode").as_deref() == Some("true") {
-        wrong.push("the cluster is in maintenance mode: nothing is watched or taken over".to_owned());
+        wrong.push(
+            "the cluster is in maintenance mode: nothing is watched or taken over".to_owned(),
+        );
     }
     wrong
 }
 
 fn runs(now: &Picture, resource: &str) -> bool {
-    now.resources.get(resource).is_some_and(|nodes| !nodes.is_empty())
+    now.resources
+        .get(resource)
+        .is_some_and(|nodes| !nodes.is_empty())
 }
 
 fn pool_now(pool: &Pool, now: &Picture) -> PoolStatus {
@@ -248,7 +268,9 @@ fn wrong_pool(pool: &Pool, now: &Picture) -> Vec<String> {
     }
     let blocked = ids.iter().filter(|id| now.blocked.contains(*id));
     wrong.extend(blocked.map(|id| format!("{id} failed and Pacemaker no longer touches it")));
-    let failed = ids.iter().filter(|id| now.failed.contains(*id) && !now.blocked.contains(*id));
+    let failed = ids
+        .iter()
+        .filter(|id| now.failed.contains(*id) && !now.blocked.contains(*id));
     wrong.extend(failed.map(|id| format!("the last operation of {id} failed")));
     wrong
 }
@@ -268,7 +290,9 @@ fn lost(
     let lines = stories.iter().flat_map(|story| lines_of(story)).collect();
     let kept = |story: &&Story| {
         let mut places = story.pools.values();
-        places.all(|place| place.before.is_none() || (place.after.is_some() && place.missing.is_empty()))
+        places.all(|place| {
+            place.before.is_none() || (place.after.is_some() && place.missing.is_empty())
+        })
     };
     Ok((lines, stories.last().is_none_or(|story| kept(story))))
 }

@@ -21,7 +21,9 @@ struct Done<'a> {
 pub(super) fn last(cib: &Element, history: Option<&Element>) -> Option<Takeover> {
     let directory = Directory::of(cib);
     let shots = history.map(shots).unwrap_or_default();
-    let all = directory.pools().filter_map(|pool| of_pool(cib, pool, &shots));
+    let all = directory
+        .pools()
+        .filter_map(|pool| of_pool(cib, pool, &shots));
     all.max_by_key(|takeover| takeover.at)
 }
 
@@ -64,13 +66,16 @@ fn operations<'a>(cib: &'a Element, resource: &str) -> Vec<Done<'a>> {
     let mut all = Vec::new();
     for state in states {
         let resources = state.walk().into_iter();
-        let of_pool = resources
-            .filter(|e| e.name == "lrm_resource" && e.get("id") == Some(resource));
+        let of_pool =
+            resources.filter(|e| e.name == "lrm_resource" && e.get("id") == Some(resource));
         for op in of_pool.flat_map(|resource| &resource.children) {
             let at = op.get("last-rc-change").and_then(|at| at.parse().ok());
-            if let (Some(node), Some(operation), Some("0"), Some(at)) =
-                (state.get("uname"), op.get("operation"), op.get("rc-code"), at)
-            {
+            if let (Some(node), Some(operation), Some("0"), Some(at)) = (
+                state.get("uname"),
+                op.get("operation"),
+                op.get("rc-code"),
+                at,
+            ) {
                 all.push(Done {
                     node,
                     operation,
@@ -91,7 +96,12 @@ fn shots(history: &Element) -> Vec<(String, u64)> {
             && event.get("action") != Some("on")
     });
     events
-        .filter_map(|event| Some((event.get("target")?.to_owned(), seconds(event.get("completed")?)?)))
+        .filter_map(|event| {
+            Some((
+                event.get("target")?.to_owned(),
+                seconds(event.get("completed")?)?,
+            ))
+        })
         .collect()
 }
 
@@ -111,10 +121,17 @@ fn seconds(text: &str) -> Option<u64> {
         return None;
     };
     let zone = zone.trim();
-    let offset = match zone.strip_prefix(['+', '-']).and_then(|z| z.split_once(':')) {
+    let offset = match zone
+        .strip_prefix(['+', '-'])
+        .and_then(|z| z.split_once(':'))
+    {
         Some((hours, minutes)) => {
             let minutes = hours.parse::<i64>().ok()? * 60 + minutes.parse::<i64>().ok()?;
-            if zone.starts_with('-') { -minutes } else { minutes }
+            if zone.starts_with('-') {
+                -minutes
+            } else {
+                minutes
+            }
         }
         None => 0,
     };

@@ -24,7 +24,8 @@ const VOLUME: &str = "volume01.img";
 const VOLUME_SIZE: u64 = 64 << 20;
 
 /// The `exports.toml` that each pool begins with.
-const EXPORTS: &str = "# Empty: every volume of the pool is offered to everybody (docs/exports.md).\n";
+const EXPORTS: &str =
+    "# Empty: every volume of the pool is offered to everybody (docs/exports.md).\n";
 
 /// The kernel lets a loop device go 14 ms after its node was killed (measured); more than this
 /// is another user of it.

@@ -216,7 +216,10 @@ fn shelves(file: &ClusterFile) -> Result<Vec<ShelfSpec>, LabError> {
                 "pool {name}: its device is not a file of {SHELVES}, which is where a lab's shelves are"
             ));
         };
-        let fstype = pool.fstype.as_ref().map_or("ext4", |fstype| fstype.as_str());
+        let fstype = pool
+            .fstype
+            .as_ref()
+            .map_or("ext4", |fstype| fstype.as_str());
         if fstype != "ext4" {
             return refused(format!("pool {name}: a lab makes ext4, not {fstype}"));
         }

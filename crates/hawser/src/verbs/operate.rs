@@ -44,7 +44,11 @@ pub fn move_pool(args: &MoveArgs) -> miette::Result<ExitCode> {
     let MoveArgs { target, pool, node } = args;
     let now = act(target, "done", |heads| live::move_pool(heads, pool, node))?;
     let there = now.pools.iter().any(|status| {
-        status.name == *pool && status.active_on.as_ref().is_some_and(|on| on.as_str() == node)
+        status.name == *pool
+            && status
+                .active_on
+                .as_ref()
+                .is_some_and(|on| on.as_str() == node)
     });
     if there {
         return Ok(ExitCode::SUCCESS);

@@ -69,7 +69,12 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
 fn live(known: &Known, args: &Args) -> miette::Result<ExitCode> {
     known.check_secrets()?;
     let mut reached = known.reach()?;
-    let facts = gather(&known.file, &mut reached.heads, &known.secrets, Ask::FenceDevices);
+    let facts = gather(
+        &known.file,
+        &mut reached.heads,
+        &known.secrets,
+        Ask::FenceDevices,
+    );
     let facts = facts.map_err(|e| miette::miette!("{e}"))?;
     let plan = plan_live(&known.file, &facts, &mut reached.heads);
     let report = plan.map_err(|e| miette::miette!("{e}"))?.report;

@@ -32,7 +32,7 @@ fn find(text: &str, place: &str) -> Option<Mount> {
             source: unescaped(source),
         })
     };
-    text.lines().filter_map(one).last()
+    text.lines().rev().find_map(one)
 }
 
 /// Spaces, tabs, line breaks and backslashes are written as octal numbers.

@@ -96,15 +96,19 @@ pub fn start(desired: &Desired, found: &Found, ours: &Ours) -> Vec<Operation> {
         }
         targets.push((tid, target, there.unwrap_or(&none)));
     }
+    let replaced: BTreeSet<String> = desired
+        .accounts()
+        .into_keys()
+        .filter(|user| found.accounts.get(user) == Some(&Account::Older))
+        .collect();
     // While an account is replaced its target has none, and would let anybody in.
-    let older = |target: &DesiredTarget| {
+    let closed = |target: &DesiredTarget| {
         let accounts = target.accounts();
-        let mut old = accounts.keys().map(|user| found.accounts.get(user));
-        old.any(|account| account == Some(&Account::Older))
+        accounts.keys().any(|user| replaced.contains(user))
     };
     for (tid, target, there) in &targets {
         let wanted = admitted(target);
-        let closed = older(target);
+        let closed = closed(target);
         for who in there
             .acl
             .iter()
@@ -115,11 +119,11 @@ pub fn start(desired: &Desired, found: &Found, ours: &Ours) -> Vec<Operation> {
         }
         strangers(*tid, &wanted, there, &mut operations);
     }
-    accounts(desired, found, ours, &mut operations);
+    accounts(desired, found, &replaced, &mut operations);
     for (tid, target, there) in &targets {
         units(*tid, target, &desired.units, there, ours, &mut operations);
-        chap(*tid, target, there, found, &mut operations);
-        let closed = older(target);
+        chap(*tid, target, there, &replaced, &mut operations);
+        let closed = closed(target);
         for who in admitted(target) {
             if closed || !there.acl.contains(&who) {
                 operations.push(Operation::Admit { tid: *tid, who });
@@ -313,15 +317,19 @@ fn same_store(wanted: &DesiredUnit, there: &CurrentUnit) -> bool {
 }
 
 /// Accounts that are new, or whose secret is: tgtd does not show a secret and cannot change one.
-fn accounts(desired: &Desired, found: &Found, ours: &Ours, operations: &mut Vec<Operation>) {
+fn accounts(
+    desired: &Desired,
+    found: &Found,
+    replaced: &BTreeSet<String>,
+    operations: &mut Vec<Operation>,
+) {
     for (user, secret) in desired.accounts() {
-        let account = found.accounts.get(&user);
-        if account == Some(&Account::Same) {
+        if found.accounts.get(&user) == Some(&Account::Same) {
             continue;
         }
-        if account == Some(&Account::Older) {
+        if replaced.contains(&user) {
             let targets = found.targets.values();
-            for target in targets.filter(|target| ours.targets.contains(&target.iqn)) {
+            for target in targets.filter(|target| desired.targets.contains_key(&target.iqn)) {
                 for (bound, outgoing) in [(&target.incoming, false), (&target.outgoing, true)] {
                     if bound.contains(&user) {
                         let (tid, user) = (target.tid, user.clone());
@@ -344,7 +352,7 @@ fn chap(
     tid: u32,
     target: &DesiredTarget,
     there: &CurrentTarget,
-    found: &Found,
+    replaced: &BTreeSet<String>,
     operations: &mut Vec<Operation>,
 ) {
     let chap = target.chap.as_ref();
@@ -357,9 +365,7 @@ fn chap(
         (outgoing, &there.outgoing, true),
     ] {
         // A replaced account was unbound when it went.
-        let stays = |user: &String| {
-            bound.contains(user) && found.accounts.get(user) != Some(&Account::Older)
-        };
+        let stays = |user: &String| bound.contains(user) && !replaced.contains(user);
         // The new one first: a target without an account lets anybody in. But a target proves
         // itself with one at a time.
         let bind = wanted

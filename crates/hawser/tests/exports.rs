@@ -1,0 +1,392 @@
+//! `hawser exports` and its resource agent against a real tgtd, with libiscsi's clients.
+
+mod support;
+
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use support::{Lab, Ran, eventually};
+
+const IQN: &str = "iqn.2026-01.lab:tank";
+
+/// A head with tgtd and a mounted pool, and a client beside it.
+struct Pool {
+    lab: Lab,
+}
+
+impl Pool {
+    /// head1 has the pool `tank` with these volumes of 16 MiB and this file.
+    fn with(volumes: &[&str], file: &str) -> Self {
+        let pool = Self { lab: Lab::up() };
+        pool.head("mkdir /tmp/tank && mount -t tmpfs tmpfs /tmp/tank && mkdir -p /run/tgtd");
+        pool.head("tgtd -f >/tmp/tgtd.log 2>&1 </dev/null &");
+        for volume in volumes {
+            pool.add(volume);
+        }
+        pool.file(file);
+        let runs = || {
+            pool.lab
+                .try_sh("head1", "tgtadm --op show --mode target")
+                .code
+                == Some(0)
+        };
+        assert!(eventually(Duration::from_secs(5), runs), "tgtd runs");
+        pool
+    }
+
+    #[track_caller]
+    fn head(&self, line: &str) -> String {
+        self.lab.sh("head1", line)
+    }
+
+    fn client(&self, line: &str) -> Ran {
+        self.lab.try_sh("head2", line)
+    }
+
+    fn add(&self, volume: &str) {
+        self.head(&format!(
+            "mkdir -p $(dirname /tmp/tank/{volume}) && truncate -s 16M /tmp/tank/{volume}.img"
+        ));
+    }
+
+    fn file(&self, text: &str) {
+        self.head(&format!("cat >/tmp/tank/exports.toml <<'END'\n{text}\nEND"));
+    }
+
+    #[track_caller]
+    fn start(&self) -> String {
+        self.head(
+            "hawser exports start tank --root /tmp/tank --iqn iqn.2026-01.lab --portal 10.72.0.1",
+        )
+    }
+
+    fn try_start(&self) -> Ran {
+        let line =
+            "hawser exports start tank --root /tmp/tank --iqn iqn.2026-01.lab --portal 10.72.0.1";
+        self.lab.try_sh("head1", line)
+    }
+
+    /// The units that a client sees after discovery and login, `ALL` errors included.
+    fn seen(&self, options: &str, account: &str) -> String {
+        let ran = self.client(&format!(
+            "iscsi-ls {options} -s 'iscsi://{account}10.72.0.1'"
+        ));
+        ran.stdout + &ran.stderr
+    }
+
+    fn serial(&self, lun: u16) -> String {
+        let url = format!("iscsi://10.72.0.1/{IQN}/{lun}");
+        let said = self.client(&format!("iscsi-inq -e 1 -c 128 {url}")).stdout;
+        let serial = said.split_once("Serial Number:").map(|(_, rest)| rest);
+        let serial = serial.unwrap_or_else(|| panic!("{said}"));
+        serial.trim_matches(['[', ']', ' ', '\n']).to_owned()
+    }
+
+    fn show(&self) -> serde_json::Value {
+        let text = self.head("hawser exports show tank --json");
+        serde_json::from_str(&text).expect("JSON")
+    }
+
+    fn sessions(&self) -> Vec<String> {
+        let shown = self.head("tgtadm --lld iscsi --op show --mode target");
+        let lines = shown.lines().filter(|line| line.contains("I_T nexus: "));
+        lines.map(|line| line.trim().to_owned()).collect()
+    }
+
+    /// A client that writes and reads back for so many seconds.
+    fn writer(&self, lun: u16, seconds: u32) -> Child {
+        let program = include_str!("support/iscsi/writer.py");
+        let (lun, seconds) = (lun.to_string(), seconds.to_string());
+        let arguments = ["10.72.0.1:3260", IQN, &lun, &seconds];
+        let mut command = self
+            .lab
+            .command(&["exec", "head2", "--", "python3", "-c", program]);
+        command.args(arguments).stdout(Stdio::piped());
+        command.spawn().expect("a client")
+    }
+}
+
+#[track_caller]
+fn said(client: Child) -> String {
+    let output = client.wait_with_output().expect("the client ends");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn units(seen: &str) -> Vec<&str> {
+    let lines = seen.lines().filter(|line| line.contains("DIRECT_ACCESS"));
+    lines
+        .filter_map(|line| line.split_whitespace().next())
+        .collect()
+}
+
+#[test]
+fn an_empty_file_offers_everything_and_numbers_outlive_renames_and_heads() {
+    let pool = Pool::with(&["a", "vm/b"], "");
+    pool.start();
+    assert_eq!(units(&pool.seen("", "")), ["Lun:1", "Lun:2"]);
+    assert!(pool.try_start().stdout.contains("nothing to do"));
+    let (first, second) = (pool.serial(1), pool.serial(2));
+    let capacity = pool
+        .client(&format!("iscsi-readcapacity16 iscsi://10.72.0.1/{IQN}/1"))
+        .stdout;
+    assert!(capacity.contains("Total size:16777216"), "{capacity}");
+
+    pool.head("mv /tmp/tank/a.img /tmp/tank/z.img && mv /tmp/tank/vm/b.img /tmp/tank/a.img");
+    pool.add("0");
+    assert_eq!(
+        pool.lab.try_sh("head1", "hawser exports verify tank").code,
+        Some(1)
+    );
+    pool.start();
+    assert_eq!(
+        pool.lab.try_sh("head1", "hawser exports verify tank").code,
+        Some(0)
+    );
+    assert_eq!(
+        (pool.serial(1), pool.serial(2)),
+        (first.clone(), second.clone())
+    );
+    assert_ne!(pool.serial(3), first);
+
+    // What is no longer there goes; the numbers of the others stay, also from nothing.
+    pool.head("rm /tmp/tank/z.img && hawser exports start tank && hawser exports stop tank");
+    assert!(!pool.seen("", "").contains(IQN));
+    pool.start();
+    assert_eq!(units(&pool.seen("", "")), ["Lun:2", "Lun:3"]);
+    assert_eq!(pool.serial(2), second);
+
+    let shown = pool.show();
+    let schema = include_str!("../../../docs/schema/exports.schema.json");
+    let schema: serde_json::Value = serde_json::from_str(schema).expect("a schema");
+    jsonschema::validate(&schema, &shown).expect("as the schema says");
+    assert_eq!(shown["targets"][0]["units"][0]["serial"], second.as_str());
+    assert_eq!(shown["pending"], serde_json::json!([]));
+}
+
+#[test]
+fn clients_that_write_do_not_notice_volumes_that_come_and_go() {
+    let pool = Pool::with(&["a", "b"], "");
+    pool.start();
+    let writers = [pool.writer(1, 4), pool.writer(2, 4)];
+    assert!(eventually(Duration::from_secs(3), || pool.sessions().len() == 2));
+    let sessions = pool.sessions();
+    for i in 0..4 {
+        pool.add(&format!("new{i}"));
+        pool.start();
+    }
+    pool.head("rm /tmp/tank/new0.img");
+    pool.start();
+    assert_eq!(pool.sessions(), sessions, "nobody had to log in again");
+    for writer in writers {
+        let said = said(writer);
+        assert!(said.contains("errors=0 wrong=0"), "{said}");
+        // One for each unit that came or went: that is how SCSI tells of it.
+        assert!(said.contains("attentions=5"), "{said}");
+    }
+    assert_eq!(units(&pool.seen("", "")).len(), 5);
+}
+
+#[test]
+fn only_the_right_hosts_log_in_and_prove_who_they_are() {
+    let hosts = "[[host_group]]\nname = \"h\"\nmembers = [\"iqn.2026-01.lab:good\"]\n\
+                 [[view]]\nname = \"v\"\nhost_group = \"h\"\n";
+    let pool = Pool::with(&["a"], hosts);
+    pool.start();
+    assert_eq!(units(&pool.seen("-i iqn.2026-01.lab:good", "")), ["Lun:1"]);
+    assert!(!pool.seen("-i iqn.2026-01.lab:bad", "").contains(IQN));
+
+    let chap = "[[target]]\nname = \"tank\"\n[target.chap]\nuser = \"joe\"\nsecret = \"file:/tmp/one\"\n\
+                mutual_user = \"us\"\nmutual_secret = \"file:/tmp/two\"\n";
+    pool.file(chap);
+    pool.head(
+        "echo first-secret-1 >/tmp/one && echo other-secret-2 >/tmp/two && chmod 600 /tmp/two",
+    );
+    let refused = pool.try_start();
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused.stderr.contains("/tmp/one has mode 0644"),
+        "{}",
+        refused.stderr
+    );
+    pool.head("chmod 600 /tmp/one");
+    pool.start();
+    assert!(pool.try_start().stdout.contains("nothing to do"));
+    assert!(pool.seen("", "").contains("failed"), "without a secret");
+    assert!(pool.seen("", "joe%wrong-secret-9@").contains("failed"));
+    assert_eq!(units(&pool.seen("", "joe%first-secret-1@")), ["Lun:1"]);
+    let mutual = |secret: &str| {
+        let environment = "LIBISCSI_CHAP_TARGET_USERNAME=us LIBISCSI_CHAP_TARGET_PASSWORD";
+        let line = format!(
+            "{environment}={secret} iscsi-inq iscsi://joe%first-secret-1@10.72.0.1/{IQN}/1"
+        );
+        pool.client(&line).code
+    };
+    assert_eq!(mutual("other-secret-2"), Some(0));
+    assert_ne!(mutual("forged-secret-3"), Some(0));
+
+    // A changed secret is taken over; the old one is worth nothing any more.
+    pool.head("echo newer-secret-4 >/tmp/one");
+    pool.start();
+    assert!(pool.seen("", "joe%first-secret-1@").contains("failed"));
+    assert_eq!(units(&pool.seen("", "joe%newer-secret-4@")), ["Lun:1"]);
+    let kept = pool.head("cat /run/hawser/exports/tank.json /tmp/tank/exports-state.toml");
+    assert!(!kept.contains("secret-4") && !kept.contains("secret-2"));
+
+    pool.head("hawser exports stop tank");
+    assert_eq!(
+        pool.head("tgtadm --lld iscsi --op show --mode account")
+            .trim(),
+        ""
+    );
+    assert_eq!(
+        pool.head("tgtadm --lld iscsi --op show --mode target")
+            .trim(),
+        ""
+    );
+}
+
+#[test]
+fn a_start_is_all_or_nothing_and_a_stop_works_when_the_pool_is_gone() {
+    let pool = Pool::with(
+        &["a", "b"],
+        "[[unit]]\nvolume = \"a\"\n[[unit]]\nvolume = \"c\"\n",
+    );
+    let refused = pool.try_start();
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused
+            .stderr
+            .contains("there is no volume \"c\" in pool tank"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(
+        pool.head("tgtadm --lld iscsi --op show --mode target")
+            .trim(),
+        ""
+    );
+    pool.file("[[unit]]\nvolum = \"a\"");
+    let refused = pool.try_start().stderr;
+    assert!(
+        refused.contains("exports.toml:2:1") && refused.contains("\"volum\""),
+        "{refused}"
+    );
+
+    // tgtd itself refuses the second unit: an error, and a stop that cleans up.
+    pool.file("");
+    pool.head("truncate -s 600 /tmp/tank/b.img && mount --bind /dev/null /tmp/tank/b.img");
+    let refused = pool.try_start();
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    pool.head("umount /tmp/tank/b.img && truncate -s 16M /tmp/tank/b.img");
+    pool.start();
+
+    let writer = pool.writer(1, 2);
+    assert!(eventually(Duration::from_secs(2), || !pool
+        .sessions()
+        .is_empty()));
+    pool.head("umount -l /tmp/tank");
+    let refused = pool.try_start();
+    assert!(
+        refused.stderr.contains("nothing is mounted"),
+        "{}",
+        refused.stderr
+    );
+    let monitor = "OCF_RESKEY_pool=tank OCF_RESKEY_iqn=iqn.2026-01.lab OCF_RESKEY_backend=tgt \
+                   hawser exports ocf monitor";
+    assert_eq!(pool.lab.try_sh("head1", monitor).code, Some(0));
+    pool.head("hawser exports stop tank");
+    assert_eq!(
+        pool.head("tgtadm --lld iscsi --op show --mode target")
+            .trim(),
+        ""
+    );
+    assert_eq!(pool.lab.try_sh("head1", monitor).code, Some(7));
+    pool.head("hawser exports stop tank --iqn iqn.2026-01.lab");
+    let ended = writer.wait_with_output().expect("the client ends");
+    let text = String::from_utf8_lossy(&ended.stdout);
+    assert!(!text.contains("errors=0"), "the client noticed: {text}");
+}
+
+#[test]
+fn the_resource_agent_passes_ocf_tester_and_finds_what_is_missing() {
+    let pool = Pool::with(&["a", "b"], "");
+    pool.head("hawser exports install-agent --to /tmp/ra/exports");
+    let parameters = "-o pool=tank -o root=/tmp/tank -o iqn=iqn.2026-01.lab -o backend=tgt \
+                      -o portals='10.72.0.1 10.72.1.1'";
+    let tested = pool.head(&format!(
+        "ocf-tester -v -n tank {parameters} /tmp/ra/exports 2>&1"
+    ));
+    assert!(
+        tested.contains("/tmp/ra/exports passed all tests"),
+        "{tested}"
+    );
+
+    let agent = |action: &str| {
+        let environment = "OCF_RESKEY_pool=tank OCF_RESKEY_root=/tmp/tank OCF_RESKEY_iqn=iqn.2026-01.lab \
+                           OCF_RESKEY_backend=tgt";
+        pool.lab
+            .try_sh("head1", &format!("{environment} /tmp/ra/exports {action}"))
+    };
+    assert_eq!(agent("start").code, Some(0));
+    assert_eq!(pool.show()["running"], true);
+    pool.head("tgtadm --lld iscsi --op delete --mode logicalunit --lun 2 --tid $(tgtadm --lld iscsi --op show --mode target | sed -n 's/^Target \\([0-9]*\\):.*/\\1/p')");
+    let monitor = agent("monitor");
+    assert_eq!(monitor.code, Some(1));
+    assert!(
+        monitor.stderr.contains("b becomes LUN 2"),
+        "{}",
+        monitor.stderr
+    );
+    assert_eq!(agent("reload-agent").code, Some(0));
+    assert_eq!(agent("monitor").code, Some(0));
+    assert_eq!(agent("stop").code, Some(0));
+    assert_eq!(agent("monitor").code, Some(7));
+    let lio = pool.lab.try_sh(
+        "head1",
+        "OCF_RESKEY_pool=tank OCF_RESKEY_iqn=iqn.x OCF_RESKEY_backend=lio /tmp/ra/exports start",
+    );
+    assert_eq!(lio.code, Some(5));
+}
+
+#[test]
+fn no_test_that_passes_against_a_bare_tgtd_fails_against_ours() {
+    let pool = Pool::with(&["a"], "");
+    // The same tgtd offers the same kind of file bare, as tgtadm does it by hand.
+    pool.head(
+        "truncate -s 16M /tmp/bare.img && \
+         tgtadm --lld iscsi --op new --mode target --tid 1 -T iqn.2026-01.bare && \
+         tgtadm --lld iscsi --op new --mode logicalunit --tid 1 --lun 1 -b /tmp/bare.img && \
+         tgtadm --lld iscsi --op bind --mode target --tid 1 -I ALL",
+    );
+    pool.start();
+    let families = [
+        "SCSI.Inquiry",
+        "SCSI.ModeSense6",
+        "SCSI.ReadCapacity16",
+        "SCSI.Write10",
+        "SCSI.Read16",
+        "SCSI.ReportLUNs",
+    ];
+    for family in families {
+        let tested = |iqn: &str| {
+            let url = format!("iscsi://10.72.0.1/{iqn}/1");
+            let said = pool
+                .client(&format!("iscsi-test-cu -d -t {family}.* {url}"))
+                .stdout;
+            let line = said
+                .lines()
+                .find(|line| line.trim_start().starts_with("tests "))
+                .map(str::to_owned);
+            line.unwrap_or_else(|| panic!("{family}: {said}"))
+        };
+        let (bare, ours) = (tested("iqn.2026-01.bare"), tested(IQN));
+        assert_eq!(bare, ours, "{family}");
+    }
+    // A target that hawser did not make is not touched.
+    pool.head("hawser exports stop tank");
+    assert!(
+        pool.head("tgtadm --lld iscsi --op show --mode target")
+            .contains("iqn.2026-01.bare")
+    );
+}

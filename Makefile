@@ -29,10 +29,11 @@ lint:
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --offline check licenses bans sources; \
 	else packaging/check-licences; fi
 
-bench: build ## side by side with iperf3, iperf2, nuttcp and sockperf
+bench: build ## side by side with iperf3, iperf2, nuttcp, sockperf, nc, rsync and scp
 	@packaging/setup lab bench
 	@bench/udp-rate
 	@bench/check
+	@bench/copy
 
 setup: ## everything by apt: build, lab and benchmark peers
 	@packaging/setup build lab bench

@@ -172,7 +172,7 @@ pub fn start(parameters: &Parameters, said: &mut dyn FnMut(&str)) -> Result<(), 
     let mut copy = Saved {
         parameters: parameters.clone(),
         desired: desired.clone(),
-        before: saved.and_then(|saved| saved.before.or(Some(saved.desired))),
+        before: saved.map_or(Vec::new(), replaced),
         marks,
         portals: kept,
     };
@@ -188,7 +188,7 @@ pub fn start(parameters: &Parameters, said: &mut dyn FnMut(&str)) -> Result<(), 
     if !left.is_empty() {
         return Err(ServiceError::NotTaken(words(&left, &found)));
     }
-    copy.before = None;
+    copy.before.clear();
     copy.portals.retain(|portal| found.portals.contains(portal));
     Ok(copy.write()?)
 }
@@ -264,9 +264,11 @@ pub fn health(parameters: &Parameters) -> Result<Health, ServiceError> {
         ));
     };
     let missing = tgt::start(&saved.desired, &found, &ours);
-    match (missing.is_empty(), saved.before) {
-        (true, None) => Ok(Health::Running),
-        (true, Some(_)) => Ok(Health::Broken(vec!["a start did not end".into()])),
+    match (missing.is_empty(), saved.before.is_empty()) {
+        (true, true) => Ok(Health::Running),
+        (true, false) => Ok(Health::Broken(vec![
+            "the last start did not end well".into(),
+        ])),
         (false, _) => Ok(Health::Broken(words(&missing, &found))),
     }
 }
@@ -308,7 +310,7 @@ fn ours(
     };
     let mut ours = Ours::of(&saved.desired);
     ours.portals.clone_from(&saved.portals);
-    if let Some(before) = &saved.before {
+    for before in &saved.before {
         let before = Ours::of(before);
         ours.targets.extend(before.targets);
         ours.accounts.extend(before.accounts);
@@ -389,6 +391,15 @@ fn foreign_targets(desired: &Desired, others: &[Saved]) -> Result<(), ServiceErr
         }
     }
     Ok(())
+}
+
+/// What was made and may still be there: all of it, when several starts did not end well.
+fn replaced(saved: Saved) -> Vec<Desired> {
+    let mut all = saved.before;
+    if all.last() != Some(&saved.desired) {
+        all.push(saved.desired);
+    }
+    all
 }
 
 fn new_portals(operations: &[Operation]) -> BTreeSet<super::Portal> {

@@ -24,8 +24,8 @@ pub struct Saved {
     pub parameters: Parameters,
     /// What it made, or was about to make.
     pub desired: Desired,
-    /// What it was about to replace when it did not end.
-    pub before: Option<Desired>,
+    /// What starts before it made and it was about to replace; empty once it has ended well.
+    pub before: Vec<Desired>,
     /// By what the secrets of its accounts can be known again.
     pub marks: BTreeMap<String, Mark>,
     /// Where it had the target listen.

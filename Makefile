@@ -35,6 +35,7 @@ bench: build ## side by side with iperf3, iperf2, nuttcp, sockperf, nc, rsync an
 	@bench/check
 	@bench/copy
 	@bench/exports
+
 setup: ## everything by apt: build, lab and benchmark peers
 	@packaging/setup build lab bench
 

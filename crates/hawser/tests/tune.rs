@@ -158,6 +158,34 @@ fn a_small_receive_buffer_is_cured_and_the_dead_ends_are_rolled_back() {
 }
 
 #[test]
+fn reassembly_without_memory_is_cured_and_nothing_else_is_turned() {
+    let lab = Lab::up();
+    lab.sh(
+        "head2",
+        "sysctl -qw net.ipv4.ipfrag_low_thresh=2000 && sysctl -qw net.ipv4.ipfrag_high_thresh=4000",
+    );
+    let before = everything(&lab);
+    let (report, ran) = tune(&lab, &["--duration", "300ms"]);
+    assert_eq!(ran.code, Some(0), "{report:#}");
+    let verdict = |knob: &str| {
+        let mut all = trials(&report).iter();
+        let trial = all.find(|t| t["knob"] == knob && t["windows"].as_u64() > Some(0));
+        trial.map(|t| (t["verdict"].as_str().unwrap(), t["kept"] == true))
+    };
+    assert_eq!(verdict("net.ipv4.ipfrag_time"), Some(("no-effect", false)));
+    assert_eq!(
+        verdict("net.ipv4.ipfrag_high_thresh"),
+        Some(("better", true))
+    );
+    let changes = report["changes"].as_array().unwrap();
+    assert_eq!(changes.len(), 1, "{report:#}");
+    let id = changes[0]["id"].as_str().unwrap();
+    assert_eq!(run(&["undo", id, "--lab", lab.name()]).code, Some(0));
+    assert_eq!(everything(&lab), before);
+    std::fs::remove_file(report["case"].as_str().unwrap()).unwrap();
+}
+
+#[test]
 fn nothing_is_tried_where_nothing_is_wrong() {
     let lab = Lab::up();
     let before = everything(&lab);

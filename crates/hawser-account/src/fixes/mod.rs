@@ -125,6 +125,21 @@ pub fn plans(case: &Case, findings: &[Finding]) -> Vec<Plan> {
     plans
 }
 
+/// `trials` trials of a change that does nothing, under the traffic of the worst finding that shows
+/// in it: what is said of them measures the trial itself.
+pub fn placebos(plans: Vec<Plan>, trials: u32) -> Vec<Plan> {
+    let worst = plans.into_iter().find(|p| p.traffic.is_some());
+    let placebo = Candidate {
+        knob: Knob::Placebo,
+        target: Target::Value("a placebo".to_owned()),
+    };
+    let plan = worst.map(|plan| Plan {
+        candidates: vec![placebo; trials as usize],
+        ..plan
+    });
+    plan.into_iter().collect()
+}
+
 /// What was lost between the hosts, or nowhere, on the way to this one.
 fn crosses_to(loss: &Loss, host: &HostName) -> bool {
     loss.host.is_none() && loss.path.to == *host && loss.layer != Some(Layer::Qdisc)

@@ -127,14 +127,17 @@ pub fn side_effects(pairs: &[Pair]) -> SideEffects {
     };
     SideEffects {
         jitter: ratio(|w| Some(w.jitter.0 as f64)),
-        cpu: ratio(|w| Some(w.cpu.0 as f64 / w.sent.0.checked_sub(w.lost.0)? as f64)),
+        cpu: ratio(|w| {
+            let arrived = w.sent.0.checked_sub(w.lost.0).filter(|n| *n > 0)?;
+            Some(w.cpu.0 as f64 / arrived as f64)
+        }),
         memory: ratio(|w| Some(w.buffer.0 as f64)),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use hawser_model::units::Packets;
+    use hawser_model::units::{Bytes, Nanos, Packets};
 
     use super::*;
 
@@ -182,6 +185,22 @@ mod tests {
         let last = noisy(20);
         assert_eq!((last.verdict, last.more), (Verdict::CannotTell, 0));
         assert!(last.needs.unwrap() > 20);
+    }
+
+    #[test]
+    fn side_effects_are_told_where_they_can_be_compared() {
+        let mut tried = pairs(5_000, 0, 0, 8);
+        for pair in &mut tried {
+            (pair.without.buffer, pair.with.buffer) = (Bytes(4_096), Bytes(65_536));
+            (pair.without.cpu, pair.with.cpu) = (Nanos(5_000_000), Nanos(20_000_000));
+        }
+        let effects = side_effects(&tried);
+        assert_eq!((effects.memory, effects.cpu), (Some(16.0), Some(2.0)));
+        let nothing_arrived = side_effects(&pairs(10_000, 0, 0, 8));
+        assert_eq!(
+            nothing_arrived.cpu, None,
+            "there is nothing to compare with"
+        );
     }
 
     #[test]

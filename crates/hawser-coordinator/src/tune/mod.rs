@@ -61,7 +61,8 @@ struct Survivor {
     change: Change,
 }
 
-/// Tries everything that might cure what `case` found, and keeps what does.
+/// Tries everything that might cure what `case` found, and keeps what does; with `placebos`, tries
+/// so many changes that do nothing instead.
 ///
 /// # Errors
 /// See [`TuneError`]; every change is undone then.
@@ -69,6 +70,7 @@ pub fn tune(
     agents: &mut Agents,
     case: &Case,
     options: &TrafficOptions,
+    placebos: Option<u32>,
     around: &dyn Surroundings,
     now: u64,
 ) -> Result<Tuning, TuneError> {
@@ -83,7 +85,10 @@ pub fn tune(
         }
     }
     let account = hawser_account::packets_account(case);
-    let plans = fixes::plans(case, &hawser_account::findings(case, &account));
+    let mut plans = fixes::plans(case, &hawser_account::findings(case, &account));
+    if let Some(trials) = placebos {
+        plans = fixes::placebos(plans, trials);
+    }
     let mut trials = Vec::new();
     let mut survivors = Vec::new();
     let done = try_all(agents, case, &plans, around, &mut trials, &mut survivors)

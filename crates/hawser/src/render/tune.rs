@@ -6,7 +6,7 @@ use console::style;
 use hawser_account::trial::{judge, side_effects};
 use hawser_model::account::Account;
 use hawser_model::case::Case;
-use hawser_model::knob::{Scope, Undone, change_id};
+use hawser_model::knob::{Knob, Scope, Undone, change_id};
 use hawser_model::names::HostName;
 use hawser_model::output::tune::{ChangeReport, TrialReport, TuneReport};
 use hawser_model::topology::Reach;
@@ -26,6 +26,7 @@ pub fn report(case: &Case, report: &TuneReport, which: &str) -> String {
         before(report),
     );
     out.push_str(&trials(case, report));
+    out.push_str(&placebos(case));
     if report.changes.is_empty() {
         out.push_str("Nothing was kept: every host is as it was.\n");
     } else {
@@ -118,6 +119,27 @@ pub fn trials(case: &Case, report: &TuneReport) -> String {
          signed-rank test.\n\n",
     );
     out
+}
+
+/// What was said of changes that do nothing.
+fn placebos(case: &Case) -> String {
+    let verdicts: Vec<Verdict> = tuned(case)
+        .iter()
+        .filter(|t| t.knob == Knob::Placebo && t.not_tried.is_none())
+        .map(|t| judge(&t.pairs).verdict)
+        .collect();
+    if verdicts.is_empty() {
+        return String::new();
+    }
+    let count = |verdict| verdicts.iter().filter(|v| **v == verdict).count();
+    format!(
+        "Placebo: of {} trials {} called better, {} worse, {} without effect, {} undecided\n",
+        verdicts.len(),
+        count(Verdict::Better),
+        count(Verdict::Worse),
+        count(Verdict::NoEffect),
+        count(Verdict::CannotTell)
+    )
 }
 
 fn tuned(case: &Case) -> &[Trial] {

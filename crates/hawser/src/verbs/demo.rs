@@ -1,18 +1,15 @@
 //! `hawser demo`: the main job on real parts, as the commands anybody could type.
 //!
 //! The demo runs this very binary step by step and shows each command before its output, so what
-//! is seen is what the verbs do. Its lab and its machine-wide setting are gone at the end, also
+//! is seen is what the verbs do: a check, a planted fault found, its fix proven by `tune`. Its lab and its machine-wide setting are gone at the end, also
 //! after Ctrl-C; after `kill -9` the next `hawser lab up` or `down` puts the setting back.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use console::style;
 use hawser_lab::Interrupt;
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
-
-use crate::case_file::{self, AnyCase};
-use crate::verbs;
 
 const LAB: &str = "demo";
 
@@ -72,19 +69,17 @@ impl Demo {
         self.step(&plant, &[0])?;
         self.step(&["check", "--lab", LAB, "--case", CASE], &[1])?;
 
-        let needed = advised_buffer()?;
-        say("The finding names a size. With it, the same check again:");
-        let cure = [
-            "lab",
-            "impair",
-            "--name",
-            LAB,
-            "--machine",
-            "--rmem-default",
-            &needed,
-        ];
-        self.step(&cure, &[0])?;
+        say(
+            "What would you try? The reports this project started from tried ring sizes, IGMP versions and\n\
+             interrupt modes, and none of it helped. Hawser tries them too, one at a time under the same\n\
+             traffic, measures, and rolls back what is useless.",
+        );
+        self.step(&["tune", "--lab", LAB, "--case", CASE], &[0])?;
+        say(
+            "One change was proven and kept. The same check again, and then everything is taken back:",
+        );
         self.step(&["check", "--lab", LAB], &[0])?;
+        self.step(&["undo", "--all", "--lab", LAB], &[0])?;
         say("Fault found, fix proven. The lab goes, and the machine gets its own setting back.");
         Ok(())
     }
@@ -122,20 +117,6 @@ impl Demo {
             .wrap_err_with(|| format!("run {}", self.binary.display()))?;
         Ok(())
     }
-}
-
-/// The buffer that the finding of the case calls for.
-fn advised_buffer() -> miette::Result<String> {
-    let AnyCase::Check(case) = case_file::read(Path::new(CASE))? else {
-        bail!("{CASE} is not the case of a check");
-    };
-    verbs::explain::judge(&case, "")
-        .findings
-        .iter()
-        .find(|f| f.finding.code == "receive-buffer-too-small")
-        .and_then(|f| f.finding.evidence.get("needed_buffer_bytes"))
-        .map(ToString::to_string)
-        .ok_or_else(|| miette!("the planted fault was not found"))
 }
 
 fn say(text: &str) {

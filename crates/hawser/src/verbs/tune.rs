@@ -33,6 +33,10 @@ pub struct Args {
     /// Where to write the case file [default: below /var/lib/hawser/cases]
     #[arg(long, value_name = "FILE")]
     case: Option<PathBuf>,
+    /// Try a change that does nothing, so many times, instead of fixes: how often it is called
+    /// better measures the trial itself
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    placebo: Option<u32>,
     #[command(flatten)]
     traffic: TrafficArgs,
 }
@@ -51,7 +55,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     let tuning = match case.stopped {
         Some(_) => None,
         None => Some(
-            tune::tune(&mut agents, &case, &options, &around, now())
+            tune::tune(&mut agents, &case, &options, args.placebo, &around, now())
                 .map_err(|e| miette::miette!("{e}"))?,
         ),
     };

@@ -59,18 +59,36 @@ pub(super) fn ask(
 /// The agent's own words, without its time stamps.
 fn words(said: &[u8]) -> String {
     let said = String::from_utf8_lossy(said);
-    let lines = said.lines().filter_map(|line| {
-        // `2026-01-01 12:00:00,123 ERROR: Failed: Unable to obtain …`
-        let line = line
-            .split_once("ERROR: ")
-            .map_or(line, |(_, rest)| rest)
-            .trim();
-        (!line.is_empty() && !line.starts_with("Please use '-h'")).then_some(line)
-    });
-    let mut lines: Vec<&str> = lines.collect();
+    // `2026-01-01 12:00:00,123 ERROR: Failed: Unable to obtain …`, among Python's own warnings.
+    let errors = said
+        .lines()
+        .filter_map(|line| Some(line.split_once("ERROR: ")?.1.trim()));
+    let errors = errors.filter(|line| !line.is_empty() && !line.starts_with("Please use '-h'"));
+    let mut lines: Vec<&str> = errors.collect();
+    if lines.is_empty() {
+        lines.extend(said.lines().map(str::trim).filter(|line| !line.is_empty()));
+    }
     lines.dedup();
     match lines.is_empty() {
         true => "it ended without a word".into(),
         false => lines.join("; "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_agents_error_is_told_without_the_noise_around_it() {
+        let said = "/usr/sbin/fence_ipmilan:5: DeprecationWarning: 'pipes' is deprecated\n\
+            2026-01-01 12:00:00,123 ERROR: Failed: Unable to obtain correct plug status\n\n\
+            2026-01-01 12:00:00,124 ERROR: Please use '-h' for usage\n";
+        assert_eq!(
+            words(said.as_bytes()),
+            "Failed: Unable to obtain correct plug status"
+        );
+        assert_eq!(words(b"Traceback\n"), "Traceback");
+        assert_eq!(words(b""), "it ended without a word");
     }
 }

@@ -18,7 +18,7 @@ use crate::plan::{
     AUTHKEY, COROSYNC_CONF, Change, Effect, Facts, ObjectChange, Plan, PlanError, PlanReport,
     merge, plan,
 };
-use crate::simulate::CrmSimulate;
+use crate::simulate::{CrmSimulate, Report, Simulator};
 use crate::xml::Element;
 
 /// How a plan is applied.
@@ -180,14 +180,29 @@ fn settle(heads: &mut Heads, said: &mut dyn FnMut(Progress<'_>)) -> Result<(), L
 }
 
 /// Waits until Pacemaker has nothing left to do.
+///
+/// `crm_resource --wait` ends at once while the nodes choose who decides, so its word is held
+/// against the scheduler's: it must have nothing to do for this CIB.
 pub(super) fn wait_settled(heads: &mut Heads) -> Result<(), LiveError> {
-    let Some((name, _)) = live_cib(heads)? else {
-        return Err(LiveError::NotRunning);
-    };
-    if let Some(head) = heads.get_mut(&name) {
-        head.order(&Order::Settle { seconds: SETTLES })?;
+    let deadline = Instant::now() + JOINS;
+    loop {
+        let Some((name, _)) = live_cib(heads)? else {
+            return Err(LiveError::NotRunning);
+        };
+        order(heads, &name, &Order::Settle { seconds: SETTLES })?;
+        let Some((name, cib)) = live_cib(heads)? else {
+            return Err(LiveError::NotRunning);
+        };
+        let simulator = OnHead::new(head(heads, &name)?.as_mut());
+        let report = Report::parse(&simulator.simulate(&cib, &[])?.report)?;
+        let decided = Element::parse(&cib, "the live CIB")?
+            .get("dc-uuid")
+            .is_some_and(|dc| !dc.is_empty() && dc != "0");
+        if (decided && report.executed.is_empty()) || Instant::now() >= deadline {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(200));
     }
-    Ok(())
 }
 
 /// What an effect is, for whoever watches.

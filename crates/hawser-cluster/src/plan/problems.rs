@@ -43,7 +43,10 @@ pub enum Problem {
     )]
     KeysDiffer(Vec<HostName>),
     /// A fence device does not answer.
-    #[error("fence device {device} does not answer its status: {said}")]
+    #[error(
+        "fence device {device} does not answer its status: {said}; are its address, its account and its \
+         password right?"
+    )]
     FenceDevice {
         /// The device.
         device: String,

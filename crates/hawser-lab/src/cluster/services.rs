@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -51,7 +52,10 @@ pub fn run(wish: Wish) -> Result<(), LabError> {
             write(ENABLED, "")?;
             start()
         }
-        Wish::Stop => stop(),
+        Wish::Stop => {
+            let _alone = alone()?;
+            stop()
+        }
         Wish::Boot => {
             folders()?;
             if !runs("tgtd") {
@@ -67,6 +71,7 @@ pub fn run(wish: Wish) -> Result<(), LabError> {
 }
 
 fn start() -> Result<(), LabError> {
+    let _alone = alone()?;
     folders()?;
     if !runs("corosync") {
         daemon("corosync", &["-f"], &[], "/var/log/corosync/lab.log")?;
@@ -95,6 +100,14 @@ fn start() -> Result<(), LabError> {
         )?;
     }
     Ok(())
+}
+
+/// One at a time: an order that was given twice, because the first who gave it was killed, must not
+/// start anything twice.
+fn alone() -> Result<Flock<File>, LabError> {
+    let path = "/run/hawser/lab-services.lock";
+    let file = File::create(path).map_err(|e| LabError::io("create", path, e))?;
+    Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, e)| LabError::system("flock", path, e))
 }
 
 fn stop() -> Result<(), LabError> {

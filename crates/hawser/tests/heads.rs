@@ -1,0 +1,426 @@
+//! A storage cluster from one file, in a lab: built, looked at, switched over, shot at, bent by hand.
+//!
+//! One lab for all that can be seen of one cluster; another for an `apply` that is killed.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use support::{Lab, Ran, eventually, hawser, run};
+
+/// The floating address of vmpool01 on the first SAN, and its only unit.
+const ADDRESS: &str = "10.72.2.207";
+const UNIT: &str = "iscsi://10.72.2.207/iqn.2026-01.lab.hawser:vmpool01/1";
+
+/// Runs a verb on the lab's cluster.
+fn verb(lab: &Lab, name: &str, rest: &[&str]) -> Ran {
+    run(&[&[name, "--lab", lab.name()], rest].concat())
+}
+
+#[track_caller]
+fn ok(lab: &Lab, name: &str, rest: &[&str]) -> String {
+    let ran = verb(lab, name, rest);
+    assert_eq!(
+        ran.code,
+        Some(0),
+        "{name} {rest:?}: {}{}",
+        ran.stdout,
+        ran.stderr
+    );
+    ran.stdout
+}
+
+/// What a verb says as JSON, held against its published schema.
+#[track_caller]
+fn json(ran: &Ran, schema: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs/schema")
+        .join(schema);
+    let schema: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let value: Value = serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr));
+    jsonschema::validate(&schema, &value).unwrap_or_else(|error| panic!("{error}"));
+    value
+}
+
+#[track_caller]
+fn status(lab: &Lab) -> Value {
+    json(&verb(lab, "status", &["--json"]), "status.schema.json")
+}
+
+fn active_on(status: &Value, pool: &str) -> String {
+    let pools = status["pools"].as_array().expect("pools");
+    let found = pools
+        .iter()
+        .find(|it| it["name"] == pool)
+        .expect("the pool");
+    found["active_on"].as_str().unwrap_or("nowhere").to_owned()
+}
+
+/// The configuration of the live cluster; what changes with every operation is not in it.
+fn configuration(lab: &Lab, node: &str) -> String {
+    lab.sh(node, "cibadmin --query --scope configuration")
+}
+
+/// The lab's own cluster file with one thing changed, gone with the value.
+fn changed(from: &str, to: &str) -> tempfile::NamedTempFile {
+    let example = include_str!("../../../examples/lab/hawser.toml");
+    assert!(example.contains(from), "the example has no {from}");
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(example.replacen(from, to, 1).as_bytes())
+        .unwrap();
+    file
+}
+
+/// Connects to an address again and again from the client; answers the longest time in which it
+/// could not.
+struct Pause(Child);
+
+impl Pause {
+    fn watch(lab: &Lab, address: &str, seconds: u32) -> Self {
+        let program = "import socket,sys,time\n\
+            begun=last=time.time(); longest=0\n\
+            while time.time()-begun<float(sys.argv[2]):\n\
+            \x20s=socket.socket(); s.settimeout(0.2)\n\
+            \x20try:\n\
+            \x20\x20s.connect((sys.argv[1],3260)); now=time.time(); longest=max(longest,now-last); last=now\n\
+            \x20except OSError: pass\n\
+            \x20s.close(); time.sleep(0.01)\n\
+            print(max(longest,time.time()-last))\n";
+        let seconds = seconds.to_string();
+        let mut command = lab.command(&[
+            "exec", "client1", "--", "python3", "-c", program, address, &seconds,
+        ]);
+        let child = command.stdout(Stdio::piped()).spawn().expect("python3");
+        // It must be connected before anything happens.
+        thread::sleep(Duration::from_millis(300));
+        Self(child)
+    }
+
+    fn seconds(self) -> f64 {
+        let output = self.0.wait_with_output().expect("python3 ends");
+        String::from_utf8_lossy(&output.stdout)
+            .trim()
+            .parse()
+            .expect("seconds")
+    }
+}
+
+/// When a node's Pacemaker logged that an operation had ended, by resource and operation: the last
+/// time, as `HH:MM:SS.mmm`, which sorts.
+fn ended(lab: &Lab, node: &str) -> BTreeMap<(String, String), String> {
+    let log = lab.sh(
+        node,
+        "grep -h 'Result of .* operation for' /var/log/pacemaker/pacemaker.log",
+    );
+    let mut all = BTreeMap::new();
+    for line in log.lines() {
+        // `Nov 22 01:42:12.223 head2 … Result of start operation for vmpool01 on head2: ok | …`
+        let time = line.split_whitespace().nth(2).expect("a time").to_owned();
+        let (_, rest) = line.split_once("Result of ").expect("a result");
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        if let [operation, "operation", "for", resource, "on", _, result, ..] = words[..] {
+            if result == "ok" {
+                all.insert((operation.to_owned(), resource.to_owned()), time);
+            }
+        }
+    }
+    all
+}
+
+#[track_caller]
+fn in_order(times: &BTreeMap<(String, String), String>, operation: &str, resources: &[&str]) {
+    let time = |resource: &str| {
+        let key = (operation.to_owned(), resource.to_owned());
+        times
+            .get(&key)
+            .unwrap_or_else(|| panic!("no {operation} of {resource}: {times:?}"))
+    };
+    for pair in resources.windows(2) {
+        assert!(
+            time(pair[0]) < time(pair[1]),
+            "{operation} of {} at {} before {} at {}",
+            pair[0],
+            time(pair[0]),
+            pair[1],
+            time(pair[1])
+        );
+    }
+}
+
+/// Whether the client can log in at the floating address and read.
+fn client_reads(lab: &Lab) -> bool {
+    let line = format!("timeout 5 iscsi-perf -t 1 -m 1 -b 8 {UNIT}");
+    lab.try_sh("client1", &line).code == Some(0)
+}
+
+#[test]
+fn a_cluster_from_one_file_is_redundant_and_moves_its_pools_in_order() {
+    let begun = Instant::now();
+    let lab = Lab::up_with(&["--cluster"]);
+    let took = begun.elapsed().as_secs_f64();
+    assert!(
+        took < 25.0,
+        "a cold start takes less than 25 s, not {took:.1}"
+    );
+
+    let now = verb(&lab, "status", &["--json"]);
+    assert_eq!(now.code, Some(0), "{}{}", now.stdout, now.stderr);
+    let now = json(&now, "status.schema.json");
+    assert_eq!(
+        (&now["redundant"], &now["quorate"]),
+        (&true.into(), &true.into())
+    );
+    assert_eq!(active_on(&now, "vmpool01"), "head1");
+    assert_eq!(active_on(&now, "vmpool02"), "head2");
+    let if_lost = now["if_lost"]["head1"].to_string();
+    for step in [
+        "head1 is switched off",
+        "head2 mounts vmpool01",
+        "head2 takes vmpool01's addresses",
+    ] {
+        assert!(if_lost.contains(step), "{step}: {if_lost}");
+    }
+    assert!(client_reads(&lab), "the client reads vmpool01");
+
+    nothing_is_left_to_do(&lab);
+    bad_input_changes_nothing(&lab);
+    a_change_by_hand_is_named(&lab);
+    standby_moves_a_pool_in_order(&lab);
+    a_dead_head_is_fenced_and_its_pool_taken_over(&lab);
+}
+
+#[track_caller]
+fn nothing_is_left_to_do(lab: &Lab) {
+    let plan = json(
+        &verb(lab, "plan", &["--json", "--exit-code"]),
+        "plan.schema.json",
+    );
+    assert_eq!(plan["changes"].as_array().map(Vec::len), Some(0), "{plan}");
+    assert_eq!(ok(lab, "apply", &[]).trim(), "0 changes");
+}
+
+#[track_caller]
+fn a_change_by_hand_is_named(lab: &Lab) {
+    lab.sh(
+        "head2",
+        "crm_attribute --name no-quorum-policy --update ignore",
+    );
+    lab.sh(
+        "head1",
+        "crm_resource --ban --resource vmpool02 --node head1 2>&1",
+    );
+    let plan = verb(lab, "plan", &["--json", "--exit-code"]);
+    assert_eq!(plan.code, Some(1));
+    let plan = json(&plan, "plan.schema.json");
+    let changes = plan["changes"].as_array().expect("changes");
+    let objects: Vec<&str> = changes
+        .iter()
+        .filter_map(|change| change["object"].as_str())
+        .collect();
+    assert_eq!(
+        objects,
+        [
+            "property no-quorum-policy",
+            "constraint cli-ban-vmpool02-on-head1"
+        ],
+        "{plan}"
+    );
+    assert!(
+        changes[0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("\"ignore\" on the cluster")
+    );
+    assert!(ok(lab, "apply", &[]).contains("2 changes made"));
+    nothing_is_left_to_do(lab);
+}
+
+/// Each mistake gives one error that names it, and changes nothing.
+#[track_caller]
+fn bad_input_changes_nothing(lab: &Lab) {
+    let before = configuration(lab, "head1");
+    let secret = tempfile::NamedTempFile::new().unwrap();
+    fs::write(secret.path(), "not the password\n").unwrap();
+    let mode = |mode| {
+        fs::set_permissions(secret.path(), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let elsewhere = format!("file:{}", secret.path().display());
+    let fencing = "[fencing]\ndelay = { head1 = \"1s\" }\n";
+    let cases: [(&str, &str, &str); 8] = [
+        (
+            "ring0 = \"10.72.0.2\"",
+            "ring0 = \"10.72.0.1\"",
+            "10.72.0.1",
+        ),
+        (
+            "san01 = \"10.72.2.207\"",
+            "san01 = \"10.99.2.207\"",
+            "10.99.2.207",
+        ),
+        ("ring1 = \"10.72.1.2\", ", "", "ring1"),
+        (
+            "cipher = 3",
+            "cipher = 3\nagent = \"fence_ipmilann\"",
+            "fence_ipmilann",
+        ),
+        ("prefer = \"head1\"", "prefer = \"head3\"", "head3"),
+        (
+            fencing,
+            "[fencing]\nnone = \"yes\"\n",
+            "I accept that two nodes may write to one pool",
+        ),
+        (
+            "file:/etc/hawser/secrets/head1-bmc",
+            &elsewhere,
+            "chmod 600",
+        ),
+        (
+            "file:/etc/hawser/secrets/head2-bmc",
+            &elsewhere,
+            "fence device fence-head2",
+        ),
+    ];
+    for (i, (from, to, says)) in cases.into_iter().enumerate() {
+        mode(if i == 7 { 0o600 } else { 0o644 });
+        let file = changed(from, to);
+        let ran = verb(lab, "apply", &["-f", &file.path().display().to_string()]);
+        assert_eq!(ran.code, Some(2), "{to}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains(says), "{to}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("not the password"), "{}", ran.stderr);
+    }
+    assert_eq!(configuration(lab, "head1"), before);
+}
+
+#[track_caller]
+fn standby_moves_a_pool_in_order(lab: &Lab) {
+    let pause = Pause::watch(lab, ADDRESS, 6);
+    ok(lab, "standby", &["head1"]);
+    let pause = pause.seconds();
+    assert!(pause < 3.0, "the client waited {pause:.2} s");
+    println!("switchover: the client waited {pause:.2} s");
+    let (head1, head2) = (ended(lab, "head1"), ended(lab, "head2"));
+    for address in ["vmpool01-san01", "vmpool01-san02"] {
+        in_order(&head1, "stop", &[address, "vmpool01-exports", "vmpool01"]);
+        in_order(&head2, "start", &["vmpool01", "vmpool01-exports", address]);
+    }
+    let key = |operation: &str| (operation.to_owned(), "vmpool01".to_owned());
+    assert!(
+        head1[&key("stop")] < head2[&key("start")],
+        "never active twice"
+    );
+    println!(
+        "phases: stopped {} to {}, started {} to {}",
+        head1[&("stop".into(), "vmpool01-san01".into())],
+        head1[&key("stop")],
+        head2[&key("start")],
+        head2[&("start".into(), "vmpool01-san01".into())],
+    );
+    let now = status(lab);
+    assert_eq!(active_on(&now, "vmpool01"), "head2");
+    assert_eq!(now["redundant"], false);
+    assert_eq!(now["last_takeover"]["fenced"], false);
+    assert!(client_reads(lab));
+
+    // A head that is back takes nothing: the pool stays until somebody moves it.
+    assert!(ok(lab, "online", &["head1"]).contains("vmpool01 on head2"));
+    assert!(ok(lab, "move", &["vmpool01", "head1"]).contains("vmpool01 on head1"));
+    nothing_is_left_to_do(lab);
+}
+
+#[track_caller]
+fn a_dead_head_is_fenced_and_its_pool_taken_over(lab: &Lab) {
+    let pause = Pause::watch(lab, ADDRESS, 14);
+    lab.ok(&["power", "cut", "head1"]);
+    println!("crash: the client waited {:.2} s", pause.seconds());
+    assert!(eventually(Duration::from_secs(20), || client_reads(lab)));
+    let log = lab.sh("head2", "cat /var/log/pacemaker/pacemaker.log");
+    let at = |what: &str| {
+        let line = log.lines().filter(|line| line.contains(what)).last();
+        let line = line.unwrap_or_else(|| panic!("head2's log has no \"{what}\""));
+        line.split_whitespace().nth(2).expect("a time").to_owned()
+    };
+    let fenced = at("Operation 'off' targeting head1 by head2");
+    let started = at("Result of start operation for vmpool01 on head2: ok");
+    assert!(
+        fenced < started,
+        "taken over at {started}, fenced at {fenced}"
+    );
+    let now = status(lab);
+    assert_eq!(active_on(&now, "vmpool01"), "head2");
+    assert_eq!(now["redundant"], false);
+    assert_eq!(now["nodes"][0]["state"], "offline");
+    let last = &now["last_takeover"];
+    assert_eq!(
+        (&last["from"], &last["fenced"]),
+        (&"head1".into(), &true.into()),
+        "{last}"
+    );
+}
+
+#[test]
+fn an_apply_killed_anywhere_is_finished_by_the_next() {
+    // Before the first file, while the engine starts, while the CIB is written.
+    for (i, milliseconds) in [900_u64, 3_000, 7_500].into_iter().enumerate() {
+        let lab = Lab::planned();
+        let mut child = Command::new(hawser())
+            .args(["lab", "up", "--name", lab.name(), "--cluster"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("hawser runs");
+        thread::sleep(Duration::from_millis(milliseconds));
+        child.kill().expect("it is killed");
+        child.wait().expect("it has ended");
+        let ran = lab.run(&["up", "--cluster"]);
+        assert_eq!(
+            ran.code,
+            Some(0),
+            "after {milliseconds} ms: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
+        nothing_is_left_to_do(&lab);
+        // An apply that finds nothing to do does not wait for what the killed one had begun.
+        let redundant = || status(&lab)["redundant"] == true;
+        assert!(
+            eventually(Duration::from_secs(20), redundant),
+            "after {milliseconds} ms: {}",
+            status(&lab)
+        );
+        // The end is the same, to the byte, whenever it was killed.
+        let key = |node: &str| {
+            lab.sh(
+                node,
+                "sha256sum < /etc/corosync/authkey; stat -c %a /etc/corosync/authkey",
+            )
+        };
+        assert_eq!(key("head1"), key("head2"));
+        assert!(key("head1").ends_with("400\n"), "{}", key("head1"));
+        if i == 0 {
+            secrets_are_nowhere_to_be_seen(&lab);
+        }
+    }
+}
+
+/// The BMC's password is in no argument list, not in the CIB, in no log.
+#[track_caller]
+fn secrets_are_nowhere_to_be_seen(lab: &Lab) {
+    let folder = hawser_lab::labs_folder().join(lab.name());
+    let password = fs::read_to_string(folder.join("admin/etc/hawser/secrets/head1-bmc")).unwrap();
+    let password = password.trim();
+    let everywhere = format!(
+        "cibadmin --query | grep -c {password}; grep -rc {password} /var/log | grep -v ':0$'; true"
+    );
+    assert_eq!(lab.sh("head1", &everywhere).trim(), "0");
+    let mode = lab.sh("head1", "stat -c %a /etc/hawser/secrets/fence-head1");
+    assert_eq!(mode.trim(), "600");
+}

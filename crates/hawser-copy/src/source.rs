@@ -2,8 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::sync::{Mutex, PoisonError};
 
 use hawser_model::copy::CopySource;
 use nix::errno::Errno;
@@ -23,6 +25,9 @@ pub(crate) struct Source {
     /// Permissions, of a file.
     pub(crate) mode: Option<u32>,
     path: String,
+    /// A stretch that is known to be data. tmpfs looks at every page up to the next hole each time
+    /// it is asked: for a file without holes, at all the rest of it for every block.
+    known: Mutex<Range<u64>>,
 }
 
 enum Kind {
@@ -49,6 +54,7 @@ impl Source {
                     size: bytes.0,
                     mode: None,
                     path: "memory".to_owned(),
+                    known: Mutex::default(),
                 });
             }
             CopySource::Path(path) => path.clone(),
@@ -69,6 +75,7 @@ impl Source {
                 mode: Some(facts.mode() & 0o777),
                 kind: Kind::File(file),
                 path,
+                known: Mutex::default(),
             });
         }
         if kind.is_block_device() {
@@ -80,6 +87,7 @@ impl Source {
                 mode: None,
                 kind: Kind::Device(file),
                 path,
+                known: Mutex::default(),
             });
         }
         Err(CopyError::Kind {
@@ -95,11 +103,18 @@ impl Source {
         let Kind::File(file) = &self.kind else {
             return Segment::Data(end);
         };
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.contains(&at) {
+            return Segment::Data(known.end.min(end));
+        }
         let seek = |whence| lseek(file.as_fd(), at as i64, whence).map(|found| found as u64);
         match seek(Whence::SeekData) {
             Ok(data) if data > at => Segment::Hole(data.min(end)),
             Ok(_) => match seek(Whence::SeekHole) {
-                Ok(hole) if hole > at => Segment::Data(hole.min(end)),
+                Ok(hole) if hole > at => {
+                    *known = at..hole;
+                    Segment::Data(hole.min(end))
+                }
                 _ => Segment::Data(end),
             },
             // No data up to the end of the file.

@@ -122,7 +122,6 @@ fn because(what: &str, kind: RungKind, found: &[Finding]) -> String {
             "cipher-chained",
             "cipher-below-link",
         ],
-        RungKind::LoopbackTcp => &["cpu-limit"],
         RungKind::WireTcp => &[
             "policer",
             "rate-limit",

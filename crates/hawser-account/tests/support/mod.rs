@@ -5,3 +5,4 @@ pub mod catalogue;
 pub mod cluster;
 pub mod faults;
 pub mod json;
+pub mod ladder;

@@ -12,7 +12,7 @@ use hawser_model::units::Nanos;
 use super::view::{LadderView, busy_share, share};
 
 /// Processors that have less than this to spare are what limits.
-pub(super) const SATURATED: f64 = 0.9;
+const SATURATED: f64 = 0.85;
 
 /// Something the whole path needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,7 +92,7 @@ fn wire(view: &LadderView<'_>) -> Option<Resource> {
 
 /// The processors of the host on which they were busier, or kept from us; of equal ones the
 /// sender's. How busy they were, and all of their time where they were kept.
-pub(super) fn processors(view: &LadderView<'_>) -> Option<Resource> {
+fn processors(view: &LadderView<'_>) -> Option<Resource> {
     let of = |host| {
         let usage = view.usage(RungKind::Whole, host)?;
         Some(Resource {

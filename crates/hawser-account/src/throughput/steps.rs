@@ -1,15 +1,16 @@
 //! The way down: from the best rung of the path over each slower one to the whole path.
 //!
-//! Between two bare rungs the step is their difference. Below the slowest rung the processors
-//! explain what they can: all stages run at once, and where the processors had nothing to spare
-//! the path cannot be faster than `whole / utilisation`. What is left is unexplained.
+//! Between two bare rungs the step is their difference. Below the slowest rung there is one more:
+//! in the whole path all stages run at once and share processors and memory, so what limits it does
+//! less there than bare: `whole / utilisation` of the bottleneck, by the bottleneck's own time. The
+//! time in which the bottleneck had nothing to do is what stays unexplained.
 
 use hawser_model::finding::Finding;
 use hawser_model::ladder::RungKind;
 use hawser_model::output::Step;
 
 use super::rates;
-use super::resources::{SATURATED, held_back, processors};
+use super::resources::{bottleneck, held_back};
 use super::rounded;
 use super::view::LadderView;
 
@@ -92,7 +93,8 @@ fn points(view: &LadderView<'_>) -> Vec<Point> {
     points
 }
 
-/// How fast the processors let the whole path be at most, and why.
+/// How fast the whole path could be with its bottleneck never idle, and why it is not faster: what
+/// limits does less beside the other stages than bare, since they share processors and memory.
 fn bound(view: &LadderView<'_>, found: &[Finding]) -> Option<(f64, String)> {
     let whole = view.whole();
     for host in view.hosts() {
@@ -101,16 +103,16 @@ fn bound(view: &LadderView<'_>, found: &[Finding]) -> Option<(f64, String)> {
             return Some((whole, format!("processors kept from {host}'s stages{code}")));
         }
     }
-    let busiest = processors(view)?;
-    (busiest.utilisation >= SATURATED).then(|| {
-        let percent = (busiest.utilisation * 100.0).round();
-        let code = named(found, &["cpu-limit"]);
-        let why = format!(
-            "all stages share the {}: {percent} % busy{code}",
-            busiest.name
-        );
-        (whole / busiest.utilisation, why)
-    })
+    let limit = bottleneck(view).filter(|limit| limit.utilisation > 0.0)?;
+    let percent = (limit.utilisation * 100.0).round();
+    let why = match limit.name.strip_prefix("processors of ") {
+        Some(host) => {
+            let code = named(found, &["cpu-limit"]);
+            format!("all stages share the processors of {host}: {percent} % busy{code}")
+        }
+        None => format!("{} beside all other stages: {percent} % busy", limit.name),
+    };
+    Some((whole / limit.utilisation, why))
 }
 
 /// What a step stands for, and the finding about it.

@@ -218,7 +218,12 @@ fn paths() -> Vec<PlantedLadder> {
         ),
         planted_as("ladder-single-stream", bond, wire, &["single-stream"]),
         planted_as("ladder-path-mtu", hop, "", &["path-mtu-below-interface"]),
-        planted_as("ladder-small-frames", frames, "send head1", &["small-frames"]),
+        planted_as(
+            "ladder-small-frames",
+            frames,
+            "send head1",
+            &["small-frames"],
+        ),
     ]
 }
 

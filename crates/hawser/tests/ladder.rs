@@ -1,0 +1,301 @@
+//! `hawser ladder` in a lab with planted bottlenecks: each named, and what it takes explained.
+
+mod support;
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use hawser_model::output::LadderReport;
+use support::Lab;
+
+/// Runs a ladder and takes its report; it must be what the schema says and add up.
+#[track_caller]
+fn ladder(lab: &Lab, options: &[&str]) -> LadderReport {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = folder.path().join("case.json").display().to_string();
+    let mut arguments = vec!["ladder", "--lab", lab.name(), "--json", "--case", &case];
+    if !options.contains(&"--duration") {
+        arguments.extend(["--duration", "300ms"]);
+    }
+    arguments.extend(options);
+    let ran = support::run(&arguments);
+    let value: serde_json::Value = serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr));
+    let schema = include_str!("../../../docs/schema/ladder.schema.json");
+    let schema = serde_json::from_str(schema).expect("the schema");
+    let valid = jsonschema::validator_for(&schema).expect("a schema");
+    let errors: Vec<String> = valid.iter_errors(&value).map(|e| e.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    let report: LadderReport = serde_json::from_value(value.clone()).expect("a report");
+    assert_eq!(
+        ran.code,
+        Some(i32::from(!report.findings.is_empty())),
+        "{report:#?}"
+    );
+    let again = support::run(&["explain", &case, "--json"]);
+    let again: serde_json::Value = serde_json::from_str(&again.stdout).expect("a replay");
+    assert_eq!(again, value, "the case file gives the same answer");
+    report
+}
+
+fn codes(report: &LadderReport) -> Vec<&str> {
+    let findings = report.findings.iter();
+    findings.map(|f| f.finding.code.as_str()).collect()
+}
+
+#[track_caller]
+fn rate(report: &LadderReport, name: &str) -> f64 {
+    let rung = report.rungs.iter().find(|r| r.name == name);
+    rung.unwrap_or_else(|| panic!("no rung {name}: {report:#?}"))
+        .mb_per_s
+}
+
+/// What is unexplained of what is lost.
+fn unexplained(report: &LadderReport) -> f64 {
+    let steps: f64 = report.steps.iter().map(|s| s.mb_per_s).sum();
+    report.unexplained_mb_per_s.abs() / (steps + report.unexplained_mb_per_s)
+}
+
+/// The bottleneck is named by one finding, and nothing else is said.
+#[track_caller]
+fn named(report: &LadderReport, code: &str) {
+    assert_eq!(codes(report), [code], "{report:#?}");
+    assert!(unexplained(report) < 0.05, "{report:#?}");
+}
+
+#[test]
+fn a_token_bucket_that_delays_and_one_that_drops() {
+    let lab = Lab::up();
+    let tbf = "tc qdisc replace dev ring0 root tbf rate";
+    lab.sh("head1", &format!("{tbf} 200mbit burst 128kb latency 100ms"));
+    let report = ladder(&lab, &[]);
+    named(&report, "rate-limit");
+    let finding = &report.findings[0].finding;
+    assert_eq!(finding.place.object.as_deref(), Some("qdisc tbf"));
+    let bits = finding.evidence["limit_bits_per_s"].as_u64().unwrap();
+    assert!((170_000_000..=201_000_000).contains(&bits), "{report:#?}");
+    assert_eq!(report.bottleneck, "wire tcp, 1 stream");
+    let last = report.steps.last().expect("steps");
+    assert!(last.why.contains("rate-limit"), "{report:#?}");
+
+    // The bucket holds four megabytes, the queue next to nothing.
+    lab.sh("head1", &format!("{tbf} 200mbit burst 4mb limit 80kb"));
+    let report = ladder(&lab, &["--duration", "600ms"]);
+    named(&report, "policer");
+    assert_eq!(report.bottleneck, "wire tcp, 1 stream");
+}
+
+#[test]
+fn a_window_of_a_few_kilobytes() {
+    let lab = Lab::up();
+    let set = "sysctl -qw net.ipv4.tcp_rmem='4096 8192 8192'";
+    lab.sh("head2", set);
+    let report = ladder(&lab, &[]);
+    named(&report, "window-too-small");
+    let evidence = &report.findings[0].finding.evidence;
+    assert_eq!(evidence["sysctl"], "net.ipv4.tcp_rmem");
+    assert_eq!(evidence["largest_bytes"], 8_192);
+    assert!(evidence["needed_bytes"].as_u64().unwrap() >= 131_072);
+}
+
+#[test]
+fn one_hop_of_1500_bytes_on_a_jumbo_path() {
+    let lab = Lab::up();
+    lab.sh("head1", "ip link set dev ring0 mtu 9000");
+    let report = ladder(&lab, &[]);
+    assert_eq!(codes(&report), ["path-mtu-below-interface"], "{report:#?}");
+    let finding = &report.findings[0].finding;
+    assert_eq!(finding.place.host.as_ref().unwrap().as_str(), "head2");
+    assert_eq!(finding.evidence["smallest_mtu"], 1_500);
+    assert_eq!(finding.evidence["offload"], 1);
+}
+
+#[test]
+fn a_clean_path_has_no_findings_and_every_rung() {
+    let lab = Lab::up();
+    let report = ladder(&lab, &["--cipher", "aes-256-ctr", "--streams", "2"]);
+    assert_eq!(codes(&report), Vec::<&str>::new(), "{report:#?}");
+    for name in [
+        "memory copy head1",
+        "source read head1",
+        "encrypt head1",
+        "loopback tcp head1",
+        "wire tcp, 1 stream",
+        "wire tcp, 2 streams",
+        "wire udp",
+        "decrypt head2",
+        "sink write head2",
+    ] {
+        assert!(rate(&report, name) > 1.0, "{name}: {report:#?}");
+    }
+    assert!(report.whole_mb_per_s > 10.0, "{report:#?}");
+}
+
+#[test]
+fn a_processor_quota_on_one_node() {
+    let lab = Lab::up();
+    let group = Group::new("cpu");
+    group.set("cpu.cfs_period_us", "100000");
+    group.set("cpu.cfs_quota_us", "15000");
+    let _held = group.holds(&lab, "head2");
+    let report = ladder(&lab, &[]);
+    assert!(codes(&report).contains(&"cpu-limit"), "{report:#?}");
+    let finding = &report.findings[0].finding;
+    assert_eq!(finding.code, "cpu-limit", "{report:#?}");
+    assert_eq!(finding.place.host.as_ref().unwrap().as_str(), "head2");
+    assert_eq!(report.bottleneck, "processors of head2");
+    assert!(unexplained(&report) < 0.05, "{report:#?}");
+}
+
+#[test]
+fn a_disk_that_takes_twenty_megabytes_a_second() {
+    let lab = Lab::up();
+    let disk = Disk::new();
+    let group = Group::new("blkio");
+    let limit = format!("{} 20971520", disk.number());
+    group.set("blkio.throttle.read_bps_device", &limit);
+    let _held = group.holds(&lab, "head1");
+    let device = disk.device.clone();
+    let report = ladder(&lab, &["--source", &device, "--direct"]);
+    named(&report, "storage-below-link");
+    assert_eq!(report.bottleneck, "source read head1");
+    let rate = rate(&report, "source read head1");
+    assert!((15.0..25.0).contains(&rate), "{report:#?}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_one_line() {
+    let lab = Lab::up();
+    for (options, says) in [
+        (vec!["--from", "head9"], "host head9 is not known"),
+        (vec!["--link", "ring9"], "link ring9 is not known"),
+        (vec!["--from", "head1", "--to", "head1"], "head1 and head1"),
+        (vec!["--direct"], "memory has none"),
+        (vec!["--duration", "1ms"], "from 200ms to 60s"),
+    ] {
+        let mut arguments = vec!["ladder", "--lab", lab.name()];
+        arguments.extend(&options);
+        let ran = support::run(&arguments);
+        assert_eq!(ran.code, Some(2), "{options:?}");
+        assert!(ran.stderr.contains(says), "{options:?}: {}", ran.stderr);
+    }
+}
+
+/// A control group of version 1 that a node's agents are put into as they come.
+struct Group {
+    folder: PathBuf,
+}
+
+impl Group {
+    fn new(controller: &str) -> Self {
+        let name = format!("hawser-test-{}", std::process::id());
+        let folder = PathBuf::from("/sys/fs/cgroup").join(controller).join(name);
+        fs::create_dir(&folder).expect("a control group of version 1");
+        Self { folder }
+    }
+
+    fn set(&self, file: &str, value: &str) {
+        fs::write(self.folder.join(file), value).expect("the limit is taken");
+    }
+
+    fn holds(&self, lab: &Lab, node: &str) -> Held {
+        let network = lab.sh(node, "readlink /proc/self/ns/net").trim().to_owned();
+        let list = self.folder.join("cgroup.procs");
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let thread = thread::spawn(move || {
+            while !told.load(Ordering::Relaxed) {
+                for pid in agents_in(&network) {
+                    // One that has just ended is no loss.
+                    let _ = fs::write(&list, pid);
+                }
+                thread::sleep(Duration::from_millis(20));
+            }
+        });
+        Held {
+            stop,
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // The agents end with their ladder; the group is busy until they are reaped.
+        support::eventually(Duration::from_secs(5), || {
+            fs::remove_dir(&self.folder).is_ok()
+        });
+    }
+}
+
+/// Processes called `… agent` in a network namespace.
+fn agents_in(network: &str) -> Vec<String> {
+    let entries = fs::read_dir("/proc").expect("/proc").flatten();
+    entries
+        .filter(|entry| {
+            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let there = fs::read_link(entry.path().join("ns/net"));
+            line.ends_with(b"\0agent\0") && there.is_ok_and(|n| n.as_os_str() == network)
+        })
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+struct Held {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // It only reads and writes files.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A loop device over a file of 64 MiB.
+struct Disk {
+    device: String,
+    _file: tempfile::NamedTempFile,
+}
+
+impl Disk {
+    fn new() -> Self {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        file.as_file().set_len(64 << 20).expect("its size");
+        let path = file.path().display().to_string();
+        let output = std::process::Command::new("losetup")
+            .args(["--find", "--show", &path])
+            .output()
+            .expect("losetup runs");
+        let device = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        assert!(device.starts_with("/dev/loop"), "{output:?}");
+        Self {
+            device,
+            _file: file,
+        }
+    }
+
+    /// `7:3`.
+    fn number(&self) -> String {
+        let name = self.device.trim_start_matches("/dev/");
+        let text = fs::read_to_string(format!("/sys/block/{name}/dev"));
+        text.expect("the device's number").trim().to_owned()
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // An error would leave one loop device; the test that made it has failed by then.
+        let _ = std::process::Command::new("losetup")
+            .args(["--detach", &self.device])
+            .status();
+    }
+}

@@ -5,7 +5,7 @@
 //! and got no processor: that belongs to the processors. The wire was busy while the sender
 //! waited for room in the socket *and* the receiver for data.
 
-use hawser_model::ladder::{RungKind, Stage, StageKind};
+use hawser_model::ladder::{HostUsage, RungKind, Stage, StageKind};
 use hawser_model::names::HostName;
 use hawser_model::units::Nanos;
 
@@ -99,7 +99,7 @@ fn processors(view: &LadderView<'_>) -> Option<Resource> {
             name: format!("processors of {host}"),
             utilisation: match held_back(view, host) {
                 Some(_) => 1.0,
-                None => busy_share(usage),
+                None => demanded(view, host, usage),
             },
         })
     };
@@ -111,6 +111,40 @@ fn processors(view: &LadderView<'_>) -> Option<Resource> {
     }
 }
 
+/// How busy a host's processors were as far as it matters to us: as a whole when our stages had to
+/// wait for one; else only with us, whoever else may use what we leave.
+fn demanded(view: &LadderView<'_>, host: &HostName, usage: &HostUsage) -> f64 {
+    match delayed(view, host) >= WAITED {
+        true => busy_share(usage),
+        false => share(
+            usage.own_cpu.0,
+            usage.elapsed.0 * usage.processors.len() as u64,
+        ),
+    }
+}
+
+/// A stage that waits for a processor for this share of its time wants more than it gets.
+const WAITED: f64 = 0.1;
+
+/// The longest share of its time that a stage of the host could have run and was not let.
+fn delayed(view: &LadderView<'_>, host: &HostName) -> f64 {
+    STAGES
+        .into_iter()
+        .filter(|kind| view.host_of(*kind) == host)
+        .filter_map(|kind| view.stage(kind))
+        .map(|stage| share(stage.run_delay.unwrap_or_default().0, stage.elapsed.0))
+        .fold(0.0, f64::max)
+}
+
+const STAGES: [StageKind; 6] = [
+    StageKind::Read,
+    StageKind::Encrypt,
+    StageKind::Send,
+    StageKind::Receive,
+    StageKind::Decrypt,
+    StageKind::Write,
+];
+
 /// A host on which stages often could have run and were not let, although processors had nothing
 /// to do: a quota, or fewer processors allowed than there are. The share of the time in which the
 /// worst stage waited so.
@@ -118,21 +152,7 @@ pub(super) fn held_back(view: &LadderView<'_>, host: &HostName) -> Option<f64> {
     let usage = view.usage(RungKind::Whole, host)?;
     let idle = 1.0 - busy_share(usage);
     let throttled = usage.throttled.map_or(0.0, |t| share(t.0, usage.elapsed.0));
-    let stages = [
-        StageKind::Read,
-        StageKind::Encrypt,
-        StageKind::Send,
-        StageKind::Receive,
-        StageKind::Decrypt,
-        StageKind::Write,
-    ];
-    let delayed = stages
-        .into_iter()
-        .filter(|kind| view.host_of(*kind) == host)
-        .filter_map(|kind| view.stage(kind))
-        .map(|stage| share(stage.run_delay.unwrap_or_default().0, stage.elapsed.0))
-        .fold(0.0, f64::max);
-    let kept = delayed.max(throttled);
+    let kept = delayed(view, host).max(throttled);
     (kept >= HELD && idle >= SPARE).then_some(kept)
 }
 

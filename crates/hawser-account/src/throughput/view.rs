@@ -164,11 +164,9 @@ pub(super) fn part(time: &ProcessorTime, of: impl Fn(&ProcessorTime) -> u64) -> 
     share(of(time), time.total().0)
 }
 
-/// The busiest single processor's share.
-pub(super) fn busiest(usage: &HostUsage) -> f64 {
-    let busy = usage
-        .processors
-        .values()
-        .map(|p| 1.0 - part(p, |p| p.idle.0));
-    busy.fold(0.0, f64::max)
+/// How much of one processor a host spent on us while something ran: the agent's own time, or the
+/// soft interrupts of the processor that had most of them. What other programs use does not count.
+pub(super) fn at_work(usage: &HostUsage) -> f64 {
+    let softirq = usage.processors.values().map(|p| part(p, |p| p.softirq.0));
+    share(usage.own_cpu.0, usage.elapsed.0).max(softirq.fold(0.0, f64::max))
 }

@@ -179,11 +179,11 @@ fn rate_limit(f: &Told<'_>) -> Words {
     Words {
         text: format!(
             "{who}: one stream got {}, several together {}, the hosts' own stacks can do {}, and \
-             the busiest processor was {} % busy.",
+             the busier host spent {} % of a processor on it.",
             mb(f, "stream_mb_per_s"),
             mb(f, "streams_mb_per_s"),
             mb(f, "loopback_mb_per_s"),
-            f.count("busiest_processor_percent"),
+            f.count("processor_percent"),
         ),
         fix: match f.object() {
             Some(_) => {
@@ -273,7 +273,7 @@ fn single_stream(f: &Told<'_>) -> Words {
             f.count("bond_members")
         ));
     }
-    if f.count("busiest_processor_percent") > 90 {
+    if f.count("processor_percent") > 90 {
         reasons.push("one processor did all of its work".to_owned());
     }
     if decimal(f, "retransmitted_percent") > 0.05 {

@@ -70,6 +70,9 @@ fn hosts() -> Vec<PlantedLadder> {
 
     let mut stolen = clean_ladder();
     whole(&mut stolen, 500, [20, 30, 20, 30, 30, 40]);
+    for stage in stages(&mut stolen) {
+        stage.run_delay = Some(Nanos::from_millis(900));
+    }
     for (_, time) in usage(&mut stolen, RungKind::Whole, "head1") {
         *time = processor(600, 200, 200, 1_900, 100);
     }
@@ -204,6 +207,8 @@ fn paths() -> Vec<PlantedLadder> {
     set(&mut frames, RungKind::WireTcpMany, 750);
     let busy = usage(&mut frames, RungKind::WireTcp, "head1");
     *busy.get_mut(&2).unwrap() = processor(150, 2_350, 400, 0, 100);
+    let usage = rung(&mut frames, RungKind::WireTcp).usage.get_mut("head1");
+    usage.unwrap().own_cpu = Nanos::from_millis(2_900);
     whole(&mut frames, 690, [15, 25, 92, 50, 22, 65]);
     vec![
         planted_as("ladder-rate-limit", shaped, wire, &["rate-limit"]),

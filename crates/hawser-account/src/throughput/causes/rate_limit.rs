@@ -11,7 +11,7 @@ use hawser_model::ladder::RungKind;
 
 use super::{LadderCause, any};
 use crate::causes::support::Draft;
-use crate::throughput::view::{LadderView, busiest};
+use crate::throughput::view::{LadderView, at_work};
 
 pub(super) const CAUSE: LadderCause = LadderCause {
     code: "rate-limit",
@@ -49,10 +49,7 @@ pub(super) fn evidence(draft: Draft, view: &LadderView<'_>, rate: f64) -> Draft 
             "loopback_mb_per_s",
             view.mb(RungKind::LoopbackTcp).unwrap_or(0.0),
         )
-        .number(
-            "busiest_processor_percent",
-            (busy(view) * 100.0).round() as u64,
-        )
+        .number("processor_percent", (busy(view) * 100.0).round() as u64)
 }
 
 /// The rate the path is held to, when it looks as if it were.
@@ -72,12 +69,12 @@ pub(super) fn limit(view: &LadderView<'_>, found: &[Finding]) -> Option<f64> {
     (stream <= 0.6 * able && flat && busy(view) < 0.85).then_some(stream)
 }
 
-/// The busiest processor of the two hosts while one stream ran.
+/// How much of a processor the busier of the two hosts spent on one stream.
 fn busy(view: &LadderView<'_>) -> f64 {
     view.hosts()
         .into_iter()
         .filter_map(|host| view.usage(RungKind::WireTcp, host))
-        .map(busiest)
+        .map(at_work)
         .fold(0.0, f64::max)
 }
 

@@ -2,7 +2,7 @@
 //! processor that does all of a stream's work, or loss that several streams share.
 //!
 //! Evidence: the two wire rungs; and of the reasons those that show: members of the interface, the
-//! busiest processor, segments sent again. Likely with one of them, else possible; a warning.
+//! processor's share, segments sent again. Likely with one of them, else possible; a warning.
 //! Case: `ladder-single-stream`.
 
 use hawser_model::finding::{Confidence, Finding, Severity};
@@ -10,7 +10,7 @@ use hawser_model::ladder::RungKind;
 
 use super::{LadderCause, any};
 use crate::causes::support::Draft;
-use crate::throughput::view::{LadderView, busiest};
+use crate::throughput::view::{LadderView, at_work};
 
 pub(super) const CAUSE: LadderCause = LadderCause {
     code: "single-stream",
@@ -38,7 +38,7 @@ fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
         .hosts()
         .into_iter()
         .filter_map(|host| view.usage(RungKind::WireTcp, host))
-        .map(busiest)
+        .map(at_work)
         .fold(0.0, f64::max);
     let known = members > 1 || busy > 0.9 || view.retransmitted() > 0.0005;
     let confidence = match known {
@@ -52,7 +52,7 @@ fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
             .decimal("streams_mb_per_s", many)
             .number("streams", streams.map_or(0, |r| r.streams.len() as u64))
             .number("bond_members", members as u64)
-            .number("busiest_processor_percent", (busy * 100.0).round() as u64)
+            .number("processor_percent", (busy * 100.0).round() as u64)
             .decimal("retransmitted_percent", view.retransmitted() * 100.0)
             .done(),
     ]

@@ -156,8 +156,9 @@ pub(super) fn held_back(view: &LadderView<'_>, host: &HostName) -> Option<f64> {
     (kept >= HELD && idle >= SPARE).then_some(kept)
 }
 
-/// A stage that waits for a processor for a quarter of its time is held back …
-const HELD: f64 = 0.25;
+/// A stage that waits for a processor for half of its time is held back (two threads that wake each
+/// other for every packet reach a third) …
+const HELD: f64 = 0.5;
 
 /// … when meanwhile this share of the processors had nothing to do.
 const SPARE: f64 = 0.15;

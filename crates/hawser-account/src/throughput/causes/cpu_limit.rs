@@ -1,7 +1,7 @@
 //! A host's processors are kept from the path: a control group's CPU quota, fewer processors
 //! allowed than there are, or a hypervisor that gives them to others.
 //!
-//! Evidence: stages that could run and were not let for a quarter of their time (`schedstat`) or
+//! Evidence: stages that could run and were not let for half of their time (`schedstat`) or
 //! were throttled (`cpu.stat`) while processors had nothing to do; or time stolen
 //! (`/proc/stat`). Certain with the kernel's own count of throttling, a known quota or steal;
 //! likely otherwise. An error. Cases: `ladder-cpu-limit`, `ladder-cpu-stolen`.

@@ -71,7 +71,7 @@ mod tests {
         let cib = crate::cib::generate(&file, &numbering);
         let found = find(&cib, "vmpool02").unwrap().unwrap();
         assert_eq!(found.pool, "vmpool02");
-        assert_eq!(found.root.to_str(), Some("/vmpool02"));
+        assert_eq!(found.root.to_str(), Some(file.pools[1].root().as_str()));
         assert_eq!(found.authority, "iqn.2026-01.lab.hawser");
         let portals: Vec<String> = found.portals.iter().map(ToString::to_string).collect();
         assert_eq!(portals, ["10.72.2.208", "10.72.3.208"]);

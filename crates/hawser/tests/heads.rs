@@ -344,7 +344,7 @@ fn a_dead_head_is_fenced_and_its_pool_taken_over(lab: &Lab) {
     assert!(eventually(Duration::from_secs(20), || client_reads(lab)));
     let log = lab.sh("head2", "cat /var/log/pacemaker/pacemaker.log");
     let at = |what: &str| {
-        let line = log.lines().filter(|line| line.contains(what)).last();
+        let line = log.lines().rfind(|line| line.contains(what));
         let line = line.unwrap_or_else(|| panic!("head2's log has no \"{what}\""));
         line.split_whitespace().nth(2).expect("a time").to_owned()
     };

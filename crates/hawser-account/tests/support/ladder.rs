@@ -73,7 +73,7 @@ fn hosts() -> Vec<PlantedLadder> {
     for stage in stages(&mut stolen) {
         stage.run_delay = Some(Nanos::from_millis(900));
     }
-    for (_, time) in usage(&mut stolen, RungKind::Whole, "head1") {
+    for time in usage(&mut stolen, RungKind::Whole, "head1").values_mut() {
         *time = processor(600, 200, 200, 1_900, 100);
     }
 

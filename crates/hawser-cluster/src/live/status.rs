@@ -294,5 +294,5 @@ fn lost(
             place.before.is_none() || (place.after.is_some() && place.missing.is_empty())
         })
     };
-    Ok((lines, stories.last().is_none_or(|story| kept(story))))
+    Ok((lines, stories.last().is_none_or(kept)))
 }

@@ -241,7 +241,11 @@ fn relay(to: u16, limit: usize, flip: Option<usize>) -> u16 {
         let (mut near, _) = listener.accept().unwrap();
         let mut far = TcpStream::connect((HERE, to)).unwrap();
         let (mut back_from, mut back_to) = (far.try_clone().unwrap(), near.try_clone().unwrap());
-        thread::spawn(move || std::io::copy(&mut back_from, &mut back_to));
+        thread::spawn(move || {
+            // An end that closes is to be seen by the other, as on a real path.
+            let _ = std::io::copy(&mut back_from, &mut back_to);
+            let _ = back_to.shutdown(std::net::Shutdown::Both);
+        });
         let (mut buffer, mut passed) = (vec![0; 65_536], 0);
         while let Ok(count @ 1..) = near.read(&mut buffer) {
             if let Some(at) = flip.filter(|at| (passed..passed + count).contains(at)) {

@@ -1,7 +1,7 @@
 //! Case files on disk: where a run's facts are kept and how they are read back.
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -39,24 +39,34 @@ fn save(case: &impl serde::Serialize, name: &str, asked: Option<&Path>) -> miett
             unused(name)
         }
     };
+    put(&path, case)
+        .into_diagnostic()
+        .wrap_err_with(|| format!("write the case file {}", path.display()))?;
+    Ok(path)
+}
+
+/// A plain file appears whole or not at all. What is there and is none (a pipe, /dev/stdout,
+/// /dev/null) is written into: a rename would put a file in the device's place.
+fn put(path: &Path, case: &impl serde::Serialize) -> io::Result<()> {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        let mut out = fs::OpenOptions::new().write(true).open(path)?;
+        return write_line(&mut out, case);
+    }
+    // A rename replaces a link, not the file it leads to.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let failed = || format!("write the case file {}", path.display());
-    let mut file = tempfile::NamedTempFile::new_in(folder)
-        .into_diagnostic()
-        .wrap_err_with(failed)?;
-    serde_json::to_writer(&mut file, case)
-        .into_diagnostic()
-        .wrap_err_with(failed)?;
-    file.write_all(b"\n")
-        .into_diagnostic()
-        .wrap_err_with(failed)?;
-    file.persist(&path)
-        .into_diagnostic()
-        .wrap_err_with(failed)?;
-    Ok(path)
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    write_line(&mut file, case)?;
+    file.persist(&path)?;
+    Ok(())
+}
+
+fn write_line(out: &mut impl Write, case: &impl serde::Serialize) -> io::Result<()> {
+    let text = serde_json::to_string(case)?;
+    writeln!(out, "{text}")
 }
 
 /// A case of whatever kind.
@@ -123,4 +133,43 @@ fn unused(name: &str) -> PathBuf {
         .chain((2..).map(|n| folder.join(format!("{name}-{n}.json"))))
         .find(|path| !path.exists())
         .expect("an endless sequence of names")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_device_is_written_into_and_stays_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let device = folder.path().join("null");
+        let made = Command::new("mknod")
+            .arg(&device)
+            .args(["c", "1", "3"])
+            .status();
+        assert!(made.unwrap().success(), "the tests run as root");
+        put(&device, &1).unwrap();
+        let kind = fs::metadata(&device).unwrap().file_type();
+        assert!(kind.is_char_device());
+    }
+
+    #[test]
+    fn the_file_a_link_leads_to_is_replaced_and_the_link_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "before").unwrap();
+        symlink(&file, &link).unwrap();
+        put(&link, &1).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "1\n");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[test]
+    fn a_folder_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(put(folder.path(), &1).is_err());
+    }
 }

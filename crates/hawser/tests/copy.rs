@@ -187,7 +187,13 @@ fn a_copy_that_was_cut_killed_or_interrupted_goes_on_where_it_was() {
     let cut = disturbed(8, &|_| {
         lab.ok(&["cut", "head2/ring0"]);
     });
-    assert!(cut.stderr.contains("timed out"), "{}", cut.stderr);
+    // TCP gave up, or the neighbour entry was lost first (EHOSTUNREACH): the kernel's choice.
+    let seen = ["timed out", "No route to host"];
+    assert!(
+        seen.iter().any(|words| cut.stderr.contains(words)),
+        "{}",
+        cut.stderr
+    );
     lab.ok(&["heal", "head2/ring0"]);
     assert!(lab.soon_reaches("head1", "10.72.0.2"));
     let killed = disturbed(13, &|_| {

@@ -94,36 +94,8 @@ enum BackendName {
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
     match args.action {
-        Action::Start(pool) => {
-            let parameters = pool.parameters()?;
-            let mut changes = 0;
-            service::start(&parameters, &mut |what| {
-                changes += 1;
-                println!("{what}");
-            })
-            .map_err(explained)?;
-            println!(
-                "pool {}: {}",
-                parameters.pool,
-                render::exports::changes(changes)
-            );
-            Ok(ExitCode::SUCCESS)
-        }
-        Action::Stop(pool) => {
-            let parameters = pool.parameters()?;
-            let mut changes = 0;
-            service::stop(&parameters, &mut |what| {
-                changes += 1;
-                println!("{what}");
-            })
-            .map_err(explained)?;
-            println!(
-                "pool {}: {}",
-                parameters.pool,
-                render::exports::changes(changes)
-            );
-            Ok(ExitCode::SUCCESS)
-        }
+        Action::Start(pool) => change(&pool, service::start),
+        Action::Stop(pool) => change(&pool, service::stop),
         Action::Verify(args) => {
             let report = report(&args.pool.parameters()?)?;
             let differs = !report.pending.is_empty() || !report.running;
@@ -144,6 +116,26 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         Action::InstallAgent(args) => install(&args),
         Action::Ocf { action } => agent(action.as_deref()),
     }
+}
+
+/// What `start` and `stop` both are to [`service`].
+type Change = fn(&Parameters, &mut dyn FnMut(&str)) -> Result<(), ServiceError>;
+
+/// Starts or stops a pool's exports and says each thing that is done.
+fn change(pool: &Pool, change: Change) -> miette::Result<ExitCode> {
+    let parameters = pool.parameters()?;
+    let mut changes = 0;
+    change(&parameters, &mut |what| {
+        changes += 1;
+        println!("{what}");
+    })
+    .map_err(explained)?;
+    println!(
+        "pool {}: {}",
+        parameters.pool,
+        render::exports::changes(changes)
+    );
+    Ok(ExitCode::SUCCESS)
 }
 
 impl Pool {

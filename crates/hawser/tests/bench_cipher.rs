@@ -1,31 +1,22 @@
 //! `hawser bench cipher`: the contract of its JSON, and that the table can be read in a terminal of
 //! 100 columns. How fast a machine is, is not a test; that its numbers hang together is.
 
+mod support;
+
 use std::collections::BTreeSet;
-use std::process::{Command, Output};
 
 use serde_json::Value;
+use support::{Ran, json};
 
-fn run(arguments: &[&str]) -> Output {
-    let binary =
-        std::env::var("HAWSER_BIN").unwrap_or_else(|_| env!("CARGO_BIN_EXE_hawser").to_owned());
-    Command::new(binary)
-        .args(["bench", "cipher"])
-        .args(arguments)
-        .output()
-        .unwrap()
+fn run(arguments: &[&str]) -> Ran {
+    support::run(&[&["bench", "cipher"], arguments].concat())
 }
 
 fn rows() -> Vec<Value> {
-    let output = run(&["--quick", "--json"]);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let schema: Value = serde_json::from_str(include_str!(
-        "../../../docs/schema/bench-cipher.schema.json"
-    ))
-    .unwrap();
-    jsonschema::validate(&schema, &value).unwrap_or_else(|error| panic!("{error}"));
-    value.as_array().unwrap().clone()
+    let ran = run(&["--quick", "--json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let rows = json(&ran, "bench-cipher");
+    rows.as_array().unwrap().clone()
 }
 
 fn number(row: &Value, name: &str) -> f64 {
@@ -65,9 +56,9 @@ fn every_mode_is_measured_in_every_layout_beside_openssl() {
 
 #[test]
 fn the_table_is_readable_at_100_columns() {
-    let output = run(&["--quick", "--key-bits", "256"]);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let text = String::from_utf8(output.stdout).unwrap();
+    let ran = run(&["--quick", "--key-bits", "256"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let text = ran.stdout;
     for line in text.lines() {
         assert!(
             line.chars().count() <= 100,
@@ -88,11 +79,7 @@ fn the_table_is_readable_at_100_columns() {
 
 #[test]
 fn a_key_size_that_aes_does_not_have_is_refused() {
-    let output = run(&["--key-bits", "512"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        String::from_utf8(output.stderr)
-            .unwrap()
-            .contains("128, 192, 256")
-    );
+    let ran = run(&["--key-bits", "512"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("128, 192, 256"), "{}", ran.stderr);
 }

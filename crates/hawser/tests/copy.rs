@@ -14,7 +14,7 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
-use support::{Lab, Ran, eventually, hawser, run};
+use support::{Lab, Ran, eventually, hawser, json, run};
 
 /// A folder that all nodes see, gone with the value.
 struct Shared(tempfile::TempDir);
@@ -66,12 +66,7 @@ fn copy(lab: &Lab, arguments: &[&str]) -> Ran {
 
 #[track_caller]
 fn report(ran: &Ran) -> Value {
-    let value: Value = serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|e| panic!("{e}: {} {}", ran.stdout, ran.stderr));
-    let schema = include_str!("../../../docs/schema/copy.schema.json");
-    let schema: Value = serde_json::from_str(schema).expect("the schema");
-    jsonschema::validate(&schema, &value).unwrap_or_else(|e| panic!("{e}"));
-    value
+    json(ran, "copy")
 }
 
 /// A copy that runs, in a process group of its own.

@@ -5,7 +5,7 @@ mod support;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use support::{Lab, Ran, eventually};
+use support::{Lab, Ran, eventually, json};
 
 const IQN: &str = "iqn.2026-01.lab:tank";
 
@@ -83,8 +83,10 @@ impl Pool {
     }
 
     fn show(&self) -> serde_json::Value {
-        let text = self.head("hawser exports show tank --json");
-        serde_json::from_str(&text).expect("JSON")
+        json(
+            &self.lab.try_sh("head1", "hawser exports show tank --json"),
+            "exports",
+        )
     }
 
     fn sessions(&self) -> Vec<String> {
@@ -157,9 +159,6 @@ fn an_empty_file_offers_everything_and_numbers_outlive_renames_and_heads() {
     assert_eq!(pool.serial(2), second);
 
     let shown = pool.show();
-    let schema = include_str!("../../../docs/schema/exports.schema.json");
-    let schema: serde_json::Value = serde_json::from_str(schema).expect("a schema");
-    jsonschema::validate(&schema, &shown).expect("as the schema says");
     assert_eq!(shown["targets"][0]["units"][0]["serial"], second.as_str());
     assert_eq!(shown["pending"], serde_json::json!([]));
 }

@@ -23,13 +23,7 @@ fn ladder(lab: &Lab, options: &[&str]) -> LadderReport {
     }
     arguments.extend(options);
     let ran = support::run(&arguments);
-    let value: serde_json::Value = serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr));
-    let schema = include_str!("../../../docs/schema/ladder.schema.json");
-    let schema = serde_json::from_str(schema).expect("the schema");
-    let valid = jsonschema::validator_for(&schema).expect("a schema");
-    let errors: Vec<String> = valid.iter_errors(&value).map(|e| e.to_string()).collect();
-    assert!(errors.is_empty(), "{errors:?}");
+    let value = support::json(&ran, "ladder");
     let report: LadderReport = serde_json::from_value(value.clone()).expect("a report");
     assert_eq!(
         ran.code,

@@ -7,23 +7,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use support::{Lab, Ran, eventually, run};
-
-/// What `hawser tune --json` printed, held against its schema.
-#[track_caller]
-fn report(ran: &Ran) -> Value {
-    let value: Value = serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|e| panic!("no JSON ({e}): {}\n{}", ran.stdout, ran.stderr));
-    let schema = include_str!("../../../docs/schema/tune.schema.json");
-    let schema: Value = serde_json::from_str(schema).unwrap();
-    let wrong: Vec<String> = jsonschema::validator_for(&schema)
-        .unwrap()
-        .iter_errors(&value)
-        .map(|e| format!("{}: {e}", e.instance_path))
-        .collect();
-    assert!(wrong.is_empty(), "not as the schema says: {wrong:?}");
-    value
-}
+use support::{Lab, Ran, eventually, json, run};
 
 #[track_caller]
 fn tune(lab: &Lab, options: &[&str]) -> (Value, Ran) {
@@ -31,7 +15,7 @@ fn tune(lab: &Lab, options: &[&str]) -> (Value, Ran) {
     let mut arguments = vec!["tune", "--lab", lab.name(), "--json", "--case", &case];
     arguments.extend(options);
     let ran = run(&arguments);
-    (report(&ran), ran)
+    (json(&ran, "tune"), ran)
 }
 
 fn trials(report: &Value) -> &Vec<Value> {
@@ -132,8 +116,8 @@ fn a_small_receive_buffer_is_cured_and_the_dead_ends_are_rolled_back() {
     let file = change["persisted_in"].as_str().unwrap();
     let text = lab.sh(node, &format!("cat {file}"));
     assert!(text.ends_with("net.core.rmem_default = 262144\n"), "{text}");
-    let listed = run(&["changes", "--lab", lab.name(), "--json"]).stdout;
-    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let listed = run(&["changes", "--lab", lab.name(), "--json"]);
+    let listed = json(&listed, "changes");
     assert_eq!(listed["changes"], report["changes"]);
 
     let case = report["case"].as_str().unwrap();

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use std::fmt;
 
-use crate::support::Ran;
+use crate::support::{Ran, json};
 
 /// What `hawser check --json` or `hawser explain --json` printed.
 pub struct Report {
@@ -19,16 +19,7 @@ impl Report {
     /// Reads the report and holds it against docs/schema/check.schema.json.
     #[track_caller]
     pub fn of(ran: &Ran) -> Self {
-        let value: Value = serde_json::from_str(&ran.stdout)
-            .unwrap_or_else(|e| panic!("no JSON ({e}): {}\n{}", ran.stdout, ran.stderr));
-        let schema = include_str!("../../../../docs/schema/check.schema.json");
-        let schema: Value = serde_json::from_str(schema).unwrap();
-        let wrong: Vec<String> = jsonschema::validator_for(&schema)
-            .unwrap()
-            .iter_errors(&value)
-            .map(|e| format!("{}: {e}", e.instance_path))
-            .collect();
-        assert!(wrong.is_empty(), "not as the schema says: {wrong:?}");
+        let value = json(ran, "check");
         let report = Self {
             value,
             exit: ran.code.unwrap_or(-1),

@@ -1,6 +1,7 @@
 //! What lab tests share: a lab that goes with the value, commands in its nodes, counted traffic.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+mod json;
 mod traffic;
 
 use std::fs;
@@ -12,6 +13,8 @@ use std::time::{Duration, Instant};
 use hawser_lab::impair::{Counts, Direction};
 use hawser_lab::{LabGuard, LabStatus, PortImpairment};
 
+#[allow(unused_imports, reason = "each test binary uses its part")]
+pub use json::json;
 #[allow(unused_imports, reason = "each test binary uses its part")]
 pub use traffic::Traffic;
 

@@ -59,6 +59,13 @@ pub enum Knob {
         /// The interface.
         interface: InterfaceName,
     },
+    /// What an interface queues with in front of it (`tc qdisc … root`): `fq_codel`,
+    /// `pfifo limit 1000`. Read as `noqueue 0:` or `pfifo 8001: limit 1000`; the handle `0:` is
+    /// the kernel's own choice.
+    Qdisc {
+        /// The interface.
+        interface: InterfaceName,
+    },
     /// Descriptors of a NIC's ring (`ethtool -G`).
     Ring {
         /// The interface.
@@ -105,14 +112,27 @@ pub enum Knob {
         /// The queue's number.
         queue: u32,
     },
-    /// A bridge's multicast setting, `0` or `1`.
+    /// Flows of an rx queue whose CPU is remembered (`rps_flow_cnt`, RFS). Works together with the
+    /// sysctl `net.core.rps_sock_flow_entries`.
+    FlowSteering {
+        /// The interface.
+        interface: InterfaceName,
+        /// The queue's number.
+        queue: u32,
+    },
+    /// CPUs that an interrupt may go to, as a list: `0-3` (`/proc/irq/N/smp_affinity_list`).
+    InterruptAffinity {
+        /// The interrupt's number.
+        interrupt: u32,
+    },
+    /// A bridge's multicast setting, as its file below `/sys/class/net/BRIDGE/bridge` has it.
     Bridge {
         /// The bridge.
         bridge: InterfaceName,
-        /// `multicast_snooping`, `multicast_querier` or `multicast_igmp_version`.
+        /// `multicast_snooping`, `multicast_querier`, `multicast_igmp_version` and their like.
         setting: String,
     },
-    /// A parameter of a loaded kernel module. Read only: most take effect at load.
+    /// A parameter of a loaded kernel module. Many take effect at load only, and cannot be turned.
     ModuleParameter {
         /// The module.
         module: String,
@@ -130,6 +150,7 @@ impl fmt::Display for Knob {
             Self::Sysctl { name } => write!(f, "{name}"),
             Self::Mtu { interface } => write!(f, "mtu of {interface}"),
             Self::TxQueueLength { interface } => write!(f, "txqueuelen of {interface}"),
+            Self::Qdisc { interface } => write!(f, "qdisc of {interface}"),
             Self::Ring { interface, side } => write!(f, "{} ring of {interface}", side.word()),
             Self::Channels { interface } => write!(f, "channels of {interface}"),
             Self::Coalescing { interface, side } => {
@@ -149,11 +170,41 @@ impl fmt::Display for Knob {
                 };
                 write!(f, "{what} of {interface} queue {queue}")
             }
+            Self::FlowSteering { interface, queue } => {
+                write!(f, "RFS of {interface} queue {queue}")
+            }
+            Self::InterruptAffinity { interrupt } => write!(f, "affinity of IRQ {interrupt}"),
             Self::Bridge { bridge, setting } => write!(f, "{setting} of {bridge}"),
             Self::ModuleParameter { module, parameter } => {
                 write!(f, "{parameter} of module {module}")
             }
             Self::Placebo => write!(f, "placebo"),
+        }
+    }
+}
+
+impl Knob {
+    /// The interface or bridge whose setting it is.
+    pub fn interface(&self) -> Option<&InterfaceName> {
+        match self {
+            Self::Mtu { interface }
+            | Self::TxQueueLength { interface }
+            | Self::Qdisc { interface }
+            | Self::Ring { interface, .. }
+            | Self::Channels { interface }
+            | Self::Coalescing { interface, .. }
+            | Self::Offload { interface, .. }
+            | Self::Pause { interface }
+            | Self::ThreadedNapi { interface }
+            | Self::PacketSteering { interface, .. }
+            | Self::FlowSteering { interface, .. }
+            | Self::Bridge {
+                bridge: interface, ..
+            } => Some(interface),
+            Self::Sysctl { .. }
+            | Self::InterruptAffinity { .. }
+            | Self::ModuleParameter { .. }
+            | Self::Placebo => None,
         }
     }
 }

@@ -35,7 +35,7 @@ pub enum Arm {
 #[derive(Clone, Debug)]
 pub struct Journal {
     folder: PathBuf,
-    etc: PathBuf,
+    root: PathBuf,
     knobs: Knobs,
 }
 
@@ -43,11 +43,11 @@ impl Journal {
     /// Where a host has its journal.
     pub const FOLDER: &str = "/var/lib/hawser/changes";
 
-    /// The journal in `folder`, of a host whose configuration is below `etc` (`/etc`).
-    pub fn new(folder: impl Into<PathBuf>, etc: impl Into<PathBuf>, knobs: Knobs) -> Self {
+    /// The journal in `folder`, of a host whose files are below `root` (`/`).
+    pub fn new(folder: impl Into<PathBuf>, root: impl Into<PathBuf>, knobs: Knobs) -> Self {
         Self {
             folder: folder.into(),
-            etc: etc.into(),
+            root: root.into(),
             knobs,
         }
     }
@@ -133,20 +133,18 @@ impl Journal {
         let mut entry = folder.entry(number)?;
         self.knobs.write(&entry.change.knob, &entry.change.after)?;
         entry.change.standing = Standing::Kept;
-        let persisted = persist::plan(&self.etc, &entry.change);
-        match &persisted {
+        match persist::plan(&self.root, &entry.change) {
             Ok(path) => entry.change.persisted_in = Some(path.display().to_string()),
-            Err(why) => entry.change.not_persisted = Some(why.clone()),
+            Err(why) => entry.change.not_persisted = Some(why),
         }
         // The file follows from the journal, so the journal comes first.
         folder.write(&entry)?;
-        if entry.change.persisted_in.is_none() {
-            return Ok(entry.change);
-        }
-        if let Err(error) = self.write_files(&folder) {
-            entry.change.persisted_in = None;
-            entry.change.not_persisted = Some(error.to_string());
-            folder.write(&entry)?;
+        if let Some(path) = entry.change.persisted_in.clone() {
+            if let Err(error) = write_file(&folder, &path) {
+                entry.change.persisted_in = None;
+                entry.change.not_persisted = Some(error.to_string());
+                folder.write(&entry)?;
+            }
         }
         Ok(entry.change)
     }
@@ -199,8 +197,8 @@ impl Journal {
     fn undo_entry(&self, folder: &Folder, entry: Entry) -> Result<Undone, KernelError> {
         let left_at = self.restore(&entry)?;
         folder.remove(entry.change.number)?;
-        if entry.change.persisted_in.is_some() {
-            self.write_files(folder)?;
+        if let Some(path) = &entry.change.persisted_in {
+            write_file(folder, path)?;
         }
         Ok(Undone {
             change: entry.change,
@@ -222,15 +220,23 @@ impl Journal {
         if !ours {
             return Ok(Some(found));
         }
-        self.knobs.write(&change.knob, &change.before)?;
+        let now = self.knobs.write(&change.knob, &change.before)?;
+        if now != change.before {
+            return Err(KernelError::Absent(format!(
+                "{}: {} was put back, and the kernel made {now} of it",
+                change.knob, change.before
+            )));
+        }
         Ok(None)
     }
+}
 
-    fn write_files(&self, folder: &Folder) -> Result<(), KernelError> {
-        let entries = folder::entries(folder.path())?;
-        let kept = entries.iter().map(|e| &e.change);
-        persist::write(&self.etc, kept.filter(|c| c.persisted_in.is_some()))
-    }
+/// Brings the file at `path` in line with the kept changes that it holds.
+fn write_file(folder: &Folder, path: &str) -> Result<(), KernelError> {
+    let entries = folder::entries(folder.path())?;
+    let kept = entries.iter().map(|e| &e.change);
+    let its = kept.filter(|c| c.persisted_in.as_deref() == Some(path));
+    persist::write(Path::new(path), its)
 }
 
 #[cfg(test)]

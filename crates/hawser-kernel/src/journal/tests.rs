@@ -21,7 +21,11 @@ fn in_namespace(test: impl FnOnce(Journal, &Path) + Send) {
             let place = tempfile::tempdir().unwrap();
             let etc = place.path().join("etc");
             fs::create_dir_all(etc.join("sysctl.d")).unwrap();
-            let journal = Journal::new(place.path().join("a/changes"), etc, Knobs::default());
+            let journal = Journal::new(
+                place.path().join("a/changes"),
+                place.path(),
+                Knobs::default(),
+            );
             test(journal, place.path());
         });
         ran.join().unwrap_or_else(|e| std::panic::resume_unwind(e));

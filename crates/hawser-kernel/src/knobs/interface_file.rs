@@ -1,5 +1,5 @@
 //! Settings of an interface that are one file each below `/sys/class/net`: MTU, queue length,
-//! threaded NAPI, packet steering, a bridge's multicast.
+//! threaded NAPI, packet and flow steering, a bridge's multicast.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,13 @@ use crate::{KernelError, proc};
 const SMALLEST_MTU: u32 = 1_280;
 
 /// What of a bridge may be turned.
-const BRIDGE: [&str; 3] = [
+const BRIDGE: [&str; 6] = [
     "multicast_snooping",
     "multicast_querier",
+    "multicast_query_use_ifaddr",
     "multicast_igmp_version",
+    "multicast_mld_version",
+    "multicast_router",
 ];
 
 pub(super) fn read(knob: &Knob) -> Result<String, KernelError> {
@@ -54,6 +57,9 @@ fn path(knob: &Knob) -> Result<PathBuf, KernelError> {
                 Side::Tx => "xps_cpus",
             };
             of(interface)?.join(format!("queues/{}-{queue}/{file}", side.word()))
+        }
+        Knob::FlowSteering { interface, queue } => {
+            of(interface)?.join(format!("queues/rx-{queue}/rps_flow_cnt"))
         }
         Knob::Bridge { bridge, setting } if BRIDGE.contains(&setting.as_str()) => {
             of(bridge)?.join("bridge").join(setting)

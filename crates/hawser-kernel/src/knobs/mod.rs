@@ -4,10 +4,12 @@
 //! What a device or kernel cannot do is an error that says so; nothing is pretended.
 
 mod interface_file;
+mod interrupt;
 mod machine;
 mod module_parameter;
 mod nic;
 mod offload;
+mod qdisc;
 mod sysctl;
 
 use std::path::PathBuf;
@@ -52,11 +54,16 @@ impl Knobs {
             Knob::ModuleParameter { module, parameter } => {
                 module_parameter::read(module, parameter).map(|v| plain(v, Scope::Machine))
             }
+            Knob::Qdisc { interface: name } => qdisc::read(name).map(interface),
+            Knob::InterruptAffinity { interrupt } => {
+                interrupt::read(*interrupt).map(|v| plain(v, Scope::Machine))
+            }
             Knob::Placebo => Ok(plain("as it is".to_owned(), Scope::Namespace)),
             Knob::Mtu { .. }
             | Knob::TxQueueLength { .. }
             | Knob::ThreadedNapi { .. }
             | Knob::PacketSteering { .. }
+            | Knob::FlowSteering { .. }
             | Knob::Bridge { .. } => interface_file::read(knob).map(interface),
         }
     }
@@ -79,12 +86,17 @@ impl Knobs {
             }
             Knob::Pause { interface } => nic::pause::write(interface, value)?,
             Knob::Offload { interface, feature } => offload::write(interface, feature, value)?,
-            Knob::ModuleParameter { .. } => return Err(module_parameter::read_only(knob)),
+            Knob::ModuleParameter { module, parameter } => {
+                module_parameter::write(module, parameter, value)?;
+            }
+            Knob::Qdisc { interface } => qdisc::write(interface, value)?,
+            Knob::InterruptAffinity { interrupt } => interrupt::write(*interrupt, value)?,
             Knob::Placebo => {}
             Knob::Mtu { .. }
             | Knob::TxQueueLength { .. }
             | Knob::ThreadedNapi { .. }
             | Knob::PacketSteering { .. }
+            | Knob::FlowSteering { .. }
             | Knob::Bridge { .. } => interface_file::write(knob, value)?,
         }
         let after = self.read(knob)?.value;

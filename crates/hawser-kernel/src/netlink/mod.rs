@@ -21,6 +21,7 @@ use crate::KernelError;
 
 const HEADER: usize = 16;
 const NLM_F_REQUEST: u16 = 0x01;
+const NLM_F_ACK: u16 = 0x04;
 const NLM_F_DUMP: u16 = 0x300;
 const NLM_F_DUMP_INTR: u16 = 0x10;
 const NLMSG_ERROR: u16 = 2;
@@ -102,8 +103,19 @@ impl Netlink {
         body: &[u8],
         each: impl FnMut(&[u8]),
     ) -> Result<(), KernelError> {
-        const NLM_F_ACK: u16 = 0x04;
         self.exchange(request, message_type, NLM_F_ACK, body, each)
+            .map(|_| ())
+    }
+
+    /// Changes one object; `flags` beside those of a request that is acknowledged.
+    pub(crate) fn change(
+        &mut self,
+        request: &'static str,
+        message_type: u16,
+        flags: u16,
+        body: &[u8],
+    ) -> Result<(), KernelError> {
+        self.exchange(request, message_type, NLM_F_ACK | flags, body, |_| {})
             .map(|_| ())
     }
 

@@ -135,7 +135,7 @@ fn journal(machine_net: Option<&Path>, folder: &Path) -> Journal {
     let knobs = Knobs {
         machine_net: machine_net.map(Path::to_owned),
     };
-    Journal::new(folder, "/etc", knobs)
+    Journal::new(folder, "/", knobs)
 }
 
 /// Runs as the guard of the agent `owner` (its JSON), until that is gone.

@@ -1,30 +1,42 @@
-//! Making a change last over a reboot, in files that are wholly Hawser's.
+//! Making a change last over a reboot, in files that are wholly Hawser's, at the place that this host
+//! reads at boot.
 
+mod interface;
+mod managers;
+mod modprobe_d;
+mod owned;
 mod sysctl_d;
+mod udev_rules;
 
 use std::path::{Path, PathBuf};
 
 use hawser_model::knob::{Change, Knob};
 
-use crate::KernelError;
+pub(super) use owned::write;
 
-/// The file that would make a change last; else why none can.
-pub(super) fn plan(etc: &Path, change: &Change) -> Result<PathBuf, String> {
-    match &change.knob {
-        Knob::Sysctl { name } => sysctl_d::plan(etc, name),
-        Knob::Placebo => Err("a placebo has nothing to keep".to_owned()),
-        other => Err(format!(
-            "Hawser writes no configuration of interfaces: until the next boot only; \
-             set {other} to `{}` in the host's own network configuration",
-            change.after
-        )),
+/// The file that would make a change last on the host whose files are below `root`; else why
+/// none can.
+pub(super) fn plan(root: &Path, change: &Change) -> Result<PathBuf, String> {
+    let path = match &change.knob {
+        Knob::Sysctl { name } => sysctl_d::plan(root, name, &change.after)?,
+        Knob::ModuleParameter { module, parameter } => {
+            modprobe_d::plan(root, module, parameter, &change.after)?
+        }
+        Knob::InterruptAffinity { .. } => {
+            return Err("an interrupt may have another number after the next boot".to_owned());
+        }
+        Knob::Placebo => return Err("a placebo has nothing to keep".to_owned()),
+        knob => match knob.interface() {
+            Some(name) => interface::plan(root, name, knob, &change.after)?,
+            None => return Err(format!("nothing on a host keeps {knob}")),
+        },
+    };
+    if owned::is_ours(&path) {
+        Ok(path)
+    } else {
+        Err(format!("{} is not Hawser's own", path.display()))
     }
 }
 
-/// Brings the files in line with these changes; without any, the files are gone.
-pub(super) fn write<'a>(
-    etc: &Path,
-    changes: impl Iterator<Item = &'a Change>,
-) -> Result<(), KernelError> {
-    sysctl_d::write(etc, changes)
-}
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! `/etc/udev/rules.d/90-hawser-INTERFACE.rules` (udev(7)): one rule a setting, applied when the
+//! interface appears and when it gets its name, after udev's own rules and before anybody
+//! configures addresses.
+
+use std::path::{Path, PathBuf};
+
+use hawser_model::knob::{Knob, Side};
+use hawser_model::names::InterfaceName;
+
+pub(super) fn file(interface: &InterfaceName) -> PathBuf {
+    Path::new("etc/udev/rules.d").join(format!("90-hawser-{interface}.rules"))
+}
+
+/// The rule. `$name` is the interface's name when the rule runs.
+pub(super) fn rule(interface: &InterfaceName, knob: &Knob, value: &str) -> String {
+    let attribute = |file: &str| format!("ATTR{{{file}}}=\"{value}\"");
+    let ethtool = |flag: &str, words: &str| run(&format!("ethtool {flag} $name {words}"));
+    let does = match knob {
+        Knob::Mtu { .. } => attribute("mtu"),
+        Knob::TxQueueLength { .. } => attribute("tx_queue_len"),
+        Knob::ThreadedNapi { .. } => attribute("threaded"),
+        Knob::PacketSteering { side, queue, .. } => {
+            let file = match side {
+                Side::Rx => "rps_cpus",
+                Side::Tx => "xps_cpus",
+            };
+            attribute(&format!("queues/{}-{queue}/{file}", side.word()))
+        }
+        Knob::FlowSteering { queue, .. } => attribute(&format!("queues/rx-{queue}/rps_flow_cnt")),
+        Knob::Bridge { setting, .. } => attribute(&format!("bridge/{setting}")),
+        Knob::Qdisc { .. } => {
+            // The handle of our own is for undo; at boot any will do.
+            let words: Vec<&str> = value.split(' ').filter(|w| !w.ends_with(':')).collect();
+            run(&format!(
+                "tc qdisc replace dev $name root {}",
+                words.join(" ")
+            ))
+        }
+        Knob::Ring { side, .. } => ethtool("-G", &format!("{} {value}", side.word())),
+        Knob::Channels { .. } => ethtool("-L", &without_zeros(value)),
+        Knob::Coalescing { side, .. } => {
+            // `adaptive off usecs 50` is `adaptive-rx off rx-usecs 50` there.
+            let side = side.word();
+            let words = value
+                .replace("adaptive", &format!("adaptive-{side}"))
+                .replace("usecs", &format!("{side}-usecs"));
+            ethtool("-C", &words)
+        }
+        Knob::Pause { .. } => ethtool("-A", value),
+        Knob::Offload { feature, .. } => ethtool("-K", &format!("{feature} {value}")),
+        Knob::Sysctl { .. }
+        | Knob::InterruptAffinity { .. }
+        | Knob::ModuleParameter { .. }
+        | Knob::Placebo => String::new(),
+    };
+    format!("ACTION==\"add|move\", SUBSYSTEM==\"net\", KERNEL==\"{interface}\", {does}")
+}
+
+/// A program is looked for where both merged and unmerged systems have it.
+fn run(command: &str) -> String {
+    format!("RUN+=\"/bin/sh -c 'PATH=/usr/sbin:/sbin:/usr/bin:/bin exec {command}'\"")
+}
+
+/// ethtool refuses `other 0` on a device that has no such queues.
+fn without_zeros(value: &str) -> String {
+    let words: Vec<&str> = value.split(' ').collect();
+    let pairs = words.chunks(2).filter(|pair| pair.get(1) != Some(&"0"));
+    pairs
+        .map(|pair| pair.join(" "))
+        .collect::<Vec<_>>()
+        .join(" ")
+}

@@ -1,14 +1,21 @@
-//! Compiles the eBPF program of the impairments; what comes out is embedded in the crate.
+//! Compiles the eBPF programs of the impairments; what comes out is embedded in the crate.
 
 use std::path::PathBuf;
 use std::process::Command;
 
-const SOURCE: &str = "src/impair/bpf/impair.bpf.c";
+const PROGRAMS: [&str; 2] = ["impair", "merged"];
 
 fn main() {
-    println!("cargo::rerun-if-changed={SOURCE}");
+    for program in PROGRAMS {
+        compile(program);
+    }
+}
+
+fn compile(program: &str) {
+    let source = format!("src/impair/bpf/{program}.bpf.c");
+    println!("cargo::rerun-if-changed={source}");
     let variable = |name: &str| std::env::var(name).unwrap_or_else(|_| panic!("no {name}"));
-    let object = PathBuf::from(variable("OUT_DIR")).join("impair.bpf.o");
+    let object = PathBuf::from(variable("OUT_DIR")).join(format!("{program}.bpf.o"));
     let target = match variable("CARGO_CFG_TARGET_ENDIAN").as_str() {
         "big" => "--target=bpfeb",
         _ => "--target=bpfel",
@@ -24,7 +31,7 @@ fn main() {
         .args([
             target, "-mcpu=v3", "-g", "-O2", "-Wall", "-Wextra", "-Werror",
         ])
-        .args(["-idirafter", &headers, "-c", SOURCE, "-o"])
+        .args(["-idirafter", &headers, "-c", &source, "-o"])
         .arg(&object)
         .output();
     match output {
@@ -33,7 +40,7 @@ fn main() {
              (12 or later) and libbpf's headers (Debian, Ubuntu: clang libbpf-dev)"
         ),
         Ok(output) if !output.status.success() => panic!(
-            "clang could not compile {SOURCE} (clang 12 or later and libbpf's headers are \
+            "clang could not compile {source} (clang 12 or later and libbpf's headers are \
              needed; Debian, Ubuntu: clang libbpf-dev):\n{}",
             String::from_utf8_lossy(&output.stderr)
         ),

@@ -10,6 +10,7 @@ mod findings;
 pub mod fixes;
 mod losses;
 mod packets;
+pub mod stream;
 mod throughput;
 pub mod trial;
 mod view;

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use hawser_model::case::{Intensity, PhaseKind};
 use hawser_model::traffic::{Batching, FlowId, FlowSpec, Membership, Rate, Transport};
 use hawser_model::units::{BitsPerSec, Bytes, Mtu, Nanos, PacketsPerSec};
+use hawser_rungs::loopback::stream;
 
 /// Share of a link's speed that a gentle check may use: one fiftieth.
 pub const GENTLE_SHARE_OF_LINK: u64 = 50;
@@ -41,6 +42,8 @@ pub struct TrafficOptions {
     pub receive_buffer: Option<Bytes>,
     /// Send to a multicast group as well.
     pub multicast: bool,
+    /// Send one TCP stream for so long as well, as fast as it goes; absent: none.
+    pub stream: Option<Nanos>,
     /// Time the reader spends on each packet: stands for an application that slow.
     pub reader_delay: Nanos,
 }
@@ -55,6 +58,7 @@ impl Default for TrafficOptions {
             burst: None,
             receive_buffer: None,
             multicast: false,
+            stream: None,
             reader_delay: Nanos::ZERO,
         }
     }
@@ -191,11 +195,16 @@ pub fn phases(
         };
         phases.push((PhaseKind::Multicast, multicast));
     }
+    if let Some(duration) = options.stream {
+        let flow = FlowId(first + 4);
+        let stream = stream(flow, path.source, path.destination, duration);
+        phases.push((PhaseKind::Stream, stream));
+    }
     phases
 }
 
 /// Phases of one measurement, at most.
-const PHASES: u32 = 4;
+const PHASES: u32 = 5;
 
 /// How often a phase is measured at most, when the measuring hosts keep disturbing it.
 pub const ATTEMPTS: u32 = 4;
@@ -254,6 +263,7 @@ mod tests {
     fn no_two_attempts_share_a_flow_number() {
         let options = TrafficOptions {
             multicast: true,
+            stream: Some(Nanos::from_millis(1_000)),
             ..TrafficOptions::default()
         };
         let phases = phases(&options, &path(None, 1_500), 4, 1);

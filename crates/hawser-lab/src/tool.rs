@@ -23,6 +23,29 @@ pub(crate) fn run<S: AsRef<OsStr>>(place: ProcessId, argv: &[S]) -> Result<Strin
     Err(failed(&words.join(" "), &output))
 }
 
+/// Runs one command in the network namespace of one process and the mount namespace of another.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn run_mixed(
+    network: ProcessId,
+    mounts: ProcessId,
+    argv: &[&str],
+) -> Result<String, LabError> {
+    let mut command = Command::new("nsenter");
+    command
+        .arg(format!("--net=/proc/{}/ns/net", network.pid))
+        .arg(format!("--mount=/proc/{}/ns/mnt", mounts.pid))
+        .arg("--")
+        .env("LC_ALL", "C")
+        .args(argv);
+    let output = finish(command, None)?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(failed(&argv.join(" "), &output))
+}
+
 /// Runs `lines` through one `ip -batch` (`tc -batch` for `tool` = `tc`), stopping at the first
 /// that fails.
 ///

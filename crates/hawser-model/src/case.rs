@@ -106,6 +106,8 @@ pub enum PhaseKind {
     Fragmented,
     /// The same as bulk, to a multicast group.
     Multicast,
+    /// One TCP stream as fast as it goes: whether it stays as fast as it began.
+    Stream,
 }
 
 /// One flow and what both hosts' counters did while it ran.

@@ -86,15 +86,55 @@ pub struct Window {
     pub cpu: Nanos,
     /// Memory that the receive buffer may take.
     pub buffer: Bytes,
+    /// Of a TCP stream, which loses nothing but time: how fast it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<StreamRates>,
+}
+
+/// How fast a stream was within one window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamRates {
+    /// Bytes a second in its fastest slice.
+    pub fastest: Bytes,
+    /// Bytes a second over the second half of the window.
+    pub late: Bytes,
+}
+
+impl StreamRates {
+    /// Share of a rate of `fastest` bytes a second that the second half of the window fell short
+    /// of.
+    pub fn missing(&self, fastest: Bytes) -> f64 {
+        if fastest.is_zero() {
+            return 0.0;
+        }
+        (1.0 - self.late.0 as f64 / fastest.0 as f64).max(0.0)
+    }
 }
 
 impl Window {
-    /// Share of the sent packets that was lost.
+    /// Share of the sent packets that was lost; of a stream, of its own fastest rate.
     pub fn loss(&self) -> f64 {
+        if let Some(stream) = &self.stream {
+            return stream.missing(stream.fastest);
+        }
         if self.sent.is_zero() {
             0.0
         } else {
             self.lost.0 as f64 / self.sent.0 as f64
+        }
+    }
+}
+
+impl Pair {
+    /// Share lost with the value tried, less the share lost without. Streams are held against the
+    /// faster of the two windows: one that is slow from its beginning has not been cured.
+    pub fn difference(&self) -> f64 {
+        match (&self.with.stream, &self.without.stream) {
+            (Some(with), Some(without)) => {
+                let fastest = with.fastest.max(without.fastest);
+                with.missing(fastest) - without.missing(fastest)
+            }
+            _ => self.with.loss() - self.without.loss(),
         }
     }
 }

@@ -18,6 +18,10 @@ use crate::sys::option;
 /// (`EAGAIN`), so that a stalled link cannot hold it for ever.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// A write to a stream that stands still is tried again, so that the sender sees when its time is
+/// over.
+const STREAM_TIMEOUT: Duration = Duration::from_millis(20);
+
 /// Rejects what no socket could do.
 pub(crate) fn validate(spec: &FlowSpec) -> Result<(), WireError> {
     for other in [spec.destination, spec.receiver] {
@@ -112,8 +116,12 @@ pub(crate) fn prepare_sender(socket: &Socket, spec: &FlowSpec) -> Result<(), Wir
             .set_send_buffer_size(bytes.0 as usize)
             .map_err(WireError::call("setsockopt SO_SNDBUF", bytes.0))?;
     }
+    let timeout = match spec.transport {
+        Transport::Udp => SEND_TIMEOUT,
+        Transport::Tcp => STREAM_TIMEOUT,
+    };
     socket
-        .set_write_timeout(Some(SEND_TIMEOUT))
+        .set_write_timeout(Some(timeout))
         .map_err(WireError::call("setsockopt SO_SNDTIMEO", spec.source))?;
     if spec.transport == Transport::Udp {
         let discovery = if spec.dont_fragment {

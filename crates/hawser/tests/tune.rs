@@ -169,6 +169,65 @@ fn reassembly_without_memory_is_cured_and_nothing_else_is_turned() {
     std::fs::remove_file(report["case"].as_str().unwrap()).unwrap();
 }
 
+/// The report `lro`: a transfer starts well and nearly stops. Threads, checksums and socket buffers
+/// are its dead ends; only not merging what is received cures it.
+#[test]
+fn a_receiver_that_loses_what_it_merged_is_cured_by_not_merging_and_by_nothing_else() {
+    let lab = Lab::up_with(&["--links", "1"]);
+    lab.ok(&["impair", "head2/ring0", "--lose-merged-after", "5M"]);
+    let gro = || lab.sh("head2", "ethtool -k ring0 | grep generic-receive");
+    let before = gro();
+    let options = ["--duration", "300ms", "--stream", "1s"];
+    let (report, ran) = tune(&lab, &options);
+    assert_eq!(ran.code, Some(0), "{report:#}");
+    assert_eq!(
+        report["before"]["findings"],
+        serde_json::json!(["receive-merging-stall"])
+    );
+    assert_eq!(report["after"]["findings"], serde_json::json!([]));
+
+    let (kept, rolled_back): (Vec<_>, Vec<_>) =
+        trials(&report).iter().partition(|t| t["kept"] == true);
+    assert_eq!(kept.len(), 1, "{report:#}");
+    assert_eq!(
+        (&kept[0]["knob"], &kept[0]["where"], &kept[0]["verdict"]),
+        (&"rx-gro of ring0".into(), &"head2".into(), &"better".into())
+    );
+    assert!(kept[0]["interval"][1].as_f64().unwrap() < 0.0, "{report:#}");
+    let wrong: Vec<&str> = rolled_back
+        .iter()
+        .filter(|t| t["windows"].as_u64().unwrap() >= 16 && t["verdict"] != "better")
+        .map(|t| t["knob"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        wrong,
+        [
+            "threaded NAPI of ring0",
+            "rx-checksum of ring0",
+            "net.ipv4.tcp_rmem"
+        ]
+    );
+    assert_ne!(gro(), before);
+    let undone = run(&["undo", "--all", "--lab", lab.name()]);
+    assert_eq!(undone.code, Some(0), "{}", undone.stderr);
+    assert_eq!(gro(), before, "byte for byte");
+
+    // It looks alike, and is not: a token bucket, under which everything arrives that it lets pass.
+    lab.ok(&["clear", "head2/ring0"]);
+    let bucket = "tc qdisc add dev ring0 root tbf rate 200mbit burst 20mb limit 1mb";
+    lab.sh("head1", bucket);
+    let case = report["case"].as_str().unwrap();
+    let options = ["--duration", "300ms", "--stream", "2s"];
+    let (report, ran) = tune(&lab, &options);
+    assert_eq!(ran.code, Some(1), "{report:#}");
+    assert_eq!(
+        report["before"]["findings"],
+        serde_json::json!(["rate-after-burst"])
+    );
+    assert!(trials(&report).is_empty(), "{report:#}");
+    std::fs::remove_file(case).unwrap();
+}
+
 #[test]
 fn nothing_is_tried_where_nothing_is_wrong() {
     let lab = Lab::up();

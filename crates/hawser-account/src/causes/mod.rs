@@ -35,10 +35,12 @@ mod nic_errors;
 mod nic_ring;
 mod no_listener;
 mod not_measured;
+mod rate_after_burst;
 mod reader_stalled;
 mod reader_too_slow;
 mod reassembly;
 mod receive_buffer;
+mod receive_merging;
 mod reordered_path;
 mod reverse_path_filter;
 mod send_refused;
@@ -94,6 +96,8 @@ pub(crate) const CAUSES: &[Cause] = &[
     duplicated_path::CAUSE,
     reordered_path::CAUSE,
     between_hosts::CAUSE,
+    receive_merging::CAUSE,
+    rate_after_burst::CAUSE,
     speed::BELOW_FILE,
     speed::BELOW_PEER,
     half_duplex::CAUSE,

@@ -16,7 +16,7 @@ use crate::words::word;
 
 pub use change::change_point;
 pub use rate::rate_points;
-pub(crate) use view::View;
+pub(crate) use view::{View, unsteadiness_after};
 
 /// The code of every cause that a copy's findings can have, in the order in which they are asked.
 pub fn copy_codes() -> impl Iterator<Item = &'static str> {

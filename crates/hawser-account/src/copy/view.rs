@@ -1,7 +1,7 @@
 //! A copy as the causes look at it: before and after the change, and as a whole.
 
 use hawser_model::copy::{CopyCase, RateSample};
-use hawser_model::output::copy::ChangePoint;
+use hawser_model::output::copy::{ChangePoint, RatePoint};
 use hawser_model::units::Nanos;
 
 use super::{change_point, rate_points};
@@ -51,13 +51,7 @@ impl<'a> View<'a> {
         let points = rate_points(&case.receiver.samples);
         let change = change_point(&points);
         let end = points.last().map_or(0.0, |point| point.at_s);
-        let unsteadiness = change.and_then(|change| {
-            let after: Vec<f64> = steps(&points, change.at_s)
-                .into_iter()
-                .map(|(_, rate)| rate)
-                .collect();
-            unsteadiness(&after)
-        });
+        let unsteadiness = change.and_then(|change| unsteadiness_after(&points, &change));
         Self {
             case,
             whole: part(case, 0.0, end),
@@ -87,8 +81,18 @@ impl<'a> View<'a> {
     }
 }
 
+/// How much the rates after a change vary: standard deviation by mean, over pieces of a quarter of
+/// a second and more; absent when there are too few.
+pub(crate) fn unsteadiness_after(points: &[RatePoint], change: &ChangePoint) -> Option<f64> {
+    let after: Vec<f64> = steps(points, change.at_s)
+        .into_iter()
+        .map(|(_, rate)| rate)
+        .collect();
+    unsteadiness(&after)
+}
+
 /// Time and rate of pieces of at least a quarter of a second.
-fn steps(points: &[hawser_model::output::copy::RatePoint], from: f64) -> Vec<(f64, f64)> {
+fn steps(points: &[RatePoint], from: f64) -> Vec<(f64, f64)> {
     let mut steps = Vec::new();
     let mut start = points.iter().find(|p| p.at_s >= from).copied();
     for point in points.iter().filter(|p| p.at_s > from) {

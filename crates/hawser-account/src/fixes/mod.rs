@@ -118,7 +118,9 @@ pub fn plans(case: &Case, findings: &[Finding]) -> Vec<Plan> {
         plans.push(Plan {
             cause: finding.code.clone(),
             host: host.clone(),
-            traffic: worst.and_then(|loss| traffic(&view, loss)),
+            traffic: worst
+                .and_then(|loss| traffic(&view, loss))
+                .or_else(|| stream(case, finding)),
             candidates,
         });
     }
@@ -152,6 +154,31 @@ fn traffic(view: &View<'_>, loss: &Loss) -> Option<TrialTraffic> {
         to: loss.path.to.clone(),
         link: loss.path.link.clone(),
         phase: kind,
+    })
+}
+
+/// The stream that showed a stall: into the host of it, from its peer.
+fn stream(case: &Case, finding: &Finding) -> Option<TrialTraffic> {
+    if finding.code != "receive-merging-stall" {
+        return None;
+    }
+    let place = &finding.place;
+    let (to, from, link) = (
+        place.host.clone()?,
+        place.peer.clone()?,
+        place.link.clone()?,
+    );
+    let measured = case
+        .measurements
+        .iter()
+        .find(|m| m.from == from && m.to == to && m.link == link)?;
+    let phase = PhaseKind::Stream;
+    let sent = measured.phases.iter().any(|p| p.kind == phase);
+    sent.then_some(TrialTraffic {
+        from,
+        to,
+        link,
+        phase,
     })
 }
 

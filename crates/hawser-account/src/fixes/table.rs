@@ -72,6 +72,16 @@ pub(super) fn candidates(
             Target::Value(mask),
         )
     };
+    let offload_off = |feature: &str| {
+        let feature = feature.to_owned();
+        interface.map(|interface| Candidate {
+            knob: Knob::Offload {
+                interface: interface.clone(),
+                feature,
+            },
+            target: Target::Value("off".to_owned()),
+        })
+    };
     let budget = || sysctl("net.core.netdev_budget", Target::Times(4));
     let igmp_2 = || {
         sysctl(
@@ -147,6 +157,16 @@ pub(super) fn candidates(
                 )
             })]
         }
+        "receive-merging-stall" => vec![
+            largest_ring(),
+            no_coalescing(),
+            threaded(),
+            offload_off("rx-checksum"),
+            sysctl("net.ipv4.tcp_rmem", Target::Times(4)),
+            offload_off("rx-lro"),
+            offload_off("rx-gro-hw"),
+            offload_off("rx-gro"),
+        ],
         "udp-memory-pressure" => vec![rmem_default(), sysctl("net.ipv4.udp_mem", Target::Times(8))],
         _ => Vec::new(),
     };

@@ -1,6 +1,7 @@
 //! What the windows of a trial come to. Pure: the same windows give the same verdict anywhere.
 //!
-//! The measure is the share of packets lost. Windows come in pairs, one with the change and one
+//! The measure is the share of packets lost; of a TCP stream, the share of its fastest rate that is
+//! missing in the second half of a window. Windows come in pairs, one with the change and one
 //! without, in an order chosen by a coin; the paired differences are tested (`signed_rank`).
 //!
 //! **When it stops.** After [`LOOKS`] pairs, with the chance of a false "better" that each look may
@@ -48,10 +49,7 @@ pub struct Judgement {
 
 /// Judges a trial by its pairs so far.
 pub fn judge(pairs: &[Pair]) -> Judgement {
-    let differences: Vec<f64> = pairs
-        .iter()
-        .map(|p| p.with.loss() - p.without.loss())
-        .collect();
+    let differences: Vec<f64> = pairs.iter().map(Pair::difference).collect();
     let opposite: Vec<f64> = differences.iter().map(|d| -d).collect();
     let shift = signed_rank::shift(&differences, CONFIDENCE);
     let (effect, interval) = (shift.map(|s| s.0), shift.map(|s| s.1));

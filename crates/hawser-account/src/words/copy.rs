@@ -82,6 +82,9 @@ pub(super) fn receive_window(f: &Told<'_>) -> Words {
 }
 
 pub(super) fn receive_merging(f: &Told<'_>) -> Words {
+    if f.number("arrived_packets").is_some() {
+        return stream_merging(f);
+    }
     Words {
         text: format!(
             "The copy {} and TCP waited for {} retransmission timeouts. {} of {} merges received \
@@ -103,9 +106,60 @@ pub(super) fn receive_merging(f: &Told<'_>) -> Words {
     }
 }
 
+/// The same of a check's stream.
+fn stream_merging(f: &Told<'_>) -> Words {
+    let (by, option) = match f.name("feature") {
+        "rx-lro" => ("its NIC merges received segments (LRO)", "lro"),
+        "rx-gro-hw" => (
+            "its NIC merges received segments (GRO in hardware)",
+            "rx-gro-hw",
+        ),
+        _ => ("the kernel merges received segments there (GRO)", "gro"),
+    };
+    let arrived = match f.count("arrived_packets") >= f.count("segments") {
+        true => format!(
+            "All {} segments reached {}, and still {} were sent again: they were lost behind it",
+            f.count("segments"),
+            f.interface(),
+            f.count("retransmits"),
+        ),
+        false => format!(
+            "{} of {} segments were sent again",
+            f.count("retransmits"),
+            f.count("segments"),
+        ),
+    };
+    Words {
+        text: format!(
+            "A TCP stream from {} to {}{} {}. {arrived}, while the reader waited for data {} % of \
+             the time. On {} of {} {by}, and what loses merged segments looks like this. It is a \
+             suspicion: only a run without merging shows.",
+            f.peer(),
+            f.host(),
+            f.on_link(),
+            fell(f),
+            f.count("reader_waited_percent"),
+            f.interface(),
+            f.host(),
+        ),
+        fix: format!(
+            "`hawser tune --stream` tries it and its likely mistakes under the same stream. By hand: \
+             `ethtool -K {} {option} off` on {}; it costs CPU time, and `{option} on` takes it back.",
+            f.interface(),
+            f.host(),
+        ),
+    }
+}
+
 pub(super) fn rate_after_burst(f: &Told<'_>) -> Words {
+    let of_check = f.number("segments").is_some();
     let dropping = f.count("retransmits_after") > 2 * f.count("retransmits_before");
     let what = match dropping {
+        _ if of_check && f.is("retransmits") => format!(
+            "{} of {} segments had to be sent again",
+            f.count("retransmits"),
+            f.count("segments"),
+        ),
         true => format!(
             "What is over is dropped: {} segments had to be sent again from there on, {} before",
             f.count("retransmits_after"),
@@ -117,9 +171,10 @@ pub(super) fn rate_after_burst(f: &Told<'_>) -> Words {
     };
     Words {
         text: format!(
-            "The copy from {} to {}{} {} and stayed there (within {} %). Something on the way lets \
+            "The {} from {} to {}{} {} and stayed there (within {} %). Something on the way lets \
              a burst of about {} pass and then {}: a policer or shaper. {what}. Neither disk nor \
              receive window held it back.",
+            if of_check { "TCP stream" } else { "copy" },
             f.host(),
             f.peer(),
             f.on_link(),

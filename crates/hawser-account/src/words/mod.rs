@@ -229,6 +229,8 @@ mod tests {
     fn every_cause_has_words_and_every_word_a_cause() {
         let mut causes: Vec<&str> = codes().chain(copy_codes()).collect();
         causes.sort_unstable();
+        // A copy and a check may find the same.
+        causes.dedup();
         let words: Vec<&str> = WORDS.iter().map(|(code, _)| *code).collect();
         assert_eq!(causes, words);
     }

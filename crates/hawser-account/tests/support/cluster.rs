@@ -199,6 +199,7 @@ fn plan(shape: &Shape<'_>, kind: PhaseKind) -> (u64, u32, u64, u32) {
         Heartbeat => (75, 200, 250, 1),
         Bulk | Multicast => (10_000, shape.mtu - headers, 10_000, 50),
         Fragmented => (50, 8_192, 200, 1),
+        PhaseKind::Stream => panic!("streams are made where they are planted"),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use hawser_account::stream;
 use hawser_agent::AgentError;
 use hawser_agent::protocol::Care;
-use hawser_model::case::{Case, Intensity};
+use hawser_model::case::{Case, Intensity, PhaseKind};
 use hawser_model::host::HostFacts;
 use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::traffic::{FlowId, FlowSpec};
@@ -26,7 +27,7 @@ static NEXT_FLOW: AtomicU32 = AtomicU32::new(1_000_000);
 pub(super) struct Measure<'a> {
     from: (&'a HostName, &'a InterfaceName, &'a HostFacts),
     to: (&'a HostName, &'a InterfaceName, &'a HostFacts),
-    kind: hawser_model::case::PhaseKind,
+    kind: PhaseKind,
     spec: FlowSpec,
     care: Care,
 }
@@ -43,7 +44,10 @@ impl<'a> Measure<'a> {
             .iter()
             .find(|p| p.kind == traffic.phase)?;
         let mut spec = phase.spec.clone();
-        spec.duration = spec.duration.min(WINDOW);
+        spec.duration = match traffic.phase {
+            PhaseKind::Stream => stream::window(phase),
+            _ => spec.duration.min(WINDOW),
+        };
         let end = |host: &'a HostName, address| {
             let facts = case.hosts.get(host)?;
             Some((host, facts.interface_with(address)?.0, facts))
@@ -102,5 +106,6 @@ pub(super) fn measure(agents: &mut Agents, measure: &Measure<'_>) -> Result<Wind
         jitter: phase.receiver.jitter.p99,
         cpu: phase.sender.cpu + phase.receiver.cpu,
         buffer: phase.receiver.buffer_granted,
+        stream: (measure.kind == PhaseKind::Stream).then(|| stream::rates(&phase)),
     })
 }

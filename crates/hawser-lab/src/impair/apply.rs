@@ -7,6 +7,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use super::fault::{Direction, Fault};
+use super::merged::Merged;
 use super::port::{Existing, Names, build};
 use super::program::{Counts, Program};
 use super::{filter, hold};
@@ -64,12 +65,32 @@ pub(super) fn port(
         }
     }
     tool::batch(switches, "tc", &plan.make_tc)?;
+    // While the node is off, it has no interface.
+    let node = state.nodes.get(&port.node).and_then(|n| n.running());
+    let node = node.filter(|_| interface(switches, &names.port).exists());
+    merged(switches, port, &names, node).apply(wanted[0].lose_merged_after)?;
     for (fault, program) in wanted.iter().zip(&programs) {
         if !fault.needs_program() {
             program.unload()?;
         }
     }
     Ok(())
+}
+
+/// The place of a node that loses what its interface merged.
+fn merged<'a>(
+    switches: ProcessId,
+    port: &'a Port,
+    names: &'a Names,
+    node: Option<ProcessId>,
+) -> Merged<'a> {
+    Merged {
+        switches,
+        node,
+        interface: port.link.as_str(),
+        port: &names.port,
+        key: &names.key,
+    }
 }
 
 /// Makes a switch's multicast settings as the state has them.
@@ -110,6 +131,10 @@ pub(crate) fn reapply(
         .filter(|p| p.node == node.name);
     for it in theirs {
         port(state, dir, switches, it)?;
+        // The state does not know the new process yet.
+        let [to_node, _] = state.impairments.ports[it];
+        let names = names(state, it);
+        merged(switches, it, &names, Some(init)).apply(to_node.lose_merged_after)?;
     }
     match state.impairments.nodes.get(&node.name) {
         Some(share) => filter::apply(init, *share),

@@ -135,6 +135,10 @@ pub struct Fault {
     /// The queue in front of the rate, in bytes; what does not fit is dropped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Bytes>,
+    /// Once a TCP connection has brought so many bytes, the node itself loses what its interface
+    /// merged. Only towards the node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lose_merged_after: Option<Bytes>,
 }
 
 impl Fault {
@@ -146,7 +150,18 @@ impl Fault {
 
     /// Whether there is nothing to do.
     pub fn is_none(&self) -> bool {
-        !self.needs_program() && self.rate.is_none()
+        !self.needs_program() && self.rate.is_none() && self.lose_merged_after.is_none()
+    }
+
+    /// What of it makes sense in a direction.
+    pub(crate) fn towards(self, direction: Direction) -> Self {
+        match direction {
+            Direction::ToNode => self,
+            Direction::FromNode => Self {
+                lose_merged_after: None,
+                ..self
+            },
+        }
     }
 
     /// Whether the eBPF program has anything to do.
@@ -172,6 +187,7 @@ impl Fault {
             hold_ms: other.hold_ms.or(self.hold_ms),
             rate: other.rate.or(self.rate),
             queue: other.queue.or(self.queue),
+            lose_merged_after: other.lose_merged_after.or(self.lose_merged_after),
         }
     }
 }
@@ -207,6 +223,9 @@ impl fmt::Display for Fault {
         if let Some(rate) = self.rate {
             let queue = self.queue.unwrap_or(Self::QUEUE);
             words.push(format!("rate {rate} queue {queue}"));
+        }
+        if let Some(bytes) = self.lose_merged_after {
+            words.push(format!("lose merged segments after {bytes}"));
         }
         match self.only {
             Some(Only::Udp) => words.push("only udp".to_owned()),

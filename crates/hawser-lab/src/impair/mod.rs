@@ -6,6 +6,7 @@ mod fault;
 mod filter;
 pub mod hold;
 pub(crate) mod machine;
+mod merged;
 mod port;
 mod program;
 mod share;
@@ -136,7 +137,7 @@ pub fn impair(name: &LabName, order: &Order) -> Result<(), LabError> {
             let mut faults = before.unwrap_or_default();
             for (slot, direction) in faults.iter_mut().zip(Direction::BOTH) {
                 if directions.contains(&direction) {
-                    *slot = slot.with(*fault);
+                    *slot = slot.with(fault.towards(direction));
                 }
             }
             put(&mut change.state, &port, faults);

@@ -22,7 +22,7 @@ const CONFIG_WORDS: usize = 16;
 const COUNT_WORDS: usize = 8;
 
 /// The folder of all pins, as the switches see it.
-const PINS: &str = "/sys/fs/bpf/hawser";
+pub(super) const PINS: &str = "/sys/fs/bpf/hawser";
 
 /// What the program has done to the packets of one direction of a port. A super-packet counts
 /// as the packets it holds.
@@ -218,7 +218,7 @@ fn words(fault: &Fault, hold: u32, port: u32) -> [u64; CONFIG_WORDS] {
 }
 
 /// An error and its causes: aya keeps the operating system's answer in the last one.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -48,7 +48,8 @@ pub struct TrialReport {
     /// What it came to.
     pub verdict: Verdict,
     /// Share of packets lost with it, less the share lost without it (Hodges-Lehmann): -0.44 is
-    /// 44 percentage points fewer. Absent when it was not measured.
+    /// 44 percentage points fewer. Of a TCP stream, the share of its fastest rate that is missing
+    /// in the second half of a window. Absent when it was not measured.
     pub effect: Option<f64>,
     /// 95 % or more of such intervals hold the true effect: low, high.
     pub interval: Option<[f64; 2]>,

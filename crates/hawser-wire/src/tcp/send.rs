@@ -23,8 +23,10 @@ use crate::thread::{NotGranted, errno, prepare};
 /// A host that does not answer three SYNs (sent at 0, 1 and 3 s) is not there.
 const CONNECT: Duration = Duration::from_secs(4);
 
-/// What is still under way at the end is given this long to arrive.
+/// What is still under way at the end is given this long to arrive, but no longer than a quarter
+/// of the time that the flow took: a stream that stands still would never end.
 const LINGER: Duration = Duration::from_secs(2);
+const LEAST_LINGER: Duration = Duration::from_millis(50);
 
 /// A bound socket, not yet connected.
 pub(crate) struct TcpSender {
@@ -131,7 +133,9 @@ impl TcpSender {
     fn end(&self) -> StreamState {
         // None of this can fail in a way that says more than the numbers do.
         let _ = self.socket.shutdown(std::net::Shutdown::Write);
-        let _ = self.socket.set_read_timeout(Some(LINGER));
+        let quarter = Duration::from_nanos(self.spec.duration.0 / 4);
+        let linger = quarter.clamp(LEAST_LINGER, LINGER);
+        let _ = self.socket.set_read_timeout(Some(linger));
         let _ = (&self.socket).read(&mut [0; 1]);
         let info = option::stream(self.socket.as_fd()).unwrap_or_default();
         // What is stuck by now must not go on into the next measurement.

@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use console::{Style, style};
+use hawser_account::stream;
 use hawser_model::account::{Account, Basis, FlowAccount, Layer, PacketsAccount};
-use hawser_model::case::{Case, Intensity, Measurement, PhaseKind};
+use hawser_model::case::{Case, Intensity, Measurement, Phase, PhaseKind};
 use hawser_model::finding::{Confidence, Place, Severity, WordedFinding};
 use hawser_model::output::CheckReport;
 use hawser_model::traffic::Rate;
-use hawser_model::units::Packets;
+use hawser_model::units::{BitsPerSec, Bytes, Packets};
 
 use super::table::{Align, Table};
 
@@ -20,6 +21,7 @@ pub fn report(case: &Case, report: &CheckReport) -> String {
     let mut out = String::new();
     out.push_str(&heading(case));
     out.push_str(&links(case, &report.packets));
+    out.push_str(&streams(case));
     out.push_str(&account(&report.packets.total));
     out.push_str(&set_aside(case));
     out.push_str(&collectors(case));
@@ -111,6 +113,43 @@ fn links(case: &Case, packets: &PacketsAccount) -> String {
     }
     out.push('\n');
     out
+}
+
+/// How fast each TCP stream was at its best and at its end.
+fn streams(case: &Case) -> String {
+    use Align::{Left, Right};
+    let mut table = Table::new(&[Left, Left, Left, Right, Right, Right]);
+    let heads = [
+        "stream",
+        "from",
+        "to",
+        "fastest 50 ms",
+        "second half",
+        "sent again",
+    ];
+    table.row(heads.map(|h| style(h).dim().to_string()));
+    let mut any = false;
+    for measured in &case.measurements {
+        let of_kind = |p: &&Phase| p.kind == PhaseKind::Stream;
+        for phase in measured.phases.iter().filter(of_kind) {
+            let rates = stream::rates(phase);
+            let bits = |bytes: Bytes| BitsPerSec(bytes.0.saturating_mul(8)).to_string();
+            let again = phase.sender.stream.as_ref();
+            any = true;
+            table.row([
+                measured.link.to_string(),
+                measured.from.to_string(),
+                measured.to.to_string(),
+                bits(rates.fastest),
+                bits(rates.late),
+                again.map_or("–".to_owned(), |s| s.retransmits.to_string()),
+            ]);
+        }
+    }
+    match any {
+        true => table.lines("  ").join("\n") + "\n\n",
+        false => String::new(),
+    }
 }
 
 fn link_row(flow: &FlowAccount, measured: Option<&Measurement>) -> Vec<String> {

@@ -114,8 +114,9 @@ pub fn trials(case: &Case, report: &TuneReport) -> String {
         );
     }
     out.push_str(
-        "  Effect: percentage points of packets lost with it, less without it, and the interval of\n  \
-         95 % (Hodges-Lehmann). Windows in pairs, in an order chosen by a coin; exact Wilcoxon\n  \
+        "  Effect: percentage points of packets lost with it, less without it (of a TCP stream: of its\n  \
+         fastest rate, missing in the second half of a window), and the interval of 95 %\n  \
+         (Hodges-Lehmann). Windows in pairs, in an order chosen by a coin; exact Wilcoxon\n  \
          signed-rank test.\n\n",
     );
     out

@@ -63,6 +63,11 @@ struct Traffic {
     /// Send to a multicast group as well, as feeds and older cluster engines do
     #[arg(long)]
     multicast: bool,
+    /// Send one TCP stream each way for so long as well, as fast as it goes, and see whether it
+    /// stays as fast as it began [3s when no time is given]; not beside a live cluster
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "3s",
+          value_parser = parse::duration)]
+    stream: Option<Duration>,
     /// Time the reader spends on each packet, to see what an application that slow would lose
     #[arg(long, value_name = "TIME", value_parser = parse::duration)]
     reader_delay: Option<Duration>,
@@ -84,6 +89,7 @@ impl TrafficArgs {
             burst: self.traffic.burst,
             receive_buffer: self.traffic.rcvbuf.map(Bytes),
             multicast: self.traffic.multicast,
+            stream: self.traffic.stream.map(nanos),
             reader_delay: self.traffic.reader_delay.map(nanos).unwrap_or_default(),
         }
     }

@@ -4,6 +4,7 @@
 //! are seen by their effect on the rate alone; a later one is told whether something was found.
 
 use hawser_model::finding::{Finding, Place, Severity};
+use hawser_model::output::copy::ChangePoint;
 
 use super::support::Draft;
 use crate::copy::View;
@@ -59,21 +60,26 @@ fn at_sender(view: &View<'_>) -> Place {
 }
 
 /// Per cent, whole.
-fn percent(share: f64) -> u64 {
+pub(super) fn percent(share: f64) -> u64 {
     (share * 100.0).round() as u64
 }
 
 /// Bytes a second.
-fn rate(mb_per_s: f64) -> u64 {
+pub(super) fn rate(mb_per_s: f64) -> u64 {
     (mb_per_s * 1e6).round() as u64
 }
 
 impl Draft {
-    /// Adds where the rate fell, from what to what.
+    /// Adds where the rate fell, from what to what, or what it was.
     fn change(self, view: &View<'_>) -> Self {
-        let Some(change) = view.change else {
-            return self.number("bytes_per_s", rate(view.whole.mb_per_s()));
-        };
+        match &view.change {
+            Some(change) => self.fall(change),
+            None => self.number("bytes_per_s", rate(view.whole.mb_per_s())),
+        }
+    }
+
+    /// Adds where the rate fell, from what to what.
+    pub(super) fn fall(self, change: &ChangePoint) -> Self {
         self.number("at_bytes", change.at_bytes)
             .number("at_ms", (change.at_s * 1e3).round() as u64)
             .number("before_bytes_per_s", rate(change.before_mb_per_s))

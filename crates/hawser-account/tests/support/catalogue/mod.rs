@@ -8,6 +8,7 @@ mod mixed;
 mod path;
 mod run;
 mod socket;
+mod stream;
 
 /// A case with a planted fault.
 pub struct Planted {
@@ -30,6 +31,7 @@ pub fn planted() -> Vec<Planted> {
     all.extend(path::planted());
     all.extend(link::planted());
     all.extend(mixed::planted());
+    all.extend(stream::planted());
     all
 }
 

@@ -80,6 +80,10 @@ pub(super) struct ImpairArgs {
     #[arg(long, value_name = "BYTES", value_parser = parse_size, requires = "rate",
           help_heading = "On NODE/LINK")]
     queue: Option<Bytes>,
+    /// Towards the node: once a TCP connection has brought so many bytes (100M), lose what the
+    /// node's interface merged (GRO); turning that off cures it
+    #[arg(long, value_name = "BYTES", value_parser = parse_size, help_heading = "On NODE/LINK")]
+    lose_merged_after: Option<Bytes>,
     /// Only these packets suffer; the rate holds for all
     #[arg(long, value_enum, value_name = "KIND", help_heading = "On NODE/LINK")]
     only: Option<Kind>,
@@ -182,11 +186,17 @@ impl ImpairArgs {
             hold_ms: self.hold,
             rate: self.rate,
             queue: self.queue,
+            lose_merged_after: self.lose_merged_after,
         };
         if fault.is_none() {
             let options = "--loss, --burst-loss, --gilbert, --corrupt, --duplicate, --reorder, \
-                           --mtu, --rate";
+                           --mtu, --rate, --lose-merged-after";
             return Err(nothing(&format!("{node}/{link}"), options));
+        }
+        if self.lose_merged_after.is_some() && self.direction == Way::FromNode {
+            return Err(LabError::Impairment(
+                "--lose-merged-after is a fault towards the node: leave out --direction".to_owned(),
+            ));
         }
         Ok(Order::Port {
             node: node.to_owned(),
@@ -215,6 +225,11 @@ impl ImpairArgs {
             (port, "--mtu", self.mtu.is_some()),
             (port, "--rate", self.rate.is_some()),
             (port, "--only", self.only.is_some()),
+            (
+                port,
+                "--lose-merged-after",
+                self.lose_merged_after.is_some(),
+            ),
             (node, "--nft-drop", self.nft_drop.is_some()),
             (switch, "--snooping", self.snooping.is_some()),
             (switch, "--querier", self.querier.is_some()),

@@ -1,0 +1,83 @@
+//! A host that merges received segments (LRO in the NIC, GRO in the kernel) loses what it merged: a
+//! stream starts well and after some hundred megabytes nearly stops (bnx2x with TPA, and others).
+//!
+//! Evidence: a stream fell to less than a tenth while its reader waited for data, TCP sent segments
+//! again, the receiving interface merges, and its own counter says that the segments did arrive:
+//! they were lost behind it. Hardware may merge before it counts, so with LRO an unsteady rate is
+//! enough. A rate limit between the hosts loses them before the interface and leaves a steady rate.
+//! Possible, never more: only a run without merging proves it, and `hawser tune` makes it. An error.
+//! Cases: `stream-merging-stall`, `stream-lro-stall`.
+
+use hawser_model::finding::{Confidence, Finding, Place, Severity};
+
+use super::Cause;
+use super::copy::percent;
+use super::rate_after_burst::STEADY;
+use super::support::Draft;
+use crate::losses::Losses;
+use crate::packets::facts::Side;
+use crate::stream::{StreamView, streams};
+use crate::view::View;
+
+pub(super) const CAUSE: Cause = Cause {
+    code: "receive-merging-stall",
+    find,
+};
+
+/// The kernel's names (`netdev_features_strings`, `net/ethtool/common.c`): what merges in hardware,
+/// and what merges in the kernel.
+const HARDWARE: [&str; 2] = ["rx-lro", "rx-gro-hw"];
+const KERNEL: &str = "rx-gro";
+
+/// The rate after, of the rate before.
+const FALL: f64 = 0.1;
+
+fn find(view: &View<'_>, _: &mut Losses) -> Vec<Finding> {
+    streams(view.case).iter().filter_map(stall).collect()
+}
+
+/// The finding of one stream.
+pub(super) fn stall(stream: &StreamView<'_>) -> Option<Finding> {
+    let change = stream.change?;
+    let facts = &stream.facts;
+    let sender = facts.phase.sender.stream.as_ref()?;
+    let (name, interface) = facts.interface(Side::Receiver)?;
+    let on = |feature: &&str| interface.features_on.iter().any(|f| f == feature);
+    let hardware = HARDWARE.iter().find(|f| on(f));
+    let feature = hardware.or(Some(&KERNEL).filter(|f| on(f)))?;
+    let arrived = facts.counter(Side::Receiver, &format!("link/{name}/rx_packets"));
+    let lost_behind = arrived >= sender.segments.0;
+    let unsteady = stream.unsteadiness.is_none_or(|u| u > STEADY);
+    let fits = change.after_mb_per_s < FALL * change.before_mb_per_s
+        && !sender.retransmits.is_zero()
+        && stream.reader_waited()
+        && (lost_behind || (hardware.is_some() && unsteady));
+    let place = Place {
+        host: Some(facts.host(Side::Receiver).clone()),
+        peer: Some(facts.host(Side::Sender).clone()),
+        link: Some(facts.link().clone()),
+        interface: Some(name.clone()),
+        object: None,
+    };
+    fits.then(|| {
+        Draft::new(CAUSE.code, Severity::Error, Confidence::Possible, place)
+            .fall(&change)
+            .name("feature", feature)
+            .number("segments", sender.segments.0)
+            .number("arrived_packets", arrived)
+            .number("retransmits", sender.retransmits.0)
+            .number("congestion_window_bytes", sender.congestion_window.0)
+            .number(
+                "reader_waited_percent",
+                percent(waited(stream).unwrap_or(0.0)),
+            )
+            .done()
+    })
+}
+
+/// Share of the time that the reader waited for data.
+fn waited(stream: &StreamView<'_>) -> Option<f64> {
+    let drain = &stream.facts.phase.receiver.drain;
+    let all = drain.idle.0.checked_add(drain.busy.0).filter(|n| *n > 0)?;
+    Some(drain.idle.0 as f64 / all as f64)
+}

@@ -1,0 +1,114 @@
+//! The TCP streams of a check: their rates over time, and where one fell for good.
+
+use hawser_model::case::{Case, Phase, PhaseKind};
+use hawser_model::output::copy::{ChangePoint, RatePoint};
+use hawser_model::traffic::SLICE;
+use hawser_model::trial::StreamRates;
+use hawser_model::units::{Bytes, Nanos};
+
+use crate::copy::{change_point, unsteadiness_after};
+use crate::packets::facts::PhaseFacts;
+
+/// A stream as the causes look at it.
+pub(crate) struct StreamView<'a> {
+    pub(crate) facts: PhaseFacts<'a>,
+    /// Where it fell; absent when it stayed as it began.
+    pub(crate) change: Option<ChangePoint>,
+    /// How much the rates after the fall vary: standard deviation by mean.
+    pub(crate) unsteadiness: Option<f64>,
+}
+
+impl StreamView<'_> {
+    /// Whether the reading program waited for data rather than data for it.
+    pub(crate) fn reader_waited(&self) -> bool {
+        let drain = &self.facts.phase.receiver.drain;
+        drain.idle > drain.busy
+    }
+}
+
+/// All streams of a case.
+pub(crate) fn streams(case: &Case) -> Vec<StreamView<'_>> {
+    let all = case.measurements.iter().flat_map(|m| {
+        let of_kind = m.phases.iter().filter(|p| p.kind == PhaseKind::Stream);
+        of_kind.map(move |phase| (m, phase))
+    });
+    all.map(|(measurement, phase)| {
+        let points = points(phase);
+        let change = change_point(&points);
+        StreamView {
+            facts: PhaseFacts::new(case, measurement, phase),
+            unsteadiness: change.and_then(|change| unsteadiness_after(&points, &change)),
+            change,
+        }
+    })
+    .collect()
+}
+
+/// Bytes read in each slice of the time that the sender had. The receiver's list ends with the
+/// last byte that came: what a stream that stands still has beyond it is nothing.
+fn slices(phase: &Phase) -> impl Iterator<Item = Bytes> + '_ {
+    let due = (phase.spec.duration.0 / SLICE.0) as usize;
+    let read = &phase.receiver.slices;
+    (0..due).map(|slice| read.get(slice).copied().unwrap_or_default())
+}
+
+fn points(phase: &Phase) -> Vec<RatePoint> {
+    let step = SLICE.as_secs_f64();
+    let mut bytes = 0;
+    slices(phase)
+        .enumerate()
+        .map(|(index, slice)| {
+            bytes += slice.0;
+            RatePoint {
+                at_s: (index + 1) as f64 * step,
+                bytes,
+                mb_per_s: slice.0 as f64 / 1e6 / step,
+            }
+        })
+        .collect()
+}
+
+/// How fast a stream was at its best and at its end.
+pub fn rates(phase: &Phase) -> StreamRates {
+    let per_second = |bytes: u64, slices: usize| {
+        let time = SLICE.0.saturating_mul(slices.max(1) as u64);
+        Bytes((u128::from(bytes) * 1_000_000_000 / u128::from(time)) as u64)
+    };
+    let all: Vec<Bytes> = slices(phase).collect();
+    let late = &all[all.len() / 2..];
+    let fastest = all.iter().max().copied().unwrap_or_default();
+    StreamRates {
+        fastest: per_second(fastest.0, 1),
+        late: per_second(late.iter().map(|b| b.0).sum(), late.len()),
+    }
+}
+
+/// The shortest window that tells a stream that stays fast from one that does not.
+const LEAST: Nanos = Nanos::from_millis(300);
+
+/// How long a window of a trial must last for the fall to be seen in it: four times as long as it
+/// took the stream of the check, so that a slower beginning is over before the second half.
+pub fn window(phase: &Phase) -> Nanos {
+    let fell = change_point(&points(phase)).map_or(phase.spec.duration, |change| {
+        Nanos((change.at_s * 4e9) as u64)
+    });
+    fell.max(LEAST).min(phase.spec.duration.max(LEAST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_never_came_counts_as_nothing() {
+        let text = include_str!("../../../cases/stream-merging-stall/case.json");
+        let case: Case = serde_json::from_str(text).expect("a case");
+        let phase = case.measurements[0].phases.last().expect("a stream");
+        let all = points(phase);
+        assert_eq!(all.len(), 60);
+        assert_eq!(all[59].mb_per_s, 0.0);
+        let rates = rates(phase);
+        assert!(rates.late.0 * 1_000 < rates.fastest.0, "{rates:?}");
+        assert_eq!(window(phase), Nanos::from_millis(800));
+    }
+}

@@ -9,6 +9,7 @@ pub mod copy;
 mod findings;
 pub mod fixes;
 mod losses;
+mod multicast;
 mod packets;
 pub mod stream;
 mod throughput;

@@ -16,7 +16,7 @@ use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
 use hawser_model::knob::{Change, Knob, Setting, Undone};
 use hawser_model::ladder::{Hardware, HostUsage, Rung};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
-use hawser_model::probe::{HelloHeard, PathMtu};
+use hawser_model::probe::{HelloHeard, MulticastHeard, PathMtu};
 use hawser_model::sockets::SocketFacts;
 use hawser_model::traffic::{FlowId, FlowSpec, ReceiverReport, RunKey, SenderReport, WatchedFlow};
 use hawser_model::units::{Mtu, Nanos, Packets};
@@ -134,6 +134,25 @@ pub enum Request {
     },
     /// Ends listening. Answer: [`Response::Hellos`].
     HellosHeard,
+    /// Starts to listen to multicast control on an interface. Answer: [`Response::Done`].
+    ListenMulticast {
+        /// The interface.
+        interface: InterfaceName,
+        /// A group that nobody joins.
+        unjoined: IpAddr,
+    },
+    /// Sends packets to a group that nobody joins. Answer: [`Response::SentTo`].
+    SendUnjoined {
+        /// The host's own address on the link.
+        source: IpAddr,
+        /// The group.
+        group: IpAddr,
+    },
+    /// Ends listening, at the first query or after so long. Answer: [`Response::Multicast`].
+    MulticastHeard {
+        /// How long to listen on.
+        wait: Nanos,
+    },
     /// Opens the receiving end of a copy, instead of any copy before. It works by itself from
     /// then on. Answer: [`Response::Port`].
     OpenCopyReceiver(ReceiveSpec),
@@ -241,6 +260,10 @@ pub enum Response {
     PathMtu(PathMtu),
     /// The hellos heard.
     Hellos(Vec<HelloHeard>),
+    /// What was heard of multicast control.
+    Multicast(MulticastHeard),
+    /// So many packets were sent.
+    SentTo(Packets),
     /// How far the copy is.
     CopyNow(Now),
     /// What this end of a copy did.
@@ -319,6 +342,9 @@ impl Request {
             Self::ListenHello(_) => "listen for hellos",
             Self::AnnounceHello { .. } => "announce hello",
             Self::HellosHeard => "hellos heard",
+            Self::ListenMulticast { .. } => "listen to multicast control",
+            Self::SendUnjoined { .. } => "send to a group nobody joins",
+            Self::MulticastHeard { .. } => "multicast control heard",
             Self::OpenCopyReceiver(_) => "open copy receiver",
             Self::StartCopySender(_) => "start copy sender",
             Self::CopyNow => "copy now",

@@ -11,6 +11,7 @@ use hawser_agent::{Agent, AgentError};
 use hawser_model::case::{Measurement, Phase, PhaseKind, Stopped};
 use hawser_model::host::{HostFacts, HostWindow};
 use hawser_model::names::{HostName, InterfaceName};
+use hawser_model::probe::MulticastHeard;
 use hawser_model::traffic::{FlowSpec, ReceiverReport, WatchedFlow};
 use hawser_model::units::{Mtu, Nanos};
 
@@ -72,6 +73,7 @@ pub(crate) fn measure(
         to: direction.to.clone(),
         link: direction.link.clone(),
         path_mtu: None,
+        multicast: None,
         phases: Vec::new(),
         set_aside: Vec::new(),
         problems: Vec::new(),
@@ -87,6 +89,13 @@ pub(crate) fn measure(
         manner.first_flow,
     );
     for (kind, spec) in phases {
+        let listening = kind == PhaseKind::Multicast;
+        if listening {
+            let unjoined = traffic_plan::unjoined(spec.source);
+            if let Err(e) = to.agent.listen_multicast(to.interface, unjoined) {
+                measurement.problems.push(still_there(e)?);
+            }
+        }
         for attempt in 1..=traffic_plan::ATTEMPTS {
             let spec = traffic_plan::attempt(&spec, attempt);
             match phase(kind, spec, &mut from, &mut to, manner.care) {
@@ -111,10 +120,36 @@ pub(crate) fn measure(
                 }
             }
         }
+        if listening {
+            match multicast_heard(&mut from, &mut to, &manner.path) {
+                Ok(heard) => measurement.multicast = Some(heard),
+                Err(e) => measurement.problems.push(still_there(e)?),
+            }
+        }
     }
     Ok(Outcome {
         measurement,
         stopped: None,
+    })
+}
+
+/// A querier that hears a group being left asks at once, and again after its last member query
+/// interval, a second unless set otherwise (RFC 3376, 8.8).
+const AFTER_LEAVE: Nanos = Nanos::from_millis(1_300);
+
+/// What the receiver hears after it has left the group of the flow, and whether it hears a group
+/// that it never joined.
+fn multicast_heard(
+    from: &mut End<'_>,
+    to: &mut End<'_>,
+    path: &Path,
+) -> Result<MulticastHeard, AgentError> {
+    let unjoined = traffic_plan::unjoined(path.source);
+    let sent = from.agent.send_unjoined(path.source, unjoined);
+    let heard = to.agent.multicast_heard(AFTER_LEAVE)?;
+    Ok(MulticastHeard {
+        unjoined_sent: sent?,
+        ..heard
     })
 }
 

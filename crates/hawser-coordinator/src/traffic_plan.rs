@@ -73,6 +73,14 @@ fn group(family_of: IpAddr) -> IpAddr {
     }
 }
 
+/// A group beside it that nobody joins, of the same scope.
+pub fn unjoined(family_of: IpAddr) -> IpAddr {
+    match family_of {
+        IpAddr::V4(_) => Ipv4Addr::new(239, 192, 72, 88).into(),
+        IpAddr::V6(_) => Ipv6Addr::new(0xff12, 0, 0, 0, 0, 0, 0x4861, 0x7774).into(),
+    }
+}
+
 /// The two ends of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::host::{HostFacts, HostWindow};
 use crate::ladder::LadderRun;
 use crate::names::{HostName, LinkName};
-use crate::probe::{HelloHeard, PathMtu};
+use crate::probe::{HelloHeard, MulticastHeard, PathMtu};
 use crate::sockets::SocketFacts;
 use crate::topology::Topology;
 use crate::traffic::{FlowSpec, ReceiverReport, SenderReport};
@@ -84,6 +84,9 @@ pub struct Measurement {
     pub path_mtu: Option<PathMtu>,
     /// The flows.
     pub phases: Vec<Phase>,
+    /// What was heard of multicast control; absent when no multicast was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multicast: Option<MulticastHeard>,
     /// Flows that were measured again, because the measuring host itself stood still: evidence
     /// of that, and no part of the account.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

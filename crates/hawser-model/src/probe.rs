@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::names::{HostName, LinkName};
-use crate::units::Mtu;
+use crate::units::{Mtu, Nanos, Packets};
 
 /// What an echo-confirmed search with the don't-fragment bit found on a directed path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,4 +39,28 @@ pub struct HelloHeard {
     pub on_link: LinkName,
     /// How many copies of the same frame arrived: more than one is a duplicated path.
     pub copies: u32,
+}
+
+/// What a receiver's interface heard of multicast control while it was sent a group, and after it
+/// had left the group.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MulticastHeard {
+    /// Queries for memberships (IGMP or MLD), each querier and version once.
+    pub queries: Vec<QueryHeard>,
+    /// How long was listened after the group had been left: a querier asks at once whether others
+    /// are still members.
+    pub listened_after_leave: Nanos,
+    /// Packets that were sent to a group nobody has joined.
+    pub unjoined_sent: Packets,
+    /// Of them, heard on the receiver's interface: the switch floods.
+    pub unjoined_heard: Packets,
+}
+
+/// Who asked for memberships.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct QueryHeard {
+    /// The source of the query; a switch without an address asks from 0.0.0.0.
+    pub querier: IpAddr,
+    /// Version of IGMP (1 to 3) or MLD (1, 2).
+    pub version: u8,
 }

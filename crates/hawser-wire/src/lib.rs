@@ -16,6 +16,7 @@ mod error;
 pub mod hello;
 pub mod histogram;
 pub mod jitter;
+pub mod multicast;
 pub mod pacing;
 pub mod packet;
 pub mod packet_memory;

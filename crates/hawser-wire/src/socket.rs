@@ -141,7 +141,7 @@ pub(crate) fn prepare_sender(socket: &Socket, spec: &FlowSpec) -> Result<(), Wir
 }
 
 /// Sends multicast out of the interface that has `source`, and not back to this host.
-fn prepare_multicast(socket: &Socket, source: IpAddr, ttl: u32) -> io::Result<()> {
+pub(crate) fn prepare_multicast(socket: &Socket, source: IpAddr, ttl: u32) -> io::Result<()> {
     match source {
         IpAddr::V4(v4) => {
             socket.set_multicast_if_v4(&v4)?;

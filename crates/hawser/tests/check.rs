@@ -382,3 +382,79 @@ fn a_case_explains_itself_offline() {
     assert_eq!(measured.exit, 1);
     assert_eq!(explained.exit, 1);
 }
+
+/// One IGMP version 2 query for all groups, answered within 0.1 s, as a querier sends it that is gone
+/// afterwards.
+const ONE_QUERY: &str = "python3 -c \"
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_IGMP)
+address = socket.inet_aton('10.72.0.1')
+s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, address)
+s.sendto(bytes([0x11, 1, 0xee, 0xfe, 0, 0, 0, 0]), ('224.0.0.1', 0))\"";
+
+/// A setting of the switch's bridge that the lab has no word for.
+fn set_switch(lab: &Lab, setting: &str) {
+    let there = |pid: &i32, line: &str| {
+        let mut command = Command::new("nsenter");
+        command.args(["-t", &pid.to_string(), "-n", "sh", "-c", line]);
+        command.output().expect("nsenter runs").status.success()
+    };
+    let line = format!("ip link set sw0 type bridge {setting}");
+    let all = lab.switches_and_nodes();
+    assert!(all.iter().any(|pid| there(pid, &line)), "{setting}");
+}
+
+#[test]
+fn a_switch_that_filters_and_lost_its_querier_is_found_before_and_after_the_group_stops() {
+    let lab = Lab::up_with(&["--links", "1"]);
+    lab.ok(&["impair", "sw0", "--snooping", "on", "--querier", "on"]);
+    let report = check(&lab, &["--multicast"]);
+    assert_eq!(report.codes(), Vec::<&str>::new(), "{report}");
+
+    // head1 asked last, so its port gets every group; head2's gets what head2 has joined.
+    lab.ok(&["impair", "sw0", "--querier", "off"]);
+    lab.sh("head1", ONE_QUERY);
+    let report = check(&lab, &["--multicast"]);
+    assert_eq!(report.codes(), ["igmp-no-querier"], "{report}");
+    assert_eq!(report.packets("lost"), 0, "it still flows");
+    let finding = report.finding("igmp-no-querier");
+    assert_eq!(finding.severity(), "warning");
+    assert_eq!(finding.place("object"), "switch sw0");
+    assert_eq!(finding.evidence("unjoined_sent"), 20);
+
+    // What takes 260 s by default takes 0.2 s now: the membership ages out in the middle.
+    set_switch(&lab, "mcast_membership_interval 20");
+    let report = check(&lab, &["--multicast"]);
+    assert_eq!(report.codes(), ["igmp-no-querier"], "{report}");
+    let finding = report.finding("igmp-no-querier");
+    assert_eq!(finding.severity(), "error");
+    assert!(report.packets("lost") > 0, "{report}");
+    assert_eq!(
+        finding.evidence("lost_packets"),
+        report.packets("lost"),
+        "{report}"
+    );
+
+    // And where the report never gets out, nothing comes from the beginning.
+    lab.sh(
+        "head2",
+        "nft add table ip t
+         nft 'add chain ip t out { type filter hook output priority 0; }'
+         nft add rule ip t out ip protocol igmp drop
+         sysctl -qw net.ipv4.conf.all.force_igmp_version=2",
+    );
+    let report = check(&lab, &["--multicast"]);
+    assert_eq!(
+        report.codes(),
+        ["group-not-forwarded", "igmp-version-mixed"],
+        "{report}"
+    );
+    let finding = report.finding("group-not-forwarded");
+    assert_eq!(finding.place("host"), "head2");
+    assert_eq!(finding.evidence("forced_version"), 2);
+    assert_eq!(
+        finding.evidence("lost_packets"),
+        report.packets("lost"),
+        "{report}"
+    );
+}

@@ -169,7 +169,7 @@ fn reassembly_without_memory_is_cured_and_nothing_else_is_turned() {
     std::fs::remove_file(report["case"].as_str().unwrap()).unwrap();
 }
 
-/// The report `lro`: a transfer starts well and nearly stops. Threads, checksums and socket buffers
+/// The report `lro`: a transfer starts well and nearly stops. More CPUs, checksums and socket buffers
 /// are its dead ends; only not merging what is received cures it.
 #[test]
 fn a_receiver_that_loses_what_it_merged_is_cured_by_not_merging_and_by_nothing_else() {
@@ -202,7 +202,7 @@ fn a_receiver_that_loses_what_it_merged_is_cured_by_not_merging_and_by_nothing_e
     assert_eq!(
         wrong,
         [
-            "threaded NAPI of ring0",
+            "RPS of ring0 queue 0",
             "rx-checksum of ring0",
             "net.ipv4.tcp_rmem"
         ]

@@ -23,7 +23,9 @@ mod corosync_buffer;
 mod duplicated_path;
 mod firewall;
 mod foreign_socket;
+mod group_not_forwarded;
 mod half_duplex;
+mod igmp_version;
 mod interface_down;
 mod ip_layer;
 mod link_down;
@@ -34,6 +36,7 @@ mod neighbour;
 mod nic_errors;
 mod nic_ring;
 mod no_listener;
+mod no_querier;
 mod not_measured;
 mod rate_after_burst;
 mod reader_stalled;
@@ -49,6 +52,7 @@ mod shared_domain;
 mod socket_drain;
 mod speed;
 mod tc_or_xdp;
+mod ttl_scope;
 mod udp_memory;
 mod unattributed;
 mod wrong_interface;
@@ -95,6 +99,10 @@ pub(crate) const CAUSES: &[Cause] = &[
     foreign_socket::CAUSE,
     duplicated_path::CAUSE,
     reordered_path::CAUSE,
+    ttl_scope::CAUSE,
+    no_querier::CAUSE,
+    group_not_forwarded::CAUSE,
+    igmp_version::CAUSE,
     between_hosts::CAUSE,
     receive_merging::CAUSE,
     rate_after_burst::CAUSE,

@@ -82,6 +82,16 @@ pub(super) fn candidates(
             target: Target::Value("off".to_owned()),
         })
     };
+    let on_bridge = |setting: &str, value: &str| {
+        let setting = setting.to_owned();
+        interface.map(|bridge| Candidate {
+            knob: Knob::Bridge {
+                bridge: bridge.clone(),
+                setting,
+            },
+            target: Target::Value(value.to_owned()),
+        })
+    };
     let budget = || sysctl("net.core.netdev_budget", Target::Times(4));
     let igmp_2 = || {
         sysctl(
@@ -157,10 +167,16 @@ pub(super) fn candidates(
                 )
             })]
         }
+        "group-not-forwarded" => vec![igmp_2()],
+        "igmp-no-querier" => vec![
+            igmp_2(),
+            on_bridge("multicast_snooping", "0"),
+            on_bridge("multicast_querier", "1"),
+        ],
         "receive-merging-stall" => vec![
             largest_ring(),
             no_coalescing(),
-            threaded(),
+            all_cpus(),
             offload_off("rx-checksum"),
             sysctl("net.ipv4.tcp_rmem", Target::Times(4)),
             offload_off("rx-lro"),

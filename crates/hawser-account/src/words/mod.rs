@@ -7,6 +7,7 @@ mod copy;
 mod host;
 mod ladder;
 mod link;
+mod multicast;
 mod path;
 mod run;
 mod socket;
@@ -32,13 +33,17 @@ const WORDS: &[(&str, Writer)] = &[
     ("duplicated-path", path::duplicated_path),
     ("firewall-drop", host::firewall_drop),
     ("foreign-socket-dropping", socket::foreign_socket_dropping),
+    ("group-not-forwarded", multicast::group_not_forwarded),
     ("half-duplex", link::half_duplex),
+    ("igmp-no-querier", multicast::no_querier),
+    ("igmp-version-mixed", multicast::version_mixed),
     ("interface-down", link::interface_down),
     ("ip-layer-drop", host::ip_layer_drop),
     ("link-down", link::link_down),
     ("loss-between-hosts", path::loss_between_hosts),
     ("mtu-black-hole", path::mtu_black_hole),
     ("mtu-mismatch", path::mtu_mismatch),
+    ("multicast-ttl-scope", multicast::ttl_scope),
     ("needless-fragmentation", path::needless_fragmentation),
     ("neighbour-unresolved", host::neighbour_unresolved),
     ("nic-errors", host::nic_errors),

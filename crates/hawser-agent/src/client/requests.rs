@@ -13,7 +13,7 @@ use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
 use hawser_model::knob::{Change, Knob, Setting, Undone};
 use hawser_model::ladder::{Hardware, HostUsage, Rung};
 use hawser_model::names::{InterfaceName, LinkName};
-use hawser_model::probe::{HelloHeard, PathMtu};
+use hawser_model::probe::{HelloHeard, MulticastHeard, PathMtu};
 use hawser_model::sockets::SocketFacts;
 use hawser_model::traffic::{FlowId, FlowSpec, ReceiverReport, SenderReport, WatchedFlow};
 use hawser_model::units::{Mtu, Nanos, Packets};
@@ -255,6 +255,43 @@ impl Agent {
     /// See [`AgentError`].
     pub fn hellos_heard(&mut self) -> Result<Vec<HelloHeard>, AgentError> {
         self.ask(&Request::HellosHeard, SOON, value!(Hellos))
+    }
+
+    /// Starts to listen to multicast control on an interface.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn listen_multicast(
+        &mut self,
+        interface: &InterfaceName,
+        unjoined: IpAddr,
+    ) -> Result<(), AgentError> {
+        let request = Request::ListenMulticast {
+            interface: interface.clone(),
+            unjoined,
+        };
+        self.ask(&request, SOON, done)
+    }
+
+    /// Sends packets to a group that nobody joins; answers how many.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn send_unjoined(&mut self, source: IpAddr, group: IpAddr) -> Result<Packets, AgentError> {
+        self.ask(
+            &Request::SendUnjoined { source, group },
+            SOON,
+            value!(SentTo),
+        )
+    }
+
+    /// Ends listening at the first query or after so long; answers what was heard.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn multicast_heard(&mut self, wait: Nanos) -> Result<MulticastHeard, AgentError> {
+        let request = Request::MulticastHeard { wait };
+        self.ask(&request, duration(wait) + SOON, value!(Multicast))
     }
 
     /// Opens the receiving end of a copy, which works by itself from then on; answers its port.

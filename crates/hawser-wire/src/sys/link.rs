@@ -65,6 +65,49 @@ pub(crate) fn broadcast(
     Ok(())
 }
 
+/// Lets only packets that the filter accepts into the socket's queue.
+pub(crate) fn attach(socket: BorrowedFd<'_>, filter: &[libc::sock_filter]) -> io::Result<()> {
+    let program = libc::sock_fprog {
+        len: filter.len() as u16,
+        filter: filter.as_ptr().cast_mut(),
+    };
+    // SAFETY: the kernel copies the filter, which outlives the call, and does not write to it.
+    let set = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            std::ptr::from_ref(&program).cast(),
+            size_of::<libc::sock_fprog>() as libc::socklen_t,
+        )
+    };
+    match set {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Lets the interface hear every multicast frame for as long as the socket is open.
+pub(crate) fn hear_all_multicast(socket: BorrowedFd<'_>, interface: u32) -> io::Result<()> {
+    let mut wanted = zeroed!(libc::packet_mreq);
+    wanted.mr_ifindex = interface as libc::c_int;
+    wanted.mr_type = libc::PACKET_MR_ALLMULTI as libc::c_ushort;
+    // SAFETY: a packet_mreq of its own size.
+    let set = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_ADD_MEMBERSHIP,
+            std::ptr::from_ref(&wanted).cast(),
+            size_of::<libc::packet_mreq>() as libc::socklen_t,
+        )
+    };
+    match set {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 fn link_address(interface: u32, protocol: u16) -> libc::sockaddr_ll {
     let mut address = zeroed!(libc::sockaddr_ll);
     address.sll_family = libc::AF_PACKET as libc::c_ushort;

@@ -111,6 +111,11 @@ impl<'a> Finding<'a> {
         number.unwrap_or_else(|| panic!("no number {key} in {}", self.0["evidence"]))
     }
 
+    /// `error`, `warning` or `info`.
+    pub fn severity(&self) -> &'a str {
+        self.0["severity"].as_str().unwrap_or_default()
+    }
+
     /// A part of where it applies; empty when it names none.
     pub fn place(&self, key: &str) -> &'a str {
         self.0["where"][key].as_str().unwrap_or_default()

@@ -5,6 +5,7 @@ use hawser_model::case::Case;
 mod host;
 mod link;
 mod mixed;
+mod multicast;
 mod path;
 mod run;
 mod socket;
@@ -32,6 +33,7 @@ pub fn planted() -> Vec<Planted> {
     all.extend(link::planted());
     all.extend(mixed::planted());
     all.extend(stream::planted());
+    all.extend(multicast::planted());
     all
 }
 

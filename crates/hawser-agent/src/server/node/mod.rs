@@ -126,6 +126,17 @@ impl Node {
                 let session = self.session()?;
                 probes::announce(&interface, &session.host, &link, session.run_key)
             }
+            Request::ListenMulticast {
+                interface,
+                unjoined,
+            } => {
+                let key = self.session()?.run_key;
+                self.probes.listen_multicast(&interface, unjoined, key)
+            }
+            Request::SendUnjoined { source, group } => {
+                probes::send_unjoined(source, group, self.session()?.run_key)
+            }
+            Request::MulticastHeard { wait } => self.probes.multicast_heard(span(wait)),
             Request::OpenCopyReceiver(spec) => {
                 // The one before goes first: it may hold the lock of the same destination.
                 self.copy = None;

@@ -1,4 +1,4 @@
-//! Probes that are not flows: path MTU and layer-2 hellos.
+//! Probes that are not flows: path MTU, layer-2 hellos, multicast control.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -7,6 +7,7 @@ use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::traffic::RunKey;
 use hawser_model::units::Mtu;
 use hawser_wire::hello::{self, Listener};
+use hawser_wire::multicast::{self, MulticastListener};
 use hawser_wire::{PathMtuResponder, search_path_mtu};
 
 use super::{Answer, words};
@@ -17,6 +18,7 @@ use crate::protocol::Response;
 pub(super) struct Probes {
     responder: Option<PathMtuResponder>,
     listener: Option<Listener>,
+    multicast: Option<MulticastListener>,
 }
 
 impl Probes {
@@ -48,6 +50,29 @@ impl Probes {
         let listener = listener.ok_or("nobody listens for hellos")?;
         Ok(Response::Hellos(listener.heard(by)))
     }
+
+    pub(super) fn listen_multicast(
+        &mut self,
+        interface: &InterfaceName,
+        unjoined: IpAddr,
+        key: RunKey,
+    ) -> Answer {
+        let listener = MulticastListener::open(interface, unjoined, key).map_err(words)?;
+        self.multicast = Some(listener);
+        Ok(Response::Done)
+    }
+
+    pub(super) fn multicast_heard(&mut self, wait: Duration) -> Answer {
+        let listener = self.multicast.take();
+        let listener = listener.ok_or("nobody listens to multicast control")?;
+        Ok(Response::Multicast(listener.heard(wait)))
+    }
+}
+
+pub(super) fn send_unjoined(source: IpAddr, group: IpAddr, key: RunKey) -> Answer {
+    multicast::send_unjoined(source, group, key)
+        .map(Response::SentTo)
+        .map_err(words)
 }
 
 pub(super) fn search(

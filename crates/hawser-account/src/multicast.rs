@@ -1,0 +1,58 @@
+//! The multicast flows of a case with what was heard of multicast control meanwhile.
+
+use hawser_model::account::Layer;
+use hawser_model::case::PhaseKind;
+use hawser_model::probe::MulticastHeard;
+
+use crate::losses::Loss;
+use crate::view::{Path, PhaseView, View};
+
+/// One direction's multicast flow.
+pub(crate) struct Group<'a, 'v> {
+    pub(crate) path: Path,
+    pub(crate) heard: &'a MulticastHeard,
+    pub(crate) flow: &'v PhaseView<'a>,
+}
+
+impl Group<'_, '_> {
+    /// The switch sends a group only where it was asked for: what nobody joined did not come.
+    pub(crate) fn filtered(&self) -> bool {
+        !self.heard.unjoined_sent.is_zero() && self.heard.unjoined_heard.is_zero()
+    }
+
+    pub(crate) fn received(&self) -> u64 {
+        self.flow.account.received.0
+    }
+}
+
+/// Every multicast flow during which multicast control was listened to, and whose path lets unicast
+/// pass: where nothing passes, multicast is not what is wrong.
+pub(crate) fn groups<'a, 'v>(view: &'v View<'a>) -> Vec<Group<'a, 'v>> {
+    let multicast = |p: &&PhaseView<'a>| p.facts.phase.kind == PhaseKind::Multicast;
+    view.phases
+        .iter()
+        .filter(multicast)
+        .filter_map(|flow| {
+            let path = flow.path();
+            let unicast = view
+                .on(&path)
+                .any(|p| !multicast(&p) && p.account.received.0 > 0);
+            Some(Group {
+                heard: flow
+                    .facts
+                    .measurement
+                    .multicast
+                    .as_ref()
+                    .filter(|_| unicast)?,
+                path,
+                flow,
+            })
+        })
+        .collect()
+}
+
+/// Lost to a group on the way, or nobody knows where.
+pub(crate) fn lost_on_the_way(view: &View<'_>, loss: &Loss) -> bool {
+    matches!(loss.layer, None | Some(Layer::BetweenHosts))
+        && view.phases[loss.phase].facts.phase.kind == PhaseKind::Multicast
+}

@@ -5,6 +5,7 @@
 //! only an agent that is gone ends the check.
 
 use std::thread;
+use std::time::Duration;
 
 use hawser_agent::protocol::{Care, Sent, StopReason};
 use hawser_agent::{Agent, AgentError};
@@ -30,6 +31,10 @@ const PATH_MTU_DEADLINE: Nanos = Nanos::from_millis(1_500);
 /// The receiving host's cluster engine is watched until it is told that the sender is done;
 /// this much longer than the flow should take at the latest.
 const WATCH_LONGER: Nanos = Nanos::from_millis(5_000);
+
+/// A host reports that it joined a group after a tick or two of its clock, and a switch takes some
+/// time to let the group through: what is sent before is not what a program would miss.
+const JOINED: Duration = Duration::from_millis(250);
 
 /// One end of a measurement.
 pub(crate) struct End<'a> {
@@ -189,6 +194,9 @@ pub(crate) fn phase(
 ) -> Result<(Phase, Option<Stopped>), AgentError> {
     let flow = spec.flow;
     let port = to.agent.open_receiver(&spec)?;
+    if spec.membership.is_some() {
+        thread::sleep(JOINED);
+    }
     let opened = from.agent.open_sender(&spec).and_then(|source_port| {
         to.agent.expect_from(flow, source_port)?;
         let watched = |interface: &InterfaceName| WatchedFlow {

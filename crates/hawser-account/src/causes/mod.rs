@@ -16,9 +16,11 @@ pub(crate) mod copy;
 
 mod backlog;
 mod between_hosts;
+mod bond_member;
 mod buffer_not_granted;
 mod check_stopped;
 mod checksum;
+mod conntrack_full;
 mod corosync_buffer;
 mod duplicated_path;
 mod firewall;
@@ -29,6 +31,7 @@ mod igmp_version;
 mod interface_down;
 mod ip_layer;
 mod link_down;
+mod lro_forwarding;
 mod mtu_black_hole;
 mod mtu_mismatch;
 mod needless_fragmentation;
@@ -38,6 +41,7 @@ mod nic_ring;
 mod no_listener;
 mod no_querier;
 mod not_measured;
+mod pause_storm;
 mod rate_after_burst;
 mod reader_stalled;
 mod reader_too_slow;
@@ -77,10 +81,12 @@ pub(crate) const CAUSES: &[Cause] = &[
     mtu_mismatch::CAUSE,
     mtu_black_hole::CAUSE,
     needless_fragmentation::CAUSE,
+    conntrack_full::CAUSE,
     firewall::CAUSE,
     reverse_path_filter::CAUSE,
     neighbour::CAUSE,
     tc_or_xdp::CAUSE,
+    pause_storm::CAUSE,
     sender_queue::CAUSE,
     nic_ring::CAUSE,
     nic_errors::CAUSE,
@@ -106,6 +112,8 @@ pub(crate) const CAUSES: &[Cause] = &[
     between_hosts::CAUSE,
     receive_merging::CAUSE,
     rate_after_burst::CAUSE,
+    bond_member::CAUSE,
+    lro_forwarding::CAUSE,
     speed::BELOW_FILE,
     speed::BELOW_PEER,
     half_duplex::CAUSE,

@@ -87,7 +87,7 @@ fn starved(
     })
 }
 
-/// What was joined came and then came no more: most of what is missing is one run.
+/// What was joined came and then came no more: most of what is missing is one run, and no short one.
 fn stopped(group: &Group<'_, '_>) -> bool {
     let runs = &group.flow.facts.phase.receiver.loss_runs_by_length;
     let longest = runs.keys().max().copied().unwrap_or(0);
@@ -97,7 +97,8 @@ fn stopped(group: &Group<'_, '_>) -> bool {
         sum.saturating_add(length.saturating_mul(*n))
     });
     let at_the_end = lost.saturating_sub(listed);
-    lost > 0 && longest.max(at_the_end).saturating_mul(2) >= lost
+    let gap = longest.max(at_the_end);
+    lost > 0 && gap.saturating_mul(2) >= lost && gap.saturating_mul(10) >= group.flow.account.sent.0
 }
 
 /// The receiver's own bridge, when it is what snoops.

@@ -173,6 +173,21 @@ pub(super) fn candidates(
             on_bridge("multicast_snooping", "0"),
             on_bridge("multicast_querier", "1"),
         ],
+        "conntrack-table-full" => vec![
+            rmem_default(),
+            backlog(),
+            sysctl("net.netfilter.nf_conntrack_max", Target::Times(4)),
+        ],
+        "pause-storm" => vec![
+            on(
+                |interface| Knob::TxQueueLength { interface },
+                Target::Times(10),
+            ),
+            on(
+                |interface| Knob::Pause { interface },
+                Target::Value("autoneg off rx off tx off".to_owned()),
+            ),
+        ],
         "receive-merging-stall" => vec![
             largest_ring(),
             no_coalescing(),

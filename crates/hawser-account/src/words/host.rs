@@ -281,3 +281,43 @@ pub(super) fn ip_layer_drop(f: &Told<'_>) -> Words {
         ),
     }
 }
+
+pub(super) fn conntrack_table_full(f: &Told<'_>) -> Words {
+    let most = f
+        .number("nf_conntrack_max")
+        .map_or(String::new(), |n| format!(" of {n} entries"));
+    Words {
+        text: format!(
+            "The table of tracked connections{most} on {} was full: it refused {} new entries, and {} \
+             went with them in the packet filter.",
+            f.at(),
+            f.count("refused_entries"),
+            f.lost(),
+        ),
+        fix: format!(
+            "On {}: `conntrack -C` against `sysctl net.netfilter.nf_conntrack_max`; raise it (320 bytes \
+             an entry), or let the interconnect pass untracked (`nft … notrack` in a raw chain), \
+             which it should be anyway.",
+            f.host(),
+        ),
+    }
+}
+
+pub(super) fn pause_storm(f: &Told<'_>) -> Words {
+    Words {
+        text: format!(
+            "{} was told to pause {} times while it sent to {}, and {} were lost in its own queue: \
+             something behind the switch takes less than is sent to it.",
+            f.at(),
+            f.count("pause_frames_received"),
+            f.peer(),
+            f.lost(),
+        ),
+        fix: format!(
+            "Find the slow receiver (`ethtool -S` on all hosts of the link: who sends pause frames). \
+             `ethtool -A {} rx off` lets this host send on, and the switch drop for the slow one \
+             alone.",
+            f.interface(),
+        ),
+    }
+}

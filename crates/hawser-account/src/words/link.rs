@@ -142,3 +142,43 @@ pub(super) fn shared_failure_domain(f: &Told<'_>) -> Words {
         },
     }
 }
+
+pub(super) fn lro_on_forwarder(f: &Told<'_>) -> Words {
+    let why = match f.object() {
+        Some(bridge) => format!("it is a port of {bridge}"),
+        None => "the host forwards (`ip_forward` is 1)".to_owned(),
+    };
+    Words {
+        text: format!(
+            "{} merges received segments in its NIC (LRO), although {why}: what was merged does not fit \
+             the next link.",
+            f.at(),
+        ),
+        fix: format!(
+            "On {}: `ethtool -K {} lro off`. GRO may stay on: what it merged can be cut again.",
+            f.host(),
+            f.interface(),
+        ),
+    }
+}
+
+pub(super) fn bond_one_member(f: &Told<'_>) -> Words {
+    Words {
+        text: format!(
+            "The stream from {} to {}{} went through one of {} members of {}, {}, and reached {} of its \
+             {}: a bond spreads flows, not packets.",
+            f.host(),
+            f.peer(),
+            f.on_link(),
+            f.count("members"),
+            f.interface(),
+            f.object().unwrap_or("a member"),
+            f.speed("bits_per_s").unwrap_or_default(),
+            f.speed("member_bits_per_s").unwrap_or_default(),
+        ),
+        fix: "Several connections (iSCSI with several sessions and multipath, `hawser copy --streams \
+              4`) under `xmit_hash_policy layer3+4` on both the hosts and the switch; or one faster \
+              link. `balance-rr` would reorder."
+            .to_owned(),
+    }
+}

@@ -24,9 +24,11 @@ type Writer = fn(&Told<'_>) -> Words;
 /// Words of each code.
 const WORDS: &[(&str, Writer)] = &[
     ("backlog-overflow", host::backlog_overflow),
+    ("bond-one-member", link::bond_one_member),
     ("buffer-not-granted", socket::buffer_not_granted),
     ("check-stopped", run::check_stopped),
     ("checksum-errors", path::checksum_errors),
+    ("conntrack-table-full", host::conntrack_table_full),
     ("copy-retransmits", copy::copy_retransmits),
     ("corosync-buffer-halved", socket::corosync_buffer_halved),
     ("disk-stall", copy::disk_stall),
@@ -41,6 +43,7 @@ const WORDS: &[(&str, Writer)] = &[
     ("ip-layer-drop", host::ip_layer_drop),
     ("link-down", link::link_down),
     ("loss-between-hosts", path::loss_between_hosts),
+    ("lro-on-forwarder", link::lro_on_forwarder),
     ("mtu-black-hole", path::mtu_black_hole),
     ("mtu-mismatch", path::mtu_mismatch),
     ("multicast-ttl-scope", multicast::ttl_scope),
@@ -50,6 +53,7 @@ const WORDS: &[(&str, Writer)] = &[
     ("nic-ring-overflow", host::nic_ring_overflow),
     ("no-listener", host::no_listener),
     ("not-measured", run::not_measured),
+    ("pause-storm", host::pause_storm),
     ("rate-after-burst", copy::rate_after_burst),
     ("reader-stalled", socket::reader_stalled),
     ("reader-too-slow", socket::reader_too_slow),

@@ -9,6 +9,8 @@ use crate::support::faults::*;
 
 pub fn planted() -> Vec<Planted> {
     vec![
+        conntrack(),
+        pauses(),
         filter_in(),
         filter_out(),
         filter_counters_only(),
@@ -366,4 +368,47 @@ fn later_fragments_filtered() -> Planted {
     );
     count(window, &[("frag/inuse", 50)]);
     planted_as("firewall-drop-fragments", case, 50, &["firewall-drop"])
+}
+
+/// The filter drops what the table of connections refuses; other flows are refused as well.
+fn conntrack() -> Planted {
+    let mut case = clean(&PAIR);
+    facts(&mut case, "head2").sysctls.insert(
+        "net.netfilter.nf_conntrack_max".to_owned(),
+        "65536".to_owned(),
+    );
+    let phase = bulk(&mut case);
+    lose_in_runs(phase, 3_000, 3_000);
+    let subject = flow(phase);
+    let window = &mut phase.receiver_window;
+    own_event(window, subject, "NETFILTER_DROP", "nf_hook_slow", 3_000);
+    count(window, &[("conntrack/drop", 3_120)]);
+    planted_as(
+        "conntrack-table-full",
+        case,
+        3_000,
+        &["conntrack-table-full"],
+    )
+}
+
+/// A sender that is told to pause drops in its own queue.
+fn pauses() -> Planted {
+    let mut case = clean(&PAIR);
+    for host in ["head1", "head2"] {
+        interface(&mut case, host, "ring0").driver = Some("mlx5_core".to_owned());
+    }
+    let phase = bulk(&mut case);
+    lose_in_runs(phase, 700, 20);
+    not_sent(phase, 700);
+    let subject = flow(phase);
+    let window = &mut phase.sender_window;
+    own_event(window, subject, "QDISC_DROP", "__dev_queue_xmit", 700);
+    count(
+        window,
+        &[
+            ("driver/ring0/rx_pause_ctrl_phy", 4_210),
+            ("qdisc/ring0/8001:/fq_codel/drops", 700),
+        ],
+    );
+    planted_as("pause-storm", case, 700, &["pause-storm"])
 }

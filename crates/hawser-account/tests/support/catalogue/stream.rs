@@ -1,18 +1,26 @@
 //! Streams that stay fast, that nearly stop, and that are held to a rate.
 
 use hawser_model::case::{Case, Phase, PhaseKind};
-use hawser_model::host::HostWindow;
+use hawser_model::host::{BridgeFacts, HostWindow, Interface};
 use hawser_model::traffic::{
     Drain, FlowId, FlowSpec, Rate, ReceiverReport, SenderReport, StreamState, Transport,
 };
-use hawser_model::units::{Bytes, Nanos, Packets};
+use hawser_model::units::{BitsPerSec, Bytes, Nanos, Packets};
 
 use super::{Planted, planted_as};
 use crate::support::cluster::*;
 use crate::support::faults::*;
 
 pub fn planted() -> Vec<Planted> {
-    vec![steady(), merging(), hardware_merging(), policer(), shaper()]
+    vec![
+        steady(),
+        merging(),
+        hardware_merging(),
+        policer(),
+        shaper(),
+        bond(),
+        forwarder(),
+    ]
 }
 
 /// Bytes of a segment at MTU 1500 with timestamps.
@@ -130,4 +138,49 @@ fn shaper() -> Planted {
     let stream = stream(&[(1_000, 4), (12, 20), (13, 36)], 0, 100);
     let case = case(stream, &["rx-gro"]);
     planted_as("stream-shaper", case, 0, &["rate-after-burst"])
+}
+
+/// A stream that fills one of two members of a bond.
+fn bond() -> Planted {
+    let mut stream = stream(&[(118, 60)], 0, 100);
+    let sent = stream
+        .sender_window
+        .counters
+        .or_zero("link/ring0/tx_packets");
+    count(
+        &mut stream.sender_window,
+        &[("link/eth0/tx_packets", sent), ("link/eth1/tx_packets", 40)],
+    );
+    let mut case = case(stream, &["rx-gro"]);
+    let member = Interface {
+        speed: Some(BitsPerSec(1_000_000_000)),
+        addresses: Vec::new(),
+        ..interface(&mut case, "head1", "ring0").clone()
+    };
+    let bond = interface(&mut case, "head1", "ring0");
+    bond.lower = vec!["eth0".into(), "eth1".into()];
+    bond.driver = Some("bonding".to_owned());
+    for name in ["eth0", "eth1"] {
+        let interfaces = &mut facts(&mut case, "head1").interfaces;
+        interfaces.insert(name.into(), member.clone());
+    }
+    planted_as("bond-one-member", case, 0, &["bond-one-member"])
+}
+
+/// A virtualisation host whose bridge has the address, and its port LRO.
+fn forwarder() -> Planted {
+    let mut case = clean(&PAIR);
+    let port = Interface {
+        addresses: Vec::new(),
+        driver: Some("bnx2x".to_owned()),
+        features_on: vec!["rx-gro".to_owned(), "rx-lro".to_owned()],
+        ..interface(&mut case, "head2", "ring0").clone()
+    };
+    let bridge = interface(&mut case, "head2", "ring0");
+    bridge.lower = vec!["eth0".into()];
+    bridge.driver = Some("bridge".to_owned());
+    let head2 = facts(&mut case, "head2");
+    head2.interfaces.insert("eth0".into(), port);
+    head2.bridges.insert("ring0".into(), BridgeFacts::default());
+    planted_as("lro-on-forwarder", case, 0, &["lro-on-forwarder"])
 }

@@ -76,14 +76,14 @@ pub fn discover(hosts: &[(HostName, Reach, &HostFacts)]) -> Topology {
     }
 }
 
-fn connects(address: IpAddr, prefix: u8) -> bool {
+pub(crate) fn connects(address: IpAddr, prefix: u8) -> bool {
     match address {
         IpAddr::V4(v4) => !v4.is_loopback() && !v4.is_link_local() && prefix < 32,
         IpAddr::V6(v6) => !v6.is_loopback() && !v6.is_unicast_link_local() && prefix < 128,
     }
 }
 
-fn network(address: IpAddr, prefix: u8) -> IpAddr {
+pub(crate) fn network(address: IpAddr, prefix: u8) -> IpAddr {
     match address {
         IpAddr::V4(v4) => {
             let mask = u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0);

@@ -4,6 +4,7 @@
 //! What fails on a host is recorded as a problem of this measurement and the rest goes on;
 //! only an agent that is gone ends the check.
 
+use std::net::IpAddr;
 use std::thread;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use hawser_model::traffic::{FlowSpec, ReceiverReport, WatchedFlow};
 use hawser_model::units::{Mtu, Nanos};
 
 use crate::check::Disturbed;
+use crate::discover::{connects, network};
 use crate::schedule::Direction;
 use crate::traffic_plan::{self, Path, TrafficOptions};
 
@@ -78,6 +80,7 @@ pub(crate) fn measure(
         to: direction.to.clone(),
         link: direction.link.clone(),
         path_mtu: None,
+        path_mtu_other: None,
         multicast: None,
         phases: Vec::new(),
         set_aside: Vec::new(),
@@ -86,6 +89,13 @@ pub(crate) fn measure(
     match path_mtu(&mut from, &mut to, &manner.path) {
         Ok(found) => measurement.path_mtu = Some(found),
         Err(e) => measurement.problems.push(still_there(e)?),
+    }
+    if let Some(other) = other_family(&from, &to, &manner.path) {
+        match path_mtu(&mut from, &mut to, &other) {
+            Ok(found) => measurement.path_mtu_other = Some(found),
+            // A family that nothing was asked of: what is wrong with the link the flows tell.
+            Err(e) => drop(still_there(e)?),
+        }
     }
     let phases = traffic_plan::phases(
         manner.options,
@@ -165,6 +175,30 @@ pub(crate) fn still_there(error: AgentError) -> Result<String, AgentError> {
     } else {
         Err(error)
     }
+}
+
+/// The same path in the other family: addresses of one network on the same two interfaces.
+fn other_family(from: &End<'_>, to: &End<'_>, path: &Path) -> Option<Path> {
+    let of = |end: &End<'_>| -> Vec<(IpAddr, u8)> {
+        let interface = end.facts.interfaces.get(end.interface);
+        let addresses = interface.into_iter().flat_map(|i| i.addresses.iter());
+        addresses
+            .filter(|(a, prefix)| a.is_ipv4() != path.source.is_ipv4() && connects(*a, *prefix))
+            .copied()
+            .collect()
+    };
+    let receivers = of(to);
+    of(from).into_iter().find_map(|(source, prefix)| {
+        let shared = receivers
+            .iter()
+            .find(|(a, p)| *p == prefix && network(*a, prefix) == network(source, prefix));
+        let (destination, _) = shared?;
+        Some(Path {
+            source,
+            destination: *destination,
+            ..*path
+        })
+    })
 }
 
 pub(crate) fn path_mtu(

@@ -82,6 +82,9 @@ pub struct Measurement {
     pub link: LinkName,
     /// The path-MTU search.
     pub path_mtu: Option<PathMtu>,
+    /// The same in the other family, where both interfaces have addresses of one network in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_mtu_other: Option<PathMtu>,
     /// The flows.
     pub phases: Vec<Phase>,
     /// What was heard of multicast control; absent when no multicast was measured.

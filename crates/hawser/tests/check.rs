@@ -291,6 +291,26 @@ fn a_port_that_swallows_large_packets() {
     let finding = report.finding("mtu-black-hole");
     assert_eq!(finding.evidence("passed_mtu_bytes"), 1400);
     assert!(finding.place("link") == "ring1", "{report}");
+    assert_eq!(finding.evidence("frames_a_block_passed"), 6);
+
+    // The same of IPv6 alone, which the flows do not use.
+    lab.ok(&["clear", "--all"]);
+    lab.sh(
+        "head2",
+        "nft add table ip6 t
+         nft 'add chain ip6 t in { type filter hook input priority 0; }'
+         nft add rule ip6 t in iif ring1 'meta length > 1300' drop",
+    );
+    let report = check(&lab, &[]);
+    report.only("mtu-black-hole");
+    let finding = report.finding("mtu-black-hole");
+    assert_eq!(finding.evidence("passed_mtu_bytes"), 1300);
+    assert_eq!(finding.evidence("ip_version"), 6);
+    assert_eq!(
+        (finding.place("host"), finding.place("peer")),
+        ("head1", "head2")
+    );
+    assert_eq!(report.packets("lost"), 0, "{report}");
 }
 
 #[test]

@@ -8,20 +8,22 @@
 //! why; and no packet above that size arrived in any phase, or the silence was mere loss.
 //! Where the other end's own MTU explains the size it is `mtu-mismatch`. An error.
 //! Certain when a phase of larger packets lost all of them while smaller ones passed, else
-//! likely. Cases: `mtu-black-hole`, `mtu-black-hole-one-direction`.
+//! likely. Cases: `mtu-black-hole`, `mtu-black-hole-one-direction`,
+//! `mtu-black-hole-one-family`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::account::Layer;
-use hawser_model::finding::{Confidence, Finding, Severity};
+use hawser_model::case::Measurement;
+use hawser_model::finding::{Confidence, Finding, Place, Severity};
 use hawser_model::probe::PathMtu;
 use hawser_model::units::Mtu;
 
 use super::Cause;
-use super::pattern::{Spot, localize};
+use super::pattern::{Pattern, Spot, localize};
 use super::support::Draft;
 use crate::losses::{Losses, packets};
-use crate::packets::facts::Side;
+use crate::packets::facts::{Side, frames_a_block};
 use crate::view::{Path, PhaseView, View};
 
 pub(super) const CAUSE: Cause = Cause {
@@ -50,7 +52,7 @@ fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
         }
     }
     let measured = view.paths();
-    let mut found = Vec::new();
+    let mut found = of_other_family(view);
     for ((passed, silent, interface), paths) in by_size {
         let on_paths = paths.iter().cloned().chain(measured.iter().cloned());
         let measured: BTreeSet<Path> = on_paths.collect();
@@ -59,6 +61,42 @@ fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// What goes silent in the family that the flows did not use, where theirs passes: a filter or a
+/// tunnel of one family.
+fn of_other_family(view: &View<'_>) -> Vec<Finding> {
+    let one = |m: &Measurement| {
+        let (own, other) = (m.path_mtu.as_ref()?, m.path_mtu_other.as_ref()?);
+        let (passed, silent) = (other.passed?, other.silent?);
+        let told = other.told.is_some_and(|told| told <= passed);
+        if passed >= other.interface_mtu || told || own.passed? <= passed {
+            return None;
+        }
+        let place = Place {
+            host: Some(m.from.clone()),
+            peer: Some(m.to.clone()),
+            link: Some(m.link.clone()),
+            ..Place::default()
+        };
+        let draft = Draft::new(CAUSE.code, Severity::Error, Confidence::Likely, place)
+            .name("pattern", Pattern::Direction.name())
+            .number("ip_version", if other.source.is_ipv4() { 4 } else { 6 })
+            .number("directions_affected", 1)
+            .number("lost_packets", 0);
+        Some(sizes(draft, passed, silent, other.interface_mtu).done())
+    };
+    view.case.measurements.iter().filter_map(one).collect()
+}
+
+/// The sizes, and in how many frames an 8 KiB block goes through each.
+fn sizes(draft: Draft, passed: Mtu, silent: Mtu, interface: Mtu) -> Draft {
+    draft
+        .number("passed_mtu_bytes", passed.0.into())
+        .number("silent_mtu_bytes", silent.0.into())
+        .number("interface_mtu_bytes", interface.0.into())
+        .maybe("frames_a_block_passed", frames_a_block(passed))
+        .maybe("frames_a_block_interface", frames_a_block(interface))
 }
 
 /// The sizes of a path that goes silent below its interface's MTU: passed, silent, interface.
@@ -123,13 +161,9 @@ fn finding(
         let switch = view.case.topology.link(link).and_then(|l| l.switch.clone());
         place.object = switch.map(|s| format!("switch {s}"));
     }
-    let found = Draft::new(CAUSE.code, Severity::Error, confidence, place)
+    let draft = Draft::new(CAUSE.code, Severity::Error, confidence, place)
         .name("pattern", spot.pattern.name())
-        .number("passed_mtu_bytes", u64::from(passed.0))
-        .number("silent_mtu_bytes", u64::from(silent.0))
-        .number("interface_mtu_bytes", u64::from(interface.0))
         .number("directions_affected", spot.paths.len() as u64)
-        .number("lost_packets", packets(&explained))
-        .done();
-    Some(found)
+        .number("lost_packets", packets(&explained));
+    Some(sizes(draft, passed, silent, interface).done())
 }

@@ -98,10 +98,23 @@ pub(super) fn mtu_black_hole(f: &Told<'_>) -> Words {
         n => format!(" It cost {} of the check.", packets(n)),
     };
     let passed = f.count("passed_mtu_bytes");
+    let kind = match f.number("ip_version") {
+        Some(version) => format!("IPv{version} packets"),
+        None => "Packets".to_owned(),
+    };
+    let frames = match (
+        f.number("frames_a_block_passed"),
+        f.number("frames_a_block_interface"),
+    ) {
+        (Some(passed), Some(meant)) if passed != meant => {
+            format!(" An 8 KiB block goes through in {passed} frames, and is meant to in {meant}.")
+        }
+        _ => String::new(),
+    };
     Words {
         text: format!(
-            "Packets up to {passed} bytes pass, from {} bytes on they vanish without a word, \
-             although the interfaces are set to {}.{lost} {} Heartbeats are small and pass, so \
+            "{kind} up to {passed} bytes pass, from {} bytes on they vanish without a word, \
+             although the interfaces are set to {}.{frames}{lost} {} Heartbeats are small and pass, so \
              the link looks healthy until data flows.",
             f.count("silent_mtu_bytes"),
             f.count("interface_mtu_bytes"),

@@ -129,6 +129,7 @@ pub fn clean(shape: &Shape<'_>) -> Case {
                 case.measurements.push(Measurement {
                     set_aside: Vec::new(),
                     multicast: None,
+                    path_mtu_other: None,
                     from: HostName::from(*from),
                     to: HostName::from(*to),
                     link: LinkName::from(*link),

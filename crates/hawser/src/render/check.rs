@@ -8,6 +8,7 @@ use hawser_model::account::{Account, Basis, FlowAccount, Layer, PacketsAccount};
 use hawser_model::case::{Case, Intensity, Measurement, Phase, PhaseKind};
 use hawser_model::finding::{Confidence, Place, Severity, WordedFinding};
 use hawser_model::output::CheckReport;
+use hawser_model::probe::PathMtu;
 use hawser_model::traffic::Rate;
 use hawser_model::units::{BitsPerSec, Bytes, Packets};
 
@@ -152,17 +153,26 @@ fn streams(case: &Case) -> String {
     }
 }
 
+/// The largest IP packet that was seen to arrive.
+fn passed(found: &PathMtu) -> String {
+    match found.passed {
+        Some(mtu) => mtu.to_string(),
+        None => "none".to_owned(),
+    }
+}
+
 fn link_row(flow: &FlowAccount, measured: Option<&Measurement>) -> Vec<String> {
     let round_trip = measured
         .and_then(|m| m.phases.iter().find(|p| p.kind == PhaseKind::Heartbeat))
         .and_then(|p| p.sender.round_trip.as_ref())
         .filter(|q| q.count > 0);
-    let mtu = measured
-        .and_then(|m| m.path_mtu.as_ref())
-        .map(|m| match m.passed {
-            Some(mtu) => mtu.to_string(),
-            None => "none".to_owned(),
-        });
+    let mtu = measured.and_then(|m| m.path_mtu.as_ref()).map(passed);
+    let other = measured.and_then(|m| m.path_mtu_other.as_ref()).map(passed);
+    // One number says it, unless the families differ.
+    let mtu = match (mtu, other) {
+        (Some(own), Some(other)) if own != other => Some(format!("{own}, other family {other}")),
+        (own, _) => own,
+    };
     let lost = if flow.account.lost.is_zero() {
         "0".to_owned()
     } else {

@@ -9,6 +9,7 @@ use crate::support::faults::*;
 
 pub fn planted() -> Vec<Planted> {
     vec![
+        black_hole_of_one_family(),
         one_direction(),
         cable(),
         one_host(),
@@ -376,4 +377,20 @@ fn cut_on_the_way() -> Planted {
         0,
         &["needless-fragmentation"],
     )
+}
+
+/// A filter of head2 drops large packets of IPv6, while the flows use IPv4.
+fn black_hole_of_one_family() -> Planted {
+    let mut case = clean(&JUMBO);
+    for (from, to) in [("head1", "head2"), ("head2", "head1")] {
+        let measured = measurement(&mut case, from, to, "ring0");
+        let mut other = measured.path_mtu.clone().expect("a search");
+        other.source = "fd77::1".parse().expect("an address");
+        other.destination = "fd77::2".parse().expect("an address");
+        if to == "head2" {
+            (other.passed, other.silent) = (Some(Mtu(1_500)), Some(Mtu(1_501)));
+        }
+        measured.path_mtu_other = Some(other);
+    }
+    planted_as("mtu-black-hole-one-family", case, 0, &["mtu-black-hole"])
 }

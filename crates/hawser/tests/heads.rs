@@ -4,11 +4,13 @@
 
 mod support;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -180,6 +182,8 @@ fn a_cluster_from_one_file_is_redundant_and_moves_its_pools_in_order() {
     nothing_is_left_to_do(&lab);
     bad_input_changes_nothing(&lab);
     a_change_by_hand_is_named(&lab);
+    corosync_takes_a_change_while_it_runs(&lab);
+    what_clients_notice_must_be_allowed(&lab);
     standby_moves_a_pool_in_order(&lab);
     a_dead_head_is_fenced_and_its_pool_taken_over(&lab);
 }
@@ -224,6 +228,62 @@ fn a_change_by_hand_is_named(lab: &Lab) {
             .contains("\"ignore\" on the cluster")
     );
     assert!(ok(lab, "apply", &[]).contains("2 changes made"));
+    nothing_is_left_to_do(lab);
+}
+
+/// The token is changed under a running Corosync, which stays the process that it was.
+#[track_caller]
+fn corosync_takes_a_change_while_it_runs(lab: &Lab) {
+    let process = || lab.sh("head1", "pidof corosync");
+    let before = process();
+    let file = changed(
+        "profile = \"tuned\"",
+        "profile = \"tuned\"\ntoken = \"1500ms\"",
+    );
+    let path = file.path().display().to_string();
+    assert!(ok(lab, "apply", &["-f", &path]).contains("the running Corosync takes it"));
+    let token = || {
+        let line = "corosync-cmapctl -g runtime.config.totem.token";
+        lab.try_sh("head1", line).stdout.trim().ends_with("1500")
+    };
+    assert!(eventually(Duration::from_secs(20), token));
+    assert_eq!(process(), before);
+    ok(lab, "apply", &[]);
+    nothing_is_left_to_do(lab);
+}
+
+/// A mount option of a pool: refused with nothing changed, done when it is allowed.
+#[track_caller]
+fn what_clients_notice_must_be_allowed(lab: &Lab) {
+    let file = changed(
+        "options = \"loop\"\nprefer = \"head1\"",
+        "options = \"loop,noatime\"\nprefer = \"head1\"",
+    );
+    let path = file.path().display().to_string();
+    let before = configuration(lab, "head1");
+    let plan = ok(lab, "plan", &["-f", &path, "--diff"]);
+    for part in [
+        "[disruptive]",
+        "its clients wait",
+        "--- live/CIB:configuration",
+        "+++ file/CIB:configuration",
+        "value=\"loop,noatime\"",
+    ] {
+        assert!(plan.contains(part), "{part}: {plan}");
+    }
+    let refused = verb(lab, "apply", &["-f", &path]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    assert!(
+        refused.stderr.contains("--allow-disruption"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(configuration(lab, "head1"), before);
+    ok(lab, "apply", &["-f", &path, "--allow-disruption"]);
+    let mounted = || lab.sh("head1", "grep /srv/vmpool01 /proc/mounts; true");
+    assert!(mounted().contains("noatime"), "{}", mounted());
+    ok(lab, "apply", &["--allow-disruption"]);
+    assert!(!mounted().contains("noatime"), "{}", mounted());
     nothing_is_left_to_do(lab);
 }
 
@@ -363,6 +423,7 @@ fn an_apply_killed_anywhere_is_finished_by_the_next() {
         thread::sleep(Duration::from_millis(milliseconds));
         child.kill().expect("it is killed");
         child.wait().expect("it has ended");
+        let watch = CommandLines::watch();
         let ran = lab.run(&["up", "--cluster"]);
         assert_eq!(
             ran.code,
@@ -389,17 +450,69 @@ fn an_apply_killed_anywhere_is_finished_by_the_next() {
         assert_eq!(key("head1"), key("head2"));
         assert!(key("head1").ends_with("400\n"), "{}", key("head1"));
         if i == 0 {
-            secrets_are_nowhere_to_be_seen(&lab);
+            secrets_are_nowhere_to_be_seen(&lab, &watch);
         }
+    }
+}
+
+/// Every argument list that was seen on this machine, its labs included, as long as it lives.
+struct CommandLines {
+    seen: Arc<Mutex<BTreeSet<Vec<u8>>>>,
+    ends: Arc<AtomicBool>,
+}
+
+impl CommandLines {
+    fn watch() -> Self {
+        let watch = Self {
+            seen: Arc::default(),
+            ends: Arc::default(),
+        };
+        let (seen, ends) = (watch.seen.clone(), watch.ends.clone());
+        thread::spawn(move || {
+            while !ends.load(Ordering::Relaxed) {
+                for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+                    let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+                    if !line.is_empty() {
+                        seen.lock().unwrap().insert(line);
+                    }
+                }
+                thread::sleep(Duration::from_millis(10));
+            }
+        });
+        watch
+    }
+
+    fn has(&self, text: &str) -> bool {
+        let seen = self.seen.lock().unwrap();
+        seen.iter()
+            .any(|line| line.windows(text.len()).any(|part| part == text.as_bytes()))
+    }
+}
+
+impl Drop for CommandLines {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
     }
 }
 
 /// The BMC's password is in no argument list, not in the CIB, in no log.
 #[track_caller]
-fn secrets_are_nowhere_to_be_seen(lab: &Lab) {
+fn secrets_are_nowhere_to_be_seen(lab: &Lab, watch: &CommandLines) {
     let folder = hawser_lab::labs_folder().join(lab.name());
     let password = fs::read_to_string(folder.join("admin/etc/hawser/secrets/head1-bmc")).unwrap();
     let password = password.trim();
+    assert!(!watch.has(password));
+    // The watch would have seen it: it sees the agents that did get it, and one that is planted.
+    assert!(watch.has("fence_ipmilan"));
+    let planted = format!("planted-{}", lab.name());
+    let mut child = Command::new("sh")
+        .args(["-c", "sleep 60; :", &planted])
+        .spawn()
+        .expect("sh");
+    let found = eventually(Duration::from_secs(20), || watch.has(&planted));
+    child.kill().expect("it is killed");
+    child.wait().expect("it has ended");
+    assert!(found, "the watch is blind");
     let everywhere = format!(
         "cibadmin --query | grep -c {password}; grep -rc {password} /var/log | grep -v ':0$'; true"
     );

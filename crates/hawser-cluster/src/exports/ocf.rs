@@ -12,6 +12,9 @@ use super::service::{self, Health, ServiceError};
 /// Where Pacemaker looks for the agent.
 pub const PATH: &str = "/usr/lib/ocf/resource.d/hawser/exports";
 
+/// Where `hawser apply` puts the program that the agent runs, on a node that has no agent yet.
+pub const PROGRAM: &str = "/usr/local/lib/hawser/hawser";
+
 /// What an action ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]

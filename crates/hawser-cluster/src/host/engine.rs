@@ -1,4 +1,5 @@
-//! Starting and stopping Corosync and Pacemaker: by systemd, or in a lab by the lab's own init.
+//! Starting and stopping Corosync and Pacemaker, by the service manager that this machine has:
+//! systemd, or in a lab the lab's own init, which keeps the same promises.
 
 use std::path::Path;
 
@@ -10,28 +11,104 @@ const LAB: &str = "/run/hawser/lab/hawser";
 /// systemd's own sign that it runs (sd_booted(3)).
 const SYSTEMD: &str = "/run/systemd/system";
 
+/// A service manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manager {
+    Systemd,
+    Lab,
+}
+
+/// What it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wish {
+    /// Start now and at each boot.
+    Start,
+    /// Stop now.
+    Stop,
+    /// Stop now, and do not start at boot.
+    Withdraw,
+}
+
 pub(super) fn start() -> Result<(), HostError> {
-    if Path::new(LAB).exists() {
-        return run::tool(LAB, &["lab", "node-service", "start"], None).map(drop);
-    }
-    systemd(&["enable", "--now", "corosync.service", "pacemaker.service"])
+    tell(Wish::Start)
 }
 
 pub(super) fn stop() -> Result<(), HostError> {
-    if Path::new(LAB).exists() {
-        return run::tool(LAB, &["lab", "node-service", "stop"], None).map(drop);
-    }
-    // One after the other: Pacemaker needs Corosync to stop what it runs.
-    systemd(&["stop", "pacemaker.service"])?;
-    systemd(&["stop", "corosync.service"])
+    tell(Wish::Stop)
 }
 
-fn systemd(arguments: &[&str]) -> Result<(), HostError> {
-    if !Path::new(SYSTEMD).exists() {
+pub(super) fn withdraw() -> Result<(), HostError> {
+    tell(Wish::Withdraw)
+}
+
+fn tell(wish: Wish) -> Result<(), HostError> {
+    let Some(manager) = here(|path| Path::new(path).exists()) else {
+        let line = &commands(Manager::Systemd, wish)[0];
         return Err(HostError::Tool {
-            command: format!("systemctl {}", arguments.join(" ")),
+            command: line.join(" "),
             said: "this machine does not run systemd".into(),
         });
+    };
+    for line in commands(manager, wish) {
+        run::tool(line[0], &line[1..], None)?;
     }
-    run::tool("systemctl", arguments, None).map(drop)
+    Ok(())
+}
+
+/// Who manages services where these files are. A systemd that runs in a lab's node comes first.
+fn here(exists: impl Fn(&str) -> bool) -> Option<Manager> {
+    let managers = [(SYSTEMD, Manager::Systemd), (LAB, Manager::Lab)];
+    let found = managers.into_iter().find(|(sign, _)| exists(sign));
+    found.map(|(_, manager)| manager)
+}
+
+/// The command lines, one after the other: Corosync first when it starts, Pacemaker first when it
+/// ends, because Pacemaker needs Corosync to stop what it runs.
+fn commands(manager: Manager, wish: Wish) -> Vec<Vec<&'static str>> {
+    const COROSYNC: &str = "corosync.service";
+    const PACEMAKER: &str = "pacemaker.service";
+    match (manager, wish) {
+        (Manager::Systemd, Wish::Start) => {
+            vec![vec!["systemctl", "enable", "--now", COROSYNC, PACEMAKER]]
+        }
+        (Manager::Systemd, Wish::Stop) => vec![
+            vec!["systemctl", "stop", PACEMAKER],
+            vec!["systemctl", "stop", COROSYNC],
+        ],
+        (Manager::Systemd, Wish::Withdraw) => vec![
+            vec!["systemctl", "disable", "--now", PACEMAKER],
+            vec!["systemctl", "disable", "--now", COROSYNC],
+        ],
+        (Manager::Lab, Wish::Start) => vec![vec![LAB, "lab", "node-service", "start"]],
+        (Manager::Lab, Wish::Stop) => vec![vec![LAB, "lab", "node-service", "stop"]],
+        (Manager::Lab, Wish::Withdraw) => vec![vec![LAB, "lab", "node-service", "withdraw"]],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn systemd_is_asked_where_it_runs_and_the_labs_init_elsewhere_in_a_lab() {
+        assert_eq!(here(|path| path == SYSTEMD), Some(Manager::Systemd));
+        assert_eq!(here(|_| true), Some(Manager::Systemd));
+        assert_eq!(here(|path| path == LAB), Some(Manager::Lab));
+        assert_eq!(here(|_| false), None);
+    }
+
+    #[test]
+    fn pacemaker_ends_before_the_corosync_it_needs() {
+        for manager in [Manager::Systemd, Manager::Lab] {
+            for wish in [Wish::Stop, Wish::Withdraw] {
+                let lines: Vec<String> = commands(manager, wish)
+                    .iter()
+                    .map(|line| line.join(" "))
+                    .collect();
+                if let [first, second] = &lines[..] {
+                    assert!(first.contains("pacemaker") && second.contains("corosync"));
+                }
+            }
+        }
+    }
 }

@@ -4,20 +4,25 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{Content, HostError, OwnedFile, files, run};
+use super::{Content, FenceQuestion, HostError, OwnedFile, files, run};
+use crate::cib::secrets::{PACEMAKER_MAGIC, PACEMAKER_SECRETS};
 
 /// Where the files that parameters name lie once they are installed.
 const FOLDER: &str = "/etc/hawser/";
 
+/// What `timeout` ends with when it had to end the command (coreutils).
+const ENDED: [i32; 2] = [124, 137];
+
 /// Asks; `None` when the agent answered with a status (exit 0: on, 2: off, fence-agents' API).
 ///
 /// The files are used from a folder that only root can enter, so that a password is tried without
-/// being installed.
+/// being installed. Without files, those that are installed are used: what Pacemaker would use.
 pub(super) fn ask(
-    agent: &str,
-    parameters: &BTreeMap<String, String>,
+    device: &FenceQuestion,
     wanted: &BTreeMap<String, OwnedFile>,
+    seconds: u32,
 ) -> Result<Option<String>, HostError> {
+    let agent = device.agent.as_str();
     if !agent.starts_with("fence_") || agent.contains('/') {
         return Err(HostError::NotOurs(agent.to_owned()));
     }
@@ -27,7 +32,10 @@ pub(super) fn ask(
         source,
     })?;
     let private = format!("{}/", folder.path().display());
-    let moved = |text: &str| text.replace(FOLDER, &private);
+    let moved = |text: &str| match wanted.is_empty() {
+        true => text.to_owned(),
+        false => text.replace(FOLDER, &private),
+    };
     for (path, file) in wanted {
         let Some(rest) = path.strip_prefix(FOLDER) else {
             continue;
@@ -42,18 +50,49 @@ pub(super) fn ask(
             &OwnedFile { mode, content },
         )?;
     }
-    let mut input = String::from("action=status\n");
-    for (name, value) in parameters {
+    let mut input = format!("action={}\n", action(device));
+    for (name, value) in &device.parameters {
         // Those are the fencer's own.
-        if !name.starts_with("pcmk_") {
-            input += &format!("{name}={}\n", moved(value));
+        if name.starts_with("pcmk_") {
+            continue;
         }
+        let value = match value.as_str() {
+            PACEMAKER_MAGIC => pacemakers_secret(&device.name, name, wanted)?,
+            value => moved(value),
+        };
+        input += &format!("{name}={value}\n");
     }
-    let output = run::output(agent, &[], Some(&input))?;
+    let limit = seconds.to_string();
+    let output = run::output("timeout", &["-k", "1", &limit, agent], Some(&input))?;
     Ok(match output.status.code() {
         Some(0 | 2) => None,
+        Some(code) if ENDED.contains(&code) => Some(format!("no answer within {seconds} s")),
         _ => Some(words(&output.stderr)),
     })
+}
+
+/// A device of one node has a status; one of several plugs is asked whether it is well itself.
+fn action(device: &FenceQuestion) -> &'static str {
+    match device.parameters.contains_key("pcmk_host_map") {
+        true => "monitor",
+        false => "status",
+    }
+}
+
+/// The secret that Pacemaker puts in the place of [`PACEMAKER_MAGIC`].
+fn pacemakers_secret(
+    device: &str,
+    parameter: &str,
+    wanted: &BTreeMap<String, OwnedFile>,
+) -> Result<String, HostError> {
+    let path = format!("{PACEMAKER_SECRETS}/{device}/{parameter}");
+    let file = match wanted.get(&path) {
+        Some(file) => Some(file.clone()),
+        None => files::read(&path)?,
+    };
+    let content = file.map(|file| file.content.0).unwrap_or_default();
+    let text = String::from_utf8_lossy(&content);
+    Ok(text.trim_end().to_owned())
 }
 
 /// The agent's own words, without its time stamps.
@@ -78,6 +117,33 @@ fn words(said: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn device(parameters: &[(&str, &str)]) -> FenceQuestion {
+        let pairs = parameters.iter();
+        FenceQuestion {
+            name: "pdu".into(),
+            agent: "fence_apc_snmp".into(),
+            parameters: pairs.map(|(n, v)| ((*n).into(), (*v).into())).collect(),
+        }
+    }
+
+    #[test]
+    fn a_device_of_several_plugs_is_asked_for_itself() {
+        assert_eq!(action(&device(&[("ip", "10.0.0.1")])), "status");
+        assert_eq!(action(&device(&[("pcmk_host_map", "a:1;b:2")])), "monitor");
+    }
+
+    #[test]
+    fn a_secret_of_pacemakers_own_is_put_in_its_place() {
+        let path = format!("{PACEMAKER_SECRETS}/pdu/community");
+        let file = OwnedFile {
+            mode: 0o600,
+            content: Content(b"hunter2\n".to_vec()),
+        };
+        let wanted = BTreeMap::from([(path, file)]);
+        let secret = pacemakers_secret("pdu", "community", &wanted).unwrap();
+        assert_eq!(secret, "hunter2");
+    }
 
     #[test]
     fn the_agents_error_is_told_without_the_noise_around_it() {

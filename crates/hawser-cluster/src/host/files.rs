@@ -42,6 +42,15 @@ pub(super) fn write(path: &str, file: &OwnedFile) -> Result<(), HostError> {
     place(Path::new(path), file)
 }
 
+/// Removes one of them, if it is there.
+pub(super) fn remove(path: &str) -> Result<(), HostError> {
+    ours(path)?;
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(error("remove", path, e)),
+        _ => Ok(()),
+    }
+}
+
 /// Writes a file, making the folders above it, which only root may enter.
 pub(super) fn place(path: &Path, file: &OwnedFile) -> Result<(), HostError> {
     let shown = path.display().to_string();

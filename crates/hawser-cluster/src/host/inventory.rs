@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::run;
+use super::{exports_agent, run};
 
 /// What is installed and what runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +19,10 @@ pub struct Inventory {
     pub features: BTreeSet<String>,
     /// Whether Corosync and Pacemaker run.
     pub running: bool,
+    /// Whether the resource agent of the exports is one that an apply put there and is of another
+    /// Hawser than the one that looks.
+    #[serde(default)]
+    pub exports_outdated: bool,
 }
 
 /// Where OCF agents are, a folder a provider (the OCF standard's `OCF_ROOT`).
@@ -60,6 +64,7 @@ pub(super) fn take() -> Inventory {
             .map(str::to_owned)
             .collect(),
         running: runs("corosync") && runs("pacemakerd"),
+        exports_outdated: exports_agent::outdated(),
     }
 }
 

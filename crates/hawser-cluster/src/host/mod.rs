@@ -2,6 +2,7 @@
 //! order that runs an arbitrary command or touches an arbitrary file.
 
 mod engine;
+mod exports_agent;
 mod fence_status;
 mod files;
 mod inventory;
@@ -70,16 +71,29 @@ pub enum Order {
     Start,
     /// They are stopped, Pacemaker and what it runs first. Answer: [`Answer::Done`].
     Stop,
+    /// What [`Self::Start`] did is taken back: they are stopped, and do not start at boot. Answer:
+    /// [`Answer::Done`].
+    Withdraw,
+    /// One of the files that Hawser writes is removed. Answer: [`Answer::Done`], also when there
+    /// was none.
+    Remove {
+        /// Its path.
+        path: String,
+    },
+    /// The agent's own program is kept on the node, and with it the resource agent of the exports.
+    /// Answer: [`Answer::Done`].
+    InstallExports,
     /// The cluster's Corosync reads its configuration anew. Answer: [`Answer::Done`].
     ReloadCorosync,
     /// Asks a fence agent for the status of what it fences. Answer: [`Answer::Fence`].
     FenceStatus {
-        /// The agent: `fence_ipmilan`.
-        agent: String,
-        /// Its parameters.
-        parameters: BTreeMap<String, String>,
+        /// The device.
+        device: FenceQuestion,
         /// Files that the parameters name, by path; used from a private folder and then removed.
+        /// None: those that are installed.
         files: BTreeMap<String, OwnedFile>,
+        /// How long the agent may take, in seconds.
+        seconds: u32,
     },
     /// What the fencer has done. Answer: [`Answer::Text`], XML.
     FenceHistory,
@@ -102,6 +116,17 @@ pub enum Order {
         /// The resource.
         resource: String,
     },
+}
+
+/// A fence device that is asked whether it would fence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FenceQuestion {
+    /// Its name.
+    pub name: String,
+    /// Its agent: `fence_ipmilan`.
+    pub agent: String,
+    /// Its parameters, as they stand in the CIB.
+    pub parameters: BTreeMap<String, String>,
 }
 
 /// What a node answers.
@@ -216,6 +241,9 @@ impl Order {
             Self::Settle { .. } => "wait until Pacemaker is done",
             Self::Start => "start the cluster",
             Self::Stop => "stop the cluster",
+            Self::Withdraw => "take the start of the cluster back",
+            Self::Remove { .. } => "remove a file",
+            Self::InstallExports => "install the exports agent",
             Self::ReloadCorosync => "reload Corosync",
             Self::FenceStatus { .. } => "ask a fence agent",
             Self::FenceHistory => "read the fencing history",
@@ -229,9 +257,10 @@ impl Order {
     pub fn patience(&self) -> Duration {
         Duration::from_secs(match self {
             // A stop waits for every pool of the node: as long as their own timeouts.
-            Self::Stop => 600,
+            Self::Stop | Self::Withdraw => 600,
             Self::Settle { seconds } => u64::from(*seconds) + 15,
-            Self::FenceStatus { .. } | Self::Start => 90,
+            Self::FenceStatus { seconds, .. } => u64::from(*seconds) + 15,
+            Self::Start => 90,
             _ => 45,
         })
     }
@@ -255,12 +284,15 @@ pub fn obey(order: &Order) -> Result<Answer, HostError> {
         Order::Settle { seconds } => pacemaker::settle(*seconds).map(|()| Answer::Done),
         Order::Start => engine::start().map(|()| Answer::Done),
         Order::Stop => engine::stop().map(|()| Answer::Done),
+        Order::Withdraw => engine::withdraw().map(|()| Answer::Done),
+        Order::Remove { path } => files::remove(path).map(|()| Answer::Done),
+        Order::InstallExports => exports_agent::install().map(|()| Answer::Done),
         Order::ReloadCorosync => run::tool("corosync-cfgtool", &["-R"], None).map(|_| Answer::Done),
         Order::FenceStatus {
-            agent,
-            parameters,
+            device,
             files,
-        } => fence_status::ask(agent, parameters, files).map(Answer::Fence),
+            seconds,
+        } => fence_status::ask(device, files, *seconds).map(Answer::Fence),
         Order::FenceHistory => pacemaker::fence_history().map(Answer::Text),
         Order::Standby { node, on } => pacemaker::standby(node, *on).map(|()| Answer::Done),
         Order::Move { resource, node } => pacemaker::send_to(resource, node).map(|()| Answer::Done),

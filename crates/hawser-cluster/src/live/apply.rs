@@ -11,6 +11,7 @@ use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 
 use super::gather::unexpected;
+use super::undo::{take_back, undo_of};
 use super::{Ask, Head, Heads, LiveError, OnHead, Secrets, gather, live_cib, on_all};
 use crate::host::{Answer, Content, Order, OwnedFile};
 use crate::numbering::Numbering;
@@ -62,6 +63,14 @@ pub enum ApplyError {
     /// A node could not do its part.
     #[error(transparent)]
     Live(#[from] LiveError),
+    /// A step failed, and what was done before it was taken back.
+    #[error("{cause}\n{}", undone.join("\n"))]
+    TakenBack {
+        /// Why it failed.
+        cause: Box<ApplyError>,
+        /// What was put back, and what could not be.
+        undone: Vec<String>,
+    },
     /// The plan is still not empty.
     #[error("after {rounds} rounds this still differs:\n{}", left.join("\n"))]
     NeverDone {
@@ -146,9 +155,11 @@ pub fn apply(
             applied.changes.clone_from(&plan.report.changes);
             said(Progress::Planned(&plan.report));
         }
-        for effect in &plan.effects {
+        for (i, effect) in plan.effects.iter().enumerate() {
             said(Progress::Doing(&words(effect)));
-            perform(file, heads, secrets, effect)?;
+            if let Err(cause) = perform(file, heads, secrets, effect) {
+                return Err(taken_back(cause, &plan.effects[..=i], &facts, heads));
+            }
         }
     }
     let facts = gather(file, heads, secrets, Ask::NodesOnly)?;
@@ -159,6 +170,18 @@ pub fn apply(
             rounds: ROUNDS,
             left: plan.report.changes.iter().map(line).collect(),
         }),
+    }
+}
+
+/// Takes back what was done before a step failed.
+fn taken_back(cause: ApplyError, done: &[Effect], facts: &Facts, heads: &mut Heads) -> ApplyError {
+    let undone = take_back(&undo_of(done, facts), heads);
+    match undone.is_empty() {
+        true => cause,
+        false => ApplyError::TakenBack {
+            cause: Box::new(cause),
+            undone,
+        },
     }
 }
 
@@ -217,6 +240,9 @@ fn words(effect: &Effect) -> String {
         Effect::CopyAuthkey { from, to } => format!("the key of {from} on {}", names(to)),
         Effect::AuthkeyMode { node } => format!("mode of {AUTHKEY} on {node}"),
         Effect::WriteCorosyncConf { node, .. } => format!("{COROSYNC_CONF} on {node}"),
+        Effect::InstallExports { nodes } => {
+            format!("the exports agent on {}", names(nodes))
+        }
         Effect::ReloadCorosync => "Corosync reads its configuration anew".into(),
         Effect::RestartCluster => "Corosync and Pacemaker start anew on all nodes".into(),
         Effect::Start { nodes } => format!("Corosync and Pacemaker start on {}", names(nodes)),
@@ -259,6 +285,14 @@ fn perform(
             let content = Content(text.clone().into_bytes());
             let mode = 0o644;
             write(heads, node, COROSYNC_CONF, OwnedFile { mode, content })?;
+        }
+        Effect::InstallExports { nodes } => {
+            on_all(heads, |name, head| {
+                if nodes.contains(name) {
+                    head.order(&Order::InstallExports)?;
+                }
+                Ok(())
+            })?;
         }
         Effect::ReloadCorosync => {
             let (name, _) = live_cib(heads)?.ok_or(LiveError::NotRunning)?;

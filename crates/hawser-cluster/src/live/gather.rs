@@ -7,7 +7,7 @@ use hawser_model::names::HostName;
 
 use super::{Head, Heads, LiveError, Secrets, live_cib, on_all};
 use crate::cib::fencing::{node_files, targets};
-use crate::host::{Answer, Inventory, Order, OwnedFile};
+use crate::host::{Answer, FenceQuestion, Inventory, Order, OwnedFile};
 use crate::numbering::Numbering;
 use crate::plan::{AUTHKEY, COROSYNC_CONF, Facts, NodeFacts};
 use crate::simulate::parameter;
@@ -22,12 +22,9 @@ pub enum Ask {
     NodesOnly,
 }
 
-/// A question to a fence device.
-struct Question {
-    device: String,
-    agent: String,
-    parameters: BTreeMap<String, String>,
-}
+/// How long a fence agent may take when a plan is made: BMCs take several seconds when they are
+/// busy, and ipmitool tries four times.
+const PATIENT: u32 = 40;
 
 /// Reads everything, from all nodes at the same time.
 ///
@@ -57,12 +54,12 @@ pub fn gather(
                 .contains(&format!("stonith:{}", question.agent))
             {
                 let answer = head.order(&Order::FenceStatus {
-                    agent: question.agent.clone(),
-                    parameters: question.parameters.clone(),
+                    device: question.clone(),
                     files: wanted.clone(),
+                    seconds: PATIENT,
                 })?;
                 if let Answer::Fence(words) = answer {
-                    said.insert(question.device.clone(), words);
+                    said.insert(question.name.clone(), words);
                 }
             }
         }
@@ -114,14 +111,18 @@ fn node(
         programs: inventory.programs.clone(),
         features: inventory.features.clone(),
         running: inventory.running,
+        exports_outdated: inventory.exports_outdated,
     };
     Ok((facts, inventory))
 }
 
-/// Who asks which device.
-fn questions(file: &ClusterFile, heads: &Heads) -> BTreeMap<HostName, Vec<Question>> {
+/// Who asks which device: a node that it does not fence, if there is one.
+pub(super) fn questions(
+    file: &ClusterFile,
+    heads: &Heads,
+) -> BTreeMap<HostName, Vec<FenceQuestion>> {
     let cib = crate::cib::generate(file, &Numbering::of(file, None));
-    let mut all: BTreeMap<HostName, Vec<Question>> = BTreeMap::new();
+    let mut all: BTreeMap<HostName, Vec<FenceQuestion>> = BTreeMap::new();
     for (device, victims) in targets(file) {
         let primitive = cib.walk().into_iter().find(|element| {
             element.name == "primitive" && element.get("id") == Some(device.as_str())
@@ -131,10 +132,10 @@ fn questions(file: &ClusterFile, heads: &Heads) -> BTreeMap<HostName, Vec<Questi
         let Some(asks) = other.or(heads.keys().next()) else {
             continue;
         };
-        all.entry(asks.clone()).or_default().push(Question {
+        all.entry(asks.clone()).or_default().push(FenceQuestion {
             agent: primitive.get("type").unwrap_or_default().to_owned(),
             parameters: parameters(primitive),
-            device,
+            name: device,
         });
     }
     all

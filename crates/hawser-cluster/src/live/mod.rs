@@ -8,6 +8,7 @@ mod operate;
 mod secrets;
 mod status;
 mod takeover;
+mod undo;
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -22,7 +23,7 @@ pub use apply::{Applied, ApplyError, Options, Progress, apply, plan_live};
 pub use gather::{Ask, gather};
 pub use operate::{move_pool, set_standby};
 pub use secrets::{SecretError, Secrets};
-pub use status::{StatusFacts, observe, status};
+pub use status::{StatusFacts, ask_fence_devices, observe, status};
 
 /// A node of the cluster, as a plan reaches it.
 pub trait Head: Send {

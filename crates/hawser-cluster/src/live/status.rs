@@ -1,7 +1,7 @@
 //! What a person wants to know at three in the morning: is it redundant now, what is degraded, and
 //! what would happen if a node died this second.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use hawser_model::cluster_file::{ClusterFile, Pool};
 use hawser_model::host::CorosyncFacts;
@@ -10,6 +10,7 @@ use hawser_model::output::cluster::{
     ClusterStatus, NodeCondition, NodeStatus, PoolAddress, PoolExport, PoolStatus,
 };
 
+use super::gather::{questions, unexpected};
 use super::links::Links;
 use super::{Heads, LiveError, live_cib, on_all, takeover};
 use crate::cib::fencing::targets;
@@ -28,7 +29,13 @@ pub struct StatusFacts {
     pub corosync: BTreeMap<HostName, CorosyncFacts>,
     /// The nodes that were not reached, and why.
     pub unreached: BTreeMap<HostName, String>,
+    /// For each fence device that was asked: absent when it answered, else its agent's words.
+    pub fence_status: BTreeMap<String, Option<String>>,
 }
+
+/// How long a fence device may take to answer before somebody who wants to know how the cluster
+/// stands is told that it does not, in seconds.
+const SILENT: u32 = 8;
 
 /// Asks the nodes that were reached.
 ///
@@ -56,6 +63,36 @@ pub fn observe(
         }
     }
     Ok(facts)
+}
+
+/// Asks every fence device whether it would fence, with the very files that Pacemaker would use: a
+/// password that was changed on the device alone, or a BMC that has lost its network.
+///
+/// # Errors
+/// None by a device: what keeps it from answering is its answer.
+pub fn ask_fence_devices(
+    file: &ClusterFile,
+    heads: &mut Heads,
+) -> Result<BTreeMap<String, Option<String>>, LiveError> {
+    let questions = questions(file, heads);
+    let answers = on_all(heads, |node, head| {
+        let mut said = Vec::new();
+        for device in questions.get(node).into_iter().flatten() {
+            let order = Order::FenceStatus {
+                device: device.clone(),
+                files: BTreeMap::new(),
+                seconds: SILENT,
+            };
+            let words = match head.order(&order) {
+                Ok(Answer::Fence(words)) => words,
+                Ok(_) => return Err(unexpected(node, &order)),
+                Err(e) => Some(e.to_string()),
+            };
+            said.push((device.name.clone(), words));
+        }
+        Ok(said)
+    })?;
+    Ok(answers.into_values().flatten().collect())
 }
 
 /// Judges. Asks the simulator once for each node.
@@ -86,18 +123,28 @@ pub fn status(
     degraded.extend(nodes.iter().filter_map(|node| wrong_node(node, facts)));
     degraded.extend(links.down.iter().cloned());
     degraded.extend(wrong_properties(&cib));
+    let maintenance = property(&cib, "maintenance-mode") == Some("true");
     let quorate = cib.get("have-quorum") == Some("1");
     if !quorate {
         degraded
             .push("there is no quorum: pools that run are stopped, and none is taken over".into());
     }
-    let fences: BTreeSet<String> = targets(file).into_keys().collect();
-    let blind: Vec<&String> = fences.iter().filter(|id| !runs(&now, id)).collect();
-    degraded.extend(blind.iter().map(|id| {
-        format!("fence device {id} does not run: what it fences could not be switched off")
-    }));
+    let blind = blind(file, &now, facts);
+    degraded.extend(blind.iter().cloned());
+    let history = facts.fence_history.as_deref();
+    let history = history.and_then(|text| Element::parse(text, "the fencing history").ok());
+    degraded.extend(history.iter().flat_map(takeover::failed_shots));
     let pools: Vec<PoolStatus> = file.pools.iter().map(|pool| pool_now(pool, &now)).collect();
     degraded.extend(file.pools.iter().flat_map(|pool| wrong_pool(pool, &now)));
+    let unmanaged: Vec<String> = match maintenance {
+        true => Vec::new(),
+        false => file
+            .pools
+            .iter()
+            .flat_map(|pool| unmanaged(pool, &now))
+            .collect(),
+    };
+    degraded.extend(unmanaged.iter().cloned());
 
     let mut if_lost = BTreeMap::new();
     let mut survives = true;
@@ -110,14 +157,14 @@ pub fn status(
         if_lost.insert(node.name.clone(), lines);
     }
     let members = nodes.iter().filter(|node| online(&node.name)).count();
-    let history = facts.fence_history.as_deref();
-    let history = history.and_then(|text| Element::parse(text, "the fencing history").ok());
     Ok(ClusterStatus {
         cluster: file.cluster.name.to_string(),
         quorate,
         redundant: quorate
             && survives
             && blind.is_empty()
+            && !maintenance
+            && unmanaged.is_empty()
             && links.redundant
             && survives_by_votes(file, members),
         degraded,
@@ -126,6 +173,24 @@ pub fn status(
         if_lost,
         last_takeover: takeover::last(&cib, history.as_ref()),
     })
+}
+
+/// The fence devices that would not do their work, in words.
+fn blind(file: &ClusterFile, now: &Picture, facts: &StatusFacts) -> Vec<String> {
+    let mut blind = Vec::new();
+    for (device, victims) in targets(file) {
+        let victims = victims.into_iter().collect::<Vec<_>>().join(", ");
+        if !runs(now, &device) {
+            blind.push(format!(
+                "fence device {device} does not run: {victims} could not be switched off"
+            ));
+        } else if let Some(Some(said)) = facts.fence_status.get(&device) {
+            blind.push(format!(
+                "fence device {device} does not answer ({said}): {victims} could not be switched off"
+            ));
+        }
+    }
+    blind
 }
 
 /// Whether those that are left have quorum when one more is lost. Two nodes have it alone
@@ -195,20 +260,21 @@ fn wrong_node(node: &NodeStatus, facts: &StatusFacts) -> Option<String> {
     Some(format!("{name} {what}"))
 }
 
+/// A property of the live cluster.
+fn property<'a>(cib: &'a Element, name: &str) -> Option<&'a str> {
+    let pairs = cib.at(&["configuration", "crm_config"]).map(Element::walk);
+    let mut pairs = pairs.into_iter().flatten();
+    pairs
+        .find(|pair| pair.get("name") == Some(name))
+        .and_then(|pair| pair.get("value"))
+}
+
 fn wrong_properties(cib: &Element) -> Vec<String> {
-    let value = |name: &str| {
-        let pairs = cib.at(&["configuration", "crm_config"]).map(Element::walk);
-        let pair = pairs
-            .into_iter()
-            .flatten()
-            .find(|pair| pair.get("name") == Some(name));
-        pair.and_then(|pair| pair.get("value").map(str::to_owned))
-    };
     let mut wrong = Vec::new();
-    if value("stonith-enabled").as_deref() == Some("false") {
+    if property(cib, "stonith-enabled") == Some("false") {
         wrong.push("fencing is switched off".to_owned());
     }
-    if value("maintenance-mode").as_deref() == Some("true") {
+    if property(cib, "maintenance-mode") == Some("true") {
         wrong.push(
             "the cluster is in maintenance mode: nothing is watched or taken over".to_owned(),
         );
@@ -273,6 +339,20 @@ fn wrong_pool(pool: &Pool, now: &Picture) -> Vec<String> {
         .filter(|id| now.failed.contains(*id) && !now.blocked.contains(*id));
     wrong.extend(failed.map(|id| format!("the last operation of {id} failed")));
     wrong
+}
+
+/// The parts of a pool that nobody starts, stops or moves, but for those on nodes where nothing is
+/// touched, which is said of the node or the cluster.
+fn unmanaged(pool: &Pool, now: &Picture) -> Vec<String> {
+    let in_maintenance = |node: &String| now.nodes.get(node).is_some_and(|node| node.maintenance);
+    let ids = pool.resource_ids().into_iter();
+    let alone = ids.filter(|id| {
+        let on = now.resources.get(id);
+        now.unmanaged.contains(id) && !on.is_some_and(|nodes| nodes.iter().any(in_maintenance))
+    });
+    alone
+        .map(|id| format!("{id} is not managed: nobody starts, stops or moves it"))
+        .collect()
 }
 
 /// What follows from the loss of a node, and whether every pool survives it.

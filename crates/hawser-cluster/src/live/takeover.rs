@@ -1,6 +1,8 @@
 //! The last time that a pool went from one node to another, from what Pacemaker remembers: the
 //! operations in the CIB's status section and the fencer's history.
 
+use std::collections::BTreeMap;
+
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::Takeover;
 
@@ -105,6 +107,34 @@ fn shots(history: &Element) -> Vec<(String, u64)> {
         .collect()
 }
 
+/// The nodes whose last shot missed, in words.
+pub(super) fn failed_shots(history: &Element) -> Vec<String> {
+    let mut last: BTreeMap<&str, (u64, &Element)> = BTreeMap::new();
+    for event in history.walk() {
+        let about = (
+            event.get("target"),
+            event.get("completed").and_then(seconds),
+        );
+        if let ("fence_event", (Some(target), Some(at))) = (event.name.as_str(), about) {
+            let latest = last.entry(target).or_insert((at, event));
+            if at >= latest.0 {
+                *latest = (at, event);
+            }
+        }
+    }
+    let failed = last
+        .into_iter()
+        .filter(|(_, (_, event))| event.get("status") == Some("failed"));
+    failed
+        .map(|(node, (_, event))| {
+            let when = event.get("completed").unwrap_or_default();
+            let why = event.get("exit-reason").filter(|why| !why.is_empty());
+            let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+            format!("the last attempt to fence {node} failed at {when}{why}")
+        })
+        .collect()
+}
+
 /// Seconds since 1970 of `2026-11-22 01:17:34Z`, with or without a fraction, or with an offset
 /// (` +01:00`) instead of the `Z`.
 fn seconds(text: &str) -> Option<u64> {
@@ -190,6 +220,25 @@ mod tests {
         let taken = cib(&op("head2", "start", 100));
         let takeover = last(&taken, Some(&history)).unwrap();
         assert_eq!((takeover.to.as_str(), takeover.fenced), ("head2", true));
+    }
+
+    #[test]
+    fn a_shot_that_missed_counts_until_one_hits() {
+        let event = |status: &str, second: u32| {
+            format!(
+                r#"<fence_event action="off" target="head1" status="{status}"
+                   completed="1970-01-01 00:00:{second:02}Z"/>"#
+            )
+        };
+        let history = |events: &str| Element::parse(&format!("<r>{events}</r>"), "test").unwrap();
+        let missed = history(&(event("failed", 20) + &event("success", 10)));
+        let said = failed_shots(&missed);
+        assert_eq!(
+            said,
+            ["the last attempt to fence head1 failed at 1970-01-01 00:00:20Z"]
+        );
+        let hit = history(&(event("failed", 10) + &event("success", 20)));
+        assert_eq!(failed_shots(&hit), Vec::<String>::new());
     }
 
     #[test]

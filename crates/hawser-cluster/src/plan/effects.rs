@@ -53,6 +53,11 @@ pub enum Effect {
         /// The text.
         text: String,
     },
+    /// Hawser's own resource agent on these nodes, and the program it runs.
+    InstallExports {
+        /// The nodes.
+        nodes: Vec<HostName>,
+    },
     /// The running Corosync of all nodes reads its configuration anew (`corosync-cfgtool -R`).
     ReloadCorosync,
     /// Corosync and Pacemaker are stopped on all nodes, pools first, and started again.

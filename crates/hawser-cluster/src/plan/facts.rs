@@ -40,6 +40,9 @@ pub struct NodeFacts {
     /// Whether Corosync and Pacemaker run.
     #[serde(default)]
     pub running: bool,
+    /// Whether the resource agent of the exports was put there by an apply of another Hawser.
+    #[serde(default)]
+    pub exports_outdated: bool,
 }
 
 /// A node's key.

@@ -11,6 +11,7 @@ mod objects;
 mod problems;
 mod reaction;
 mod stages;
+mod unified;
 mod waits;
 mod words;
 
@@ -57,6 +58,8 @@ pub struct Plan {
     pub effects: Vec<Effect>,
     /// The CIB afterwards.
     pub target_cib: Element,
+    /// The same as a unified diff of `corosync.conf` and of the CIB's configuration.
+    pub diff: String,
 }
 
 /// Why there is no plan.
@@ -136,9 +139,11 @@ pub fn plan(
             .map(ToString::to_string)
             .collect(),
     };
+    let diff = unified::unified(facts, &effects, &live, &target);
     Ok(Plan {
         report,
         effects,
         target_cib: target,
+        diff,
     })
 }

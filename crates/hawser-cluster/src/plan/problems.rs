@@ -73,6 +73,23 @@ fn names(nodes: &[HostName]) -> String {
 /// The programs a node needs, and Debian's packages.
 const PROGRAMS: &[(&str, &str)] = &[("corosync", "corosync"), ("pacemakerd", "pacemaker")];
 
+/// The one agent that a plan installs.
+const EXPORTS_AGENT: &str = "ocf:hawser:exports";
+
+/// The nodes on which our own agent is to be put, and whether there is one that it replaces.
+pub(super) fn exports_agent_on(file: &ClusterFile, facts: &Facts) -> Vec<(HostName, bool)> {
+    let cib = crate::cib::generate(file, &Numbering::of(file, None));
+    let nodes = file.nodes.iter().map(|node| node.name.get());
+    let needed = nodes.filter(|name| needed_agents(&cib, name.as_str()).contains(EXPORTS_AGENT));
+    let state = needed.filter_map(|name| Some((name, facts.nodes.get(name)?)));
+    state
+        .filter_map(|(name, there)| match there.agents.contains(EXPORTS_AGENT) {
+            false => Some((name.clone(), false)),
+            true => there.exports_outdated.then(|| (name.clone(), true)),
+        })
+        .collect()
+}
+
 /// Looks.
 pub fn problems(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
     let mut found = Vec::new();
@@ -92,7 +109,8 @@ pub fn problems(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
             package,
         }));
         for agent in needed_agents(&cib, name.as_str()) {
-            if !there.agents.contains(&agent) {
+            // Our own is put there by the plan itself.
+            if agent != EXPORTS_AGENT && !there.agents.contains(&agent) {
                 let package = package_of(&agent);
                 found.push(Problem::NoAgent {
                     node: name.clone(),
@@ -179,7 +197,6 @@ fn needed_agents(cib: &Element, node: &str) -> BTreeSet<String> {
 fn package_of(agent: &str) -> &'static str {
     match agent.split(':').collect::<Vec<_>>()[..] {
         ["stonith", ..] => "the package fence-agents",
-        ["ocf", "hawser", ..] => "hawser itself",
         _ => "the package resource-agents",
     }
 }

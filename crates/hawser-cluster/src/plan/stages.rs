@@ -14,6 +14,7 @@ use super::diff::{CibDiff, ObjectChange};
 use super::effects::{AUTHKEY_BYTES, Effect, Stage};
 use super::facts::Facts;
 use super::objects::{Key, Object};
+use super::problems::exports_agent_on;
 use super::reaction::Reaction;
 use super::{Action, Change, PlanError, words};
 use crate::cib::fencing::node_files;
@@ -53,6 +54,7 @@ impl Stages<'_> {
     pub fn changes_and_effects(&self) -> Done {
         let mut done = (Vec::new(), Vec::new());
         self.files(&mut done);
+        self.exports_agent(&mut done);
         self.key(&mut done);
         self.corosync_conf(&mut done);
         self.start(&mut done);
@@ -87,6 +89,29 @@ impl Stages<'_> {
                 node: node.clone(),
                 file: file.clone(),
             }));
+        }
+    }
+
+    fn exports_agent(&self, (changes, effects): &mut Done) {
+        let mut nodes = Vec::new();
+        for (node, replaced) in exports_agent_on(self.file, self.facts) {
+            let (action, what) = match replaced {
+                true => (Action::Change, "of another hawser, replaced by this one"),
+                false => (Action::Create, "this hawser is kept there and run by it"),
+            };
+            changes.push(Change {
+                object: format!("exports agent on {node}"),
+                action,
+                disruptive: false,
+                text: format!(
+                    "ocf:hawser:exports: {what}, {}",
+                    crate::exports::ocf::PROGRAM
+                ),
+            });
+            nodes.push(node);
+        }
+        if !nodes.is_empty() {
+            effects.push(Effect::InstallExports { nodes });
         }
     }
 

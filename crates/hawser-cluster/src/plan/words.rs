@@ -117,12 +117,15 @@ pub(super) fn object(change: &ObjectChange) -> String {
     }
 }
 
+/// Whether a parameter of that name holds a secret itself, not the way to one.
+pub(super) fn names_a_secret(name: &str) -> bool {
+    SECRET.iter().any(|word| name.contains(word)) && !name.ends_with("_script")
+}
+
 fn shown(name: &str, value: Option<&String>) -> String {
     match value {
         None => "nothing".into(),
-        Some(_) if SECRET.iter().any(|word| name.contains(word)) && !name.ends_with("_script") => {
-            "(not shown)".into()
-        }
+        Some(_) if names_a_secret(name) => "(not shown)".into(),
         Some(value) => format!("\"{value}\""),
     }
 }

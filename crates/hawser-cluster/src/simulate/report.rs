@@ -26,6 +26,8 @@ pub struct Picture {
     pub blocked: BTreeSet<String>,
     /// Resources whose last operation failed.
     pub failed: BTreeSet<String>,
+    /// Resources that Pacemaker watches and does nothing to.
+    pub unmanaged: BTreeSet<String>,
 }
 
 /// What a node is.
@@ -144,6 +146,9 @@ impl Picture {
             }
             if yes(resource, "failed") {
                 picture.failed.insert(id.clone());
+            }
+            if resource.get("managed") == Some("false") {
+                picture.unmanaged.insert(id.clone());
             }
             picture.resources.insert(id, running);
         }

@@ -8,3 +8,4 @@ mod golden;
 mod plan;
 mod scenarios;
 mod secrets;
+mod status;

@@ -27,7 +27,7 @@ fn file_with(replacements: &[(&str, &str)]) -> ClusterFile {
 }
 
 /// A CIB in which all nodes are up and everything runs, as Pacemaker would have it.
-fn running(golden: &Golden) -> Element {
+pub fn running(golden: &Golden) -> Element {
     let nodes = golden
         .file
         .nodes
@@ -109,7 +109,7 @@ fn ready() -> NodeFacts {
 }
 
 /// The CIB after one of Pacemaker's own tools has changed it.
-fn by_hand(cib: &Element, tool: &str, arguments: &[&str]) -> Element {
+pub fn by_hand(cib: &Element, tool: &str, arguments: &[&str]) -> Element {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cib.xml");
     std::fs::write(&path, cib.to_text()).unwrap();
@@ -127,6 +127,10 @@ fn golden_plan(name: &str, file: &ClusterFile, facts: &Facts) -> Plan {
     let plan = plan(file, facts, &CrmSimulate).unwrap();
     let path = folder("plans").join(format!("{name}.txt"));
     compare(Path::new(&path), &plan.report.to_string());
+    let path = folder("plans").join(format!("{name}.diff"));
+    if !plan.diff.is_empty() {
+        compare(&path, &plan.diff);
+    }
     plan
 }
 
@@ -152,6 +156,7 @@ fn kind(effect: &Effect) -> &'static str {
         Effect::CopyAuthkey { .. } => "copy key",
         Effect::AuthkeyMode { .. } => "key mode",
         Effect::WriteCorosyncConf { .. } => "conf",
+        Effect::InstallExports { .. } => "exports agent",
         Effect::ReloadCorosync => "reload",
         Effect::RestartCluster => "restart",
         Effect::Start { .. } => "start",
@@ -168,6 +173,23 @@ fn kind(effect: &Effect) -> &'static str {
         } => "rest",
         Effect::WaitSettled => "wait",
     }
+}
+
+#[test]
+fn our_own_agent_is_installed_and_renewed_and_somebody_elses_left_alone() {
+    let golden = Golden::named("zfs-appliance");
+    let mut facts = facts(&golden.file, &running(&golden));
+    let head1 = facts.nodes.get_mut("head1").unwrap();
+    head1.agents.remove("ocf:hawser:exports");
+    facts.nodes.get_mut("head2").unwrap().exports_outdated = true;
+    let plan = golden_plan("exports-agent", &golden.file, &facts);
+    assert!(plan.report.problems.is_empty() && !plan.is_disruptive());
+    assert_eq!(
+        plan.effects,
+        [Effect::InstallExports {
+            nodes: vec!["head1".into(), "head2".into()]
+        }]
+    );
 }
 
 #[test]

@@ -38,6 +38,8 @@ pub enum Wish {
     Start,
     /// Stop it, Pacemaker first.
     Stop,
+    /// Stop it, and do not start it at boot.
+    Withdraw,
     /// The node boots.
     Boot,
 }
@@ -53,6 +55,16 @@ pub fn run(wish: Wish) -> Result<(), LabError> {
             start()
         }
         Wish::Stop => {
+            let _alone = alone()?;
+            stop()
+        }
+        Wish::Withdraw => {
+            match fs::remove_file(ENABLED) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                    return Err(LabError::io("remove", ENABLED, e));
+                }
+                _ => {}
+            }
             let _alone = alone()?;
             stop()
         }

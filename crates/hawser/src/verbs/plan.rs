@@ -25,6 +25,9 @@ pub struct Args {
     /// What is made of the file alone, without reaching a node
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["json", "exit_code"])]
     print: Option<Print>,
+    /// Also as a unified diff of corosync.conf and the CIB: what is live against what is to be
+    #[arg(long, conflicts_with_all = ["json", "print"])]
+    diff: bool,
     /// Print one JSON object (docs/schema/plan.schema.json)
     #[arg(long)]
     json: bool,
@@ -77,7 +80,8 @@ fn live(known: &Known, args: &Args) -> miette::Result<ExitCode> {
     );
     let facts = facts.map_err(|e| miette::miette!("{e}"))?;
     let plan = plan_live(&known.file, &facts, &mut reached.heads);
-    let report = plan.map_err(|e| miette::miette!("{e}"))?.report;
+    let plan = plan.map_err(|e| miette::miette!("{e}"))?;
+    let report = &plan.report;
     match args.json {
         true => {
             let changes = report.changes.clone();
@@ -91,6 +95,9 @@ fn live(known: &Known, args: &Args) -> miette::Result<ExitCode> {
             }
         }
         false => print(&report.to_string())?,
+    }
+    if args.diff {
+        print(&plan.diff)?;
     }
     for unreached in &reached.failed {
         eprintln!("{unreached}");

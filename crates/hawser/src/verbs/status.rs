@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use hawser_cluster::live::{Heads, OnHead, observe, status};
+use hawser_cluster::live::{Heads, OnHead, ask_fence_devices, observe, status};
 use hawser_cluster::simulate::{CrmSimulate, Simulator};
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::ClusterStatus;
@@ -46,7 +46,11 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
 pub fn look(known: &Known, reached: &mut Reached) -> miette::Result<ClusterStatus> {
     let why = |e: &hawser_agent::AgentError| (e.host.clone(), e.failure.to_string());
     let unreached: BTreeMap<HostName, String> = reached.failed.iter().map(why).collect();
-    let facts = observe(&mut reached.heads, unreached).map_err(|e| miette::miette!("{e}"))?;
+    let mut facts = observe(&mut reached.heads, unreached).map_err(|e| miette::miette!("{e}"))?;
+    if facts.cib.is_some() {
+        let said = ask_fence_devices(&known.file, &mut reached.heads);
+        facts.fence_status = said.map_err(|e| miette::miette!("{e}"))?;
+    }
     on_a_member(&mut reached.heads, |simulator| {
         status(&known.file, &facts, simulator).map_err(|e| miette::miette!("{e}"))
     })

@@ -43,6 +43,9 @@ pub(super) struct Layout {
     /// two pools, two SANs]
     #[arg(long, conflicts_with_all = ["nodes", "links"])]
     pub cluster: bool,
+    /// With --cluster: bare heads, on which nothing was applied yet
+    #[arg(long, requires = "cluster")]
+    pub bare: bool,
     /// Without a file: this many nodes, head1, head2, …
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
     pub nodes: Option<u8>,
@@ -169,6 +172,7 @@ pub(super) enum Action {
 pub(super) enum Service {
     Start,
     Stop,
+    Withdraw,
     Boot,
 }
 

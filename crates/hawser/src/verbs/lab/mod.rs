@@ -31,7 +31,10 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
             let spec = cluster::spec(layout.file.as_deref())?;
             let name = name.lab().map_err(report)?;
             up(&name, Some(&spec)).map_err(report)?;
-            return cluster::apply(&name, begun);
+            return match layout.bare {
+                true => Ok(ExitCode::SUCCESS),
+                false => cluster::apply(&name, begun),
+            };
         }
     }
     act(args.action).map_err(report)
@@ -44,6 +47,7 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
         Action::NodeService { wish } => services::run(match wish {
             Service::Start => Wish::Start,
             Service::Stop => Wish::Stop,
+            Service::Withdraw => Wish::Withdraw,
             Service::Boot => Wish::Boot,
         })?,
         Action::Bmc(args) => bmc::run(&bmc::BmcArgs {

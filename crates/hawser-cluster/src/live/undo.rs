@@ -1,0 +1,202 @@
+//! Taking back what a round of an apply did before one of its steps failed, so that nodes on which a
+//! first set-up failed are bare again and a cluster whose Corosync refused a change has the old one.
+//!
+//! A change to the CIB needs none of this: it is made whole or not at all.
+
+use hawser_model::names::HostName;
+
+use super::{Heads, LiveError, on_all};
+use crate::host::{Content, Order, OwnedFile};
+use crate::plan::{AUTHKEY, COROSYNC_CONF, Effect, Facts};
+
+/// One thing that is put back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Undo {
+    /// The engine does not run on these nodes, now or after a boot.
+    Withdraw(Vec<HostName>),
+    /// A node's `corosync.conf` is what it was; nothing when there was none.
+    Conf(HostName, Option<String>),
+    /// A file that was not there is gone.
+    Remove(HostName, String),
+    /// The engine of nodes where it ran before runs with what it had.
+    Restart(Vec<HostName>),
+    /// The running Corosync reads the old configuration.
+    Reload(HostName),
+}
+
+/// What takes these steps back, the last of which failed. Empty when the step that failed changes
+/// nothing outside the CIB.
+pub(super) fn undo_of(done: &[Effect], facts: &Facts) -> Vec<Undo> {
+    let of_the_cib = |effect: &Effect| {
+        matches!(
+            effect,
+            Effect::PatchCib { .. } | Effect::WaitSettled | Effect::InstallExports { .. }
+        )
+    };
+    if done.last().is_none_or(of_the_cib) {
+        return Vec::new();
+    }
+    let (mut engine, mut files, mut after) = (Vec::new(), Vec::new(), Vec::new());
+    for effect in done {
+        match effect {
+            Effect::Start { nodes } => engine.push(Undo::Withdraw(nodes.clone())),
+            Effect::WriteCorosyncConf { node, .. } => {
+                let before = facts.nodes.get(node);
+                let before = before.and_then(|node| node.corosync_conf.clone());
+                files.push(Undo::Conf(node.clone(), before));
+            }
+            Effect::NewAuthkey { nodes, .. } | Effect::CopyAuthkey { to: nodes, .. } => {
+                let nodes = nodes.iter().cloned();
+                files.extend(nodes.map(|node| Undo::Remove(node, AUTHKEY.into())));
+            }
+            Effect::WriteFile { node, file } => {
+                let before = facts.nodes.get(node).map(|node| &node.files);
+                if before.is_none_or(|files| !files.contains_key(&file.path)) {
+                    files.push(Undo::Remove(node.clone(), file.path.clone()));
+                }
+            }
+            Effect::ReloadCorosync => after.extend(running(facts).into_iter().map(Undo::Reload)),
+            Effect::RestartCluster => after.push(Undo::Restart(running(facts))),
+            // The mode of a key is better as it is now.
+            Effect::AuthkeyMode { .. }
+            | Effect::InstallExports { .. }
+            | Effect::PatchCib { .. }
+            | Effect::WaitSettled => {}
+        }
+    }
+    // One node tells all.
+    after.truncate(1);
+    [engine, files, after].concat()
+}
+
+fn running(facts: &Facts) -> Vec<HostName> {
+    let nodes = facts.nodes.iter().filter(|(_, node)| node.running);
+    nodes.map(|(name, _)| name.clone()).collect()
+}
+
+/// Does it, as far as it can be done; answers what was put back and what could not be.
+pub(super) fn take_back(undo: &[Undo], heads: &mut Heads) -> Vec<String> {
+    let told = |what: &Undo| match perform(what, heads) {
+        Ok(()) => format!("put back: {}", words(what)),
+        Err(e) => format!("NOT put back: {}: {e}", words(what)),
+    };
+    undo.iter().map(told).collect()
+}
+
+fn words(undo: &Undo) -> String {
+    let names = |nodes: &[HostName]| {
+        let names: Vec<&str> = nodes.iter().map(HostName::as_str).collect();
+        names.join(", ")
+    };
+    match undo {
+        Undo::Withdraw(nodes) => format!("corosync and pacemaker are stopped on {}", names(nodes)),
+        Undo::Conf(node, Some(_)) => format!("the {COROSYNC_CONF} that {node} had"),
+        Undo::Conf(node, None) => format!("no {COROSYNC_CONF} on {node}"),
+        Undo::Remove(node, path) => format!("no {path} on {node}"),
+        Undo::Restart(nodes) => format!("corosync and pacemaker start on {}", names(nodes)),
+        Undo::Reload(_) => "corosync reads what it had".into(),
+    }
+}
+
+fn perform(undo: &Undo, heads: &mut Heads) -> Result<(), LiveError> {
+    let orders = |nodes: &[HostName], order: Order| (nodes.to_vec(), order);
+    let (nodes, order) = match undo {
+        Undo::Withdraw(nodes) => orders(nodes, Order::Withdraw),
+        Undo::Restart(nodes) => orders(nodes, Order::Start),
+        Undo::Reload(node) => orders(std::slice::from_ref(node), Order::ReloadCorosync),
+        Undo::Conf(node, Some(text)) => {
+            let file = OwnedFile {
+                mode: 0o644,
+                content: Content(text.clone().into_bytes()),
+            };
+            let path = COROSYNC_CONF.to_owned();
+            orders(std::slice::from_ref(node), Order::Write { path, file })
+        }
+        Undo::Conf(node, None) => {
+            let path = COROSYNC_CONF.to_owned();
+            orders(std::slice::from_ref(node), Order::Remove { path })
+        }
+        Undo::Remove(node, path) => {
+            let path = path.clone();
+            orders(std::slice::from_ref(node), Order::Remove { path })
+        }
+    };
+    on_all(heads, |name, head| {
+        if nodes.contains(name) {
+            head.order(&order)?;
+        }
+        Ok(())
+    })
+    .map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::NodeFacts;
+
+    fn facts(conf: Option<&str>, running: bool) -> Facts {
+        let node = NodeFacts {
+            corosync_conf: conf.map(str::to_owned),
+            running,
+            ..NodeFacts::default()
+        };
+        let mut facts = Facts::default();
+        facts.nodes.insert("head1".into(), node.clone());
+        facts.nodes.insert("head2".into(), node);
+        facts
+    }
+
+    fn conf(node: &str) -> Effect {
+        let text = "new".into();
+        let node = node.into();
+        Effect::WriteCorosyncConf { node, text }
+    }
+
+    #[test]
+    fn a_first_set_up_that_failed_leaves_bare_nodes() {
+        let both: Vec<HostName> = vec!["head1".into(), "head2".into()];
+        let done = [
+            Effect::NewAuthkey {
+                nodes: both.clone(),
+                bytes: 256,
+            },
+            conf("head1"),
+            conf("head2"),
+            Effect::Start {
+                nodes: both.clone(),
+            },
+        ];
+        let undo = undo_of(&done, &facts(None, false));
+        assert_eq!(
+            undo,
+            [
+                Undo::Withdraw(both),
+                Undo::Remove("head1".into(), AUTHKEY.into()),
+                Undo::Remove("head2".into(), AUTHKEY.into()),
+                Undo::Conf("head1".into(), None),
+                Undo::Conf("head2".into(), None),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_running_corosync_that_refuses_a_change_has_the_old_configuration() {
+        let done = [conf("head1"), conf("head2"), Effect::ReloadCorosync];
+        let undo = undo_of(&done, &facts(Some("old"), true));
+        assert_eq!(
+            undo,
+            [
+                Undo::Conf("head1".into(), Some("old".into())),
+                Undo::Conf("head2".into(), Some("old".into())),
+                Undo::Reload("head1".into()),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_failed_change_to_the_cib_takes_nothing_else_back() {
+        let done = [conf("head1"), Effect::WaitSettled];
+        assert_eq!(undo_of(&done, &facts(Some("old"), true)), []);
+    }
+}

@@ -78,20 +78,21 @@ impl Splicer {
         length: u64,
     ) -> Result<(), CopyError> {
         let flags = SpliceFFlags::SPLICE_F_MOVE;
-        let mut offset = at as i64;
-        let end = at + length;
-        while (offset as u64) < end {
-            let part = (end - offset as u64) as usize;
+        let mut left = length;
+        while left > 0 {
+            // Told anew each time: /dev/null takes everything and moves no offset.
+            let mut offset = (at + length - left) as i64;
             match splice(
                 self.out.as_fd(),
                 None,
                 file.as_fd(),
                 Some(&mut offset),
-                part,
+                left as usize,
                 flags,
             ) {
                 Ok(0) => return Err(CopyError::file("splice to", path)(Errno::EIO)),
-                Ok(_) | Err(Errno::EINTR) => {}
+                Ok(bytes) => left -= (bytes as u64).min(left),
+                Err(Errno::EINTR) => {}
                 Err(error) => return Err(CopyError::file("splice to", path)(error)),
             }
         }

@@ -143,6 +143,20 @@ fn every_kind_of_copy_is_byte_identical() {
 }
 
 #[test]
+fn a_file_sent_to_nowhere_inside_the_kernel_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = folder.path().join("from");
+    fs::write(&from, bytes(3_000_000)).unwrap();
+    let manner = CopyOptions {
+        checksum: false,
+        ..options()
+    };
+    let ends = copy(&from, CopySink::Discard, manner);
+    went_well(&ends);
+    assert_eq!(ends.1.moved, Bytes(3_000_000));
+}
+
+#[test]
 fn a_sparse_file_stays_sparse_and_holes_cost_no_data() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (folder.path().join("from"), folder.path().join("to"));

@@ -1,5 +1,6 @@
-//! Values of command-line arguments that carry a unit.
+//! Values of command-line arguments that carry a unit, or must hold before any work begins.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// `500us`, `20ms`, `3s`.
@@ -23,9 +24,37 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(wrong)
 }
 
+/// A file that is to be written when the work is done: minutes of measuring must not end with a
+/// folder that was never there.
+pub fn output(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    if path.is_dir() {
+        return Err("it is a folder; name a file in it".into());
+    }
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    match folder.is_dir() {
+        true => Ok(path),
+        false => Err(format!("there is no folder {}", folder.display())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_written_only_into_a_folder_that_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let within = |name: &str| output(folder.path().join(name).to_str().unwrap());
+        assert_eq!(within("case.json"), Ok(folder.path().join("case.json")));
+        assert!(within("no/case.json").unwrap_err().contains("no folder"));
+        assert!(within("").unwrap_err().contains("a folder"));
+        assert_eq!(output("case.json"), Ok("case.json".into()));
+        assert_eq!(output("/dev/null"), Ok("/dev/null".into()));
+    }
 
     #[test]
     fn sizes_are_binary_and_nonsense_is_refused() {

@@ -54,7 +54,7 @@ pub struct Args {
     json: bool,
     /// Where to write the case file [default: below /var/lib/hawser/cases, when something was
     /// found or failed]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = parse::output)]
     case: Option<PathBuf>,
 }
 

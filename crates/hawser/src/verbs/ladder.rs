@@ -58,7 +58,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Where to write the case file [default: below /var/lib/hawser/cases]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = parse::output)]
     case: Option<PathBuf>,
 }
 

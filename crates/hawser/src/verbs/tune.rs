@@ -20,7 +20,7 @@ use indicatif::ProgressBar;
 
 use super::check::{Bar, TrafficArgs, checked, now};
 use crate::cluster::{Cluster, Which};
-use crate::{case_file, render};
+use crate::{case_file, parse, render};
 
 /// Arguments of `hawser tune`.
 #[derive(clap::Args)]
@@ -31,7 +31,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Where to write the case file [default: below /var/lib/hawser/cases]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = parse::output)]
     case: Option<PathBuf>,
     /// Try a change that does nothing, so many times, instead of fixes: how often it is called
     /// better measures the trial itself

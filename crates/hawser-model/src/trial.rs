@@ -94,7 +94,7 @@ pub struct Window {
 /// How fast a stream was within one window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamRates {
-    /// Bytes a second in its fastest slice.
+    /// Bytes a second in its fastest quarter.
     pub fastest: Bytes,
     /// Bytes a second over the second half of the window.
     pub late: Bytes,

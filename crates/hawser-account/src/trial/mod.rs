@@ -29,6 +29,10 @@ const CONFIDENCE: f64 = 0.95;
 /// An effect below this share of the loss at hand does not matter.
 const MATTERS_SHARE: f64 = 0.2;
 
+/// Of a stream's missing rate it matters from this share up: one that stands still is cured by whatever
+/// lets it go on, also at a fraction of a rate that merging alone made possible.
+const MATTERS_SHARE_OF_STREAM: f64 = 0.05;
+
 /// Nor does one below this share of packets.
 const MATTERS_LEAST: f64 = 0.000_5;
 
@@ -98,7 +102,11 @@ fn matters(pairs: &[Pair]) -> f64 {
     let mut losses: Vec<f64> = pairs.iter().map(|p| p.without.loss()).collect();
     losses.sort_by(f64::total_cmp);
     let median = losses.get(losses.len() / 2).copied().unwrap_or(0.0);
-    (median * MATTERS_SHARE).max(MATTERS_LEAST)
+    let share = match pairs.iter().any(|p| p.without.stream.is_some()) {
+        true => MATTERS_SHARE_OF_STREAM,
+        false => MATTERS_SHARE,
+    };
+    (median * share).max(MATTERS_LEAST)
 }
 
 /// What a change costs besides: each measure with it over without it, medians over the pairs.

@@ -124,7 +124,7 @@ fn streams(case: &Case) -> String {
         "stream",
         "from",
         "to",
-        "fastest 50 ms",
+        "fastest quarter",
         "second half",
         "sent again",
     ];

@@ -19,4 +19,4 @@ pub mod transport;
 
 pub use client::{Agent, Stopper};
 pub use error::{AgentError, Failure};
-pub use server::{guard_stdio, serve_stdio};
+pub use server::{Place, guard_stdio, serve_stdio};

@@ -208,7 +208,12 @@ pub enum Request {
         after: bool,
     },
     /// Keeps a trial's change. Answer: [`Response::Changed`].
-    KeepChange(u64),
+    KeepChange {
+        /// The change's number.
+        change: u64,
+        /// Ids of the changes that are one with it.
+        together: Vec<String>,
+    },
     /// All changes in the host's journal. Answer: [`Response::Changes`].
     Changes,
     /// Undoes a change. Answer: [`Response::Undone`].
@@ -362,7 +367,7 @@ impl Request {
             Self::ReadKnob(_) => "read knob",
             Self::TryKnob { .. } => "try knob",
             Self::TurnKnob { .. } => "turn knob",
-            Self::KeepChange(_) => "keep change",
+            Self::KeepChange { .. } => "keep change",
             Self::Changes => "changes",
             Self::UndoChange(_) => "undo change",
             Self::Bye => "bye",

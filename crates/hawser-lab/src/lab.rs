@@ -1,18 +1,19 @@
 //! A lab that is up, as everybody who works in one uses it.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hawser_model::names::HostName;
+use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::topology::{Link, Node, Reach, Topology};
 
 use crate::error::LabError;
-use crate::init::BIN_INSIDE;
+use crate::init::{BIN_INSIDE, SWITCHES};
 use crate::name::LabName;
 use crate::paths::{LabDir, Root};
+use crate::plan;
 use crate::process::ProcessId;
-use crate::spec::LabSpec;
+use crate::spec::{LabSpec, NodeSpec};
 use crate::state::State;
 
 /// A lab that is up.
@@ -89,6 +90,36 @@ impl Lab {
         Ok(command)
     }
 
+    /// The ports of a link's switch to the members of the cluster, by their interfaces' names.
+    pub fn ports(&self, link: &LinkName) -> Vec<InterfaceName> {
+        let spec = &self.state.spec;
+        let members = self
+            .state
+            .members()
+            .filter(|node| node.ports.iter().any(|port| port.link == *link));
+        let port = |node: &NodeSpec| plan::port_name(spec, &node.name, link).as_str().into();
+        members.map(port).collect()
+    }
+
+    /// An agent beside the switches (all have one namespace), whose files are the machine's: it keeps a
+    /// journal of its own and persists nothing.
+    ///
+    /// # Errors
+    /// The switches have died.
+    pub fn switch_agent(&self) -> Result<Command, LabError> {
+        let mut command = self.enter(SWITCHES)?;
+        command
+            .arg(self.dir.binary())
+            .args(["agent", "--journal"])
+            .arg(self.switch_journal());
+        Ok(command)
+    }
+
+    /// Where the switches' journal of changes lies; the folder goes with its last change.
+    pub fn switch_journal(&self) -> PathBuf {
+        self.dir.node(SWITCHES).join("changes/journal")
+    }
+
     /// The members of the cluster and their links. Clients are not part of it.
     pub fn topology(&self) -> Topology {
         topology(&self.state)
@@ -136,7 +167,7 @@ impl Lab {
 
     fn place(&self, name: &str) -> Result<ProcessId, LabError> {
         let lab = self.state.name.to_string();
-        if self.state.spec.switch(name).is_some() {
+        if name == SWITCHES || self.state.spec.switch(name).is_some() {
             return self.state.switches_running().ok_or(LabError::NotWhole {
                 name: lab,
                 what: "its switches have died".to_owned(),

@@ -261,6 +261,10 @@ pub struct Change {
     /// Why there is none, for a kept change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_persisted: Option<String>,
+    /// Ids of all changes that are one with this, itself included, in the order in which they were
+    /// made: an MTU at both ends and at the ports between. Empty when it stands alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub together: Vec<String>,
 }
 
 /// What became of a change that was to be undone.

@@ -38,6 +38,9 @@ pub struct Trial {
     pub to: Option<String>,
     /// The traffic; absent when nothing was sent.
     pub traffic: Option<TrialTraffic>,
+    /// What was turned together with it, as one change; `knob` itself is not among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Also>,
     /// The windows, in pairs, in order.
     pub pairs: Vec<Pair>,
     /// Why it could not be tried, or not to its end.
@@ -47,6 +50,15 @@ pub struct Trial {
     /// Measured once more with the other survivors in place: windows without it, and with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<Pair>,
+}
+
+/// A knob that is turned together with another: the other end of a link, a switch's port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Also {
+    /// The host, or the lab's switch.
+    pub host: HostName,
+    /// Its knob; it gets the same value.
+    pub knob: Knob,
 }
 
 /// The traffic of a trial: one phase of the check that showed the fault.

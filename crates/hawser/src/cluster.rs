@@ -205,6 +205,22 @@ impl Cluster {
         Ok((agents, failed))
     }
 
+    /// The labs whose nodes these are.
+    pub fn labs(&self) -> miette::Result<Vec<Lab>> {
+        let mut names: Vec<&str> = Vec::new();
+        for (_, reach) in &self.nodes {
+            if let Reach::Lab(lab) = reach {
+                if !names.contains(&lab.as_str()) {
+                    names.push(lab);
+                }
+            }
+        }
+        names
+            .into_iter()
+            .map(|name| Lab::open(name).map_err(|e| miette::miette!("{e}")))
+            .collect()
+    }
+
     fn transports(&self) -> miette::Result<Vec<Box<dyn Transport>>> {
         let own = || {
             Executable::own()
@@ -280,6 +296,16 @@ pub fn here(name: HostName) -> miette::Result<Box<dyn Transport>> {
         command.arg("agent");
         Ok::<_, std::io::Error>(command)
     })))
+}
+
+/// An agent beside the switches of a lab.
+pub fn beside_switches(lab: &Lab) -> miette::Result<Agent> {
+    let name = lab.name().to_string();
+    let transport = Command::new(hawser_lab::init::SWITCHES.into(), move || {
+        Lab::open(&name).and_then(|lab| lab.switch_agent())
+    });
+    let run_key = RunKey(u64::from_ne_bytes(random()?));
+    Agent::connect(&transport, run_key).map_err(|e| miette::miette!("{e}"))
 }
 
 /// Bytes from the kernel's generator.

@@ -13,6 +13,7 @@ use agent_support::{A, B, KEY, Node, Nodes, eventually, flow, hawser, write};
 use hawser_agent::protocol::Care;
 use hawser_agent::transport::{Executable, Ssh};
 use hawser_agent::{Agent, AgentError, Failure};
+use hawser_model::knob::Knob;
 
 /// Node `b` with an sshd, and the client's files in the scratch directory.
 struct Server {
@@ -410,25 +411,58 @@ fn an_agent_ends_with_its_ssh_connection_in_the_middle_of_a_send() {
     });
 }
 
+/// What of the control link a trial changes, as `ip`, `tc` and `ethtool` show it.
+const CONTROL_LINK: &str =
+    "ip -d link show ring0; tc qdisc show dev ring0; ethtool -k ring0; ls /var/lib/hawser";
+
 #[test]
-fn an_agent_behind_a_cut_network_ends_by_itself_and_an_idle_one_does_not() {
+fn a_change_that_cuts_off_its_own_coordinator_comes_back_by_itself_and_an_idle_agent_stays() {
     let server = Server::start(Particular::default());
+    let before = server.node().sh(CONTROL_LINK);
+    let interface = || "ring0".into();
     let mut idle = server.nodes.a.agent("head1");
     let mut cut_off = server.connect(&server.ssh("root")).unwrap();
     cut_off.host_facts().unwrap();
     let pid = cut_off.pid();
+    let mtu = Knob::Mtu {
+        interface: interface(),
+    };
+    cut_off.try_knob(&mtu, "1400").unwrap();
+    let offload = Knob::Offload {
+        interface: interface(),
+        feature: "tx-checksum-ip-generic".into(),
+    };
+    cut_off.try_knob(&offload, "off").unwrap();
     thread::sleep(Duration::from_secs(6));
-    assert!(server.node().runs(pid));
-    // Nothing closes: the packets of both sides just do not arrive any more.
-    server.nodes.a.sh("ip link set ring0 down");
-    let gone = eventually("the agent's end", Duration::from_secs(40), || {
+    assert!(server.node().runs(pid), "idle, and still there");
+    assert_ne!(server.node().sh(CONTROL_LINK), before);
+
+    // A queue for no packet at all: nothing that this node sends arrives any more. Neither side
+    // closes anything.
+    let queue = Knob::Qdisc {
+        interface: interface(),
+    };
+    let started = Instant::now();
+    let error = cut_off.try_knob(&queue, "pfifo limit 0").unwrap_err();
+    println!("the coordinator: {error}");
+    assert!(
+        server
+            .node()
+            .sh("tc qdisc show dev ring0")
+            .contains("limit 0p")
+    );
+    eventually("the agent's end", Duration::from_secs(60), || {
         !server.node().runs(pid)
     });
-    println!("agent gone {gone:?} after the network was cut");
-    assert!(gone > Duration::from_secs(20));
-    let error = cut_off.ping().unwrap_err();
-    assert!(matches!(*error.failure, Failure::Ended { .. }), "{error}");
+    eventually("the link is back", Duration::from_secs(10), || {
+        server.node().sh(CONTROL_LINK) == before
+    });
+    println!("back {:?} after it was cut", started.elapsed());
+    assert!(started.elapsed() > Duration::from_secs(20));
+    assert!(cut_off.ping().is_err());
     idle.ping().unwrap();
+    let mut again = server.connect(&server.ssh("root")).unwrap();
+    assert_eq!(again.changes().unwrap(), [], "over the very link");
 }
 
 /// Kills the `ssh` that this test started: the one with its configuration file.

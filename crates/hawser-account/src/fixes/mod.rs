@@ -2,6 +2,7 @@
 //! showed the fault, on which each candidate is tried.
 
 mod table;
+mod together;
 
 use hawser_model::account::Layer;
 use hawser_model::case::{Case, PhaseKind};
@@ -9,6 +10,8 @@ use hawser_model::finding::Finding;
 use hawser_model::knob::{Knob, Setting};
 use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::trial::TrialTraffic;
+
+pub use together::{in_order, others};
 
 use crate::causes::CAUSES;
 use crate::losses::{Loss, Losses};

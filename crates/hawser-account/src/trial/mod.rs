@@ -97,6 +97,12 @@ pub fn judge(pairs: &[Pair]) -> Judgement {
     }
 }
 
+/// Whether a survivor goes again: left out while the others stay in place, nothing is lost for it.
+/// `left_out` are the windows of that, its own value being the change.
+pub fn needless(left_out: &[Pair]) -> bool {
+    judge(left_out).verdict == Verdict::NoEffect
+}
+
 /// The smallest effect that matters against the loss at hand.
 fn matters(pairs: &[Pair]) -> f64 {
     let mut losses: Vec<f64> = pairs.iter().map(|p| p.without.loss()).collect();
@@ -191,6 +197,20 @@ mod tests {
         let last = noisy(20);
         assert_eq!((last.verdict, last.more), (Verdict::CannotTell, 0));
         assert!(last.needs.unwrap() > 20);
+    }
+
+    /// Windows as two survivors of one fault gave them: without the larger queue nothing is lost,
+    /// without the larger buffer half of it is.
+    #[test]
+    fn a_survivor_that_the_others_do_as_well_without_goes_and_one_that_matters_stays() {
+        assert!(needless(&pairs(0, 0, 0, 8)));
+        assert!(needless(&pairs(2, 1, 0, 8)), "0.01 points do not matter");
+        assert!(!needless(&pairs(4_400, 0, 20, 8)));
+        assert!(
+            !needless(&pairs(2_000, 2_000, 900, 20)),
+            "what cannot be told stays"
+        );
+        assert!(!needless(&[]), "what was not measured stays");
     }
 
     #[test]

@@ -41,6 +41,11 @@ fn trial(trial: &Trial) -> TrialReport {
         knob: trial.knob.to_string(),
         scope: trial.scope,
         place: trial.host.to_string(),
+        also: trial
+            .also
+            .iter()
+            .map(|also| format!("{} on {}", also.knob, also.host))
+            .collect(),
         from: trial.from.clone(),
         to: trial.to.clone(),
         verdict: judged.verdict,
@@ -83,5 +88,6 @@ pub fn change(host: &HostName, change: &Change) -> ChangeReport {
         after: change.after.clone(),
         persisted_in: change.persisted_in.clone(),
         note: change.not_persisted.clone(),
+        together: change.together.clone(),
     }
 }

@@ -457,13 +457,18 @@ impl Agent {
         self.ask(&Request::TurnKnob { change, after }, SOON, done)
     }
 
-    /// Keeps a trial's change and persists it where the host can.
+    /// Keeps a trial's change and persists it where the host can. `together` are the ids of the
+    /// changes that are one with it.
     ///
     /// # Errors
     /// See [`AgentError`].
-    pub fn keep_change(&mut self, change: u64) -> Result<Change, AgentError> {
-        self.ask(&Request::KeepChange(change), SOON, value!(Changed))
-            .map(|c| *c)
+    pub fn keep_change(
+        &mut self,
+        change: u64,
+        together: Vec<String>,
+    ) -> Result<Change, AgentError> {
+        let request = Request::KeepChange { change, together };
+        self.ask(&request, SOON, value!(Changed)).map(|c| *c)
     }
 
     /// Reads the host's journal of changes, oldest first.

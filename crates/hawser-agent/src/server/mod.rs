@@ -24,6 +24,7 @@ use crate::marker::preamble;
 use crate::protocol::{Request, Response, SILENCE_LIMIT};
 
 pub use node::Node;
+pub use node::knobs::Place;
 pub use stdio::{StdioError, guard_stdio, serve_stdio};
 pub use stop::{Progress, Stop};
 

@@ -1,15 +1,13 @@
 //! An agent on its own stdin and stdout.
 
+use hawser_kernel::KernelError;
+use nix::unistd::dup2_stdout;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
-
-use hawser_kernel::KernelError;
-use nix::unistd::dup2_stdout;
 
 use crate::server::node::{Node, knobs};
-use crate::server::{Patience, ServeError, serve, stale};
+use crate::server::{Patience, Place, ServeError, serve, stale};
 
 /// Why an agent could not serve on its stdio, or ended.
 #[derive(Debug, thiserror::Error)]
@@ -31,25 +29,22 @@ pub enum StdioError {
 }
 
 /// Stands guard over the agent `owner` (as it named itself) until it is gone, then undoes the
-/// trials it had not been told to keep. `machine_net` as for [`serve_stdio`].
+/// trials it had not been told to keep.
 ///
 /// # Errors
 /// A change could not be undone; it stays in the journal.
-pub fn guard_stdio(machine_net: Option<&Path>, owner: &str) -> Result<(), StdioError> {
-    Ok(knobs::guard(machine_net, owner)?)
+pub fn guard_stdio(place: &Place, owner: &str) -> Result<(), StdioError> {
+    Ok(knobs::guard(place, owner)?)
 }
 
 /// Serves the coordinator on stdin and stdout until it is gone.
-///
-/// `machine_net` is a handle of the machine's first network namespace, for a node that is not
-/// in it.
 ///
 /// From then on the process's own stdout is its stderr, so that nothing that prints can get
 /// between two frames. The process is expected to end when this returns.
 ///
 /// # Errors
 /// Why it ended, unless the coordinator closed the pipe or said goodbye.
-pub fn serve_stdio(machine_net: Option<PathBuf>) -> Result<(), StdioError> {
+pub fn serve_stdio(place: Place) -> Result<(), StdioError> {
     let failed = |call| move |source| StdioError::Descriptor { call, source };
     let output = io::stdout()
         .as_fd()
@@ -60,7 +55,7 @@ pub fn serve_stdio(machine_net: Option<PathBuf>) -> Result<(), StdioError> {
     let node = move || {
         // After the greeting, so that the coordinator does not wait for it.
         clean();
-        Node::new(machine_net)
+        Node::new(place)
     };
     serve(io::stdin(), File::from(output), node, Patience::default())?;
     Ok(())

@@ -4,21 +4,23 @@
 //! Until the very end every change is a trial: whatever ends this process or an agent before,
 //! the guards on the hosts put everything back.
 
+mod together;
 mod trial;
 mod window;
 
 use std::collections::BTreeMap;
 
 use hawser_account::fixes::{self, Plan};
-use hawser_account::trial::judge;
-use hawser_agent::AgentError;
+use hawser_account::trial::needless;
+use hawser_agent::{Agent, AgentError};
 use hawser_model::case::{Case, Stopped};
 use hawser_model::knob::{Change, Knob, Scope};
-use hawser_model::names::HostName;
-use hawser_model::trial::{Trial, Tuning, Verdict};
+use hawser_model::names::{HostName, LinkName};
+use hawser_model::trial::{Also, Trial, Tuning};
 
 use crate::check::{self, Agents, CheckError, Progress};
 use crate::traffic_plan::TrafficOptions;
+use together::Turned;
 
 /// Why a tune could not go on. What it had changed is undone.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +49,10 @@ pub trait Surroundings: Progress {
     /// A knob that reaches further than its node is about to get this value. An error means that
     /// it must not, and why.
     fn announce(&self, host: &HostName, knob: &Knob, value: &str) -> Result<(), String>;
+    /// The ports of the link's switch that may be turned as well: those of a lab.
+    fn ports(&self, link: &LinkName) -> Vec<Also>;
+    /// Has the agent beside that switch do something.
+    fn on_switch(&self, switch: &HostName, work: &mut dyn FnMut(&mut Agent));
     /// A fair coin.
     fn coin(&self) -> bool;
     /// A trial begins: its number from 1, of how many.
@@ -55,10 +61,10 @@ pub trait Surroundings: Progress {
     fn trial_ended(&self, trial: &Trial);
 }
 
-/// A survivor's change, by the host that made it.
+/// A survivor, and what it has turned.
 struct Survivor {
     trial: usize,
-    change: Change,
+    turned: Turned,
 }
 
 /// Tries everything that might cure what `case` found, and keeps what does; with `placebos`, tries
@@ -99,21 +105,17 @@ pub fn tune(
         Err(error) => {
             // An agent that is gone has its guard.
             for survivor in survivors.iter().rev() {
-                let host = &trials[survivor.trial].host;
-                if let Some(agent) = agents.get_mut(host) {
-                    let _guarded = agent.undo_change(survivor.change.number);
-                }
+                let _guarded = survivor.turned.undo(agents, around);
             }
             return Err(error);
         }
     };
     let mut changes: BTreeMap<HostName, Vec<Change>> = BTreeMap::new();
     for survivor in &survivors {
-        let trial = &mut trials[survivor.trial];
-        let agent = agents.get_mut(&trial.host).expect("it was tried there");
-        let kept = agent.keep_change(survivor.change.number)?;
-        trial.kept = true;
-        changes.entry(trial.host.clone()).or_default().push(kept);
+        for (host, kept) in survivor.turned.keep(agents, around)? {
+            changes.entry(host).or_default().push(kept);
+        }
+        trials[survivor.trial].kept = true;
     }
     Ok(Tuning {
         trials,
@@ -140,7 +142,7 @@ fn try_all(
         for candidate in &plan.candidates {
             let mut trial = trial::planned(plan, candidate);
             around.trial_begins(&trial, trials.len() + 1, of);
-            let change = match &cured {
+            let turned = match &cured {
                 Some(by) => {
                     trial.not_tried = Some(by.clone());
                     None
@@ -151,10 +153,10 @@ fn try_all(
             let knob = trial.knob.clone();
             let gone = trial.pairs.iter().all(|p| trial::nothing_lost(&p.with));
             trials.push(trial);
-            if let Some(change) = change {
+            if let Some(turned) = turned {
                 survivors.push(Survivor {
                     trial: trials.len() - 1,
-                    change,
+                    turned,
                 });
                 if gone {
                     cured = Some(format!("nothing is lost any more since {knob} was turned"));
@@ -180,11 +182,9 @@ fn leave_out(
     while place < survivors.len() {
         let survivor = &survivors[place];
         let trial = &mut trials[survivor.trial];
-        trial.left_out = trial::pairs(agents, case, trial, survivor.change.number, around)?;
-        if judge(&trial.left_out).verdict == Verdict::NoEffect && survivors.len() > 1 {
-            let agent = agents.get_mut(&trial.host).expect("it was tried there");
-            agent.undo_change(survivors[place].change.number)?;
-            survivors.remove(place);
+        trial.left_out = trial::pairs(agents, case, trial, &survivor.turned, around)?;
+        if needless(&trial.left_out) && survivors.len() > 1 {
+            survivors.remove(place).turned.undo(agents, around)?;
         } else {
             place += 1;
         }

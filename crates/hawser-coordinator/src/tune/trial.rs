@@ -4,9 +4,9 @@ use hawser_account::fixes::{Candidate, Plan};
 use hawser_account::trial::judge;
 use hawser_agent::{AgentError, Failure};
 use hawser_model::case::Case;
-use hawser_model::knob::Change;
 use hawser_model::trial::{Pair, Trial, Verdict, Window};
 
+use super::together::Turned;
 use super::window::{Measure, measure};
 use super::{Surroundings, Survivor, TuneError, reaches_beyond};
 use crate::check::Agents;
@@ -21,6 +21,7 @@ pub(super) fn planned(plan: &Plan, candidate: &Candidate) -> Trial {
         from: None,
         to: None,
         traffic: plan.traffic.clone(),
+        also: Vec::new(),
         pairs: Vec::new(),
         not_tried: match plan.traffic {
             Some(_) => None,
@@ -31,34 +32,33 @@ pub(super) fn planned(plan: &Plan, candidate: &Candidate) -> Trial {
     }
 }
 
-/// Runs a trial to its end. Answers the change when it is proven; else all is as before.
+/// Runs a trial to its end. Answers what was turned when it is proven; else all is as before.
 pub(super) fn run(
     agents: &mut Agents,
     case: &Case,
     candidate: &Candidate,
     around: &dyn Surroundings,
     trial: &mut Trial,
-) -> Result<Option<Change>, TuneError> {
-    let change = match begin(agents, case, candidate, around, trial)? {
-        Ok(change) => change,
+) -> Result<Option<Turned>, TuneError> {
+    let turned = match begin(agents, case, candidate, around, trial)? {
+        Ok(turned) => turned,
         Err(why) => {
             trial.not_tried = Some(why);
             return Ok(None);
         }
     };
-    trial.to = Some(change.after.clone());
-    let measured = pairs(agents, case, trial, change.number, around);
+    trial.to = turned.after(trial);
+    let measured = pairs(agents, case, trial, &turned, around);
     let proven = match &measured {
         Ok(pairs) => judge(pairs).verdict == Verdict::Better,
         Err(_) => false,
     };
     if proven {
         trial.pairs = measured?;
-        return Ok(Some(change));
+        return Ok(Some(turned));
     }
-    let agent = agents.get_mut(&trial.host).expect("it was tried there");
     // The first error is the one to tell; an agent that is gone has its guard.
-    let undone = agent.undo_change(change.number);
+    let undone = turned.undo(agents, around);
     trial.pairs = measured?;
     undone?;
     Ok(None)
@@ -71,7 +71,7 @@ fn begin(
     candidate: &Candidate,
     around: &dyn Surroundings,
     trial: &mut Trial,
-) -> Result<Result<Change, String>, TuneError> {
+) -> Result<Result<Turned, String>, TuneError> {
     if let Some(why) = trial.not_tried.take() {
         return Ok(Err(why));
     }
@@ -95,11 +95,11 @@ fn begin(
             return Ok(Err(why));
         }
     }
-    Ok(possible(agent.try_knob(knob, &value))?)
+    Turned::begin(agents, case, around, trial, &setting.value, &value)
 }
 
 /// An agent that declined goes on; its words are the inner error.
-fn possible<T>(answer: Result<T, AgentError>) -> Result<Result<T, String>, AgentError> {
+pub(super) fn possible<T>(answer: Result<T, AgentError>) -> Result<Result<T, String>, AgentError> {
     match answer {
         Ok(value) => Ok(Ok(value)),
         Err(e) if e.agent_goes_on() => Ok(Err(match *e.failure {
@@ -115,7 +115,7 @@ pub(super) fn pairs(
     agents: &mut Agents,
     case: &Case,
     trial: &Trial,
-    change: u64,
+    turned: &Turned,
     around: &dyn Surroundings,
 ) -> Result<Vec<Pair>, TuneError> {
     let Some(measure_on) = trial.traffic.as_ref().and_then(|t| Measure::of(case, t)) else {
@@ -130,8 +130,7 @@ pub(super) fn pairs(
         for _ in 0..more {
             let with_first = around.coin();
             let mut half = |with: bool| {
-                let agent = agents.get_mut(&trial.host).expect("it was tried there");
-                agent.turn_knob(change, with)?;
+                turned.turn(agents, around, with)?;
                 measure(agents, &measure_on)
             };
             let first = half(with_first)?;
@@ -148,8 +147,7 @@ pub(super) fn pairs(
             });
         }
     }
-    let agent = agents.get_mut(&trial.host).expect("it was tried there");
-    agent.turn_knob(change, true)?;
+    turned.turn(agents, around, true)?;
     Ok(pairs)
 }
 

@@ -89,6 +89,7 @@ impl Journal {
                 standing: Standing::Trial,
                 persisted_in: None,
                 not_persisted: None,
+                together: Vec::new(),
             },
             owner: owner.clone(),
             settled: false,
@@ -125,14 +126,16 @@ impl Journal {
     }
 
     /// Keeps a trial's change and makes it last over a reboot, where this host allows that.
+    /// `together` are the ids of the changes that are one with it.
     ///
     /// # Errors
     /// There is no such change, the knob cannot be turned, or the journal cannot be written.
-    pub fn keep(&self, number: u64) -> Result<Change, KernelError> {
+    pub fn keep(&self, number: u64, together: Vec<String>) -> Result<Change, KernelError> {
         let folder = Folder::lock(&self.folder)?;
         let mut entry = folder.entry(number)?;
         self.knobs.write(&entry.change.knob, &entry.change.after)?;
         entry.change.standing = Standing::Kept;
+        entry.change.together = together;
         match persist::plan(&self.root, &entry.change) {
             Ok(path) => entry.change.persisted_in = Some(path.display().to_string()),
             Err(why) => entry.change.not_persisted = Some(why),

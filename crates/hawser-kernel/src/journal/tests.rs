@@ -48,7 +48,7 @@ fn a_kept_change_is_persisted_and_undone_without_a_trace() {
         journal.turn(1, Arm::Before).unwrap();
         assert_eq!(value(&journal), before);
         assert!(!file.exists(), "a trial is not persisted");
-        let kept = journal.keep(1).unwrap();
+        let kept = journal.keep(1, Vec::new()).unwrap();
         assert_eq!(value(&journal), "44");
         assert_eq!(kept.standing, Standing::Kept);
         assert_eq!(kept.persisted_in.as_deref(), file.to_str());
@@ -127,7 +127,7 @@ fn no_other_file_is_touched_and_a_later_one_is_named() {
         let file = place.join("etc/sysctl.d/60-hawser.conf");
         fs::write(&file, "# mine\n").unwrap();
         journal.begin(&knob(), "44", &owner).unwrap();
-        let kept = journal.keep(1).unwrap();
+        let kept = journal.keep(1, Vec::new()).unwrap();
         assert!(kept.not_persisted.unwrap().contains("not Hawser's own"));
         journal.undo(1).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "# mine\n");
@@ -136,7 +136,7 @@ fn no_other_file_is_touched_and_a_later_one_is_named() {
         let later = place.join("etc/sysctl.d/90-site.conf");
         fs::write(&later, "# ours\nnet/ipv4/ipfrag_time=30\n").unwrap();
         journal.begin(&knob(), "44", &owner).unwrap();
-        let why = journal.keep(1).unwrap().not_persisted.unwrap();
+        let why = journal.keep(1, Vec::new()).unwrap().not_persisted.unwrap();
         assert!(why.contains("90-site.conf:2 is read later"), "{why}");
         assert!(!file.exists());
     });

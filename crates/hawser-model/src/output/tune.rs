@@ -41,6 +41,9 @@ pub struct TrialReport {
     /// The host.
     #[serde(rename = "where")]
     pub place: String,
+    /// What was turned together with it, as one change: `mtu of ring0 on head1`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
     /// The value before; absent when it could not be read.
     pub from: Option<String>,
     /// The value tried; absent when there was none to try.
@@ -80,6 +83,9 @@ pub struct ChangeReport {
     /// Why none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Ids of the changes that are one with this and are undone with it, itself included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub together: Vec<String>,
 }
 
 /// What `hawser changes --json` prints.

@@ -9,6 +9,9 @@ pub struct Args {
     /// A handle of the machine's first network namespace, for a node that is not in it
     #[arg(long, value_name = "FILE")]
     machine_net: Option<PathBuf>,
+    /// The journal's folder, where the host's own is shared with others
+    #[arg(long, value_name = "FOLDER")]
+    journal: Option<PathBuf>,
     /// Undo what an agent has left, as soon as stdin ends
     #[arg(long, requires = "owner")]
     guard: bool,
@@ -19,9 +22,13 @@ pub struct Args {
 
 /// Runs the verb; returning ends everything it had opened.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
+    let place = hawser_agent::Place {
+        machine_net: args.machine_net,
+        journal: args.journal,
+    };
     let served = match (args.guard, args.owner) {
-        (true, Some(owner)) => hawser_agent::guard_stdio(args.machine_net.as_deref(), &owner),
-        _ => hawser_agent::serve_stdio(args.machine_net),
+        (true, Some(owner)) => hawser_agent::guard_stdio(&place, &owner),
+        _ => hawser_agent::serve_stdio(place),
     };
     match served {
         Ok(()) => Ok(ExitCode::SUCCESS),

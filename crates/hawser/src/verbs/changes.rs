@@ -8,7 +8,7 @@ use hawser_model::names::HostName;
 use hawser_model::output::tune::ChangesReport;
 use miette::bail;
 
-use crate::cluster::Which;
+use crate::cluster::{Which, beside_switches};
 use crate::render;
 
 /// Arguments of `hawser changes`.
@@ -36,7 +36,7 @@ pub struct UndoArgs {
 
 /// Runs `hawser changes`.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
-    let mut agents = args.which.cluster()?.connect()?;
+    let mut agents = agents(&args.which)?;
     let changes = changes(&mut agents)?;
     let report = ChangesReport {
         changes: changes
@@ -55,15 +55,9 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
 
 /// Runs `hawser undo`.
 pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
-    let mut agents = args.which.cluster()?.connect()?;
+    let mut agents = agents(&args.which)?;
     let all = changes(&mut agents)?;
-    let due: Vec<&(HostName, Change)> = match &args.id {
-        None => all.iter().collect(),
-        Some(id) => all
-            .iter()
-            .filter(|(host, change)| change_id(host, change.number) == *id)
-            .collect(),
-    };
+    let due = due(&all, args.id.as_deref());
     if due.is_empty() {
         match &args.id {
             Some(id) => {
@@ -81,7 +75,7 @@ pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
         }
     }
     let mut failed = Vec::new();
-    for (host, change) in due.into_iter().rev() {
+    for (host, change) in due {
         let agent = agents.get_mut(host).expect("its changes were read");
         match agent.undo_change(change.number) {
             Ok(undone) => println!("{}", render::tune::undone(host, &undone)),
@@ -93,6 +87,40 @@ pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
     } else {
         bail!("{}", failed.join("\n"))
     }
+}
+
+/// The agents of the nodes, and those beside switches that have changes of their own.
+fn agents(which: &Which) -> miette::Result<Agents> {
+    let cluster = which.cluster()?;
+    let mut agents = cluster.connect()?;
+    for lab in cluster.labs()? {
+        if lab.switch_journal().exists() {
+            let agent = beside_switches(&lab)?;
+            agents.insert(agent.host().clone(), agent);
+        }
+    }
+    Ok(agents)
+}
+
+/// The changes to undo, in that order: the last first, and those that are one change together, back
+/// the way they came.
+fn due<'a>(all: &'a [(HostName, Change)], id: Option<&str>) -> Vec<&'a (HostName, Change)> {
+    let name = |(host, change): &(HostName, Change)| change_id(host, change.number);
+    let mut due: Vec<&(HostName, Change)> = Vec::new();
+    for one in all.iter().rev() {
+        let wanted = id.is_none_or(|id| name(one) == id);
+        let known = |due: &[&(HostName, Change)], one| due.iter().any(|d| name(d) == name(one));
+        if !wanted || known(&due, one) {
+            continue;
+        }
+        if one.1.together.is_empty() {
+            due.push(one);
+        }
+        for part in one.1.together.iter().rev() {
+            due.extend(all.iter().find(|other| name(other) == *part));
+        }
+    }
+    due
 }
 
 /// The changes of all nodes, oldest first on each.

@@ -15,3 +15,4 @@ pub mod operate;
 pub mod plan;
 pub mod status;
 pub mod tune;
+mod tune_switches;

@@ -6,19 +6,21 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use hawser_agent::Agent;
 use hawser_coordinator::check::Progress;
 use hawser_coordinator::schedule::Direction;
 use hawser_coordinator::tune::{self, Surroundings};
 use hawser_lab::LabName;
 use hawser_lab::impair::{MachineSetting, announce_machine};
 use hawser_model::knob::Knob;
-use hawser_model::names::HostName;
+use hawser_model::names::{HostName, LinkName};
 use hawser_model::output::tune::TuneReport;
 use hawser_model::topology::Reach;
-use hawser_model::trial::Trial;
+use hawser_model::trial::{Also, Trial};
 use indicatif::ProgressBar;
 
 use super::check::{Bar, TrafficArgs, checked, now};
+use super::tune_switches::Switches;
 use crate::cluster::{Cluster, Which};
 use crate::{case_file, parse, render};
 
@@ -50,6 +52,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     let mut case = checked(&cluster, &mut agents, &options, &bar)?;
     let around = Around {
         cluster: &cluster,
+        switches: Switches::of(&cluster)?,
         bar: &bar,
     };
     let tuning = match case.stopped {
@@ -92,6 +95,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
 /// The world around a tune.
 struct Around<'a> {
     cluster: &'a Cluster,
+    switches: Switches,
     bar: &'a Bar,
 }
 
@@ -125,6 +129,14 @@ impl Surroundings for Around<'_> {
         LabName::new(lab)
             .and_then(|lab| announce_machine(&lab, setting, value))
             .map_err(|e| e.to_string())
+    }
+
+    fn ports(&self, link: &LinkName) -> Vec<Also> {
+        self.switches.ports(link)
+    }
+
+    fn on_switch(&self, switch: &HostName, work: &mut dyn FnMut(&mut Agent)) {
+        self.switches.on(switch, work);
     }
 
     fn coin(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Knobs of this node, and the guard that stands beside the agent while it tries them.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use hawser_kernel::{Arm, Journal, KernelError, Knobs, Owner};
@@ -15,10 +15,20 @@ const GUARD: &str = "--guard";
 /// What a guard says when it stands.
 const READY: &str = "ready";
 
+/// Where an agent is, when that is not simply a host.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// A handle of the machine's first network namespace, for a node that is not in it.
+    pub machine_net: Option<PathBuf>,
+    /// The folder of the journal, where files are shared with others (a lab's switches): then
+    /// nothing is persisted either.
+    pub journal: Option<PathBuf>,
+}
+
 /// The changes of this node.
 #[derive(Default)]
 pub(super) struct Changes {
-    machine_net: Option<PathBuf>,
+    place: Place,
     open: Option<Open>,
 }
 
@@ -32,11 +42,8 @@ struct Open {
 impl Changes {
     /// What a killed agent has left is undone at once; if that fails, the first request for a
     /// change tries again and says why.
-    pub(super) fn new(machine_net: Option<PathBuf>) -> Self {
-        let mut changes = Self {
-            machine_net,
-            open: None,
-        };
+    pub(super) fn new(place: Place) -> Self {
+        let mut changes = Self { place, open: None };
         let _said_later = changes.open();
         changes
     }
@@ -47,9 +54,9 @@ impl Changes {
     }
 
     pub(super) fn begin(&mut self, knob: &Knob, value: &str) -> Answer {
-        let machine_net = self.machine_net.clone();
+        let place = self.place.clone();
         let open = self.open()?;
-        open.guard(machine_net.as_deref())?;
+        open.guard(&place)?;
         let change = open.journal.begin(knob, value, &open.owner);
         Ok(Response::Changed(Box::new(change.map_err(words)?)))
     }
@@ -60,8 +67,8 @@ impl Changes {
         Ok(Response::Done)
     }
 
-    pub(super) fn keep(&mut self, change: u64) -> Answer {
-        let kept = self.open()?.journal.keep(change).map_err(words)?;
+    pub(super) fn keep(&mut self, change: u64, together: Vec<String>) -> Answer {
+        let kept = self.open()?.journal.keep(change, together).map_err(words)?;
         Ok(Response::Changed(Box::new(kept)))
     }
 
@@ -78,7 +85,7 @@ impl Changes {
     /// The journal; the first time, what a killed agent has left is undone before anything else.
     fn open(&mut self) -> Result<&mut Open, String> {
         if self.open.is_none() {
-            let journal = journal(self.machine_net.as_deref(), Path::new(Journal::FOLDER));
+            let journal = journal(&self.place);
             journal.recover().map_err(words)?;
             self.open = Some(Open {
                 journal,
@@ -92,7 +99,7 @@ impl Changes {
 
 impl Open {
     /// A guard stands, or no knob is turned.
-    fn guard(&mut self, machine_net: Option<&Path>) -> Result<(), String> {
+    fn guard(&mut self, place: &Place) -> Result<(), String> {
         if let Some(guard) = &mut self.guard {
             match guard.try_wait() {
                 Ok(None) => return Ok(()),
@@ -103,8 +110,11 @@ impl Open {
         let own = std::env::current_exe().map_err(words)?;
         let mut command = Command::new(own);
         command.args(["agent", GUARD]);
-        if let Some(net) = machine_net {
+        if let Some(net) = &place.machine_net {
             command.arg("--machine-net").arg(net);
+        }
+        if let Some(folder) = &place.journal {
+            command.arg("--journal").arg(folder);
         }
         let mut guard = command
             .arg("--owner")
@@ -131,17 +141,21 @@ impl Open {
     }
 }
 
-fn journal(machine_net: Option<&Path>, folder: &Path) -> Journal {
+fn journal(place: &Place) -> Journal {
     let knobs = Knobs {
-        machine_net: machine_net.map(Path::to_owned),
+        machine_net: place.machine_net.clone(),
     };
-    Journal::new(folder, "/", knobs)
+    match &place.journal {
+        None => Journal::new(Journal::FOLDER, "/", knobs),
+        // Below the journal itself there is no configuration to find or to write.
+        Some(folder) => Journal::new(folder, folder, knobs),
+    }
 }
 
 /// Runs as the guard of the agent `owner` (its JSON), until that is gone.
-pub(in crate::server) fn guard(machine_net: Option<&Path>, owner: &str) -> Result<(), KernelError> {
+pub(in crate::server) fn guard(place: &Place, owner: &str) -> Result<(), KernelError> {
     let owner: Owner =
         serde_json::from_str(owner).map_err(|e| KernelError::Absent(format!("--owner: {e}")))?;
-    let journal = journal(machine_net, Path::new(Journal::FOLDER));
+    let journal = journal(place);
     hawser_kernel::guard(&journal, &owner, std::io::stdin(), || println!("{READY}"))
 }

@@ -7,7 +7,6 @@ mod ladder;
 mod probes;
 
 use std::fmt::Display;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use hawser_kernel::{Observer, corosync_facts, hardware, host_facts, udp_sockets};
@@ -22,7 +21,7 @@ use crate::server::stop::Stop;
 
 use copy::Copy;
 use flows::Flows;
-use knobs::Changes;
+use knobs::{Changes, Place};
 use ladder::Ladder;
 use probes::Probes;
 
@@ -57,10 +56,10 @@ impl Work for Node {
 }
 
 impl Node {
-    /// A node whose machine's first network namespace is reached at `machine_net`.
-    pub(super) fn new(machine_net: Option<PathBuf>) -> Self {
+    /// A node at that place.
+    pub(super) fn new(place: Place) -> Self {
         Self {
-            changes: Changes::new(machine_net),
+            changes: Changes::new(place),
             ..Self::default()
         }
     }
@@ -181,7 +180,7 @@ impl Node {
             Request::ReadKnob(knob) => self.changes.read(&knob),
             Request::TryKnob { knob, value } => self.changes.begin(&knob, &value),
             Request::TurnKnob { change, after } => self.changes.turn(change, after),
-            Request::KeepChange(change) => self.changes.keep(change),
+            Request::KeepChange { change, together } => self.changes.keep(change, together),
             Request::Changes => self.changes.list(),
             Request::UndoChange(change) => self.changes.undo(change),
             Request::HellosHeard => {

@@ -33,6 +33,7 @@ fn change(knob: Knob, after: &str) -> Change {
         standing: Standing::Kept,
         persisted_in: None,
         not_persisted: None,
+        together: Vec::new(),
     }
 }
 

@@ -1,0 +1,166 @@
+//! Knobs of several hosts turned as one change: in order, back the other way round, and undone or
+//! kept together. Each host's own journal has its part, so each host's guard undoes it.
+
+use hawser_account::fixes::{in_order, others};
+use hawser_agent::{Agent, AgentError};
+use hawser_model::case::Case;
+use hawser_model::knob::{Change, change_id};
+use hawser_model::names::HostName;
+use hawser_model::trial::{Also, Trial};
+
+use super::trial::possible;
+use super::{Surroundings, TuneError};
+use crate::check::Agents;
+
+/// What was turned, in the order in which it was turned.
+pub(super) struct Turned {
+    steps: Vec<(HostName, Change)>,
+}
+
+impl Turned {
+    /// Turns the trial's knob, and what must be turned with it, from `from` to `value`. The inner
+    /// error is why it could not be; then everything is as before.
+    pub(super) fn begin(
+        agents: &mut Agents,
+        case: &Case,
+        around: &dyn Surroundings,
+        trial: &mut Trial,
+        from: &str,
+        value: &str,
+    ) -> Result<Result<Self, String>, TuneError> {
+        let first = Also {
+            host: trial.host.clone(),
+            knob: trial.knob.clone(),
+        };
+        let steps = match others(case, &first.host, &first.knob, value) {
+            None => vec![first.clone()],
+            Some((link, ends)) => {
+                let raise = number(value) > number(from);
+                let ports = ports(around, &link, |now| {
+                    now != number(value) && (now < number(value)) == raise
+                })?;
+                in_order(ports, ends, first.clone(), raise)
+            }
+        };
+        trial.also = steps.iter().filter(|s| **s != first).cloned().collect();
+        let mut turned = Self { steps: Vec::new() };
+        for step in steps {
+            let tried = on(agents, around, &step.host, |agent| {
+                agent.try_knob(&step.knob, value)
+            });
+            match possible(tried)? {
+                Ok(change) => turned.steps.push((step.host, change)),
+                Err(why) => {
+                    turned.undo(agents, around)?;
+                    return Ok(Err(match step == first {
+                        true => why,
+                        false => format!("{} on {}: {why}", step.knob, step.host),
+                    }));
+                }
+            }
+        }
+        Ok(Ok(turned))
+    }
+
+    /// The value after, as the kernel of the trial's own host has taken it.
+    pub(super) fn after(&self, trial: &Trial) -> Option<String> {
+        let mut own = self.steps.iter().filter(|(host, _)| *host == trial.host);
+        own.find(|(_, c)| c.knob == trial.knob)
+            .map(|(_, c)| c.after.clone())
+    }
+
+    /// To the values after, or to the values before.
+    pub(super) fn turn(
+        &self,
+        agents: &mut Agents,
+        around: &dyn Surroundings,
+        with: bool,
+    ) -> Result<(), TuneError> {
+        let turn = |(host, change): &(HostName, Change)| {
+            on(agents, around, host, |agent| {
+                agent.turn_knob(change.number, with)
+            })
+        };
+        let steps = self.steps.iter();
+        if with {
+            Ok(steps.map(turn).collect::<Result<_, _>>()?)
+        } else {
+            Ok(steps.rev().map(turn).collect::<Result<_, _>>()?)
+        }
+    }
+
+    /// Undoes all of it; what an agent that is gone has changed, its guard undoes.
+    pub(super) fn undo(
+        &self,
+        agents: &mut Agents,
+        around: &dyn Surroundings,
+    ) -> Result<(), TuneError> {
+        let mut failed = None;
+        for (host, change) in self.steps.iter().rev() {
+            let undone = on(agents, around, host, |agent| {
+                agent.undo_change(change.number)
+            });
+            failed = failed.or(undone.err());
+        }
+        failed.map_or(Ok(()), |e| Err(e.into()))
+    }
+
+    /// Keeps all of it.
+    pub(super) fn keep(
+        &self,
+        agents: &mut Agents,
+        around: &dyn Surroundings,
+    ) -> Result<Vec<(HostName, Change)>, TuneError> {
+        let together: Vec<String> = match self.steps.as_slice() {
+            [_] => Vec::new(),
+            steps => steps.iter().map(|(h, c)| change_id(h, c.number)).collect(),
+        };
+        let mut kept = Vec::new();
+        for (host, change) in &self.steps {
+            let one = on(agents, around, host, |agent| {
+                agent.keep_change(change.number, together.clone())
+            })?;
+            kept.push((host.clone(), one));
+        }
+        Ok(kept)
+    }
+}
+
+/// The ports of the link's switch that are `due` by their MTU.
+fn ports(
+    around: &dyn Surroundings,
+    link: &hawser_model::names::LinkName,
+    due: impl Fn(Option<u32>) -> bool,
+) -> Result<Vec<Also>, TuneError> {
+    let mut ports = Vec::new();
+    for port in around.ports(link) {
+        let mut setting = None;
+        around.on_switch(&port.host, &mut |agent| {
+            setting = Some(agent.read_knob(&port.knob));
+        });
+        if let Some(setting) = setting {
+            if due(number(&setting?.value)) {
+                ports.push(port);
+            }
+        }
+    }
+    Ok(ports)
+}
+
+fn on<T>(
+    agents: &mut Agents,
+    around: &dyn Surroundings,
+    host: &HostName,
+    mut work: impl FnMut(&mut Agent) -> Result<T, AgentError>,
+) -> Result<T, AgentError> {
+    if let Some(agent) = agents.get_mut(host) {
+        return work(agent);
+    }
+    let mut answer = None;
+    around.on_switch(host, &mut |agent| answer = Some(work(agent)));
+    answer.expect("a host of the case, or a switch that was named with its ports")
+}
+
+fn number(text: &str) -> Option<u32> {
+    text.parse().ok()
+}

@@ -1,0 +1,61 @@
+//! The switches that a tune may turn as well: those of a lab.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hawser_agent::Agent;
+use hawser_coordinator::check::Agents;
+use hawser_lab::Lab;
+use hawser_model::knob::Knob;
+use hawser_model::names::{HostName, LinkName};
+use hawser_model::trial::Also;
+
+use crate::cluster::{Cluster, beside_switches};
+
+/// Labs, and the agents beside their switches, each started when it is first needed.
+pub struct Switches {
+    labs: Vec<Lab>,
+    agents: Mutex<Agents>,
+}
+
+impl Switches {
+    /// Those of the cluster's labs; none where hosts are real.
+    pub fn of(cluster: &Cluster) -> miette::Result<Self> {
+        Ok(Self {
+            labs: cluster.labs()?,
+            agents: Mutex::default(),
+        })
+    }
+
+    /// The ports of the link. None where no agent can be started beside the switch: then its ports
+    /// stay as they are, and the trial shows what that is worth.
+    pub fn ports(&self, link: &LinkName) -> Vec<Also> {
+        let with_ports = self.labs.iter().map(|lab| (lab, lab.ports(link)));
+        let Some((lab, ports)) = with_ports.into_iter().find(|(_, ports)| !ports.is_empty()) else {
+            return Vec::new();
+        };
+        let mut agents = self.agents();
+        let host = HostName::from(hawser_lab::init::SWITCHES);
+        if !agents.contains_key(&host) {
+            match beside_switches(lab) {
+                Ok(agent) => agents.insert(host.clone(), agent),
+                Err(_) => return Vec::new(),
+            };
+        }
+        let port = |interface| Also {
+            host: host.clone(),
+            knob: Knob::Mtu { interface },
+        };
+        ports.into_iter().map(port).collect()
+    }
+
+    /// Has the agent beside the switch do something, if there is one.
+    pub fn on(&self, switch: &HostName, work: &mut dyn FnMut(&mut Agent)) {
+        if let Some(agent) = self.agents().get_mut(switch) {
+            work(agent);
+        }
+    }
+
+    fn agents(&self) -> MutexGuard<'_, Agents> {
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

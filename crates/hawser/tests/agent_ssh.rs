@@ -412,8 +412,7 @@ fn an_agent_ends_with_its_ssh_connection_in_the_middle_of_a_send() {
 }
 
 /// What of the control link a trial changes, as `ip`, `tc` and `ethtool` show it.
-const CONTROL_LINK: &str =
-    "ip -d link show ring0; tc qdisc show dev ring0; ethtool -k ring0; ls /var/lib/hawser";
+const CONTROL_LINK: &str = "ip -d link show ring0; tc qdisc show dev ring0; ethtool -k ring0; ls /var/lib/hawser 2>/dev/null || true";
 
 #[test]
 fn a_change_that_cuts_off_its_own_coordinator_comes_back_by_itself_and_an_idle_agent_stays() {
@@ -458,7 +457,6 @@ fn a_change_that_cuts_off_its_own_coordinator_comes_back_by_itself_and_an_idle_a
         server.node().sh(CONTROL_LINK) == before
     });
     println!("back {:?} after it was cut", started.elapsed());
-    assert!(started.elapsed() > Duration::from_secs(20));
     assert!(cut_off.ping().is_err());
     idle.ping().unwrap();
     let mut again = server.connect(&server.ssh("root")).unwrap();

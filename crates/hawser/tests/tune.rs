@@ -248,66 +248,6 @@ fn nothing_is_tried_where_nothing_is_wrong() {
     std::fs::remove_file(report["case"].as_str().unwrap()).unwrap();
 }
 
-/// Two nodes on one link of jumbo frames.
-const JUMBO: &str = r#"
-[[link]]
-name = "ring0"
-mtu = 9000
-[[node]]
-name = "head1"
-[[node]]
-name = "head2"
-"#;
-
-#[test]
-fn an_mtu_is_raised_at_the_switch_and_the_host_as_one_change_and_undone_as_one() {
-    let layout = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(layout.path(), JUMBO).unwrap();
-    let lab = Lab::up_with(&["--file", layout.path().to_str().unwrap()]);
-    let switch = lab.status().switches[0].name.clone();
-    let ports = || lab.sh(&switch, "ip -d link | sed 's/[a-z_]*_timer *[0-9.]*//g'");
-    // Somebody has forgotten one host and its port.
-    lab.sh("head2", "ip link set ring0 mtu 1500");
-    lab.sh(&switch, "ip link set head2.ring0 mtu 1500");
-    let before = (everything(&lab), ports());
-    let (report, _) = tune(&lab, &["--duration", "300ms"]);
-    let kept = trials(&report).iter().find(|t| t["kept"] == true);
-    let kept = kept.unwrap_or_else(|| panic!("{report:#}"));
-    assert_eq!(kept["knob"], "mtu of ring0");
-    assert_eq!(
-        (&kept["from"], &kept["to"]),
-        (&"1500".into(), &"9000".into())
-    );
-    assert_eq!(
-        kept["also"],
-        serde_json::json!(["mtu of head2.ring0 on @switches"])
-    );
-    assert!(kept["effect"].as_f64().unwrap() < -0.5, "{report:#}");
-    // On a busy machine a burst of jumbo frames may find its reader late: another fault.
-    let left = report["after"]["findings"].as_array().unwrap();
-    assert!(!left.contains(&"mtu-mismatch".into()), "{report:#}");
-    let changes = report["changes"].as_array().unwrap();
-    assert_eq!(changes.len(), 2, "{report:#}");
-    let together = &changes[0]["together"];
-    assert_eq!(
-        together,
-        &serde_json::json!(["@switches-1", "head2-1"]),
-        "the switch first"
-    );
-    let mtu = |node: &str, port: &str| lab.sh(node, &format!("cat /sys/class/net/{port}/mtu"));
-    assert_eq!(mtu(&switch, "head2.ring0").trim(), "9000");
-
-    let undone = run(&["undo", "@switches-1", "--lab", lab.name()]);
-    assert_eq!(undone.code, Some(0), "{}", undone.stderr);
-    let lines: Vec<&str> = undone.stdout.lines().collect();
-    assert!(
-        lines.len() == 2 && lines[0].contains("head2"),
-        "the host first: {lines:?}"
-    );
-    assert_eq!((everything(&lab), ports()), before);
-    std::fs::remove_file(report["case"].as_str().unwrap()).unwrap();
-}
-
 /// Kills the agents in a node, and not their guards.
 const KILL_AGENTS: &str = "\
     for p in /proc/[0-9]*; do

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use hawser_model::toml_file::{self, At, FileErrors, SecretRef};
+use hawser_model::toml_file::{self, At, FileErrors, Problem, SecretRef};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -144,6 +144,10 @@ pub struct View {
     pub host_group: Option<At<String>>,
     /// Where they are seen. Default: on all targets.
     pub target_group: Option<At<String>>,
+    /// New units of this view get numbers above this one, and a number in a unit's name is counted
+    /// from it: with 100 the first is 101, and `disk:05` is 105. Default: 0.
+    #[schemars(range(min = 0, max = 16_382))]
+    pub lun_offset: Option<At<u16>>,
     /// The number of the unit in this view, when it is one unit.
     #[schemars(range(min = 0, max = 16_383))]
     pub lun: Option<At<u16>>,
@@ -154,7 +158,15 @@ const PORT: u16 = 3260;
 
 /// Reads an `exports.toml`. `path` is only for the errors.
 pub fn parse(text: &str, path: &str) -> Result<ExportsFile, FileErrors<BrokenExports>> {
-    toml_file::read(text, path, rules::check)
+    toml_file::read(text, path, rules::check).map_err(|mut errors| {
+        for error in &mut errors.errors {
+            // Whoever looks for it here is told where it is.
+            if matches!(&error.problem, Problem::UnknownKey { found, .. } if found == "nfs") {
+                error.problem = BrokenExports::Nfs.into();
+            }
+        }
+        errors
+    })
 }
 
 /// The JSON Schema of the file.

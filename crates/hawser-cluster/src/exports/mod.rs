@@ -11,6 +11,7 @@
 mod desired;
 mod file;
 pub mod host;
+pub mod lio;
 pub mod ocf;
 mod resolve;
 mod rules;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use hawser_model::cluster_file::Backend;
 
 use super::host::Parameters;
+use super::lio::{self, KernelError};
 use super::service::{self, Health, ServiceError};
 
 /// Where Pacemaker looks for the agent.
@@ -113,12 +114,17 @@ pub fn run(action: Option<&str>, environment: &BTreeMap<String, String>) -> Outc
 }
 
 fn validate(parameters: &Parameters, ended: impl Fn(Code, Vec<String>) -> Outcome) -> Outcome {
-    if parameters.backend == Backend::Lio {
-        return ended(Code::Installed, vec![ServiceError::NoLio.to_string()]);
-    }
     let program = ["/usr/sbin/tgtd", "/sbin/tgtd", "/usr/local/sbin/tgtd"];
-    if !program.iter().any(|path| Path::new(path).exists()) {
-        return ended(Code::Installed, vec!["tgtd is not installed".into()]);
+    match parameters.backend {
+        Backend::Lio => {
+            if let Err(error) = lio::ready() {
+                return ended(Code::Installed, vec![error.to_string()]);
+            }
+        }
+        Backend::Tgt if !program.iter().any(|path| Path::new(path).exists()) => {
+            return ended(Code::Installed, vec!["tgtd is not installed".into()]);
+        }
+        Backend::Tgt => {}
     }
     match service::wanted(parameters) {
         // Nothing is wrong with a pool that is on the other head.
@@ -129,7 +135,7 @@ fn validate(parameters: &Parameters, ended: impl Fn(Code, Vec<String>) -> Outcom
 
 fn code(error: &ServiceError) -> Code {
     match error {
-        ServiceError::NoLio => Code::Installed,
+        ServiceError::Kernel(KernelError::Missing { .. }) => Code::Installed,
         // Not `Configured`: that would bar the resource from every head until somebody cleans it
         // up by hand, although the file is mended with an editor.
         _ => Code::Generic,

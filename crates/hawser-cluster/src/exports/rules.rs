@@ -55,6 +55,12 @@ pub enum BrokenExports {
     /// Not a name of an account.
     #[error("\"{0}\" is no name of an account")]
     User(String),
+    /// What hawser.toml says.
+    #[error("directories offered by NFS are not part of this file")]
+    Nfs,
+    /// A number, and what to count it from.
+    #[error("view \"{0}\" has both lun and lun_offset")]
+    LunAndOffset(String),
     /// The same name both ways.
     #[error("\"{0}\" cannot prove itself to itself: mutual CHAP needs another name")]
     SameUser(String),
@@ -89,6 +95,12 @@ impl Rule for BrokenExports {
                     .into()
             }
             Self::User(_) => "write letters, digits and -._:@".into(),
+            Self::Nfs => {
+                "write them in hawser.toml, with their pool: nfs = [{ directory = \"/tank/home\", \
+                 clients = \"192.0.2.0/24\" }]"
+                    .into()
+            }
+            Self::LunAndOffset(_) => "lun is the whole number: remove one of them".into(),
             Self::HalfMutual => "add the other, or remove both".into(),
             Self::SameUser(_) => "give the target a name of its own".into(),
         }
@@ -151,6 +163,10 @@ pub(super) fn check(file: &ExportsFile, found: &mut Found) {
                     BrokenExports::OneLunForMany(view.name.to_string()),
                     lun.span(),
                 );
+            }
+            (Some(lun), ..) if view.lun_offset.is_some() => {
+                let name = view.name.to_string();
+                found.push(BrokenExports::LunAndOffset(name), lun.span());
             }
             (_, Some(prefix), Some(_)) => {
                 found.push(

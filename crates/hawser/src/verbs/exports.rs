@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use clap::{Subcommand, ValueEnum};
 use hawser_cluster::exports::host::{Parameters, Saved, parameters_from_cib, write_whole};
 use hawser_cluster::exports::service::{self, ServiceError};
-use hawser_cluster::exports::{Desired, naa, ocf, tgt};
+use hawser_cluster::exports::{Desired, naa, ocf};
 use hawser_model::cluster_file::Backend;
 use hawser_model::output::exports::{ExportedTarget, ExportedUnit, ExportsReport};
 use miette::{IntoDiagnostic, Report, WrapErr, bail, miette};
@@ -203,17 +203,17 @@ fn report(parameters: &Parameters) -> miette::Result<ExportsReport> {
         Err(error) => return Err(explained(error)),
     };
     let compared = service::compare(parameters, &desired).map_err(explained)?;
-    let there = &compared.found.targets;
+    let there = &compared.sessions;
     Ok(ExportsReport {
         pool: parameters.pool.clone(),
         pool_is_here,
         running: desired.targets.keys().any(|iqn| there.contains_key(iqn)),
-        targets: targets(&desired, &compared.found),
+        targets: targets(&desired, there),
         pending: compared.pending,
     })
 }
 
-fn targets(desired: &Desired, found: &tgt::Found) -> Vec<ExportedTarget> {
+fn targets(desired: &Desired, sessions: &BTreeMap<String, Vec<String>>) -> Vec<ExportedTarget> {
     let one = |(iqn, target): (&String, &hawser_cluster::exports::DesiredTarget)| {
         let units = target.luns.iter().filter_map(|(lun, exposure)| {
             let unit = desired.units.get(&exposure.serial)?;
@@ -229,7 +229,6 @@ fn targets(desired: &Desired, found: &tgt::Found) -> Vec<ExportedTarget> {
                 naa: naa(&exposure.serial),
             })
         });
-        let sessions = found.targets.get(iqn).map(|target| &target.sessions);
         let mutual = target.chap.as_ref().and_then(|chap| chap.mutual.as_ref());
         ExportedTarget {
             iqn: iqn.clone(),
@@ -239,11 +238,7 @@ fn targets(desired: &Desired, found: &tgt::Found) -> Vec<ExportedTarget> {
             hosts: target
                 .hosts()
                 .map(|hosts| hosts.into_iter().map(str::to_owned).collect()),
-            sessions: sessions
-                .into_iter()
-                .flatten()
-                .map(|session| session.initiator.clone())
-                .collect(),
+            sessions: sessions.get(iqn).cloned().unwrap_or_default(),
             units: units.collect(),
         }
     };

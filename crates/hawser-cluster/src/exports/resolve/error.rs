@@ -67,9 +67,9 @@ pub enum ExportsError {
         /// The block.
         block_size: u32,
     },
-    /// A path that tgtd would take for two parameters.
-    #[error("{path}: tgtd takes no path with a comma or a line break: rename the volume")]
-    TgtPath {
+    /// A path that a target would take for two parameters.
+    #[error("{path}: no target takes a path with a comma or a line break: rename the volume")]
+    Path {
         /// The path.
         path: String,
     },
@@ -117,6 +117,22 @@ pub enum ExportsError {
         "account \"{user}\" has two secrets: tgtd knows an account by its name alone, for all targets"
     )]
     TgtTwoSecrets {
+        /// The account.
+        user: String,
+    },
+    /// The kernel listens only where it is told to.
+    #[error(
+        "target \"{0}\" has no portal: the pool has no address, and the file no portal group; name one"
+    )]
+    LioNoPortal(String),
+    /// The kernel protects units of certain hosts one by one, for everybody the whole target.
+    #[error(
+        "target \"{0}\" shows read-only and writable units to everybody, which the kernel's target cannot: give the read-only ones a target of their own, or name the hosts in a host group"
+    )]
+    LioReadOnly(String),
+    /// An account that is none to the kernel.
+    #[error("account \"{user}\": to the kernel's target a name that begins with NULL is none")]
+    LioUser {
         /// The account.
         user: String,
     },

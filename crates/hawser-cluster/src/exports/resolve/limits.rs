@@ -17,13 +17,16 @@ impl Work<'_> {
                     block_size: unit.block_size,
                 });
             }
-            // Its parameters are separated by commas, and what it shows by lines.
-            if self.context.backend == Backend::Tgt && unit.path.contains([',', '\n']) {
+            // The parameters of both targets are separated by commas, and tgtd shows lines.
+            if unit.path.contains([',', '\n']) {
                 let path = unit.path.clone();
-                self.errors.insert(ExportsError::TgtPath { path });
+                self.errors.insert(ExportsError::Path { path });
             }
         }
         self.one_secret_an_account(desired);
+        if self.context.backend == Backend::Lio {
+            self.lio(desired);
+        }
         for (iqn, target) in &desired.targets {
             let accesses: Vec<&Access> = target.luns.values().map(|e| &e.access).collect();
             let everyone = accesses
@@ -45,6 +48,27 @@ impl Work<'_> {
             .collect();
         if self.context.backend == Backend::Tgt && portals.len() > 1 {
             self.errors.insert(ExportsError::TgtPortals);
+        }
+    }
+
+    /// What the kernel's target cannot do.
+    fn lio(&mut self, desired: &Desired) {
+        for (iqn, target) in &desired.targets {
+            if target.portals.is_empty() {
+                self.errors.insert(ExportsError::LioNoPortal(iqn.clone()));
+            }
+            // To everybody a whole target is read-only or none of it.
+            let read_only = |serial| desired.units.get(serial).is_some_and(|u| u.read_only);
+            let luns = target.luns.values();
+            let protected = luns.filter(|lun| read_only(&lun.serial)).count();
+            if target.hosts().is_none() && protected > 0 && protected < target.luns.len() {
+                self.errors.insert(ExportsError::LioReadOnly(iqn.clone()));
+            }
+            for user in target.accounts().into_keys() {
+                if user.starts_with("NULL") {
+                    self.errors.insert(ExportsError::LioUser { user });
+                }
+            }
         }
     }
 

@@ -18,7 +18,7 @@ impl Work<'_> {
     /// Numbers that the file asks for come first, and a unit that is to have another number gives
     /// its old one back before anything is given out, so that two units can change places. A unit
     /// that has a number keeps it. The rest get the number in their name (`disk:05`) when it is
-    /// free, else the lowest that no unit has or had.
+    /// free, else the lowest that no unit has or had, above the offset of its view.
     pub(super) fn numbers(
         &mut self,
         wanted: &[Wanted],
@@ -50,7 +50,7 @@ impl Work<'_> {
             open.sort_by_key(|want| self.has(units[want.unit].0, iqn).is_none());
             for want in open {
                 let volume = units[want.unit].0;
-                match self.keep_or_choose(volume, iqn) {
+                match self.keep_or_choose(volume, iqn, want.offset.unwrap_or(0)) {
                     Some(lun) if self.give(volume, iqn, lun) => given.push((want.clone(), lun)),
                     Some(_) => {}
                     None => drop(self.errors.insert(ExportsError::NoLunLeft {
@@ -80,7 +80,7 @@ impl Work<'_> {
         known.luns.get(iqn).copied()
     }
 
-    fn keep_or_choose(&self, volume: &Volume, iqn: &str) -> Option<u16> {
+    fn keep_or_choose(&self, volume: &Volume, iqn: &str, offset: u16) -> Option<u16> {
         if let Some(lun) = self.has(volume, iqn) {
             return Some(lun);
         }
@@ -91,8 +91,10 @@ impl Work<'_> {
         // LUN 0 is tgtd's controller; a target that changes its back end keeps its numbers.
         let free = |lun: &u16| (1..=LAST_LUN).contains(lun) && !taken.contains(lun);
         let named = volume.name.rsplit_once(':');
-        let named = named.and_then(|(_, number)| number.parse().ok());
-        named.filter(free).or_else(|| (1..=LAST_LUN).find(free))
+        let named = named.and_then(|(_, number)| offset.checked_add(number.parse().ok()?));
+        named
+            .filter(free)
+            .or_else(|| (offset + 1..=LAST_LUN).find(free))
     }
 
     /// Writes the number down, if nobody else has it.

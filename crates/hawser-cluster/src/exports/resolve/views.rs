@@ -15,6 +15,8 @@ pub(super) struct Wanted {
     pub unit: usize,
     /// Who sees it.
     pub access: Access,
+    /// What its number is above, when it gets a new one: what the first view says that shows it here.
+    pub offset: Option<u16>,
     /// The numbers that views give it.
     pub luns: BTreeSet<u16>,
 }
@@ -31,6 +33,8 @@ impl Work<'_> {
         for view in views {
             let access = self.access(view);
             let lun = view.and_then(|view| view.lun.as_ref()).map(|lun| **lun);
+            let offset = view.and_then(|view| view.lun_offset.as_ref());
+            let offset = offset.map(|offset| **offset);
             let seen_on = self.seen_on(view, targets);
             for name in self.shown(view, units) {
                 let Some(unit) = units.iter().position(|(volume, _)| volume.name == name) else {
@@ -43,9 +47,11 @@ impl Work<'_> {
                             target: target.clone(),
                             unit,
                             access: access.clone(),
+                            offset,
                             luns: BTreeSet::new(),
                         });
                     entry.access = entry.access.clone().or(access.clone());
+                    entry.offset = entry.offset.or(offset);
                     entry.luns.extend(lun);
                 }
             }

@@ -71,7 +71,21 @@ fn mistakes_of_a_file_are_told_with_their_line_and_what_is_allowed() {
             "3:56",
             "mutual_secret",
         ),
-        ("[[nfs]]\ndirectory = \"/x\"", "1:3", "nfs"),
+        (
+            "[[nfs]]\ndirectory = \"/x\"",
+            "1:3",
+            "write them in hawser.toml, with their pool",
+        ),
+        (
+            "[[view]]\nname = \"v\"\nunits = [\"a\"]\nlun = 3\nlun_offset = 100",
+            "4:7",
+            "both lun and lun_offset",
+        ),
+        (
+            "[[view]]\nname = \"v\"\nlun_offset = 16383",
+            "3:14",
+            "16382",
+        ),
     ];
     for (text, place, words) in cases {
         let said = file(text);

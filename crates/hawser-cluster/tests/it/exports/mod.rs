@@ -2,6 +2,7 @@
 //! any file and any history.
 
 mod files;
+mod lio;
 mod mistakes;
 mod model;
 mod numbers;
@@ -42,6 +43,19 @@ fn volume(name: &str, identity: &str) -> Volume {
 }
 
 fn resolved(text: &str, volumes: &[Volume], state: &State) -> Result<Resolved, Vec<ExportsError>> {
+    resolved_for(Backend::Tgt, text, volumes, state)
+}
+
+fn resolved_for(
+    backend: Backend,
+    text: &str,
+    volumes: &[Volume],
+    state: &State,
+) -> Result<Resolved, Vec<ExportsError>> {
     let file = parse(text, "exports.toml").unwrap_or_else(|errors| panic!("{errors}"));
-    resolve(&file, volumes, state, &context())
+    let context = Context {
+        backend,
+        ..context()
+    };
+    resolve(&file, volumes, state, &context)
 }

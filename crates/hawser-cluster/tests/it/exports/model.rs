@@ -138,7 +138,7 @@ fn apply(desired: &Desired, found: &mut Found, ours: &Ours) -> Vec<Operation> {
 }
 
 /// A file: targets with or without CHAP, hosts, block sizes, a portal.
-fn text(volumes: &[Volume], knobs: [u8; 6]) -> String {
+pub(super) fn text(volumes: &[Volume], knobs: [u8; 6]) -> String {
     let [targets, chap, hosts, cache, portal, skip] = knobs;
     let mut text = format!("[defaults]\nwrite_cache = {}\n", cache == 0);
     if portal > 0 {
@@ -176,7 +176,7 @@ fn text(volumes: &[Volume], knobs: [u8; 6]) -> String {
     text
 }
 
-fn knobs() -> impl Strategy<Value = [u8; 6]> {
+pub(super) fn knobs() -> impl Strategy<Value = [u8; 6]> {
     (0..3_u8, 0..3_u8, 0..3_u8, 0..2_u8, 0..2_u8, 0..8_u8).prop_map(Into::into)
 }
 

@@ -57,6 +57,35 @@ fn the_number_of_a_volume_that_is_gone_is_not_given_to_another() {
 }
 
 #[test]
+fn new_units_of_a_view_are_numbered_above_its_offset_and_keep_their_numbers_without_it() {
+    let volumes = [
+        volume("a", "1"),
+        volume("vm/x:05", "2"),
+        volume("vm/y", "3"),
+    ];
+    let text = "[[view]]\nname = \"v\"\nprefix = \"vm\"\nlun_offset = 100\n\
+                [[view]]\nname = \"w\"\nunits = [\"a\"]\n";
+    let luns = |state: &State| -> Vec<u16> {
+        state
+            .volumes
+            .values()
+            .map(|volume| volume.luns[TARGET])
+            .collect()
+    };
+    let first = resolved(text, &volumes, &State::default()).unwrap();
+    assert_eq!(luns(&first.state), [1, 105, 101]);
+    let second = resolved("", &volumes, &first.state).unwrap();
+    assert_eq!(luns(&second.state), [1, 105, 101]);
+    // Where no number is left above it, that is said.
+    let text = "[[view]]\nname = \"v\"\nlun_offset = 16382\n";
+    let errors = resolved(text, &volumes, &State::default()).unwrap_err();
+    assert!(
+        matches!(&errors[0], ExportsError::NoLunLeft { .. }),
+        "{errors:?}"
+    );
+}
+
+#[test]
 fn two_units_can_change_places() {
     let first = resolved("", &[volume("a", "1"), volume("b", "2")], &State::default()).unwrap();
     let text = "[[unit]]\nvolume = \"a\"\nlun = 2\n[[unit]]\nvolume = \"b\"\nlun = 1";

@@ -1,0 +1,21 @@
+//! The kernel's own target (LIO), made through configfs below `/sys/kernel/config/target`.
+//!
+//! What is desired becomes a list of folders, links and values in the order in which the kernel takes
+//! them ([`nodes`]). [`plan`](plan()) compares it with what is there and lists the operations. Taking a
+//! pool away is the same with nothing desired. [`Configfs`] looks and does, below any root.
+//!
+//! Names and rules of the tree are the kernel's: `drivers/target/target_core_configfs.c`,
+//! `target_core_fabric_configfs.c`, `target_core_file.c`, `target_core_iblock.c` and
+//! `iscsi/iscsi_target_configfs.c`.
+
+mod configfs;
+mod kernel;
+mod nodes;
+mod plan;
+mod words;
+
+pub use configfs::{Configfs, ConfigfsError};
+pub use kernel::{KernelError, ready};
+pub use nodes::{Digest, Is, Node, backstore, nodes};
+pub use plan::{Entry, Operation, Tree, plan};
+pub use words::{notable, words};

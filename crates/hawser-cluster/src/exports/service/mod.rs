@@ -1,0 +1,267 @@
+//! Starting, stopping and looking at the exports of a pool on this host.
+//!
+//! A start is all or nothing: what is wrong is found before the target is touched, and afterwards the
+//! target is read again and compared with what was wanted. Whatever a start may have made is written
+//! down before it is made, so that a stop knows it even if the start was killed.
+
+mod lio;
+mod tgt;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+
+use hawser_model::cluster_file::Backend;
+
+use super::desired::Desired;
+use super::file::{self, ExportsFile};
+use super::host::{
+    Lock, LockError, Parameters, Saved, SavedError, SecretError, VolumesError, WriteError,
+    find_volumes, mounted, write_whole,
+};
+use super::lio::{ConfigfsError, KernelError, ready};
+use super::resolve::{ExportsError, Resolved, resolve};
+use super::rules::BrokenExports;
+use super::state::{State, StateError};
+use super::tgt::DaemonError;
+use hawser_model::toml_file::FileErrors;
+
+/// Why it could not be done.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the message says it")]
+pub enum ServiceError {
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    #[error(transparent)]
+    Configfs(#[from] ConfigfsError),
+    #[error("{path}: to the kernel a secret that begins with NULL is none: choose another")]
+    NullSecret { path: String },
+    #[error("pool {pool} is not here: nothing is mounted at {root}")]
+    NotMounted { pool: String, root: String },
+    #[error("{call} {path}: {source}")]
+    Io {
+        call: &'static str,
+        path: String,
+        source: std::io::Error,
+    },
+    #[error("{path} does not exist: create it; an empty one offers every volume to everybody")]
+    NoFile { path: String },
+    #[error("{0}")]
+    File(Box<FileErrors<BrokenExports>>),
+    #[error("{path}: {}", list(.errors))]
+    Exports {
+        path: String,
+        errors: Vec<ExportsError>,
+    },
+    #[error(transparent)]
+    State(#[from] StateError),
+    #[error(transparent)]
+    Volumes(#[from] VolumesError),
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    #[error(transparent)]
+    Daemon(#[from] DaemonError),
+    #[error(transparent)]
+    Saved(#[from] SavedError),
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    #[error("account \"{user}\" is in tgtd already, {whose}: choose another name")]
+    ForeignAccount { user: String, whose: String },
+    #[error("target {iqn} belongs to pool {pool}")]
+    ForeignTarget { iqn: String, pool: String },
+    #[error("the target took everything and still has not: {}", .0.join("; "))]
+    NotTaken(Vec<String>),
+}
+
+fn list(errors: &[ExportsError]) -> String {
+    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    texts.join("; ")
+}
+
+/// What the pool is to offer, as it is on this host now.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// What the target is to have.
+    pub desired: Desired,
+    state: State,
+    remembered: State,
+}
+
+/// The target as it is, beside what it is to have.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// Who is logged in to each of the pool's targets that are there.
+    pub sessions: BTreeMap<String, Vec<String>>,
+    /// What would be done, in words; empty when everything is as it should be.
+    pub pending: Vec<String>,
+}
+
+/// How the exports of a pool are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// All that was started is there.
+    Running,
+    /// None of it.
+    Stopped,
+    /// Only a part, with what is missing.
+    Broken(Vec<String>),
+}
+
+/// Reads the pool and says what it is to offer.
+pub fn wanted(parameters: &Parameters) -> Result<Wanted, ServiceError> {
+    let root = &parameters.root;
+    let failed = |call, path: &std::path::Path| {
+        let path = path.display().to_string();
+        move |source| ServiceError::Io { call, path, source }
+    };
+    let not_mounted = || ServiceError::NotMounted {
+        pool: parameters.pool.clone(),
+        root: root.display().to_string(),
+    };
+    let mount = match mounted(root) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Err(not_mounted()),
+        outcome => outcome.map_err(failed("look at the mounts at", root))?,
+    };
+    let mount = mount.ok_or_else(not_mounted)?;
+    let path = parameters.file();
+    let text = fs::read_to_string(&path).map_err(|e| match e.kind() {
+        ErrorKind::NotFound => ServiceError::NoFile {
+            path: path.display().to_string(),
+        },
+        _ => failed("read", &path)(e),
+    })?;
+    let shown = path.display().to_string();
+    let file: ExportsFile =
+        file::parse(&text, &shown).map_err(|errors| ServiceError::File(Box::new(errors)))?;
+    let state_path = parameters.state();
+    let remembered = match fs::read_to_string(&state_path) {
+        Ok(text) => State::parse(&text, &state_path.display().to_string())?,
+        Err(e) if e.kind() == ErrorKind::NotFound => State::default(),
+        Err(e) => return Err(failed("read", &state_path)(e)),
+    };
+    let volumes = find_volumes(parameters, &mount)?;
+    let Resolved { desired, state } = resolve(&file, &volumes, &remembered, &parameters.context())
+        .map_err(|errors| ServiceError::Exports {
+            path: shown,
+            errors,
+        })?;
+    Ok(Wanted {
+        desired,
+        state,
+        remembered,
+    })
+}
+
+/// Makes the target offer what the pool is to offer. `said` hears what is done, in words.
+pub fn start(parameters: &Parameters, said: &mut dyn FnMut(&str)) -> Result<(), ServiceError> {
+    if parameters.backend == Backend::Lio {
+        ready()?;
+    }
+    let _lock = Lock::wait()?;
+    let wanted = wanted(parameters)?;
+    let saved = Saved::read(&parameters.pool)?;
+    let others = Saved::others(&parameters.pool)?;
+    foreign_targets(&wanted.desired, &others)?;
+    // What another implementation offers is in the way of this one.
+    let saved = match saved {
+        Some(saved) if saved.parameters.backend != parameters.backend => {
+            take_away(Some(&saved), &saved.parameters, said)?;
+            None
+        }
+        saved => saved,
+    };
+    match parameters.backend {
+        Backend::Tgt => tgt::start(parameters, &wanted, saved, &others, said),
+        Backend::Lio => lio::start(parameters, &wanted, saved, said),
+    }
+}
+
+/// Takes everything of the pool away from the target, also when the pool is gone.
+pub fn stop(parameters: &Parameters, said: &mut dyn FnMut(&str)) -> Result<(), ServiceError> {
+    let _lock = Lock::wait()?;
+    let saved = Saved::read(&parameters.pool)?;
+    take_away(saved.as_ref(), parameters, said)
+}
+
+/// By the implementation that offers it.
+fn take_away(
+    saved: Option<&Saved>,
+    parameters: &Parameters,
+    said: &mut dyn FnMut(&str),
+) -> Result<(), ServiceError> {
+    match backend(saved, parameters) {
+        Backend::Tgt => tgt::stop(saved, parameters, said)?,
+        Backend::Lio => lio::stop(saved, parameters, said)?,
+    }
+    Ok(Saved::remove(&parameters.pool)?)
+}
+
+/// Compares the target with what the pool is to offer, and changes nothing.
+pub fn compare(parameters: &Parameters, desired: &Desired) -> Result<Comparison, ServiceError> {
+    let saved = Saved::read(&parameters.pool)?;
+    match parameters.backend {
+        Backend::Tgt => tgt::compare(parameters, desired, saved.as_ref()),
+        Backend::Lio => lio::compare(parameters, desired, saved.as_ref()),
+    }
+}
+
+/// Whether what was started is still there. The pool is not read: whether it is there, its own
+/// resource watches.
+pub fn health(parameters: &Parameters) -> Result<Health, ServiceError> {
+    let saved = Saved::read(&parameters.pool)?;
+    match backend(saved.as_ref(), parameters) {
+        Backend::Tgt => tgt::health(parameters, saved.as_ref()),
+        Backend::Lio => lio::health(parameters, saved.as_ref()),
+    }
+}
+
+/// What runs now is what was started, whatever is to be started next.
+fn backend(saved: Option<&Saved>, parameters: &Parameters) -> Backend {
+    saved.map_or(parameters.backend, |saved| saved.parameters.backend)
+}
+
+/// Compares what was started with what is missing of it.
+fn judged(saved: Option<&Saved>, targets: Vec<String>, missing: Vec<String>) -> Health {
+    let Some(saved) = saved else {
+        let foreign = |iqn| format!("target {iqn} was not started by hawser");
+        return Health::Broken(targets.into_iter().map(foreign).collect());
+    };
+    match (missing.is_empty(), saved.before.is_empty()) {
+        (true, true) => Health::Running,
+        (true, false) => Health::Broken(vec!["the last start did not end well".into()]),
+        (false, _) => Health::Broken(missing),
+    }
+}
+
+/// Writes what is to be remembered, before a client sees it: a number that a client has seen must be on
+/// the disk, or the next head would give out another.
+fn remember(parameters: &Parameters, wanted: &Wanted) -> Result<(), ServiceError> {
+    if wanted.state != wanted.remembered || !parameters.state().exists() {
+        write_whole(&parameters.state(), &wanted.state.to_text(), 0o600)?;
+    }
+    Ok(())
+}
+
+fn foreign_targets(desired: &Desired, others: &[Saved]) -> Result<(), ServiceError> {
+    for other in others {
+        let mut theirs = other.desired.targets.keys();
+        if let Some(iqn) = theirs.find(|iqn| desired.targets.contains_key(*iqn)) {
+            return Err(ServiceError::ForeignTarget {
+                iqn: iqn.clone(),
+                pool: other.parameters.pool.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What was made and may still be there: all of it, when several starts did not end well.
+fn replaced(saved: Saved) -> Vec<Desired> {
+    let mut all = saved.before;
+    if all.last() != Some(&saved.desired) {
+        all.push(saved.desired);
+    }
+    all
+}

@@ -1,0 +1,255 @@
+//! The judgement over a history, and over nothing else.
+//!
+//! What was acknowledged must be there. Where the volume has a volatile write cache, its head may take
+//! with it what was neither flushed nor written with FUA: only then, only when the rules say that a head
+//! was to die, and only of writes that were acknowledged before a path was lost.
+//! A later write that was never acknowledged may be there or not.
+
+use std::collections::BTreeMap;
+
+use crate::history::{CACHE, FUA, Kind, NOTHING, Record, TORN};
+
+/// What the scenario allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// A head was to die, and with it a volatile write cache.
+    pub cache_may_be_lost: bool,
+}
+
+/// What is wrong with a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// A write was acknowledged, and nothing of this run is there.
+    Lost,
+    /// An older write is there than the last that was acknowledged.
+    Stale,
+    /// Parts of different writes are there, or damaged ones.
+    Torn,
+    /// A write is there that was never sent.
+    Foreign,
+    /// It was never read back.
+    Unread,
+}
+
+/// A block that breaks a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Breach {
+    /// What is wrong.
+    pub wrong: Wrong,
+    /// Where.
+    pub block: u32,
+    /// The last acknowledged write.
+    pub acknowledged: u64,
+    /// What was found.
+    pub found: u64,
+    /// Whether it was found when all was over, rather than by a read in between.
+    pub at_the_end: bool,
+}
+
+/// What a history shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// Writes that were acknowledged.
+    pub acknowledged: u64,
+    /// Flushes that were acknowledged.
+    pub flushed: u64,
+    /// Reads in between whose answer was right.
+    pub reads: u64,
+    /// Blocks that were read back at the end.
+    pub read_back: u64,
+    /// Times that a block had lost its acknowledged writes.
+    pub lost: u64,
+    /// Times that a block held an older value than the last acknowledged one.
+    pub stale: u64,
+    /// Times that a block was torn, or held what was never written.
+    pub torn: u64,
+    /// Acknowledged blocks that could not be read back at the end.
+    pub unread: u64,
+    /// Blocks whose last acknowledged write was in a volatile cache, not flushed, and went with its
+    /// head: allowed.
+    pub unflushed_gone: u64,
+    /// The first breaches.
+    pub breaches: Vec<Breach>,
+}
+
+impl Verdict {
+    /// Whether no rule is broken.
+    pub fn is_clean(&self) -> bool {
+        self.lost + self.stale + self.torn + self.unread == 0
+    }
+}
+
+/// Enough to look at by hand.
+const BREACHES: usize = 20;
+
+#[derive(Clone, Default)]
+struct Block {
+    /// The highest number that was sent.
+    sent: u64,
+    /// Acknowledged writes that a flush may still cover: where in the history, and the number.
+    /// The last one is the last acknowledged.
+    acknowledged: Vec<(usize, u64)>,
+    /// The last that must survive anything.
+    durable: u64,
+    /// What was known when a read of it was sent.
+    asked: Option<(usize, u64, u64)>,
+    seen_at_the_end: bool,
+}
+
+impl Block {
+    fn last(&self) -> (usize, u64) {
+        self.acknowledged.last().copied().unwrap_or((0, 0))
+    }
+
+    /// What was acknowledged between these places of the history is on stable storage. (What a
+    /// dead head's cache took with it, no later flush brings back.)
+    fn flushed(&mut self, after: Option<usize>, before: usize) {
+        let covered = self.acknowledged.partition_point(|(at, _)| *at < before);
+        if covered > 0 && after.is_none_or(|after| self.acknowledged[covered - 1].0 > after) {
+            self.durable = self.durable.max(self.acknowledged[covered - 1].1);
+            // The last one stays: it is what must be found.
+            self.acknowledged.drain(..covered - 1);
+        }
+    }
+}
+
+/// Judges a history.
+pub fn check(history: &[Record], rules: Rules) -> Verdict {
+    let mut judge = Judge {
+        rules,
+        cache: false,
+        blocks: BTreeMap::new(),
+        flushes: BTreeMap::new(),
+        path_lost: None,
+        at_the_end: false,
+        verdict: Verdict::default(),
+    };
+    for (at, record) in history.iter().enumerate() {
+        judge.hear(at, record);
+    }
+    judge.end()
+}
+
+struct Judge {
+    rules: Rules,
+    cache: bool,
+    blocks: BTreeMap<u32, Block>,
+    flushes: BTreeMap<(u8, u64), usize>,
+    path_lost: Option<usize>,
+    at_the_end: bool,
+    verdict: Verdict,
+}
+
+impl Judge {
+    fn hear(&mut self, at: usize, record: &Record) {
+        let block = self.blocks.entry(record.block);
+        match record.kind {
+            Kind::Start => self.cache = record.flags & CACHE != 0,
+            Kind::Write => {
+                let block = block.or_default();
+                block.sent = block.sent.max(record.sequence);
+            }
+            Kind::Acknowledged => {
+                let block = block.or_default();
+                block.acknowledged.push((at, record.sequence));
+                if !self.cache || record.flags & FUA != 0 {
+                    block.durable = block.durable.max(record.sequence);
+                }
+                self.verdict.acknowledged += 1;
+            }
+            Kind::Flush => {
+                self.flushes.insert((record.writer, record.sequence), at);
+            }
+            Kind::Flushed => {
+                self.verdict.flushed += 1;
+                if let Some(sent) = self.flushes.remove(&(record.writer, record.sequence)) {
+                    let after = self.path_lost.filter(|_| self.rules.cache_may_be_lost);
+                    for block in self.blocks.values_mut() {
+                        block.flushed(after, sent);
+                    }
+                }
+            }
+            Kind::Read => {
+                let block = block.or_default();
+                let (acknowledged_at, acknowledged) = block.last();
+                block.asked = Some((acknowledged_at, acknowledged, block.durable));
+            }
+            Kind::Found => self.found(record),
+            Kind::PathLost => self.path_lost = Some(at),
+            Kind::Final => self.at_the_end = true,
+            Kind::Connected | Kind::PathUp | Kind::Refused => {}
+        }
+    }
+
+    fn found(&mut self, record: &Record) {
+        let Some(block) = self.blocks.get_mut(&record.block) else {
+            return;
+        };
+        let Some((acknowledged_at, acknowledged, durable)) = block.asked.take() else {
+            return;
+        };
+        let found = match record.flags & NOTHING {
+            0 => record.sequence,
+            _ => 0,
+        };
+        if self.at_the_end {
+            self.verdict.read_back += 1;
+            block.seen_at_the_end = true;
+        }
+        let volatile = self.cache
+            && self.rules.cache_may_be_lost
+            && found >= durable
+            && self.path_lost.is_some_and(|lost| acknowledged_at < lost);
+        let wrong = match record.flags & TORN != 0 {
+            true => Wrong::Torn,
+            false if found > block.sent => Wrong::Foreign,
+            false if found >= acknowledged => {
+                self.verdict.reads += u64::from(!self.at_the_end);
+                return;
+            }
+            false if volatile => {
+                self.verdict.unflushed_gone += 1;
+                // It is known to be gone: what is there now is what must stay.
+                block.acknowledged = vec![(acknowledged_at, found)];
+                return;
+            }
+            false if found == 0 => Wrong::Lost,
+            false => Wrong::Stale,
+        };
+        self.wrong(wrong, record.block, acknowledged, found);
+    }
+
+    fn wrong(&mut self, wrong: Wrong, block: u32, acknowledged: u64, found: u64) {
+        let verdict = &mut self.verdict;
+        let count = match wrong {
+            Wrong::Lost => &mut verdict.lost,
+            Wrong::Stale => &mut verdict.stale,
+            Wrong::Torn | Wrong::Foreign => &mut verdict.torn,
+            Wrong::Unread => &mut verdict.unread,
+        };
+        *count += 1;
+        if verdict.breaches.len() < BREACHES {
+            let at_the_end = self.at_the_end;
+            verdict.breaches.push(Breach {
+                wrong,
+                block,
+                acknowledged,
+                found,
+                at_the_end,
+            });
+        }
+    }
+
+    fn end(mut self) -> Verdict {
+        let all = self.blocks.iter();
+        let unread: Vec<(u32, u64)> = all
+            .map(|(block, state)| (*block, state.last().1, state.seen_at_the_end))
+            .filter(|(_, acknowledged, seen)| *acknowledged > 0 && !seen)
+            .map(|(block, acknowledged, _)| (block, acknowledged))
+            .collect();
+        for (block, acknowledged) in unread {
+            self.wrong(Wrong::Unread, block, acknowledged, 0);
+        }
+        self.verdict
+    }
+}

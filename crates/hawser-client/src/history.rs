@@ -1,0 +1,257 @@
+//! The history: what the client did and what it was told, in the order in which it learned it.
+//!
+//! A file of records of 32 bytes, little-endian, only ever appended to: kind (1 byte), writer (1),
+//! path (1), flags (1), block (4), sequence (8), time (8, microseconds since 1970, of a clock that
+//! is not stepped), and a value whose meaning the kind gives (8). The first record is a
+//! [`Kind::Start`]. A last record that is not whole is that of a client that was killed.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Bytes in a record.
+pub const RECORD: usize = 32;
+
+/// What a record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// A run begins: `sequence` is its number, `block` how many blocks it writes to, `flags` has
+    /// [`CACHE`] when the volume says that it has a volatile write cache.
+    Start = 1,
+    /// A write is sent for the first time.
+    Write = 2,
+    /// It was acknowledged; `value` is how long that took in microseconds.
+    Acknowledged = 3,
+    /// A flush is sent; `sequence` is its number.
+    Flush = 4,
+    /// It was acknowledged.
+    Flushed = 5,
+    /// A read is sent.
+    Read = 6,
+    /// What it found: `sequence`, or [`TORN`] or [`NOTHING`] in `flags`.
+    Found = 7,
+    /// The path was lost, and with it the answer to everything that was sent on it.
+    PathLost = 8,
+    /// An address accepted a connection.
+    Connected = 9,
+    /// The client is logged in there and sends again what had no answer.
+    PathUp = 10,
+    /// The volume said no; it is asked again.
+    Refused = 11,
+    /// The writers have ended; reads after this are the reading back of every block.
+    Final = 12,
+}
+
+/// A write that the volume must have on stable storage before it acknowledges it (FUA).
+pub const FUA: u8 = 1;
+/// The volume has a volatile write cache: what was not flushed may be lost with its head.
+pub const CACHE: u8 = 1;
+/// The block was found torn.
+pub const TORN: u8 = 1;
+/// Nothing of this run was found.
+pub const NOTHING: u8 = 2;
+
+/// A line of the history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// What it says.
+    pub kind: Kind,
+    /// Who says it.
+    pub writer: u8,
+    /// Which path it went over.
+    pub path: u8,
+    /// See the kind.
+    pub flags: u8,
+    /// The address, in blocks.
+    pub block: u32,
+    /// The number of the write, of the flush or of what was found.
+    pub sequence: u64,
+    /// When, in microseconds since 1970.
+    pub at_us: u64,
+    /// See the kind.
+    pub value: u64,
+}
+
+impl Record {
+    /// A record without an address.
+    pub fn new(kind: Kind, writer: u8) -> Self {
+        Self {
+            kind,
+            writer,
+            path: 0,
+            flags: 0,
+            block: 0,
+            sequence: 0,
+            at_us: 0,
+            value: 0,
+        }
+    }
+
+    fn bytes(&self) -> [u8; RECORD] {
+        let mut bytes = [0; RECORD];
+        bytes[..4].copy_from_slice(&[self.kind as u8, self.writer, self.path, self.flags]);
+        bytes[4..8].copy_from_slice(&self.block.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.sequence.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.at_us.to_le_bytes());
+        bytes[24..].copy_from_slice(&self.value.to_le_bytes());
+        bytes
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let long = |at: usize| bytes[at..at + 8].try_into().map(u64::from_le_bytes);
+        Some(Self {
+            kind: kind(bytes[0])?,
+            writer: bytes[1],
+            path: bytes[2],
+            flags: bytes[3],
+            block: u32::from_le_bytes(bytes[4..8].try_into().ok()?),
+            sequence: long(8).ok()?,
+            at_us: long(16).ok()?,
+            value: long(24).ok()?,
+        })
+    }
+}
+
+fn kind(number: u8) -> Option<Kind> {
+    use Kind::*;
+    let all = [
+        Start,
+        Write,
+        Acknowledged,
+        Flush,
+        Flushed,
+        Read,
+        Found,
+        PathLost,
+        Connected,
+        PathUp,
+        Refused,
+        Final,
+    ];
+    all.into_iter().find(|kind| *kind as u8 == number)
+}
+
+/// Why a history cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// The file.
+    #[error("read the history {path}: {source}")]
+    Io {
+        /// Which.
+        path: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// It is none.
+    #[error("{path} is no history: record {record} is of kind {found}; kinds are 1 to 12")]
+    Kind {
+        /// Which.
+        path: String,
+        /// The record, from 0.
+        record: usize,
+        /// What is there.
+        found: u8,
+    },
+}
+
+/// Reads a history.
+///
+/// # Errors
+/// It cannot be read, or it is none.
+pub fn load(path: &Path) -> Result<Vec<Record>, HistoryError> {
+    let shown = || path.display().to_string();
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|mut file| file.read_to_end(&mut bytes))
+        .map_err(|source| HistoryError::Io {
+            path: shown(),
+            source,
+        })?;
+    let records = bytes.chunks_exact(RECORD).enumerate();
+    let parsed = records.map(|(record, bytes)| {
+        Record::parse(bytes).ok_or_else(|| HistoryError::Kind {
+            path: shown(),
+            record,
+            found: bytes[0],
+        })
+    });
+    parsed.collect()
+}
+
+/// Appends to a history. Shared by all writers: the order of the records is the order in which
+/// the client learned things.
+#[derive(Debug)]
+pub struct Log {
+    file: Mutex<File>,
+    began: Instant,
+    began_us: u64,
+}
+
+impl Log {
+    /// A new history.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        Ok(Self {
+            file: Mutex::new(File::create(path)?),
+            began: Instant::now(),
+            began_us: since.map_or(0, |t| u64::try_from(t.as_micros()).unwrap_or(u64::MAX)),
+        })
+    }
+
+    /// Appends a record and gives it the time.
+    ///
+    /// # Errors
+    /// The file cannot be written: then nothing can be promised, and the client must stop.
+    pub fn put(&self, record: Record) -> io::Result<()> {
+        let mut file = self.file.lock().unwrap_or_else(|e| e.into_inner());
+        let passed = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let at_us = self.began_us.saturating_add(passed);
+        file.write_all(&Record { at_us, ..record }.bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_half_a_record_is_left_out() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let log = Log::create(file.path()).unwrap();
+        let write = Record {
+            path: 1,
+            flags: FUA,
+            block: 70_000,
+            sequence: 1 << 40,
+            value: 99,
+            ..Record::new(Kind::Write, 3)
+        };
+        log.put(write).unwrap();
+        log.put(Record::new(Kind::Final, 0)).unwrap();
+        log.file.lock().unwrap().write_all(&[2, 0, 0]).unwrap();
+        let read = load(file.path()).unwrap();
+        assert_eq!(read.len(), 2);
+        assert!(read[0].at_us > 0 && read[0].at_us <= read[1].at_us);
+        assert_eq!(
+            Record {
+                at_us: 0,
+                ..read[0]
+            },
+            write
+        );
+    }
+
+    #[test]
+    fn another_file_is_no_history() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), [200; 64]).unwrap();
+        let error = load(file.path()).unwrap_err().to_string();
+        assert!(error.contains("kind 200"), "{error}");
+    }
+}

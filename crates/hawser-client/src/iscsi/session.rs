@@ -1,0 +1,317 @@
+//! A session of libiscsi: the only place in this program where Rust's rules are in our own hands.
+//!
+//! Each command owns its memory in a [`Pending`], which libiscsi carries as an opaque pointer and
+//! gives back exactly once: when the command is answered, or when the session is destroyed, which
+//! answers every command that is left (`iscsi_destroy_context`). A login is answered up to twice and
+//! owns nothing. A session never leaves its thread.
+#![allow(unsafe_code)]
+
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::os::fd::BorrowedFd;
+use std::rc::Rc;
+
+use hawser_client::stamp::{BLOCK, Page};
+use hawser_client::volume::Order;
+
+use super::ffi;
+
+/// Bytes in a sector, as every volume of a lab has them.
+const SECTOR: u32 = 512;
+
+/// The answer to a command.
+pub enum Answer {
+    /// Logged in, or not.
+    Login(Result<(), String>),
+    /// The order with this number; reads with their data.
+    Order(u64, Result<Box<Page>, Refusal>),
+}
+
+/// Why a command was not obeyed.
+pub enum Refusal {
+    /// The target said so.
+    Target(String),
+    /// The session has ended.
+    Session,
+}
+
+/// A command that has no answer yet.
+struct Pending {
+    number: u64,
+    page: Box<Page>,
+    answers: Rc<RefCell<Vec<Answer>>>,
+}
+
+/// A session with a target at one address.
+pub struct Session {
+    context: *mut ffi::Context,
+    lun: c_int,
+    answers: Rc<RefCell<Vec<Answer>>>,
+}
+
+impl Session {
+    /// Begins to log in.
+    pub fn login(
+        initiator: &str,
+        isid: u32,
+        target: &str,
+        portal: &str,
+        lun: u16,
+    ) -> Result<Self, String> {
+        let text = |text: &str| CString::new(text).map_err(|e| format!("{text:?}: {e}"));
+        let (name, target, address) = (text(initiator)?, text(target)?, text(portal)?);
+        // SAFETY: the name is a C string, which libiscsi copies (iscsi_create_context, strncpy).
+        let context = unsafe { ffi::iscsi_create_context(name.as_ptr()) };
+        if context.is_null() {
+            return Err(format!("libiscsi: no session for {initiator}"));
+        }
+        let session = Self {
+            context,
+            lun: c_int::from(lun),
+            answers: Rc::default(),
+        };
+        let private = Rc::as_ptr(&session.answers).cast_mut().cast();
+        // SAFETY: the context is the one made above and lives as long as `session`; the strings
+        // are copied. `private` is shared, not given: `session.answers` is dropped after the context
+        // (Session::drop), and after that libiscsi calls nothing.
+        unsafe {
+            ffi::iscsi_set_log_level(context, 0);
+            ffi::iscsi_set_targetname(context, target.as_ptr());
+            ffi::iscsi_set_session_type(context, 2);
+            ffi::iscsi_set_header_digest(context, 0);
+            ffi::iscsi_set_noautoreconnect(context, 1);
+            ffi::iscsi_set_isid_random(context, isid, 0);
+            let begun = ffi::iscsi_full_connect_async(
+                context,
+                address.as_ptr(),
+                session.lun,
+                logged_in,
+                private,
+            );
+            if begun != 0 {
+                return Err(format!("{portal}: {}", session.error()));
+            }
+        }
+        Ok(session)
+    }
+
+    fn pending(&self, number: u64, page: Box<Page>) -> *mut Pending {
+        Box::into_raw(Box::new(Pending {
+            number,
+            page,
+            answers: Rc::clone(&self.answers),
+        }))
+    }
+
+    fn error(&self) -> String {
+        // SAFETY: the context lives; libiscsi answers a C string of its own that is valid until the
+        // next call (iscsi_get_error), and it is copied at once.
+        let said = unsafe { CStr::from_ptr(ffi::iscsi_get_error(self.context)) };
+        said.to_string_lossy().into_owned()
+    }
+
+    /// Sends an order. False: the session takes none.
+    pub fn send(&mut self, number: u64, order: &Order) -> bool {
+        let page = match order {
+            Order::Write { page, .. } => page.clone(),
+            Order::Read { .. } | Order::Flush => Page::zeroed(),
+        };
+        let lba = |block: u32| u64::from(block) * u64::from(BLOCK as u32 / SECTOR);
+        self.command(number, page, |context, lun, data, private| {
+            // SAFETY: `data` points to the BLOCK bytes of the page in `private`, which is not
+            // freed before the answer; the context lives.
+            unsafe {
+                match order {
+                    Order::Write { block, fua, .. } => ffi::iscsi_write16_task(
+                        context,
+                        lun,
+                        lba(*block),
+                        data,
+                        BLOCK as u32,
+                        SECTOR as c_int,
+                        0,
+                        0,
+                        c_int::from(*fua),
+                        0,
+                        0,
+                        answered,
+                        private,
+                    ),
+                    Order::Read { block } => into(
+                        ffi::iscsi_read16_task(
+                            context,
+                            lun,
+                            lba(*block),
+                            BLOCK as u32,
+                            SECTOR as c_int,
+                            0,
+                            0,
+                            0,
+                            0,
+                            0,
+                            answered,
+                            private,
+                        ),
+                        data,
+                    ),
+                    Order::Flush => ffi::iscsi_synchronizecache16_task(
+                        context, lun, 0, 0, 0, 0, answered, private,
+                    ),
+                }
+            }
+        })
+    }
+
+    /// Asks for the size (READ CAPACITY 16); the answer's page begins with it.
+    pub fn ask_capacity(&mut self, number: u64) -> bool {
+        self.command(number, Page::zeroed(), |context, lun, data, private| {
+            // SAFETY: as in `send`.
+            unsafe {
+                into(
+                    ffi::iscsi_readcapacity16_task(context, lun, answered, private),
+                    data,
+                )
+            }
+        })
+    }
+
+    /// Asks for the caching mode page (MODE SENSE 6, page 8).
+    pub fn ask_caching(&mut self, number: u64) -> bool {
+        self.command(number, Page::zeroed(), |context, lun, data, private| {
+            // SAFETY: as in `send`.
+            unsafe {
+                into(
+                    ffi::iscsi_modesense6_task(context, lun, 1, 0, 8, 0, 64, answered, private),
+                    data,
+                )
+            }
+        })
+    }
+
+    fn command(
+        &mut self,
+        number: u64,
+        page: Box<Page>,
+        send: impl FnOnce(*mut ffi::Context, c_int, *mut u8, *mut c_void) -> *mut ffi::Task,
+    ) -> bool {
+        let pending = self.pending(number, page);
+        // SAFETY: `pending` was made just now and nobody else has it yet; the page is a box of
+        // its own, so its address stays when the `Pending` moves.
+        let data = unsafe { (*pending).page.0.as_mut_ptr() };
+        let task = send(self.context, self.lun, data, pending.cast());
+        if task.is_null() {
+            // SAFETY: without a task libiscsi has kept nothing.
+            drop(unsafe { Box::from_raw(pending) });
+        }
+        !task.is_null()
+    }
+
+    /// The descriptor and what to poll it for; `None` when the connection is gone.
+    pub fn poll(&self) -> Option<(c_int, c_int)> {
+        // SAFETY: the context lives.
+        let (fd, events) = unsafe {
+            (
+                ffi::iscsi_get_fd(self.context),
+                ffi::iscsi_which_events(self.context),
+            )
+        };
+        (fd >= 0).then_some((fd, events))
+    }
+
+    /// Does what can be done now. False: the connection is gone.
+    pub fn service(&mut self, revents: c_int) -> bool {
+        // SAFETY: the context lives; callbacks run inside this call, on this thread, and touch only
+        // what their `Pending` owns.
+        unsafe { ffi::iscsi_service(self.context, revents) == 0 }
+    }
+
+    /// The answers since the last call.
+    pub fn answers(&mut self) -> Vec<Answer> {
+        let mut answers = std::mem::take(&mut *self.answers.borrow_mut());
+        let said = self.error();
+        for answer in &mut answers {
+            if let Answer::Order(_, Err(Refusal::Target(why))) | Answer::Login(Err(why)) = answer {
+                why.push_str(&said);
+            }
+        }
+        answers
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // SAFETY: the context was made by `login` and is destroyed once, here. Commands that are
+        // left are answered inside this call.
+        unsafe { ffi::iscsi_destroy_context(self.context) };
+    }
+}
+
+/// Lends a session's descriptor.
+pub fn with_descriptor<T>(fd: c_int, work: impl FnOnce(BorrowedFd<'_>) -> T) -> T {
+    // SAFETY: `fd` is what libiscsi answered for a session that the caller holds, and nothing
+    // closes it before the next call into that session.
+    work(unsafe { BorrowedFd::borrow_raw(fd) })
+}
+
+/// Has a command's data read into a page.
+///
+/// # Safety
+/// `data` must stay valid for [`BLOCK`] bytes until the task is answered.
+unsafe fn into(task: *mut ffi::Task, data: *mut u8) -> *mut ffi::Task {
+    if !task.is_null() {
+        // SAFETY: the task was made just now; the caller vouches for the buffer. libiscsi copies
+        // the pointer and the length.
+        unsafe { ffi::scsi_task_add_data_in_buffer(task, BLOCK as c_int, data) };
+    }
+    task
+}
+
+/// libiscsi's answer to a command.
+///
+/// # Safety
+/// Called by libiscsi alone, once for each `Pending` that it was given.
+unsafe extern "C" fn answered(
+    _context: *mut ffi::Context,
+    status: c_int,
+    data: *mut c_void,
+    private: *mut c_void,
+) {
+    // SAFETY: `private` is the pointer of a `Pending` that Box::into_raw gave, and this is the
+    // only time that it comes back.
+    let pending = unsafe { Box::from_raw(private.cast::<Pending>()) };
+    let Pending {
+        number,
+        page,
+        answers,
+    } = *pending;
+    let answer = match status {
+        ffi::GOOD => Ok(page),
+        status if status >= ffi::CANCELLED => Err(Refusal::Session),
+        status => Err(Refusal::Target(format!("status {status:#x}: "))),
+    };
+    if !data.is_null() {
+        // SAFETY: for commands, `command_data` is their task, which is ours to free (iscsi.h).
+        unsafe { ffi::scsi_free_scsi_task(data.cast()) };
+    }
+    answers.borrow_mut().push(Answer::Order(number, answer));
+}
+
+/// libiscsi's answer to a login; it comes a second time when the connection is lost.
+///
+/// # Safety
+/// Called by libiscsi alone, while the session lives.
+unsafe extern "C" fn logged_in(
+    _context: *mut ffi::Context,
+    status: c_int,
+    _data: *mut c_void,
+    private: *mut c_void,
+) {
+    let shared: *const RefCell<Vec<Answer>> = private.cast_const().cast();
+    // SAFETY: `private` is what `login` gave: the RefCell of a session that lives (see there), and
+    // nobody borrows it while libiscsi works.
+    let answers = unsafe { &*shared };
+    answers.borrow_mut().push(Answer::Login(match status {
+        ffi::GOOD => Ok(()),
+        _ => Err(format!("log in: status {status:#x}: ")),
+    }));
+}

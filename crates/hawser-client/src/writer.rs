@@ -1,0 +1,345 @@
+//! One writer: keeps a number of orders in flight on blocks of its own, sends again what had no
+//! answer, and writes down what it learns.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::history::{CACHE, FUA, Kind, Log, NOTHING, Record, TORN};
+use crate::stamp::{self, Found};
+use crate::volume::{Event, Order, Volume};
+
+/// One order in so many is a read of a block that was acknowledged.
+const READS: u64 = 16;
+/// One write in so many is written with FUA.
+const FUAS: u64 = 8;
+/// After so many acknowledged writes a flush is sent.
+const FLUSHES: u64 = 24;
+/// A refused order is sent again after this.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// How the writers work.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// The number of the run.
+    pub run: u64,
+    /// Orders in flight of each writer.
+    pub depth: usize,
+    /// Orders per second of each writer.
+    pub rate: u32,
+    /// How many blocks each writer writes to.
+    pub blocks: u32,
+    /// How long, once told to stop, it waits for answers before it gives up.
+    pub patience: Duration,
+}
+
+/// What all writers share.
+pub struct Shared<'a> {
+    /// The history.
+    pub log: &'a Log,
+    /// Told to stop writing and to read back.
+    pub stop: &'a AtomicBool,
+    /// Writers that have had an acknowledgement.
+    pub working: &'a AtomicU32,
+    /// All have ended writing.
+    pub ended: &'a Barrier,
+}
+
+struct Flight {
+    order: Order,
+    sequence: u64,
+    sent: Instant,
+    again: Option<Instant>,
+}
+
+/// A writer at work.
+pub struct Writer<'a, V> {
+    number: u8,
+    plan: Plan,
+    shared: Shared<'a>,
+    volume: V,
+    mine: Range<u32>,
+    flights: BTreeMap<u64, Flight>,
+    written: BTreeMap<u32, ()>,
+    next: u64,
+    writes: u64,
+    flushes: u64,
+    unflushed: u64,
+    cursor: u32,
+    chance: u64,
+    path: u8,
+    working: bool,
+}
+
+impl<'a, V: Volume> Writer<'a, V> {
+    /// Writer number `number` of a plan.
+    pub fn new(number: u8, plan: Plan, shared: Shared<'a>, volume: V) -> Self {
+        let first = u32::from(number) * plan.blocks;
+        Self {
+            number,
+            plan,
+            shared,
+            volume,
+            mine: first..first + plan.blocks,
+            flights: BTreeMap::new(),
+            written: BTreeMap::new(),
+            next: 0,
+            writes: 0,
+            flushes: 0,
+            unflushed: 0,
+            cursor: 0,
+            chance: plan.run ^ u64::from(number),
+            path: 0,
+            working: false,
+        }
+    }
+
+    /// Works until it is told to stop, then reads everything back. True: every block that was written
+    /// was read.
+    ///
+    /// # Errors
+    /// The history cannot be written, or what no retry cures.
+    pub fn work(mut self) -> io::Result<bool> {
+        let outcome = self.write();
+        // Also after an error: the others wait here.
+        self.shared.ended.wait();
+        if !outcome? {
+            return Ok(false);
+        }
+        if self.number == 0 {
+            self.shared.log.put(Record::new(Kind::Final, 0))?;
+        }
+        self.shared.ended.wait();
+        self.read_back()
+    }
+
+    fn write(&mut self) -> io::Result<bool> {
+        let gap = Duration::from_secs(1) / self.plan.rate.max(1);
+        let mut due = Instant::now();
+        let mut stopped: Option<Instant> = None;
+        loop {
+            let now = Instant::now();
+            if stopped.is_none() && self.shared.stop.load(Ordering::Relaxed) {
+                stopped = Some(now);
+            }
+            match stopped {
+                Some(_) if self.flights.is_empty() && self.unflushed == 0 => return Ok(true),
+                Some(since) if now - since > self.plan.patience => return Ok(false),
+                Some(_) if self.flights.is_empty() && self.volume.ready() => self.flush()?,
+                Some(_) => {}
+                None => {
+                    while self.volume.ready() && self.flights.len() < self.plan.depth && due <= now
+                    {
+                        self.begin_one()?;
+                        // What was missed in a stall is not made up for.
+                        due = (due + gap).max(now.checked_sub(gap).unwrap_or(now));
+                    }
+                }
+            }
+            self.hear(due.saturating_duration_since(Instant::now()))?;
+        }
+    }
+
+    fn read_back(&mut self) -> io::Result<bool> {
+        let mut left: Vec<u32> = self.written.keys().rev().copied().collect();
+        let begun = Instant::now();
+        while !(left.is_empty() && self.flights.is_empty()) {
+            while self.volume.ready() && self.flights.len() < self.plan.depth {
+                let Some(block) = left.pop() else { break };
+                self.read(block)?;
+            }
+            self.hear(Duration::from_millis(20))?;
+            if begun.elapsed() > self.plan.patience {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn begin_one(&mut self) -> io::Result<()> {
+        if self.unflushed >= FLUSHES {
+            return self.flush();
+        }
+        let chance = stamp::mixed(&mut self.chance);
+        if chance % READS == 0 && !self.written.is_empty() {
+            let from = self.mine.start + (chance >> 32) as u32 % self.plan.blocks;
+            let mut known = self.written.range(from..).chain(self.written.iter());
+            let idle = known.find(|(block, ())| !self.busy(**block));
+            if let Some(block) = idle.map(|(block, ())| *block) {
+                return self.read(block);
+            }
+        }
+        // In order through the region, so that a block is written again as late as can be.
+        let mut block = self.mine.start + self.cursor % self.plan.blocks;
+        for _ in 0..self.plan.depth {
+            if !self.busy(block) {
+                break;
+            }
+            self.cursor = self.cursor.wrapping_add(1);
+            block = self.mine.start + self.cursor % self.plan.blocks;
+        }
+        self.cursor = self.cursor.wrapping_add(1);
+        self.writes += 1;
+        let fua = self.writes % FUAS == 0;
+        let page = stamp::make(self.plan.run, block, self.writes);
+        self.shared.log.put(Record {
+            block,
+            sequence: self.writes,
+            flags: if fua { FUA } else { 0 },
+            path: self.path,
+            ..Record::new(Kind::Write, self.number)
+        })?;
+        self.send(Order::Write { block, page, fua }, self.writes);
+        Ok(())
+    }
+
+    fn busy(&self, block: u32) -> bool {
+        self.flights.values().any(|flight| match &flight.order {
+            Order::Write { block: other, .. } | Order::Read { block: other } => *other == block,
+            Order::Flush => false,
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.flushes += 1;
+        self.unflushed = 0;
+        self.shared.log.put(Record {
+            sequence: self.flushes,
+            path: self.path,
+            ..Record::new(Kind::Flush, self.number)
+        })?;
+        self.send(Order::Flush, self.flushes);
+        Ok(())
+    }
+
+    fn read(&mut self, block: u32) -> io::Result<()> {
+        self.shared.log.put(Record {
+            block,
+            path: self.path,
+            ..Record::new(Kind::Read, self.number)
+        })?;
+        self.send(Order::Read { block }, 0);
+        Ok(())
+    }
+
+    fn send(&mut self, order: Order, sequence: u64) {
+        self.next += 1;
+        self.volume.send(self.next, &order);
+        let flight = Flight {
+            order,
+            sequence,
+            sent: Instant::now(),
+            again: None,
+        };
+        self.flights.insert(self.next, flight);
+    }
+
+    fn hear(&mut self, patience: Duration) -> io::Result<()> {
+        let mut events = Vec::new();
+        let patience = patience.clamp(Duration::from_micros(200), Duration::from_millis(20));
+        self.volume.wait(patience, &mut events)?;
+        for event in events {
+            self.learn(event)?;
+        }
+        let now = Instant::now();
+        if self.volume.ready() {
+            for (number, flight) in &mut self.flights {
+                if flight.again.is_some_and(|at| at <= now) {
+                    flight.again = None;
+                    self.volume.send(*number, &flight.order);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn learn(&mut self, event: Event) -> io::Result<()> {
+        let of = |kind, path| Record {
+            path,
+            ..Record::new(kind, self.number)
+        };
+        match event {
+            Event::Done(number, page) => self.done(number, page.as_deref()),
+            Event::Refused(number, why) => {
+                eprintln!("writer {}: {why}", self.number);
+                if let Some(flight) = self.flights.get_mut(&number) {
+                    flight.again = Some(Instant::now() + AGAIN);
+                }
+                self.shared.log.put(of(Kind::Refused, self.path))
+            }
+            Event::PathLost(path) => self.shared.log.put(of(Kind::PathLost, path)),
+            Event::Connected(path) => self.shared.log.put(of(Kind::Connected, path)),
+            Event::PathUp(path) => {
+                self.path = path;
+                self.shared.log.put(of(Kind::PathUp, path))?;
+                if let Some(facts) = self
+                    .volume
+                    .facts()
+                    .filter(|_| !self.working && self.number == 0)
+                {
+                    self.shared.log.put(Record {
+                        sequence: self.plan.run,
+                        block: facts.blocks,
+                        flags: if facts.cache { CACHE } else { 0 },
+                        ..Record::new(Kind::Start, 0)
+                    })?;
+                }
+                let now = Instant::now();
+                // In the order in which they were first sent.
+                self.flights
+                    .values_mut()
+                    .for_each(|flight| flight.again = Some(now));
+                Ok(())
+            }
+        }
+    }
+
+    fn done(&mut self, number: u64, page: Option<&stamp::Page>) -> io::Result<()> {
+        let Some(flight) = self.flights.remove(&number) else {
+            return Ok(());
+        };
+        let took = u64::try_from(flight.sent.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let record = Record {
+            sequence: flight.sequence,
+            path: self.path,
+            value: took,
+            ..Record::new(Kind::Flushed, self.number)
+        };
+        self.shared.log.put(match flight.order {
+            Order::Flush => record,
+            Order::Write { block, fua, .. } => {
+                self.written.insert(block, ());
+                self.unflushed += 1;
+                if !std::mem::replace(&mut self.working, true) {
+                    self.shared.working.fetch_add(1, Ordering::Relaxed);
+                }
+                Record {
+                    kind: Kind::Acknowledged,
+                    block,
+                    flags: if fua { FUA } else { 0 },
+                    ..record
+                }
+            }
+            Order::Read { block } => {
+                let found = page.map_or(Found::Nothing, |page| {
+                    stamp::read(self.plan.run, block, page)
+                });
+                let (sequence, flags) = match found {
+                    Found::Write(sequence) => (sequence, 0),
+                    Found::Nothing => (0, NOTHING),
+                    Found::Torn => (0, TORN),
+                };
+                Record {
+                    kind: Kind::Found,
+                    block,
+                    sequence,
+                    flags,
+                    ..record
+                }
+            }
+        })
+    }
+}

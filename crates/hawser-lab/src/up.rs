@@ -18,6 +18,9 @@ use crate::start::Starting;
 use crate::state::{Phase, State};
 use crate::{plan, tool, wiring};
 
+/// The verifying client's file name.
+const CLIENT: &str = "hawser-client";
+
 /// A lab to bring up.
 pub struct UpRequest<'a> {
     /// Its name.
@@ -148,6 +151,11 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
     state.save(dir)?;
     let binary = dir.binary();
     fs::copy(request.binary, &binary).map_err(|e| LabError::io("copy", request.binary, e))?;
+    // The verifying client is a program of its own; where it was built, it lies beside this one.
+    let client = request.binary.with_file_name(CLIENT);
+    if client.exists() {
+        fs::copy(&client, dir.bin().join(CLIENT)).map_err(|e| LabError::io("copy", &client, e))?;
+    }
     stop()?;
 
     if let Some(cluster) = &spec.cluster {

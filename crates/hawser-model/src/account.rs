@@ -46,6 +46,30 @@ pub enum Layer {
     NoListener,
 }
 
+impl Layer {
+    /// As people call it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::SenderSocket => "sender's socket",
+            Self::SenderFilter => "sender's packet filter",
+            Self::SenderIp => "sender's IP",
+            Self::Neighbour => "neighbour lookup",
+            Self::Qdisc => "sender's qdisc",
+            Self::SenderNic => "sender's NIC",
+            Self::BetweenHosts => "between the hosts",
+            Self::ReceiverNic => "receiver's NIC",
+            Self::XdpTc => "XDP or tc ingress",
+            Self::Backlog => "softnet backlog",
+            Self::ReceiverFilter => "packet filter",
+            Self::ReceiverIp => "receiver's IP",
+            Self::Reassembly => "reassembly",
+            Self::Checksum => "checksum",
+            Self::SocketBuffer => "socket buffer",
+            Self::NoListener => "no listener",
+        }
+    }
+}
+
 /// A line of the account: packets lost in one layer of one host for one reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LayerLoss {
@@ -74,6 +98,17 @@ pub enum Basis {
     /// A counter of the whole host or interface moved, and nothing else can have moved it by
     /// more than what is left over: other traffic was bounded.
     Counter,
+}
+
+impl Basis {
+    /// As people call it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::OwnSocket => "counted by our socket",
+            Self::PerFlow => "counted for our packets",
+            Self::Counter => "host counter, other traffic bounded",
+        }
+    }
 }
 
 /// The account of one directed flow, or of all flows together.

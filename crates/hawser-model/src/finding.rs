@@ -1,6 +1,7 @@
 //! Findings: what is wrong, how sure that is, and the numbers it rests on.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,17 @@ pub enum Severity {
     Error,
 }
 
+impl Severity {
+    /// As people call it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
 /// How sure the cause is.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -33,6 +45,17 @@ pub enum Confidence {
     Likely,
     /// Counted for our own packets and nothing else fits.
     Certain,
+}
+
+impl Confidence {
+    /// As people call it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Possible => "possible",
+            Self::Likely => "likely",
+            Self::Certain => "certain",
+        }
+    }
 }
 
 /// Where a finding applies.
@@ -55,6 +78,36 @@ pub struct Place {
     /// Something else with a name: a process and its socket, a rule, a qdisc, a switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
+}
+
+impl fmt::Display for Place {
+    /// `head1, peer head2 on ring0 (eth1)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = match (&self.host, &self.peer) {
+            (Some(host), Some(peer)) => format!("{host}, peer {peer}"),
+            (Some(host), None) => host.to_string(),
+            (None, Some(peer)) => format!("peer {peer}"),
+            (None, None) => String::new(),
+        };
+        if let Some(link) = &self.link {
+            if !text.is_empty() {
+                text.push_str(" on ");
+            }
+            text.push_str(link.as_str());
+        }
+        let details: Vec<&str> = [
+            self.interface.as_ref().map(|i| i.as_str()),
+            self.object.as_deref(),
+        ]
+        .into_iter()
+        .flatten()
+        .filter(|d| self.link.as_ref().is_none_or(|l| l.as_str() != *d))
+        .collect();
+        if !details.is_empty() {
+            text.push_str(&format!(" ({})", details.join(", ")));
+        }
+        f.pad(&text)
+    }
 }
 
 /// A finding without words: what the pure core concludes.

@@ -26,6 +26,18 @@ pub enum Scope {
     Machine,
 }
 
+impl Scope {
+    /// As people call it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Socket => "socket",
+            Self::Interface => "interface",
+            Self::Namespace => "namespace",
+            Self::Machine => "machine",
+        }
+    }
+}
+
 /// A direction of an interface's settings.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,

@@ -116,6 +116,28 @@ pub enum RungKind {
     Whole,
 }
 
+impl RungKind {
+    /// As people call it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::MemoryCopy => "memory copy",
+            Self::SourceRead => "source read",
+            Self::Encrypt => "encrypt",
+            Self::EncryptKernel => "kernel encrypt",
+            Self::ZfsChecksum => "zfs checksum",
+            Self::LoopbackTcp => "loopback tcp",
+            Self::WireTcp => "wire tcp, one stream",
+            Self::WireTcpMany => "wire tcp, several streams",
+            Self::WireUdp => "wire udp",
+            Self::WireUdpSmall => "wire udp, small",
+            Self::IscsiRead => "iscsi read",
+            Self::Decrypt => "decrypt",
+            Self::SinkWrite => "sink write",
+            Self::Whole => "whole path",
+        }
+    }
+}
+
 /// One measured rung.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rung {

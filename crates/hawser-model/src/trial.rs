@@ -164,3 +164,15 @@ pub enum Verdict {
     /// The noise is too high for the windows there were, or there were none.
     CannotTell,
 }
+
+impl Verdict {
+    /// As people call it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::NoEffect => "no effect",
+            Self::Worse => "worse",
+            Self::CannotTell => "cannot tell",
+        }
+    }
+}

@@ -134,6 +134,17 @@ fn si(value: f64) -> String {
     format!("{scaled:.digits$} {prefix}")
 }
 
+/// A rate of data in MB/s (10^6 bytes) as disks and networks count: `2.25 GB/s`, `68.0 MB/s`,
+/// `310 kB/s`.
+pub fn mb_per_s(rate: f64) -> String {
+    match rate {
+        r if r >= 1_000.0 => format!("{:.2} GB/s", r / 1e3),
+        r if r >= 100.0 => format!("{r:.0} MB/s"),
+        r if r >= 1.0 => format!("{r:.1} MB/s"),
+        r => format!("{:.0} kB/s", r * 1e3),
+    }
+}
+
 impl fmt::Display for Packets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&grouped(self.0))

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use console::{Style, style};
 use hawser_account::stream;
-use hawser_model::account::{Account, Basis, FlowAccount, Layer, PacketsAccount};
+use hawser_model::account::{Account, FlowAccount, PacketsAccount};
 use hawser_model::case::{Case, Intensity, Measurement, Phase, PhaseKind};
-use hawser_model::finding::{Confidence, Place, Severity, WordedFinding};
+use hawser_model::finding::{Severity, WordedFinding};
 use hawser_model::output::CheckReport;
 use hawser_model::probe::PathMtu;
 use hawser_model::traffic::Rate;
@@ -202,10 +202,10 @@ fn account(total: &Account) -> String {
         let host = loss.host.as_ref().map_or("–", |h| h.as_str());
         table.row([
             &format!("  {host}"),
-            layer_name(loss.layer),
+            loss.layer.word(),
             &loss.reason,
             &loss.packets.to_string(),
-            &style(basis_name(loss.basis)).dim().to_string(),
+            &style(loss.basis.word()).dim().to_string(),
         ]);
     }
     if !total.lost.is_zero() {
@@ -300,22 +300,19 @@ pub(super) fn findings(findings: &[WordedFinding]) -> String {
     let mut out = format!("{}\n", style("Findings").bold());
     for (number, worded) in findings.iter().enumerate() {
         let finding = &worded.finding;
+        let word = style(finding.severity.word());
         let severity = match finding.severity {
-            Severity::Error => style("error").red().bold(),
-            Severity::Warning => style("warning").yellow().bold(),
-            Severity::Note => style("note").cyan().bold(),
+            Severity::Error => word.red().bold(),
+            Severity::Warning => word.yellow().bold(),
+            Severity::Note => word.cyan().bold(),
         };
-        let confidence = match finding.confidence {
-            Confidence::Certain => "certain",
-            Confidence::Likely => "likely",
-            Confidence::Possible => "possible",
-        };
+        let confidence = finding.confidence.word();
         let _ = writeln!(
             out,
             "  {}. {severity} {}  {}  ({confidence})",
             number + 1,
             style(&finding.code).bold(),
-            place(&finding.place),
+            finding.place,
         );
         wrap(&mut out, "     ", &worded.text);
         if !worded.fix.is_empty() {
@@ -336,62 +333,5 @@ fn wrap(out: &mut String, first: &str, text: &str) {
             .subsequent_indent(&later)
             .break_words(false);
         let _ = writeln!(out, "{}", textwrap::fill(paragraph, options));
-    }
-}
-
-/// `head1, peer head2 on ring0 (eth1)`.
-fn place(place: &Place) -> String {
-    let mut text = match (&place.host, &place.peer) {
-        (Some(host), Some(peer)) => format!("{host}, peer {peer}"),
-        (Some(host), None) => host.to_string(),
-        (None, Some(peer)) => format!("peer {peer}"),
-        (None, None) => String::new(),
-    };
-    if let Some(link) = &place.link {
-        if !text.is_empty() {
-            text.push_str(" on ");
-        }
-        text.push_str(link.as_str());
-    }
-    let details: Vec<&str> = [
-        place.interface.as_ref().map(|i| i.as_str()),
-        place.object.as_deref(),
-    ]
-    .into_iter()
-    .flatten()
-    .filter(|d| place.link.as_ref().is_none_or(|l| l.as_str() != *d))
-    .collect();
-    if !details.is_empty() {
-        let _ = write!(text, " ({})", details.join(", "));
-    }
-    text
-}
-
-fn layer_name(layer: Layer) -> &'static str {
-    match layer {
-        Layer::SenderSocket => "sender's socket",
-        Layer::SenderFilter => "sender's packet filter",
-        Layer::SenderIp => "sender's IP",
-        Layer::Neighbour => "neighbour lookup",
-        Layer::Qdisc => "sender's qdisc",
-        Layer::SenderNic => "sender's NIC",
-        Layer::BetweenHosts => "between the hosts",
-        Layer::ReceiverNic => "receiver's NIC",
-        Layer::XdpTc => "XDP or tc ingress",
-        Layer::Backlog => "softnet backlog",
-        Layer::ReceiverFilter => "packet filter",
-        Layer::ReceiverIp => "receiver's IP",
-        Layer::Reassembly => "reassembly",
-        Layer::Checksum => "checksum",
-        Layer::SocketBuffer => "socket buffer",
-        Layer::NoListener => "no listener",
-    }
-}
-
-fn basis_name(basis: Basis) -> &'static str {
-    match basis {
-        Basis::OwnSocket => "counted by our socket",
-        Basis::PerFlow => "counted for our packets",
-        Basis::Counter => "host counter, other traffic bounded",
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use console::style;
 use hawser_model::copy::CopyCipher;
 use hawser_model::output::copy::CopyReport;
-use hawser_model::units::Bytes;
+use hawser_model::units::{Bytes, mb_per_s};
 
 use super::check::findings;
 use super::rate_chart;
@@ -92,14 +92,4 @@ fn stages(report: &CopyReport) -> String {
     let mut out = table.lines("  ").join("\n");
     out.push_str("\n\n");
     out
-}
-
-/// `2.25 GB/s`, `68.0 MB/s`, `310 kB/s`; decimal, as disks and networks count.
-pub fn mb_per_s(rate: f64) -> String {
-    match rate {
-        r if r >= 1_000.0 => format!("{:.2} GB/s", r / 1e3),
-        r if r >= 100.0 => format!("{r:.0} MB/s"),
-        r if r >= 1.0 => format!("{r:.1} MB/s"),
-        r => format!("{:.0} kB/s", r * 1e3),
-    }
 }

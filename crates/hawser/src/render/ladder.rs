@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use console::style;
 use hawser_model::case::Case;
-use hawser_model::ladder::{LadderRun, RungKind};
+use hawser_model::ladder::LadderRun;
 use hawser_model::output::{LadderReport, Step};
 
 use super::check::findings;
@@ -22,26 +22,6 @@ pub fn report(case: &Case, run: &LadderRun, report: &LadderReport) -> String {
     out.push_str(&findings(&report.findings));
     let _ = writeln!(out, "Case file: {}", report.case);
     out
-}
-
-/// A rung's kind as people call it.
-pub fn kind(kind: RungKind) -> &'static str {
-    match kind {
-        RungKind::MemoryCopy => "memory copy",
-        RungKind::SourceRead => "source read",
-        RungKind::Encrypt => "encrypt",
-        RungKind::EncryptKernel => "kernel encrypt",
-        RungKind::ZfsChecksum => "zfs checksum",
-        RungKind::LoopbackTcp => "loopback tcp",
-        RungKind::WireTcp => "wire tcp, one stream",
-        RungKind::WireTcpMany => "wire tcp, several streams",
-        RungKind::WireUdp => "wire udp",
-        RungKind::WireUdpSmall => "wire udp, small",
-        RungKind::IscsiRead => "iscsi read",
-        RungKind::Decrypt => "decrypt",
-        RungKind::SinkWrite => "sink write",
-        RungKind::Whole => "whole path",
-    }
 }
 
 fn heading(case: &Case, run: &LadderRun) -> String {
@@ -155,7 +135,7 @@ fn missing(run: &LadderRun) -> String {
                 out,
                 "  {} no rung `{}`: {why}",
                 style("note:").yellow(),
-                kind(rung.kind)
+                rung.kind.word()
             );
         }
     }

@@ -2,7 +2,7 @@
 
 use hawser_model::output::copy::{ChangePoint, RatePoint};
 
-use super::copy::mb_per_s;
+use hawser_model::units::mb_per_s;
 
 /// Columns and rows of the picture.
 const COLUMNS: usize = 60;

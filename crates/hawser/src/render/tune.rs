@@ -163,7 +163,7 @@ fn row(trial: &TrialReport) -> Vec<String> {
         style("not tried").dim().to_string()
     } else {
         let rolled_back = if trial.kept { "kept" } else { "rolled back" };
-        let word = verdict(trial.verdict);
+        let word = trial.verdict.word();
         match trial.kept {
             true => style(format!("{word}, {rolled_back}")).green().to_string(),
             false => format!("{word}, {rolled_back}"),
@@ -181,31 +181,13 @@ fn row(trial: &TrialReport) -> Vec<String> {
     vec![
         trial.knob.clone(),
         trial.place.clone(),
-        trial.scope.map_or_else(missing, |s| scope(s).to_owned()),
+        trial.scope.map_or_else(missing, |s| s.word().to_owned()),
         trial.from.clone().unwrap_or_else(missing),
         trial.to.clone().unwrap_or_else(missing),
         trial.windows.to_string(),
         effect,
         verdict,
     ]
-}
-
-fn scope(scope: Scope) -> &'static str {
-    match scope {
-        Scope::Socket => "socket",
-        Scope::Interface => "interface",
-        Scope::Namespace => "namespace",
-        Scope::Machine => "machine",
-    }
-}
-
-fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Better => "better",
-        Verdict::NoEffect => "no effect",
-        Verdict::Worse => "worse",
-        Verdict::CannotTell => "cannot tell",
-    }
 }
 
 /// Side effects that are large enough to be told.
@@ -228,12 +210,10 @@ pub fn trial_line(trial: &Trial) -> String {
     let judged = judge(&trial.pairs);
     let what = match (&trial.not_tried, judged.effect) {
         (Some(why), _) => format!("not tried: {why}"),
-        (None, Some(effect)) => format!(
-            "{} ({:+.2} points)",
-            verdict(judged.verdict),
-            effect * 100.0
-        ),
-        (None, None) => verdict(judged.verdict).to_owned(),
+        (None, Some(effect)) => {
+            format!("{} ({:+.2} points)", judged.verdict.word(), effect * 100.0)
+        }
+        (None, None) => judged.verdict.word().to_owned(),
     };
     format!("{} on {}: {what}", trial.knob, trial.host)
 }

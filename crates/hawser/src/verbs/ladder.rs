@@ -17,7 +17,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
 
 use crate::cluster::{Cluster, Which};
-use crate::{case_file, parse, render, verbs};
+use crate::{case_file, parse, verbs};
 
 /// Arguments of `hawser ladder`.
 #[derive(clap::Args)]
@@ -193,7 +193,7 @@ impl Progress for Bar {
     }
 
     fn measuring(&self, task: &Task) {
-        self.0.set_message(render::ladder::kind(task.kind));
+        self.0.set_message(task.kind.word());
         self.0.inc(1);
     }
 }

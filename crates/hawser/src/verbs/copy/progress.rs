@@ -11,7 +11,7 @@ use hawser_model::copy::{CopyCase, CopySink};
 use hawser_model::units::Bytes;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::render::copy::mb_per_s;
+use hawser_model::units::mb_per_s;
 
 /// The rate of the moment is that of this time.
 const MOMENT: Duration = Duration::from_secs(1);

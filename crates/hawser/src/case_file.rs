@@ -39,7 +39,8 @@ fn save(case: &impl serde::Serialize, name: &str, asked: Option<&Path>) -> miett
             unused(name)
         }
     };
-    put(&path, case)
+    let text = serde_json::to_string(case).expect("a case is always JSON") + "\n";
+    put(&path, text.as_bytes())
         .into_diagnostic()
         .wrap_err_with(|| format!("write the case file {}", path.display()))?;
     Ok(path)
@@ -47,10 +48,12 @@ fn save(case: &impl serde::Serialize, name: &str, asked: Option<&Path>) -> miett
 
 /// A plain file appears whole or not at all. What is there and is none (a pipe, /dev/stdout,
 /// /dev/null) is written into: a rename would put a file in the device's place.
-fn put(path: &Path, case: &impl serde::Serialize) -> io::Result<()> {
+pub fn put(path: &Path, text: &[u8]) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        let mut out = fs::OpenOptions::new().write(true).open(path)?;
-        return write_line(&mut out, case);
+        return fs::OpenOptions::new()
+            .write(true)
+            .open(path)?
+            .write_all(text);
     }
     // A rename replaces a link, not the file it leads to.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -59,14 +62,9 @@ fn put(path: &Path, case: &impl serde::Serialize) -> io::Result<()> {
         _ => Path::new("."),
     };
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    write_line(&mut file, case)?;
+    file.write_all(text)?;
     file.persist(&path)?;
     Ok(())
-}
-
-fn write_line(out: &mut impl Write, case: &impl serde::Serialize) -> io::Result<()> {
-    let text = serde_json::to_string(case)?;
-    writeln!(out, "{text}")
 }
 
 /// A case of whatever kind.
@@ -151,7 +149,7 @@ mod tests {
             .args(["c", "1", "3"])
             .status();
         assert!(made.unwrap().success(), "the tests run as root");
-        put(&device, &1).unwrap();
+        put(&device, b"1\n").unwrap();
         let kind = fs::metadata(&device).unwrap().file_type();
         assert!(kind.is_char_device());
     }
@@ -162,7 +160,7 @@ mod tests {
         let (file, link) = (folder.path().join("file"), folder.path().join("link"));
         fs::write(&file, "before").unwrap();
         symlink(&file, &link).unwrap();
-        put(&link, &1).unwrap();
+        put(&link, b"1\n").unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "1\n");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     }
@@ -170,6 +168,6 @@ mod tests {
     #[test]
     fn a_folder_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(put(folder.path(), &1).is_err());
+        assert!(put(folder.path(), b"1\n").is_err());
     }
 }

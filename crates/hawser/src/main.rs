@@ -53,6 +53,8 @@ enum Verb {
     Online(verbs::operate::NodeArgs),
     /// What differs between a cluster file and the live cluster, and what Pacemaker would do about it
     Plan(verbs::plan::Args),
+    /// A case as one self-contained page with pictures
+    Report(verbs::report::Args),
     /// Move everything away from a node and keep it away
     Standby(verbs::operate::NodeArgs),
     /// Whether the cluster is redundant now, what is degraded, what would happen if a node died
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
         Verb::Move(args) => verbs::operate::move_pool(&args),
         Verb::Online(args) => verbs::operate::standby(&args, false),
         Verb::Plan(args) => verbs::plan::run(args),
+        Verb::Report(args) => verbs::report::run(args),
         Verb::Standby(args) => verbs::operate::standby(&args, true),
         Verb::Status(args) => verbs::status::run(&args),
         Verb::Tune(args) => verbs::tune::run(args),

@@ -19,6 +19,9 @@ const PLANTED: &str = "4096";
 /// Kept, so that `hawser explain` can be tried on it.
 const CASE: &str = "/var/lib/hawser/cases/demo.json";
 
+/// The tune as a page.
+const PAGE: &str = "/var/lib/hawser/cases/demo.html";
+
 /// Arguments of `hawser demo`.
 #[derive(clap::Args)]
 pub struct Args {}
@@ -80,6 +83,8 @@ impl Demo {
         );
         self.step(&["check", "--lab", LAB], &[0])?;
         self.step(&["undo", "--all", "--lab", LAB], &[0])?;
+        say("All of it as one page with pictures, to send to somebody or to keep:");
+        self.step(&["report", CASE, "-o", PAGE], &[0])?;
         say("Fault found, fix proven. The lab goes, and the machine gets its own setting back.");
         Ok(())
     }

@@ -13,6 +13,7 @@ pub mod lab;
 pub mod ladder;
 pub mod operate;
 pub mod plan;
+pub mod report;
 pub mod status;
 pub mod tune;
 mod tune_switches;

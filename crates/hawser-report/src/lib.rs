@@ -1,0 +1,60 @@
+//! A case as one self-contained page with pictures: no network, no script, nothing else needed to
+//! read it. Pure: the same case gives the same page everywhere.
+//!
+//! Every picture has a title, a description, and its numbers in a table beside it. Widths are
+//! shares of the page's, so that a page reads at 400 pixels as at 1 280; light, dark and printed
+//! pages differ in the style sheet alone.
+#![forbid(unsafe_code)]
+
+mod bars;
+mod copy;
+mod findings;
+mod ladder;
+mod markup;
+mod packets;
+mod page;
+mod plot;
+mod scale;
+mod table;
+mod topology;
+mod trials;
+mod undo;
+
+use hawser_model::case::Case;
+use hawser_model::copy::CopyCase;
+
+use page::Page;
+
+/// The page of a check, a tune or a ladder.
+pub fn page(case: &Case) -> String {
+    match (&case.ladder, hawser_account::ladder(case)) {
+        (Some(run), Some(report)) => ladder::page(case, run, &report),
+        _ => check(case),
+    }
+}
+
+/// The page of a copy.
+pub fn copy_page(case: &CopyCase) -> String {
+    copy::page(case, &hawser_account::copy::explain_copy(case))
+}
+
+fn check(case: &Case) -> String {
+    let report = hawser_account::explain(case);
+    let tuned = hawser_account::trial::tune_report(case);
+    let verb = match tuned {
+        Some(_) => "Tune",
+        None => "Check",
+    };
+    let title = format!("{verb} of {}", case.topology.cluster);
+    let mut page = Page::new(&title, case.recorded, &case.hawser);
+    packets::summary(&mut page, case, &report, tuned.as_ref());
+    packets::topology(&mut page, case, &report.packets);
+    packets::account(&mut page, &report.packets.total);
+    packets::directions(&mut page, case, &report.packets);
+    findings::section(&mut page, &report.findings);
+    if let (Some(tuned), Some(tuning)) = (&tuned, &case.tuning) {
+        trials::section(&mut page, &tuning.trials, tuned);
+        undo::section(&mut page, &case.topology, tuning);
+    }
+    page.finish()
+}

@@ -1,0 +1,154 @@
+//! The page around everything: head, style, sections, figures, the line at its end.
+
+use std::fmt::Display;
+use std::time::{Duration, UNIX_EPOCH};
+
+use crate::markup::Markup;
+
+/// Nothing is loaded and nothing runs, whatever a browser thinks it finds in the page.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+
+/// A page under construction.
+pub struct Page {
+    markup: Markup,
+    figures: usize,
+    recorded: String,
+    version: String,
+}
+
+impl Page {
+    /// Everything up to the title.
+    pub fn new(title: &str, recorded: u64, version: &str) -> Self {
+        let mut m = Markup::default();
+        m.literal("<!DOCTYPE html>\n<html lang=\"en\">");
+        m.node("head", &[], |m| {
+            m.empty("meta", &[("charset", &"utf-8")]);
+            m.empty(
+                "meta",
+                &[
+                    ("http-equiv", &"Content-Security-Policy"),
+                    ("content", &POLICY),
+                ],
+            );
+            m.empty(
+                "meta",
+                &[
+                    ("name", &"viewport"),
+                    ("content", &"width=device-width, initial-scale=1"),
+                ],
+            );
+            m.empty(
+                "meta",
+                &[("name", &"color-scheme"), ("content", &"light dark")],
+            );
+            m.leaf("title", &[], title);
+            m.node("style", &[], |m| m.literal(include_str!("style.css")));
+        });
+        m.literal("<body><main>");
+        let recorded = moment(recorded);
+        m.node("header", &[], |m| {
+            m.leaf("h1", &[], title);
+            m.leaf("p", &[("class", &"muted")], format_args!("{recorded} UTC"));
+        });
+        Self {
+            markup: m,
+            figures: 0,
+            recorded,
+            version: version.to_owned(),
+        }
+    }
+
+    /// A sentence or two right below the title.
+    pub fn lead(&mut self, text: impl Display) {
+        self.markup.leaf("p", &[("class", &"lead")], text);
+    }
+
+    /// A section with a heading.
+    pub fn section(&mut self, heading: &str, inside: impl FnOnce(&mut Section<'_>)) {
+        self.markup.literal("<section>");
+        self.markup.leaf("h2", &[], heading);
+        inside(&mut Section { page: self });
+        self.markup.literal("</section>");
+    }
+
+    /// The whole text.
+    pub fn finish(self) -> String {
+        let mut m = self.markup;
+        m.node("footer", &[], |m| {
+            m.text(format_args!(
+                "Recorded {} UTC by Hawser {}. Everything on this page is derived from the case file; \
+                 `hawser explain` derives it again, offline.",
+                self.recorded, self.version
+            ));
+        });
+        m.literal("</main></body></html>\n");
+        m.into_string()
+    }
+}
+
+/// A section of a page.
+pub struct Section<'a> {
+    page: &'a mut Page,
+}
+
+impl Section<'_> {
+    /// What is in it, as markup.
+    pub fn markup(&mut self) -> &mut Markup {
+        &mut self.page.markup
+    }
+
+    /// A paragraph.
+    pub fn paragraph(&mut self, text: impl Display) {
+        self.page.markup.leaf("p", &[], text);
+    }
+
+    /// A paragraph in small letters.
+    pub fn remark(&mut self, text: impl Display) {
+        self.page.markup.leaf("p", &[("class", &"muted")], text);
+    }
+
+    /// A heading within.
+    pub fn heading(&mut self, text: impl Display) {
+        self.page.markup.leaf("h3", &[], text);
+    }
+
+    /// A picture as wide as the page and `height` pixels high. Title and description are for
+    /// those who cannot see it; `inside` draws with shares of the width.
+    pub fn picture(
+        &mut self,
+        title: impl Display,
+        description: impl Display,
+        height: u32,
+        inside: impl FnOnce(&mut Markup),
+    ) {
+        self.page.figures += 1;
+        let number = self.page.figures;
+        let (title_id, text_id) = (format!("t{number}"), format!("d{number}"));
+        let labels = format!("{title_id} {text_id}");
+        self.page.markup.node(
+            "svg",
+            &[
+                ("role", &"img"),
+                ("aria-labelledby", &labels),
+                ("width", &"100%"),
+                ("height", &height),
+            ],
+            |m| {
+                m.leaf("title", &[("id", &title_id)], title);
+                m.leaf("desc", &[("id", &text_id)], description);
+                inside(m);
+            },
+        );
+    }
+}
+
+/// `2026-11-21 20:15:03`.
+fn moment(seconds: u64) -> String {
+    // Up to the year 9999, which is what the formatter can write.
+    let seconds = seconds.min(253_402_300_799);
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds))
+        .to_string()
+        .replace('T', " ")
+        .trim_end_matches('Z')
+        .to_owned()
+}

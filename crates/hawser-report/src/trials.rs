@@ -1,0 +1,250 @@
+//! The trials: every window with and without each change, the useless ones too.
+
+use hawser_account::trial::judge;
+use hawser_model::output::tune::{TrialReport, TuneReport};
+use hawser_model::trial::{Pair, Trial, Window};
+
+use crate::bars::{Bar, bars};
+use crate::markup::{Markup, percent};
+use crate::page::{Page, Section};
+use crate::scale::Scale;
+use crate::table::{Column, table};
+
+/// The section; `trials` are the facts behind `report.trials`, in the same order.
+pub fn section(page: &mut Page, trials: &[Trial], report: &TuneReport) {
+    page.section("What was tried", |s| {
+        if trials.is_empty() {
+            return s.paragraph("No knob of a host cures what was found, so none was turned.");
+        }
+        s.remark(
+            "Windows of the same traffic, in pairs with and without the change, in an order chosen by a \
+             coin. A thin line is a window, the grey box holds the middle half of them, the thick line is \
+             their median. Effect: percentage points of packets lost with the change, less without it, \
+             and the interval of 95 %.",
+        );
+        let most = trials
+            .iter()
+            .flat_map(|t| t.pairs.iter().flat_map(|p| [p.with.loss(), p.without.loss()]))
+            .fold(0.0, f64::max);
+        let scale = Scale::from_zero(most * 100.0);
+        for (trial, reported) in trials.iter().zip(&report.trials) {
+            if !trial.pairs.is_empty() {
+                windows(s, trial, reported, &scale);
+            }
+        }
+        let rows: Vec<Vec<String>> = report.trials.iter().map(row).collect();
+        use Column::{Number, Text};
+        let heads = [
+            Text("knob"),
+            Text("where"),
+            Text("scope"),
+            Text("from"),
+            Text("to"),
+            Number("windows"),
+            Number("effect"),
+            Text("verdict"),
+            Text(""),
+        ];
+        table(s, "All trials", &heads, &rows);
+        proof(s, report);
+    });
+}
+
+/// Before and after, as bars.
+fn proof(s: &mut Section<'_>, report: &TuneReport) {
+    if report.changes.is_empty() {
+        return s.paragraph("Nothing was kept: every host is as it was.");
+    }
+    let row = |label: &str, check: &hawser_model::output::tune::TuneCheck| {
+        let total = &check.packets.total;
+        let loss = match total.sent.0 {
+            0 => 0.0,
+            sent => total.lost.0 as f64 / sent as f64,
+        };
+        let mut codes: Vec<&str> = check.findings.iter().map(String::as_str).collect();
+        codes.dedup();
+        Bar {
+            label: label.to_owned(),
+            note: match codes.as_slice() {
+                [] => "nothing is found any more".to_owned(),
+                codes => codes.join(", "),
+            },
+            value: format!("{:.2} %", loss * 100.0),
+            to: loss,
+            class: "bad",
+            ..Bar::default()
+        }
+    };
+    s.heading("The proof: the same check before and after");
+    let rows = [
+        row("before", &report.before),
+        row("with what was kept", &report.after),
+    ];
+    bars(s, "Share of packets lost", ["check", "lost"], &rows);
+}
+
+fn windows(s: &mut Section<'_>, trial: &Trial, reported: &TrialReport, scale: &Scale) {
+    let judged = judge(&trial.pairs);
+    s.markup().literal("<article class=\"trial\">");
+    s.heading(format_args!("{} on {}", reported.knob, reported.place));
+    let class = if trial.kept {
+        "verdict stays"
+    } else {
+        "verdict"
+    };
+    s.markup().node("p", &[], |m| {
+        let end = if trial.kept { "kept" } else { "rolled back" };
+        m.text(format_args!(
+            "{} → {}: ",
+            reported.from.as_deref().unwrap_or("–"),
+            reported.to.as_deref().unwrap_or("–")
+        ));
+        let words = format!("{}, {end}", judged.verdict.word());
+        m.leaf("span", &[("class", &class)], words);
+        m.text(format_args!(", {}", effect(reported)));
+    });
+    s.markup().literal("<div class=\"strip\"><div>");
+    s.markup().leaf("span", &[], "without");
+    s.markup().leaf("span", &[], "with");
+    s.markup().literal("</div>");
+    let losses = |of: fn(&Pair) -> &Window| -> Vec<f64> {
+        let mut losses: Vec<f64> = trial.pairs.iter().map(|p| of(p).loss() * 100.0).collect();
+        losses.sort_by(f64::total_cmp);
+        losses
+    };
+    let (without, with) = (losses(|p| &p.without), losses(|p| &p.with));
+    let description = format!(
+        "{} pairs of windows. Median loss {:.2} % without the change, {:.2} % with it.",
+        trial.pairs.len(),
+        quantile(&without, 0.5),
+        quantile(&with, 0.5)
+    );
+    let title = format!("Loss in the windows of {}", reported.knob);
+    s.picture(title, description, 66, |m| {
+        axis(m, scale);
+        strip(m, &without, "tick without", 12, scale);
+        strip(m, &with, "tick with", 36, scale);
+    });
+    s.markup().literal("</div></article>");
+}
+
+fn axis(m: &mut Markup, scale: &Scale) {
+    let ticks = scale.ticks(4.0);
+    let last = ticks.len().saturating_sub(1);
+    for (index, tick) in ticks.iter().enumerate() {
+        let x = percent(scale.share(*tick));
+        m.empty(
+            "line",
+            &[
+                ("class", &"grid"),
+                ("x1", &x),
+                ("x2", &x),
+                ("y1", &"0"),
+                ("y2", &"48"),
+            ],
+        );
+        let anchor = match index {
+            0 => "start",
+            i if i == last => "end",
+            _ => "middle",
+        };
+        let unit = if index == last { " % lost" } else { "" };
+        m.leaf(
+            "text",
+            &[
+                ("class", &"dim"),
+                ("x", &x),
+                ("y", &"62"),
+                ("text-anchor", &anchor),
+            ],
+            format_args!("{}{unit}", crate::plot::short(*tick)),
+        );
+    }
+}
+
+fn strip(m: &mut Markup, losses: &[f64], class: &str, y: u32, scale: &Scale) {
+    let at = |share| scale.share(quantile(losses, share));
+    let (low, high) = (at(0.25), at(0.75));
+    m.empty(
+        "rect",
+        &[
+            ("class", &"quartiles"),
+            ("x", &percent(low)),
+            ("width", &percent((high - low).max(0.004))),
+            ("y", &(y - 6)),
+            ("height", &"12"),
+        ],
+    );
+    for loss in losses {
+        vertical(m, class, scale.share(*loss), y, 6);
+    }
+    vertical(m, "middle", at(0.5), y, 9);
+}
+
+fn vertical(m: &mut Markup, class: &str, share: f64, y: u32, half: u32) {
+    let x = percent(share);
+    m.empty(
+        "line",
+        &[
+            ("class", &class),
+            ("x1", &x),
+            ("x2", &x),
+            ("y1", &(y - half)),
+            ("y2", &(y + half)),
+        ],
+    );
+}
+
+/// Of sorted values; between two of them on the straight line.
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let Some(last) = sorted.len().checked_sub(1) else {
+        return 0.0;
+    };
+    let at = share * last as f64;
+    let (below, part) = (at.floor() as usize, at.fract());
+    let above = (below + 1).min(last);
+    sorted[below] * (1.0 - part) + sorted[above] * part
+}
+
+fn effect(trial: &TrialReport) -> String {
+    match (trial.effect, trial.interval) {
+        (Some(effect), Some([low, high])) => format!(
+            "{:+.2} ({:+.2} to {:+.2})",
+            effect * 100.0,
+            low * 100.0,
+            high * 100.0
+        ),
+        _ => "–".to_owned(),
+    }
+}
+
+fn row(trial: &TrialReport) -> Vec<String> {
+    let missing = || "–".to_owned();
+    let end = if trial.kept { "kept" } else { "rolled back" };
+    vec![
+        trial.knob.clone(),
+        trial.place.clone(),
+        trial.scope.map_or_else(missing, |s| s.word().to_owned()),
+        trial.from.clone().unwrap_or_else(missing),
+        trial.to.clone().unwrap_or_else(missing),
+        trial.windows.to_string(),
+        effect(trial),
+        match trial.windows {
+            0 => "not tried".to_owned(),
+            _ => format!("{}, {end}", trial.verdict.word()),
+        },
+        trial.note.clone().unwrap_or_default(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_lies_between_two_values() {
+        assert_eq!(quantile(&[1.0, 2.0, 4.0, 8.0], 0.5), 3.0);
+        assert_eq!(quantile(&[], 0.5), 0.0);
+        assert_eq!(quantile(&[7.0], 0.75), 7.0);
+    }
+}

@@ -1,0 +1,177 @@
+//! The exact commands that undo everything, by Hawser and without it.
+
+use std::collections::BTreeSet;
+
+use hawser_model::knob::{Change, Knob, Side, change_id};
+use hawser_model::topology::{Reach, Topology};
+use hawser_model::trial::Tuning;
+
+use crate::page::Page;
+use crate::table::{Column, table};
+
+/// The section; nothing when nothing was changed.
+pub fn section(page: &mut Page, topology: &Topology, tuning: &Tuning) {
+    let changes = || {
+        tuning
+            .changes
+            .iter()
+            .flat_map(|(host, changes)| changes.iter().map(move |c| (host, c)))
+    };
+    if changes().next().is_none() {
+        return;
+    }
+    page.section("To undo everything", |s| {
+        let rows: Vec<Vec<String>> = changes()
+            .map(|(host, change)| {
+                let lasts = match (&change.persisted_in, &change.not_persisted) {
+                    (Some(file), _) => format!("lasts: {file}"),
+                    (None, Some(why)) => format!("gone: {why}"),
+                    (None, None) => "gone".to_owned(),
+                };
+                vec![
+                    change_id(host, change.number),
+                    change.knob.to_string(),
+                    change.before.clone(),
+                    change.after.clone(),
+                    lasts,
+                ]
+            })
+            .collect();
+        use Column::Text;
+        let heads = [
+            Text("id"),
+            Text("what"),
+            Text("before"),
+            Text("now"),
+            Text("after a reboot"),
+        ];
+        table(s, "What was changed and kept", &heads, &rows);
+        let which = which(topology);
+        s.paragraph("All of it, or one change by its id; each node's journal has the values:");
+        let mut commands = vec![format!("hawser undo --all {which}")];
+        commands.extend(changes().map(|(host, c)| {
+            format!("hawser undo {} {which}", quoted(&change_id(host, c.number)))
+        }));
+        s.markup().leaf("pre", &[], commands.join("\n"));
+        for (host, changes) in &tuning.changes {
+            let by_hand = by_hand(changes);
+            if !by_hand.is_empty() {
+                s.paragraph(format_args!("By hand, on {host}, as root, without Hawser:"));
+                s.markup().leaf("pre", &[], by_hand.join("\n"));
+            }
+        }
+    });
+}
+
+/// The words of a command line that name the cluster again.
+fn which(topology: &Topology) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for node in &topology.nodes {
+        let word = match &node.reach {
+            Reach::Lab(lab) => format!("--lab {}", quoted(lab)),
+            Reach::Ssh(destination) => format!("--host {}", quoted(destination)),
+        };
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    words.join(" ")
+}
+
+/// The last change first, then the files that make changes last, which are wholly Hawser's.
+fn by_hand(changes: &[Change]) -> Vec<String> {
+    let mut commands: Vec<String> = changes.iter().rev().filter_map(command).collect();
+    let files: BTreeSet<&String> = changes
+        .iter()
+        .filter_map(|c| c.persisted_in.as_ref())
+        .collect();
+    commands.extend(
+        files
+            .into_iter()
+            .map(|file| format!("rm -- {}", quoted(file))),
+    );
+    commands
+}
+
+/// The command that a person would type; none where there is no single one.
+fn command(change: &Change) -> Option<String> {
+    let value = quoted(&change.before);
+    Some(match &change.knob {
+        Knob::Sysctl { name } => {
+            format!("sysctl -w {}", quoted(&format!("{name}={}", change.before)))
+        }
+        Knob::Mtu { interface } => {
+            format!("ip link set dev {} mtu {value}", quoted(interface.as_str()))
+        }
+        Knob::TxQueueLength { interface } => {
+            format!(
+                "ip link set dev {} txqueuelen {value}",
+                quoted(interface.as_str())
+            )
+        }
+        Knob::Ring { interface, side } => {
+            format!(
+                "ethtool -G {} {} {value}",
+                quoted(interface.as_str()),
+                side.word()
+            )
+        }
+        Knob::Offload { interface, feature } => {
+            format!(
+                "ethtool -K {} {} {value}",
+                quoted(interface.as_str()),
+                quoted(feature)
+            )
+        }
+        Knob::ThreadedNapi { interface } => {
+            echo(&value, &format!("/sys/class/net/{interface}/threaded"))
+        }
+        Knob::PacketSteering {
+            interface,
+            side,
+            queue,
+        } => {
+            let (what, file) = match side {
+                Side::Rx => ("rx", "rps_cpus"),
+                Side::Tx => ("tx", "xps_cpus"),
+            };
+            echo(
+                &value,
+                &format!("/sys/class/net/{interface}/queues/{what}-{queue}/{file}"),
+            )
+        }
+        Knob::Bridge { bridge, setting } => {
+            echo(&value, &format!("/sys/class/net/{bridge}/bridge/{setting}"))
+        }
+        Knob::Channels { .. }
+        | Knob::Coalescing { .. }
+        | Knob::Pause { .. }
+        | Knob::ModuleParameter { .. }
+        | Knob::Placebo => return None,
+    })
+}
+
+fn echo(value: &str, file: &str) -> String {
+    format!("echo {value} > {}", quoted(file))
+}
+
+/// A word of a shell, whatever is in it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./-_".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_cannot_be_another_command() {
+        assert_eq!(quoted("4096"), "4096");
+        assert_eq!(quoted("4096 87380"), "'4096 87380'");
+        assert_eq!(quoted("'; reboot"), "''\\''; reboot'");
+    }
+}

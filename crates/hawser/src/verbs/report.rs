@@ -1,0 +1,51 @@
+//! `hawser report`: a case as one self-contained page with pictures.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use miette::bail;
+
+use crate::case_file::{self, AnyCase};
+
+/// Arguments of `hawser report`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A case file that `hawser check`, `tune`, `ladder` or `copy` wrote
+    case: PathBuf,
+    /// Where to write the page [default: the case's name with .html, in this folder]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Runs the verb. Writing the page is all it does: what it says is `explain`'s exit code to tell.
+pub fn run(args: Args) -> miette::Result<ExitCode> {
+    let output = args.output.unwrap_or_else(|| beside(&args.case));
+    let folder = match output.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() {
+        bail!(
+            help = "make it, or name another file with -o",
+            "{}: there is no folder {}",
+            output.display(),
+            folder.display()
+        );
+    }
+    let page = match case_file::read(&args.case)? {
+        AnyCase::Check(case) => hawser_report::page(&case),
+        AnyCase::Copy(case) => hawser_report::copy_page(&case),
+    };
+    case_file::put(&output, page.as_bytes())
+        .map_err(|e| miette::miette!("write the page {}: {e}", output.display()))?;
+    // Not in the middle of a page that goes to standard output.
+    if output.is_file() {
+        println!("Report written: {}", output.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The case's name, as a page in the working folder.
+fn beside(case: &Path) -> PathBuf {
+    PathBuf::from(case.file_name().unwrap_or(case.as_os_str())).with_extension("html")
+}

@@ -96,6 +96,11 @@ fn rate(s: &mut Section<'_>, report: &CopyReport) {
         ),
     };
     let seconds = |at: f64| format!("{} s", short(at));
+    // Nothing is nothing in any unit; a prefix of its own among megabytes would only be noise.
+    let rates = |rate: f64| match rate {
+        0.0 => "0".to_owned(),
+        rate => mb_per_s(rate),
+    };
     plot(
         s,
         &Plot {
@@ -107,7 +112,7 @@ fn rate(s: &mut Section<'_>, report: &CopyReport) {
             },
             y: Axis {
                 scale: Scale::from_zero(most),
-                words: &mb_per_s,
+                words: &rates,
             },
             curves: vec![Curve {
                 name: String::new(),

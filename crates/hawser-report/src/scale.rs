@@ -5,7 +5,6 @@
 pub struct Scale {
     low: f64,
     high: f64,
-    logarithmic: bool,
 }
 
 impl Scale {
@@ -15,36 +14,18 @@ impl Scale {
         Self {
             low: 0.0,
             high: (high / step - 1e-9).ceil().max(1.0) * step,
-            logarithmic: false,
         }
     }
 
     /// Even steps between two values as they are.
     pub fn between(low: f64, high: f64) -> Self {
         let high = if high > low { high } else { low + 1.0 };
-        Self {
-            low,
-            high,
-            logarithmic: false,
-        }
-    }
-
-    /// Equal ratios; `low` and `high` are above zero.
-    pub fn logarithmic(low: f64, high: f64) -> Self {
-        Self {
-            low,
-            high,
-            logarithmic: true,
-        }
+        Self { low, high }
     }
 
     /// Where a value is, from 0 to 1; what is beyond the ends is at the end.
     pub fn share(&self, value: f64) -> f64 {
-        let share = if self.logarithmic {
-            (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
-        } else {
-            (value - self.low) / (self.high - self.low)
-        };
+        let share = (value - self.low) / (self.high - self.low);
         if share.is_finite() {
             share.clamp(0.0, 1.0)
         } else {
@@ -52,14 +33,8 @@ impl Scale {
         }
     }
 
-    /// Round values in the range, about as many as asked for; each power of ten on a logarithmic
-    /// scale.
+    /// Round values in the range, about as many as asked for.
     pub fn ticks(&self, about: f64) -> Vec<f64> {
-        if self.logarithmic {
-            let from = self.low.log10().round() as i32;
-            let to = self.high.log10().round() as i32;
-            return (from..=to).map(|power| 10_f64.powi(power)).collect();
-        }
         let step = step(self.high - self.low, about);
         let first = (self.low / step - 1e-9).ceil() as i64;
         let last = (self.high / step + 1e-9).floor() as i64;
@@ -96,13 +71,5 @@ mod tests {
         assert_eq!(Scale::from_zero(0.0).share(0.0), 0.0);
         let ticks = Scale::between(1.0, 36.0).ticks(5.0);
         assert_eq!(ticks, [10.0, 20.0, 30.0]);
-    }
-
-    #[test]
-    fn decades_are_evenly_spaced() {
-        let scale = Scale::logarithmic(0.001, 100.0);
-        assert_eq!(scale.ticks(0.0).len(), 6);
-        assert!((scale.share(0.01) - 0.2).abs() < 1e-9);
-        assert_eq!(scale.share(0.0), 0.0);
     }
 }

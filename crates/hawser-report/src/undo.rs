@@ -143,7 +143,15 @@ fn command(change: &Change) -> Option<String> {
         Knob::Bridge { bridge, setting } => {
             echo(&value, &format!("/sys/class/net/{bridge}/bridge/{setting}"))
         }
-        Knob::Channels { .. }
+        Knob::FlowSteering { interface, queue } => echo(
+            &value,
+            &format!("/sys/class/net/{interface}/queues/rx-{queue}/rps_flow_cnt"),
+        ),
+        Knob::InterruptAffinity { interrupt } => {
+            echo(&value, &format!("/proc/irq/{interrupt}/smp_affinity_list"))
+        }
+        Knob::Qdisc { .. }
+        | Knob::Channels { .. }
         | Knob::Coalescing { .. }
         | Knob::Pause { .. }
         | Knob::ModuleParameter { .. }

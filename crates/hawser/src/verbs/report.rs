@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use miette::bail;
-
 use crate::case_file::{self, AnyCase};
+use crate::parse;
 
 /// Arguments of `hawser report`.
 #[derive(clap::Args)]
@@ -13,25 +12,13 @@ pub struct Args {
     /// A case file that `hawser check`, `tune`, `ladder` or `copy` wrote
     case: PathBuf,
     /// Where to write the page [default: the case's name with .html, in this folder]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = parse::output)]
     output: Option<PathBuf>,
 }
 
 /// Runs the verb. Writing the page is all it does: what it says is `explain`'s exit code to tell.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
     let output = args.output.unwrap_or_else(|| beside(&args.case));
-    let folder = match output.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    if !folder.is_dir() {
-        bail!(
-            help = "make it, or name another file with -o",
-            "{}: there is no folder {}",
-            output.display(),
-            folder.display()
-        );
-    }
     let page = match case_file::read(&args.case)? {
         AnyCase::Check(case) => hawser_report::page(&case),
         AnyCase::Copy(case) => hawser_report::copy_page(&case),

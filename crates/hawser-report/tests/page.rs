@@ -1,0 +1,267 @@
+//! Pages of saved cases: whole, alone in the world, and deaf to what names in a case would like
+//! to be.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use hawser_model::case::Case;
+use hawser_model::copy::CopyCase;
+use hawser_report::{copy_page, page};
+use proptest::prelude::*;
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Everything a page is made of; none of it loads, runs, sends or leads elsewhere.
+const ELEMENTS: &str = "html head meta title style body main header h1 h2 h3 p section footer article \
+    div span small code pre ul li table caption thead tbody tr th td \
+    svg desc text line rect circle polygon polyline";
+const ATTRIBUTES: &str = "lang charset http-equiv content name class role aria-label aria-labelledby \
+    aria-hidden id tabindex scope width height x y dx x1 x2 y1 y2 rx cx cy r points viewBox \
+    preserveAspectRatio text-anchor vector-effect";
+
+fn root() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+fn saved(folder: &str) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(root().join(folder)).expect("the folder of cases") {
+        let path = entry.expect("an entry").path();
+        if let Ok(text) = fs::read_to_string(path.join("case.json")) {
+            found.insert(path.display().to_string(), text);
+        }
+    }
+    assert!(found.len() > 3, "{folder} holds cases");
+    found
+}
+
+fn tune() -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tune.json");
+    fs::read_to_string(file).expect("the case of a tune")
+}
+
+fn case<T: DeserializeOwned>(text: &str) -> T {
+    serde_json::from_str(text).expect("a case")
+}
+
+/// Fails unless the page is well-formed and made of the elements and attributes above alone.
+/// Gives its text.
+fn parsed(page: &str) -> Result<String, String> {
+    let mut reader = Reader::from_str(page);
+    let (mut open, mut text) = (0_usize, String::new());
+    let known = |element: &BytesStart<'_>| {
+        let name = String::from_utf8_lossy(element.name().as_ref()).into_owned();
+        if !ELEMENTS.split_whitespace().any(|e| e == name) {
+            return Err(format!("an element <{name}>"));
+        }
+        for attribute in element.attributes() {
+            let attribute = attribute.map_err(|e| format!("<{name}>: {e}"))?;
+            let key = String::from_utf8_lossy(attribute.key.as_ref()).into_owned();
+            if !ATTRIBUTES.split_whitespace().any(|a| a == key) {
+                return Err(format!("an attribute {key} of <{name}>"));
+            }
+        }
+        Ok(())
+    };
+    loop {
+        match reader.read_event().map_err(|e| e.to_string())? {
+            Event::DocType(_) => {}
+            Event::Start(element) => {
+                known(&element)?;
+                open += 1;
+            }
+            Event::Empty(element) => known(&element)?,
+            Event::End(_) => open -= 1,
+            Event::Text(found) => text.push_str(&found.decode().map_err(|e| e.to_string())?),
+            Event::GeneralRef(_) => text.push('&'),
+            Event::Eof if open == 0 => return Ok(text),
+            other => return Err(format!("{other:?} with {open} elements open")),
+        }
+    }
+}
+
+/// Holds a page against everything that is true of every page.
+fn sound(name: &str, page: &str) {
+    let text = parsed(page).unwrap_or_else(|e| panic!("{name}: {e}"));
+    assert!(page.starts_with("<!DOCTYPE html>"), "{name}");
+    for nowhere in [
+        "http:", "https:", "<script", "url(", "@import", "NaN", "inf%",
+    ] {
+        assert!(!page.contains(nowhere), "{name} holds {nowhere}");
+    }
+    for there in ["The cluster", "The path"] {
+        if text.contains(there) {
+            return;
+        }
+    }
+    panic!("{name} draws neither cluster nor path");
+}
+
+#[test]
+fn every_saved_check_and_ladder_is_a_page() {
+    let mut headings = [0, 0];
+    for (name, text) in saved("cases") {
+        let page = page(&case(&text));
+        sound(&name, &page);
+        headings[0] += usize::from(page.contains("<h2>Where the packets went</h2>"));
+        headings[1] += usize::from(page.contains("<h2>Where the rate is lost</h2>"));
+    }
+    assert!(headings[0] > 50 && headings[1] > 10, "{headings:?}");
+}
+
+#[test]
+fn every_saved_copy_is_a_page() {
+    for (name, text) in saved("cases/copy") {
+        let page = copy_page(&case::<CopyCase>(&text));
+        sound(&name, &page);
+        assert!(page.contains("<h2>What each stage did</h2>"), "{name}");
+    }
+}
+
+#[test]
+fn a_tune_shows_its_windows_its_proof_and_the_way_back() {
+    let page = page(&case(&tune()));
+    sound("tune", &page);
+    for there in [
+        "<h2>What was tried</h2>",
+        "Loss in the windows of",
+        "The proof: the same check before and after",
+        "not tried",
+        "rolled back",
+        "hawser undo --all --lab demo",
+        "sysctl -w net.core.rmem_default=4096",
+        "rm -- /etc/sysctl.d/60-hawser.conf",
+    ] {
+        assert!(page.contains(there), "{there}");
+    }
+}
+
+#[test]
+fn the_same_case_is_the_same_page() {
+    let case: Case = case(&tune());
+    assert_eq!(page(&case), page(&case));
+}
+
+#[test]
+fn a_picture_can_be_read_aloud() {
+    let page = page(&case(&tune()));
+    let pictures = page.matches("role=\"img\"").count();
+    assert!(pictures > 1);
+    assert_eq!(pictures, page.matches("<desc id=").count());
+    assert_eq!(pictures, page.matches("<title id=").count());
+}
+
+/// A case, and every string in it that may be another one without its being no case any more.
+struct Victim {
+    case: Value,
+    free: Vec<String>,
+}
+
+impl Victim {
+    fn new<T: DeserializeOwned>(text: &str) -> Self {
+        let case: Value = serde_json::from_str(text).expect("JSON");
+        let mut free = Vec::new();
+        strings(&case, &mut free);
+        free.sort();
+        free.dedup();
+        free.retain(|s| {
+            let only = BTreeMap::from([(s.as_str(), "x<y\"z".to_owned())]);
+            serde_json::from_value::<T>(renamed(&case, &only)).is_ok()
+        });
+        assert!(free.iter().any(|s| s == "head1"), "hosts have free names");
+        Self { case, free }
+    }
+
+    /// Every free string replaced, each by its own so that names stay different ones.
+    fn hostile<T: DeserializeOwned>(&self, words: &str) -> T {
+        let names = self.free.iter().enumerate();
+        let names = names
+            .map(|(n, s)| (s.as_str(), format!("{words}{n}")))
+            .collect();
+        serde_json::from_value(renamed(&self.case, &names)).expect("still a case")
+    }
+}
+
+fn strings(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|v| strings(v, found)),
+        Value::Object(fields) => fields.values().for_each(|v| strings(v, found)),
+        _ => {}
+    }
+}
+
+fn renamed(value: &Value, names: &BTreeMap<&str, String>) -> Value {
+    let name = |text: &str| names.get(text).cloned().unwrap_or_else(|| text.to_owned());
+    match value {
+        Value::String(text) => Value::String(name(text)),
+        Value::Array(items) => items.iter().map(|v| renamed(v, names)).collect(),
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(k, v)| (name(k), renamed(v, names)));
+            Value::Object(fields.collect())
+        }
+        other => other.clone(),
+    }
+}
+
+static TUNE: LazyLock<Victim> = LazyLock::new(|| Victim::new::<Case>(&tune()));
+static LADDER: LazyLock<Victim> = LazyLock::new(|| {
+    let file = root().join("cases/ladder-cipher-below-link/case.json");
+    Victim::new::<Case>(&fs::read_to_string(file).expect("a ladder"))
+});
+static COPY: LazyLock<Victim> = LazyLock::new(|| {
+    let file = root().join("cases/copy/retransmits/case.json");
+    Victim::new::<CopyCase>(&fs::read_to_string(file).expect("a copy"))
+});
+
+fn hostile() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        prop::sample::select(vec![
+            "<script>alert(1)</script>",
+            "<img src=x onerror=alert(1)>",
+            "</title>",
+            "</style>",
+            "</svg>",
+            "]]>",
+            "<!--",
+            "-->",
+            "<![CDATA[",
+            "<?x",
+            "\" onload=\"alert(1)",
+            "'",
+            "&lt;",
+            "&",
+            "`",
+            "\n",
+            "\u{0}",
+            "\u{202e}",
+            "\u{ffff}",
+            "😀",
+        ])
+        .prop_map(str::to_owned),
+        any::<char>().prop_map(String::from),
+    ];
+    prop::collection::vec(piece, 0..6).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn no_name_is_markup(words in hostile()) {
+        let pages = [
+            page(&TUNE.hostile(&words)),
+            page(&LADDER.hostile(&words)),
+            copy_page(&COPY.hostile(&words)),
+        ];
+        for page in pages {
+            if let Err(e) = parsed(&page) {
+                return Err(TestCaseError::fail(e));
+            }
+        }
+    }
+}

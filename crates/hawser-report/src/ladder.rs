@@ -122,6 +122,8 @@ fn way_down(page: &mut Page, report: &LadderReport) {
     rows.push(Bar {
         label: "unexplained".to_owned(),
         value: match unexplained {
+            // Less than a kilobyte is written as nothing, and nothing has no sign.
+            none if none.abs() < 0.0005 => "0".to_owned(),
             gained if gained < 0.0 => format!("+{}", mb_per_s(-gained)),
             lost => format!("−{}", mb_per_s(lost)),
         },

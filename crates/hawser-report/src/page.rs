@@ -76,10 +76,11 @@ impl Page {
         let mut m = self.markup;
         m.node("footer", &[], |m| {
             m.text(format_args!(
-                "Recorded {} UTC by Hawser {}. Everything on this page is derived from the case file; \
-                 `hawser explain` derives it again, offline.",
+                "Recorded {} UTC by Hawser {}. Everything on this page is derived from the case file; ",
                 self.recorded, self.version
             ));
+            m.leaf("code", &[], "hawser explain");
+            m.text(" derives it again, offline.");
         });
         m.literal("</main></body></html>\n");
         m.into_string()

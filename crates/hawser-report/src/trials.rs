@@ -43,9 +43,14 @@ pub fn section(page: &mut Page, trials: &[Trial], report: &TuneReport) {
             Number("windows"),
             Number("effect"),
             Text("verdict"),
-            Text(""),
         ];
         table(s, "All trials", &heads, &rows);
+        // Sentences of a system call's length would push the numbers off the page.
+        for trial in &report.trials {
+            if let Some(note) = &trial.note {
+                s.remark(format_args!("{} on {}: {note}", trial.knob, trial.place));
+            }
+        }
         proof(s, report);
     });
 }
@@ -233,7 +238,6 @@ fn row(trial: &TrialReport) -> Vec<String> {
             0 => "not tried".to_owned(),
             _ => format!("{}, {end}", trial.verdict.word()),
         },
-        trial.note.clone().unwrap_or_default(),
     ]
 }
 

@@ -60,6 +60,12 @@ pub fn section(page: &mut Page, topology: &Topology, tuning: &Tuning) {
                 s.markup().leaf("pre", &[], by_hand.join("\n"));
             }
         }
+        if changes().any(|(_, change)| change.persisted_in.is_some()) {
+            s.remark(
+                "The files are Hawser's own. One that makes earlier changes last too takes these with \
+                 it; hawser undo does not.",
+            );
+        }
     });
 }
 

@@ -80,7 +80,7 @@ pub fn topology(page: &mut Page, case: &Case, packets: &PacketsAccount) {
             let lossy = |f: &&FlowAccount| {
                 !f.account.lost.is_zero() && (f.from == node.name || f.to == node.name)
             };
-            (index, flows.iter().any(|f| lossy(&f)))
+            (index, flows.iter().any(lossy))
         });
         let sent: u64 = flows.iter().map(|f| f.account.sent.0).sum();
         let lost: u64 = flows.iter().map(|f| f.account.lost.0).sum();

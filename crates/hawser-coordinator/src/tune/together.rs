@@ -81,12 +81,13 @@ impl Turned {
                 agent.turn_knob(change.number, with)
             })
         };
-        let steps = self.steps.iter();
+        let mut steps = self.steps.iter();
         if with {
-            Ok(steps.map(turn).collect::<Result<_, _>>()?)
+            steps.try_for_each(turn)?;
         } else {
-            Ok(steps.rev().map(turn).collect::<Result<_, _>>()?)
+            steps.rev().try_for_each(turn)?;
         }
+        Ok(())
     }
 
     /// Undoes all of it; what an agent that is gone has changed, its guard undoes.

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{exports_agent, run};
+use crate::exports::lio;
 
 /// What is installed and what runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +24,9 @@ pub struct Inventory {
     /// Hawser than the one that looks.
     #[serde(default)]
     pub exports_outdated: bool,
+    /// Why the kernel's own iSCSI target cannot be had here; none when it can.
+    #[serde(default)]
+    pub no_lio: Option<String>,
 }
 
 /// Where OCF agents are, a folder a provider (the OCF standard's `OCF_ROOT`).
@@ -32,7 +36,7 @@ const RESOURCE_AGENTS: &str = "/usr/lib/ocf/resource.d";
 const FENCE_AGENTS: &[&str] = &["/usr/sbin", "/sbin"];
 
 /// Programs that are looked for.
-const PROGRAMS: &[&str] = &["corosync", "pacemakerd", "ipmitool"];
+const PROGRAMS: &[&str] = &["corosync", "pacemakerd", "ipmitool", "tgtd"];
 
 pub(super) fn take() -> Inventory {
     let mut agents = BTreeSet::new();
@@ -65,6 +69,7 @@ pub(super) fn take() -> Inventory {
             .collect(),
         running: runs("corosync") && runs("pacemakerd"),
         exports_outdated: exports_agent::outdated(),
+        no_lio: lio::lacking().map(|why| why.to_string()),
     }
 }
 

@@ -112,6 +112,7 @@ fn node(
         features: inventory.features.clone(),
         running: inventory.running,
         exports_outdated: inventory.exports_outdated,
+        no_lio: inventory.no_lio.clone(),
     };
     Ok((facts, inventory))
 }

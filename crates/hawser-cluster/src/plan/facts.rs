@@ -43,6 +43,9 @@ pub struct NodeFacts {
     /// Whether the resource agent of the exports was put there by an apply of another Hawser.
     #[serde(default)]
     pub exports_outdated: bool,
+    /// Why the kernel's own iSCSI target cannot be had there; none when it can.
+    #[serde(default)]
+    pub no_lio: Option<String>,
 }
 
 /// A node's key.

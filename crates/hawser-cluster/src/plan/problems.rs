@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use hawser_model::cluster_file::{ClusterFile, CryptoHash};
+use hawser_model::cluster_file::{Backend, ClusterFile, CryptoHash};
 use hawser_model::names::HostName;
 
-use super::facts::Facts;
+use super::facts::{Facts, NodeFacts};
 use crate::cib::fencing::{need_cibsecrets, targets};
 use crate::numbering::Numbering;
 use crate::xml::Element;
@@ -35,6 +35,14 @@ pub enum Problem {
         agent: String,
         /// Where it comes from.
         package: &'static str,
+    },
+    /// The iSCSI target that the file wants cannot be had.
+    #[error("{node} cannot offer its pools by LIO: {said}")]
+    NoLio {
+        /// The node.
+        node: HostName,
+        /// What was tried there.
+        said: String,
     },
     /// Nodes have different keys.
     #[error(
@@ -90,6 +98,22 @@ pub(super) fn exports_agent_on(file: &ClusterFile, facts: &Facts) -> Vec<(HostNa
         .collect()
 }
 
+/// An exports resource that is started where its target is missing fails, and its pool moves.
+fn no_target(backend: Backend, node: &HostName, there: &NodeFacts) -> Option<Problem> {
+    let node = node.clone();
+    match backend {
+        Backend::Lio => there
+            .no_lio
+            .clone()
+            .map(|said| Problem::NoLio { node, said }),
+        Backend::Tgt => (!there.programs.contains("tgtd")).then_some(Problem::NoProgram {
+            node,
+            program: "tgtd",
+            package: "tgt",
+        }),
+    }
+}
+
 /// Looks.
 pub fn problems(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
     let mut found = Vec::new();
@@ -108,7 +132,11 @@ pub fn problems(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
             program,
             package,
         }));
-        for agent in needed_agents(&cib, name.as_str()) {
+        let needed = needed_agents(&cib, name.as_str());
+        if needed.contains(EXPORTS_AGENT) {
+            found.extend(no_target(file.exports.backend, name, there));
+        }
+        for agent in needed {
             // Our own is put there by the plan itself.
             if agent != EXPORTS_AGENT && !there.agents.contains(&agent) {
                 let package = package_of(&agent);

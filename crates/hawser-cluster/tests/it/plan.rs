@@ -102,7 +102,7 @@ fn ready() -> NodeFacts {
             "ocf:hawser:exports",
             "stonith:fence_ipmilan",
         ]),
-        programs: set(&["corosync", "pacemakerd", "ipmitool"]),
+        programs: set(&["corosync", "pacemakerd", "ipmitool", "tgtd"]),
         features: set(&["cibsecrets"]),
         ..NodeFacts::default()
     }
@@ -475,13 +475,34 @@ fn what_is_missing_on_the_nodes_is_a_problem_and_not_installed() {
     head1.agents.remove("ocf:heartbeat:ZFS");
     head1.programs.remove("ipmitool");
     head1.authkey.as_mut().unwrap().sha256 = "11".into();
+    let head2 = facts.nodes.get_mut("head2").unwrap();
+    head2.programs.remove("tgtd");
+    head2.no_lio = Some("this kernel (6.1.0-56-cloud) has no iSCSI target".into());
     let said = "Failed: Unable to obtain correct plug status or plug is not available";
     facts
         .fence_status
         .insert("fence-head2".into(), Some(said.into()));
     facts.fence_status.insert("fence-head1".into(), None);
     let plan = golden_plan("problems", &golden.file, &facts);
-    assert_eq!(plan.report.problems.len(), 4);
+    assert_eq!(plan.report.problems.len(), 5);
+}
+
+#[test]
+fn where_pools_are_offered_by_tgtd_a_node_needs_it_and_not_lio() {
+    let golden = Golden::named("three-nodes");
+    let mut facts = facts(&golden.file, &running(&golden));
+    let node = facts.nodes.values_mut().next().unwrap();
+    node.no_lio = Some("it has none".into());
+    let of_the_target = |facts: &Facts| {
+        let plan = plan(&golden.file, facts, &CrmSimulate).unwrap();
+        let said = plan.report.problems.iter().map(ToString::to_string);
+        said.filter(|p| p.contains("LIO") || p.contains("tgtd"))
+            .count()
+    };
+    assert_eq!(of_the_target(&facts), 0);
+    let node = facts.nodes.values_mut().next().unwrap();
+    node.programs.remove("tgtd");
+    assert_eq!(of_the_target(&facts), 1);
 }
 
 /// From any golden cluster to any other: what the plan makes of the CIB is what the other's file

@@ -38,11 +38,26 @@ pub enum KernelError {
     },
 }
 
+/// What [`ready`] would say, found by looking alone: nothing is loaded, mounted or made.
+pub fn lacking() -> Option<KernelError> {
+    let iscsi = format!("{ROOT}/iscsi");
+    let steps = [
+        (CONFIGFS, "configfs"),
+        (ROOT, "target_core_mod"),
+        (&iscsi, "iscsi_target_mod"),
+    ];
+    let absent = steps.iter().filter(|(path, _)| !Path::new(path).exists());
+    let tried: Vec<String> = absent
+        .filter_map(|(_, module)| modprobe(&["--dry-run", module]))
+        .collect();
+    (!tried.is_empty()).then(|| missing(&tried))
+}
+
 /// Loads what is not loaded and mounts configfs where it is not mounted.
 pub fn ready() -> Result<(), KernelError> {
     let mut tried = Vec::new();
     if !Path::new(CONFIGFS).exists() {
-        tried.extend(modprobe("configfs"));
+        tried.extend(modprobe(&["configfs"]));
     }
     if !Path::new(CONFIGFS).exists() {
         tried.insert(0, format!("{CONFIGFS} does not exist"));
@@ -65,7 +80,7 @@ pub fn ready() -> Result<(), KernelError> {
                 source: errno.into(),
             })?;
         }
-        tried.extend(modprobe("target_core_mod"));
+        tried.extend(modprobe(&["target_core_mod"]));
     }
     if !Path::new(ROOT).exists() {
         tried.insert(0, format!("{ROOT} does not exist"));
@@ -74,7 +89,7 @@ pub fn ready() -> Result<(), KernelError> {
     let iscsi = format!("{ROOT}/iscsi");
     if !Path::new(&iscsi).exists() {
         // The kernel would load it by itself, with a less clear error.
-        tried.extend(modprobe("iscsi_target_mod"));
+        tried.extend(modprobe(&["iscsi_target_mod"]));
         match fs::create_dir(&iscsi) {
             Err(e) if e.kind() != ErrorKind::AlreadyExists => {
                 tried.insert(0, format!("mkdir {iscsi}: {e}"));
@@ -110,14 +125,15 @@ fn missing(tried: &[String]) -> KernelError {
 }
 
 /// What it says when it fails.
-fn modprobe(module: &str) -> Option<String> {
-    match Command::new("modprobe").arg(module).output() {
+fn modprobe(arguments: &[&str]) -> Option<String> {
+    let line = arguments.join(" ");
+    match Command::new("modprobe").args(arguments).output() {
         Ok(output) if output.status.success() => None,
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stderr);
             let said = said.lines().next().unwrap_or("no reason is given").trim();
-            Some(format!("modprobe {module}: {said}"))
+            Some(format!("modprobe {line}: {said}"))
         }
-        Err(error) => Some(format!("modprobe {module}: {error}")),
+        Err(error) => Some(format!("modprobe {line}: {error}")),
     }
 }

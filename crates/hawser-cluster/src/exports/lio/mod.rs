@@ -15,7 +15,7 @@ mod plan;
 mod words;
 
 pub use configfs::{Configfs, ConfigfsError};
-pub use kernel::{KernelError, ready};
+pub use kernel::{KernelError, lacking, ready};
 pub use nodes::{Digest, Is, Node, backstore, nodes};
 pub use plan::{Entry, Operation, Tree, plan};
 pub use words::{notable, words};

@@ -2,6 +2,7 @@
 
 pub mod cluster;
 pub mod copy;
+pub mod drill;
 pub mod exports;
 pub mod tune;
 

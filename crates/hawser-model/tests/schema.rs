@@ -5,7 +5,9 @@ use std::path::Path;
 
 use hawser_model::case::Case;
 use hawser_model::copy::CopyCase;
+use hawser_model::drill::DrillCase;
 use hawser_model::output::copy::CopyReport;
+use hawser_model::output::drill::DrillReport;
 use hawser_model::output::exports::ExportsReport;
 use hawser_model::output::tune::{ChangesReport, TuneReport};
 use hawser_model::output::{CheckReport, LadderReport};
@@ -78,6 +80,16 @@ fn copy_report() {
 #[test]
 fn copy_case() {
     published("copy-case.schema.json", &schema_for!(CopyCase));
+}
+
+#[test]
+fn drill_report() {
+    published("drill.schema.json", &schema_for!(DrillReport));
+}
+
+#[test]
+fn drill_case() {
+    published("drill-case.schema.json", &schema_for!(DrillCase));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 mod iscsi;
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -106,6 +106,13 @@ fn main() -> ExitCode {
     })
 }
 
+/// A line on standard output. Whoever reads may have read enough: the work goes on unheard.
+macro_rules! say {
+    ($($text:tt)+) => {{
+        let _ = writeln!(std::io::stdout(), $($text)+);
+    }};
+}
+
 fn judge(path: &std::path::Path, rules: Rules) -> Result<ExitCode, String> {
     let history = history::load(path).map_err(|e| e.to_string())?;
     let verdict = check(&history, rules);
@@ -118,7 +125,7 @@ fn judge(path: &std::path::Path, rules: Rules) -> Result<ExitCode, String> {
         unread,
         ..
     } = verdict;
-    println!(
+    say!(
         "{acknowledged} writes acknowledged: {lost} lost, {stale} stale, {torn} torn, {unread} not read \
          back; {} only in a cache that died; longest stall {:.3} s, median {} µs, 99 % {} µs",
         verdict.unflushed_gone,
@@ -127,7 +134,7 @@ fn judge(path: &std::path::Path, rules: Rules) -> Result<ExitCode, String> {
         felt.p99_us
     );
     for breach in &verdict.breaches {
-        println!("  {breach:?}");
+        say!("  {breach:?}");
     }
     Ok(ExitCode::from(u8::from(!verdict.is_clean())))
 }
@@ -191,7 +198,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, String> {
         let mut said = false;
         loop {
             if !said && working.load(Ordering::Relaxed) == u32::from(args.writers) {
-                println!("writing");
+                say!("writing");
                 said = true;
             }
             let over = args.time.is_some_and(|time| begun.elapsed() >= time);
@@ -206,7 +213,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, String> {
             let outcome = writer.join().map_err(|_| "a writer panicked".to_owned())?;
             whole &= outcome.map_err(|e| e.to_string())?;
         }
-        println!("{}", if whole { "read back" } else { "not read back" });
+        say!("{}", if whole { "read back" } else { "not read back" });
         Ok(ExitCode::from(u8::from(!whole)))
     })
 }

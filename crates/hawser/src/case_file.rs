@@ -9,6 +9,8 @@ use hawser_model::case::{CASE_FORMAT, Case};
 use hawser_model::copy::{COPY_FORMAT, CopyCase};
 use miette::{IntoDiagnostic, WrapErr, bail};
 
+use crate::output;
+
 /// Where cases are kept unless `--case` says otherwise.
 const FOLDER: &str = "/var/lib/hawser/cases";
 
@@ -49,6 +51,11 @@ fn save(case: &impl serde::Serialize, name: &str, asked: Option<&Path>) -> miett
 /// A plain file appears whole or not at all. What is there and is none (a pipe, /dev/stdout,
 /// /dev/null) is written into: a rename would put a file in the device's place.
 pub fn put(path: &Path, text: &[u8]) -> io::Result<()> {
+    if path == Path::new("/dev/stdout") && !fs::metadata(path)?.is_file() {
+        // Opening a pipe that nobody reads any more would wait for a reader.
+        output::print_bytes(text);
+        return Ok(());
+    }
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return fs::OpenOptions::new()
             .write(true)

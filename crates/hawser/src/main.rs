@@ -1,9 +1,12 @@
 //! The `hawser` command: parses the command line and hands over to one verb.
 #![forbid(unsafe_code)]
+// Both panic when their reader is gone: `output` has what does not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod bad_file;
 mod case_file;
 mod cluster;
+mod output;
 mod parse;
 mod render;
 mod target;
@@ -89,9 +92,9 @@ fn main() -> ExitCode {
         Verb::Undo(args) => verbs::changes::undo(args),
     };
     match outcome {
-        Ok(code) => code,
+        Ok(code) => output::ended(code),
         Err(report) => {
-            eprintln!("{report:?}");
+            output::complain!("{report:?}");
             ExitCode::from(2)
         }
     }

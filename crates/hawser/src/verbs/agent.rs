@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::output::complain;
+
 /// Arguments of `hawser agent`.
 #[derive(clap::Args)]
 pub struct Args {
@@ -34,7 +36,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) => {
             // One plain line: the coordinator shows it inside a message of its own.
-            eprintln!("hawser agent: {error}");
+            complain!("hawser agent: {error}");
             Ok(ExitCode::from(2))
         }
     }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use hawser_cluster::live::{ApplyError, Options, Progress, apply};
 
+use crate::output::{self, say};
 use crate::target::{Known, Target};
 
 /// Arguments of `hawser apply`.
@@ -23,7 +24,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         allow_disruption: args.allow_disruption,
     };
     let changes = run_on(&known, options)?;
-    println!("{changes}");
+    say!("{changes}");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -32,8 +33,8 @@ pub fn run_on(known: &Known, options: Options) -> miette::Result<String> {
     known.check_secrets()?;
     let mut reached = known.reach()?;
     let mut said = |progress: Progress<'_>| match progress {
-        Progress::Planned(report) => print!("{report}"),
-        Progress::Doing(what) => println!("  {what}"),
+        Progress::Planned(report) => output::print(&report.to_string()),
+        Progress::Doing(what) => say!("  {what}"),
     };
     let applied = apply(
         &known.file,

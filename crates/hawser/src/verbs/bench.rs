@@ -9,6 +9,7 @@ use hawser_cipher::bench::{self, Plan};
 use indicatif::{ProgressBar, ProgressStyle};
 use miette::IntoDiagnostic;
 
+use crate::output::{self, say};
 use crate::render;
 
 /// Arguments of `hawser bench`.
@@ -87,9 +88,9 @@ fn cipher(args: &CipherArgs) -> miette::Result<ExitCode> {
     bar.finish_and_clear();
     let rows = rows.into_diagnostic()?;
     if args.json {
-        println!("{}", serde_json::to_string(&rows).into_diagnostic()?);
+        say!("{}", serde_json::to_string(&rows).into_diagnostic()?);
     } else {
-        print!("{}", render::bench_cipher::table(&rows, &plan));
+        output::print(&render::bench_cipher::table(&rows, &plan));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -9,6 +9,7 @@ use hawser_model::output::tune::ChangesReport;
 use miette::bail;
 
 use crate::cluster::{Which, beside_switches};
+use crate::output::{self, say};
 use crate::render;
 
 /// Arguments of `hawser changes`.
@@ -46,9 +47,9 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     };
     if args.json {
         let text = serde_json::to_string_pretty(&report).expect("a report is always JSON");
-        println!("{text}");
+        say!("{text}");
     } else {
-        print!("{}", render::tune::changes(&report.changes));
+        output::print(&render::tune::changes(&report.changes));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -71,14 +72,14 @@ pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
                     "no change {id}"
                 );
             }
-            None => println!("There is nothing to undo."),
+            None => say!("There is nothing to undo."),
         }
     }
     let mut failed = Vec::new();
     for (host, change) in due {
         let agent = agents.get_mut(host).expect("its changes were read");
         match agent.undo_change(change.number) {
-            Ok(undone) => println!("{}", render::tune::undone(host, &undone)),
+            Ok(undone) => say!("{}", render::tune::undone(host, &undone)),
             Err(e) => failed.push(e.to_string()),
         }
     }

@@ -13,6 +13,7 @@ use hawser_model::units::{Bytes, Nanos, PacketsPerSec};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::cluster::{Cluster, Which};
+use crate::output::complain;
 use crate::{case_file, parse, verbs};
 
 /// Arguments of `hawser check`.
@@ -168,7 +169,7 @@ impl Bar {
     /// A line that stays, above the bar; on standard error where there is no terminal.
     pub fn line(&self, text: &str) {
         if self.0.is_hidden() {
-            eprintln!("{text}");
+            complain!("{text}");
         } else {
             self.0.println(text);
         }

@@ -17,6 +17,7 @@ use hawser_model::output::copy::CopyReport;
 use hawser_model::units::{Bytes, Nanos};
 use miette::{bail, miette};
 
+use crate::output::{self, complain, say};
 use crate::{case_file, cluster, parse, render};
 
 use place::{Ends, Spot};
@@ -162,12 +163,12 @@ fn run_copy(
 pub fn show(report: &CopyReport, json: bool) -> ExitCode {
     if json {
         let text = serde_json::to_string_pretty(report).expect("a report is always JSON");
-        println!("{text}");
+        say!("{text}");
     } else {
-        print!("{}", render::copy::report(report));
+        output::print(&render::copy::report(report));
     }
     if let Some(error) = &report.error {
-        eprintln!("{:?}", miette!("{error}"));
+        complain!("{:?}", miette!("{error}"));
         return ExitCode::from(2);
     }
     if report.findings.is_empty() {

@@ -11,6 +11,8 @@ use console::style;
 use hawser_lab::Interrupt;
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
 
+use crate::output::{READER_GONE, say};
+
 const LAB: &str = "demo";
 
 /// A receive buffer that one large packet fills: what the case `rcvbuf` had too little of.
@@ -50,13 +52,13 @@ struct Demo {
 
 impl Demo {
     fn show(&self) -> miette::Result<()> {
-        say("A cluster on this machine: two heads, two links, each over a switch of its own.");
+        tell("A cluster on this machine: two heads, two links, each over a switch of its own.");
         self.step(&["lab", "up", "--name", LAB], &[0])?;
 
-        say("Nothing is wrong yet. A check should say so.");
+        tell("Nothing is wrong yet. A check should say so.");
         self.step(&["check", "--lab", LAB], &[0])?;
 
-        say(
+        tell(
             "Now a fault that operators have met: \"random disconnects, UDP tops out at 800 Mbit/s,\n\
              netstat -su shows receive errors\". The check is told nothing of it.",
         );
@@ -72,26 +74,26 @@ impl Demo {
         self.step(&plant, &[0])?;
         self.step(&["check", "--lab", LAB, "--case", CASE], &[1])?;
 
-        say(
+        tell(
             "What would you try? The reports this project started from tried ring sizes, IGMP versions and\n\
              interrupt modes, and none of it helped. Hawser tries them too, one at a time under the same\n\
              traffic, measures, and rolls back what is useless.",
         );
         self.step(&["tune", "--lab", LAB, "--case", CASE], &[0])?;
-        say(
+        tell(
             "One change was proven and kept. The same check again, and then everything is taken back:",
         );
         self.step(&["check", "--lab", LAB], &[0])?;
         self.step(&["undo", "--all", "--lab", LAB], &[0])?;
-        say("All of it as one page with pictures, to send to somebody or to keep:");
+        tell("All of it as one page with pictures, to send to somebody or to keep:");
         self.step(&["report", CASE, "-o", PAGE], &[0])?;
-        say("Fault found, fix proven. The lab goes, and the machine gets its own setting back.");
+        tell("Fault found, fix proven. The lab goes, and the machine gets its own setting back.");
         Ok(())
     }
 
     /// Shows a command and runs it; any other exit code than those expected ends the demo.
     fn step(&self, arguments: &[&str], expected: &[i32]) -> miette::Result<()> {
-        println!(
+        say!(
             "{} hawser {}",
             style("$").dim(),
             style(arguments.join(" ")).bold()
@@ -101,12 +103,13 @@ impl Demo {
             .status()
             .into_diagnostic()
             .wrap_err_with(|| format!("run {}", self.binary.display()))?;
-        println!();
+        say!("");
         if self.interrupt.requested() {
             bail!("interrupted");
         }
         match status.code() {
             Some(code) if expected.contains(&code) => Ok(()),
+            Some(code) if code == i32::from(READER_GONE) => bail!("nobody reads any more"),
             _ => bail!(
                 "hawser {}: {status}, expected {expected:?}",
                 arguments.join(" ")
@@ -124,6 +127,6 @@ impl Demo {
     }
 }
 
-fn say(text: &str) {
-    println!("{}\n", style(text).cyan());
+fn tell(text: &str) {
+    say!("{}\n", style(text).cyan());
 }

@@ -7,7 +7,7 @@ use hawser_model::case::Case;
 use hawser_model::output::CheckReport;
 
 use crate::case_file::{self, AnyCase};
-use crate::render;
+use crate::{output, render};
 
 /// Arguments of `hawser explain`.
 #[derive(clap::Args)]
@@ -52,7 +52,7 @@ pub fn show(case: &Case, path: &str, json: bool) -> ExitCode {
             (text, report.findings.len())
         }
     };
-    print!("{text}");
+    output::print(&text);
     if findings == 0 {
         ExitCode::SUCCESS
     } else {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -17,6 +16,7 @@ use hawser_model::output::exports::{ExportedTarget, ExportedUnit, ExportsReport}
 use miette::{IntoDiagnostic, Report, WrapErr, bail, miette};
 
 use crate::bad_file::{self, Wrong};
+use crate::output::{self, complain, say};
 use crate::render;
 
 /// Arguments of `hawser exports`.
@@ -101,7 +101,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
             let differs = !report.pending.is_empty() || !report.running;
             match args.json {
                 true => json(&report)?,
-                false => print!("{}", render::exports::verified(&report)),
+                false => output::print(&render::exports::verified(&report)),
             }
             Ok(ExitCode::from(u8::from(differs)))
         }
@@ -109,7 +109,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
             let report = report(&args.pool.parameters()?)?;
             match args.json {
                 true => json(&report)?,
-                false => print!("{}", render::exports::shown(&report)),
+                false => output::print(&render::exports::shown(&report)),
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -127,10 +127,10 @@ fn change(pool: &Pool, change: Change) -> miette::Result<ExitCode> {
     let mut changes = 0;
     change(&parameters, &mut |what| {
         changes += 1;
-        println!("{what}");
+        say!("{what}");
     })
     .map_err(explained)?;
-    println!(
+    say!(
         "pool {}: {}",
         parameters.pool,
         render::exports::changes(changes)
@@ -246,7 +246,7 @@ fn targets(desired: &Desired, sessions: &BTreeMap<String, Vec<String>>) -> Vec<E
 }
 
 fn json(report: &ExportsReport) -> miette::Result<()> {
-    println!(
+    say!(
         "{}",
         serde_json::to_string_pretty(report).into_diagnostic()?
     );
@@ -284,7 +284,7 @@ fn install(args: &InstallAgent) -> miette::Result<ExitCode> {
     fs::set_permissions(&args.to, fs::Permissions::from_mode(0o755))
         .into_diagnostic()
         .wrap_err_with(|| format!("chmod 0755 {}", args.to.display()))?;
-    println!("{} runs {}", args.to.display(), own.display());
+    say!("{} runs {}", args.to.display(), own.display());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -295,11 +295,8 @@ fn agent(action: Option<&str>) -> miette::Result<ExitCode> {
         .collect();
     let outcome = ocf::run(action, &environment);
     for line in &outcome.log {
-        eprintln!("{line}");
+        complain!("{line}");
     }
-    std::io::stdout()
-        .write_all(outcome.output.as_bytes())
-        .into_diagnostic()
-        .wrap_err("write to stdout")?;
+    output::print(&outcome.output);
     Ok(ExitCode::from(outcome.code as u8))
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use hawser_cluster::live::{self, LiveError};
 use hawser_model::output::cluster::ClusterStatus;
 
+use crate::output::{complain, say};
 use crate::target::Target;
 use crate::verbs::status::look;
 
@@ -53,7 +54,7 @@ pub fn move_pool(args: &MoveArgs) -> miette::Result<ExitCode> {
     if there {
         return Ok(ExitCode::SUCCESS);
     }
-    eprintln!("{pool} is not on {node}; `hawser status` says what keeps it");
+    complain!("{pool} is not on {node}; `hawser status` says what keeps it");
     Ok(ExitCode::from(1))
 }
 
@@ -77,6 +78,6 @@ fn act(
             None => format!("{} nowhere", pool.name),
         })
         .collect();
-    println!("{done} after {took:.1} s: {}", places.join(", "));
+    say!("{done} after {took:.1} s: {}", places.join(", "));
     Ok(now)
 }

@@ -14,7 +14,7 @@ use hawser_model::cluster_file::ClusterFile;
 use hawser_model::output::cluster::PlanOutput;
 use miette::{IntoDiagnostic, WrapErr};
 
-use crate::render::print;
+use crate::output::{complain, print};
 use crate::target::{Known, Target};
 
 /// Arguments of `hawser plan`.
@@ -64,7 +64,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         Print::Files => files(file),
         Print::WhatIf => scenarios(file, &numbering)?,
     };
-    print(&out)?;
+    print(&out);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -88,19 +88,19 @@ fn live(known: &Known, args: &Args) -> miette::Result<ExitCode> {
             let json = serde_json::to_string_pretty(&PlanOutput { changes })
                 .into_diagnostic()
                 .wrap_err("write the plan as JSON")?;
-            print(&(json + "\n"))?;
+            print(&(json + "\n"));
             // The JSON holds what would change; what keeps it from being done goes beside it.
             for problem in &report.problems {
-                eprintln!("{problem}");
+                complain!("{problem}");
             }
         }
-        false => print(&report.to_string())?,
+        false => print(&report.to_string()),
     }
     if args.diff {
-        print(&plan.diff)?;
+        print(&plan.diff);
     }
     for unreached in &reached.failed {
-        eprintln!("{unreached}");
+        complain!("{unreached}");
     }
     let differs = args.exit_code && !report.changes.is_empty();
     Ok(match differs || !report.problems.is_empty() {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::case_file::{self, AnyCase};
+use crate::output::say;
 use crate::parse;
 
 /// Arguments of `hawser report`.
@@ -27,7 +28,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         .map_err(|e| miette::miette!("write the page {}: {e}", output.display()))?;
     // Not in the middle of a page that goes to standard output.
     if output.is_file() {
-        println!("Report written: {}", output.display());
+        say!("Report written: {}", output.display());
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -9,8 +9,8 @@ use hawser_model::names::HostName;
 use hawser_model::output::cluster::ClusterStatus;
 use miette::{IntoDiagnostic, WrapErr};
 
-use crate::render;
 use crate::target::{Known, Reached, Target};
+use crate::{output, render};
 
 /// Arguments of `hawser status`.
 #[derive(clap::Args)]
@@ -32,9 +32,9 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
             let json = serde_json::to_string_pretty(&now)
                 .into_diagnostic()
                 .wrap_err("write the status as JSON")?;
-            render::print(&(json + "\n"))?;
+            output::print(&(json + "\n"));
         }
-        false => render::print(&render::status::text(&now))?,
+        false => output::print(&render::status::text(&now)),
     }
     Ok(match now.redundant && now.degraded.is_empty() {
         true => ExitCode::SUCCESS,

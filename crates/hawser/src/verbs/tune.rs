@@ -22,6 +22,7 @@ use indicatif::ProgressBar;
 use super::check::{Bar, TrafficArgs, checked, now};
 use super::tune_switches::Switches;
 use crate::cluster::{Cluster, Which};
+use crate::output::{self, say};
 use crate::{case_file, parse, render};
 
 /// Arguments of `hawser tune`.
@@ -78,12 +79,9 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     };
     if args.json {
         let text = serde_json::to_string_pretty(&report).expect("a report is always JSON");
-        println!("{text}");
+        say!("{text}");
     } else {
-        print!(
-            "{}",
-            render::tune::report(&case, &report, &args.which.words())
-        );
+        output::print(&render::tune::report(&case, &report, &args.which.words()));
     }
     Ok(if report.after.findings.is_empty() {
         ExitCode::SUCCESS

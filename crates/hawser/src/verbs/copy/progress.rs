@@ -13,6 +13,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use hawser_model::units::mb_per_s;
 
+use crate::output::complain;
+
 /// The rate of the moment is that of this time.
 const MOMENT: Duration = Duration::from_secs(1);
 
@@ -109,7 +111,7 @@ impl Watcher for Display<'_> {
             self.bar.set_message(message);
         } else if self.said.get_or_insert(at).elapsed() >= LINE {
             self.said = Some(at);
-            eprintln!("{message}");
+            complain!("{message}");
         }
         true
     }

@@ -10,6 +10,7 @@ use hawser_lab::{LabName, LabSpec};
 use hawser_model::cluster_file::parse_complete;
 use miette::{IntoDiagnostic, WrapErr};
 
+use crate::output::say;
 use crate::target::Target;
 use crate::{bad_file, verbs};
 
@@ -42,7 +43,7 @@ pub(super) fn apply(name: &LabName, begun: Instant) -> miette::Result<ExitCode> 
     let known = target.known()?;
     let done = verbs::apply::run_on(&known, Options::default())?;
     let took = begun.elapsed().as_secs_f64();
-    println!(
+    say!(
         "{done}; cluster {} stands after {took:.1} s",
         *known.file.cluster.name
     );

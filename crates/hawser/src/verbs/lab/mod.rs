@@ -18,6 +18,7 @@ use hawser_lab::{
 use miette::Report;
 
 use crate::bad_file::{self, Wrong};
+use crate::output::{self, complain, say};
 
 pub use args::Args;
 use args::{Action, HoldLine, Layout, Name, NodeInit, Power, Service};
@@ -56,7 +57,7 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
             node: args.node,
         })?,
         Action::Chassis { lab, node, words } => {
-            print!("{}", bmc::chassis(&LabName::new(&lab)?, &node, &words)?);
+            output::print(&bmc::chassis(&LabName::new(&lab)?, &node, &words)?);
         }
         Action::Up { name, layout } => up(&name.lab()?, spec(&layout)?.as_ref())?,
         Action::Down { name } => down(&name.lab()?)?,
@@ -137,17 +138,17 @@ fn up(name: &LabName, spec: Option<&LabSpec>) -> Result<(), LabError> {
         interrupted: &|| interrupt.requested(),
     })?;
     let took = begun.elapsed().as_secs_f64();
-    print!("{}", show::restored(&up.restored));
+    output::print(&show::restored(&up.restored));
     match up.outcome {
-        UpOutcome::AlreadyUp => println!("lab {name} is up already"),
+        UpOutcome::AlreadyUp => say!("lab {name} is up already"),
         UpOutcome::Restarted(nodes) => {
-            println!(
+            say!(
                 "lab {name}: {} had died and runs again ({took:.2} s)",
                 nodes.join(", ")
             );
         }
         UpOutcome::Rebuilt { because } => {
-            println!("lab {name}: rebuilt, because {because}");
+            say!("lab {name}: rebuilt, because {because}");
             describe(name, took)?;
         }
         UpOutcome::Built => describe(name, took)?,
@@ -164,7 +165,7 @@ fn describe(name: &LabName, took: f64) -> Result<(), LabError> {
         .iter()
         .map(|link| format!("{} on {}", link.name, link.switch))
         .collect();
-    println!(
+    say!(
         "lab {name} is up in {took:.2} s: {}; {}",
         nodes.join(", "),
         links.join(", ")
@@ -175,11 +176,11 @@ fn describe(name: &LabName, took: f64) -> Result<(), LabError> {
 fn down(name: &LabName) -> Result<(), LabError> {
     let _held = Interrupt::hold()?;
     let down = hawser_lab::down(name)?;
-    print!("{}", show::restored(&down.restored));
+    output::print(&show::restored(&down.restored));
     if down.existed {
-        println!("lab {name} is down");
+        say!("lab {name} is down");
     } else {
-        eprintln!("there is no lab {name}; nothing to take down");
+        complain!("there is no lab {name}; nothing to take down");
     }
     Ok(())
 }
@@ -224,7 +225,7 @@ fn power(name: &LabName, how: Power, node: &str) -> Result<(), LabError> {
 }
 
 fn said(changed: bool, now: &str, before: &str) {
-    println!("{}", if changed { now } else { before });
+    say!("{}", if changed { now } else { before });
 }
 
 fn impair(name: &Name, order: &ImpairArgs) -> Result<(), LabError> {
@@ -233,7 +234,7 @@ fn impair(name: &Name, order: &ImpairArgs) -> Result<(), LabError> {
     let order = order.order(|place| lab.spec().switch(place).is_some())?;
     hawser_lab::impair::impair(&name.lab()?, &order)?;
     let now = hawser_lab::status(&name.lab()?)?;
-    print!("{}", show::planted(&order, &now));
+    output::print(&show::planted(&order, &now));
     Ok(())
 }
 
@@ -241,7 +242,7 @@ fn clear_faults(name: &Name, what: &ClearArgs) -> Result<(), LabError> {
     let _held = Interrupt::hold()?;
     let lab = Lab::open(name.as_str())?;
     let what = what.what(|place| lab.spec().switch(place).is_some());
-    print!("{}", show::restored(&clear(&name.lab()?, &what)?));
+    output::print(&show::restored(&clear(&name.lab()?, &what)?));
     Ok(())
 }
 
@@ -257,9 +258,9 @@ fn print(
             path: "/dev/stdout".into(),
             source: e.into(),
         })?;
-        println!("{json}");
+        say!("{json}");
     } else {
-        print!("{}", text());
+        output::print(&text());
     }
     Ok(())
 }

@@ -1,0 +1,66 @@
+//! Standard output and standard error, whose reader may have read enough (`| head -1`).
+//!
+//! A verb whose reader is gone does its work to the end, unheard: an `apply` that is half done would be worse
+//! than one nobody watched. What ends then is only the talk, and the exit code says so.
+
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+/// What a shell shows for a program that SIGPIPE ended (128 and the signal's number). Rust's programs ignore the
+/// signal, and this one must: an ssh that dies closes a pipe as well, and is an error with a name.
+pub const READER_GONE: u8 = 128 + 13;
+
+/// The first write to standard output that failed; nothing is written after it.
+static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// Writes to standard output. What fails is kept for [`ended`].
+pub fn print(text: &str) {
+    print_bytes(text.as_bytes());
+}
+
+/// The same, of what need not be text.
+pub fn print_bytes(bytes: &[u8]) {
+    attempt(|out| out.write_all(bytes));
+}
+
+/// Writes to standard error; nobody can be told that it failed.
+pub fn error_line(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// The exit code of work that ended with `code`, when all that was to be said has been said.
+pub fn ended(code: ExitCode) -> ExitCode {
+    attempt(|out| out.flush());
+    match &*FAILED.lock().unwrap_or_else(|e| e.into_inner()) {
+        None => code,
+        Some(e) if e.kind() == ErrorKind::BrokenPipe => ExitCode::from(READER_GONE),
+        Some(e) => {
+            error_line(&format!("write to standard output: {e}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn attempt(write: impl FnOnce(&mut io::StdoutLock<'static>) -> io::Result<()>) {
+    let mut failed = FAILED.lock().unwrap_or_else(|e| e.into_inner());
+    if failed.is_none() {
+        *failed = write(&mut io::stdout().lock()).err();
+    }
+}
+
+/// A line on standard output, in the words of `format!`.
+macro_rules! say {
+    ($($text:tt)+) => {
+        $crate::output::print(&(format!($($text)+) + "\n"))
+    };
+}
+
+/// A line on standard error, in the words of `format!`.
+macro_rules! complain {
+    ($($text:tt)+) => {
+        $crate::output::error_line(&format!($($text)+))
+    };
+}
+
+pub(crate) use {complain, say};

@@ -1,0 +1,71 @@
+//! Whoever reads a verb's output may have read enough, as `| head -1` has.
+
+mod support;
+
+use std::process::{Command, Stdio};
+
+use nix::unistd::pipe;
+use support::{Ran, hawser};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Runs it with a standard output that nobody reads any more.
+fn unheard(arguments: &[&str]) -> Ran {
+    let (reader, writer) = pipe().expect("a pipe");
+    drop(reader);
+    let mut command = Command::new(hawser());
+    command.args(arguments).current_dir(ROOT);
+    command.stdin(Stdio::null()).stdout(writer);
+    command.output().expect("hawser runs").into()
+}
+
+#[test]
+fn a_verb_that_nobody_reads_ends_quietly() {
+    for arguments in [
+        &["explain", "cases/clean/case.json"][..],
+        &["explain", "--json", "cases/buffer-not-granted/case.json"],
+        &["plan", "-f", "examples/lab/hawser.toml", "--print", "cib"],
+        &["report", "cases/clean/case.json", "-o", "/dev/stdout"],
+        &["lab", "list", "--json"],
+        &["exports", "ocf", "meta-data"],
+    ] {
+        let ran = unheard(arguments);
+        // 128 and SIGPIPE's number, as a shell shows it of a program that the signal ended.
+        assert_eq!(
+            (ran.code, ran.stderr.as_str()),
+            (Some(141), ""),
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
+fn an_error_that_nobody_reads_is_still_an_error() {
+    let ran = unheard(&["explain", "no-such-file.json"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("no-such-file.json"), "{}", ran.stderr);
+
+    let mut command = Command::new(hawser());
+    let (reader, writer) = pipe().expect("a pipe");
+    drop(reader);
+    command
+        .args(["explain", "no-such-file.json"])
+        .stderr(writer);
+    assert_eq!(command.status().expect("hawser runs").code(), Some(2));
+}
+
+#[test]
+fn a_disk_that_is_full_is_said() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+    let mut command = Command::new(hawser());
+    command.args(["explain", "cases/clean/case.json"]);
+    command.current_dir(ROOT).stdout(full.expect("/dev/full"));
+    let ran = Ran::from(command.output().expect("hawser runs"));
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.stderr
+            .starts_with("write to standard output: No space left"),
+        "{}",
+        ran.stderr
+    );
+}

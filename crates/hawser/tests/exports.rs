@@ -381,7 +381,15 @@ fn the_resource_agent_passes_ocf_tester_and_finds_what_is_missing() {
         monitor.stderr
     );
     assert_eq!(agent("reload-agent").code, Some(0));
+    let open = || pool.head("ls /proc/$(pidof tgtd)/fd | wc -l");
+    let before = open();
     assert_eq!(agent("monitor").code, Some(0));
+    let released = || open() == before;
+    assert!(
+        eventually(Duration::from_secs(5), released),
+        "a monitor leaves descriptors in tgtd: {before} and now {}",
+        open()
+    );
     assert_eq!(agent("stop").code, Some(0));
     assert_eq!(agent("monitor").code, Some(7));
     let lio = pool.lab.try_sh(

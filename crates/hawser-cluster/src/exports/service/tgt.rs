@@ -55,7 +55,7 @@ pub(super) fn stop(
 ) -> Result<(), ServiceError> {
     let daemon = Daemon::default();
     // A target that does not run offers nothing, and will not when it is started again.
-    if !daemon.runs() {
+    if !daemon.runs()? {
         return Ok(());
     }
     let others = Saved::others(&parameters.pool)?;
@@ -106,7 +106,7 @@ pub(super) fn health(
     saved: Option<&Saved>,
 ) -> Result<Health, ServiceError> {
     let daemon = Daemon::default();
-    if !daemon.runs() {
+    if !daemon.runs()? {
         return Ok(Health::Stopped);
     }
     let others = Saved::others(&parameters.pool)?;

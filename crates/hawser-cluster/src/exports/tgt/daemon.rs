@@ -65,9 +65,14 @@ impl Default for Daemon {
 }
 
 impl Daemon {
-    /// Whether it runs: somebody listens on its socket.
-    pub fn runs(&self) -> bool {
-        UnixStream::connect(&self.socket).is_ok()
+    /// Whether it runs, which is to answer a whole question. One who connects and says nothing stays in tgtd's
+    /// table for good, and tgtd reads from him in a circle: it takes the end for a request that is not yet
+    /// complete (`mgmt.c`). A monitor that did so took a processor and, in hours, every descriptor.
+    pub fn runs(&self) -> Result<bool, DaemonError> {
+        match self.ask(&Request::show(Mode::Portal)) {
+            Err(DaemonError::NotRunning(_)) => Ok(false),
+            answered => answered.map(|_| true),
+        }
     }
 
     /// Its targets, by name.

@@ -100,7 +100,11 @@ impl Record {
         bytes
     }
 
-    fn parse(bytes: &[u8]) -> Option<Self> {
+    /// Reads one; `None`: it is of no kind there is, or not whole.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        if bytes.len() < RECORD {
+            return None;
+        }
         let long = |at: usize| bytes[at..at + 8].try_into().map(u64::from_le_bytes);
         Some(Self {
             kind: kind(bytes[0])?,

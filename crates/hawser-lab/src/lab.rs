@@ -7,6 +7,7 @@ use std::process::Command;
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::topology::{Link, Node, Reach, Topology};
 
+use crate::cluster::bmc::PowerChange;
 use crate::error::LabError;
 use crate::init::{BIN_INSIDE, SWITCHES};
 use crate::name::LabName;
@@ -158,6 +159,25 @@ impl Lab {
     /// `hawser.toml` lies there, and the secrets that it names. `None`: no cluster lab.
     pub fn admin_root(&self) -> Option<std::path::PathBuf> {
         self.state.spec.cluster.as_ref().map(|_| self.dir.admin())
+    }
+
+    /// A running node's first process, as this machine numbers it: what the kernel says of the node
+    /// from outside is below `/proc/PID` (`mounts`, `root`, `ns/pid`).
+    ///
+    /// # Errors
+    /// No such node, or it is off.
+    pub fn process(&self, node: &str) -> Result<i32, LabError> {
+        Ok(self.place(node)?.pid)
+    }
+
+    /// What the BMC of a node has done to its power since the lab was built, oldest first.
+    pub fn power_log(&self, node: &str) -> Vec<PowerChange> {
+        crate::cluster::bmc::power_log(&self.dir, node)
+    }
+
+    /// A folder of the lab for what must be known after whoever wrote it was killed.
+    pub fn notes(&self) -> &Path {
+        self.dir.path()
     }
 
     /// The file with what a node's first process said.

@@ -33,6 +33,7 @@ mod up;
 mod wiring;
 
 pub use change::{Place, cut, heal, power_loss, power_on};
+pub use cluster::bmc::PowerChange;
 pub use cluster::{BmcSpec, ClusterSpec, ShelfSpec};
 pub use down::{Down, down};
 pub use error::LabError;

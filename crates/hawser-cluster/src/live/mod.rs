@@ -23,6 +23,7 @@ pub use apply::{Applied, ApplyError, Options, Progress, apply, plan_live};
 pub use gather::{Ask, gather};
 pub use operate::{move_pool, set_standby};
 pub use secrets::{SecretError, Secrets};
+pub use takeover::fence_events;
 pub use status::{StatusFacts, ask_fence_devices, observe, status};
 
 /// A node of the cluster, as a plan reaches it.

@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use hawser_model::drill::{FenceEvent, Moment};
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::Takeover;
 
+use super::LiveError;
 use crate::simulate::Directory;
 use crate::xml::Element;
 
@@ -105,6 +107,29 @@ fn shots(history: &Element) -> Vec<(String, u64)> {
             ))
         })
         .collect()
+}
+
+/// Everything that the fencer remembers (`stonith_admin --history --output-as=xml`), oldest first.
+///
+/// # Errors
+/// The text is no XML.
+pub fn fence_events(history: &str) -> Result<Vec<FenceEvent>, LiveError> {
+    let history = Element::parse(history, "the fencing history")?;
+    let events = history.walk().into_iter();
+    let mut events: Vec<FenceEvent> = events
+        .filter(|event| event.name == "fence_event")
+        .filter_map(|event| {
+            Some(FenceEvent {
+                target: event.get("target")?.into(),
+                action: event.get("action")?.to_owned(),
+                delegate: event.get("delegate").map(HostName::from),
+                succeeded: event.get("status") == Some("success"),
+                completed: Moment(seconds(event.get("completed")?)? * 1_000_000),
+            })
+        })
+        .collect();
+    events.sort_by_key(|event| event.completed);
+    Ok(events)
 }
 
 /// The nodes whose last shot missed, in words.

@@ -7,9 +7,9 @@
 
 use std::fmt::Write;
 use std::fs::{self, OpenOptions};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::secrets;
 use super::spec::BmcSpec;
@@ -17,7 +17,7 @@ use crate::change::{power_loss, power_on};
 use crate::error::LabError;
 use crate::lab::need_root;
 use crate::name::LabName;
-use crate::paths::LabDir;
+use crate::paths::{LabDir, Root};
 use crate::power::PowerLoss;
 use crate::process::{self, Known};
 use crate::state::State;
@@ -195,13 +195,17 @@ pub fn chassis(lab: &LabName, node: &str, words: &[String]) -> Result<String, La
                     return Err(bad());
                 };
                 match (parameter.as_str(), value.as_str()) {
-                    ("power", "0") => drop(power_loss(lab, node, PowerLoss::Cut)?),
-                    ("power", _) => drop(power_on(lab, node)?),
-                    ("reset", _) => {
-                        power_loss(lab, node, PowerLoss::Cut)?;
-                        power_on(lab, node)?;
+                    ("power", "0") => {
+                        switch(lab, node, false, || power_loss(lab, node, PowerLoss::Cut))?;
                     }
-                    ("shutdown", _) => drop(power_loss(lab, node, PowerLoss::Off)?),
+                    ("power", _) => switch(lab, node, true, || power_on(lab, node))?,
+                    ("reset", _) => {
+                        switch(lab, node, false, || power_loss(lab, node, PowerLoss::Cut))?;
+                        switch(lab, node, true, || power_on(lab, node))?;
+                    }
+                    ("shutdown", _) => {
+                        switch(lab, node, false, || power_loss(lab, node, PowerLoss::Off))?;
+                    }
                     ("boot" | "identify", _) => {}
                     _ => return Err(bad()),
                 }
@@ -211,6 +215,64 @@ pub fn chassis(lab: &LabName, node: &str, words: &[String]) -> Result<String, La
         _ => return Err(bad()),
     }
     Ok(said)
+}
+
+/// Something that a BMC was told to do to its node's power, or had done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PowerChange {
+    /// When, in microseconds since 1970.
+    pub at_us: u64,
+    /// Towards on, or off.
+    pub on: bool,
+    /// Done; before that, ordered.
+    pub done: bool,
+}
+
+/// Does it, and writes down when it was told to and when it was done: what a fence agent says can be
+/// held against it.
+fn switch(
+    lab: &LabName,
+    node: &str,
+    on: bool,
+    work: impl FnOnce() -> Result<bool, LabError>,
+) -> Result<(), LabError> {
+    let log = Root::from_environment().lab(lab).bmc(node).join(POWER_LOG);
+    note(&log, on, false)?;
+    work()?;
+    note(&log, on, true)
+}
+
+/// Lines of `MICROSECONDS on|off ordered|done`.
+const POWER_LOG: &str = "power.log";
+
+fn note(log: &Path, on: bool, done: bool) -> Result<(), LabError> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let line = format!(
+        "{} {} {}\n",
+        since.map_or(0, |t| t.as_micros()),
+        if on { "on" } else { "off" },
+        if done { "done" } else { "ordered" }
+    );
+    let file = OpenOptions::new().create(true).append(true).open(log);
+    file.and_then(|mut file| std::io::Write::write_all(&mut file, line.as_bytes()))
+        .map_err(|e| LabError::io("write", log, e))
+}
+
+/// What is written there.
+pub(crate) fn power_log(dir: &LabDir, node: &str) -> Vec<PowerChange> {
+    let text = fs::read_to_string(dir.bmc(node).join(POWER_LOG)).unwrap_or_default();
+    let parsed = text.lines().filter_map(|line| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [at, towards @ ("on" | "off"), stage @ ("ordered" | "done")] = words[..] else {
+            return None;
+        };
+        Some(PowerChange {
+            at_us: at.parse().ok()?,
+            on: towards == "on",
+            done: stage == "done",
+        })
+    });
+    parsed.collect()
 }
 
 fn is_on(lab: &LabName, node: &str) -> Result<bool, LabError> {

@@ -1,0 +1,24 @@
+//! Why a drill could not be run. That a promise broke is no error: it is what a drill is for.
+
+use hawser_lab::LabError;
+
+/// Why a drill could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum DrillError {
+    /// The lab could not do what was asked.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// Something of the drill's own could not be done.
+    #[error("{0}")]
+    CouldNot(String),
+    /// Ctrl-C: everything was healed.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl DrillError {
+    /// What a system call said about an object.
+    pub(crate) fn io(call: &str, object: impl std::fmt::Display, e: std::io::Error) -> Self {
+        Self::CouldNot(format!("{call} {object}: {e}"))
+    }
+}

@@ -1,0 +1,137 @@
+//! The cluster as it is set, from its CIB and Corosync's runtime map.
+
+use std::collections::BTreeMap;
+
+use hawser_cluster::cib::fencing::targets;
+use hawser_cluster::xml::Element;
+use hawser_model::cluster_file::ClusterFile;
+use hawser_model::drill::{ClusterFacts, FenceDeviceFacts, PoolFacts, ResourceFacts, TotemFacts};
+use hawser_model::names::HostName;
+use hawser_model::output::cluster::ClusterStatus;
+
+/// Parameters of fence devices that tell how long they take. All others may be secrets or accounts.
+const TELLING: [&str; 4] = ["delay", "method", "power_wait", "retry_on"];
+
+/// Puts the facts together. `cmap` is what `corosync-cmapctl` prints.
+pub(crate) fn facts(
+    file: &ClusterFile,
+    lab: &str,
+    now: &ClusterStatus,
+    cib: &Element,
+    cmap: &str,
+) -> ClusterFacts {
+    let active = |pool: &str| {
+        let status = now.pools.iter().find(|status| status.name == pool)?;
+        status.active_on.clone()
+    };
+    let pools = file.pools.iter().map(|pool| PoolFacts {
+        name: pool.name.to_string(),
+        active_on: active(pool.name.as_str()),
+        resources: pool.resource_ids().iter().filter_map(|id| resource(cib, id)).collect(),
+    });
+    let devices = targets(file).into_iter().filter_map(|(device, victims)| {
+        let primitive = primitive(cib, &device)?;
+        Some(FenceDeviceFacts {
+            agent: primitive.get("type")?.to_owned(),
+            targets: victims.into_iter().map(HostName).collect(),
+            parameters: pairs(primitive, "instance_attributes")
+                .into_iter()
+                .filter(|(name, _)| tells(name))
+                .collect(),
+            name: device,
+        })
+    });
+    let number = |key: &str| {
+        let mut lines = cmap.lines();
+        let line = lines.find(|line| line.split(' ').next() == Some(key))?;
+        line.rsplit(' ').next()?.parse().ok()
+    };
+    ClusterFacts {
+        name: file.cluster.name.to_string(),
+        lab: Some(lab.to_owned()),
+        nodes: file.nodes.iter().map(|node| node.name.get().clone()).collect(),
+        pools: pools.collect(),
+        totem: TotemFacts {
+            token_ms: number("runtime.config.totem.token").unwrap_or(0),
+            consensus_ms: number("runtime.config.totem.consensus").unwrap_or(0),
+        },
+        properties: cib
+            .at(&["configuration", "crm_config"])
+            .map(|section| pairs(section, "cluster_property_set"))
+            .unwrap_or_default(),
+        fence_devices: devices.collect(),
+        ..ClusterFacts::default()
+    }
+}
+
+fn tells(parameter: &str) -> bool {
+    TELLING.contains(&parameter)
+        || parameter.ends_with("_timeout")
+        || (parameter.starts_with("pcmk_") && !parameter.contains("pass"))
+}
+
+fn primitive<'a>(cib: &'a Element, id: &str) -> Option<&'a Element> {
+    let resources = cib.at(&["configuration", "resources"])?;
+    let mut all = resources.walk().into_iter();
+    all.find(|element| element.name == "primitive" && element.get("id") == Some(id))
+}
+
+fn resource(cib: &Element, id: &str) -> Option<ResourceFacts> {
+    let primitive = primitive(cib, id)?;
+    let parts = ["class", "provider", "type"];
+    let agent: Vec<&str> = parts.iter().filter_map(|part| primitive.get(part)).collect();
+    Some(ResourceFacts {
+        name: id.to_owned(),
+        agent: agent.join(":"),
+        parameters: pairs(primitive, "instance_attributes"),
+    })
+}
+
+/// The name-value pairs of all sets of that kind.
+fn pairs(of: &Element, set: &str) -> BTreeMap<String, String> {
+    let pairs = of.all(set).flat_map(|set| set.all("nvpair"));
+    let pair = |pair: &Element| Some((pair.get("name")?.to_owned(), pair.get("value")?.to_owned()));
+    pairs.filter_map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timing_is_told_and_secrets_are_not() {
+        let text = include_str!("../../../examples/lab/hawser.toml");
+        let file = hawser_model::cluster_file::parse_complete(text, "hawser.toml").unwrap();
+        let cib = Element::parse(
+            r#"<cib><configuration><crm_config><cluster_property_set id="c">
+            <nvpair id="1" name="stonith-timeout" value="60s"/></cluster_property_set></crm_config>
+            <resources><primitive id="fence-head1" class="stonith" type="fence_ipmilan">
+            <instance_attributes id="i"><nvpair id="2" name="password" value="geheim"/>
+            <nvpair id="3" name="username" value="admin"/><nvpair id="4" name="power_wait" value="0"/>
+            <nvpair id="5" name="pcmk_delay_base" value="1s"/></instance_attributes></primitive>
+            <primitive id="vmpool01-san01" class="ocf" provider="heartbeat" type="IPaddr2">
+            <instance_attributes id="j"><nvpair id="6" name="ip" value="10.72.2.207"/>
+            </instance_attributes></primitive></resources></configuration></cib>"#,
+            "test",
+        )
+        .unwrap();
+        let now = ClusterStatus {
+            cluster: "lab".into(),
+            quorate: true,
+            redundant: true,
+            degraded: Vec::new(),
+            nodes: Vec::new(),
+            pools: Vec::new(),
+            if_lost: BTreeMap::new(),
+            last_takeover: None,
+        };
+        let cmap = "runtime.config.totem.token (u32) = 1000\nruntime.config.totem.token_retransmit (u32) = 238\nruntime.config.totem.consensus (u32) = 1200\n";
+        let facts = facts(&file, "t", &now, &cib, cmap);
+        assert_eq!(facts.totem, TotemFacts { token_ms: 1000, consensus_ms: 1200 });
+        assert_eq!(facts.properties["stonith-timeout"], "60s");
+        let device = &facts.fence_devices[0];
+        assert_eq!(device.parameters.keys().collect::<Vec<_>>(), ["pcmk_delay_base", "power_wait"]);
+        assert_eq!(device.targets, [HostName::from("head1")]);
+        assert_eq!(facts.pools[0].resources[0].agent, "ocf:heartbeat:IPaddr2");
+    }
+}

@@ -1,0 +1,52 @@
+//! Faults: how each is made, how it is known to have really happened, how it is healed.
+//!
+//! A fault is a value that says what is hit. It remembers nothing: healing works as well for a later
+//! process, when the one that made the fault was killed.
+
+mod power_cut;
+mod switchover;
+
+use hawser_model::names::HostName;
+
+use crate::error::DrillError;
+use crate::stage::Stage;
+
+pub use power_cut::PowerCut;
+pub use switchover::Switchover;
+
+/// Something that goes wrong on purpose.
+pub trait Fault {
+    /// Its name.
+    fn name(&self) -> &'static str;
+
+    /// The machines it hits.
+    fn hosts(&self) -> Vec<HostName>;
+
+    /// What else it hits.
+    fn object(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether the machines lose their power by it.
+    fn is_power_loss(&self) -> bool {
+        false
+    }
+
+    /// Makes it.
+    ///
+    /// # Errors
+    /// It could not be made; part of it may have been.
+    fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError>;
+
+    /// What shows that it is there now; `None`: nothing does.
+    ///
+    /// # Errors
+    /// It cannot be known.
+    fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError>;
+
+    /// Takes it back, also when only part of it, or nothing, is there.
+    ///
+    /// # Errors
+    /// It could not be taken back.
+    fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError>;
+}

@@ -1,0 +1,44 @@
+//! The power cord of a head is pulled: its links are silent, its memory is gone, its disks stop where they
+//! are. The cluster learns of it by silence, and must ask the BMC before it takes anything over.
+
+use hawser_lab::{PowerLoss, power_loss, power_on};
+use hawser_model::names::HostName;
+
+use super::Fault;
+use crate::error::DrillError;
+use crate::stage::Stage;
+
+/// See the module.
+pub struct PowerCut {
+    /// The head.
+    pub head: HostName,
+}
+
+impl Fault for PowerCut {
+    fn name(&self) -> &'static str {
+        "power-cut"
+    }
+
+    fn hosts(&self) -> Vec<HostName> {
+        vec![self.head.clone()]
+    }
+
+    fn is_power_loss(&self) -> bool {
+        true
+    }
+
+    fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+        power_loss(&stage.lab, self.head.as_str(), PowerLoss::Cut)?;
+        Ok(())
+    }
+
+    fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
+        let off = !stage.lab()?.running().contains(&self.head);
+        Ok(off.then(|| format!("no process of {} runs any more", self.head)))
+    }
+
+    fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+        power_on(&stage.lab, self.head.as_str())?;
+        Ok(())
+    }
+}

@@ -1,0 +1,41 @@
+//! No fault but a plan: a head is put in standby, as for maintenance, and its pools go to another one.
+
+use hawser_model::names::HostName;
+use hawser_model::output::cluster::NodeCondition;
+
+use super::Fault;
+use crate::error::DrillError;
+use crate::stage::Stage;
+
+/// See the module.
+pub struct Switchover {
+    /// The head that gives its pools up.
+    pub head: HostName,
+}
+
+impl Fault for Switchover {
+    fn name(&self) -> &'static str {
+        "switchover"
+    }
+
+    fn hosts(&self) -> Vec<HostName> {
+        vec![self.head.clone()]
+    }
+
+    fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+        let done = stage.cluster.standby(self.head.as_str(), true);
+        done.map_err(DrillError::CouldNot)
+    }
+
+    fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
+        let now = stage.cluster.status().map_err(DrillError::CouldNot)?;
+        let mut nodes = now.nodes.iter();
+        let standby = nodes.any(|it| it.name == self.head && it.state == NodeCondition::Standby);
+        Ok(standby.then(|| format!("{} is in standby", self.head)))
+    }
+
+    fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+        let done = stage.cluster.standby(self.head.as_str(), false);
+        done.map_err(DrillError::CouldNot)
+    }
+}

@@ -1,0 +1,20 @@
+//! Drills: a fault made on purpose in a lab while the verifying client writes, watched from outside
+//! every node, healed, and written down.
+//!
+//! What it comes to is not judged here: a drill ends with a recorded run, a value.
+#![forbid(unsafe_code)]
+
+pub mod client;
+mod error;
+mod facts;
+pub mod fault;
+mod follow;
+mod logs;
+pub mod note;
+mod record;
+pub mod run;
+pub mod scenario;
+pub mod stage;
+pub mod watch;
+
+pub use error::DrillError;

@@ -1,0 +1,83 @@
+//! What is being done to a lab, written down before it is done: a drill that was killed is taken back
+//! by the next one. It also lets one drill at a time into a lab.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read, Seek, Write};
+use std::path::PathBuf;
+
+use nix::fcntl::{Flock, FlockArg};
+
+use crate::error::DrillError;
+use crate::run::power_everywhere;
+use crate::scenario::Scenario;
+use crate::stage::Stage;
+
+/// The note of a running drill.
+pub(crate) struct Note {
+    path: PathBuf,
+    _file: Flock<File>,
+}
+
+impl Note {
+    /// Takes the lab.
+    ///
+    /// # Errors
+    /// Another drill has it, or the note cannot be written.
+    pub(crate) fn begin(stage: &Stage<'_>, scenario: &str) -> Result<Self, DrillError> {
+        let note = Self::take(stage)?;
+        let text = format!("{scenario}\n{}\n{}\n", stage.active, stage.pool);
+        let mut file = &*note._file;
+        file.set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| file.write_all(text.as_bytes()))
+            .and_then(|()| file.sync_data())
+            .map_err(|e| DrillError::io("write", note.path.display(), e))?;
+        Ok(note)
+    }
+
+    fn take(stage: &Stage<'_>) -> Result<Self, DrillError> {
+        let path = stage.lab()?.notes().join("drill");
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(false);
+        let file = file.open(&path).map_err(|e| DrillError::io("open", path.display(), e))?;
+        let file = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| {
+            DrillError::CouldNot(format!("another drill is running in lab {}", stage.lab))
+        })?;
+        Ok(Self { path, _file: file })
+    }
+
+    /// Everything was healed.
+    pub(crate) fn end(self) {
+        let _gone_with_the_lab = fs::remove_file(&self.path);
+    }
+}
+
+/// Takes back what a drill that was killed had done. True: there was one.
+///
+/// # Errors
+/// A drill is running; what cannot be healed.
+pub fn take_back(stage: &mut Stage<'_>) -> Result<bool, DrillError> {
+    let path = stage.lab()?.notes().join("drill");
+    match fs::metadata(&path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(e) => return Err(DrillError::io("look at", path.display(), e)),
+        Ok(_) => {}
+    }
+    let note = Note::take(stage)?;
+    let mut text = String::new();
+    (&*note._file)
+        .read_to_string(&mut text)
+        .map_err(|e| DrillError::io("read", path.display(), e))?;
+    let lines: Vec<&str> = text.lines().collect();
+    if let [scenario, active, pool] = lines[..] {
+        (stage.active, stage.pool) = (active.into(), pool.to_owned());
+        if let Some(scenario) = Scenario::named(scenario) {
+            for fault in scenario.plan(stage).faults.iter().rev() {
+                fault.heal(stage)?;
+            }
+        }
+    }
+    power_everywhere(stage)?;
+    note.end();
+    Ok(true)
+}

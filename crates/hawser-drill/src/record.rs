@@ -1,0 +1,183 @@
+//! What the client saw, from its history.
+
+use std::collections::BTreeMap;
+
+use hawser_client::check::{Rules, Verdict, Wrong, check};
+use hawser_client::history::{Kind, Record};
+use hawser_client::series::{SLICE_US, felt};
+use hawser_client::stamp::BLOCK;
+use hawser_model::drill::{
+    ClientBreach, ClientRecord, Clock, Moment, PathChange, PathEvent, Stall, WriteCounts, WrongWrite,
+};
+use hawser_model::names::HostName;
+
+/// A stall of so many microseconds is kept, however many there are.
+const WORTH_KEEPING: u64 = 100_000;
+
+/// Each writer's longest stalls are kept, however short they are.
+const LONGEST: usize = 3;
+
+/// Where the client ran and what it wrote to.
+pub(crate) struct Place {
+    pub host: HostName,
+    pub pool: String,
+    pub portals: Vec<String>,
+    pub errors: Vec<String>,
+}
+
+/// The history in numbers. In `rules` is what the scenario allows a volume to lose.
+pub(crate) fn client(history: &[Record], rules: Rules, place: Place) -> ClientRecord {
+    let felt = felt(history);
+    let verdict = check(history, rules);
+    let first = history.first().map_or(0, |record| record.at_us);
+    let last = history.last().map_or(first, |record| record.at_us);
+    let ended = history.iter().find(|record| record.kind == Kind::Final);
+    ClientRecord {
+        host: Some(place.host),
+        clock: Clock::default(),
+        pool: place.pool,
+        began: Moment(first),
+        ended: Moment(ended.map_or(last, |record| record.at_us)),
+        slice_us: SLICE_US,
+        slices: felt.slices,
+        write_bytes: BLOCK as u32,
+        median_us: felt.median_us,
+        p99_us: felt.p99_us,
+        stalls: stalls(history),
+        paths: paths(history, &place.portals),
+        portals: place.portals,
+        writes: WriteCounts {
+            acknowledged: verdict.acknowledged,
+            lost: verdict.lost,
+            stale: verdict.stale,
+            torn: verdict.torn,
+            unread: verdict.unread,
+            unflushed_gone: verdict.unflushed_gone,
+            flushed: verdict.flushed,
+        },
+        read_back: ended.is_some() && verdict.unread == 0,
+        breaches: breaches(&verdict),
+        errors: place.errors,
+    }
+}
+
+fn breaches(verdict: &Verdict) -> Vec<ClientBreach> {
+    let all = verdict.breaches.iter().map(|breach| ClientBreach {
+        wrong: match breach.wrong {
+            Wrong::Lost => WrongWrite::Lost,
+            Wrong::Stale => WrongWrite::Stale,
+            Wrong::Torn => WrongWrite::Torn,
+            Wrong::Foreign => WrongWrite::Foreign,
+            Wrong::Unread => WrongWrite::Unread,
+        },
+        block: breach.block,
+        acknowledged: breach.acknowledged,
+        found: breach.found,
+        at_the_end: breach.at_the_end,
+    });
+    all.collect()
+}
+
+/// Times without an acknowledgement while there was writing, in the order in which they began.
+fn stalls(history: &[Record]) -> Vec<Stall> {
+    let mut last: BTreeMap<u8, u64> = BTreeMap::new();
+    let mut all: BTreeMap<u8, Vec<Stall>> = BTreeMap::new();
+    let mut end = 0;
+    for record in history {
+        if record.kind == Kind::Final {
+            break;
+        }
+        end = record.at_us;
+        if record.kind == Kind::Acknowledged {
+            if let Some(from) = last.insert(record.writer, record.at_us) {
+                let stall = stall(record.writer, from, record.at_us, true);
+                all.entry(record.writer).or_default().push(stall);
+            }
+        }
+    }
+    for (writer, from) in last {
+        all.entry(writer).or_default().push(stall(writer, from, end, false));
+    }
+    let length = |stall: &Stall| stall.to.0.saturating_sub(stall.from.0);
+    let mut kept: Vec<Stall> = all
+        .into_values()
+        .flat_map(|mut stalls| {
+            stalls.sort_by_key(|stall| std::cmp::Reverse(length(stall)));
+            let long = stalls.partition_point(|stall| length(stall) >= WORTH_KEEPING);
+            stalls.truncate(long.max(LONGEST));
+            stalls
+        })
+        .collect();
+    kept.sort_by_key(|stall| (stall.from, stall.writer));
+    kept
+}
+
+fn stall(writer: u8, from: u64, to: u64, over: bool) -> Stall {
+    Stall {
+        writer,
+        from: Moment(from),
+        to: Moment(to),
+        over,
+    }
+}
+
+fn paths(history: &[Record], portals: &[String]) -> Vec<PathEvent> {
+    let event = |record: &Record| {
+        let what = match record.kind {
+            Kind::PathLost => PathChange::Lost,
+            Kind::Connected => PathChange::Connected,
+            Kind::PathUp => PathChange::Up,
+            Kind::Refused => PathChange::Refused,
+            _ => return None,
+        };
+        let portal = portals.get(usize::from(record.path));
+        Some(PathEvent {
+            at: Moment(record.at_us),
+            writer: record.writer,
+            portal: portal.cloned().unwrap_or_default(),
+            what,
+        })
+    };
+    history.iter().filter_map(event).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(kind: Kind, writer: u8, ms: u64, sequence: u64) -> Record {
+        Record {
+            at_us: ms * 1000,
+            sequence,
+            block: u32::from(writer),
+            path: writer,
+            ..Record::new(kind, writer)
+        }
+    }
+
+    #[test]
+    fn a_history_becomes_stalls_paths_and_a_judgement() {
+        let mut history = vec![record(Kind::Start, 0, 0, 1), record(Kind::PathUp, 1, 1, 0)];
+        for (n, at) in [10, 20, 30, 40, 5_000, 5_010].into_iter().enumerate() {
+            history.push(record(Kind::Write, 1, at - 1, n as u64 + 1));
+            history.push(record(Kind::Acknowledged, 1, at, n as u64 + 1));
+        }
+        history.push(record(Kind::Final, 0, 5_020, 0));
+        history.push(record(Kind::Read, 1, 5_030, 0));
+        history.push(record(Kind::Found, 1, 5_040, 5));
+        let place = Place {
+            host: "client1".into(),
+            pool: "p".into(),
+            portals: vec!["10.72.2.207:3260".into(), "10.72.3.207:3260".into()],
+            errors: Vec::new(),
+        };
+        let seen = client(&history, Rules { cache_may_be_lost: false }, place);
+        assert_eq!((seen.began, seen.ended), (Moment(0), Moment(5_020_000)));
+        assert_eq!((seen.writes.acknowledged, seen.writes.stale), (6, 1));
+        assert_eq!(seen.breaches[0].wrong, WrongWrite::Stale);
+        assert_eq!(seen.paths[0].portal, "10.72.3.207:3260");
+        assert_eq!(seen.stalls.len(), 3, "the longest ones: {:?}", seen.stalls);
+        let longest = seen.stalls.iter().find(|stall| stall.to == Moment(5_000_000)).unwrap();
+        assert!(longest.over && longest.from == Moment(40_000));
+    }
+}

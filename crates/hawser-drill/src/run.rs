@@ -1,0 +1,373 @@
+//! A drill, from the first look to the recorded run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use hawser_client::check::Rules;
+use hawser_cluster::live::fence_events;
+use hawser_cluster::xml::Element;
+use hawser_model::drill::{
+    DRILL_FORMAT, DrillCase, EndState, FaultRecord, FenceEvent, Moment, NodeLogs, PowerEvent, PowerState,
+};
+use hawser_model::names::HostName;
+use hawser_model::output::cluster::ClusterStatus;
+
+use crate::client::Client;
+use crate::error::DrillError;
+use crate::facts::facts;
+use crate::fault::Fault;
+use crate::logs::Marks;
+use crate::note::Note;
+use crate::record::{self, Place};
+use crate::scenario::{Reaction, Scenario};
+use crate::stage::{Stage, now};
+use crate::watch::{Seen, watch};
+
+/// A client counts as writing steadily after so long.
+const STEADY: Duration = Duration::from_secs(2);
+
+/// A fault must be seen to be there within so long.
+const HAPPENS: Duration = Duration::from_secs(20);
+
+/// The cluster may take so long to answer: far longer than any budget, so that the length of a bad
+/// outage is measured rather than cut off.
+const ANSWERS: Duration = Duration::from_secs(90);
+
+/// Healed, the cluster may take so long to be whole: a head boots, joins, and gets its pools.
+const WHOLE: Duration = Duration::from_secs(180);
+
+/// From one question about the health of the cluster to the next.
+const ASKS: Duration = Duration::from_secs(1);
+
+/// What a drill is told.
+pub struct Orders<'a> {
+    /// Which.
+    pub scenario: &'a Scenario,
+    /// What its random choices come from.
+    pub seed: u64,
+    /// The version of the program.
+    pub version: &'a str,
+    /// Is told what happens.
+    pub say: &'a dyn Fn(&str),
+}
+
+/// Runs a drill on a cluster that is whole.
+///
+/// Everything that was made is healed, however it ends.
+///
+/// # Errors
+/// It could not be run, or was interrupted. That something broke is in the run.
+pub fn run(stage: &Stage<'_>, orders: &Orders<'_>, before: &ClusterStatus) -> Result<DrillCase, DrillError> {
+    let note = Note::begin(stage, orders.scenario.name)?;
+    let stop = AtomicBool::new(false);
+    let seen = Mutex::new(Seen::default());
+    let outcome = std::thread::scope(|scope| {
+        let (lab, heads, watched) = (stage.lab.to_string(), &stage.heads, &stage.watched);
+        let (stop, seen) = (&stop, &seen);
+        let watching = scope.spawn(move || watch(&lab, heads, watched, stop, seen));
+        let mut drill = Drill {
+            stage,
+            orders,
+            seen,
+            faults: Vec::new(),
+            power: Vec::new(),
+            degraded: BTreeSet::new(),
+            stopped: None,
+            unhealed: false,
+        };
+        let outcome = drill.perform(before);
+        stop.store(true, Ordering::Relaxed);
+        watching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        if !drill.unhealed {
+            note.end();
+        }
+        outcome
+    });
+    let (mut case, degraded) = outcome?;
+    case.watch = seen.into_inner().unwrap_or_else(|e| e.into_inner()).record();
+    case.watch.degraded = degraded.into_iter().collect();
+    Ok(case)
+}
+
+struct Drill<'a> {
+    stage: &'a Stage<'a>,
+    orders: &'a Orders<'a>,
+    seen: &'a Mutex<Seen>,
+    faults: Vec<FaultRecord>,
+    power: Vec<PowerEvent>,
+    degraded: BTreeSet<String>,
+    stopped: Option<String>,
+    /// Something that was made is still there: the next drill takes it back.
+    unhealed: bool,
+}
+
+impl Drill<'_> {
+    fn perform(&mut self, before: &ClusterStatus) -> Result<(DrillCase, BTreeSet<String>), DrillError> {
+        let (stage, scenario) = (self.stage, self.orders.scenario);
+        let plan = scenario.plan(stage);
+        let begun = now();
+        let marks = Marks::set(stage)?;
+        let cluster = self.cluster_facts(before)?;
+        let say = self.orders.say;
+        say(&format!(
+            "{}: {} ({} on {}); the client writes",
+            scenario.name, scenario.about, stage.pool, stage.active
+        ));
+        let mut client = Client::start(stage)?;
+        if !client.wait_steady(stage, begun, STEADY, ANSWERS)? {
+            return Err(DrillError::CouldNot(
+                "the client does not write steadily, and nothing was done to the cluster yet".into(),
+            ));
+        }
+        let outcome = self.break_and_watch(&plan.faults, &mut client);
+        // Whatever came of it.
+        let healed = self.heal(&plan.faults);
+        self.unhealed = healed.is_err();
+        outcome?;
+        healed?;
+        say("healed; waiting until the cluster is whole");
+        let end = self.wait_whole()?;
+        if !client.wait_steady(stage, now(), STEADY, ANSWERS)? {
+            self.stopped = Some("clients did not write steadily again after everything was healed".into());
+        }
+        say("the client reads everything back");
+        let (history, errors) = client.stop(stage)?;
+        let fencing = self.fencing(begun)?;
+        self.power.extend(bmc_events(stage, begun)?);
+        self.power.sort_by_key(|event| event.at);
+        let rules = Rules {
+            cache_may_be_lost: self.power.iter().any(|event| event.what == PowerState::Off),
+        };
+        let place = Place {
+            host: stage.client.clone(),
+            pool: stage.pool.clone(),
+            portals: stage.portals().iter().map(ToString::to_string).collect(),
+            errors,
+        };
+        let case = DrillCase {
+            format: DRILL_FORMAT.to_owned(),
+            hawser: self.orders.version.to_owned(),
+            recorded: begun.0 / 1_000_000,
+            seed: self.orders.seed,
+            scenario: scenario.described(plan.promises),
+            cluster,
+            faults: std::mem::take(&mut self.faults),
+            client: record::client(&history, rules, place),
+            watch: Default::default(),
+            logs: marks.since(stage),
+            fencing,
+            power: std::mem::take(&mut self.power),
+            end,
+            stopped: self.stopped.take(),
+        };
+        Ok((case, std::mem::take(&mut self.degraded)))
+    }
+
+    /// Makes the faults, one after the other, and waits for what the cluster makes of them.
+    fn break_and_watch(
+        &mut self,
+        faults: &[Box<dyn Fault>],
+        client: &mut Client,
+    ) -> Result<(), DrillError> {
+        for fault in faults {
+            self.make(fault.as_ref())?;
+        }
+        let stage = self.stage;
+        let made = self.faults.last().map_or_else(now, |fault| fault.made);
+        match self.orders.scenario.reaction {
+            Reaction::Moves => {
+                let moved = stage.wait(ANSWERS, || Ok(self.pool_is_elsewhere()))?;
+                if moved {
+                    client.wait_steady(stage, now(), STEADY, ANSWERS)?;
+                }
+            }
+            Reaction::Stays(time) => {
+                let end = Moment(made.0.saturating_add(micros(time)));
+                stage.wait(time + Duration::from_secs(1), || Ok(now() >= end))?;
+            }
+        }
+        // The operator's view while it lasts.
+        match stage.cluster.status() {
+            Ok(status) => self.degraded.extend(status.degraded),
+            Err(why) => {
+                self.degraded.insert(why);
+            }
+        }
+        Ok(())
+    }
+
+    fn pool_is_elsewhere(&self) -> bool {
+        let seen = self.seen.lock().unwrap_or_else(|e| e.into_inner());
+        let place = seen.place_of(&self.stage.pool);
+        place.is_some_and(|head| *head != self.stage.active)
+    }
+
+    fn make(&mut self, fault: &dyn Fault) -> Result<(), DrillError> {
+        let stage = self.stage;
+        (self.orders.say)(&describe(fault));
+        let ordered = now();
+        self.faults.push(FaultRecord {
+            name: fault.name().to_owned(),
+            hosts: fault.hosts(),
+            object: fault.object(),
+            ordered,
+            made: ordered,
+            verified: None,
+            evidence: String::new(),
+            heal_ordered: None,
+            healed: None,
+        });
+        fault.make(stage)?;
+        let made = now();
+        let mut evidence = None;
+        stage.wait(HAPPENS, || {
+            evidence = fault.evidence(stage)?;
+            Ok(evidence.is_some())
+        })?;
+        let verified = evidence.is_some().then(now);
+        let evidence = evidence.ok_or_else(|| {
+            DrillError::CouldNot(format!("{} was ordered, and nothing shows it", describe(fault)))
+        });
+        if let Some(record) = self.faults.last_mut() {
+            (record.made, record.verified) = (made, verified);
+            record.evidence = match &evidence {
+                Ok(words) => words.clone(),
+                Err(e) => e.to_string(),
+            };
+        }
+        if !fault.is_power_loss() {
+            return evidence.map(drop);
+        }
+        for host in fault.hosts() {
+            for (at, what) in [(ordered, PowerState::OffOrdered), (made, PowerState::Off)] {
+                let host = host.clone();
+                self.power.push(PowerEvent { host, at, what });
+            }
+        }
+        evidence.map(drop)
+    }
+
+    /// Takes the faults back, the last one first, and gives every head its power.
+    fn heal(&mut self, faults: &[Box<dyn Fault>]) -> Result<(), DrillError> {
+        let mut failed = None;
+        for (index, fault) in faults.iter().enumerate().rev() {
+            // One that was never made has no record, and needs no healing.
+            let Some(record) = self.faults.get_mut(index) else {
+                continue;
+            };
+            record.heal_ordered = Some(now());
+            match fault.heal(self.stage) {
+                Ok(()) => record.healed = Some(now()),
+                Err(e) => failed = failed.or(Some(e)),
+            }
+        }
+        power_everywhere(self.stage)?;
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Waits until `hawser status` has nothing to say. What Pacemaker remembers of failures is
+    /// cleaned up as an operator would do it, once all heads are back.
+    fn wait_whole(&mut self) -> Result<Option<EndState>, DrillError> {
+        let stage = self.stage;
+        let mut last: Option<EndState> = None;
+        let mut why = String::new();
+        let mut asked = 0_u32;
+        stage.wait(WHOLE, || {
+            let at = now();
+            asked += 1;
+            match stage.cluster.status() {
+                Ok(status) => {
+                    let whole = status.redundant && status.degraded.is_empty();
+                    if !whole && asked % 8 == 0 {
+                        clean_up(stage);
+                    }
+                    last = Some(EndState {
+                        redundant: status.redundant,
+                        degraded: status.degraded,
+                        at,
+                    });
+                    if whole {
+                        return Ok(true);
+                    }
+                }
+                Err(e) => why = e,
+            }
+            std::thread::sleep(ASKS);
+            Ok(false)
+        })?;
+        if last.is_none() {
+            self.stopped = Some(format!("the cluster could not be asked how it stands: {why}"));
+        }
+        Ok(last)
+    }
+
+    fn cluster_facts(&self, before: &ClusterStatus) -> Result<hawser_model::drill::ClusterFacts, DrillError> {
+        let stage = self.stage;
+        let head = stage.active.as_str();
+        let cib = stage.shell(head, "cibadmin --query")?;
+        let cib = Element::parse(&cib, "the live CIB").map_err(|e| DrillError::CouldNot(e.to_string()))?;
+        let cmap = stage.shell(head, "corosync-cmapctl runtime.config.totem")?;
+        Ok(facts(stage.file, stage.lab.as_str(), before, &cib, &cmap))
+    }
+
+    /// What the fencers did since then, by any head that answers: they tell each other.
+    fn fencing(&self, since: Moment) -> Result<Vec<FenceEvent>, DrillError> {
+        let mut failed = None;
+        for head in &self.stage.heads {
+            match self.stage.shell(head.as_str(), "stonith_admin --history '*' --output-as=xml") {
+                Ok(history) => {
+                    let events = fence_events(&history).map_err(|e| DrillError::CouldNot(e.to_string()))?;
+                    // It keeps whole seconds.
+                    let recent = |event: &FenceEvent| event.completed.0 + 1_000_000 > since.0;
+                    return Ok(events.into_iter().filter(recent).collect());
+                }
+                Err(e) => failed = Some(e),
+            }
+        }
+        failed.map_or(Ok(Vec::new()), Err)
+    }
+}
+
+fn describe(fault: &dyn Fault) -> String {
+    let hosts: Vec<String> = fault.hosts().iter().map(ToString::to_string).collect();
+    let object = fault.object().map(|object| format!(" ({object})")).unwrap_or_default();
+    format!("{} of {}{object}", fault.name(), hosts.join(", "))
+}
+
+/// Heads that were switched off, by a fault or by a fence device, are switched on.
+pub(crate) fn power_everywhere(stage: &Stage<'_>) -> Result<(), DrillError> {
+    for head in &stage.heads {
+        hawser_lab::power_on(&stage.lab, head.as_str())?;
+    }
+    Ok(())
+}
+
+fn clean_up(stage: &Stage<'_>) {
+    let line = "crm_resource --cleanup; stonith_admin --cleanup --history '*'";
+    // One head is enough, and one that does not run its cluster yet cannot.
+    let _one_can = stage.heads.iter().any(|head| stage.shell(head.as_str(), line).is_ok());
+}
+
+fn bmc_events(stage: &Stage<'_>, since: Moment) -> Result<Vec<PowerEvent>, DrillError> {
+    let lab = stage.lab()?;
+    let events = stage.heads.iter().flat_map(|head| {
+        let changes = lab.power_log(head.as_str()).into_iter();
+        changes.map(|change| PowerEvent {
+            host: head.clone(),
+            at: Moment(change.at_us),
+            what: match (change.on, change.done) {
+                (false, false) => PowerState::OffOrdered,
+                (false, true) => PowerState::Off,
+                (true, false) => PowerState::OnOrdered,
+                (true, true) => PowerState::On,
+            },
+        })
+    });
+    Ok(events.filter(|event| event.at >= since).collect())
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}

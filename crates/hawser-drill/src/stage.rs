@@ -1,0 +1,255 @@
+//! Where a drill takes place: a lab's cluster, the pool that is written to, and whom it hits.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use hawser_cluster::exports::Context;
+use hawser_lab::{Lab, LabName, Role};
+use hawser_model::cluster_file::{ClusterFile, ExportKind, Pool};
+use hawser_model::drill::Moment;
+use hawser_model::names::HostName;
+use hawser_model::output::cluster::ClusterStatus;
+
+use crate::error::DrillError;
+
+/// iSCSI's port (RFC 7143).
+const PORT: u16 = 3260;
+
+/// The administration of the cluster, by the code of `hawser status` and `hawser standby`.
+pub trait Cluster {
+    /// How it stands.
+    ///
+    /// # Errors
+    /// It cannot be asked.
+    fn status(&self) -> Result<ClusterStatus, String>;
+
+    /// Puts a node in standby, or out of it, and waits until its pools are where they belong.
+    ///
+    /// # Errors
+    /// What Pacemaker says.
+    fn standby(&self, node: &str, on: bool) -> Result<(), String>;
+
+    /// What the fencer of a node that is left has done, as its own XML.
+    ///
+    /// # Errors
+    /// No node that was reached runs one.
+    fn fence_history(&self) -> Result<String, String>;
+}
+
+/// A pool, which may be active on one head at a time.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    /// Its name.
+    pub pool: String,
+    /// Where it is mounted.
+    pub directory: PathBuf,
+}
+
+/// A lab's cluster as a drill sees it.
+pub struct Stage<'a> {
+    /// The lab.
+    pub lab: LabName,
+    /// Its cluster file.
+    pub file: &'a ClusterFile,
+    /// Its administration.
+    pub cluster: &'a dyn Cluster,
+    /// Whether somebody wants the drill to end.
+    pub interrupted: &'a dyn Fn() -> bool,
+    /// The heads, in the file's order.
+    pub heads: Vec<HostName>,
+    /// The machine that the client runs on.
+    pub client: HostName,
+    /// The pool that is written to.
+    pub pool: String,
+    /// The head that has it when the drill begins: whom a fault hits.
+    pub active: HostName,
+    /// What is watched.
+    pub watched: Vec<Watched>,
+}
+
+impl<'a> Stage<'a> {
+    /// The stage for a drill on `pool`, or on the first pool that is offered by iSCSI. Who has it is
+    /// not known yet.
+    ///
+    /// # Errors
+    /// A lab without a client; no such pool, or one that cannot be written to by iSCSI.
+    pub fn set(
+        lab: &Lab,
+        file: &'a ClusterFile,
+        cluster: &'a dyn Cluster,
+        interrupted: &'a dyn Fn() -> bool,
+        pool: Option<&str>,
+    ) -> Result<Self, DrillError> {
+        let pool = find_pool(file, pool)?.name.to_string();
+        let mut machines = lab.spec().nodes.iter();
+        let client = machines.find(|node| node.role == Role::Client);
+        let Some(client) = client.map(|node| node.name.clone()) else {
+            return refused(format!(
+                "lab {} has no client: a cluster file with links of role \"san\" gives it one",
+                lab.name()
+            ));
+        };
+        let watched = file.pools.iter().filter_map(|pool| {
+            Some(Watched {
+                pool: pool.name.to_string(),
+                directory: PathBuf::from(pool.directory.as_ref()?.as_str()),
+            })
+        });
+        Ok(Self {
+            lab: lab.name().clone(),
+            cluster,
+            interrupted,
+            active: HostName(String::new()),
+            heads: file.nodes.iter().map(|n| n.name.get().clone()).collect(),
+            client,
+            pool,
+            watched: watched.collect(),
+            file,
+        })
+    }
+
+    /// Takes the head that has the pool now as the one to hit.
+    ///
+    /// # Errors
+    /// Nobody has it, or the cluster is not whole: a drill on such a cluster is an outage.
+    pub fn aim(&mut self, now: &ClusterStatus) -> Result<(), DrillError> {
+        if !now.redundant || !now.degraded.is_empty() {
+            let mut why = now.degraded.clone();
+            if why.is_empty() {
+                why.push("not every node could be lost now".to_owned());
+            }
+            return refused(format!(
+                "nothing was done: the cluster is not whole, so a fault would be an outage ({}); `hawser \
+                 status --lab {}` says more",
+                why.join("; "),
+                self.lab
+            ));
+        }
+        let active = now.pools.iter().find(|it| it.name == self.pool);
+        match active.and_then(|it| it.active_on.clone()) {
+            Some(active) => self.active = active,
+            None => return refused(format!("pool {} is active nowhere", self.pool)),
+        }
+        Ok(())
+    }
+
+    /// The lab as it is now: processes change with each power cycle.
+    ///
+    /// # Errors
+    /// It has died.
+    pub fn lab(&self) -> Result<Lab, DrillError> {
+        Ok(Lab::open(self.lab.as_str())?)
+    }
+
+    /// Where the client reaches the pool.
+    pub fn portals(&self) -> Vec<SocketAddr> {
+        let pool = self.file.pools.iter().find(|it| *it.name == self.pool);
+        let all = pool.map(addresses).unwrap_or_default();
+        all.into_iter().map(|ip| SocketAddr::new(ip, PORT)).collect()
+    }
+
+    /// The name of the pool's target.
+    pub fn target(&self) -> String {
+        let exports = &self.file.exports;
+        let context = Context {
+            pool: self.pool.clone(),
+            authority: exports
+                .iqn
+                .as_ref()
+                .map(|iqn| iqn.get().clone())
+                .unwrap_or_default(),
+            portals: Vec::new(),
+            backend: exports.backend,
+        };
+        context.iqn(&self.pool)
+    }
+
+    /// The heads that do not have the pool.
+    pub fn others(&self) -> impl Iterator<Item = &HostName> {
+        self.heads.iter().filter(|head| **head != self.active)
+    }
+
+    /// Asks until the answer is yes; false when it was not within `patience`.
+    ///
+    /// # Errors
+    /// Ctrl-C, or the question's own.
+    pub fn wait(
+        &self,
+        patience: Duration,
+        mut yes: impl FnMut() -> Result<bool, DrillError>,
+    ) -> Result<bool, DrillError> {
+        let deadline = Instant::now() + patience;
+        loop {
+            if (self.interrupted)() {
+                return Err(DrillError::Interrupted);
+            }
+            if yes()? {
+                return Ok(true);
+            }
+            if Instant::now() >= deadline {
+                return Ok(false);
+            }
+            std::thread::sleep(Duration::from_millis(25));
+        }
+    }
+
+    /// Runs a line of shell in a node; its output when it succeeds.
+    ///
+    /// # Errors
+    /// No such node, or what the line said when it failed.
+    pub fn shell(&self, node: &str, line: &str) -> Result<String, DrillError> {
+        let output = self
+            .lab()?
+            .command(node, ["sh", "-c", line])?
+            .stdin(std::process::Stdio::null())
+            .output()
+            .map_err(|e| DrillError::io("run nsenter for", node, e))?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            false => Err(DrillError::CouldNot(format!(
+                "{node}: {line}: {}",
+                String::from_utf8_lossy(&output.stderr).trim()
+            ))),
+        }
+    }
+}
+
+/// This moment, by this machine's clock: that of every node of a lab.
+pub fn now() -> Moment {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    Moment(now.map_or(0, |t| u64::try_from(t.as_micros()).unwrap_or(u64::MAX)))
+}
+
+fn addresses(pool: &Pool) -> Vec<IpAddr> {
+    let links = pool.addresses.values();
+    links.flat_map(|it| it.as_slice().iter().copied()).collect()
+}
+
+fn find_pool<'f>(file: &'f ClusterFile, wanted: Option<&str>) -> Result<&'f Pool, DrillError> {
+    let offered = |pool: &&Pool| *pool.exports == ExportKind::Iscsi && !pool.addresses.is_empty();
+    let mut all = file.pools.iter().filter(offered);
+    let found = match wanted {
+        Some(name) => all.find(|pool| *pool.name == name),
+        None => all.next(),
+    };
+    let known: BTreeMap<_, ()> = file
+        .pools
+        .iter()
+        .filter(offered)
+        .map(|pool| (pool.name.as_str(), ()))
+        .collect();
+    found.ok_or_else(|| {
+        let known: Vec<&str> = known.into_keys().collect();
+        DrillError::CouldNot(format!(
+            "there is no pool \"{}\" that is offered by iSCSI; pools: {}",
+            wanted.unwrap_or_default(),
+            known.join(", ")
+        ))
+    })
+}
+
+fn refused<T>(what: String) -> Result<T, DrillError> {
+    Err(DrillError::CouldNot(what))
+}

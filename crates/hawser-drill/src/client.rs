@@ -1,6 +1,7 @@
 //! The verifying client at work in the lab.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -51,7 +52,11 @@ impl Client {
             ("--target", &target),
             ("--patience", "90s"),
         ];
-        words.extend(options.iter().flat_map(|(option, value)| [(*option).to_owned(), (*value).to_owned()]));
+        words.extend(
+            options
+                .iter()
+                .flat_map(|(option, value)| [(*option).to_owned(), (*value).to_owned()]),
+        );
         for portal in stage.portals() {
             words.extend(["--portal".to_owned(), portal.to_string()]);
         }
@@ -62,6 +67,7 @@ impl Client {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            .process_group(0)
             .spawn()
             .map_err(|e| DrillError::io("run nsenter for", "hawser-client", e))?;
         let said = lines(child.stdout.take());
@@ -95,7 +101,9 @@ impl Client {
                 Err(std::sync::mpsc::TryRecvError::Empty) if (stage.interrupted)() => {
                     return Err(DrillError::Interrupted);
                 }
-                Err(std::sync::mpsc::TryRecvError::Empty) => std::thread::sleep(Duration::from_millis(10)),
+                Err(std::sync::mpsc::TryRecvError::Empty) => {
+                    std::thread::sleep(Duration::from_millis(10))
+                }
             }
         }
         let file = std::fs::File::open(&path).map_err(|e| DrillError::io("open", &path, e))?;

@@ -27,7 +27,11 @@ pub(crate) fn facts(
     let pools = file.pools.iter().map(|pool| PoolFacts {
         name: pool.name.to_string(),
         active_on: active(pool.name.as_str()),
-        resources: pool.resource_ids().iter().filter_map(|id| resource(cib, id)).collect(),
+        resources: pool
+            .resource_ids()
+            .iter()
+            .filter_map(|id| resource(cib, id))
+            .collect(),
     });
     let devices = targets(file).into_iter().filter_map(|(device, victims)| {
         let primitive = primitive(cib, &device)?;
@@ -49,7 +53,11 @@ pub(crate) fn facts(
     ClusterFacts {
         name: file.cluster.name.to_string(),
         lab: Some(lab.to_owned()),
-        nodes: file.nodes.iter().map(|node| node.name.get().clone()).collect(),
+        nodes: file
+            .nodes
+            .iter()
+            .map(|node| node.name.get().clone())
+            .collect(),
         pools: pools.collect(),
         totem: TotemFacts {
             token_ms: number("runtime.config.totem.token").unwrap_or(0),
@@ -79,7 +87,10 @@ fn primitive<'a>(cib: &'a Element, id: &str) -> Option<&'a Element> {
 fn resource(cib: &Element, id: &str) -> Option<ResourceFacts> {
     let primitive = primitive(cib, id)?;
     let parts = ["class", "provider", "type"];
-    let agent: Vec<&str> = parts.iter().filter_map(|part| primitive.get(part)).collect();
+    let agent: Vec<&str> = parts
+        .iter()
+        .filter_map(|part| primitive.get(part))
+        .collect();
     Some(ResourceFacts {
         name: id.to_owned(),
         agent: agent.join(":"),
@@ -127,10 +138,19 @@ mod tests {
         };
         let cmap = "runtime.config.totem.token (u32) = 1000\nruntime.config.totem.token_retransmit (u32) = 238\nruntime.config.totem.consensus (u32) = 1200\n";
         let facts = facts(&file, "t", &now, &cib, cmap);
-        assert_eq!(facts.totem, TotemFacts { token_ms: 1000, consensus_ms: 1200 });
+        assert_eq!(
+            facts.totem,
+            TotemFacts {
+                token_ms: 1000,
+                consensus_ms: 1200
+            }
+        );
         assert_eq!(facts.properties["stonith-timeout"], "60s");
         let device = &facts.fence_devices[0];
-        assert_eq!(device.parameters.keys().collect::<Vec<_>>(), ["pcmk_delay_base", "power_wait"]);
+        assert_eq!(
+            device.parameters.keys().collect::<Vec<_>>(),
+            ["pcmk_delay_base", "power_wait"]
+        );
         assert_eq!(device.targets, [HostName::from("head1")]);
         assert_eq!(facts.pools[0].resources[0].agent, "ocf:heartbeat:IPaddr2");
     }

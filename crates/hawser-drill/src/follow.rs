@@ -37,7 +37,10 @@ impl Follower {
         for bytes in self.rest[..whole].chunks_exact(RECORD) {
             if let Some(record) = Record::parse(bytes) {
                 if record.kind == Kind::Acknowledged {
-                    self.heard.entry(record.writer).or_default().push(record.at_us);
+                    self.heard
+                        .entry(record.writer)
+                        .or_default()
+                        .push(record.at_us);
                 }
             }
         }
@@ -48,7 +51,11 @@ impl Follower {
     /// Whether each of so many writers was acknowledged something in each half second from `from_us`
     /// until `to_us`.
     pub fn steady(&self, writers: usize, from_us: u64, to_us: u64) -> bool {
-        self.heard.len() >= writers && self.heard.values().all(|times| in_each(times, from_us, to_us))
+        self.heard.len() >= writers
+            && self
+                .heard
+                .values()
+                .all(|times| in_each(times, from_us, to_us))
     }
 }
 

@@ -11,6 +11,7 @@ pub mod fault;
 mod follow;
 mod logs;
 pub mod note;
+mod processes;
 mod record;
 pub mod run;
 pub mod scenario;

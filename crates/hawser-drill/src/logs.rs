@@ -24,7 +24,11 @@ impl Marks {
             let mut lengths = [0; 2];
             for (length, log) in lengths.iter_mut().zip([COROSYNC, PACEMAKER]) {
                 let line = format!("stat -c %s {log} 2>/dev/null || echo 0");
-                *length = stage.shell(head.as_str(), &line)?.trim().parse().unwrap_or(0);
+                *length = stage
+                    .shell(head.as_str(), &line)?
+                    .trim()
+                    .parse()
+                    .unwrap_or(0);
             }
             marks.insert(head.clone(), lengths);
         }
@@ -34,7 +38,9 @@ impl Marks {
     /// What was written since.
     pub(crate) fn since(&self, stage: &Stage<'_>) -> BTreeMap<HostName, NodeLogs> {
         let heads = self.0.iter();
-        heads.map(|(head, marks)| (head.clone(), of_head(stage, head, *marks))).collect()
+        heads
+            .map(|(head, marks)| (head.clone(), of_head(stage, head, *marks)))
+            .collect()
     }
 }
 

@@ -39,7 +39,9 @@ impl Note {
         let path = stage.lab()?.notes().join("drill");
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false);
-        let file = file.open(&path).map_err(|e| DrillError::io("open", path.display(), e))?;
+        let file = file
+            .open(&path)
+            .map_err(|e| DrillError::io("open", path.display(), e))?;
         let file = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| {
             DrillError::CouldNot(format!("another drill is running in lab {}", stage.lab))
         })?;

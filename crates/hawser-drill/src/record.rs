@@ -7,7 +7,8 @@ use hawser_client::history::{Kind, Record};
 use hawser_client::series::{SLICE_US, felt};
 use hawser_client::stamp::BLOCK;
 use hawser_model::drill::{
-    ClientBreach, ClientRecord, Clock, Moment, PathChange, PathEvent, Stall, WriteCounts, WrongWrite,
+    ClientBreach, ClientRecord, Clock, Moment, PathChange, PathEvent, Stall, WriteCounts,
+    WrongWrite,
 };
 use hawser_model::names::HostName;
 
@@ -96,7 +97,9 @@ fn stalls(history: &[Record]) -> Vec<Stall> {
         }
     }
     for (writer, from) in last {
-        all.entry(writer).or_default().push(stall(writer, from, end, false));
+        all.entry(writer)
+            .or_default()
+            .push(stall(writer, from, end, false));
     }
     let length = |stall: &Stall| stall.to.0.saturating_sub(stall.from.0);
     let mut kept: Vec<Stall> = all
@@ -171,13 +174,23 @@ mod tests {
             portals: vec!["10.72.2.207:3260".into(), "10.72.3.207:3260".into()],
             errors: Vec::new(),
         };
-        let seen = client(&history, Rules { cache_may_be_lost: false }, place);
+        let seen = client(
+            &history,
+            Rules {
+                cache_may_be_lost: false,
+            },
+            place,
+        );
         assert_eq!((seen.began, seen.ended), (Moment(0), Moment(5_020_000)));
         assert_eq!((seen.writes.acknowledged, seen.writes.stale), (6, 1));
         assert_eq!(seen.breaches[0].wrong, WrongWrite::Stale);
         assert_eq!(seen.paths[0].portal, "10.72.3.207:3260");
         assert_eq!(seen.stalls.len(), 3, "the longest ones: {:?}", seen.stalls);
-        let longest = seen.stalls.iter().find(|stall| stall.to == Moment(5_000_000)).unwrap();
+        let longest = seen
+            .stalls
+            .iter()
+            .find(|stall| stall.to == Moment(5_000_000))
+            .unwrap();
         assert!(longest.over && longest.from == Moment(40_000));
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hawser_client::check::Rules;
 use hawser_cluster::live::fence_events;
 use hawser_cluster::xml::Element;
 use hawser_model::drill::{
-    DRILL_FORMAT, DrillCase, EndState, FaultRecord, FenceEvent, Moment, NodeLogs, PowerEvent, PowerState,
+    DRILL_FORMAT, DrillCase, EndState, FaultRecord, FenceEvent, Moment, PowerEvent, PowerState,
 };
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::ClusterStatus;
@@ -21,7 +21,7 @@ use crate::fault::Fault;
 use crate::logs::Marks;
 use crate::note::Note;
 use crate::record::{self, Place};
-use crate::scenario::{Reaction, Scenario};
+use crate::scenario::{Plan, Reaction, Scenario};
 use crate::stage::{Stage, now};
 use crate::watch::{Seen, watch};
 
@@ -41,6 +41,9 @@ const WHOLE: Duration = Duration::from_secs(180);
 /// From one question about the health of the cluster to the next.
 const ASKS: Duration = Duration::from_secs(1);
 
+/// A head that was fenced while things were healed is switched on after this.
+const OFF: Duration = Duration::from_secs(5);
+
 /// What a drill is told.
 pub struct Orders<'a> {
     /// Which.
@@ -59,7 +62,11 @@ pub struct Orders<'a> {
 ///
 /// # Errors
 /// It could not be run, or was interrupted. That something broke is in the run.
-pub fn run(stage: &Stage<'_>, orders: &Orders<'_>, before: &ClusterStatus) -> Result<DrillCase, DrillError> {
+pub fn run(
+    stage: &Stage<'_>,
+    orders: &Orders<'_>,
+    before: &ClusterStatus,
+) -> Result<DrillCase, DrillError> {
     let note = Note::begin(stage, orders.scenario.name)?;
     let stop = AtomicBool::new(false);
     let seen = Mutex::new(Seen::default());
@@ -79,14 +86,19 @@ pub fn run(stage: &Stage<'_>, orders: &Orders<'_>, before: &ClusterStatus) -> Re
         };
         let outcome = drill.perform(before);
         stop.store(true, Ordering::Relaxed);
-        watching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        watching
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         if !drill.unhealed {
             note.end();
         }
         outcome
     });
     let (mut case, degraded) = outcome?;
-    case.watch = seen.into_inner().unwrap_or_else(|e| e.into_inner()).record();
+    case.watch = seen
+        .into_inner()
+        .unwrap_or_else(|e| e.into_inner())
+        .record();
     case.watch.degraded = degraded.into_iter().collect();
     Ok(case)
 }
@@ -104,7 +116,10 @@ struct Drill<'a> {
 }
 
 impl Drill<'_> {
-    fn perform(&mut self, before: &ClusterStatus) -> Result<(DrillCase, BTreeSet<String>), DrillError> {
+    fn perform(
+        &mut self,
+        before: &ClusterStatus,
+    ) -> Result<(DrillCase, BTreeSet<String>), DrillError> {
         let (stage, scenario) = (self.stage, self.orders.scenario);
         let plan = scenario.plan(stage);
         let begun = now();
@@ -118,10 +133,11 @@ impl Drill<'_> {
         let mut client = Client::start(stage)?;
         if !client.wait_steady(stage, begun, STEADY, ANSWERS)? {
             return Err(DrillError::CouldNot(
-                "the client does not write steadily, and nothing was done to the cluster yet".into(),
+                "the client does not write steadily, and nothing was done to the cluster yet"
+                    .into(),
             ));
         }
-        let outcome = self.break_and_watch(&plan.faults, &mut client);
+        let outcome = self.break_and_watch(&plan, &mut client);
         // Whatever came of it.
         let healed = self.heal(&plan.faults);
         self.unhealed = healed.is_err();
@@ -130,7 +146,8 @@ impl Drill<'_> {
         say("healed; waiting until the cluster is whole");
         let end = self.wait_whole()?;
         if !client.wait_steady(stage, now(), STEADY, ANSWERS)? {
-            self.stopped = Some("clients did not write steadily again after everything was healed".into());
+            self.stopped =
+                Some("clients did not write steadily again after everything was healed".into());
         }
         say("the client reads everything back");
         let (history, errors) = client.stop(stage)?;
@@ -166,27 +183,23 @@ impl Drill<'_> {
     }
 
     /// Makes the faults, one after the other, and waits for what the cluster makes of them.
-    fn break_and_watch(
-        &mut self,
-        faults: &[Box<dyn Fault>],
-        client: &mut Client,
-    ) -> Result<(), DrillError> {
-        for fault in faults {
+    fn break_and_watch(&mut self, plan: &Plan, client: &mut Client) -> Result<(), DrillError> {
+        for fault in &plan.faults {
             self.make(fault.as_ref())?;
         }
         let stage = self.stage;
         let made = self.faults.last().map_or_else(now, |fault| fault.made);
         match self.orders.scenario.reaction {
             Reaction::Moves => {
-                let moved = stage.wait(ANSWERS, || Ok(self.pool_is_elsewhere()))?;
-                if moved {
-                    client.wait_steady(stage, now(), STEADY, ANSWERS)?;
-                }
+                stage.wait(ANSWERS, || Ok(self.pool_is_elsewhere()))?;
             }
-            Reaction::Stays(time) => {
+            Reaction::Within(time) => {
                 let end = Moment(made.0.saturating_add(micros(time)));
                 stage.wait(time + Duration::from_secs(1), || Ok(now() >= end))?;
             }
+        }
+        if plan.survives() {
+            client.wait_steady(stage, now(), STEADY, ANSWERS)?;
         }
         // The operator's view while it lasts.
         match stage.cluster.status() {
@@ -228,7 +241,10 @@ impl Drill<'_> {
         })?;
         let verified = evidence.is_some().then(now);
         let evidence = evidence.ok_or_else(|| {
-            DrillError::CouldNot(format!("{} was ordered, and nothing shows it", describe(fault)))
+            DrillError::CouldNot(format!(
+                "{} was ordered, and nothing shows it",
+                describe(fault)
+            ))
         });
         if let Some(record) = self.faults.last_mut() {
             (record.made, record.verified) = (made, verified);
@@ -241,10 +257,11 @@ impl Drill<'_> {
             return evidence.map(drop);
         }
         for host in fault.hosts() {
-            for (at, what) in [(ordered, PowerState::OffOrdered), (made, PowerState::Off)] {
-                let host = host.clone();
-                self.power.push(PowerEvent { host, at, what });
-            }
+            self.power.push(PowerEvent {
+                host,
+                at: made,
+                what: PowerState::Off,
+            });
         }
         evidence.map(drop)
     }
@@ -274,9 +291,11 @@ impl Drill<'_> {
         let mut last: Option<EndState> = None;
         let mut why = String::new();
         let mut asked = 0_u32;
+        let mut off = Off::default();
         stage.wait(WHOLE, || {
             let at = now();
             asked += 1;
+            off.switch_on(stage)?;
             match stage.cluster.status() {
                 Ok(status) => {
                     let whole = status.redundant && status.degraded.is_empty();
@@ -298,16 +317,22 @@ impl Drill<'_> {
             Ok(false)
         })?;
         if last.is_none() {
-            self.stopped = Some(format!("the cluster could not be asked how it stands: {why}"));
+            self.stopped = Some(format!(
+                "the cluster could not be asked how it stands: {why}"
+            ));
         }
         Ok(last)
     }
 
-    fn cluster_facts(&self, before: &ClusterStatus) -> Result<hawser_model::drill::ClusterFacts, DrillError> {
+    fn cluster_facts(
+        &self,
+        before: &ClusterStatus,
+    ) -> Result<hawser_model::drill::ClusterFacts, DrillError> {
         let stage = self.stage;
         let head = stage.active.as_str();
         let cib = stage.shell(head, "cibadmin --query")?;
-        let cib = Element::parse(&cib, "the live CIB").map_err(|e| DrillError::CouldNot(e.to_string()))?;
+        let cib = Element::parse(&cib, "the live CIB")
+            .map_err(|e| DrillError::CouldNot(e.to_string()))?;
         let cmap = stage.shell(head, "corosync-cmapctl runtime.config.totem")?;
         Ok(facts(stage.file, stage.lab.as_str(), before, &cib, &cmap))
     }
@@ -316,9 +341,13 @@ impl Drill<'_> {
     fn fencing(&self, since: Moment) -> Result<Vec<FenceEvent>, DrillError> {
         let mut failed = None;
         for head in &self.stage.heads {
-            match self.stage.shell(head.as_str(), "stonith_admin --history '*' --output-as=xml") {
+            match self
+                .stage
+                .shell(head.as_str(), "stonith_admin --history '*' --output-as=xml")
+            {
                 Ok(history) => {
-                    let events = fence_events(&history).map_err(|e| DrillError::CouldNot(e.to_string()))?;
+                    let events =
+                        fence_events(&history).map_err(|e| DrillError::CouldNot(e.to_string()))?;
                     // It keeps whole seconds.
                     let recent = |event: &FenceEvent| event.completed.0 + 1_000_000 > since.0;
                     return Ok(events.into_iter().filter(recent).collect());
@@ -330,9 +359,13 @@ impl Drill<'_> {
     }
 }
 
-fn describe(fault: &dyn Fault) -> String {
+/// A fault in words: `power-cut of head1`.
+pub fn describe(fault: &dyn Fault) -> String {
     let hosts: Vec<String> = fault.hosts().iter().map(ToString::to_string).collect();
-    let object = fault.object().map(|object| format!(" ({object})")).unwrap_or_default();
+    let object = fault
+        .object()
+        .map(|object| format!(" ({object})"))
+        .unwrap_or_default();
     format!("{} of {}{object}", fault.name(), hosts.join(", "))
 }
 
@@ -344,10 +377,33 @@ pub(crate) fn power_everywhere(stage: &Stage<'_>) -> Result<(), DrillError> {
     Ok(())
 }
 
+/// Heads without power, and since when.
+#[derive(Default)]
+struct Off(BTreeMap<HostName, Instant>);
+
+impl Off {
+    /// Switches on those that were off for a while: a fence device that has just switched one off must
+    /// find it so when it asks.
+    fn switch_on(&mut self, stage: &Stage<'_>) -> Result<(), DrillError> {
+        let running = stage.lab()?.running();
+        self.0.retain(|head, _| !running.contains(head));
+        for head in stage.heads.iter().filter(|head| !running.contains(head)) {
+            let since = *self.0.entry(head.clone()).or_insert_with(Instant::now);
+            if since.elapsed() > OFF {
+                hawser_lab::power_on(&stage.lab, head.as_str())?;
+            }
+        }
+        Ok(())
+    }
+}
+
 fn clean_up(stage: &Stage<'_>) {
     let line = "crm_resource --cleanup; stonith_admin --cleanup --history '*'";
     // One head is enough, and one that does not run its cluster yet cannot.
-    let _one_can = stage.heads.iter().any(|head| stage.shell(head.as_str(), line).is_ok());
+    let _one_can = stage
+        .heads
+        .iter()
+        .any(|head| stage.shell(head.as_str(), line).is_ok());
 }
 
 fn bmc_events(stage: &Stage<'_>, since: Moment) -> Result<Vec<PowerEvent>, DrillError> {

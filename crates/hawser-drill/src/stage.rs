@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -30,12 +31,6 @@ pub trait Cluster {
     /// # Errors
     /// What Pacemaker says.
     fn standby(&self, node: &str, on: bool) -> Result<(), String>;
-
-    /// What the fencer of a node that is left has done, as its own XML.
-    ///
-    /// # Errors
-    /// No node that was reached runs one.
-    fn fence_history(&self) -> Result<String, String>;
 }
 
 /// A pool, which may be active on one head at a time.
@@ -147,7 +142,9 @@ impl<'a> Stage<'a> {
     pub fn portals(&self) -> Vec<SocketAddr> {
         let pool = self.file.pools.iter().find(|it| *it.name == self.pool);
         let all = pool.map(addresses).unwrap_or_default();
-        all.into_iter().map(|ip| SocketAddr::new(ip, PORT)).collect()
+        all.into_iter()
+            .map(|ip| SocketAddr::new(ip, PORT))
+            .collect()
     }
 
     /// The name of the pool's target.
@@ -204,6 +201,8 @@ impl<'a> Stage<'a> {
             .lab()?
             .command(node, ["sh", "-c", line])?
             .stdin(std::process::Stdio::null())
+            // Ctrl-C on the terminal is for the drill, which heals; not for what it has under way.
+            .process_group(0)
             .output()
             .map_err(|e| DrillError::io("run nsenter for", node, e))?;
         match output.status.success() {

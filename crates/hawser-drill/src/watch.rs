@@ -22,7 +22,7 @@ use crate::stage::{Watched, now};
 const EVERY: Duration = Duration::from_millis(50);
 
 /// A watch that was kept from looking for so long says so.
-const BLIND: f64 = 1.0;
+const BLIND: f64 = 2.0;
 
 /// What the watch has seen up to now.
 #[derive(Debug, Default)]
@@ -132,7 +132,9 @@ fn look<'h>(
         processes.remove(head);
     }
     // It is off, or on again as another process.
-    let process = Lab::open(lab).and_then(|lab| lab.process(head.as_str())).ok()?;
+    let process = Lab::open(lab)
+        .and_then(|lab| lab.process(head.as_str()))
+        .ok()?;
     let mounts = mounts(process)?;
     processes.insert(head, process);
     Some(mounted(&mounts, watched))
@@ -173,7 +175,10 @@ mod tests {
     #[test]
     fn a_pool_is_where_its_directory_is_mounted_upon() {
         let there = |mounts: &str| mounted(mounts, &[pool()]);
-        assert_eq!(there("tmpfs /srv tmpfs rw 0 0\n/dev/loop3 /srv/p ext4 rw 0 0\n"), ["p"]);
+        assert_eq!(
+            there("tmpfs /srv tmpfs rw 0 0\n/dev/loop3 /srv/p ext4 rw 0 0\n"),
+            ["p"]
+        );
         assert!(there("/dev/loop3 /srv/pp ext4 rw 0 0\n/srv/p /mnt ext4 rw 0 0\n").is_empty());
     }
 
@@ -202,9 +207,13 @@ mod tests {
         look(&mut seen, "head1", 200, None);
         assert_eq!(seen.place_of("p"), None);
         look(&mut seen, "head1", 300, Some(&["p"]));
-        look(&mut seen, "head1", 2_000_000, Some(&["p"]));
+        look(&mut seen, "head1", 3_000_000, Some(&["p"]));
         let watch = seen.record();
-        assert_eq!(watch.holds.len(), 2, "what it has after its boot is another hold");
+        assert_eq!(
+            watch.holds.len(),
+            2,
+            "what it has after its boot is another hold"
+        );
         assert_eq!(watch.holds[0].gone, None);
         assert_eq!(watch.gaps.len(), 1);
     }

@@ -23,8 +23,8 @@ pub use apply::{Applied, ApplyError, Options, Progress, apply, plan_live};
 pub use gather::{Ask, gather};
 pub use operate::{move_pool, set_standby};
 pub use secrets::{SecretError, Secrets};
-pub use takeover::fence_events;
 pub use status::{StatusFacts, ask_fence_devices, observe, status};
+pub use takeover::fence_events;
 
 /// A node of the cluster, as a plan reaches it.
 pub trait Head: Send {

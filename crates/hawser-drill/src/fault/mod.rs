@@ -3,16 +3,30 @@
 //! A fault is a value that says what is hit. It remembers nothing: healing works as well for a later
 //! process, when the one that made the fault was killed.
 
+mod cut;
+mod hang;
+mod impaired;
 mod power_cut;
+mod process;
+mod reset;
+mod shell;
 mod switchover;
+mod wrong_password;
 
 use hawser_model::names::HostName;
 
 use crate::error::DrillError;
 use crate::stage::Stage;
 
+pub use cut::Cut;
+pub use hang::Hang;
+pub use impaired::Impaired;
 pub use power_cut::PowerCut;
+pub use process::{How, Program};
+pub use reset::Reset;
+pub use shell::Lines;
 pub use switchover::Switchover;
+pub use wrong_password::WrongPassword;
 
 /// Something that goes wrong on purpose.
 pub trait Fault {

@@ -17,6 +17,11 @@ pub struct Share {
 }
 
 impl Share {
+    /// All packets.
+    pub const ALL: Self = Self {
+        per_million: 1_000_000,
+    };
+
     /// Packets in a million.
     pub fn per_million(self) -> u32 {
         self.per_million

@@ -1,10 +1,17 @@
 //! What is done to a cluster, and what must hold meanwhile.
 
+mod network;
+mod power;
+mod processes;
+mod storage;
+
 use std::time::Duration;
 
+use hawser_model::cluster_file::Role;
 use hawser_model::drill::{Promises, Scenario as Described, ServicePromise};
+use hawser_model::names::LinkName;
 
-use crate::fault::{Fault, PowerCut, Switchover};
+use crate::fault::Fault;
 use crate::stage::Stage;
 
 /// A scenario of the list.
@@ -23,8 +30,8 @@ pub struct Scenario {
 pub enum Reaction {
     /// The pool goes to another head.
     Moves,
-    /// Everything stays where it is, for so long.
-    Stays(Duration),
+    /// Nothing need move; what comes of it shows itself within so long.
+    Within(Duration),
 }
 
 /// A scenario for a certain cluster.
@@ -36,39 +43,16 @@ pub struct Plan {
 }
 
 /// All scenarios, the most telling ones first.
-pub const ALL: [Scenario; 2] = [
-    Scenario {
-        name: "power-cut",
-        about: "the head that has the pool loses its power",
-        reaction: Reaction::Moves,
-        plan: |stage| Plan {
-            faults: vec![Box::new(PowerCut { head: stage.active.clone() })],
-            promises: Promises {
-                outage_ms: Some(6000),
-                may_be_fenced: vec![stage.active.clone()],
-                must_be_fenced: vec![stage.active.clone()],
-                ..Promises::default()
-            },
-        },
-    },
-    Scenario {
-        name: "switchover",
-        about: "the head that has the pool is put in standby, as for maintenance",
-        reaction: Reaction::Moves,
-        plan: |stage| Plan {
-            faults: vec![Box::new(Switchover { head: stage.active.clone() })],
-            promises: Promises {
-                outage_ms: Some(3000),
-                ..Promises::default()
-            },
-        },
-    },
-];
+pub fn all() -> impl Iterator<Item = &'static Scenario> {
+    [power::ALL, processes::ALL, network::ALL, storage::ALL]
+        .into_iter()
+        .flatten()
+}
 
 impl Scenario {
     /// The scenario of that name.
     pub fn named(name: &str) -> Option<&'static Self> {
-        ALL.iter().find(|scenario| scenario.name == name)
+        all().find(|scenario| scenario.name == name)
     }
 
     /// What it does to this cluster.
@@ -87,8 +71,38 @@ impl Scenario {
 }
 
 impl Plan {
+    fn of(fault: impl Fault + 'static, promises: Promises) -> Self {
+        Self {
+            faults: vec![Box::new(fault)],
+            promises,
+        }
+    }
+
     /// Whether the client is to write again before anything is healed.
     pub fn survives(&self) -> bool {
         self.promises.service == ServicePromise::Survives
     }
+}
+
+/// The head that has the pool is fenced, nobody else, and clients wait no longer than this.
+fn active_is_fenced(stage: &Stage<'_>, outage_ms: u64) -> Promises {
+    Promises {
+        outage_ms: Some(outage_ms),
+        may_be_fenced: vec![stage.active.clone()],
+        must_be_fenced: vec![stage.active.clone()],
+        ..Promises::default()
+    }
+}
+
+/// Nobody is fenced, and clients wait no longer than this.
+fn nobody_is_fenced(outage_ms: u64) -> Promises {
+    Promises {
+        outage_ms: Some(outage_ms),
+        ..Promises::default()
+    }
+}
+
+fn links(stage: &Stage<'_>, role: Role) -> Vec<LinkName> {
+    let links = stage.file.links_with(role);
+    links.map(|link| link.name.get().clone()).collect()
 }

@@ -1,0 +1,81 @@
+//! A link that works badly: loses some packets, loses all of one direction, is slow.
+
+use hawser_lab::impair::{self, Clear, Direction, Fault as Impairment, Order};
+use hawser_model::names::{HostName, LinkName};
+
+use super::Fault;
+use crate::error::DrillError;
+use crate::stage::Stage;
+
+/// See the module.
+pub struct Impaired {
+    /// Its name in records: `lossy-link`.
+    pub name: &'static str,
+    /// The head at whose end of the cable it is.
+    pub head: HostName,
+    /// The link.
+    pub link: LinkName,
+    /// Which way.
+    pub directions: Vec<Direction>,
+    /// What happens to packets.
+    pub what: Impairment,
+}
+
+impl Fault for Impaired {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn hosts(&self) -> Vec<HostName> {
+        vec![self.head.clone()]
+    }
+
+    fn object(&self) -> Option<String> {
+        let directions: Vec<&str> = self.directions.iter().map(|it| it.word()).collect();
+        Some(format!(
+            "{}, {}: {}",
+            self.link,
+            directions.join(" and "),
+            self.what
+        ))
+    }
+
+    fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+        let order = Order::Port {
+            node: self.head.to_string(),
+            link: self.link.to_string(),
+            directions: self.directions.clone(),
+            fault: self.what,
+        };
+        Ok(impair::impair(&stage.lab, &order)?)
+    }
+
+    fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
+        let status = hawser_lab::status(&stage.lab)?;
+        let here = status
+            .impairments
+            .iter()
+            .filter(|it| it.node == self.head && it.link == self.link);
+        // A rate is planted and shows itself only under load; loss and delay are counted.
+        let counted: u64 = here
+            .clone()
+            .filter_map(|it| it.counts)
+            .map(|c| c.lost + c.held)
+            .sum();
+        let is_counted = self.what.loss.is_some() || self.what.reorder.is_some();
+        Ok(match (here.count(), is_counted, counted) {
+            (0, ..) | (_, true, 0) => None,
+            (_, true, packets) => Some(format!("{packets} packets suffered it by now")),
+            (_, false, _) => Some("it is planted at the switch's port".to_owned()),
+        })
+    }
+
+    fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+        let what = Clear::Port {
+            node: self.head.to_string(),
+            link: self.link.to_string(),
+        };
+        impair::clear(&stage.lab, &what)?;
+        Ok(())
+    }
+}

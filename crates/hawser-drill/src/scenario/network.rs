@@ -1,0 +1,132 @@
+//! Links that go down, lose packets, or lose one direction.
+
+use std::time::Duration;
+
+use hawser_lab::impair::{Direction, Fault as Impairment, Share};
+use hawser_model::cluster_file::Role;
+use hawser_model::drill::{Promises, ServicePromise};
+use hawser_model::units::BitsPerSec;
+
+use super::{Plan, Reaction, Scenario, links, nobody_is_fenced};
+use crate::fault::{Cut, Impaired};
+use crate::stage::Stage;
+
+/// Longer than any timeout of the heartbeat.
+const SEEN: Reaction = Reaction::Within(Duration::from_secs(8));
+
+pub(super) const ALL: &[Scenario] = &[
+    Scenario {
+        name: "ring-down",
+        about: "the head that has the pool loses one heartbeat link",
+        reaction: SEEN,
+        plan: |stage| {
+            let ring: Vec<_> = links(stage, Role::Heartbeat).into_iter().take(1).collect();
+            Plan::of(Cut::cables("ring-down", &stage.active, &ring), told(2000))
+        },
+    },
+    Scenario {
+        name: "switch-down",
+        about: "the switch of one heartbeat link is down",
+        reaction: SEEN,
+        plan: |stage| {
+            let ring: Vec<_> = links(stage, Role::Heartbeat).into_iter().take(1).collect();
+            Plan::of(Cut::switches("switch-down", stage, &ring), told(2000))
+        },
+    },
+    Scenario {
+        name: "one-way-ring",
+        about: "one heartbeat link loses everything that the head which has the pool sends",
+        reaction: SEEN,
+        plan: |stage| {
+            let all = Impairment {
+                loss: Some(Share::ALL),
+                ..Impairment::default()
+            };
+            Plan::of(
+                ring(stage, "one-way-ring", vec![Direction::FromNode], all),
+                nobody_is_fenced(2000),
+            )
+        },
+    },
+    Scenario {
+        name: "lossy-ring",
+        about: "one heartbeat link loses a fifth of all packets",
+        reaction: SEEN,
+        plan: |stage| {
+            let some = Impairment {
+                loss: "20%".parse().ok(),
+                ..Impairment::default()
+            };
+            let both = Direction::BOTH.to_vec();
+            Plan::of(
+                ring(stage, "lossy-ring", both, some),
+                nobody_is_fenced(2000),
+            )
+        },
+    },
+    Scenario {
+        name: "slow-ring",
+        about: "one heartbeat link carries no more than 200 kbit/s",
+        reaction: SEEN,
+        plan: |stage| {
+            let slow = Impairment {
+                rate: Some(BitsPerSec(200_000)),
+                ..Impairment::default()
+            };
+            let both = Direction::BOTH.to_vec();
+            Plan::of(ring(stage, "slow-ring", both, slow), nobody_is_fenced(2000))
+        },
+    },
+    Scenario {
+        name: "san-down",
+        about: "the switch of one SAN is down",
+        reaction: SEEN,
+        plan: |stage| {
+            let san: Vec<_> = links(stage, Role::San).into_iter().take(1).collect();
+            Plan::of(
+                Cut::switches("san-down", stage, &san),
+                nobody_is_fenced(3000),
+            )
+        },
+    },
+    Scenario {
+        name: "sans-down",
+        about: "the switches of all SANs are down: nobody can write, and nothing is to be taken over",
+        reaction: SEEN,
+        plan: |stage| {
+            let promises = Promises {
+                service: ServicePromise::Returns,
+                no_takeover: true,
+                ..Promises::default()
+            };
+            Plan::of(
+                Cut::switches("sans-down", stage, &links(stage, Role::San)),
+                promises,
+            )
+        },
+    },
+];
+
+fn told(outage_ms: u64) -> Promises {
+    Promises {
+        operator_is_told: true,
+        ..nobody_is_fenced(outage_ms)
+    }
+}
+
+/// The first heartbeat link, at the head that has the pool.
+fn ring(
+    stage: &Stage<'_>,
+    name: &'static str,
+    directions: Vec<Direction>,
+    what: Impairment,
+) -> Impaired {
+    let link = links(stage, Role::Heartbeat).into_iter().next();
+    Impaired {
+        name,
+        head: stage.active.clone(),
+        link: link.unwrap_or_else(|| "".into()),
+        directions,
+        what,
+    }
+}

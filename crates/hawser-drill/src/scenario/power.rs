@@ -1,0 +1,157 @@
+//! Heads that die, hang, or are switched over; BMCs that cannot be asked.
+
+use std::time::Duration;
+
+use hawser_lab::cluster::BMC_LINK;
+use hawser_lab::impair::{Direction, Fault as Impairment, Share};
+use hawser_model::drill::{Promises, ServicePromise};
+
+use super::{Plan, Reaction, Scenario, active_is_fenced};
+use crate::fault::{Cut, Hang, Impaired, PowerCut, Reset, Switchover, WrongPassword};
+use crate::stage::Stage;
+
+pub(super) const ALL: &[Scenario] = &[
+    Scenario {
+        name: "power-cut",
+        about: "the head that has the pool loses its power",
+        reaction: Reaction::Moves,
+        plan: |stage| {
+            Plan::of(
+                PowerCut {
+                    head: stage.active.clone(),
+                },
+                active_is_fenced(stage, 6000),
+            )
+        },
+    },
+    Scenario {
+        name: "switchover",
+        about: "the head that has the pool is put in standby, as for maintenance",
+        reaction: Reaction::Moves,
+        plan: |stage| {
+            let promises = Promises {
+                outage_ms: Some(3000),
+                ..Promises::default()
+            };
+            Plan::of(
+                Switchover {
+                    head: stage.active.clone(),
+                },
+                promises,
+            )
+        },
+    },
+    Scenario {
+        name: "hang",
+        about: "every process of the head that has the pool stands still, and goes on later",
+        reaction: Reaction::Moves,
+        plan: |stage| {
+            Plan::of(
+                Hang {
+                    head: stage.active.clone(),
+                },
+                active_is_fenced(stage, 6000),
+            )
+        },
+    },
+    Scenario {
+        name: "reset",
+        about: "the head that has the pool is reset, and boots while it is taken over from",
+        reaction: Reaction::Moves,
+        plan: |stage| {
+            Plan::of(
+                Reset {
+                    head: stage.active.clone(),
+                },
+                active_is_fenced(stage, 10_000),
+            )
+        },
+    },
+    Scenario {
+        name: "bmc-unreachable",
+        about: "no BMC can be reached, and then the head that has the pool loses its power",
+        reaction: Reaction::Within(Duration::from_secs(20)),
+        plan: |stage| Plan {
+            faults: vec![
+                Box::new(Cut::switches("bmc-network-down", stage, &[BMC_LINK.into()])),
+                Box::new(PowerCut {
+                    head: stage.active.clone(),
+                }),
+            ],
+            promises: nothing_is_taken_over(stage),
+        },
+    },
+    Scenario {
+        name: "bmc-password",
+        about: "a BMC's password is not what the others believe, and then its head loses its power",
+        reaction: Reaction::Within(Duration::from_secs(20)),
+        plan: |stage| Plan {
+            faults: vec![
+                Box::new(WrongPassword {
+                    head: stage.active.clone(),
+                }),
+                Box::new(PowerCut {
+                    head: stage.active.clone(),
+                }),
+            ],
+            promises: nothing_is_taken_over(stage),
+        },
+    },
+    Scenario {
+        name: "slow-fencing",
+        about: "BMCs answer slowly, and then the head that has the pool loses its power",
+        reaction: Reaction::Moves,
+        plan: |stage| {
+            let slow = |head: &hawser_model::names::HostName| -> Box<dyn crate::fault::Fault> {
+                Box::new(Impaired {
+                    name: "slow-bmc",
+                    head: head.clone(),
+                    link: BMC_LINK.into(),
+                    directions: vec![Direction::ToNode],
+                    what: Impairment {
+                        reorder: Some(Share::ALL),
+                        hold_ms: Some(300),
+                        ..Impairment::default()
+                    },
+                })
+            };
+            let mut faults: Vec<_> = stage.others().map(slow).collect();
+            faults.push(Box::new(PowerCut {
+                head: stage.active.clone(),
+            }));
+            Plan {
+                faults,
+                promises: active_is_fenced(stage, 30_000),
+            }
+        },
+    },
+    Scenario {
+        name: "split-brain",
+        about: "the head that has the pool loses all heartbeat links at once",
+        reaction: Reaction::Within(Duration::from_secs(12)),
+        plan: |stage| {
+            let rings = super::links(stage, hawser_model::cluster_file::Role::Heartbeat);
+            let promises = Promises {
+                outage_ms: Some(8000),
+                may_be_fenced: stage.heads.clone(),
+                fenced_at_most: Some(1),
+                ..Promises::default()
+            };
+            Plan::of(
+                Cut::cables("all-rings-down", &stage.active, &rings),
+                promises,
+            )
+        },
+    },
+];
+
+/// Who cannot be known to be off must not be taken over from. It may be fenced once that is healed.
+fn nothing_is_taken_over(stage: &Stage<'_>) -> Promises {
+    Promises {
+        service: ServicePromise::Returns,
+        may_be_fenced: vec![stage.active.clone()],
+        no_takeover: true,
+        operator_is_told: true,
+        ..Promises::default()
+    }
+}

@@ -1,0 +1,100 @@
+//! Programs that die, or stop where they are.
+
+use std::time::Duration;
+
+use hawser_model::drill::Promises;
+
+use super::{Plan, Reaction, Scenario, active_is_fenced, nobody_is_fenced};
+use crate::fault::{How, Lines, Program};
+use crate::stage::Stage;
+
+/// Pacemaker sees a dead program within so long, or it does not matter to it.
+const SEEN: Reaction = Reaction::Within(Duration::from_secs(10));
+
+pub(super) const ALL: &[Scenario] = &[
+    Scenario {
+        name: "stop-corosync",
+        about: "Corosync stands still on the head that has the pool",
+        reaction: Reaction::Moves,
+        plan: |stage| {
+            Plan::of(
+                active(stage, "corosync", How::Stopped),
+                active_is_fenced(stage, 6000),
+            )
+        },
+    },
+    Scenario {
+        name: "kill-corosync",
+        about: "Corosync dies on the head that has the pool",
+        reaction: Reaction::Moves,
+        plan: |stage| {
+            Plan::of(
+                active(stage, "corosync", How::Killed),
+                may_be_fenced(stage, 8000),
+            )
+        },
+    },
+    Scenario {
+        name: "stop-pacemakerd",
+        about: "Pacemaker's first process stands still on the head that has the pool",
+        reaction: SEEN,
+        plan: |stage| {
+            Plan::of(
+                active(stage, "pacemakerd", How::Stopped),
+                nobody_is_fenced(2000),
+            )
+        },
+    },
+    Scenario {
+        name: "kill-pacemakerd",
+        about: "Pacemaker's first process dies on the head that has the pool",
+        reaction: SEEN,
+        plan: |stage| {
+            Plan::of(
+                active(stage, "pacemakerd", How::Killed),
+                nobody_is_fenced(2000),
+            )
+        },
+    },
+    Scenario {
+        name: "kill-controld",
+        about: "Pacemaker's controller dies on the head that has the pool",
+        reaction: Reaction::Within(Duration::from_secs(15)),
+        plan: |stage| {
+            Plan::of(
+                active(stage, "pacemaker-controld", How::Killed),
+                may_be_fenced(stage, 10_000),
+            )
+        },
+    },
+    Scenario {
+        name: "kill-tgtd",
+        about: "the iSCSI target dies on the head that has the pool",
+        reaction: Reaction::Within(Duration::from_secs(30)),
+        plan: |stage| {
+            Plan::of(
+                active(stage, "tgtd", How::Killed),
+                may_be_fenced(stage, 60_000),
+            )
+        },
+    },
+    Scenario {
+        name: "full-var",
+        about: "the folder of Pacemaker's files is full on the head that has the pool",
+        reaction: SEEN,
+        plan: |stage| Plan::of(Lines::full_var(&stage.active), nobody_is_fenced(2000)),
+    },
+];
+
+fn active(stage: &Stage<'_>, program: &'static str, how: How) -> Program {
+    let head = stage.active.clone();
+    Program { head, program, how }
+}
+
+fn may_be_fenced(stage: &Stage<'_>, outage_ms: u64) -> Promises {
+    Promises {
+        outage_ms: Some(outage_ms),
+        may_be_fenced: vec![stage.active.clone()],
+        ..Promises::default()
+    }
+}

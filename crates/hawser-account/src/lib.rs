@@ -10,6 +10,7 @@ mod findings;
 pub mod fixes;
 mod losses;
 mod multicast;
+pub mod outage;
 mod packets;
 pub mod stream;
 mod throughput;

@@ -8,6 +8,7 @@ mod host;
 mod ladder;
 mod link;
 mod multicast;
+mod outage;
 mod path;
 mod run;
 mod socket;
@@ -77,7 +78,7 @@ const WORDS: &[(&str, Writer)] = &[
 /// Puts a finding into words. A code of a newer version is named, not explained.
 pub fn word(finding: &Finding) -> WordedFinding {
     let told = Told(finding);
-    let mut all = WORDS.iter().chain(ladder::WORDS);
+    let mut all = WORDS.iter().chain(ladder::WORDS).chain(outage::WORDS);
     let words = match all.find(|(code, _)| *code == finding.code) {
         Some((_, words)) => words(&told),
         None => Words {

@@ -1,0 +1,286 @@
+//! What log lines say: the lines of Corosync 3 and Pacemaker 2 that mark a step of a takeover.
+
+use hawser_model::names::HostName;
+
+/// What a line marks.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Mark {
+    /// Corosync has waited for the token in vain, and confers now.
+    TokenLost {
+        /// How long it waited, in milliseconds.
+        token_ms: u64,
+    },
+    /// Corosync has a new membership from which somebody is missing.
+    Left,
+    /// The controller begins to execute what the scheduler decided.
+    TransitionBegun(u64),
+    /// It has executed all of it, or given it up.
+    TransitionEnded(u64),
+    /// The controller wants a node to be fenced.
+    FenceAsked(HostName),
+    /// The shot is held back.
+    FenceDelayed {
+        /// Whom it is for.
+        target: HostName,
+        /// How long, in microseconds.
+        us: u64,
+    },
+    /// The fence agent has ended.
+    FenceAgentEnded {
+        /// Whom it was for.
+        target: HostName,
+        /// Whether it says that it worked.
+        ok: bool,
+    },
+    /// The fencing has ended, with all its devices and attempts.
+    FenceEnded {
+        /// Whom it was for.
+        target: HostName,
+        /// Whether it worked.
+        ok: bool,
+    },
+    /// An operation on a resource is ordered.
+    OperationBegun(Operation),
+    /// It has ended.
+    OperationEnded(Operation, bool),
+    /// The controller finds the load of the processors so high that it allows a node one operation
+    /// at a time (`throttle_get_job_limit` of Pacemaker 2).
+    Throttled,
+    /// A person has said that a node is off.
+    ConfirmedByHand(HostName),
+}
+
+/// An operation on a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Operation {
+    /// The resource.
+    pub(super) resource: String,
+    /// `start`, `stop`, `monitor`.
+    pub(super) task: String,
+    /// Where.
+    pub(super) host: HostName,
+}
+
+/// What a line of corosync.log marks; its stamp is already cut off.
+pub(super) fn corosync(text: &str) -> Option<Mark> {
+    if let Some(rest) = after(text, "token timed out (") {
+        return Some(Mark::TokenLost {
+            token_ms: number(rest)?,
+        });
+    }
+    (text.contains("A new membership (") && text.contains("Members left:")).then_some(Mark::Left)
+}
+
+/// What a line of pacemaker.log marks; its stamp is already cut off.
+pub(super) fn pacemaker(text: &str) -> Option<Mark> {
+    // The programs' own output is quoted in their log: only what they say themselves is believed.
+    if text.contains(" output [ ") || text.contains("stderr: [ ") {
+        return None;
+    }
+    controller(text).or_else(|| fencer(text))
+}
+
+fn controller(text: &str) -> Option<Mark> {
+    if let Some(rest) = after(text, "Processing graph ") {
+        return Some(Mark::TransitionBegun(number(rest)?));
+    }
+    if let Some(rest) = after(text, "Requesting fencing (") {
+        return Some(Mark::FenceAsked(word(after(rest, "of node ")?)));
+    }
+    if let Some(rest) = after(text, "Initiating ") {
+        let (_, rest) = rest.split_once(" operation ")?;
+        let (key, rest) = rest.split_once(' ')?;
+        // `locally on head2`, `on head1`.
+        let host = word(after(rest, "on ")?);
+        return Some(Mark::OperationBegun(operation(key, host)?));
+    }
+    if text.contains("High CPU load detected: ") {
+        return Some(Mark::Throttled);
+    }
+    if let Some(rest) = after(text, "Transition ") {
+        if rest.contains("): Complete") || rest.contains("): Stopped") {
+            return Some(Mark::TransitionEnded(number(rest)?));
+        }
+        let (_, rest) = rest.split_once(" action ")?;
+        let (_, rest) = rest.split_once(" (")?;
+        let (key, rest) = rest.split_once(" on ")?;
+        let (host, rest) = rest.split_once(')')?;
+        // "Confirmed" is what was expected, whatever that was: a probe expects `not running`.
+        let ok = rest.starts_with(" confirmed: ");
+        let failed = rest.starts_with(": expected ");
+        let ended = (ok || failed).then(|| operation(key, host.into()))??;
+        return Some(Mark::OperationEnded(ended, ok));
+    }
+    None
+}
+
+fn fencer(text: &str) -> Option<Mark> {
+    if let Some(rest) = after(text, "Delaying '") {
+        let target = word(after(rest, "targeting ")?);
+        let time = after(rest, " for ")?;
+        return Some(Mark::FenceDelayed {
+            target,
+            us: number(time)? * 1_000_000,
+        });
+    }
+    let rest = after(text, "Operation '")?;
+    let target: HostName = word(after(rest, "targeting ")?);
+    if let Some(code) = after(rest, " returned ") {
+        let ok = number(code)? == 0;
+        return Some(Mark::FenceAgentEnded { target, ok });
+    }
+    let (_, result) = after(rest, " by ")?.split_once(": ")?;
+    if rest.contains("a human") {
+        return Some(Mark::ConfirmedByHand(target));
+    }
+    let ok = result.starts_with("OK");
+    Some(Mark::FenceEnded { target, ok })
+}
+
+/// `vmpool01-san01_monitor_10000`.
+fn operation(key: &str, host: HostName) -> Option<Operation> {
+    let (rest, _interval) = key.rsplit_once('_')?;
+    let (resource, task) = rest.rsplit_once('_')?;
+    Some(Operation {
+        resource: resource.to_owned(),
+        task: task.to_owned(),
+        host,
+    })
+}
+
+fn after<'a>(text: &'a str, what: &str) -> Option<&'a str> {
+    text.split_once(what).map(|(_, rest)| rest)
+}
+
+fn word(text: &str) -> HostName {
+    let end = text.find([' ', ':', '|']).unwrap_or(text.len());
+    HostName(text[..end].to_owned())
+}
+
+fn number(text: &str) -> Option<u64> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    text[..end].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> Mark {
+        pacemaker(text).unwrap_or_else(|| panic!("{text}"))
+    }
+
+    fn on(resource: &str, task: &str, host: &str) -> Operation {
+        Operation {
+            resource: resource.to_owned(),
+            task: task.to_owned(),
+            host: host.into(),
+        }
+    }
+
+    #[test]
+    fn corosync_says_when_it_gave_up_waiting_and_who_is_left() {
+        let lost = "[14] head2 corosync notice  [TOTEM ] A processor failed, forming new configuration: \
+                    token timed out (1000ms), waiting 1200ms for consensus.";
+        assert_eq!(corosync(lost), Some(Mark::TokenLost { token_ms: 1000 }));
+        let left = "[14] head2 corosync notice  [TOTEM ] A new membership (2.16) was formed. Members left: 1";
+        assert_eq!(corosync(left), Some(Mark::Left));
+        let joined = "[14] head2 corosync notice  [TOTEM ] A new membership (1.9) was formed. Members joined: 1";
+        assert_eq!(corosync(joined), None);
+    }
+
+    #[test]
+    fn the_controller_says_what_it_orders_and_what_became_of_it() {
+        assert_eq!(
+            said(
+                "head2 pacemaker-controld  [38] (do_te_invoke) \tinfo: Processing graph 6 (ref=pe_calc-1) derived"
+            ),
+            Mark::TransitionBegun(6)
+        );
+        assert_eq!(
+            said(
+                "notice: Transition 6 (Complete=14, Pending=0, Fired=0, Source=/x/pe-warn-1.bz2): Complete"
+            ),
+            Mark::TransitionEnded(6)
+        );
+        assert_eq!(
+            said("(x) \tnotice: Requesting fencing (off) of node head1 | action=1 timeout=60000"),
+            Mark::FenceAsked("head1".into())
+        );
+        assert_eq!(
+            said(
+                "(x) \tnotice: Initiating start operation vmpool01-exports_start_0 locally on head2 | action 14"
+            ),
+            Mark::OperationBegun(on("vmpool01-exports", "start", "head2"))
+        );
+        assert_eq!(
+            said(
+                "(x) \tnotice: Initiating stop operation vmpool01-san02_stop_0 on head1 | action 23"
+            ),
+            Mark::OperationBegun(on("vmpool01-san02", "stop", "head1"))
+        );
+        assert_eq!(
+            said(
+                "info: Transition 10 action 23 (vmpool01-san02_stop_0 on head1) confirmed: ok | rc=0 call-id=57"
+            ),
+            Mark::OperationEnded(on("vmpool01-san02", "stop", "head1"), true)
+        );
+        assert_eq!(
+            said(
+                "notice: Transition 16 action 18 (a-exports_start_0 on head1): expected 'ok' but got 'error' | x"
+            ),
+            Mark::OperationEnded(on("a-exports", "start", "head1"), false)
+        );
+        assert_eq!(
+            said(
+                "info: Transition 3 action 9 (a_monitor_0 on head1) confirmed: not running | rc=7 call-id=7"
+            ),
+            Mark::OperationEnded(on("a", "monitor", "head1"), true)
+        );
+    }
+
+    #[test]
+    fn the_fencer_says_what_it_waits_for_and_what_came_of_it() {
+        assert_eq!(
+            said(
+                "notice: Delaying 'off' action targeting head1 using fence-head1 for 1s | timeout=60s"
+            ),
+            Mark::FenceDelayed {
+                target: "head1".into(),
+                us: 1_000_000
+            }
+        );
+        assert_eq!(
+            said(
+                "notice: Operation 'off' [2467] targeting head1 using fence-head1 returned 0 | call 9 from x"
+            ),
+            Mark::FenceAgentEnded {
+                target: "head1".into(),
+                ok: true
+            }
+        );
+        assert_eq!(
+            said(
+                "notice: Operation 'off' targeting head1 by head2 for pacemaker-controld.38@head2: OK (complete) | id=f"
+            ),
+            Mark::FenceEnded {
+                target: "head1".into(),
+                ok: true
+            }
+        );
+        assert_eq!(
+            said(
+                "error: Operation 'off' targeting head1 by <no-one> for x@head2: Error occurred (No fence device)"
+            ),
+            Mark::FenceEnded {
+                target: "head1".into(),
+                ok: false
+            }
+        );
+        let quoted =
+            "info: x_start_0[2] error output [ Operation 'off' targeting head1 by a for b: OK ]";
+        assert_eq!(pacemaker(quoted), None);
+    }
+}

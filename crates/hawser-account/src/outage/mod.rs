@@ -1,0 +1,103 @@
+//! The outage account of a drill: where each second went that the client waited, and whether the
+//! scenario's promises held. `docs/outage.md` has the rules.
+
+mod causes;
+mod events;
+mod marks;
+mod phase;
+mod phases;
+mod promises;
+mod spans;
+mod stall;
+mod stamp;
+mod timeline;
+mod view;
+
+use std::cmp::Reverse;
+
+use hawser_model::drill::DrillCase;
+use hawser_model::finding::Finding;
+use hawser_model::output::drill::{DrillReport, DrillWrites};
+
+use crate::words::word;
+use view::DrillView;
+
+/// The code of every cause of a drill, in the order in which they are asked.
+pub fn codes() -> impl Iterator<Item = &'static str> {
+    causes::DRILL_CAUSES.iter().map(|cause| cause.code)
+}
+
+/// Everything Hawser says of a drill.
+///
+/// `case` of the report is empty: where the file lies, its reader knows.
+pub fn explain(case: &DrillCase) -> DrillReport {
+    let view = DrillView::new(case);
+    let promises = promises::judge(&view);
+    let mut findings: Vec<Finding> = Vec::new();
+    for cause in causes::DRILL_CAUSES {
+        findings.extend((cause.find)(&view));
+    }
+    findings.sort_by_key(|f| (Reverse(f.severity), Reverse(f.confidence)));
+    let broken: Vec<String> = promises
+        .iter()
+        .filter(|promise| !promise.held)
+        .map(|promise| promise.promise.clone())
+        .collect();
+    let writes = case.client.writes;
+    DrillReport {
+        scenario: case.scenario.name.clone(),
+        passed: broken.is_empty(),
+        broken,
+        outage_s: view.outage.seconds(),
+        outage_over: view.outage.over,
+        phases: view
+            .account
+            .phases
+            .iter()
+            .map(|span| phases::reported(&view.outage, span))
+            .collect(),
+        unattributed_s: view.account.unattributed_us as f64 / 1e6,
+        clock_error_s: timeline::clock_error_us(case) as f64 / 1e6,
+        writes: DrillWrites {
+            acknowledged: writes.acknowledged,
+            lost: writes.lost,
+            stale: writes.stale,
+            torn: writes.torn,
+        },
+        two_active: promises::two_active(&case.watch).is_some(),
+        fenced: view.fenced.clone(),
+        seed: case.seed,
+        promises,
+        events: events::events(&view),
+        findings: findings.iter().map(word).collect(),
+        case: String::new(),
+    }
+}
+
+/// Whether a line of a log is worth keeping in a case: the CIB's own bookkeeping, by far the most
+/// of pacemaker.log, marks nothing and may hold what the CIB holds.
+pub fn tells(line: &str) -> bool {
+    let bookkeeping = [
+        "(cib_perform_op)",
+        "(cib_process_request)",
+        "Diff: ",
+        "(log_op_output)",
+    ];
+    !bookkeeping.iter().any(|name| line.contains(name))
+}
+
+/// A time as Pacemaker and its agents take it, in seconds: `2`, `2s`, `1500ms`, `1min`.
+fn seconds(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let number: f64 = text[..digits].parse().ok()?;
+    let unit = match text[digits..].trim() {
+        "" | "s" | "sec" => 1.0,
+        "ms" | "msec" => 1e-3,
+        "m" | "min" => 60.0,
+        _ => return None,
+    };
+    Some(number * unit)
+}

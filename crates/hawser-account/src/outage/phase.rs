@@ -1,0 +1,81 @@
+//! The parts of an outage.
+
+/// What a client waits for. The order is that of precedence: where several go on at once, the
+/// one that stands later here is what the others wait for too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    /// The client has not noticed yet that its path is dead; only where the cluster did nothing.
+    ClientTimeout,
+    /// Between two steps of one transition.
+    Controller,
+    /// Resources that are not of the client's pool.
+    OtherResources,
+    /// The first checks of what was just started.
+    FirstCheck,
+    /// Fencing has failed, and only a person can help.
+    Human,
+    /// From the loss of a member, of a resource, or from an order, until something is done.
+    Decision,
+    /// A monitor operation had not come round yet.
+    Monitor,
+    /// Corosync waits for the token.
+    TokenLoss,
+    /// Corosync confers.
+    Consensus,
+    /// The shot is held back.
+    FenceDelay,
+    /// The fence agent works.
+    FenceAgent,
+    /// The BMC switches the power off.
+    Bmc,
+    /// The agent waits after the power was cut.
+    PowerWait,
+    /// The client's pool is given up.
+    PoolStop,
+    /// Its exports are.
+    ExportsStop,
+    /// Its addresses are.
+    AddressesStop,
+    /// It is mounted or imported.
+    Pool,
+    /// Its exports are made.
+    Exports,
+    /// Its addresses are taken.
+    Addresses,
+    /// The service stands, the client has no path yet.
+    ClientReconnect,
+    /// The client has a path, and waits for its first answer.
+    FirstWrite,
+    /// The client's own time between two writes, before anything happened.
+    ClientPace,
+}
+
+impl Phase {
+    /// As the report names it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::ClientTimeout => "client timeout",
+            Self::Controller => "controller",
+            Self::OtherResources => "other resources",
+            Self::FirstCheck => "first checks",
+            Self::Human => "waiting for a human",
+            Self::Decision => "decision",
+            Self::Monitor => "monitor",
+            Self::TokenLoss => "token loss",
+            Self::Consensus => "consensus",
+            Self::FenceDelay => "fence delay",
+            Self::FenceAgent => "fence agent",
+            Self::Bmc => "bmc",
+            Self::PowerWait => "power wait",
+            Self::PoolStop => "pool stop",
+            Self::ExportsStop => "exports stop",
+            Self::AddressesStop => "addresses stop",
+            Self::Pool => "pool",
+            Self::Exports => "exports",
+            Self::Addresses => "addresses",
+            Self::ClientReconnect => "client reconnect",
+            Self::FirstWrite => "first write",
+            Self::ClientPace => "client pace",
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What was going on when: each mark's interval, and how closely it says what the client waited for.
+
+mod client;
+mod engine;
+mod fencing;
+mod operations;
+
+use hawser_model::drill::{DrillCase, Moment};
+use hawser_model::names::HostName;
+
+pub(super) use fencing::power_wait_us;
+pub(super) use operations::{Part, own_pool, part, ran};
+
+use super::stall::Outage;
+use super::timeline::At;
+use crate::outage::phase::Phase;
+
+/// Something that went on, marked at both ends.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Span {
+    /// What.
+    pub(super) phase: Phase,
+    /// Where.
+    pub(super) host: HostName,
+    /// Since when.
+    pub(super) from: Moment,
+    /// Till when.
+    pub(super) to: Moment,
+}
+
+/// What the spans are made of.
+pub(super) struct Facts<'a> {
+    /// The case.
+    pub(super) case: &'a DrillCase,
+    /// All marks.
+    pub(super) marks: &'a [At],
+    /// The outage.
+    pub(super) outage: Outage,
+}
+
+/// All spans that reach into the outage. They may overlap.
+pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
+    let ready = operations::ready(facts);
+    let mut cluster = engine::spans(facts);
+    cluster.extend(fencing::spans(facts));
+    cluster.extend(operations::spans(facts));
+    // What the cluster still does once the service is back is not what the client waits for.
+    if let Some(ready) = ready {
+        for span in &mut cluster {
+            span.to = span.to.min(ready);
+        }
+    }
+    cluster.extend(client::spans(facts, ready));
+    let outage = facts.outage;
+    for span in &mut cluster {
+        span.from = span.from.clamp(outage.from, outage.to);
+        span.to = span.to.clamp(outage.from, outage.to);
+    }
+    cluster.retain(|span| span.from < span.to);
+    cluster
+}
+
+/// The last thing that was done to the cluster before a moment: a fault or its healing.
+fn last_deed(case: &DrillCase, before: Moment) -> Option<Moment> {
+    let faults = case.faults.iter();
+    let deeds = faults.flat_map(|fault| [Some(fault.ordered), fault.heal_ordered]);
+    deeds.flatten().filter(|at| *at <= before).max()
+}

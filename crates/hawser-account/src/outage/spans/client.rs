@@ -1,0 +1,74 @@
+//! The client's own part.
+
+use hawser_model::drill::{Moment, PathChange};
+use hawser_model::names::HostName;
+
+use super::{Facts, Span, last_deed};
+use crate::outage::phase::Phase;
+use crate::outage::timeline::on_drills_clock;
+
+/// What a writer may have between two writes without anything being wrong, beside its slowest
+/// usual answer, in microseconds.
+const PACE_US: u64 = 50_000;
+
+/// How it began, and how it ended once the service was there; where the cluster did nothing, how
+/// the client found another path.
+pub(super) fn spans(facts: &Facts<'_>, ready: Option<Moment>) -> Vec<Span> {
+    let outage = facts.outage;
+    let client = &facts.case.client;
+    let here = client
+        .host
+        .clone()
+        .unwrap_or_else(|| HostName::from("client"));
+    let span = |phase, from, to| Span {
+        phase,
+        host: here.clone(),
+        from,
+        to,
+    };
+    let mut spans = Vec::new();
+    let fault = facts
+        .case
+        .faults
+        .iter()
+        .map(|fault| fault.ordered)
+        .find(|at| *at >= outage.from);
+    let paces = fault.filter(|at| at.0 - outage.from.0 <= PACE_US + client.p99_us);
+    spans.extend(paces.map(|at| span(Phase::ClientPace, outage.from, at)));
+    let own = client
+        .paths
+        .iter()
+        .filter(|event| event.writer == outage.writer);
+    let last = |what: PathChange| {
+        let events = own.clone().filter(|event| event.what == what);
+        let moments = events.map(|event| on_drills_clock(event.at, client.clock));
+        moments
+            .filter(|at| *at >= outage.from && *at <= outage.to)
+            .max()
+    };
+    let up = last(PathChange::Up);
+    if let (Some(up), true) = (up, outage.over) {
+        let since = ready.map_or(up, |ready| ready.max(up));
+        spans.push(span(Phase::FirstWrite, since.min(outage.to), outage.to));
+    }
+    match (ready, up) {
+        // It may be back before the operation that made its address has reported.
+        (Some(ready), _) if ready < outage.to => {
+            let to = up.filter(|up| *up > ready).unwrap_or(outage.to);
+            // An outage that is not over may have any reason.
+            if outage.over {
+                spans.push(span(Phase::ClientReconnect, ready, to));
+            }
+        }
+        (None, Some(up)) => {
+            let lost = last(PathChange::Lost).filter(|lost| *lost <= up);
+            let since =
+                last_deed(facts.case, outage.to).map_or(outage.from, |at| at.max(outage.from));
+            let noticed: Moment = lost.unwrap_or(up);
+            spans.push(span(Phase::ClientTimeout, since, noticed));
+            spans.push(span(Phase::ClientReconnect, noticed, up));
+        }
+        _ => {}
+    }
+    spans
+}

@@ -1,0 +1,104 @@
+//! Corosync's part, and the controller's.
+
+use hawser_model::drill::Moment;
+
+use super::{Facts, Span, last_deed};
+use crate::outage::marks::Mark;
+use crate::outage::phase::Phase;
+use crate::outage::timeline::At;
+
+/// Token loss, consensus, decisions, and the steps of a transition.
+pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let Some(decider) = decider(facts) else {
+        return spans;
+    };
+    let own = facts.marks.iter().filter(|mark| mark.host == decider.host);
+    let mut token_lost: Option<Moment> = None;
+    // Since when a decision is due, and the transition that runs.
+    let mut due: Option<Moment> = planned(facts);
+    let mut running: Option<(u64, Moment)> = None;
+    for At { at, host, mark } in own {
+        let mut span = |phase, from| {
+            spans.push(Span {
+                phase,
+                host: host.clone(),
+                from,
+                to: *at,
+            });
+        };
+        match mark {
+            Mark::TokenLost { token_ms } => {
+                let token = Moment(at.0.saturating_sub(token_ms * 1000));
+                // The token may have gone round for a moment after the order was given.
+                let deed =
+                    last_deed(facts.case, *at).filter(|deed| at.0 - deed.0 <= 2 * token_ms * 1000);
+                span(Phase::TokenLoss, deed.map_or(token, |deed| deed.min(token)));
+                token_lost = Some(*at);
+            }
+            Mark::Left => {
+                if let Some(from) = token_lost.take() {
+                    span(Phase::Consensus, from);
+                }
+                due.get_or_insert(*at);
+            }
+            Mark::OperationEnded(operation, false) => {
+                let unnoticed = operation.task == "monitor" && due.is_none();
+                if let Some(deed) = last_deed(facts.case, *at).filter(|_| unnoticed) {
+                    span(Phase::Monitor, deed);
+                }
+                due.get_or_insert(*at);
+            }
+            // Asking for a fencing, or ordering an operation, is what a decision leads to. A
+            // transition that does nothing of the kind decided nothing.
+            Mark::FenceAsked(_) | Mark::OperationBegun(_) => {
+                if let Some(from) = due.take() {
+                    span(Phase::Decision, from);
+                }
+            }
+            Mark::TransitionBegun(number) => {
+                if let Some((_, from)) = running.replace((*number, *at)) {
+                    span(Phase::Controller, from);
+                }
+            }
+            Mark::TransitionEnded(number) => {
+                if let Some((_, from)) = running.take_if(|(n, _)| n == number) {
+                    span(Phase::Controller, from);
+                }
+            }
+            _ => {}
+        }
+    }
+    if let Some((_, from)) = running {
+        spans.push(Span {
+            phase: Phase::Controller,
+            host: decider.host.clone(),
+            from,
+            to: facts.outage.to,
+        });
+    }
+    spans
+}
+
+/// The node whose controller decided: the first to order something within the outage; where none
+/// did, the first whose Corosync noticed something.
+fn decider<'a>(facts: &Facts<'a>) -> Option<&'a At> {
+    let inside = |mark: &&At| mark.at >= facts.outage.from && mark.at <= facts.outage.to;
+    let orders = |mark: &&At| {
+        matches!(
+            mark.mark,
+            Mark::FenceAsked(_) | Mark::OperationBegun(_) | Mark::TransitionBegun(_)
+        )
+    };
+    let marks = || facts.marks.iter().filter(inside);
+    marks().find(orders).or_else(|| marks().next())
+}
+
+/// A planned switchover is due when it is ordered: nothing has to be noticed.
+fn planned(facts: &Facts<'_>) -> Option<Moment> {
+    let first = facts.case.faults.first()?;
+    (first.name == SWITCHOVER).then_some(first.ordered)
+}
+
+/// The name of the fault that is none: everything is moved away from a node, in good order.
+const SWITCHOVER: &str = "switchover";

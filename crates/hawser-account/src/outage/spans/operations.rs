@@ -1,0 +1,124 @@
+//! The operations on the client's pool, and when it was back.
+
+use hawser_model::drill::{Moment, PoolFacts, ResourceFacts};
+
+use super::{Facts, Span};
+use crate::outage::marks::{Mark, Operation};
+use crate::outage::phase::Phase;
+
+/// What a resource is to its pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::outage) enum Part {
+    /// The file system or the zpool.
+    Storage,
+    /// What offers it.
+    Exports,
+    /// What it is reached at.
+    Address,
+}
+
+/// By the agent's name. What is neither exports nor an address holds data.
+pub(in crate::outage) fn part(resource: &ResourceFacts) -> Part {
+    let agent = resource.agent.rsplit(':').next().unwrap_or_default();
+    match agent {
+        "IPaddr2" | "IPaddr" | "IPsrcaddr" => Part::Address,
+        "exports" | "exportfs" | "nfsserver" | "iSCSITarget" | "iSCSILogicalUnit" | "portblock"
+        | "nfsnotify" => Part::Exports,
+        _ => Part::Storage,
+    }
+}
+
+/// An operation from its order to its result.
+pub(in crate::outage) struct Ran<'a> {
+    pub(in crate::outage) operation: &'a Operation,
+    pub(in crate::outage) from: Moment,
+    pub(in crate::outage) to: Moment,
+    pub(in crate::outage) ok: bool,
+}
+
+/// All operations that began before the outage was over, in the order in which they began. One
+/// that never ended lasts to the end of the outage, and did not succeed.
+pub(in crate::outage) fn ran<'a>(facts: &Facts<'a>) -> Vec<Ran<'a>> {
+    let marks = facts.marks.iter().enumerate();
+    let begun = marks.filter_map(|(index, mark)| match &mark.mark {
+        Mark::OperationBegun(operation) => Some((index, mark.at, operation)),
+        _ => None,
+    });
+    let ran = begun.map(|(index, from, operation)| {
+        let ended = facts.marks[index..]
+            .iter()
+            .find_map(|mark| match &mark.mark {
+                Mark::OperationEnded(ended, ok) if ended == operation => Some((mark.at, *ok)),
+                _ => None,
+            });
+        let (to, ok) = ended.unwrap_or((facts.outage.to, false));
+        Ran {
+            operation,
+            from,
+            to,
+            ok,
+        }
+    });
+    ran.filter(|ran| ran.from <= facts.outage.to && ran.to >= facts.outage.from)
+        .collect()
+}
+
+/// The pool the client writes to.
+pub(in crate::outage) fn own_pool<'a>(facts: &Facts<'a>) -> Option<&'a PoolFacts> {
+    let pools = &facts.case.cluster.pools;
+    pools
+        .iter()
+        .find(|pool| pool.name == facts.case.client.pool)
+}
+
+/// A span for each operation.
+pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
+    let own = own_pool(facts);
+    let ran = ran(facts).into_iter();
+    ran.map(|ran| {
+        let resource = own.and_then(|pool| {
+            let mut resources = pool.resources.iter();
+            resources.find(|resource| resource.name == ran.operation.resource)
+        });
+        let phase = match (resource.map(part), ran.operation.task.as_str()) {
+            (None, _) => Phase::OtherResources,
+            (Some(Part::Storage), "stop") => Phase::PoolStop,
+            (Some(Part::Exports), "stop") => Phase::ExportsStop,
+            (Some(Part::Address), "stop") => Phase::AddressesStop,
+            (Some(Part::Storage), "start") => Phase::Pool,
+            (Some(Part::Exports), "start") => Phase::Exports,
+            (Some(Part::Address), "start") => Phase::Addresses,
+            (Some(_), _) => Phase::FirstCheck,
+        };
+        Span {
+            phase,
+            host: ran.operation.host.clone(),
+            from: ran.from,
+            to: ran.to,
+        }
+    })
+    .collect()
+}
+
+/// The pool is back when its storage and its exports have started, and the first of its
+/// addresses: a client needs one. What was not started anew had not been away.
+pub(super) fn ready(facts: &Facts<'_>) -> Option<Moment> {
+    let pool = own_pool(facts)?;
+    let ran = ran(facts);
+    let started = |resource: &ResourceFacts| {
+        let mut starts = ran.iter().rev();
+        starts.find(|ran| {
+            ran.ok && ran.operation.task == "start" && ran.operation.resource == resource.name
+        })
+    };
+    let of = |wanted: Part| {
+        let resources = pool.resources.iter().filter(move |r| part(r) == wanted);
+        resources.filter_map(started)
+    };
+    let all = of(Part::Storage)
+        .chain(of(Part::Exports))
+        .max_by_key(|r| r.to);
+    let address = of(Part::Address).min_by_key(|r| r.to);
+    let last = all.into_iter().chain(address).max_by_key(|r| r.to)?;
+    Some(last.to)
+}

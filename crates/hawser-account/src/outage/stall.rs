@@ -1,0 +1,41 @@
+//! The outage: the longest stall of a writer that the faults can have caused.
+
+use hawser_model::drill::{DrillCase, Moment};
+
+use super::timeline::on_drills_clock;
+
+/// The client's outage, on the drill's clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Outage {
+    /// The last acknowledgement before it.
+    pub(super) from: Moment,
+    /// The first one after it, or the end of the run.
+    pub(super) to: Moment,
+    /// Whether it ended with an acknowledgement.
+    pub(super) over: bool,
+    /// Who waited.
+    pub(super) writer: u8,
+}
+
+impl Outage {
+    /// Its length in seconds.
+    pub(super) fn seconds(&self) -> f64 {
+        self.to.since(self.from)
+    }
+}
+
+/// The longest stall that ended after the first fault was ordered. What a client suffered before
+/// is not the fault's.
+pub(super) fn outage(case: &DrillCase) -> Outage {
+    let first = case.faults.first().map_or(Moment(0), |fault| fault.ordered);
+    let stalls = case.client.stalls.iter().map(|stall| Outage {
+        from: on_drills_clock(stall.from, case.client.clock),
+        to: on_drills_clock(stall.to, case.client.clock),
+        over: stall.over,
+        writer: stall.writer,
+    });
+    stalls
+        .filter(|stall| stall.to > first)
+        .max_by_key(|stall| stall.to.0.saturating_sub(stall.from.0))
+        .unwrap_or_default()
+}

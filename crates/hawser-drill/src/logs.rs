@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hawser_account::outage::tells;
 use hawser_model::drill::{Clock, NodeLogs};
 use hawser_model::names::HostName;
 
@@ -58,7 +59,10 @@ fn of_head(stage: &Stage<'_>, head: &HostName, marks: [u64; 2]) -> NodeLogs {
             String::new()
         }
     };
-    let lines = |text: String| text.lines().map(str::to_owned).collect();
+    let lines = |text: String| {
+        let told = text.lines().filter(|line| tells(line));
+        told.map(str::to_owned).collect()
+    };
     logs.utc_offset_s = offset(read("date +%z").trim());
     logs.corosync = lines(read(&format!("tail -c +{} {COROSYNC}", marks[0] + 1)));
     logs.pacemaker = lines(read(&format!("tail -c +{} {PACEMAKER}", marks[1] + 1)));

@@ -25,7 +25,10 @@ impl Note {
     /// Another drill has it, or the note cannot be written.
     pub(crate) fn begin(stage: &Stage<'_>, scenario: &str) -> Result<Self, DrillError> {
         let note = Self::take(stage)?;
-        let text = format!("{scenario}\n{}\n{}\n", stage.active, stage.pool);
+        let text = format!(
+            "{scenario}\n{}\n{}\n{}\n",
+            stage.active, stage.pool, stage.seed
+        );
         let mut file = &*note._file;
         file.set_len(0)
             .and_then(|()| file.rewind())
@@ -71,8 +74,9 @@ pub fn take_back(stage: &mut Stage<'_>) -> Result<bool, DrillError> {
         .read_to_string(&mut text)
         .map_err(|e| DrillError::io("read", path.display(), e))?;
     let lines: Vec<&str> = text.lines().collect();
-    if let [scenario, active, pool] = lines[..] {
+    if let [scenario, active, pool, seed] = lines[..] {
         (stage.active, stage.pool) = (active.into(), pool.to_owned());
+        stage.seed = seed.parse().unwrap_or(0);
         if let Some(scenario) = Scenario::named(scenario) {
             for fault in scenario.plan(stage).faults.iter().rev() {
                 fault.heal(stage)?;

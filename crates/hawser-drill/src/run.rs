@@ -48,8 +48,8 @@ const OFF: Duration = Duration::from_secs(5);
 pub struct Orders<'a> {
     /// Which.
     pub scenario: &'a Scenario,
-    /// What its random choices come from.
-    pub seed: u64,
+    /// How long clients may wait, instead of what the scenario says.
+    pub budget: Option<Duration>,
     /// The version of the program.
     pub version: &'a str,
     /// Is told what happens.
@@ -121,7 +121,8 @@ impl Drill<'_> {
         before: &ClusterStatus,
     ) -> Result<(DrillCase, BTreeSet<String>), DrillError> {
         let (stage, scenario) = (self.stage, self.orders.scenario);
-        let plan = scenario.plan(stage);
+        let mut plan = scenario.plan(stage);
+        plan.allow(self.orders.budget);
         let begun = now();
         let marks = Marks::set(stage)?;
         let cluster = self.cluster_facts(before)?;
@@ -167,7 +168,7 @@ impl Drill<'_> {
             format: DRILL_FORMAT.to_owned(),
             hawser: self.orders.version.to_owned(),
             recorded: begun.0 / 1_000_000,
-            seed: self.orders.seed,
+            seed: stage.seed,
             scenario: scenario.described(plan.promises),
             cluster,
             faults: std::mem::take(&mut self.faults),

@@ -60,6 +60,8 @@ pub struct Stage<'a> {
     pub pool: String,
     /// The head that has it when the drill begins: whom a fault hits.
     pub active: HostName,
+    /// What random choices come from.
+    pub seed: u64,
     /// What is watched.
     pub watched: Vec<Watched>,
 }
@@ -97,6 +99,7 @@ impl<'a> Stage<'a> {
             cluster,
             interrupted,
             active: HostName(String::new()),
+            seed: 0,
             heads: file.nodes.iter().map(|n| n.name.get().clone()).collect(),
             client,
             pool,

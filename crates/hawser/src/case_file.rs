@@ -7,6 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use hawser_model::case::{CASE_FORMAT, Case};
 use hawser_model::copy::{COPY_FORMAT, CopyCase};
+use hawser_model::drill::{DRILL_FORMAT, DrillCase};
 use miette::{IntoDiagnostic, WrapErr, bail};
 
 use crate::output;
@@ -28,6 +29,13 @@ pub fn write(case: &Case, asked: Option<&Path>) -> miette::Result<PathBuf> {
 pub fn write_copy(case: &CopyCase, asked: Option<&Path>) -> miette::Result<PathBuf> {
     let between = format!("{}+{}", case.from, case.to);
     let name = default_name("copy", &between, case.recorded);
+    save(case, &name, asked)
+}
+
+/// Writes the case of a drill.
+pub fn write_drill(case: &DrillCase, asked: Option<&Path>) -> miette::Result<PathBuf> {
+    let of = format!("{}-{}", case.cluster.name, case.scenario.name);
+    let name = default_name("drill", &of, case.recorded);
     save(case, &name, asked)
 }
 
@@ -80,6 +88,8 @@ pub enum AnyCase {
     Check(Box<Case>),
     /// Of `hawser copy`.
     Copy(Box<CopyCase>),
+    /// Of `hawser drill`.
+    Drill(Box<DrillCase>),
 }
 
 /// Reads a case.
@@ -100,8 +110,13 @@ pub fn read(path: &Path) -> miette::Result<AnyCase> {
             .map(|case| AnyCase::Copy(Box::new(case)))
             .into_diagnostic()
             .wrap_err_with(failed),
+        Some(DRILL_FORMAT) => serde_json::from_str(&text)
+            .map(|case| AnyCase::Drill(Box::new(case)))
+            .into_diagnostic()
+            .wrap_err_with(failed),
         Some(other) => bail!(
-            "{}: its format is `{other}`; this version reads `{CASE_FORMAT}` and `{COPY_FORMAT}`",
+            "{}: its format is `{other}`; this version reads `{CASE_FORMAT}`, `{COPY_FORMAT}` and \
+             `{DRILL_FORMAT}`",
             path.display()
         ),
         None => bail!(
@@ -111,7 +126,7 @@ pub fn read(path: &Path) -> miette::Result<AnyCase> {
     }
 }
 
-/// `check-CLUSTER-2026-11-21T20-15-03Z`, `ladder-…` or `copy-…`, without characters that a shell minds.
+/// `check-CLUSTER-2026-11-21T20-15-03Z`, `ladder-…`, `copy-…` or `drill-…`, without characters that a shell minds.
 fn default_name(verb: &str, cluster: &str, recorded: u64) -> String {
     let time = UNIX_EPOCH + Duration::from_secs(recorded);
     let stamp = humantime::format_rfc3339_seconds(time)

@@ -42,6 +42,8 @@ enum Verb {
     Copy(verbs::copy::Args),
     /// A lab, a planted fault found and fixed, the proof
     Demo(verbs::demo::Args),
+    /// Make a fault while a client writes: what it cost, and whether every promise held
+    Drill(verbs::drill::Args),
     /// The account and the findings again from a case file, offline
     Explain(verbs::explain::Args),
     /// What a pool offers by iSCSI, on the head that has it
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
         Verb::Check(args) => verbs::check::run(args),
         Verb::Copy(args) => verbs::copy::run(args),
         Verb::Demo(args) => verbs::demo::run(args),
+        Verb::Drill(args) => verbs::drill::run(&args),
         Verb::Explain(args) => verbs::explain::run(args),
         Verb::Exports(args) => verbs::exports::run(args),
         Verb::Lab(args) => verbs::lab::run(args),

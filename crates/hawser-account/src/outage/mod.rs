@@ -30,7 +30,7 @@ pub fn codes() -> impl Iterator<Item = &'static str> {
 /// Everything Hawser says of a drill.
 ///
 /// `case` of the report is empty: where the file lies, its reader knows.
-pub fn explain(case: &DrillCase) -> DrillReport {
+pub fn explain_drill(case: &DrillCase) -> DrillReport {
     let view = DrillView::new(case);
     let promises = promises::judge(&view);
     let mut findings: Vec<Finding> = Vec::new();

@@ -165,7 +165,9 @@ fn service(view: &DrillView<'_>) -> Vec<PromiseReport> {
         .iter()
         .filter_map(|fault| fault.heal_ordered)
         .min();
-    let by_itself = healed.is_none_or(|healed| view.outage.to <= healed);
+    // A wait that began only after the healing was none of the fault's.
+    let by_itself =
+        healed.is_none_or(|healed| view.outage.to <= healed || view.outage.from >= healed);
     let (code, held, text) = match promises.service {
         ServicePromise::Survives => (
             "service-survives",

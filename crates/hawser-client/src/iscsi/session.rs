@@ -10,9 +10,11 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
+use std::time::Duration;
 
 use hawser_client::stamp::{BLOCK, Page};
 use hawser_client::volume::Order;
+use socket2::SockRef;
 
 use super::ffi;
 
@@ -239,7 +241,17 @@ impl Session {
 }
 
 impl Drop for Session {
+    /// Ends the connection by a reset: what it had not sent yet is thrown away. Closed in good order, the
+    /// kernel would go on sending it, and a write that has long been sent again over another path, and
+    /// overwritten, arrives when the first path is mended (seen: four stale blocks, one for each order
+    /// in flight).
     fn drop(&mut self) {
+        // SAFETY: the context lives; libiscsi answers its descriptor, or -1 when it has none.
+        let fd = unsafe { ffi::iscsi_get_fd(self.context) };
+        if fd >= 0 {
+            let _gone_already =
+                with_descriptor(fd, |fd| SockRef::from(&fd).set_linger(Some(Duration::ZERO)));
+        }
         // SAFETY: the context was made by `login` and is destroyed once, here. Commands that are
         // left are answered inside this call.
         unsafe { ffi::iscsi_destroy_context(self.context) };

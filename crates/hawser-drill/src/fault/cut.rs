@@ -103,8 +103,9 @@ impl Fault for Cut {
         let lab = stage.lab()?;
         let mut without = Vec::new();
         for (node, link) in self.ends(stage)? {
-            // A head that was fenced meanwhile shows nothing any more.
+            // A head without power shows nothing; the lab has its cable out.
             let Ok(process) = lab.process(&node) else {
+                without.push(format!("{node}/{link} (off)"));
                 continue;
             };
             let carrier = format!("/proc/{process}/root/sys/class/net/{link}/carrier");

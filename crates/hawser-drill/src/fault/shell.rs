@@ -23,16 +23,24 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Something hangs on a pool's file system that its agent cannot get rid of: it cannot be unmounted.
+    /// Nothing can be unmounted: `umount` says that the target is busy, whatever is killed. (What really
+    /// keeps a file system busy, its agent finds and kills.)
     pub fn busy_pool(head: &HostName, directory: &str) -> Self {
-        let place = format!("{directory}/.drill");
+        let (kept, busy) = ("/run/drill-umount", "/run/drill-busy");
         Self {
             name: "pool-will-not-stop",
             head: head.clone(),
             object: directory.to_owned(),
-            make: format!("mkdir -p {place} && mount -t tmpfs drill {place}"),
-            show: format!("grep ' {place} ' /proc/mounts"),
-            heal: format!("umount {place} 2>/dev/null; rmdir {place} 2>/dev/null; true"),
+            make: format!(
+                "umount=$(command -v umount); cp $umount {kept} && printf '#!/bin/sh\\necho \"umount: target \
+                 is busy.\" >&2; exit 32\\n' > {busy} && chmod 755 {busy} && mount --bind {busy} $umount"
+            ),
+            show: format!(
+                "cmp -s {busy} $(command -v umount) && echo 'umount says that it is busy'"
+            ),
+            heal: format!(
+                "[ ! -e {kept} ] || {{ {kept} $(command -v umount); rm -f {kept} {busy}; }}; true"
+            ),
         }
     }
 

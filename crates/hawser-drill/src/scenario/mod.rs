@@ -3,6 +3,7 @@
 mod network;
 mod power;
 mod processes;
+mod random;
 mod storage;
 
 use std::time::Duration;
@@ -13,6 +14,8 @@ use hawser_model::names::LinkName;
 
 use crate::fault::Fault;
 use crate::stage::Stage;
+
+pub use random::drawn;
 
 /// A scenario of the list.
 pub struct Scenario {
@@ -44,9 +47,15 @@ pub struct Plan {
 
 /// All scenarios, the most telling ones first.
 pub fn all() -> impl Iterator<Item = &'static Scenario> {
-    [power::ALL, processes::ALL, network::ALL, storage::ALL]
-        .into_iter()
-        .flatten()
+    [
+        power::ALL,
+        processes::ALL,
+        network::ALL,
+        storage::ALL,
+        random::ALL,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 impl Scenario {
@@ -75,6 +84,13 @@ impl Plan {
         Self {
             faults: vec![Box::new(fault)],
             promises,
+        }
+    }
+
+    /// Lets clients wait so long, where it is said how long they may.
+    pub fn allow(&mut self, budget: Option<Duration>) {
+        if let (Some(outage), Some(budget)) = (&mut self.promises.outage_ms, budget) {
+            *outage = u64::try_from(budget.as_millis()).unwrap_or(u64::MAX);
         }
     }
 

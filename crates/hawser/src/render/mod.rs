@@ -3,6 +3,7 @@
 pub mod bench_cipher;
 pub mod check;
 pub mod copy;
+pub mod drill;
 pub mod exports;
 pub mod ladder;
 mod rate_chart;

@@ -12,9 +12,10 @@ use crate::{output, render};
 /// Arguments of `hawser explain`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A case file that `hawser check`, `hawser ladder` or `hawser copy` wrote
+    /// A case file that `hawser check`, `hawser ladder`, `hawser copy` or `hawser drill` wrote
     case: PathBuf,
-    /// Print one JSON object (docs/schema/check.schema.json, ladder.schema.json, copy.schema.json)
+    /// Print one JSON object (docs/schema/check.schema.json, ladder.schema.json, copy.schema.json,
+    /// drill.schema.json)
     #[arg(long)]
     json: bool,
 }
@@ -29,6 +30,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
             report.case = path;
             super::copy::show(&report, args.json)
         }
+        AnyCase::Drill(case) => super::drill::show(&case, &path, args.json),
     })
 }
 

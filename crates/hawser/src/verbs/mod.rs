@@ -7,6 +7,7 @@ pub mod changes;
 pub mod check;
 pub mod copy;
 pub mod demo;
+pub mod drill;
 pub mod explain;
 pub mod exports;
 pub mod lab;

@@ -23,6 +23,10 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     let page = match case_file::read(&args.case)? {
         AnyCase::Check(case) => hawser_report::page(&case),
         AnyCase::Copy(case) => hawser_report::copy_page(&case),
+        AnyCase::Drill(_) => miette::bail!(
+            "{}: a drill's page is not drawn yet; `hawser explain` shows what it comes to",
+            args.case.display()
+        ),
     };
     case_file::put(&output, page.as_bytes())
         .map_err(|e| miette::miette!("write the page {}: {e}", output.display()))?;

@@ -1,0 +1,142 @@
+//! A drill as text: whether it passed, the outage and what it was made of, the promises, the findings.
+
+use std::fmt::Write as _;
+
+use console::style;
+use hawser_model::drill::DrillCase;
+use hawser_model::names::HostName;
+use hawser_model::output::drill::{DrillReport, OutagePhase};
+use hawser_model::units::grouped;
+
+use super::check::findings;
+use super::table::{Align, Table};
+
+/// Width of the picture of the account.
+const COLUMNS: usize = 60;
+
+/// The whole report.
+pub fn text(case: &DrillCase, report: &DrillReport) -> String {
+    let verdict = match report.passed {
+        true => style("passed").green(),
+        false => style("FAILED").red().bold(),
+    };
+    let mut out = format!(
+        "{} {verdict}",
+        style(format!("Drill {}", report.scenario)).bold()
+    );
+    if !case.scenario.about.is_empty() {
+        let _ = write!(out, ": {}", case.scenario.about);
+    }
+    out.push_str("\n\n");
+    out.push_str(&writes(report));
+    out.push_str(&account(report));
+    out.push_str(&promises(report));
+    if !report.findings.is_empty() {
+        out.push_str(&findings(&report.findings));
+    }
+    if !report.case.is_empty() {
+        let _ = writeln!(out, "Case file: {}", report.case);
+    }
+    out
+}
+
+fn writes(report: &DrillReport) -> String {
+    let writes = report.writes;
+    let mut out = format!(
+        "  {} acknowledged writes lost ({} acknowledged, {} stale, {} torn)\n",
+        grouped(writes.lost),
+        grouped(writes.acknowledged),
+        grouped(writes.stale),
+        grouped(writes.torn)
+    );
+    let heads = match report.two_active {
+        true => style("TWO HEADS HAD A POOL AT THE SAME TIME").red().bold(),
+        false => style("no pool was seen on two heads"),
+    };
+    let fenced: Vec<&str> = report.fenced.iter().map(HostName::as_str).collect();
+    let fenced = match fenced.is_empty() {
+        true => "nobody".to_owned(),
+        false => fenced.join(", "),
+    };
+    let _ = writeln!(out, "  {heads}; fenced: {fenced}; seed {}\n", report.seed);
+    out
+}
+
+/// The outage, a line a phase, with a bar where it stands in time.
+fn account(report: &DrillReport) -> String {
+    let over = match report.outage_over {
+        true => "",
+        false => ", and it did not end",
+    };
+    let mut out = format!(
+        "{} {}{over}\n",
+        style("The client waited").bold(),
+        style(format!("{:.3} s", report.outage_s)).bold()
+    );
+    if report.outage_s <= 0.0 {
+        return out + "\n";
+    }
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Left]);
+    for phase in &report.phases {
+        table.row([
+            phase.name.clone(),
+            format!("{:.3} s", phase.seconds),
+            phase.host.to_string(),
+            bar(phase, report.outage_s),
+        ]);
+    }
+    table.row([
+        "unattributed".to_owned(),
+        format!("{:.3} s", report.unattributed_s),
+    ]);
+    table.row(["in all".to_owned(), format!("{:.3} s", report.outage_s)]);
+    for line in table.lines("  ") {
+        let _ = writeln!(out, "{line}");
+    }
+    if report.clock_error_s > 0.0 {
+        let _ = writeln!(
+            out,
+            "  between two machines a boundary may be off by {:.3} s: their clocks",
+            report.clock_error_s
+        );
+    }
+    out.push('\n');
+    out
+}
+
+/// `      ▇▇▇▇`.
+fn bar(phase: &OutagePhase, whole: f64) -> String {
+    let column = |seconds: f64| (seconds / whole * COLUMNS as f64).round() as usize;
+    let from = column(phase.start_s).min(COLUMNS);
+    let to = column(phase.start_s + phase.seconds).min(COLUMNS);
+    let wide = to.saturating_sub(from);
+    match wide {
+        0 => format!("{}▏", " ".repeat(from)),
+        wide => format!("{}{}", " ".repeat(from), "▇".repeat(wide)),
+    }
+}
+
+/// Those that broke in words, the others counted.
+fn promises(report: &DrillReport) -> String {
+    let held = report
+        .promises
+        .iter()
+        .filter(|promise| promise.held)
+        .count();
+    let mut out = format!(
+        "{} of {} promises held\n",
+        style(held).bold(),
+        report.promises.len()
+    );
+    for promise in report.promises.iter().filter(|promise| !promise.held) {
+        let _ = writeln!(
+            out,
+            "  {} {}: {}",
+            style("broken").red().bold(),
+            promise.promise,
+            promise.text
+        );
+    }
+    out.push('\n');
+    out
+}

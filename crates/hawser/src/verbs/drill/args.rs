@@ -1,0 +1,117 @@
+//! The arguments of `hawser drill`.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use hawser_drill::scenario::{Scenario, all, drawn};
+use miette::bail;
+
+use crate::cluster::random;
+use crate::target::Target;
+
+/// Arguments of `hawser drill`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The scenario (`--list` shows all); several are run one after the other
+    #[arg(value_name = "SCENARIO")]
+    names: Vec<String>,
+    #[command(flatten)]
+    pub target: Target,
+    /// The pool that is written to. What its first volume held is overwritten [default: the first]
+    #[arg(long)]
+    pub pool: Option<String>,
+    /// Show the scenarios there are
+    #[arg(long, conflicts_with_all = ["names", "all", "random", "dry_run"])]
+    pub list: bool,
+    /// Run every scenario, until a promise breaks
+    #[arg(long, conflicts_with = "names")]
+    pub all: bool,
+    /// Run scenarios of chance, until a promise breaks or the time is over
+    #[arg(long, conflicts_with_all = ["names", "all"], requires = "time")]
+    pub random: bool,
+    /// With --random: begin no drill after so long
+    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration, requires = "random")]
+    pub time: Option<Duration>,
+    /// What chance decides comes from this number: the same one does the same again [default: a new one]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// How long clients may wait, instead of what the scenario allows
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub budget: Option<Duration>,
+    /// Say what would be done and what must hold; do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Write the case file here; of one scenario
+    #[arg(long, value_name = "FILE")]
+    pub case: Option<PathBuf>,
+    /// Print one JSON object (docs/schema/drill.schema.json); of several scenarios, a list of them
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Scenarios with the seeds of their drills, in order.
+pub type Chosen = Box<dyn Iterator<Item = (&'static Scenario, u64)>>;
+
+impl Args {
+    /// What was asked for.
+    pub fn chosen(&self) -> miette::Result<Chosen> {
+        let seed = match self.seed {
+            Some(seed) => seed,
+            // Short enough to be typed again.
+            None => u64::from(u32::from_ne_bytes(random()?)),
+        };
+        if let (true, Some(time)) = (self.random, self.time) {
+            if self.case.is_some() {
+                bail!("--case names one file, and --random makes many");
+            }
+            eprintln!("seed {seed}: `--random --seed {seed}` does the same again");
+            let begun = Instant::now();
+            let all = (0..).map(move |place| drawn(seed, place));
+            return Ok(match self.dry_run {
+                true => Box::new(all.take(10)),
+                false => Box::new(all.take_while(move |_| begun.elapsed() < time)),
+            });
+        }
+        let found = self.scenarios()?;
+        Ok(Box::new(
+            found.into_iter().map(move |scenario| (scenario, seed)),
+        ))
+    }
+
+    fn scenarios(&self) -> miette::Result<Vec<&'static Scenario>> {
+        if self.all {
+            return Ok(all().collect());
+        }
+        let mut found = Vec::new();
+        for name in &self.names {
+            match Scenario::named(name) {
+                Some(scenario) => found.push(scenario),
+                None => {
+                    let known: Vec<&str> = all().map(|scenario| scenario.name).collect();
+                    bail!(
+                        "there is no scenario \"{name}\"; scenarios: {}",
+                        known.join(", ")
+                    )
+                }
+            }
+        }
+        if found.is_empty() {
+            bail!(
+                help = "`hawser drill --list` shows them",
+                "no scenario named: name one, or --all, or --random --for TIME"
+            );
+        }
+        if found.len() > 1 && self.case.is_some() {
+            bail!(
+                "--case names one file, and these are {} scenarios",
+                found.len()
+            );
+        }
+        Ok(found)
+    }
+
+    /// Whether it is one scenario that was asked for.
+    pub fn is_one(&self) -> bool {
+        !self.all && !self.random && self.names.len() == 1
+    }
+}

@@ -1,0 +1,26 @@
+//! The cluster's administration for a drill, by the code of `hawser status` and `hawser standby`.
+
+use hawser_cluster::live::set_standby;
+use hawser_drill::stage::Cluster;
+use hawser_model::output::cluster::ClusterStatus;
+
+use crate::target::Known;
+use crate::verbs::status::look;
+
+/// Reaches the nodes anew for each order: a drill takes them away.
+pub struct Administration<'a> {
+    /// The cluster.
+    pub known: &'a Known,
+}
+
+impl Cluster for Administration<'_> {
+    fn status(&self) -> Result<ClusterStatus, String> {
+        let mut reached = self.known.reach_some().map_err(|e| format!("{e}"))?;
+        look(self.known, &mut reached).map_err(|e| format!("{e}"))
+    }
+
+    fn standby(&self, node: &str, on: bool) -> Result<(), String> {
+        let mut reached = self.known.reach().map_err(|e| format!("{e}"))?;
+        set_standby(&mut reached.heads, node, on).map_err(|e| e.to_string())
+    }
+}

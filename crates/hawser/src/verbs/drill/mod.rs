@@ -1,0 +1,221 @@
+//! `hawser drill`: a fault on purpose while a client writes; what it cost, and whether every promise held.
+
+mod args;
+mod cluster;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use hawser_drill::run::{Orders, describe, run as drill};
+use hawser_drill::scenario::{Scenario, all};
+use hawser_drill::stage::{Cluster, Stage};
+use hawser_drill::{DrillError, note};
+use hawser_lab::{Interrupt, Lab};
+use hawser_model::drill::{DrillCase, Promises, ServicePromise};
+use hawser_model::output::drill::DrillReport;
+use miette::{bail, miette};
+
+use crate::{case_file, output, render};
+
+pub use args::Args;
+use cluster::Administration;
+
+/// A cluster that a killed drill had left broken may take so long to be whole.
+const WHOLE: Duration = Duration::from_secs(180);
+
+/// Runs the verb.
+pub fn run(args: &Args) -> miette::Result<ExitCode> {
+    if args.list {
+        output::print(&list());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let chosen = args.chosen()?;
+    let Some(name) = &args.target.lab else {
+        bail!(
+            help = "`hawser lab up --cluster` builds a lab from a cluster file, and `hawser drill --lab NAME` \
+                    drills it",
+            "a drill needs a lab (--lab NAME): on real heads this version cannot watch from outside that no pool \
+             is active twice, and makes no fault it cannot watch"
+        );
+    };
+    let interrupt = Interrupt::hold().map_err(error)?;
+    let interrupted = || interrupt.requested();
+    let known = args.target.known()?;
+    let cluster = Administration { known: &known };
+    let lab = Lab::open(name).map_err(error)?;
+    let mut stage = Stage::set(
+        &lab,
+        &known.file,
+        &cluster,
+        &interrupted,
+        args.pool.as_deref(),
+    )
+    .map_err(error)?;
+    let pool = stage.pool.clone();
+    if !args.dry_run && note::take_back(&mut stage).map_err(error)? {
+        say(
+            "a drill was killed here: what it had done is taken back; waiting until the cluster is whole",
+        );
+        wait_whole(&stage).map_err(error)?;
+        stage.pool = pool;
+    }
+    let mut reports = Vec::new();
+    for (scenario, seed) in chosen {
+        let before = cluster.status().map_err(|e| miette!("{e}"))?;
+        stage.aim(&before).map_err(error)?;
+        stage.seed = seed;
+        if args.dry_run {
+            output::print(&plan(scenario, &stage, args.budget));
+            continue;
+        }
+        let orders = Orders {
+            scenario,
+            version: env!("CARGO_PKG_VERSION"),
+            budget: args.budget,
+            say: &say,
+        };
+        let case = drill(&stage, &orders, &before).map_err(|e| match interrupt.requested() {
+            true => miette!("interrupted; what the drill had done was taken back"),
+            false => error(e),
+        })?;
+        let report = kept(&case, args)?;
+        if !args.json {
+            output::print(&render::drill::text(&case, &report));
+        }
+        let broke = !report.passed;
+        reports.push(report);
+        if broke {
+            break;
+        }
+    }
+    if args.json && !args.dry_run {
+        output::print(&json(&reports, args.is_one()));
+    }
+    Ok(match reports.iter().all(|report| report.passed) {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(1),
+    })
+}
+
+/// Writes the case and judges it.
+fn kept(case: &DrillCase, args: &Args) -> miette::Result<DrillReport> {
+    let path = case_file::write_drill(case, args.case.as_deref())?;
+    Ok(judge(case, &path.display().to_string()))
+}
+
+/// What a drill's case comes to.
+pub fn judge(case: &DrillCase, path: &str) -> DrillReport {
+    DrillReport {
+        case: path.to_owned(),
+        ..hawser_account::outage::explain_drill(case)
+    }
+}
+
+/// Prints what a saved drill comes to; exit code 1 when a promise broke.
+pub fn show(case: &DrillCase, path: &str, as_json: bool) -> ExitCode {
+    let report = judge(case, path);
+    let text = match as_json {
+        true => json(std::slice::from_ref(&report), true),
+        false => render::drill::text(case, &report),
+    };
+    output::print(&text);
+    ExitCode::from(u8::from(!report.passed))
+}
+
+fn json(reports: &[DrillReport], one: bool) -> String {
+    let text = match reports {
+        [report] if one => serde_json::to_string_pretty(report),
+        several => serde_json::to_string_pretty(several),
+    };
+    text.expect("a report is always JSON") + "\n"
+}
+
+fn list() -> String {
+    let width = all().map(|scenario| scenario.name.len()).max().unwrap_or(0);
+    let lines = all().map(|it| format!("{:width$}  {}\n", it.name, it.about));
+    lines.collect()
+}
+
+/// What would be done, and what would have to hold.
+fn plan(scenario: &Scenario, stage: &Stage<'_>, budget: Option<Duration>) -> String {
+    let mut plan = scenario.plan(stage);
+    plan.allow(budget);
+    let faults: Vec<String> = plan
+        .faults
+        .iter()
+        .map(|fault| describe(fault.as_ref()))
+        .collect();
+    let mut text = format!(
+        "{}: {}\n    would do: {}\n",
+        scenario.name,
+        scenario.about,
+        faults.join("; then ")
+    );
+    for line in promised(&plan.promises) {
+        text += &format!("    must hold: {line}\n");
+    }
+    text
+}
+
+fn promised(promises: &Promises) -> Vec<String> {
+    let names = |hosts: &[hawser_model::names::HostName]| {
+        let names: Vec<&str> = hosts.iter().map(|host| host.as_str()).collect();
+        names.join(", ")
+    };
+    let mut lines = vec![
+        "no pool is active on two heads; no acknowledged write is lost, stale or torn; the cluster is whole \
+         afterwards"
+            .to_owned(),
+    ];
+    if let Some(budget) = promises.outage_ms {
+        lines.push(format!(
+            "clients wait at most {:.1} s",
+            budget as f64 / 1000.0
+        ));
+    }
+    lines.push(
+        match promises.service {
+            ServicePromise::Survives => "clients write again before anything is healed",
+            ServicePromise::Returns => "clients write again once all is healed",
+        }
+        .to_owned(),
+    );
+    match (
+        promises.must_be_fenced.is_empty(),
+        promises.may_be_fenced.is_empty(),
+    ) {
+        (false, _) => lines.push(format!("{} is fenced", names(&promises.must_be_fenced))),
+        (true, false) => lines.push(format!(
+            "nobody but {} is fenced",
+            names(&promises.may_be_fenced)
+        )),
+        (true, true) => lines.push("nobody is fenced".to_owned()),
+    }
+    if promises.no_takeover {
+        lines.push("nothing is taken over until it is healed".to_owned());
+    }
+    if promises.operator_is_told {
+        lines.push("`hawser status` says that something is wrong".to_owned());
+    }
+    lines
+}
+
+fn wait_whole(stage: &Stage<'_>) -> Result<(), DrillError> {
+    stage.wait(WHOLE, || {
+        let whole = stage
+            .cluster
+            .status()
+            .is_ok_and(|now| now.redundant && now.degraded.is_empty());
+        std::thread::sleep(Duration::from_millis(500));
+        Ok(whole)
+    })?;
+    Ok(())
+}
+
+fn say(line: &str) {
+    eprintln!("{line}");
+}
+
+fn error(e: impl std::fmt::Display) -> miette::Report {
+    miette!("{e}")
+}

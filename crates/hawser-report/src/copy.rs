@@ -124,6 +124,7 @@ fn rate(s: &mut Section<'_>, report: &CopyReport) {
                 .map(|(change, words)| Mark {
                     x: change.at_s,
                     words,
+                    row: 0,
                 })
                 .collect(),
         },

@@ -8,6 +8,7 @@
 
 mod bars;
 mod copy;
+mod drill;
 mod findings;
 mod ladder;
 mod markup;
@@ -22,6 +23,7 @@ mod undo;
 
 use hawser_model::case::Case;
 use hawser_model::copy::CopyCase;
+use hawser_model::drill::DrillCase;
 
 use page::Page;
 
@@ -36,6 +38,11 @@ pub fn page(case: &Case) -> String {
 /// The page of a copy.
 pub fn copy_page(case: &CopyCase) -> String {
     copy::page(case, &hawser_account::copy::explain_copy(case))
+}
+
+/// The page of a drill.
+pub fn drill_page(case: &DrillCase) -> String {
+    drill::page(case, &hawser_account::outage::explain_drill(case))
 }
 
 fn check(case: &Case) -> String {

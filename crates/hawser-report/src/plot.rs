@@ -51,6 +51,8 @@ pub struct Mark {
     pub x: f64,
     /// What.
     pub words: String,
+    /// How many lines below the top its words stand, so that neighbours can be read.
+    pub row: u32,
 }
 
 const COLOURS: [&str; 6] = ["s1", "s2", "s3", "s4", "s5", "s6"];
@@ -222,7 +224,7 @@ fn marked(m: &mut Markup, mark: &Mark, scale: &Scale) {
             ("class", &"halo"),
             ("x", &x),
             ("dx", &aside),
-            ("y", &(TOP + 12.0)),
+            ("y", &(TOP + 12.0 + 15.0 * f64::from(mark.row))),
             ("text-anchor", &anchor),
         ],
         &mark.words,

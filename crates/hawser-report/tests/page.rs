@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 
 use hawser_model::case::Case;
 use hawser_model::copy::CopyCase;
-use hawser_report::{copy_page, page};
+use hawser_model::drill::DrillCase;
+use hawser_report::{copy_page, drill_page, page};
 use proptest::prelude::*;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -93,12 +94,12 @@ fn sound(name: &str, page: &str) {
     ] {
         assert!(!page.contains(nowhere), "{name} holds {nowhere}");
     }
-    for there in ["The cluster", "The path"] {
+    for there in ["The cluster", "The path", "Where the time went"] {
         if text.contains(there) {
             return;
         }
     }
-    panic!("{name} draws neither cluster nor path");
+    panic!("{name} draws neither cluster, path nor outage");
 }
 
 #[test]
@@ -119,6 +120,21 @@ fn every_saved_copy_is_a_page() {
         let page = copy_page(&case::<CopyCase>(&text));
         sound(&name, &page);
         assert!(page.contains("<h2>What each stage did</h2>"), "{name}");
+    }
+}
+
+#[test]
+fn every_saved_drill_is_a_page_with_everything_that_happened_marked() {
+    for (name, text) in saved("cases/drill") {
+        let case = case::<DrillCase>(&text);
+        let page = drill_page(&case);
+        sound(&name, &page);
+        for there in ["Writes over time", "The outage account", "first write"] {
+            assert!(page.contains(there), "{name}: {there}");
+        }
+        let broken = ["two-heads", "lost-write", "unwatched", "logs-missing"];
+        let broken = broken.iter().any(|broken| name.ends_with(broken));
+        assert_eq!(page.contains("BROKEN"), broken, "{name}");
     }
 }
 
@@ -209,6 +225,11 @@ fn renamed(value: &Value, names: &BTreeMap<&str, String>) -> Value {
 }
 
 static TUNE: LazyLock<Victim> = LazyLock::new(|| Victim::new::<Case>(&tune()));
+static DRILL: LazyLock<Victim> = LazyLock::new(|| {
+    let file = root().join("cases/drill/two-heads/case.json");
+    Victim::new::<DrillCase>(&fs::read_to_string(file).expect("a drill"))
+});
+
 static LADDER: LazyLock<Victim> = LazyLock::new(|| {
     let file = root().join("cases/ladder-cipher-below-link/case.json");
     Victim::new::<Case>(&fs::read_to_string(file).expect("a ladder"))
@@ -257,6 +278,7 @@ proptest! {
             page(&TUNE.hostile(&words)),
             page(&LADDER.hostile(&words)),
             copy_page(&COPY.hostile(&words)),
+            drill_page(&DRILL.hostile(&words)),
         ];
         for page in pages {
             if let Err(e) = parsed(&page) {

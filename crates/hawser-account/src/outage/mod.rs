@@ -23,7 +23,7 @@ use crate::words::word;
 use view::DrillView;
 
 /// The code of every cause of a drill, in the order in which they are asked.
-pub fn codes() -> impl Iterator<Item = &'static str> {
+pub fn drill_codes() -> impl Iterator<Item = &'static str> {
     causes::DRILL_CAUSES.iter().map(|cause| cause.code)
 }
 

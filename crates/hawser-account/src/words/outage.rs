@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn every_cause_of_a_drill_has_words_and_every_word_a_cause() {
-        let mut causes: Vec<&str> = crate::outage::codes().collect();
+        let mut causes: Vec<&str> = crate::outage::drill_codes().collect();
         causes.sort_unstable();
         let words: Vec<&str> = WORDS.iter().map(|(code, _)| *code).collect();
         assert_eq!(causes, words);

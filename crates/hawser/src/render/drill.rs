@@ -140,3 +140,38 @@ fn promises(report: &DrillReport) -> String {
     out.push('\n');
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> DrillReport {
+        let text = include_str!("../../../../cases/drill/two-heads/expected.json");
+        serde_json::from_str(text).expect("a report")
+    }
+
+    fn case() -> DrillCase {
+        let text = include_str!("../../../../cases/drill/two-heads/case.json");
+        serde_json::from_str(text).expect("a case")
+    }
+
+    #[test]
+    fn a_broken_promise_is_said_and_every_phase_has_its_line() {
+        let report = report();
+        let text = console::strip_ansi_codes(&text(&case(), &report)).into_owned();
+        assert!(text.starts_with("Drill two-heads FAILED"), "{text}");
+        assert!(
+            text.contains("broken no-two-heads: vmpool01 was active on"),
+            "{text}"
+        );
+        assert!(text.contains("0 acknowledged writes lost"), "{text}");
+        for phase in &report.phases {
+            let line = text
+                .lines()
+                .find(|line| line.trim_start().starts_with(&phase.name));
+            assert!(line.is_some(), "{}: {text}", phase.name);
+        }
+        let last = report.phases.last().expect("a phase");
+        assert!(bar(last, report.outage_s).chars().count() <= COLUMNS + 1);
+    }
+}

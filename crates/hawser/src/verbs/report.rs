@@ -10,7 +10,7 @@ use crate::parse;
 /// Arguments of `hawser report`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A case file that `hawser check`, `tune`, `ladder` or `copy` wrote
+    /// A case file that `hawser check`, `tune`, `ladder`, `copy` or `drill` wrote
     case: PathBuf,
     /// Where to write the page [default: the case's name with .html, in this folder]
     #[arg(short, long, value_name = "FILE", value_parser = parse::output)]
@@ -23,10 +23,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     let page = match case_file::read(&args.case)? {
         AnyCase::Check(case) => hawser_report::page(&case),
         AnyCase::Copy(case) => hawser_report::copy_page(&case),
-        AnyCase::Drill(_) => miette::bail!(
-            "{}: a drill's page is not drawn yet; `hawser explain` shows what it comes to",
-            args.case.display()
-        ),
+        AnyCase::Drill(case) => hawser_report::drill_page(&case),
     };
     case_file::put(&output, page.as_bytes())
         .map_err(|e| miette::miette!("write the page {}: {e}", output.display()))?;

@@ -3,7 +3,7 @@
 //!
 //! Evidence: the controller's own word for the load, not older than a minute (it looks every 30 s),
 //! and first checks in which nothing else of the pool ran. Likely, since an order between resources
-//! looks the same; a warning from 100 ms on. Case: `drill/power-cut`.
+//! looks the same; a warning from 100 ms on. Case: `drill/engine-throttled`.
 
 use hawser_model::finding::{Confidence, Finding, Severity};
 

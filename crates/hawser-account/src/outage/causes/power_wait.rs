@@ -1,10 +1,12 @@
 //! The fence agent waited after it had cut the power.
 //!
 //! `fence_ipmilan` sleeps `power_wait` (2 s) between the order and the question whether the node is
-//! off, which it asks in any case.
+//! off, which it asks in any case. A node that is off already is not waited for: after a plain power
+//! cut nobody pays for it, after a hang everybody does.
 //!
 //! Evidence: the device's parameter, or its agent's default, and a fencing of that device within the
-//! outage. Certain; a warning. Case: `drill/stock-power-cut`.
+//! outage that took at least as long. Certain where the BMC's own times show it, otherwise likely; a
+//! warning. Case: `drill/power-wait`.
 
 use hawser_model::finding::{Confidence, Finding, Severity};
 
@@ -30,11 +32,16 @@ fn find(view: &DrillView<'_>) -> Option<Finding> {
     if waits == 0 || agent < waits {
         return None;
     }
+    // Seen at the BMC, or only known of the agent.
+    let confidence = match view.ms(Phase::PowerWait) {
+        0 => Confidence::Likely,
+        _ => Confidence::Certain,
+    };
     let given = device.parameters.contains_key("power_wait");
     let draft = Draft::new(
         CAUSE.code,
         Severity::Warning,
-        Confidence::Certain,
+        confidence,
         place(Some(target), Some(&device.name)),
     );
     let draft = draft

@@ -8,7 +8,7 @@
 //!
 //! Evidence: `token` and `consensus` in force, round trips and pauses measured before the fault.
 //! Likely, since it was quiet then; a note. Without these measurements nothing is said. Case:
-//! `drill/stock-power-cut`.
+//! `drill/token`.
 
 use hawser_model::finding::{Confidence, Finding, Severity};
 use hawser_model::units::Nanos;

@@ -60,7 +60,7 @@ pub(super) fn spans(facts: &Facts<'_>, ready: Option<Moment>) -> Vec<Span> {
                 spans.push(span(Phase::ClientReconnect, ready, to));
             }
         }
-        (None, Some(up)) => {
+        (None, Some(up)) if quiet(facts) => {
             let lost = last(PathChange::Lost).filter(|lost| *lost <= up);
             let since =
                 last_deed(facts.case, outage.to).map_or(outage.from, |at| at.max(outage.from));
@@ -71,4 +71,14 @@ pub(super) fn spans(facts: &Facts<'_>, ready: Option<Moment>) -> Vec<Span> {
         _ => {}
     }
     spans
+}
+
+/// Whether it is known that the cluster did nothing within the outage: a log that could not be
+/// read tells nothing.
+fn quiet(facts: &Facts<'_>) -> bool {
+    let outage = facts.outage;
+    let mut logs = facts.case.logs.values();
+    let mut marks = facts.marks.iter();
+    logs.any(|logs| logs.problem.is_none())
+        && !marks.any(|mark| mark.at >= outage.from && mark.at <= outage.to)
 }

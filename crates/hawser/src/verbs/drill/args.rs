@@ -44,6 +44,9 @@ pub struct Args {
     /// Write the case file here; of one scenario
     #[arg(long, value_name = "FILE")]
     pub case: Option<PathBuf>,
+    /// Write what came of it here as JUnit XML: a suite a drill, a test case a promise
+    #[arg(long, value_name = "FILE", value_parser = crate::parse::output)]
+    pub junit: Option<PathBuf>,
     /// Print one JSON object (docs/schema/drill.schema.json); of several scenarios, a list of them
     #[arg(long)]
     pub json: bool,

@@ -88,6 +88,10 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
             break;
         }
     }
+    if let (Some(path), false) = (&args.junit, args.dry_run) {
+        case_file::put(path, render::junit::junit(&reports).as_bytes())
+            .map_err(|e| miette!("write the JUnit file {}: {e}", path.display()))?;
+    }
     if args.json && !args.dry_run {
         output::print(&json(&reports, args.is_one()));
     }

@@ -33,6 +33,12 @@ pub struct Context {
 }
 
 impl Context {
+    /// Whether a target has a name that [`Self::iqn`] gives.
+    pub fn names(&self, iqn: &str) -> bool {
+        let rest = iqn.strip_prefix(&self.iqn(&self.pool));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    }
+
     /// The name that clients know a target by: `AUTHORITY:POOL`, `AUTHORITY:POOL:TARGET`, in the letters that RFC 3722 leaves.
     pub fn iqn(&self, target: &str) -> String {
         let plain = |name: &str| -> String {

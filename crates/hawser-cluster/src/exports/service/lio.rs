@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hawser_model::cluster_file::SecretRef;
 use sha2::{Digest as _, Sha256};
 
-use super::{Comparison, Health, ServiceError, Wanted, judged, remember, replaced, wanted};
+use super::{Comparison, Health, ServiceError, Wanted, begin, judged, wanted};
 use crate::exports::desired::Desired;
 use crate::exports::host::{Parameters, Saved, read_secret};
 use crate::exports::lio::{
@@ -28,15 +28,7 @@ pub(super) fn start(
     let stale = stale(pool, desired, saved.as_ref());
     let operations = plan(&nodes, &found, &stale);
     let names = names(desired, saved.as_ref());
-    let mut copy = Saved {
-        parameters: parameters.clone(),
-        desired: desired.clone(),
-        before: saved.map_or(Vec::new(), replaced),
-        marks: BTreeMap::new(),
-        portals: BTreeSet::new(),
-    };
-    copy.write()?;
-    remember(parameters, wanted)?;
+    let mut copy = begin(parameters, wanted, saved, BTreeMap::new(), BTreeSet::new())?;
     perform(&configfs, &operations, &secrets, &names, said)?;
 
     let found = look(&configfs, parameters, Some(&copy), Some(desired))?;
@@ -129,10 +121,9 @@ fn look(
         .flat_map(|desired| desired.targets.keys().cloned())
         .collect();
     if saved.is_none() {
-        let own = parameters.context().iqn(&parameters.pool);
-        let below = format!("{own}:");
+        let context = parameters.context();
         let there = configfs.targets()?.into_iter();
-        ours.extend(there.filter(|iqn| *iqn == own || iqn.starts_with(&below)));
+        ours.extend(there.filter(|iqn| context.names(iqn)));
     }
     Ok(configfs.look(&parameters.pool, &ours)?)
 }

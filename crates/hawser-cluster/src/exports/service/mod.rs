@@ -7,16 +7,16 @@
 mod lio;
 mod tgt;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 
 use hawser_model::cluster_file::Backend;
 
-use super::desired::Desired;
+use super::desired::{Desired, Portal};
 use super::file::{self, ExportsFile};
 use super::host::{
-    Lock, LockError, Parameters, Saved, SavedError, SecretError, VolumesError, WriteError,
+    Lock, LockError, Mark, Parameters, Saved, SavedError, SecretError, VolumesError, WriteError,
     find_volumes, mounted, write_whole,
 };
 use super::lio::{ConfigfsError, KernelError, ready};
@@ -233,6 +233,26 @@ fn judged(saved: Option<&Saved>, targets: Vec<String>, missing: Vec<String>) -> 
         (true, false) => Health::Broken(vec!["the last start did not end well".into()]),
         (false, _) => Health::Broken(missing),
     }
+}
+
+/// Writes down what a start may make, and what is to be remembered of it, before anything is made.
+fn begin(
+    parameters: &Parameters,
+    wanted: &Wanted,
+    saved: Option<Saved>,
+    marks: BTreeMap<String, Mark>,
+    portals: BTreeSet<Portal>,
+) -> Result<Saved, ServiceError> {
+    let copy = Saved {
+        parameters: parameters.clone(),
+        desired: wanted.desired.clone(),
+        before: saved.map_or(Vec::new(), replaced),
+        marks,
+        portals,
+    };
+    copy.write()?;
+    remember(parameters, wanted)?;
+    Ok(copy)
 }
 
 /// Writes what is to be remembered, before a client sees it: a number that a client has seen must be on

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Comparison, Health, ServiceError, Wanted, judged, remember, replaced, wanted};
+use super::{Comparison, Health, ServiceError, Wanted, begin, judged, wanted};
 use crate::exports::desired::{Desired, Portal};
 use crate::exports::host::{Mark, Parameters, Saved, read_secret};
 use crate::exports::tgt::{self, Account, Daemon, DaemonError, Found, Operation, Ours};
@@ -26,15 +26,7 @@ pub(super) fn start(
     let operations = tgt::start(desired, &found, &ours);
     let portals = new_portals(&operations);
     let kept = ours.portals.union(&portals).copied().collect();
-    let mut copy = Saved {
-        parameters: parameters.clone(),
-        desired: desired.clone(),
-        before: saved.map_or(Vec::new(), replaced),
-        marks,
-        portals: kept,
-    };
-    copy.write()?;
-    remember(parameters, wanted)?;
+    let mut copy = begin(parameters, wanted, saved, marks, kept)?;
     perform(&daemon, &operations, &found, &secrets, said)?;
 
     let found = judge_accounts(look(&daemon, others)?, &secrets, Some(&copy), others)?;
@@ -150,13 +142,10 @@ fn ours(
     daemon: &Daemon,
 ) -> Result<Ours, ServiceError> {
     let Some(saved) = saved else {
-        let own = parameters.context().iqn(&parameters.pool);
-        let below = format!("{own}:");
+        let context = parameters.context();
         let there = daemon.targets()?.into_keys();
         return Ok(Ours {
-            targets: there
-                .filter(|iqn| *iqn == own || iqn.starts_with(&below))
-                .collect(),
+            targets: there.filter(|iqn| context.names(iqn)).collect(),
             ..Ours::default()
         });
     };

@@ -10,7 +10,7 @@ use crate::page::{Page, Section};
 use crate::plot::{Axis, Curve, Mark, Plot, plot, short};
 use crate::scale::Scale;
 use crate::table::{Column, table};
-use crate::topology::{Drawing, Wire, draw};
+use crate::topology::{Drawing, draw};
 
 /// More points than this cannot be told apart on a page.
 const POINTS: usize = 300;
@@ -37,15 +37,13 @@ pub fn page(case: &CopyCase, report: &CopyReport) -> String {
 
 fn path(page: &mut Page, report: &CopyReport) {
     page.section("The path", |s| {
-        let drawing = Drawing {
-            nodes: vec![report.from.to_string(), report.to.to_string()],
-            links: vec![Wire {
-                name: report.link.to_string(),
-                note: format!("→ {}", mb_per_s(report.mb_per_s)),
-                ports: vec![(0, false), (1, false)],
-            }],
-        };
-        draw(s, &drawing);
+        let note = format!("→ {}", mb_per_s(report.mb_per_s));
+        let (from, to, link) = (
+            report.from.as_str(),
+            report.to.as_str(),
+            report.link.as_str(),
+        );
+        draw(s, &Drawing::path(from, to, link, note));
         s.paragraph(format_args!(
             "{} on {} to {} on {}, {} bytes{}.",
             report.source,

@@ -8,7 +8,7 @@ use hawser_model::units::mb_per_s;
 use crate::bars::{Bar, bars};
 use crate::findings;
 use crate::page::Page;
-use crate::topology::{Drawing, Wire, draw};
+use crate::topology::{Drawing, draw};
 
 /// The page of a ladder.
 pub fn page(case: &Case, run: &LadderRun, report: &LadderReport) -> String {
@@ -37,15 +37,9 @@ fn path(page: &mut Page, run: &LadderRun, report: &LadderReport) {
     };
     let cipher = run.cipher.map_or("not encrypted".to_owned(), |c| c.name());
     page.section("The path", |s| {
-        let drawing = Drawing {
-            nodes: vec![run.from.to_string(), run.to.to_string()],
-            links: vec![Wire {
-                name: run.link.to_string(),
-                note: format!("→ {}", mb_per_s(report.whole_mb_per_s)),
-                ports: vec![(0, false), (1, false)],
-            }],
-        };
-        draw(s, &drawing);
+        let note = format!("→ {}", mb_per_s(report.whole_mb_per_s));
+        let (from, to, link) = (run.from.as_str(), run.to.as_str(), run.link.as_str());
+        draw(s, &Drawing::path(from, to, link, note));
         s.paragraph(format_args!(
             "From {} on {} to {} on {}, {cipher}.",
             end(&run.source.path),

@@ -21,6 +21,20 @@ pub struct Wire {
     pub ports: Vec<(usize, bool)>,
 }
 
+impl Drawing {
+    /// A path from one node to another.
+    pub fn path(from: &str, to: &str, link: &str, note: String) -> Self {
+        Self {
+            nodes: vec![from.to_owned(), to.to_owned()],
+            links: vec![Wire {
+                name: link.to_owned(),
+                note,
+                ports: vec![(0, false), (1, false)],
+            }],
+        }
+    }
+}
+
 impl Wire {
     fn lossy(&self) -> bool {
         self.ports.iter().any(|(_, lossy)| *lossy)

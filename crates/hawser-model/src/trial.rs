@@ -138,16 +138,27 @@ impl Window {
 }
 
 impl Pair {
-    /// Share lost with the value tried, less the share lost without. Streams are held against the
-    /// faster of the two windows: one that is slow from its beginning has not been cured.
-    pub fn difference(&self) -> f64 {
-        match (&self.with.stream, &self.without.stream) {
-            (Some(with), Some(without)) => {
+    /// Share lost without the value tried, and with it. Streams are held against the faster of the
+    /// two windows: one that is slow from its beginning has not been cured.
+    pub fn losses(&self) -> (f64, f64) {
+        match (&self.without.stream, &self.with.stream) {
+            (Some(without), Some(with)) => {
                 let fastest = with.fastest.max(without.fastest);
-                with.missing(fastest) - without.missing(fastest)
+                (without.missing(fastest), with.missing(fastest))
             }
-            _ => self.with.loss() - self.without.loss(),
+            _ => (self.without.loss(), self.with.loss()),
         }
+    }
+
+    /// Share lost with the value tried, less the share lost without.
+    pub fn difference(&self) -> f64 {
+        let (without, with) = self.losses();
+        with - without
+    }
+
+    /// Whether it is of a TCP stream, which loses nothing but time.
+    pub fn is_of_a_stream(&self) -> bool {
+        self.without.stream.is_some()
     }
 }
 

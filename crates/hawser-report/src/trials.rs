@@ -1,8 +1,7 @@
 //! The trials: every window with and without each change, the useless ones too.
 
-use hawser_account::trial::judge;
 use hawser_model::output::tune::{TrialReport, TuneReport};
-use hawser_model::trial::{Pair, Trial, Window};
+use hawser_model::trial::{Pair, Trial};
 
 use crate::bars::{Bar, bars};
 use crate::markup::{Markup, percent};
@@ -19,20 +18,21 @@ pub fn section(page: &mut Page, trials: &[Trial], report: &TuneReport) {
         s.remark(
             "Windows of the same traffic, in pairs with and without the change, in an order chosen by a \
              coin. A thin line is a window, the grey box holds the middle half of them, the thick line is \
-             their median. Effect: percentage points of packets lost with the change, less without it, \
-             and the interval of 95 %.",
+             their median. Effect: percentage points of packets lost (of a TCP stream: of its fastest rate, \
+             missing in the second half of a window) with the change, less without it, and the interval \
+             of 95 %.",
         );
         let most = trials
             .iter()
-            .flat_map(|t| t.pairs.iter().flat_map(|p| [p.with.loss(), p.without.loss()]))
-            .fold(0.0, f64::max);
+            .flat_map(|t| t.pairs.iter().map(Pair::losses))
+            .fold(0.0, |most, (without, with)| with.max(without).max(most));
         let scale = Scale::from_zero(most * 100.0);
         for (trial, reported) in trials.iter().zip(&report.trials) {
             if !trial.pairs.is_empty() {
                 windows(s, trial, reported, &scale);
             }
         }
-        let rows: Vec<Vec<String>> = report.trials.iter().map(row).collect();
+        let rows: Vec<Vec<String>> = report.trials.iter().map(|t| t.row().into()).collect();
         use Column::{Number, Text};
         let heads = [
             Text("knob"),
@@ -89,7 +89,6 @@ fn proof(s: &mut Section<'_>, report: &TuneReport) {
 }
 
 fn windows(s: &mut Section<'_>, trial: &Trial, reported: &TrialReport, scale: &Scale) {
-    let judged = judge(&trial.pairs);
     s.markup().literal("<article class=\"trial\">");
     s.heading(format_args!("{} on {}", reported.knob, reported.place));
     let class = if trial.kept {
@@ -98,42 +97,47 @@ fn windows(s: &mut Section<'_>, trial: &Trial, reported: &TrialReport, scale: &S
         "verdict"
     };
     s.markup().node("p", &[], |m| {
-        let end = if trial.kept { "kept" } else { "rolled back" };
         m.text(format_args!(
             "{} → {}: ",
             reported.from.as_deref().unwrap_or("–"),
             reported.to.as_deref().unwrap_or("–")
         ));
-        let words = format!("{}, {end}", judged.verdict.word());
-        m.leaf("span", &[("class", &class)], words);
-        m.text(format_args!(", {}", effect(reported)));
+        m.leaf("span", &[("class", &class)], reported.outcome());
+        if let Some(effect) = reported.effect_in_points() {
+            m.text(format_args!(", {effect}"));
+        }
     });
     s.markup().literal("<div class=\"strip\"><div>");
     s.markup().leaf("span", &[], "without");
     s.markup().leaf("span", &[], "with");
     s.markup().literal("</div>");
-    let losses = |of: fn(&Pair) -> &Window| -> Vec<f64> {
-        let mut losses: Vec<f64> = trial.pairs.iter().map(|p| of(p).loss() * 100.0).collect();
+    let in_percent = |of: fn((f64, f64)) -> f64| -> Vec<f64> {
+        let pairs = trial.pairs.iter().map(Pair::losses);
+        let mut losses: Vec<f64> = pairs.map(|pair| of(pair) * 100.0).collect();
         losses.sort_by(f64::total_cmp);
         losses
     };
-    let (without, with) = (losses(|p| &p.without), losses(|p| &p.with));
+    let (without, with) = (in_percent(|p| p.0), in_percent(|p| p.1));
+    let lost = match trial.pairs.iter().any(Pair::is_of_a_stream) {
+        true => "of its rate missing",
+        false => "lost",
+    };
     let description = format!(
-        "{} pairs of windows. Median loss {:.2} % without the change, {:.2} % with it.",
+        "{} pairs of windows. Median: {:.2} % {lost} without the change, {:.2} % with it.",
         trial.pairs.len(),
         quantile(&without, 0.5),
         quantile(&with, 0.5)
     );
-    let title = format!("Loss in the windows of {}", reported.knob);
+    let title = format!("The windows of {}", reported.knob);
     s.picture(title, description, 66, |m| {
-        axis(m, scale);
+        axis(m, scale, lost);
         strip(m, &without, "tick without", 12, scale);
         strip(m, &with, "tick with", 36, scale);
     });
     s.markup().literal("</div></article>");
 }
 
-fn axis(m: &mut Markup, scale: &Scale) {
+fn axis(m: &mut Markup, scale: &Scale, lost: &str) {
     let ticks = scale.ticks(4.0);
     let last = ticks.len().saturating_sub(1);
     for (index, tick) in ticks.iter().enumerate() {
@@ -153,7 +157,10 @@ fn axis(m: &mut Markup, scale: &Scale) {
             i if i == last => "end",
             _ => "middle",
         };
-        let unit = if index == last { " % lost" } else { "" };
+        let unit = match index == last {
+            true => format!(" % {lost}"),
+            false => String::new(),
+        };
         m.leaf(
             "text",
             &[
@@ -209,36 +216,6 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     let (below, part) = (at.floor() as usize, at.fract());
     let above = (below + 1).min(last);
     sorted[below] * (1.0 - part) + sorted[above] * part
-}
-
-fn effect(trial: &TrialReport) -> String {
-    match (trial.effect, trial.interval) {
-        (Some(effect), Some([low, high])) => format!(
-            "{:+.2} ({:+.2} to {:+.2})",
-            effect * 100.0,
-            low * 100.0,
-            high * 100.0
-        ),
-        _ => "–".to_owned(),
-    }
-}
-
-fn row(trial: &TrialReport) -> Vec<String> {
-    let missing = || "–".to_owned();
-    let end = if trial.kept { "kept" } else { "rolled back" };
-    vec![
-        trial.knob.clone(),
-        trial.place.clone(),
-        trial.scope.map_or_else(missing, |s| s.word().to_owned()),
-        trial.from.clone().unwrap_or_else(missing),
-        trial.to.clone().unwrap_or_else(missing),
-        trial.windows.to_string(),
-        effect(trial),
-        match trial.windows {
-            0 => "not tried".to_owned(),
-            _ => format!("{}, {end}", trial.verdict.word()),
-        },
-    ]
 }
 
 #[cfg(test)]

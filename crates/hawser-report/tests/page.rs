@@ -144,7 +144,7 @@ fn a_tune_shows_its_windows_its_proof_and_the_way_back() {
     sound("tune", &page);
     for there in [
         "<h2>What was tried</h2>",
-        "Loss in the windows of",
+        "The windows of",
         "The proof: the same check before and after",
         "not tried",
         "rolled back",

@@ -108,7 +108,7 @@ fn matters(pairs: &[Pair]) -> f64 {
     let mut losses: Vec<f64> = pairs.iter().map(|p| p.without.loss()).collect();
     losses.sort_by(f64::total_cmp);
     let median = losses.get(losses.len() / 2).copied().unwrap_or(0.0);
-    let share = match pairs.iter().any(|p| p.without.stream.is_some()) {
+    let share = match pairs.iter().any(Pair::is_of_a_stream) {
         true => MATTERS_SHARE_OF_STREAM,
         false => MATTERS_SHARE,
     };

@@ -65,6 +65,39 @@ pub struct TrialReport {
     pub note: Option<String>,
 }
 
+impl TrialReport {
+    /// Its row in a table: knob, where, scope, from, to, windows, effect, verdict.
+    pub fn row(&self) -> [String; 8] {
+        let missing = || "–".to_owned();
+        [
+            self.knob.clone(),
+            self.place.clone(),
+            self.scope.map_or_else(missing, |s| s.word().to_owned()),
+            self.from.clone().unwrap_or_else(missing),
+            self.to.clone().unwrap_or_else(missing),
+            self.windows.to_string(),
+            self.effect_in_points().unwrap_or_else(missing),
+            self.outcome(),
+        ]
+    }
+
+    /// Effect and interval in percentage points: `-44.31 (-45.02 to -43.87)`.
+    pub fn effect_in_points(&self) -> Option<String> {
+        let [low, high] = self.interval?.map(|share| share * 100.0);
+        let effect = self.effect? * 100.0;
+        Some(format!("{effect:+.2} ({low:+.2} to {high:+.2})"))
+    }
+
+    /// `better, kept`; a trial without a window was none.
+    pub fn outcome(&self) -> String {
+        let end = if self.kept { "kept" } else { "rolled back" };
+        match self.windows {
+            0 => "not tried".to_owned(),
+            _ => format!("{}, {end}", self.verdict.word()),
+        }
+    }
+}
+
 /// A change that is in force.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangeReport {

@@ -2,8 +2,8 @@
 //! one that was busy longest.
 //!
 //! A stage is one thread. Its own work is its busy time less the time in which it could have run
-//! and got no processor: that belongs to the processors. The wire was busy while the sender
-//! waited for room in the socket *and* the receiver for data.
+//! and got no processor: that belongs to the processors, where they are short. The wire was busy
+//! while the sender waited for room in the socket *and* the receiver for data.
 
 use hawser_model::ladder::{HostUsage, RungKind, Stage, StageKind};
 use hawser_model::names::HostName;
@@ -40,9 +40,22 @@ pub(super) fn bottleneck(view: &LadderView<'_>) -> Option<Resource> {
 }
 
 /// Time at its own work.
-fn own(stage: &Stage) -> Nanos {
-    let delay = stage.run_delay.unwrap_or_default();
+fn own(view: &LadderView<'_>, stage: &Stage) -> Nanos {
+    let delay = kept_from_running(view, stage);
     stage.cpu.max(stage.busy.saturating_sub(delay))
+}
+
+/// Time a stage could have run and was not let because its host's processors are short. Where they
+/// have time to spare and nothing limits us, a thread waits only for its processor to wake: that is
+/// part of what it waited for.
+fn kept_from_running(view: &LadderView<'_>, stage: &Stage) -> Nanos {
+    let host = view.host_of(stage.kind);
+    let usage = view.usage(RungKind::Whole, host);
+    let short = usage.is_none_or(|u| limited(view, host, u) || 1.0 - busy_share(u) < SPARE);
+    match short {
+        true => stage.run_delay.unwrap_or_default(),
+        false => Nanos::ZERO,
+    }
 }
 
 fn resources(view: &LadderView<'_>) -> Vec<Resource> {
@@ -69,7 +82,7 @@ fn resources(view: &LadderView<'_>) -> Vec<Resource> {
             };
             Some(Resource {
                 name,
-                utilisation: share(own(stage).0, stage.elapsed.0).min(1.0),
+                utilisation: share(own(view, stage).0, stage.elapsed.0).min(1.0),
             })
         })
         .collect();
@@ -80,8 +93,7 @@ fn resources(view: &LadderView<'_>) -> Vec<Resource> {
 fn wire(view: &LadderView<'_>) -> Option<Resource> {
     let send = view.stage(StageKind::Send)?;
     let receive = view.stage(StageKind::Receive)?;
-    let waited =
-        |time: Nanos, stage: &Stage| time.saturating_sub(stage.run_delay.unwrap_or_default());
+    let waited = |time: Nanos, stage: &Stage| time.saturating_sub(kept_from_running(view, stage));
     let both = waited(send.waiting_out, send).min(waited(receive.waiting_in, receive));
     let elapsed = send.elapsed.min(receive.elapsed);
     Some(Resource {
@@ -146,14 +158,35 @@ const STAGES: [StageKind; 6] = [
 ];
 
 /// A host on which stages often could have run and were not let, although processors had nothing
-/// to do: a quota, or fewer processors allowed than there are. The share of the time in which the
-/// worst stage waited so.
+/// to do, for a reason that the kernel knows: a quota, or fewer processors allowed than there are.
+/// The share of the time in which the worst stage waited so.
 pub(super) fn held_back(view: &LadderView<'_>, host: &HostName) -> Option<f64> {
     let usage = view.usage(RungKind::Whole, host)?;
+    if !limited(view, host, usage) {
+        return None;
+    }
     let idle = 1.0 - busy_share(usage);
-    let throttled = usage.throttled.map_or(0.0, |t| share(t.0, usage.elapsed.0));
-    let kept = delayed(view, host).max(throttled);
+    let kept = not_let(view, host, usage);
     (kept >= HELD && idle >= SPARE).then_some(kept)
+}
+
+/// The longest share of its time that a stage of the host waited for a processor or was throttled.
+pub(super) fn not_let(view: &LadderView<'_>, host: &HostName, usage: &HostUsage) -> f64 {
+    let throttled = usage.throttled.map_or(0.0, |t| share(t.0, usage.elapsed.0));
+    delayed(view, host).max(throttled)
+}
+
+/// Whether the kernel limits our processor time there. Waiting alone does not show it: a processor that
+/// a hypervisor has put to sleep takes its time to wake, and a thread it is to run waits meanwhile.
+fn limited(view: &LadderView<'_>, host: &HostName, usage: &HostUsage) -> bool {
+    let hardware = view.run.hardware.get(host);
+    let quota = || hardware.is_some_and(|h| h.quota_millis.is_some());
+    let throttled = usage.throttled.map_or_else(quota, |t| !t.is_zero());
+    let online = view.facts(host).map(|f| f.cpus);
+    let fewer = hardware
+        .zip(online)
+        .is_some_and(|(h, online)| h.allowed_processors < online);
+    throttled || fewer
 }
 
 /// A stage that waits for a processor for half of its time is held back (two threads that wake each

@@ -176,6 +176,12 @@ fn paths() -> Vec<PlantedLadder> {
     state.receive_window = Bytes(32_768);
     state.least_round_trip = Nanos(800_000);
 
+    // Every stage waits for a processor that sleeps between any two of its small windows.
+    let mut slow_to_wake = window.clone();
+    for stage in stages(&mut slow_to_wake) {
+        stage.run_delay = Some(Nanos::from_millis(2_100));
+    }
+
     let mut lossy = clean_ladder();
     set(&mut lossy, RungKind::WireTcp, 200);
     set(&mut lossy, RungKind::WireTcpMany, 640);
@@ -215,6 +221,12 @@ fn paths() -> Vec<PlantedLadder> {
         planted_as("ladder-rate-limit-between", between, wire, &["rate-limit"]),
         planted_as("ladder-policer", policed, wire, &["policer"]),
         planted_as("ladder-window", window, wire, &["window-too-small"]),
+        planted_as(
+            "ladder-slow-to-wake",
+            slow_to_wake,
+            wire,
+            &["window-too-small"],
+        ),
         planted_as(
             "ladder-congestion-control",
             lossy,

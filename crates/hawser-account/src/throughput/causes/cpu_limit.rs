@@ -1,10 +1,10 @@
 //! A host's processors are kept from the path: a control group's CPU quota, fewer processors
 //! allowed than there are, or a hypervisor that gives them to others.
 //!
-//! Evidence: stages that could run and were not let for half of their time (`schedstat`) or
-//! were throttled (`cpu.stat`) while processors had nothing to do; or time stolen
-//! (`/proc/stat`). Certain with the kernel's own count of throttling, a known quota or steal;
-//! likely otherwise. An error. Cases: `ladder-cpu-limit`, `ladder-cpu-stolen`.
+//! Evidence: a limit that the kernel knows (throttling counted, a quota, fewer processors allowed),
+//! and stages that could run and were not let for half of their time (`schedstat`) while processors
+//! had nothing to do; or time stolen (`/proc/stat`). Certain, an error. Cases: `ladder-cpu-limit`,
+//! `ladder-cpu-stolen`; `ladder-slow-to-wake` has none.
 
 use hawser_model::finding::{Confidence, Finding, Severity};
 use hawser_model::ladder::RungKind;
@@ -12,7 +12,7 @@ use hawser_model::names::HostName;
 
 use super::LadderCause;
 use crate::causes::support::Draft;
-use crate::throughput::resources::held_back;
+use crate::throughput::resources::{held_back, not_let};
 use crate::throughput::view::{LadderView, busy_share, share};
 
 pub(super) const CAUSE: LadderCause = LadderCause {
@@ -37,26 +37,19 @@ fn on(view: &LadderView<'_>, host: &HostName) -> Option<Finding> {
     let total: u64 = usage.processors.values().map(|p| p.total().0).sum();
     let steal: u64 = usage.processors.values().map(|p| p.steal.0).sum();
     let stolen = share(steal, total);
-    let held = held_back(view, host);
-    if held.is_none() && stolen < STOLEN {
+    if held_back(view, host).is_none() && stolen < STOLEN {
         return None;
     }
     let throttled = usage.throttled.is_some_and(|t| !t.is_zero());
     let quota = hardware.quota_millis;
-    let known =
-        throttled || quota.is_some() || hardware.allowed_processors < online || stolen >= STOLEN;
-    let confidence = match known {
-        true => Confidence::Certain,
-        false => Confidence::Likely,
-    };
     let percent = |part: f64| (part * 100.0).round() as u64;
     let place = hawser_model::finding::Place {
         host: Some(host.clone()),
         ..Default::default()
     };
     Some(
-        Draft::new(CAUSE.code, Severity::Error, confidence, place)
-            .number("held_back_percent", percent(held.unwrap_or(0.0)))
+        Draft::new(CAUSE.code, Severity::Error, Confidence::Certain, place)
+            .number("held_back_percent", percent(not_let(view, host, usage)))
             .number("idle_percent", percent(1.0 - busy_share(usage)))
             .number("stolen_percent", percent(stolen))
             .number("allowed_processors", u64::from(hardware.allowed_processors))

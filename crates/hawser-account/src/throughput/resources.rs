@@ -157,9 +157,9 @@ const STAGES: [StageKind; 6] = [
     StageKind::Write,
 ];
 
-/// A host on which stages often could have run and were not let, although processors had nothing
-/// to do, for a reason that the kernel knows: a quota, or fewer processors allowed than there are.
-/// The share of the time in which the worst stage waited so.
+/// A host on which stages often could have run and were not let for a reason that the kernel knows: it
+/// throttled them, or processors had nothing to do beside a quota or fewer processors allowed than there
+/// are. The share of the time in which the worst stage waited so.
 pub(super) fn held_back(view: &LadderView<'_>, host: &HostName) -> Option<f64> {
     let usage = view.usage(RungKind::Whole, host)?;
     if !limited(view, host, usage) {
@@ -167,13 +167,18 @@ pub(super) fn held_back(view: &LadderView<'_>, host: &HostName) -> Option<f64> {
     }
     let idle = 1.0 - busy_share(usage);
     let kept = not_let(view, host, usage);
-    (kept >= HELD && idle >= SPARE).then_some(kept)
+    // Time that the kernel counts as throttled needs no idle processor beside it for evidence.
+    let held = throttled(usage) >= HELD || (kept >= HELD && idle >= SPARE);
+    held.then_some(kept)
 }
 
 /// The longest share of its time that a stage of the host waited for a processor or was throttled.
 pub(super) fn not_let(view: &LadderView<'_>, host: &HostName, usage: &HostUsage) -> f64 {
-    let throttled = usage.throttled.map_or(0.0, |t| share(t.0, usage.elapsed.0));
-    delayed(view, host).max(throttled)
+    delayed(view, host).max(throttled(usage))
+}
+
+fn throttled(usage: &HostUsage) -> f64 {
+    usage.throttled.map_or(0.0, |t| share(t.0, usage.elapsed.0))
 }
 
 /// Whether the kernel limits our processor time there. Waiting alone does not show it: a processor that

@@ -26,6 +26,10 @@ const READ: usize = 256 * 1024;
 /// A connection must show the run's key within this time.
 const GREETING: Duration = Duration::from_secs(1);
 
+/// A stream is over when its end was read. Until then a lost segment may still be on its way: it is sent
+/// again after 200 ms at the least (`TCP_RTO_MIN`, include/net/tcp.h), and each time twice as late (RFC 6298).
+const SENT_AGAIN: Nanos = Nanos::from_millis(2_000);
+
 /// However much still comes, the reading ends this long after it was told to.
 const LONGEST: Nanos = Nanos::from_millis(3_000);
 
@@ -184,7 +188,7 @@ fn read(stream: &Socket, spec: &FlowSpec, stop: &Stop, outcome: &mut Outcome) {
         let waiting_since = clock::now();
         let until = stop.told().map(|settle| {
             let since = *stopped.get_or_insert(waiting_since);
-            (outcome.last.max(since) + settle).min(since + LONGEST)
+            (outcome.last.max(since) + settle.max(SENT_AGAIN)).min(since + LONGEST)
         });
         if until.is_some_and(|until| waiting_since >= until) {
             break;

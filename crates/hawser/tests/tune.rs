@@ -109,13 +109,15 @@ fn a_small_receive_buffer_is_cured_and_the_dead_ends_are_rolled_back() {
 
     let change = &report["changes"][0];
     let node = change["node"].as_str().unwrap();
-    assert_eq!(
-        (&change["before"], &change["after"]),
-        (&"4096".into(), &"262144".into())
-    );
+    // How much is needed follows from how long the reader was kept from reading, on this machine.
+    let after = change["after"].as_str().unwrap();
+    assert_eq!(change["before"], "4096");
+    let bytes: u64 = after.parse().unwrap();
+    assert!(bytes >= 262_144 && bytes.is_power_of_two(), "{report:#}");
     let file = change["persisted_in"].as_str().unwrap();
     let text = lab.sh(node, &format!("cat {file}"));
-    assert!(text.ends_with("net.core.rmem_default = 262144\n"), "{text}");
+    let line = format!("net.core.rmem_default = {after}\n");
+    assert!(text.ends_with(&line), "{text}");
     let listed = run(&["changes", "--lab", lab.name(), "--json"]);
     let listed = json(&listed, "changes");
     assert_eq!(listed["changes"], report["changes"]);

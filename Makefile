@@ -21,7 +21,7 @@ demo: build ## the main job: a lab, a planted fault, the account, the cause
 
 test: build ## unit tests, golden cases, and the lab tests against the release binary
 	@packaging/setup lab
-	@HAWSER_BIN=$(CURDIR)/target/release/hawser $(CARGO) test --workspace --locked --no-fail-fast -- --test-threads=1
+	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests
 
 lint:
 	@packaging/setup build

@@ -109,7 +109,14 @@ fn every_account_balances_and_no_two_phases_overlap() {
 
 #[test]
 fn a_real_drill_is_explained_to_within_fifty_milliseconds() {
-    for name in ["power-cut", "switchover", "stock-power-cut"] {
+    for name in [
+        "power-cut",
+        "switchover",
+        "stock-power-cut",
+        "target-killed",
+        "hang",
+        "wrong-password",
+    ] {
         let answer = explain(&load(name));
         assert!(
             answer.unattributed_s <= 0.05,

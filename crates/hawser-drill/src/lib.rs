@@ -10,6 +10,7 @@ mod facts;
 pub mod fault;
 mod follow;
 mod logs;
+mod network;
 pub mod note;
 mod processes;
 mod record;

@@ -19,6 +19,7 @@ use crate::error::DrillError;
 use crate::facts::facts;
 use crate::fault::Fault;
 use crate::logs::Marks;
+use crate::network::{Pauses, links};
 use crate::note::Note;
 use crate::record::{self, Place};
 use crate::scenario::{Plan, Reaction, Scenario};
@@ -125,7 +126,8 @@ impl Drill<'_> {
         plan.allow(self.orders.budget);
         let begun = now();
         let marks = Marks::set(stage)?;
-        let cluster = self.cluster_facts(before)?;
+        let mut cluster = self.cluster_facts(before)?;
+        let pauses = Pauses::watch();
         let say = self.orders.say;
         say(&format!(
             "{}: {} ({} on {}); the client writes",
@@ -137,6 +139,11 @@ impl Drill<'_> {
                 "the client does not write steadily, and nothing was done to the cluster yet"
                     .into(),
             ));
+        }
+        // Heads of a lab share the processors of this machine.
+        if let Some(pause) = pauses.end() {
+            let heads = stage.heads.iter().cloned();
+            cluster.pauses = heads.map(|head| (head, pause)).collect();
         }
         let outcome = self.break_and_watch(&plan, &mut client);
         // Whatever came of it.
@@ -335,7 +342,13 @@ impl Drill<'_> {
         let cib = Element::parse(&cib, "the live CIB")
             .map_err(|e| DrillError::CouldNot(e.to_string()))?;
         let cmap = stage.shell(head, "corosync-cmapctl runtime.config.totem")?;
-        Ok(facts(stage.file, stage.lab.as_str(), before, &cib, &cmap))
+        let mut facts = facts(stage.file, stage.lab.as_str(), before, &cib, &cmap);
+        let stats = stage.heads.iter().filter_map(|head| {
+            // Without them nothing is said of the token, and all else can be.
+            stage.shell(head.as_str(), "corosync-cmapctl -m stats").ok()
+        });
+        facts.links = links(stage.file, &stats.collect::<String>());
+        Ok(facts)
     }
 
     /// What the fencers did since then, by any head that answers: they tell each other.

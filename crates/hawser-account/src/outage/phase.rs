@@ -12,8 +12,6 @@ pub(super) enum Phase {
     OtherResources,
     /// The first checks of what was just started.
     FirstCheck,
-    /// Fencing has failed, and only a person can help.
-    Human,
     /// From the loss of a member, of a resource, or from an order, until something is done.
     Decision,
     /// A monitor operation had not come round yet.
@@ -30,6 +28,8 @@ pub(super) enum Phase {
     Bmc,
     /// The agent waits after the power was cut.
     PowerWait,
+    /// Fencing has failed: what is tried again cannot work until a person has helped.
+    Human,
     /// The client's pool is given up.
     PoolStop,
     /// Its exports are.

@@ -80,21 +80,22 @@ pub struct FenceDeviceFacts {
     pub parameters: BTreeMap<String, String>,
 }
 
-/// Heartbeat-like packets over a link, the worst of both directions.
+/// Heartbeat-like packets over a link, the worst of all directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkMeasured {
     /// Packets sent.
     pub sent: Packets,
     /// Without an answer.
     pub lost: Packets,
-    /// Half of the round trips took no longer.
+    /// Half of the round trips took no longer; of kronosnet's own pings, their running mean.
     pub median: Nanos,
     /// The longest round trip.
     pub longest: Nanos,
 }
 
-/// How long a node's processes stood still at most: a thread of real-time priority, as Corosync's
-/// is, that wanted to wake up every few milliseconds and was late.
+/// How long a node's processes stood still at most: a thread that wanted to wake up every few
+/// milliseconds and was late. One of ordinary priority stands still at least as long as Corosync,
+/// which has real-time priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PauseFacts {
     /// How long that was watched.

@@ -1,7 +1,8 @@
 //! Pacemaker found the processors so busy that it allowed one operation at a time: each start
 //! waited for the first check of what was started before.
 //!
-//! Evidence: the controller's own word for the load, not older than a minute (it looks every 30 s),
+//! Evidence: a controller's own word for the load, on any node (the one that decides counts the jobs
+//! of all), not older than a minute (it looks every 30 s),
 //! and first checks in which nothing else of the pool ran. Likely, since an order between resources
 //! looks the same; a warning from 100 ms on. Case: `drill/engine-throttled`.
 
@@ -26,7 +27,7 @@ fn find(view: &DrillView<'_>) -> Option<Finding> {
     let first = view.of(Phase::FirstCheck).next()?;
     let throttled = view.marks.iter().any(|mark| {
         let fresh = mark.at <= first.from && first.from.0 - mark.at.0 <= FRESH_US;
-        fresh && mark.host == first.host && mark.mark == Mark::Throttled
+        fresh && mark.mark == Mark::Throttled
     });
     if !throttled || waited < LEAST_MS {
         return None;

@@ -18,6 +18,8 @@ pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
     // Since when a decision is due, and the transition that runs.
     let mut due: Option<Moment> = planned(facts);
     let mut running: Option<(u64, Moment)> = None;
+    // The fault whose effect a monitor operation has found.
+    let mut noticed: Option<Moment> = None;
     for At { at, host, mark } in own {
         let mut span = |phase, from| {
             spans.push(Span {
@@ -43,9 +45,12 @@ pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
                 due.get_or_insert(*at);
             }
             Mark::OperationEnded(operation, false) => {
-                let unnoticed = operation.task == "monitor" && due.is_none();
-                if let Some(deed) = last_deed(facts.case, *at).filter(|_| unnoticed) {
+                let deed = last_deed(facts.case, *at);
+                // What is found dead later adds nothing to what was noticed first.
+                let first = operation.task == "monitor" && due.is_none() && deed > noticed;
+                if let Some(deed) = deed.filter(|_| first) {
                     span(Phase::Monitor, deed);
+                    noticed = Some(deed);
                 }
                 due.get_or_insert(*at);
             }

@@ -148,19 +148,21 @@ impl<R: Rule> Problem<R> {
 }
 
 /// The nearest of `names`, when it is near enough to be a typing error. 0.6 lets two letters
-/// in a word of three change places and keeps `ring0` from being offered for `san01`.
+/// in a word of three change places and keeps `ring0` from being offered for `san01`. None when
+/// two are equally near: `head3` is as near to `head1` as to `head2`, and one of them would be a guess.
 pub fn nearest<'a, S: AsRef<str>>(found: &str, names: &'a [S]) -> Option<&'a str> {
-    names
+    let likeness = |name: &S| strsim::normalized_damerau_levenshtein(found, name.as_ref());
+    let mut near: Vec<(f64, &str)> = names
         .iter()
-        .map(|name| {
-            (
-                strsim::normalized_damerau_levenshtein(found, name.as_ref()),
-                name,
-            )
-        })
+        .map(|name| (likeness(name), name.as_ref()))
         .filter(|(likeness, _)| *likeness >= 0.6)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name.as_ref())
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    match near[..] {
+        [(first, _), (second, _), ..] if first == second => None,
+        [(_, name), ..] => Some(name),
+        [] => None,
+    }
 }
 
 /// Problems with their byte ranges, gathered before lines are counted.

@@ -147,12 +147,13 @@ pub(super) fn check(file: &ClusterFile, given: &mut Given, found: &mut Found) {
             let owner = format!("{}'s bmc", node.name);
             given.take(&At::new(address, bmc.address.span()), owner, found);
         }
-        if let Some(name) = &bmc.agent {
-            agent(name, bmc.own_agent, found);
-        }
+        let known = bmc
+            .agent
+            .as_ref()
+            .is_none_or(|name| agent(name, bmc.own_agent, found));
         let lanplus = bmc.lanplus.as_ref().map(|value| ("lanplus", value.span()));
         let cipher = bmc.cipher.as_ref().map(|value| ("cipher", value.span()));
-        if let Some((key, span)) = lanplus.or(cipher).filter(|_| !bmc.is_ipmi()) {
+        if let Some((key, span)) = lanplus.or(cipher).filter(|_| known && !bmc.is_ipmi()) {
             let agent = bmc.agent_name().to_owned();
             found.push(BrokenFencing::NotIpmi { key, agent }, span);
         }
@@ -205,12 +206,14 @@ pub(super) fn check(file: &ClusterFile, given: &mut Given, found: &mut Found) {
     none(file, fencing, found);
 }
 
-fn agent(name: &At<String>, own: bool, found: &mut Found) {
+/// Whether the agent is one that fences; of another nothing else is worth saying.
+fn agent(name: &At<String>, own: bool, found: &mut Found) -> bool {
     if own || agents::KNOWN.contains(&name.as_str()) {
-        return;
+        return true;
     }
     if agents::FENCE_NOTHING.contains(&name.as_str()) {
-        return found.push(BrokenFencing::FencesNothing(name.to_string()), name.span());
+        found.push(BrokenFencing::FencesNothing(name.to_string()), name.span());
+        return false;
     }
     let meant = nearest(name, agents::KNOWN);
     let broken = BrokenFencing::UnknownAgent {
@@ -218,6 +221,7 @@ fn agent(name: &At<String>, own: bool, found: &mut Found) {
         meant,
     };
     found.push(broken, name.span());
+    false
 }
 
 fn options<'a>(keys: impl Iterator<Item = &'a At<String>>, own: &[&str], found: &mut Found) {

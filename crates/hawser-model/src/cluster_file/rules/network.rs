@@ -64,7 +64,7 @@ pub enum BrokenNetwork {
         network: IpNet,
     },
     /// A link that joins nothing.
-    #[error("link \"{link}\" has an address on {} only", one_or_none(.node))]
+    #[error("{} on link \"{link}\"", who_is(.node))]
     LonelyLink {
         /// The link.
         link: String,
@@ -88,10 +88,10 @@ pub enum BrokenNetwork {
     },
 }
 
-fn one_or_none(node: &Option<String>) -> String {
+fn who_is(node: &Option<String>) -> String {
     match node {
-        Some(name) => format!("\"{name}\""),
-        None => "no node".into(),
+        Some(name) => format!("only \"{name}\" has an address"),
+        None => "no node has an address".into(),
     }
 }
 

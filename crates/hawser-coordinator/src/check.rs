@@ -96,6 +96,7 @@ pub fn check(
         stopped: None,
         ladder: None,
         tuning: None,
+        fencing: Vec::new(),
     };
     let run = Run {
         options,
@@ -274,7 +275,7 @@ fn possible<T>(result: Result<T, AgentError>) -> Result<Option<T>, AgentError> {
 }
 
 /// Asks all agents at the same time.
-fn on_all<T: Send>(
+pub(crate) fn on_all<T: Send>(
     agents: &mut Agents,
     ask: impl Fn(&HostName, &mut Agent) -> Result<T, AgentError> + Sync,
 ) -> Result<BTreeMap<HostName, T>, AgentError> {

@@ -41,6 +41,9 @@ pub struct Case {
     pub sockets: BTreeMap<HostName, Vec<SocketFacts>>,
     /// Why the run ended before it was complete; absent when it was complete.
     pub stopped: Option<Stopped>,
+    /// The fence devices, each asked whether it would fence, where the cluster file names any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fencing: Vec<FenceAnswer>,
     /// The rungs, when the run was a ladder; there are no measurements then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ladder: Option<LadderRun>,
@@ -66,6 +69,19 @@ pub struct Stopped {
     pub host: HostName,
     /// The Corosync statistic that moved, or the error.
     pub what: String,
+}
+
+/// A fence device that was asked for its status, before the day it is needed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FenceAnswer {
+    /// Its name.
+    pub device: String,
+    /// The nodes that it switches off.
+    pub nodes: Vec<HostName>,
+    /// The host that asked; absent when nobody could, for want of the secret.
+    pub asked_from: Option<HostName>,
+    /// What kept it from answering, in its agent's words; absent when it answered.
+    pub failure: Option<String>,
 }
 
 /// One direction of one link between two hosts: its phases, measured one after the other.

@@ -18,7 +18,7 @@ pub enum Severity {
     Note,
     /// Redundancy or headroom is less than intended.
     Warning,
-    /// Packets are lost, or a link cannot carry what it must.
+    /// Packets are lost, a link cannot carry what it must, or a dead node could not be fenced.
     Error,
 }
 

@@ -114,7 +114,7 @@ fn nodes_and_links_alone_are_enough_for_a_check() {
 #[test]
 fn the_examples_are_good_files() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    for name in ["zfs-appliance", "lab"] {
+    for name in ["zfs-appliance", "lab", "three-heads"] {
         let path = examples.join(name).join("hawser.toml");
         let text = fs::read_to_string(&path).unwrap();
         if let Err(errors) = parse_complete(&text, &path.display().to_string()) {

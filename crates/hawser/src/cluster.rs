@@ -7,6 +7,7 @@ use std::thread;
 
 use hawser_agent::transport::{Command, Executable, Ssh, Transport};
 use hawser_agent::{Agent, AgentError};
+use hawser_cluster::live::{FenceAsk, Secrets, fence_asks};
 use hawser_coordinator::check::Agents;
 use hawser_coordinator::fit::Misfit;
 use hawser_lab::Lab;
@@ -45,6 +46,7 @@ pub struct Cluster {
     /// Its nodes and how each is reached.
     pub nodes: Vec<(HostName, Reach)>,
     file: Option<(String, String, ClusterFile)>,
+    secrets: Secrets,
     ssh_config: Option<PathBuf>,
 }
 
@@ -74,7 +76,7 @@ impl Which {
 
     /// Finds out which cluster is meant.
     pub fn cluster(&self) -> miette::Result<Cluster> {
-        let named = |topology: Topology, file| Cluster {
+        let named = |topology: Topology, file, secrets| Cluster {
             nodes: topology
                 .nodes
                 .iter()
@@ -82,11 +84,19 @@ impl Which {
                 .collect(),
             topology: Some(topology),
             file,
+            secrets,
             ssh_config: self.ssh_config.clone(),
         };
         if let Some(name) = &self.lab {
             let lab = Lab::open(name).map_err(|e| miette::miette!("{e}"))?;
-            return Ok(named(lab.topology(), None));
+            // One that was made with a cluster is administered from a folder of its own.
+            return Ok(match lab.admin_root() {
+                Some(root) => {
+                    let file = Some(read(&root.join(DEFAULT_FILE))?);
+                    named(lab.topology(), file, Secrets::below(&root))
+                }
+                None => named(lab.topology(), None, Secrets::here()),
+            });
         }
         if !self.hosts.is_empty() {
             return self.hosts_alone();
@@ -99,12 +109,9 @@ impl Which {
                 "no cluster named, and no {DEFAULT_FILE} here"
             ),
         };
-        let shown = path.display().to_string();
-        let text = fs::read_to_string(&path)
-            .into_diagnostic()
-            .wrap_err_with(|| format!("read the cluster file {shown}"))?;
-        let file = cluster_file::parse(&text, &shown).map_err(|e| bad_file::cluster_file(&e))?;
-        Ok(named(file.topology(), Some((shown, text, file))))
+        let (shown, text, file) = read(&path)?;
+        let topology = file.topology();
+        Ok(named(topology, Some((shown, text, file)), Secrets::here()))
     }
 
     fn hosts_alone(&self) -> miette::Result<Cluster> {
@@ -127,9 +134,20 @@ impl Which {
             topology: None,
             nodes,
             file: None,
+            secrets: Secrets::here(),
             ssh_config: self.ssh_config.clone(),
         })
     }
+}
+
+/// A cluster file: how it is shown, its text and what it says.
+fn read(path: &Path) -> miette::Result<(String, String, ClusterFile)> {
+    let shown = path.display().to_string();
+    let text = fs::read_to_string(path)
+        .into_diagnostic()
+        .wrap_err_with(|| format!("read the cluster file {shown}"))?;
+    let file = cluster_file::parse(&text, &shown).map_err(|e| bad_file::cluster_file(&e))?;
+    Ok((shown, text, file))
 }
 
 impl Cluster {
@@ -139,8 +157,16 @@ impl Cluster {
             topology: None,
             nodes,
             file: None,
+            secrets: Secrets::here(),
             ssh_config,
         }
+    }
+
+    /// How the fence devices of its file are asked from these nodes; none without a file.
+    pub fn fence_asks(&self, nodes: &[HostName]) -> Vec<FenceAsk> {
+        let file = self.file.iter();
+        file.flat_map(|(_, _, file)| fence_asks(file, &self.secrets, nodes))
+            .collect()
     }
 
     /// Starts an agent on every node, all at the same time.

@@ -23,6 +23,7 @@ mod checksum;
 mod conntrack_full;
 mod corosync_buffer;
 mod duplicated_path;
+mod fence_device;
 mod firewall;
 mod foreign_socket;
 mod group_not_forwarded;
@@ -74,6 +75,7 @@ pub(crate) struct Cause {
 /// All causes, in the order in which they are asked.
 pub(crate) const CAUSES: &[Cause] = &[
     check_stopped::CAUSE,
+    fence_device::CAUSE,
     not_measured::CAUSE,
     interface_down::CAUSE,
     link_down::CAUSE,

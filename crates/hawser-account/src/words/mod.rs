@@ -34,6 +34,7 @@ const WORDS: &[(&str, Writer)] = &[
     ("corosync-buffer-halved", socket::corosync_buffer_halved),
     ("disk-stall", copy::disk_stall),
     ("duplicated-path", path::duplicated_path),
+    ("fence-device-fails", run::fence_device_fails),
     ("firewall-drop", host::firewall_drop),
     ("foreign-socket-dropping", socket::foreign_socket_dropping),
     ("group-not-forwarded", multicast::group_not_forwarded),

@@ -20,6 +20,32 @@ pub(super) fn check_stopped(f: &Told<'_>) -> Words {
     }
 }
 
+pub(super) fn fence_device_fails(f: &Told<'_>) -> Words {
+    let (device, nodes, failure) = (
+        f.object().unwrap_or("a fence device"),
+        f.name("fences"),
+        f.name("failure"),
+    );
+    match &f.0.place.host {
+        Some(host) => Words {
+            text: format!(
+                "{device}, asked from {host}, does not answer: {failure}. If {nodes} died now it could not be \
+                 switched off, and nothing would be taken over from it."
+            ),
+            fix: "A wrong password or user: set the same in the device and where the cluster file's `password` \
+                  points, then `hawser apply`. No answer: its address, its cable and its switch; on IPMI \
+                  `lanplus` and `cipher` too. `hawser status` asks again."
+                .to_owned(),
+        },
+        None => Words {
+            text: format!(
+                "{device} was not asked whether it would switch {nodes} off: {failure}. Nothing is known of it."
+            ),
+            fix: "Start the check where the secret can be read, or see to what the message names.".to_owned(),
+        },
+    }
+}
+
 pub(super) fn not_measured(f: &Told<'_>) -> Words {
     Words {
         text: format!(

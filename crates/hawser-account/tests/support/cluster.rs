@@ -105,6 +105,7 @@ pub fn clean(shape: &Shape<'_>) -> Case {
         stopped: None,
         ladder: None,
         tuning: None,
+        fencing: Vec::new(),
     };
     for (h, name) in shape.hosts.iter().enumerate() {
         case.hosts.insert(HostName::from(*name), host(shape, h));

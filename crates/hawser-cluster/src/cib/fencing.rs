@@ -36,10 +36,15 @@ pub fn bmc_id(node: &str) -> String {
 
 /// What must be on every node before the devices of a file work: secrets and wrappers.
 pub fn node_files(file: &ClusterFile) -> Vec<NodeFile> {
+    device_files(file).into_values().flatten().collect()
+}
+
+/// The same, by device.
+pub fn device_files(file: &ClusterFile) -> BTreeMap<String, Vec<NodeFile>> {
+    let files = |secrets: Vec<Handed>| secrets.into_iter().flat_map(|handed| handed.files);
     handed(file)
-        .into_values()
-        .flatten()
-        .flat_map(|handed| handed.files)
+        .into_iter()
+        .map(|(id, secrets)| (id, files(secrets).collect()))
         .collect()
 }
 

@@ -2,10 +2,12 @@
 //! would use, before the day it is needed.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use super::{Content, FenceQuestion, HostError, OwnedFile, files, run};
-use crate::cib::secrets::{PACEMAKER_MAGIC, PACEMAKER_SECRETS};
+use crate::cib::secrets::{PACEMAKER_MAGIC, PACEMAKER_SECRETS, SECRET_DIRECTORY};
 
 /// Where the files that parameters name lie once they are installed.
 const FOLDER: &str = "/etc/hawser/";
@@ -50,6 +52,7 @@ pub(super) fn ask(
             &OwnedFile { mode, content },
         )?;
     }
+    let mut secrets = secrets(wanted)?;
     let mut input = format!("action={}\n", action(device));
     for (name, value) in &device.parameters {
         // Those are the fencer's own.
@@ -57,7 +60,11 @@ pub(super) fn ask(
             continue;
         }
         let value = match value.as_str() {
-            PACEMAKER_MAGIC => pacemakers_secret(&device.name, name, wanted)?,
+            PACEMAKER_MAGIC => {
+                let secret = pacemakers_secret(&device.name, name, wanted)?;
+                secrets.push(secret.clone());
+                secret
+            }
             value => moved(value),
         };
         input += &format!("{name}={value}\n");
@@ -67,7 +74,44 @@ pub(super) fn ask(
     Ok(match output.status.code() {
         Some(0 | 2) => None,
         Some(code) if ENDED.contains(&code) => Some(format!("no answer within {seconds} s")),
-        _ => Some(words(&output.stderr)),
+        _ => Some(without(&words(&output.stderr), &secrets)),
+    })
+}
+
+/// The secrets that an agent may have read and might repeat: those it was given, else those that are installed.
+fn secrets(wanted: &BTreeMap<String, OwnedFile>) -> Result<Vec<String>, HostError> {
+    let text = |content: &[u8]| String::from_utf8_lossy(content).trim_end().to_owned();
+    if !wanted.is_empty() {
+        let kept = wanted
+            .iter()
+            .filter(|(path, _)| Path::new(path).starts_with(SECRET_DIRECTORY));
+        return Ok(kept.map(|(_, file)| text(&file.content.0)).collect());
+    }
+    let failed = |source| HostError::File {
+        call: "read",
+        path: SECRET_DIRECTORY.into(),
+        source,
+    };
+    let mut all = Vec::new();
+    match fs::read_dir(SECRET_DIRECTORY) {
+        Err(e) if e.kind() == ErrorKind::NotFound => {}
+        Err(e) => return Err(failed(e)),
+        Ok(entries) => {
+            for entry in entries {
+                all.push(text(
+                    &fs::read(entry.map_err(failed)?.path()).map_err(failed)?,
+                ));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Words without any of these secrets: an agent that fails may show the command line that it used.
+fn without(words: &str, secrets: &[String]) -> String {
+    let secrets = secrets.iter().filter(|secret| !secret.is_empty());
+    secrets.fold(words.to_owned(), |words, secret| {
+        words.replace(secret.as_str(), "(secret)")
     })
 }
 
@@ -143,6 +187,26 @@ mod tests {
         let wanted = BTreeMap::from([(path, file)]);
         let secret = pacemakers_secret("pdu", "community", &wanted).unwrap();
         assert_eq!(secret, "hunter2");
+    }
+
+    #[test]
+    fn an_agent_that_shows_its_command_line_shows_no_secret() {
+        let files = [
+            ("/etc/hawser/secrets/fence-head1", "hunter2\n"),
+            ("/etc/hawser/secrets/empty", "\n"),
+            ("/etc/hawser/ipmitool/fence-head1", "#!/bin/sh\n"),
+        ];
+        let owned = |content: &str| OwnedFile {
+            mode: 0o600,
+            content: Content(content.into()),
+        };
+        let wanted = files.map(|(path, content)| (path.to_owned(), owned(content)));
+        let secrets = secrets(&BTreeMap::from(wanted)).unwrap();
+        let said = "Failed: ipmitool -P hunter2 -H 10.0.0.1 (#!/bin/sh)";
+        assert_eq!(
+            without(said, &secrets),
+            "Failed: ipmitool -P (secret) -H 10.0.0.1 (#!/bin/sh)"
+        );
     }
 
     #[test]

@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 
+use super::asks::questions;
 use super::{Head, Heads, LiveError, Secrets, live_cib, on_all};
-use crate::cib::fencing::{node_files, targets};
-use crate::host::{Answer, FenceQuestion, Inventory, Order, OwnedFile};
-use crate::numbering::Numbering;
+use crate::cib::fencing::node_files;
+use crate::host::{Answer, Inventory, Order, OwnedFile};
 use crate::plan::{AUTHKEY, COROSYNC_CONF, Facts, NodeFacts};
-use crate::simulate::parameter;
-use crate::xml::Element;
 
 /// Whether fence devices are asked for their status, which takes a second or two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +39,10 @@ pub fn gather(
         wanted.insert(node_file.path.clone(), secrets.fill(&node_file)?);
     }
     let questions = match ask {
-        Ask::FenceDevices => questions(file, heads),
+        Ask::FenceDevices => {
+            let nodes: Vec<HostName> = heads.keys().cloned().collect();
+            questions(file, &nodes)
+        }
         Ask::NodesOnly => BTreeMap::new(),
     };
     let read = on_all(heads, |name, head| {
@@ -115,43 +116,6 @@ fn node(
         no_lio: inventory.no_lio.clone(),
     };
     Ok((facts, inventory))
-}
-
-/// Who asks which device: a node that it does not fence, if there is one.
-pub(super) fn questions(
-    file: &ClusterFile,
-    heads: &Heads,
-) -> BTreeMap<HostName, Vec<FenceQuestion>> {
-    let cib = crate::cib::generate(file, &Numbering::of(file, None));
-    let mut all: BTreeMap<HostName, Vec<FenceQuestion>> = BTreeMap::new();
-    for (device, victims) in targets(file) {
-        let primitive = cib.walk().into_iter().find(|element| {
-            element.name == "primitive" && element.get("id") == Some(device.as_str())
-        });
-        let Some(primitive) = primitive else { continue };
-        let other = heads.keys().find(|name| !victims.contains(name.as_str()));
-        let Some(asks) = other.or(heads.keys().next()) else {
-            continue;
-        };
-        all.entry(asks.clone()).or_default().push(FenceQuestion {
-            agent: primitive.get("type").unwrap_or_default().to_owned(),
-            parameters: parameters(primitive),
-            name: device,
-        });
-    }
-    all
-}
-
-fn parameters(primitive: &Element) -> BTreeMap<String, String> {
-    let pairs = primitive
-        .all("instance_attributes")
-        .flat_map(|set| &set.children);
-    pairs
-        .filter_map(|pair| {
-            let name = pair.get("name")?;
-            Some((name.to_owned(), parameter(primitive, name)?.to_owned()))
-        })
-        .collect()
 }
 
 pub(super) fn unexpected(node: &HostName, order: &Order) -> LiveError {

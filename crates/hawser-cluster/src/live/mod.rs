@@ -2,6 +2,7 @@
 //! one narrow trait, so everything here is tried without a network.
 
 mod apply;
+mod asks;
 mod gather;
 mod links;
 mod operate;
@@ -20,10 +21,11 @@ use crate::host::{Answer, Order};
 use crate::simulate::{Answer as Simulated, Event, SimulateError, Simulator};
 
 pub use apply::{Applied, ApplyError, Options, Progress, apply, plan_live};
+pub use asks::{FenceAsk, ask_fence_devices, fence_asks};
 pub use gather::{Ask, gather};
 pub use operate::{move_pool, set_standby};
 pub use secrets::{SecretError, Secrets};
-pub use status::{StatusFacts, ask_fence_devices, observe, status};
+pub use status::{StatusFacts, observe, status};
 pub use takeover::fence_events;
 
 /// A node of the cluster, as a plan reaches it.

@@ -10,7 +10,6 @@ use hawser_model::output::cluster::{
     ClusterStatus, NodeCondition, NodeStatus, PoolAddress, PoolExport, PoolStatus,
 };
 
-use super::gather::{questions, unexpected};
 use super::links::Links;
 use super::{Heads, LiveError, live_cib, on_all, takeover};
 use crate::cib::fencing::targets;
@@ -32,10 +31,6 @@ pub struct StatusFacts {
     /// For each fence device that was asked: absent when it answered, else its agent's words.
     pub fence_status: BTreeMap<String, Option<String>>,
 }
-
-/// How long a fence device may take to answer before somebody who wants to know how the cluster
-/// stands is told that it does not, in seconds.
-const SILENT: u32 = 8;
 
 /// Asks the nodes that were reached.
 ///
@@ -63,36 +58,6 @@ pub fn observe(
         }
     }
     Ok(facts)
-}
-
-/// Asks every fence device whether it would fence, with the very files that Pacemaker would use: a
-/// password that was changed on the device alone, or a BMC that has lost its network.
-///
-/// # Errors
-/// None by a device: what keeps it from answering is its answer.
-pub fn ask_fence_devices(
-    file: &ClusterFile,
-    heads: &mut Heads,
-) -> Result<BTreeMap<String, Option<String>>, LiveError> {
-    let questions = questions(file, heads);
-    let answers = on_all(heads, |node, head| {
-        let mut said = Vec::new();
-        for device in questions.get(node).into_iter().flatten() {
-            let order = Order::FenceStatus {
-                device: device.clone(),
-                files: BTreeMap::new(),
-                seconds: SILENT,
-            };
-            let words = match head.order(&order) {
-                Ok(Answer::Fence(words)) => words,
-                Ok(_) => return Err(unexpected(node, &order)),
-                Err(e) => Some(e.to_string()),
-            };
-            said.push((device.name.clone(), words));
-        }
-        Ok(said)
-    })?;
-    Ok(answers.into_values().flatten().collect())
 }
 
 /// Judges. Asks the simulator once for each node.
@@ -162,6 +127,7 @@ pub fn status(
         quorate,
         redundant: quorate
             && survives
+            && pools.iter().all(|pool| pool.active_on.is_some())
             && blind.is_empty()
             && !maintenance
             && unmanaged.is_empty()

@@ -208,6 +208,7 @@ pub fn ladder(
         stopped: None,
         ladder: Some(run),
         tuning: None,
+        fencing: Vec::new(),
     })
 }
 

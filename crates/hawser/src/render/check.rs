@@ -26,6 +26,7 @@ pub fn report(case: &Case, report: &CheckReport) -> String {
     out.push_str(&account(&report.packets.total));
     out.push_str(&set_aside(case));
     out.push_str(&collectors(case));
+    out.push_str(&fencing(case));
     out.push_str(&findings(&report.findings));
     let _ = writeln!(out, "Case file: {}", report.case);
     out
@@ -70,6 +71,21 @@ fn heading(case: &Case) -> String {
         );
     }
     out
+}
+
+/// The fence devices that answered; those that did not are findings.
+fn fencing(case: &Case) -> String {
+    let answered = case.fencing.iter().filter(|a| a.failure.is_none());
+    let names: Vec<&str> = answered.map(|a| a.device.as_str()).collect();
+    match names[..] {
+        [] => String::new(),
+        _ => format!(
+            "Fence devices that answered: {} of {} ({})\n\n",
+            names.len(),
+            case.fencing.len(),
+            names.join(", ")
+        ),
+    }
 }
 
 /// More directions than this are summed up a link, and only those with losses are listed.

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hawser_coordinator::check::{self, Agents, CheckError, Progress};
 use hawser_coordinator::discover::discover;
+use hawser_coordinator::fencing::ask_fence_devices;
 use hawser_coordinator::schedule::Direction;
 use hawser_coordinator::traffic_plan::TrafficOptions;
 use hawser_model::case::{Case, Intensity};
@@ -108,12 +109,16 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     ))
 }
 
-/// Measures a cluster.
+/// Measures a cluster, and asks its fence devices whether they would fence.
 pub fn measure(cluster: &Cluster, options: &TrafficOptions) -> miette::Result<Case> {
     let bar = Bar::new();
-    let case = checked(cluster, &mut cluster.connect()?, options, &bar);
+    let mut agents = cluster.connect()?;
+    let hosts: Vec<_> = agents.keys().cloned().collect();
+    bar.0.set_message("asking fence devices");
+    let fencing = ask_fence_devices(&mut agents, cluster.fence_asks(&hosts));
+    let case = checked(cluster, &mut agents, options, &bar);
     bar.0.finish_and_clear();
-    case
+    Ok(Case { fencing, ..case? })
 }
 
 /// Checks a cluster whose agents run.

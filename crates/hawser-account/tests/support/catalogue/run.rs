@@ -1,6 +1,6 @@
 //! Nothing wrong, not measured, not explained.
 
-use hawser_model::case::Stopped;
+use hawser_model::case::{FenceAnswer, Stopped};
 use hawser_model::units::Packets;
 
 use super::{Planted, planted_as};
@@ -12,6 +12,8 @@ pub fn planted() -> Vec<Planted> {
         clean_cluster(),
         clean_without_ebpf(),
         check_stopped(),
+        fence_device_fails(),
+        fence_device_not_asked(),
         not_measured(),
         unattributed(),
         echo_lost(),
@@ -51,6 +53,38 @@ fn check_stopped() -> Planted {
         what: "stats.srp.firewall_enabled_or_nic_failure rose from 0 to 1".to_owned(),
     });
     planted_as("check-stopped", case, 0, &["check-stopped"])
+}
+
+/// Each head's BMC, asked from the other.
+fn bmc(node: &str, asked_from: Option<&str>, failure: Option<&str>) -> FenceAnswer {
+    FenceAnswer {
+        device: format!("fence-{node}"),
+        nodes: vec![node.into()],
+        asked_from: asked_from.map(Into::into),
+        failure: failure.map(str::to_owned),
+    }
+}
+
+fn fence_device_fails() -> Planted {
+    let mut case = clean(&PAIR);
+    let refused = "Failed: Unable to obtain correct plug status or plug is not available";
+    case.fencing = vec![
+        bmc("head1", Some("head2"), None),
+        bmc("head2", Some("head1"), Some(refused)),
+    ];
+    planted_as("fence-device-fails", case, 0, &["fence-device-fails"])
+}
+
+/// The password is not on the machine that the check was started on.
+fn fence_device_not_asked() -> Planted {
+    let mut case = clean(&PAIR);
+    let secret =
+        "secret file:/etc/hawser/secrets/head2-bmc: No such file or directory (os error 2)";
+    case.fencing = vec![
+        bmc("head1", Some("head2"), None),
+        bmc("head2", None, Some(secret)),
+    ];
+    planted_as("fence-device-not-asked", case, 0, &["fence-device-fails"])
 }
 
 fn not_measured() -> Planted {

@@ -1,0 +1,133 @@
+//! Whether each fence device would fence: who asks it, and with what.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hawser_model::cluster_file::ClusterFile;
+use hawser_model::names::HostName;
+
+use super::gather::unexpected;
+use super::{Heads, LiveError, SecretError, Secrets, on_all};
+use crate::cib::fencing::{device_files, targets};
+use crate::host::{Answer, FenceQuestion, Order, OwnedFile};
+use crate::numbering::Numbering;
+use crate::simulate::parameter;
+use crate::xml::Element;
+
+/// How long a device may be silent for somebody who waits: a BMC that says nothing for so long would not switch
+/// anything off in time either.
+const SILENT: u32 = 8;
+
+/// A fence device, and how it is asked whether it would fence.
+#[derive(Debug)]
+pub struct FenceAsk {
+    /// Its name.
+    pub device: String,
+    /// The nodes that it fences.
+    pub victims: BTreeSet<String>,
+    /// The node that asks: one that it does not fence, if there is one.
+    pub asks: HostName,
+    /// What that node is told; without its secret there is nothing to ask.
+    pub order: Result<Order, SecretError>,
+}
+
+/// How each fence device of a file is asked from these nodes, with the secrets of the file: before anything is
+/// installed, and whatever is installed.
+pub fn fence_asks(file: &ClusterFile, secrets: &Secrets, nodes: &[HostName]) -> Vec<FenceAsk> {
+    let (mut files, victims) = (device_files(file), targets(file));
+    let mut asks = Vec::new();
+    for (node, questions) in questions(file, nodes) {
+        for device in questions {
+            let name = device.name.clone();
+            let filled: Result<BTreeMap<String, OwnedFile>, SecretError> = files
+                .remove(&name)
+                .unwrap_or_default()
+                .iter()
+                .map(|file| Ok((file.path.clone(), secrets.fill(file)?)))
+                .collect();
+            asks.push(FenceAsk {
+                victims: victims.get(&name).cloned().unwrap_or_default(),
+                device: name,
+                asks: node.clone(),
+                order: filled.map(|files| Order::FenceStatus {
+                    device,
+                    files,
+                    seconds: SILENT,
+                }),
+            });
+        }
+    }
+    asks.sort_by(|a, b| a.device.cmp(&b.device));
+    asks
+}
+
+/// Asks every fence device whether it would fence, with the very files that Pacemaker would use: a
+/// password that was changed on the device alone, or a BMC that has lost its network.
+///
+/// # Errors
+/// None by a device: what keeps it from answering is its answer.
+pub fn ask_fence_devices(
+    file: &ClusterFile,
+    heads: &mut Heads,
+) -> Result<BTreeMap<String, Option<String>>, LiveError> {
+    let nodes: Vec<HostName> = heads.keys().cloned().collect();
+    let questions = questions(file, &nodes);
+    let answers = on_all(heads, |node, head| {
+        let mut said = Vec::new();
+        for device in questions.get(node).into_iter().flatten() {
+            let order = Order::FenceStatus {
+                device: device.clone(),
+                files: BTreeMap::new(),
+                seconds: SILENT,
+            };
+            let words = match head.order(&order) {
+                Ok(Answer::Fence(words)) => words,
+                Ok(_) => return Err(unexpected(node, &order)),
+                Err(e) => Some(e.to_string()),
+            };
+            said.push((device.name.clone(), words));
+        }
+        Ok(said)
+    })?;
+    Ok(answers.into_values().flatten().collect())
+}
+
+/// Who asks which device: a node that it does not fence, if there is one.
+pub(super) fn questions(
+    file: &ClusterFile,
+    nodes: &[HostName],
+) -> BTreeMap<HostName, Vec<FenceQuestion>> {
+    let targets = targets(file);
+    if targets.is_empty() {
+        return BTreeMap::new();
+    }
+    let cib = crate::cib::generate(file, &Numbering::of(file, None));
+    let mut all: BTreeMap<HostName, Vec<FenceQuestion>> = BTreeMap::new();
+    for (device, victims) in targets {
+        let primitive = cib.walk().into_iter().find(|element| {
+            element.name == "primitive" && element.get("id") == Some(device.as_str())
+        });
+        let Some(primitive) = primitive else { continue };
+        let other = nodes.iter().find(|name| !victims.contains(name.as_str()));
+        let Some(asks) = other.or(nodes.first()) else {
+            continue;
+        };
+        all.entry(asks.clone()).or_default().push(FenceQuestion {
+            agent: primitive.get("type").unwrap_or_default().to_owned(),
+            parameters: parameters(primitive),
+            name: device,
+        });
+    }
+    all
+}
+
+fn parameters(primitive: &Element) -> BTreeMap<String, String> {
+    let pairs = primitive
+        .all("instance_attributes")
+        .flat_map(|set| &set.children);
+    pairs
+        .filter_map(|pair| {
+            let name = pair.get("name")?;
+            Some((name.to_owned(), parameter(primitive, name)?.to_owned()))
+        })
+        .collect()
+}

@@ -323,8 +323,9 @@ fn a_start_is_all_or_nothing_and_a_stop_works_when_the_pool_is_gone() {
     pool.head("umount /tmp/tank/b.img && truncate -s 16M /tmp/tank/b.img");
     pool.start();
 
-    let writer = pool.writer(1, 2);
-    assert!(eventually(Duration::from_secs(2), || !pool
+    // It ends at its first error.
+    let writer = pool.writer(1, 60);
+    assert!(eventually(Duration::from_secs(20), || !pool
         .sessions()
         .is_empty()));
     pool.head("umount -l /tmp/tank");

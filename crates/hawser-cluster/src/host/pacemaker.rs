@@ -18,6 +18,9 @@ const OWNER: &str = "hacluster:haclient";
 /// `results.h`).
 const NOT_THE_SAME: &[i32] = &[78, 103, 104];
 
+/// Exit status when what is ordered is so already (`CRM_EX_EXISTS`).
+const EXISTS: i32 = 108;
+
 /// The live CIB; `None` when Pacemaker does not answer.
 pub(super) fn cib() -> Option<String> {
     run::tool("cibadmin", &["--query"], None).ok()
@@ -97,12 +100,11 @@ pub(super) fn settle(seconds: u32) -> Result<(), HostError> {
     run::tool("crm_resource", &["--wait", &timeout], None).map(drop)
 }
 
+/// All that the fencer remembers. Without `--verbose` it tells one operation, which in a cluster of several
+/// nodes need not be the last.
 pub(super) fn fence_history() -> Result<String, HostError> {
-    run::tool(
-        "stonith_admin",
-        &["--history", "*", "--output-as=xml"],
-        None,
-    )
+    let arguments = ["--history", "*", "--verbose", "--output-as=xml"];
+    run::tool("stonith_admin", &arguments, None)
 }
 
 pub(super) fn standby(node: &str, on: bool) -> Result<(), HostError> {
@@ -120,9 +122,14 @@ pub(super) fn standby(node: &str, on: bool) -> Result<(), HostError> {
     run::tool("crm_attribute", &arguments, None).map(drop)
 }
 
+/// Where it is there already, that is done.
 pub(super) fn send_to(resource: &str, node: &str) -> Result<(), HostError> {
     let arguments = ["--move", "--resource", resource, "--node", node];
-    run::tool("crm_resource", &arguments, None).map(drop)
+    let output = run::output("crm_resource", &arguments, None)?;
+    match output.status.code() {
+        Some(0 | EXISTS) => Ok(()),
+        _ => Err(run::failed("crm_resource", &arguments, &output)),
+    }
 }
 
 pub(super) fn forget_move(resource: &str) -> Result<(), HostError> {

@@ -22,6 +22,8 @@ pub enum Scenario {
     DiesUnfenced(String),
     /// Two nodes lose sight of each other over every link, both alive.
     LinksLost(String, String),
+    /// A node, one of three or more, loses sight of all others over every link, all alive.
+    CutOff(String),
     /// A node is put in standby.
     Standby(String),
     /// A node is put in standby, and its pool cannot be stopped.
@@ -87,6 +89,7 @@ pub fn what_if(
         Scenario::Dies(node) => vec![cluster.dies(&cib, node)?.0],
         Scenario::DiesUnfenced(node) => vec![cluster.unfenced(&cib, node)?],
         Scenario::LinksLost(a, b) => cluster.links_lost(&cib, a, b)?,
+        Scenario::CutOff(node) => cluster.cut_off(&cib, node)?,
         Scenario::Standby(node) => {
             let heading = format!("{node} is put in standby.");
             let cib = edit::with_standby(&cib, node, true).to_text();
@@ -122,12 +125,8 @@ impl Cluster<'_> {
     }
 
     fn first_start(&self, cib: &Element) -> Result<(Chapter, Answer), SimulateError> {
-        let nodes = cib.at(&["configuration", "nodes"]).into_iter();
-        let names = nodes
-            .flat_map(|nodes| nodes.all("node"))
-            .filter_map(|node| node.get("uname"));
         let mut events = vec![Event::Quorum(true)];
-        events.extend(names.map(|name| Event::NodeUp(name.to_owned())));
+        events.extend(names(cib).map(|name| Event::NodeUp(name.to_owned())));
         self.ask(&cib.to_text(), &events, "All nodes are up.".into())
     }
 
@@ -213,6 +212,22 @@ impl Cluster<'_> {
         Ok(chapters)
     }
 
+    /// Its one vote is no quorum, so it shoots nobody; the others have it, and shoot.
+    fn cut_off(&self, cib: &Element, node: &str) -> Result<Vec<Chapter>, SimulateError> {
+        let others = names(cib).filter(|name| *name != node);
+        let mut events: Vec<Event> = others
+            .map(|name| Event::NodeFail(name.to_owned()))
+            .collect();
+        events.push(Event::Quorum(false));
+        let heading =
+            format!("{node} is alive, sees no other and has no quorum. It would do this:");
+        let alone = self.ask(&cib.to_text(), &events, heading)?.0;
+        let heading = format!("The others are alive and see {node} no longer. They would do this:");
+        let gone = [Event::NodeFail(node.to_owned())];
+        let others = self.ask(&cib.to_text(), &gone, heading)?.0;
+        Ok(vec![alone, others])
+    }
+
     /// Who is faster when both shoot.
     fn duel(&self, a: &str, b: &str) -> String {
         let held_back = |node: &str| {
@@ -256,6 +271,14 @@ impl Cluster<'_> {
         let second = self.ask(&answer.cib_after, &[], heading)?.0;
         Ok(vec![first, second])
     }
+}
+
+/// The nodes of a CIB.
+fn names(cib: &Element) -> impl Iterator<Item = &str> {
+    let nodes = cib.at(&["configuration", "nodes"]).into_iter();
+    nodes
+        .flat_map(|nodes| nodes.all("node"))
+        .filter_map(|node| node.get("uname"))
 }
 
 /// The pools that each of two nodes runs in its own view, when neither view shoots the other.

@@ -13,7 +13,13 @@ pub struct Golden {
 }
 
 /// Those whose file is an example, and those with a file of their own.
-pub const NAMES: [&str; 4] = ["zfs-appliance", "lab", "three-nodes", "without-fencing"];
+pub const NAMES: [&str; 5] = [
+    "zfs-appliance",
+    "lab",
+    "three-heads",
+    "three-nodes",
+    "without-fencing",
+];
 
 impl Golden {
     pub fn all() -> Vec<Self> {

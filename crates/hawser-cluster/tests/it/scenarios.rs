@@ -7,6 +7,7 @@ use crate::golden::Golden;
 use hawser_cluster::cib;
 use hawser_cluster::simulate::{CrmSimulate, Event, Scenario, Simulator, what_if};
 use hawser_cluster::xml::Element;
+use hawser_model::cluster_file::Pool;
 
 fn cib_of(golden: &Golden) -> Element {
     cib::generate(&golden.file, &golden.numbering())
@@ -14,11 +15,8 @@ fn cib_of(golden: &Golden) -> Element {
 
 fn scenarios(golden: &Golden) -> Vec<(&'static str, Scenario)> {
     let node = |i: usize| golden.file.nodes[i].name.to_string();
-    let stuck = golden.file.pools.iter().find(|pool| {
-        pool.prefer
-            .as_ref()
-            .is_some_and(|prefer| prefer.to_string() == node(0))
-    });
+    let preferring = |pool: &Pool| Some((pool.prefer.as_ref()?.to_string(), pool.name.to_string()));
+    let stuck = golden.file.pools.iter().find_map(preferring);
     let mut all = vec![
         ("first-start", Scenario::FirstStart),
         ("dies", Scenario::Dies(node(0))),
@@ -26,11 +24,11 @@ fn scenarios(golden: &Golden) -> Vec<(&'static str, Scenario)> {
         ("standby", Scenario::Standby(node(0))),
         ("returns", Scenario::Returns(node(0))),
     ];
-    if golden.file.nodes.len() == 2 {
-        all.push(("links-lost", Scenario::LinksLost(node(0), node(1))));
+    match golden.file.nodes.len() {
+        2 => all.push(("links-lost", Scenario::LinksLost(node(0), node(1)))),
+        _ => all.push(("cut-off", Scenario::CutOff(node(0)))),
     }
-    if let Some(pool) = stuck {
-        let (node, pool) = (node(0), pool.name.to_string());
+    if let Some((node, pool)) = stuck {
         all.push(("stuck-pool", Scenario::StuckPool { node, pool }));
     }
     all

@@ -42,6 +42,14 @@ fn after(cib: &Element, events: &[Event]) -> String {
         .cib_after
 }
 
+fn operation_fails(operation: &str, node: &str) -> Event {
+    Event::OpFails {
+        resource: "vmpool01".into(),
+        operation: operation.into(),
+        node: node.into(),
+    }
+}
+
 /// The same text with something replaced that must be there.
 #[track_caller]
 fn replaced(text: &str, from: &str, to: &str) -> Option<String> {
@@ -94,6 +102,19 @@ fn each_thing_that_is_wrong_is_named_and_costs_the_redundancy() {
             "false",
         ],
     );
+    let stopped = by_hand(
+        &well,
+        "crm_resource",
+        &[
+            "--resource",
+            "vmpool01",
+            "--meta",
+            "--set-parameter",
+            "target-role",
+            "--parameter-value",
+            "Stopped",
+        ],
+    );
     let cases: Vec<(&str, StatusFacts, &str)> = vec![
         (
             "link-down",
@@ -134,6 +155,27 @@ fn each_thing_that_is_wrong_is_named_and_costs_the_redundancy() {
                 ..healthy(&golden)
             },
             "fence device fence-head2 does not answer (Login failed): head2 could not be switched off",
+        ),
+        (
+            "pool-stop-fails",
+            with(Some(after(
+                &with_standby(&well, "head1", true),
+                &[operation_fails("stop", "head1")],
+            ))),
+            "the last operation of vmpool01 failed",
+        ),
+        (
+            "pool-start-fails",
+            with(Some(after(
+                &with_standby(&well, "head1", true),
+                &[operation_fails("start", "head2")],
+            ))),
+            "the last operation of vmpool01 failed",
+        ),
+        (
+            "pool-nowhere",
+            with(Some(after(&stopped, &[]))),
+            "pool vmpool01 is active nowhere",
         ),
         (
             "head-dead",

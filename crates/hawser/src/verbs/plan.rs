@@ -139,8 +139,12 @@ fn scenarios(file: &ClusterFile, numbering: &Numbering) -> miette::Result<String
         questions.push(Scenario::Standby(node.clone()));
         questions.push(Scenario::Returns(node));
     }
-    if let [a, b] = &file.nodes[..] {
-        questions.push(Scenario::LinksLost(a.name.to_string(), b.name.to_string()));
+    match &file.nodes[..] {
+        [a, b] => questions.push(Scenario::LinksLost(a.name.to_string(), b.name.to_string())),
+        all => questions.extend(
+            all.iter()
+                .map(|node| Scenario::CutOff(node.name.to_string())),
+        ),
     }
     let answers: Result<Vec<String>, _> = questions
         .iter()

@@ -70,6 +70,7 @@ fn copy_of(phases: &[Phase]) -> CopyCase {
         bytes: size,
         busy,
         waiting: elapsed.saturating_sub(busy),
+        cpu: Nanos::ZERO,
     };
     let interface = Some(("ring0".into(), Interface::default()));
     let end = |samples, stages, tcp| CopyEnd {

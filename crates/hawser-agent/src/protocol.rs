@@ -21,7 +21,6 @@ use hawser_model::sockets::SocketFacts;
 use hawser_model::traffic::{FlowId, FlowSpec, ReceiverReport, RunKey, SenderReport, WatchedFlow};
 use hawser_model::units::{Mtu, Nanos, Packets};
 use hawser_rungs::RungSpec;
-use hawser_rungs::whole::{WholeReceived, WholeSent, WholeSpec};
 
 /// Version of the protocol. Any change to a message raises it: coordinator and agent are the
 /// same binary unless somebody started another one by hand.
@@ -176,19 +175,6 @@ pub enum Request {
     /// Sends the flows of several open senders at once, each to its receiver's port, to their
     /// ends. Answer: [`Response::AllSent`], in the order of the flows.
     RunSenders(Vec<(FlowId, u16)>),
-    /// Opens the receiving end of a whole path. Answer: [`Response::Port`].
-    OpenWhole(Box<WholeSpec>),
-    /// Runs the sending end. Answer, when it is over: [`Response::WholeSent`].
-    RunWhole {
-        /// The path.
-        spec: Box<WholeSpec>,
-        /// The receiving end's port.
-        port: u16,
-    },
-    /// Waits for the end of the receiving end. Answer: [`Response::WholeReceived`].
-    FinishWhole,
-    /// Drops a receiving end whose sending end failed. Answer: [`Response::Done`].
-    DropWhole,
     /// Reads a knob. Answer: [`Response::Setting`].
     ReadKnob(Knob),
     /// Turns a knob as a trial: undone when the agent ends, however it ends. Answer:
@@ -283,10 +269,6 @@ pub enum Response {
     Usage(Box<HostUsage>),
     /// Several flows were sent.
     AllSent(Vec<SenderReport>),
-    /// The sending end of a whole path.
-    WholeSent(WholeSent),
-    /// The receiving end of a whole path.
-    WholeReceived(WholeReceived),
     /// A knob as it stands.
     Setting(Setting),
     /// A change as the journal has it.
@@ -360,10 +342,6 @@ impl Request {
             Self::OpenUsage => "open usage",
             Self::CloseUsage => "close usage",
             Self::RunSenders(_) => "run senders",
-            Self::OpenWhole(_) => "open whole path",
-            Self::RunWhole { .. } => "run whole path",
-            Self::FinishWhole => "finish whole path",
-            Self::DropWhole => "drop whole path",
             Self::ReadKnob(_) => "read knob",
             Self::TryKnob { .. } => "try knob",
             Self::TurnKnob { .. } => "turn knob",

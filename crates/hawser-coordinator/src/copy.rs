@@ -40,6 +40,14 @@ pub struct Task {
     pub options: CopyOptions,
 }
 
+impl Task {
+    /// Whether either end goes past the page cache.
+    fn aligned(&self) -> bool {
+        let source = matches!(&self.source, CopySource::Repeated { storage, .. } if storage.direct);
+        source || matches!(&self.sink, CopySink::Scratch(storage) if storage.direct)
+    }
+}
+
 /// Told how far a copy is, and asked whether it shall go on.
 pub trait Watcher {
     /// How far the receiver is. False ends the copy.
@@ -60,6 +68,7 @@ pub fn copy(
     watcher: &mut dyn Watcher,
     now: u64,
 ) -> Result<CopyCase, AgentError> {
+    let aligned = task.aligned();
     let Task {
         source,
         sink,
@@ -76,6 +85,7 @@ pub fn copy(
         from: route.from,
         to: route.to,
         port,
+        aligned,
         key,
         options,
     });

@@ -130,6 +130,9 @@ pub enum CopyError {
     /// Not a size that frames can have.
     #[error("chunks of {0} bytes: powers of two from 32768 to 1048576 are possible")]
     Chunk(u32),
+    /// Storage that cannot be read or written over and over.
+    #[error("{0}")]
+    Storage(String),
     /// The coordinator wants it to end.
     #[error("stopped")]
     Stopped,

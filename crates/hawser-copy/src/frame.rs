@@ -6,6 +6,8 @@
 
 use hawser_cipher::frames::TAG;
 
+use crate::storage::ALIGNMENT;
+
 /// Length of a record's header.
 pub(crate) const HEADER: usize = 24;
 
@@ -14,6 +16,9 @@ pub(crate) const DIGEST: usize = 16;
 
 /// Length of the frame's own prefix.
 pub(crate) const PREFIX: usize = 4;
+
+/// Bytes that AES encrypts at once.
+const CIPHER_BLOCK: usize = 16;
 
 /// In the prefix of the last frame of a stream.
 const LAST: u32 = 1 << 31;
@@ -65,8 +70,10 @@ pub(crate) struct Record<'a> {
 
 /// A frame being filled or worked off.
 pub(crate) struct Frame {
-    /// Prefix, body, room for a tag.
-    bytes: Vec<u8>,
+    /// Prefix, body, room for a tag. The payload of a data record that comes first begins a page.
+    memory: Vec<u8>,
+    start: usize,
+    length: usize,
     /// Length of the body that is used.
     used: usize,
     /// No frame follows.
@@ -80,8 +87,14 @@ pub(crate) struct Frame {
 impl Frame {
     /// An empty frame for `size` bytes of body.
     pub(crate) fn new(size: usize) -> Self {
+        let length = PREFIX + size + TAG;
+        let memory = vec![0; length + ALIGNMENT];
+        // `align_offset` of the payload, which is behind a prefix and a header.
+        let payload = memory[PREFIX + HEADER..].as_ptr();
         Self {
-            bytes: vec![0; PREFIX + size + TAG],
+            start: payload.align_offset(ALIGNMENT).min(ALIGNMENT),
+            memory,
+            length,
             used: 0,
             last: false,
             data: 0,
@@ -98,7 +111,19 @@ impl Frame {
 
     /// Bytes of body it can hold.
     pub(crate) fn size(&self) -> usize {
-        self.bytes.len() - PREFIX - TAG
+        self.length - PREFIX - TAG
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.memory[self.start..][..self.length]
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.memory[self.start..][..self.length]
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.used == 0
     }
 
     /// Bytes of body that are free.
@@ -116,7 +141,7 @@ impl Frame {
     /// Adds what belongs to a header.
     pub(crate) fn put_bytes(&mut self, bytes: &[u8]) {
         let at = PREFIX + self.used;
-        self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
+        self.bytes_mut()[at..at + bytes.len()].copy_from_slice(bytes);
         self.used += bytes.len();
     }
 
@@ -126,28 +151,33 @@ impl Frame {
         let at = PREFIX + self.used;
         self.used += length;
         self.data += length as u64;
-        &mut self.bytes[at..at + length]
+        &mut self.bytes_mut()[at..at + length]
     }
 
-    /// Fills the rest of the body with nothing: an encrypted frame that is not the last is full.
-    pub(crate) fn pad(&mut self) {
-        let at = PREFIX + self.used;
-        let end = PREFIX + self.size();
-        self.bytes[at..end].fill(0);
-        self.used = self.size();
+    /// Fills the body with nothing as far as a cipher needs it: a frame that is not the last is
+    /// full, the last one has whole blocks.
+    pub(crate) fn pad_to_seal(&mut self) {
+        let end = match self.last {
+            true => self.used.next_multiple_of(CIPHER_BLOCK).min(self.size()),
+            false => self.size(),
+        };
+        let used = self.used;
+        self.bytes_mut()[PREFIX + used..PREFIX + end].fill(0);
+        self.used = end;
     }
 
     /// The body that is used, and the room for its tag.
     pub(crate) fn sealing(&mut self) -> (&mut [u8], &mut [u8]) {
-        let (text, rest) = self.bytes[PREFIX..].split_at_mut(self.used);
+        let used = self.used;
+        let (text, rest) = self.bytes_mut()[PREFIX..].split_at_mut(used);
         (text, &mut rest[..TAG])
     }
 
     /// All that goes to the wire; `tag` when the body is followed by one.
     pub(crate) fn wire(&mut self, tag: bool) -> &[u8] {
         let length = self.used as u32 | if self.last { LAST } else { 0 };
-        self.bytes[..PREFIX].copy_from_slice(&length.to_le_bytes());
-        &self.bytes[..PREFIX + self.used + if tag { TAG } else { 0 }]
+        self.bytes_mut()[..PREFIX].copy_from_slice(&length.to_le_bytes());
+        &self.bytes()[..PREFIX + self.used + if tag { TAG } else { 0 }]
     }
 
     /// Takes a prefix from the wire and gives the part to be read next.
@@ -160,12 +190,12 @@ impl Frame {
             return None;
         }
         let end = PREFIX + self.used + if tag { TAG } else { 0 };
-        Some(&mut self.bytes[PREFIX..end])
+        Some(&mut self.bytes_mut()[PREFIX..end])
     }
 
     /// Its records, up to the padding. An error says what is wrong.
     pub(crate) fn records(&self) -> impl Iterator<Item = Result<Record<'_>, &'static str>> {
-        let mut rest = &self.bytes[PREFIX..PREFIX + self.used];
+        let mut rest = &self.bytes()[PREFIX..PREFIX + self.used];
         std::iter::from_fn(move || {
             if rest.len() < HEADER {
                 return None;
@@ -213,7 +243,7 @@ mod tests {
         frame.put(Kind::Hole, 4099, 77);
         frame.put(Kind::BlockEnd, 4096, 0);
         frame.put_bytes(&7_u128.to_le_bytes());
-        frame.pad();
+        frame.pad_to_seal();
         let wire = frame.wire(false).to_vec();
         let mut read = Frame::new(256);
         let prefix = wire[..PREFIX].try_into().unwrap();

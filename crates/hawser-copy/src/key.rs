@@ -29,10 +29,7 @@ impl CopyKey {
 
     /// The key that encrypts one stream's data.
     pub(crate) fn of_stream(&self, cipher: CopyCipher, stream: u32) -> Result<Key, CipherError> {
-        let bytes = match cipher {
-            CopyCipher::Aes128Gcm => 16,
-            CopyCipher::Aes256Gcm => 32,
-        };
+        let bytes = cipher.choice().key_bits as usize / 8;
         Key::new(&self.derive("data", stream)[..bytes])
     }
 

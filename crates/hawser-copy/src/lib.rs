@@ -20,13 +20,16 @@ mod producer;
 mod progress;
 mod receiver;
 mod sampler;
+mod seal;
 mod sender;
 mod sink;
 mod source;
 mod spec;
 mod state;
+pub mod storage;
 mod sys;
 mod tcp;
+mod threads;
 mod writer;
 mod zero_copy;
 
@@ -36,3 +39,8 @@ pub use progress::{Now, Running};
 pub use receiver::Receiver;
 pub use sender::send;
 pub use spec::{ReceiveSpec, SendSpec};
+
+/// The checksum of a block, as both ends of a copy compute it: XXH3-128.
+pub fn checksum(data: &[u8]) -> u128 {
+    twox_hash::XxHash3_128::oneshot(data)
+}

@@ -3,8 +3,12 @@
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
+use hawser_model::copy::Stage;
+
 use crate::error::CopyError;
 use crate::frame::Frame;
+use crate::progress::Shared;
+use crate::threads::ThreadWatch;
 
 /// Frames under way between two stages: one being filled, one being worked off, two that even out
 /// a hiccup of either.
@@ -20,20 +24,30 @@ pub(crate) fn overlap(streams: u32) -> bool {
     cpus > 2 * streams as usize
 }
 
-/// Runs `produce` until a frame says that it is the last, and `consume` on every frame.
-///
-/// `give_up` is called when `consume` failed, to wake a `produce` that waits for something.
+/// Which stages the two halves of a stream's pipeline are.
+pub(crate) struct Halves {
+    /// Those of `produce`.
+    pub(crate) first: &'static [Stage],
+    /// Those of `consume`.
+    pub(crate) second: &'static [Stage],
+}
+
+/// Runs `produce` until a frame says that it is the last, and `consume` on every frame, and books
+/// their threads. When `consume` failed, the copy is stopped, to wake a `produce` that waits.
 ///
 /// # Errors
 /// The first of either.
 pub(crate) fn drive(
+    shared: &Shared,
+    halves: &Halves,
     overlapped: bool,
-    size: usize,
     mut produce: impl FnMut(&mut Frame) -> Result<(), CopyError> + Send,
     mut consume: impl FnMut(&mut Frame) -> Result<(), CopyError>,
-    give_up: impl FnOnce(),
 ) -> Result<(), CopyError> {
+    let size = shared.options.chunk as usize;
     if !overlapped {
+        let all = [halves.first, halves.second].concat();
+        let _watch = ThreadWatch::start(shared, all);
         let mut frame = Frame::new(size);
         loop {
             produce(&mut frame)?;
@@ -49,10 +63,14 @@ pub(crate) fn drive(
         empty.try_send(Frame::new(size)).expect("room for all");
     }
     thread::scope(|scope| {
-        scope.spawn(move || fill(&emptied, &full, &mut produce));
+        scope.spawn(move || {
+            let _watch = ThreadWatch::start(shared, halves.first.to_vec());
+            fill(&emptied, &full, &mut produce);
+        });
+        let _watch = ThreadWatch::start(shared, halves.second.to_vec());
         let outcome = work_off(&filled, &empty, &mut consume);
         if outcome.is_err() {
-            give_up();
+            shared.stop();
         }
         // Both ends go, so that a producer that waits for one ends.
         drop((filled, empty));

@@ -3,6 +3,12 @@
 /// The smallest block: its checksum and record cost nothing beside its data.
 const SMALLEST: u64 = 4 << 20;
 
+/// Length of a source that is read over and over: more than can be moved.
+pub(crate) const ENDLESS: u64 = 1 << 62;
+
+/// Its blocks are small, so that it ends soon after its time is over, also where a disk is slow.
+const OF_ENDLESS: u64 = 1 << 20;
+
 /// At most so many blocks, so that lists of them stay small for any size.
 const MOST: u64 = 65_536;
 
@@ -25,10 +31,16 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     pub(crate) const fn of(size: u64) -> Self {
-        Self {
-            size,
-            block: block_size(size),
-        }
+        let block = match size {
+            ENDLESS => OF_ENDLESS,
+            size => block_size(size),
+        };
+        Self { size, block }
+    }
+
+    /// Whether the stream ends when its time is over and not when all blocks were sent.
+    pub(crate) const fn endless(self) -> bool {
+        self.size == ENDLESS
     }
 
     pub(crate) const fn count(self) -> u64 {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use hawser_model::copy::Stage;
 use twox_hash::xxhash3_128::Hasher;
@@ -12,9 +13,10 @@ use crate::frame::{DIGEST, Frame, HEADER, Kind};
 use crate::plan::Blocks;
 use crate::progress::Shared;
 use crate::source::{Segment, Source};
+use crate::storage::ALIGNMENT;
 
-/// Data is not split into pieces smaller than a page to fill a frame.
-const PIECE: usize = 4_096;
+/// Data that is split to fill a frame is split where pages and sectors are.
+const PAGE: u64 = ALIGNMENT as u64;
 
 /// Zeros to feed a checksum with where a hole is.
 static ZEROS: [u8; 65_536] = [0; 65_536];
@@ -26,21 +28,39 @@ pub(crate) struct Work<'a> {
     /// Blocks that the receiver has, by their checksums.
     pub(crate) have: HashMap<u64, u128>,
     next: Mutex<u64>,
+    /// When a source without an end has been read for long enough.
+    until: Option<Instant>,
     digests: Digests,
 }
 
 /// The checksum of each block.
-pub(crate) struct Digests(Mutex<Vec<Option<u128>>>);
+pub(crate) struct Digests {
+    all: Mutex<Vec<Option<u128>>>,
+    /// Its number of blocks is not known before.
+    endless: bool,
+}
+
+/// So far can the streams of a copy be apart.
+const APART: usize = 1 << 10;
 
 impl Digests {
     pub(crate) fn of(blocks: Blocks) -> Self {
-        Self(Mutex::new(vec![None; blocks.count() as usize]))
+        let endless = blocks.endless();
+        let known = if endless { 0 } else { blocks.count() as usize };
+        Self {
+            all: Mutex::new(vec![None; known]),
+            endless,
+        }
     }
 
     /// Notes a block; false when it was noted before or there is none of that number.
     pub(crate) fn note(&self, index: u64, digest: u128) -> bool {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match all.get_mut(index as usize) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = index as usize;
+        if self.endless && (all.len()..all.len() + APART).contains(&index) {
+            all.resize(index + 1, None);
+        }
+        match all.get_mut(index) {
             Some(slot @ None) => {
                 *slot = Some(digest);
                 true
@@ -51,13 +71,13 @@ impl Digests {
 
     /// How many blocks are missing.
     pub(crate) fn missing(&self) -> usize {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         all.iter().filter(|digest| digest.is_none()).count()
     }
 
     /// The checksum of the whole.
     pub(crate) fn whole(&self) -> u128 {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let mut hasher = Hasher::new();
         for digest in all.iter().flatten() {
             hasher.write(&digest.to_le_bytes());
@@ -106,6 +126,7 @@ impl<'a> Work<'a> {
             blocks,
             have,
             next: Mutex::new(0),
+            until: source.duration.map(|duration| Instant::now() + duration),
             digests: Digests::of(blocks),
         }
     }
@@ -118,7 +139,8 @@ impl<'a> Work<'a> {
     fn take(&self) -> Job {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let index = *next;
-        if index >= self.blocks.count() {
+        let over = self.until.is_some_and(|until| Instant::now() >= until);
+        if over || index >= self.blocks.count() {
             return Job::Done;
         }
         let (start, end) = self.blocks.range(index);
@@ -154,10 +176,13 @@ pub(crate) struct Producer<'a> {
     empty: Empty,
     scratch: Vec<u8>,
     zero_copy: bool,
+    /// Data of more than a page begins its frame.
+    aligned: bool,
 }
 
 impl<'a> Producer<'a> {
-    pub(crate) fn new(work: &'a Work<'a>, shared: &'a Shared) -> Self {
+    /// `aligned` says that data shall lie in memory as `O_DIRECT` wants it.
+    pub(crate) fn new(work: &'a Work<'a>, shared: &'a Shared, aligned: bool) -> Self {
         Self {
             work,
             shared,
@@ -165,6 +190,7 @@ impl<'a> Producer<'a> {
             empty: Empty::default(),
             scratch: Vec::new(),
             zero_copy: shared.zero_copy.load(Relaxed),
+            aligned,
         }
     }
 
@@ -281,11 +307,17 @@ impl<'a> Producer<'a> {
         end: u64,
         frame: &mut Frame,
     ) -> Result<bool, CopyError> {
-        let room = frame.room() - HEADER;
-        let length = ((end - block.at).min(room as u64)) as usize;
-        if length < PIECE && (length as u64) < end - block.at {
+        let (room, left) = ((frame.room() - HEADER) as u64, end - block.at);
+        // Whole pages, so that neither end touches one twice.
+        let length = if left <= room {
+            left
+        } else {
+            room - room % PAGE
+        };
+        if length == 0 || (self.aligned && !frame.is_empty() && length >= PAGE) {
             return Ok(false);
         }
+        let length = length as usize;
         let at = block.at;
         let into = frame.put_data(at, length);
         let source = self.work.source;

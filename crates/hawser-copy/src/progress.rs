@@ -5,15 +5,15 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use hawser_model::copy::{CopyEnd, CopyFailure, CopyOptions, Stage, StageTime};
+use hawser_model::copy::{CopyEnd, CopyFailure, CopyOptions, Stage, StageTime, ThreadTime};
 use hawser_model::units::{Bytes, Nanos};
-use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
 
 use crate::error::CopyError;
 use crate::sampler;
 use crate::tcp;
+use crate::threads::thread_cpu;
 
 /// Where a copy stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +56,8 @@ impl Running {
                 match there.first_failure(outcome) {
                     Ok(checksum) => end.checksum = checksum.map(|sum| format!("{sum:032x}")),
                     Err(error) => {
+                        // The other end must not wait for what will not come.
+                        there.stop();
                         end.failure = Some(CopyFailure {
                             error: error.to_string(),
                             connection: error.is_connection(),
@@ -124,6 +126,7 @@ struct StageCell {
     bytes: AtomicU64,
     busy: AtomicU64,
     waiting: AtomicU64,
+    cpu: AtomicU64,
 }
 
 /// Seen by all threads of one end.
@@ -139,6 +142,7 @@ pub(crate) struct Shared {
     pub(crate) foreign: AtomicU64,
     pub(crate) zero_copy: AtomicBool,
     stages: [StageCell; Stage::ALL.len()],
+    threads: Mutex<Vec<ThreadTime>>,
     sockets: Mutex<Vec<Socket>>,
     stopping: AtomicBool,
     pub(crate) finished: AtomicBool,
@@ -158,6 +162,7 @@ impl Shared {
             foreign: AtomicU64::new(0),
             zero_copy: AtomicBool::new(false),
             stages: Default::default(),
+            threads: Mutex::default(),
             sockets: Mutex::default(),
             stopping: AtomicBool::new(false),
             finished: AtomicBool::new(false),
@@ -241,25 +246,34 @@ impl Shared {
 
     /// Does a stage's work on `bytes` and books its time; all of it is work.
     pub(crate) fn working<T>(&self, stage: Stage, bytes: u64, work: impl FnOnce() -> T) -> T {
-        let start = Instant::now();
-        let done = work();
-        let cell = self.cell(stage);
-        cell.bytes.fetch_add(bytes, Relaxed);
-        cell.busy.fetch_add(nanos(start.elapsed()).0, Relaxed);
+        let (done, spent, _) = self.timed(stage, bytes, work);
+        self.cell(stage).busy.fetch_add(spent.0, Relaxed);
         done
     }
 
     /// The same for a stage that waits for the other end: only CPU time is work.
     pub(crate) fn waiting<T>(&self, stage: Stage, bytes: u64, work: impl FnOnce() -> T) -> T {
-        let (start, cpu) = (Instant::now(), thread_cpu());
+        let (done, spent, cpu) = self.timed(stage, bytes, work);
+        let cell = self.cell(stage);
+        cell.busy.fetch_add(cpu.0, Relaxed);
+        cell.waiting.fetch_add(spent.saturating_sub(cpu).0, Relaxed);
+        done
+    }
+
+    fn timed<T>(&self, stage: Stage, bytes: u64, work: impl FnOnce() -> T) -> (T, Nanos, Nanos) {
+        let (start, before) = (Instant::now(), thread_cpu());
         let done = work();
-        let busy = thread_cpu().saturating_sub(cpu);
+        let cpu = thread_cpu().saturating_sub(before);
         let cell = self.cell(stage);
         cell.bytes.fetch_add(bytes, Relaxed);
-        cell.busy.fetch_add(busy.0, Relaxed);
-        let waited = nanos(start.elapsed()).saturating_sub(busy);
-        cell.waiting.fetch_add(waited.0, Relaxed);
-        done
+        cell.cpu.fetch_add(cpu.0, Relaxed);
+        (done, nanos(start.elapsed()), cpu)
+    }
+
+    /// A thread of the stages has ended.
+    pub(crate) fn thread_ended(&self, time: ThreadTime) {
+        let threads = self.threads.lock();
+        threads.unwrap_or_else(PoisonError::into_inner).push(time);
     }
 
     /// Books bytes whose number was not known before the call.
@@ -285,6 +299,7 @@ impl Shared {
                     bytes: Bytes(cell.bytes.load(Relaxed)),
                     busy: Nanos(cell.busy.load(Relaxed)),
                     waiting: Nanos(cell.waiting.load(Relaxed)),
+                    cpu: Nanos(cell.cpu.load(Relaxed)),
                 }
             })
             .filter(|time| !time.bytes.is_zero() || !time.busy.is_zero())
@@ -297,6 +312,11 @@ impl Shared {
             elapsed: elapsed.unwrap_or_default(),
             zero_copy: self.zero_copy.load(Relaxed),
             stages,
+            threads: self
+                .threads
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
             tcp: self.sockets().iter().map(tcp::facts).collect(),
             foreign: self.foreign.load(Relaxed),
             ..CopyEnd::default()
@@ -306,10 +326,4 @@ impl Shared {
 
 pub(crate) fn nanos(time: Duration) -> Nanos {
     Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
-}
-
-/// CPU time of the calling thread.
-fn thread_cpu() -> Nanos {
-    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("Linux has the CPU clock");
-    Nanos(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }

@@ -6,8 +6,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hawser_cipher::frames::{FrameOpener, Header};
-use hawser_cipher::gcm::Tag;
 use hawser_model::copy::Stage;
 use socket2::Socket;
 use subtle::ConstantTimeEq;
@@ -15,10 +13,11 @@ use subtle::ConstantTimeEq;
 use crate::error::CopyError;
 use crate::frame::{Frame, PREFIX};
 use crate::message::{self, Offer, list_to_bytes};
-use crate::pipe;
+use crate::pipe::{self, Halves};
 use crate::plan::Blocks;
 use crate::producer::Digests;
 use crate::progress::{Role, Running, Shared};
+use crate::seal::Opener;
 use crate::sender::{GREETING, MAGIC};
 use crate::sink::{Place, Sink};
 use crate::spec::{ReceiveSpec, validate};
@@ -99,8 +98,14 @@ impl Receiver {
             what: "an offer of a wrong length".to_owned(),
         })?;
         let place = Place::find(&spec.sink)?;
-        let (sink, have) = Sink::open(&place, offer, spec.options.checksum)?;
         let blocks = Blocks::of(offer.size);
+        if blocks.endless() && !place.endless() {
+            return Err(CopyError::Protocol {
+                peer,
+                what: "an offer without an end, for a place that has one".to_owned(),
+            });
+        }
+        let (sink, have) = Sink::open(&place, offer, spec.options.checksum)?;
         let target = Target {
             sink: &sink,
             blocks,
@@ -238,13 +243,18 @@ fn stream_in(
     // Raw data is taken from the socket by the last stage: then nobody else may read ahead.
     let raw_may_come = spec.options.cipher.is_none() && !spec.options.checksum;
     pipe::drive(
+        shared,
+        &HALVES,
         pipe::overlap(spec.options.streams) && !raw_may_come,
-        spec.options.chunk as usize,
         |frame| taker.take(frame),
         |frame| writer.apply(frame),
-        || shared.stop(),
     )
 }
+
+const HALVES: Halves = Halves {
+    first: &[Stage::Receive, Stage::Decipher],
+    second: &[Stage::Verify, Stage::Write],
+};
 
 /// One stream's first stages: receives and decrypts frames.
 struct Taker<'a> {
@@ -252,8 +262,7 @@ struct Taker<'a> {
     socket: &'a Socket,
     peer: &'a str,
     stream: u32,
-    opener: Option<FrameOpener>,
-    encrypted: bool,
+    opener: Option<Opener>,
 }
 
 impl<'a> Taker<'a> {
@@ -266,21 +275,18 @@ impl<'a> Taker<'a> {
     ) -> Result<Self, CopyError> {
         let mut opener = None;
         if let Some(cipher) = spec.options.cipher {
-            let failed = |source| CopyError::Cipher { stream, source };
-            let mut header = [0; Header::LENGTH];
+            let mut preamble = vec![0; Opener::preamble(cipher)];
             socket
-                .read_exact(&mut header)
+                .read_exact(&mut preamble)
                 .map_err(CopyError::connection("receive from", peer))?;
-            let header = Header::from_bytes(&header).map_err(failed)?;
-            let key = spec.key.of_stream(cipher, stream).map_err(failed)?;
-            opener = Some(FrameOpener::new(&key, &header, &stream.to_be_bytes()).map_err(failed)?);
+            let made = Opener::new(&spec.key, cipher, stream, &preamble);
+            opener = Some(made.map_err(|source| CopyError::Cipher { stream, source })?);
         }
         Ok(Self {
             shared,
             socket,
             peer,
             stream,
-            encrypted: opener.is_some(),
             opener,
         })
     }
@@ -292,7 +298,7 @@ impl<'a> Taker<'a> {
         self.shared
             .waiting(Stage::Receive, 0, || socket.read_exact(&mut prefix))
             .map_err(failed)?;
-        let Some(body) = frame.expect(prefix, self.encrypted) else {
+        let Some(body) = frame.expect(prefix, self.opener.is_some()) else {
             return Err(CopyError::Protocol {
                 peer: self.peer.to_owned(),
                 what: "a frame that is longer than agreed".to_owned(),
@@ -302,30 +308,15 @@ impl<'a> Taker<'a> {
         self.shared
             .waiting(Stage::Receive, length, || socket.read_exact(body))
             .map_err(failed)?;
-        if self.encrypted {
-            self.open(frame)?;
-        }
-        Ok(())
-    }
-
-    fn open(&mut self, frame: &mut Frame) -> Result<(), CopyError> {
-        let last = frame.last;
+        let Some(opener) = &mut self.opener else {
+            return Ok(());
+        };
+        let (last, stream) = (frame.last, self.stream);
         let (text, tag) = frame.sealing();
-        let tag = Tag(<[u8; 16]>::try_from(&*tag).expect("16 bytes"));
+        let tag = <[u8; 16]>::try_from(&*tag).expect("16 bytes");
         let length = text.len() as u64;
-        let opened = self
-            .shared
-            .working(Stage::Decipher, length, || match &mut self.opener {
-                Some(_) if last => self
-                    .opener
-                    .take()
-                    .map_or(Ok(()), |opener| opener.open_last(text, &tag)),
-                Some(opener) => opener.open_next(text, &tag),
-                None => Err(hawser_cipher::CipherError::FramesExhausted),
-            });
-        opened.map_err(|source| CopyError::Cipher {
-            stream: self.stream,
-            source,
-        })
+        self.shared
+            .working(Stage::Decipher, length, || opener.open(last, text, tag))
+            .map_err(|source| CopyError::Cipher { stream, source })
     }
 }

@@ -7,18 +7,17 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
-use hawser_cipher::frames::{FrameSealer, FrameSize};
 use hawser_model::copy::Stage;
 use hawser_model::units::Nanos;
 use socket2::{SockAddr, Socket};
 
 use crate::error::CopyError;
 use crate::frame::Frame;
-use crate::key::CopyKey;
 use crate::message::{self, Offer};
-use crate::pipe;
+use crate::pipe::{self, Halves};
 use crate::producer::{Producer, Work};
 use crate::progress::{Role, Running, Shared};
+use crate::seal::Sealer;
 use crate::source::Source;
 use crate::spec::{SendSpec, validate};
 use crate::{tcp, zero_copy};
@@ -123,16 +122,23 @@ fn stream_out(
     stream: u32,
     overlapped: bool,
 ) -> Result<(), CopyError> {
-    let mut producer = Producer::new(work, shared);
+    // A frame that is encrypted and not full is filled up, so it takes more than one piece of data.
+    let aligned = spec.aligned || spec.options.cipher.is_none();
+    let mut producer = Producer::new(work, shared, aligned);
     let mut shipper = Shipper::new(spec, shared, work.source, socket, peer, stream)?;
     pipe::drive(
+        shared,
+        &HALVES,
         overlapped,
-        spec.options.chunk as usize,
         |frame| producer.fill(frame),
         |frame| shipper.ship(frame),
-        || shared.stop(),
     )
 }
+
+const HALVES: Halves = Halves {
+    first: &[Stage::Read, Stage::Checksum],
+    second: &[Stage::Cipher, Stage::Send],
+};
 
 /// One stream's last stages: encrypts and sends frames.
 struct Shipper<'a> {
@@ -141,8 +147,7 @@ struct Shipper<'a> {
     socket: &'a Socket,
     peer: &'a str,
     stream: u32,
-    sealer: Option<FrameSealer>,
-    encrypted: bool,
+    sealer: Option<Sealer>,
 }
 
 impl<'a> Shipper<'a> {
@@ -154,12 +159,14 @@ impl<'a> Shipper<'a> {
         peer: &'a str,
         stream: u32,
     ) -> Result<Self, CopyError> {
-        let sealer = sealer(&spec.key, spec, stream)
-            .map_err(|source| CopyError::Cipher { stream, source })?;
-        if let Some(sealer) = &sealer {
+        let mut sealer = None;
+        if let Some(cipher) = spec.options.cipher {
+            let (made, preamble) = Sealer::new(&spec.key, cipher, spec.options.chunk, stream)
+                .map_err(|source| CopyError::Cipher { stream, source })?;
             socket
-                .write_all(&sealer.header().to_bytes())
+                .write_all(&preamble)
                 .map_err(CopyError::connection("send to", peer))?;
+            sealer = Some(made);
         }
         Ok(Self {
             shared,
@@ -167,18 +174,22 @@ impl<'a> Shipper<'a> {
             socket,
             peer,
             stream,
-            encrypted: sealer.is_some(),
             sealer,
         })
     }
 
     fn ship(&mut self, frame: &mut Frame) -> Result<(), CopyError> {
-        if self.encrypted {
-            self.seal(frame)?;
+        if let Some(sealer) = &mut self.sealer {
+            frame.pad_to_seal();
+            let (last, data, stream) = (frame.last, frame.data, self.stream);
+            let (text, tag) = frame.sealing();
+            self.shared
+                .working(Stage::Cipher, data, || sealer.seal(last, text, tag))
+                .map_err(|source| CopyError::Cipher { stream, source })?;
         }
         let mut socket = self.socket;
         let data = if frame.raw.is_some() { 0 } else { frame.data };
-        let wire = frame.wire(self.encrypted);
+        let wire = frame.wire(self.sealer.is_some());
         self.shared
             .waiting(Stage::Send, data, || socket.write_all(wire))
             .map_err(CopyError::connection("send to", self.peer))?;
@@ -190,42 +201,4 @@ impl<'a> Shipper<'a> {
         self.shared.moved.fetch_add(frame.data, Relaxed);
         Ok(())
     }
-
-    fn seal(&mut self, frame: &mut Frame) -> Result<(), CopyError> {
-        let stream = self.stream;
-        let cipher = |source| CopyError::Cipher { stream, source };
-        if !frame.last {
-            frame.pad();
-        }
-        let (last, data) = (frame.last, frame.data);
-        let (text, room) = frame.sealing();
-        let tag = self.shared.working(Stage::Cipher, data, || {
-            if last {
-                match self.sealer.take() {
-                    Some(sealer) => sealer.seal_last(text),
-                    None => Err(hawser_cipher::CipherError::FramesExhausted),
-                }
-            } else {
-                match &mut self.sealer {
-                    Some(sealer) => sealer.seal_next(text),
-                    None => Err(hawser_cipher::CipherError::FramesExhausted),
-                }
-            }
-        });
-        room.copy_from_slice(&tag.map_err(cipher)?.0);
-        Ok(())
-    }
-}
-
-fn sealer(
-    key: &CopyKey,
-    spec: &SendSpec,
-    stream: u32,
-) -> Result<Option<FrameSealer>, hawser_cipher::CipherError> {
-    let Some(cipher) = spec.options.cipher else {
-        return Ok(None);
-    };
-    let key = key.of_stream(cipher, stream)?;
-    let size = FrameSize::new(spec.options.chunk as usize)?;
-    FrameSealer::new(&key, size, &stream.to_be_bytes()).map(Some)
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use hawser_model::copy::CopySink;
+use hawser_model::ladder::Storage;
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, FallocateFlags, Flock, FlockArg, RenameFlags, fallocate, renameat2};
 use nix::unistd::{AccessFlags, access};
@@ -18,6 +19,7 @@ use crate::message::Offer;
 use crate::plan::Blocks;
 use crate::source::kind_word;
 use crate::state::State;
+use crate::storage::{self, Opened};
 
 /// Zeros are written in pieces of this size where a device cannot zero a range by itself.
 const ZEROS: usize = 1 << 20;
@@ -25,6 +27,7 @@ const ZEROS: usize = 1 << 20;
 /// Where the bytes shall go, looked at before anything is sent.
 pub(crate) enum Place {
     Discard,
+    Scratch(Storage),
     Device(PathBuf),
     File { path: PathBuf, replace: bool },
 }
@@ -32,13 +35,18 @@ pub(crate) enum Place {
 impl Place {
     /// Looks at the destination.
     pub(crate) fn find(sink: &CopySink) -> Result<Self, CopyError> {
-        let CopySink::Path {
-            path,
-            name,
-            replace,
-        } = sink
-        else {
-            return Ok(Self::Discard);
+        let (path, name, replace) = match sink {
+            CopySink::Path {
+                path,
+                name,
+                replace,
+            } => (path, name, replace),
+            CopySink::Discard => return Ok(Self::Discard),
+            CopySink::Scratch(storage) => {
+                // Said before anything is sent, when it cannot be.
+                storage::sink(storage)?;
+                return Ok(Self::Scratch(storage.clone()));
+            }
         };
         let mut path = PathBuf::from(path);
         let mut facts = fs::metadata(&path);
@@ -80,6 +88,13 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Whether it takes any number of bytes.
+    pub(crate) fn endless(&self) -> bool {
+        matches!(self, Self::Discard | Self::Scratch(_))
+    }
+}
+
 fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -98,6 +113,7 @@ pub(crate) struct Sink {
 
 enum Kind {
     Discard,
+    Scratch(Opened),
     Device,
     Partial {
         /// Holds the lock as long as the copy runs.
@@ -122,6 +138,13 @@ impl Sink {
             Place::Discard => {
                 let path = Path::new("/dev/null");
                 let sink = Self::plain(path, 0, Kind::Discard)?;
+                Ok((sink, HashMap::new()))
+            }
+            Place::Scratch(storage) => {
+                let opened = storage::sink(storage)?;
+                // The file of a sink that has one of its own is not used.
+                let path = Path::new("/dev/null");
+                let sink = Self::plain(path, 0, Kind::Scratch(opened))?;
                 Ok((sink, HashMap::new()))
             }
             Place::Device(path) => {
@@ -236,8 +259,10 @@ impl Sink {
     }
 
     pub(crate) fn write(&self, data: &[u8], at: u64) -> Result<(), CopyError> {
-        if self.discards() {
-            return Ok(());
+        match &self.kind {
+            Kind::Discard => return Ok(()),
+            Kind::Scratch(opened) => return opened.write(data, at).map(|_| ()),
+            Kind::Device | Kind::Partial { .. } => {}
         }
         self.file
             .write_all_at(data, at)
@@ -285,7 +310,7 @@ impl Sink {
 
     /// Everything is there: to the disk with it, and into its place.
     pub(crate) fn commit(&self, mode: Option<u32>) -> Result<(), CopyError> {
-        if self.discards() {
+        if matches!(self.kind, Kind::Discard | Kind::Scratch(_)) {
             return Ok(());
         }
         let Kind::Partial {

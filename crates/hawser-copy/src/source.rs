@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use hawser_model::copy::CopySource;
 use nix::errno::Errno;
@@ -13,6 +14,8 @@ use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use nix::unistd::{Whence, lseek};
 
 use crate::error::CopyError;
+use crate::plan::ENDLESS;
+use crate::storage::{self, Opened};
 
 /// Made data repeats after so many bytes; a prime number of eight-byte words, so that no block is
 /// like another.
@@ -24,6 +27,8 @@ pub(crate) struct Source {
     pub(crate) size: u64,
     /// Permissions, of a file.
     pub(crate) mode: Option<u32>,
+    /// How long it is read, when it has no end of its own.
+    pub(crate) duration: Option<Duration>,
     path: String,
     /// A stretch that is known to be data. tmpfs looks at every page up to the next hole each time
     /// it is asked: for a file without holes, at all the rest of it for every block.
@@ -34,6 +39,7 @@ enum Kind {
     File(File),
     Device(File),
     Memory(Vec<u8>),
+    Repeated(Opened),
 }
 
 /// A stretch of a source.
@@ -49,12 +55,15 @@ impl Source {
     pub(crate) fn open(source: &CopySource) -> Result<Self, CopyError> {
         let path = match source {
             CopySource::Memory(bytes) => {
+                let kind = Kind::Memory(pattern());
+                return Ok(Self::of(kind, bytes.0, "memory".to_owned()));
+            }
+            CopySource::Repeated { storage, duration } => {
+                let opened = storage::source(storage)?;
+                let how = opened.how().to_owned();
                 return Ok(Self {
-                    kind: Kind::Memory(pattern()),
-                    size: bytes.0,
-                    mode: None,
-                    path: "memory".to_owned(),
-                    known: Mutex::default(),
+                    duration: Some(Duration::from_nanos(duration.0)),
+                    ..Self::of(Kind::Repeated(opened), ENDLESS, how)
                 });
             }
             CopySource::Path(path) => path.clone(),
@@ -71,24 +80,15 @@ impl Source {
         let kind = facts.file_type();
         if kind.is_file() {
             return Ok(Self {
-                size: facts.len(),
                 mode: Some(facts.mode() & 0o777),
-                kind: Kind::File(file),
-                path,
-                known: Mutex::default(),
+                ..Self::of(Kind::File(file), facts.len(), path)
             });
         }
         if kind.is_block_device() {
             let size = file
                 .seek(SeekFrom::End(0))
                 .map_err(CopyError::file("lseek end of", &path))?;
-            return Ok(Self {
-                size,
-                mode: None,
-                kind: Kind::Device(file),
-                path,
-                known: Mutex::default(),
-            });
+            return Ok(Self::of(Kind::Device(file), size, path));
         }
         Err(CopyError::Kind {
             path,
@@ -96,6 +96,17 @@ impl Source {
             allowed: "files and block devices",
             direction: "from",
         })
+    }
+
+    fn of(kind: Kind, size: u64, path: String) -> Self {
+        Self {
+            kind,
+            size,
+            mode: None,
+            duration: None,
+            path,
+            known: Mutex::default(),
+        }
     }
 
     /// What lies at `at`, looking no further than `end`.
@@ -138,6 +149,7 @@ impl Source {
                 }
                 Ok(())
             }
+            Kind::Repeated(opened) => opened.read(into, at),
             Kind::File(file) | Kind::Device(file) => {
                 file.read_exact_at(into, at).map_err(|error| {
                     if error.kind() == io::ErrorKind::UnexpectedEof {
@@ -154,7 +166,7 @@ impl Source {
     pub(crate) fn pages(&self) -> Option<&File> {
         match &self.kind {
             Kind::File(file) | Kind::Device(file) => Some(file),
-            Kind::Memory(_) => None,
+            Kind::Memory(_) | Kind::Repeated(_) => None,
         }
     }
 

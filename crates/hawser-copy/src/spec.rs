@@ -19,6 +19,8 @@ pub struct SendSpec {
     pub to: IpAddr,
     /// The receiver's port.
     pub port: u16,
+    /// Either end goes past the page cache (`O_DIRECT`): data lies in memory as that wants it.
+    pub aligned: bool,
     /// The run's key.
     pub key: CopyKey,
     /// How to copy.

@@ -54,6 +54,7 @@ fn send_spec(source: CopySource, port: u16, options: CopyOptions) -> SendSpec {
         from: HERE,
         to: HERE,
         port,
+        aligned: false,
         key: key(),
         options,
     }
@@ -154,6 +155,54 @@ fn a_file_sent_to_nowhere_inside_the_kernel_ends() {
     let ends = copy(&from, CopySink::Discard, manner);
     went_well(&ends);
     assert_eq!(ends.1.moved, Bytes(3_000_000));
+}
+
+#[test]
+fn storage_is_copied_over_and_over_for_its_time_in_every_mode() {
+    for cipher in [
+        None,
+        Some(CopyCipher::Aes128Gcm),
+        Some(CopyCipher::Aes256Ctr),
+        Some(CopyCipher::Aes128Cbc),
+    ] {
+        let manner = CopyOptions {
+            cipher,
+            ..options()
+        };
+        let storage = hawser_model::ladder::Storage::default();
+        let receiver = receiver(CopySink::Scratch(storage.clone()), manner);
+        let port = receiver.port();
+        let receiving = receiver.start().unwrap();
+        let source = CopySource::Repeated {
+            storage,
+            duration: Nanos::from_millis(60),
+        };
+        let sending = send(send_spec(source, port, manner)).expect("a sender");
+        let ends = (sending.finish(), receiving.finish());
+        went_well(&ends);
+        assert_eq!(ends.0.moved, ends.1.moved, "{cipher:?}");
+        assert!(ends.1.moved.0 >= 1 << 20, "{cipher:?}");
+        let write = ends.1.stage(Stage::Write).expect("it writes");
+        assert_eq!(write.bytes, ends.1.moved, "{cipher:?}");
+        assert!(!ends.0.threads.is_empty() && !ends.1.threads.is_empty());
+    }
+}
+
+#[test]
+fn an_offer_without_an_end_is_refused_where_there_is_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let receiver = receiver(sink(&folder.path().join("to"), false), options());
+    let port = receiver.port();
+    let receiving = receiver.start().unwrap();
+    let source = CopySource::Repeated {
+        storage: hawser_model::ladder::Storage::default(),
+        duration: Nanos::from_millis(60),
+    };
+    let sending = send(send_spec(source, port, options())).expect("a sender");
+    let ends = (sending.finish(), receiving.finish());
+    let failure = ends.1.failure.expect("it is refused").error;
+    assert!(failure.contains("without an end"), "{failure}");
+    assert_eq!(left_in(folder.path()), Vec::<String>::new());
 }
 
 #[test]

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::counters::Counters;
 use crate::host::Interface;
+use crate::ladder::{CipherChoice, CipherMode, Storage};
 use crate::names::{HostName, InterfaceName, LinkName};
 use crate::units::{Bytes, Nanos};
 
@@ -19,6 +20,13 @@ pub enum CopySource {
     Path(String),
     /// So many bytes made in memory: a measurement without a disk.
     Memory(Bytes),
+    /// Storage that is read over and over: the source of a ladder's whole path.
+    Repeated {
+        /// What is read.
+        storage: Storage,
+        /// For how long.
+        duration: Nanos,
+    },
 }
 
 /// Where they go.
@@ -36,9 +44,12 @@ pub enum CopySink {
     },
     /// Nowhere: a measurement without a disk.
     Discard,
+    /// A file without a name that is written over and over: the sink of a ladder's whole path.
+    Scratch(Storage),
 }
 
-/// AES-GCM for the data on the wire.
+/// AES for the data on the wire. A copy offers GCM; the other modes encrypt without noticing a
+/// change, and are for a ladder of a path whose own program uses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CopyCipher {
@@ -46,6 +57,43 @@ pub enum CopyCipher {
     Aes128Gcm,
     /// 256-bit key.
     Aes256Gcm,
+    /// 128-bit key, not authenticated.
+    Aes128Ctr,
+    /// 256-bit key, not authenticated.
+    Aes256Ctr,
+    /// 128-bit key, not authenticated.
+    Aes128Cbc,
+    /// 256-bit key, not authenticated.
+    Aes256Cbc,
+}
+
+impl CopyCipher {
+    /// Mode and key; `None` for a key of a size that a copy does not have.
+    pub fn of(choice: CipherChoice) -> Option<Self> {
+        [
+            Self::Aes128Gcm,
+            Self::Aes256Gcm,
+            Self::Aes128Ctr,
+            Self::Aes256Ctr,
+            Self::Aes128Cbc,
+            Self::Aes256Cbc,
+        ]
+        .into_iter()
+        .find(|cipher| cipher.choice() == choice)
+    }
+
+    /// Mode and key.
+    pub const fn choice(self) -> CipherChoice {
+        let (mode, key_bits) = match self {
+            Self::Aes128Gcm => (CipherMode::Gcm, 128),
+            Self::Aes256Gcm => (CipherMode::Gcm, 256),
+            Self::Aes128Ctr => (CipherMode::Ctr, 128),
+            Self::Aes256Ctr => (CipherMode::Ctr, 256),
+            Self::Aes128Cbc => (CipherMode::Cbc, 128),
+            Self::Aes256Cbc => (CipherMode::Cbc, 256),
+        };
+        CipherChoice { mode, key_bits }
+    }
 }
 
 /// How to copy; both ends must be given the same.
@@ -144,6 +192,21 @@ pub struct StageTime {
     pub busy: Nanos,
     /// Time the call of `send` or `receive` waited for the other end.
     pub waiting: Nanos,
+    /// CPU time of the call.
+    #[serde(default)]
+    pub cpu: Nanos,
+}
+
+/// What a thread of an end did. The stages that share one take turns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadTime {
+    /// Its stages.
+    pub stages: Vec<Stage>,
+    /// How long it ran.
+    pub elapsed: Nanos,
+    /// Time it could have run and no processor was given to it (`/proc/…/schedstat`); absent
+    /// where the kernel does not count it.
+    pub run_delay: Option<Nanos>,
 }
 
 /// What was reached at a moment. All numbers count from the start, all streams together.
@@ -239,6 +302,9 @@ pub struct CopyEnd {
     pub zero_copy: bool,
     /// Its stages.
     pub stages: Vec<StageTime>,
+    /// Its threads, those of all streams.
+    #[serde(default)]
+    pub threads: Vec<ThreadTime>,
     /// How far it was when.
     pub samples: Vec<RateSample>,
     /// Its connections.

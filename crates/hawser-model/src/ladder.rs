@@ -90,6 +90,8 @@ pub enum RungKind {
     MemoryCopy,
     /// Reading the source.
     SourceRead,
+    /// The checksum of data in memory.
+    Checksum,
     /// Encrypting in user space.
     Encrypt,
     /// Encrypting by the kernel (`AF_ALG`).
@@ -123,6 +125,7 @@ impl RungKind {
             Self::MemoryCopy => "memory copy",
             Self::SourceRead => "source read",
             Self::Encrypt => "encrypt",
+            Self::Checksum => "checksum",
             Self::EncryptKernel => "kernel encrypt",
             Self::ZfsChecksum => "zfs checksum",
             Self::LoopbackTcp => "loopback tcp",
@@ -181,6 +184,8 @@ pub struct Sample {
 pub enum StageKind {
     /// Reading the source.
     Read,
+    /// The sender's checksum.
+    Checksum,
     /// Encrypting.
     Encrypt,
     /// Handing to the kernel to send.
@@ -189,16 +194,36 @@ pub enum StageKind {
     Receive,
     /// Decrypting.
     Decrypt,
+    /// The receiver's checksum.
+    Verify,
     /// Writing the sink.
     Write,
 }
 
-/// What a stage did while the whole path ran. Each stage is one thread.
+impl StageKind {
+    /// All of them, in the order of the data.
+    pub const ALL: [Self; 8] = [
+        Self::Read,
+        Self::Checksum,
+        Self::Encrypt,
+        Self::Send,
+        Self::Receive,
+        Self::Decrypt,
+        Self::Verify,
+        Self::Write,
+    ];
+}
+
+/// What a stage did while the whole path ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stage {
     /// Which.
     pub kind: StageKind,
-    /// How long it ran.
+    /// Which of its host's threads does it: stages of one thread take turns. Absent: it has one
+    /// of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<u32>,
+    /// How long its thread ran.
     pub elapsed: Nanos,
     /// Time at its own work.
     pub busy: Nanos,
@@ -206,10 +231,11 @@ pub struct Stage {
     pub waiting_in: Nanos,
     /// Time it waited to be rid of its output: the sender for room in the socket.
     pub waiting_out: Nanos,
-    /// CPU time of its thread.
+    /// CPU time of its work.
     pub cpu: Nanos,
-    /// Time its thread could have run and no processor was given to it (`/proc/…/schedstat`);
-    /// absent where the kernel does not count it.
+    /// Time it could have run and no processor was given to it (`/proc/…/schedstat`); absent
+    /// where the kernel does not count it. That of a thread with several stages is divided among
+    /// them like the time that each was not running.
     pub run_delay: Option<Nanos>,
     /// Bytes it handled.
     pub bytes: Bytes,

@@ -3,9 +3,10 @@
 use std::io;
 
 use hawser_cipher::CipherError;
+use hawser_copy::CopyError;
 use hawser_wire::WireError;
 
-/// Why a rung or a whole path could not be measured.
+/// Why a rung could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum RungError {
     /// A system call failed.
@@ -27,11 +28,11 @@ pub enum RungError {
     /// Traffic failed.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// What arrived is not what was sent.
-    #[error("the stream is broken: {0}")]
-    Broken(&'static str),
-    /// A stage's thread panicked.
-    #[error("the {0} stage panicked")]
+    /// Storage failed.
+    #[error(transparent)]
+    Storage(#[from] CopyError),
+    /// A thread panicked.
+    #[error("the {0} thread panicked")]
     Panicked(&'static str),
 }
 

@@ -1,9 +1,11 @@
-//! Rungs: what one host can do by itself, each measured bare, and the whole path in stages.
+//! Rungs: what one host can do by itself, each measured bare. The whole path is a copy
+//! (`hawser-copy`), whose parts these are.
 //!
 //! A rung is a file with one job. It says of itself how it was done, gives the bytes of each
 //! slice of time, and where it cannot run here it says why not instead. It does not judge.
 #![forbid(unsafe_code)]
 
+mod checksum;
 mod cipher;
 mod error;
 mod kernel_cipher;
@@ -13,8 +15,6 @@ mod sampler;
 mod sink;
 mod source;
 mod spec;
-mod storage;
-pub mod whole;
 mod zfs;
 
 pub use error::RungError;
@@ -28,6 +28,7 @@ pub fn measure(spec: &RungSpec) -> Rung {
         RungSpec::MemoryCopy { duration } => memory::measure(*duration),
         RungSpec::SourceRead { storage, duration } => source::measure(storage, *duration),
         RungSpec::SinkWrite { storage, duration } => sink::measure(storage, *duration),
+        RungSpec::Checksum { duration } => checksum::measure(*duration),
         RungSpec::Cipher {
             cipher,
             direction,

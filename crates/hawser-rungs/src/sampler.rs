@@ -1,12 +1,10 @@
-//! Bytes by slices of time, and what a thread has used of the processors.
+//! Bytes by slices of time.
 
-use std::fs;
 use std::time::{Duration, Instant};
 
 use hawser_model::ladder::Sample;
 use hawser_model::traffic::SLICE;
 use hawser_model::units::{Bytes, Nanos};
-use nix::time::{ClockId, clock_gettime};
 
 /// Cuts work into slices of at least [`SLICE`] until its time is over.
 pub(crate) struct Sampler {
@@ -54,19 +52,6 @@ impl Sampler {
     }
 }
 
-pub(crate) fn nanos(time: Duration) -> Nanos {
+fn nanos(time: Duration) -> Nanos {
     Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
-}
-
-/// What the calling thread has used of a processor.
-pub(crate) fn thread_cpu() -> Nanos {
-    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
-    time.map_or(Nanos::ZERO, |t| nanos(Duration::from(t)))
-}
-
-/// How long the calling thread could have run and did not: the second number of its
-/// `schedstat` (Documentation/scheduler/sched-stats.rst).
-pub(crate) fn run_delay() -> Option<Nanos> {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split_whitespace().nth(1)?.parse().ok().map(Nanos)
 }

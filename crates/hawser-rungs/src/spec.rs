@@ -29,6 +29,11 @@ pub enum RungSpec {
         /// How long.
         duration: Nanos,
     },
+    /// The checksum of data in memory.
+    Checksum {
+        /// How long.
+        duration: Nanos,
+    },
     /// A cipher in user space, one thread.
     Cipher {
         /// Which.
@@ -73,6 +78,7 @@ impl RungSpec {
             Self::MemoryCopy { .. } => RungKind::MemoryCopy,
             Self::SourceRead { .. } => RungKind::SourceRead,
             Self::SinkWrite { .. } => RungKind::SinkWrite,
+            Self::Checksum { .. } => RungKind::Checksum,
             Self::Cipher {
                 direction: Direction::Encrypt,
                 ..
@@ -88,6 +94,7 @@ impl RungSpec {
     pub fn duration(&self) -> Nanos {
         match self {
             Self::MemoryCopy { duration }
+            | Self::Checksum { duration }
             | Self::SourceRead { duration, .. }
             | Self::SinkWrite { duration, .. }
             | Self::Cipher { duration, .. }

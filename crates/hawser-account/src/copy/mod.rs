@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 
 use hawser_model::copy::{CopyCase, CopyEnd, CopySink, CopySource, Stage};
 use hawser_model::finding::Finding;
+use hawser_model::ladder::Storage;
 use hawser_model::output::copy::{CopyReport, StageShare};
 
 use crate::causes::copy::COPY_CAUSES;
@@ -41,10 +42,12 @@ pub fn explain_copy(case: &CopyCase) -> CopyReport {
         source: match &case.source {
             CopySource::Path(path) => path.clone(),
             CopySource::Memory(_) => "memory".to_owned(),
+            CopySource::Repeated { storage, .. } => place(storage),
         },
         destination: match &case.sink {
             CopySink::Path { path, .. } => path.clone(),
             CopySink::Discard => "nowhere".to_owned(),
+            CopySink::Scratch(storage) => place(storage),
         },
         bytes: case.sender.size.0.max(case.receiver.size.0),
         moved_bytes: case.receiver.moved.0,
@@ -63,6 +66,11 @@ pub fn explain_copy(case: &CopyCase) -> CopyReport {
         error: error(case),
         case: String::new(),
     }
+}
+
+fn place(storage: &Storage) -> String {
+    let path = storage.path.as_ref();
+    path.map_or("memory".to_owned(), |path| path.display().to_string())
 }
 
 /// The failure that is not only the echo of the other end's.

@@ -1,15 +1,16 @@
 //! What the whole path needs (its stages, the wire, the processors), how busy each was, and the
 //! one that was busy longest.
 //!
-//! A stage is one thread. Its own work is its busy time less the time in which it could have run
-//! and got no processor: that belongs to the processors, where they are short. The wire was busy
+//! A stage's own work is its busy time less the time in which it could have run and got no
+//! processor: that belongs to the processors, where they are short. Stages that share a thread take
+//! turns, so together they are one resource, named after the one with most work. The wire was busy
 //! while the sender waited for room in the socket *and* the receiver for data.
 
 use hawser_model::ladder::{HostUsage, RungKind, Stage, StageKind};
 use hawser_model::names::HostName;
 use hawser_model::units::Nanos;
 
-use super::view::{LadderView, busy_share, share};
+use super::view::{LadderView, busy_share, share, stolen_share};
 
 /// Processors that have less than this to spare are what limits.
 const SATURATED: f64 = 0.85;
@@ -59,35 +60,57 @@ fn kept_from_running(view: &LadderView<'_>, stage: &Stage) -> Nanos {
 }
 
 fn resources(view: &LadderView<'_>) -> Vec<Resource> {
-    let stages = [
-        (StageKind::Read, RungKind::SourceRead),
-        (StageKind::Encrypt, RungKind::Encrypt),
-        (StageKind::Send, RungKind::LoopbackTcp),
-        (StageKind::Receive, RungKind::LoopbackTcp),
-        (StageKind::Decrypt, RungKind::Decrypt),
-        (StageKind::Write, RungKind::SinkWrite),
-    ];
-    let mut all: Vec<Resource> = stages
+    let mut all: Vec<Resource> = threads(view)
         .into_iter()
-        .filter_map(|(kind, rung)| {
-            let stage = view.stage(kind)?;
-            let host = view.host_of(kind);
-            let name = match kind {
-                StageKind::Send => format!("send {host}"),
-                StageKind::Receive => format!("receive {host}"),
-                _ => view.run.rung(rung, Some(host)).map_or_else(
-                    || format!("{kind:?} {host}").to_lowercase(),
-                    |r| view.name(r),
-                ),
-            };
+        .filter_map(|stages| {
+            let most = stages.iter().max_by_key(|stage| own(view, stage))?;
+            let work: u64 = stages.iter().map(|stage| own(view, stage).0).sum();
             Some(Resource {
-                name,
-                utilisation: share(own(view, stage).0, stage.elapsed.0).min(1.0),
+                name: name(view, most.kind),
+                utilisation: share(work, most.elapsed.0).min(1.0),
             })
         })
         .collect();
     all.extend(wire(view));
     all
+}
+
+/// The stages of the whole path, those of one thread together, in the order of the data.
+fn threads<'a>(view: &LadderView<'a>) -> Vec<Vec<&'a Stage>> {
+    let mut threads: Vec<Vec<&Stage>> = Vec::new();
+    for kind in StageKind::ALL {
+        let Some(stage) = view.stage(kind) else {
+            continue;
+        };
+        let same = |other: &&Stage| {
+            stage.thread.is_some()
+                && other.thread == stage.thread
+                && view.host_of(other.kind) == view.host_of(kind)
+        };
+        match threads.iter_mut().find(|t| t.iter().any(same)) {
+            Some(thread) => thread.push(stage),
+            None => threads.push(vec![stage]),
+        }
+    }
+    threads
+}
+
+/// The name of a stage's rung on its host, else its own.
+fn name(view: &LadderView<'_>, kind: StageKind) -> String {
+    let host = view.host_of(kind);
+    let rung = match kind {
+        StageKind::Read => RungKind::SourceRead,
+        StageKind::Checksum | StageKind::Verify => RungKind::Checksum,
+        StageKind::Encrypt => RungKind::Encrypt,
+        StageKind::Send => return format!("send {host}"),
+        StageKind::Receive => return format!("receive {host}"),
+        StageKind::Decrypt => RungKind::Decrypt,
+        StageKind::Write => RungKind::SinkWrite,
+    };
+    view.run.rung(rung, Some(host)).map_or_else(
+        || format!("{kind:?} {host}").to_lowercase(),
+        |rung| view.name(rung),
+    )
 }
 
 fn wire(view: &LadderView<'_>) -> Option<Resource> {
@@ -123,11 +146,12 @@ fn processors(view: &LadderView<'_>) -> Option<Resource> {
     }
 }
 
-/// How busy a host's processors were as far as it matters to us: as a whole when our stages had to
-/// wait for one; else only with us, whoever else may use what we leave.
+/// How busy a host's processors were as far as it matters to us: when our threads had to wait for one,
+/// as a whole, but no more than the neediest of them needed one; else only with us, whoever else may
+/// use what we leave.
 fn demanded(view: &LadderView<'_>, host: &HostName, usage: &HostUsage) -> f64 {
     match delayed(view, host) >= WAITED {
-        true => busy_share(usage),
+        true => busy_share(usage).min(needed(view, host) + stolen_share(usage)),
         false => share(
             usage.own_cpu.0,
             usage.elapsed.0 * usage.processors.len() as u64,
@@ -135,27 +159,34 @@ fn demanded(view: &LadderView<'_>, host: &HostName, usage: &HostUsage) -> f64 {
     }
 }
 
+/// The longest share of its time that a thread of the host ran or could have run. A thread that
+/// mostly sleeps on a slow device or wire waits for a busy processor too each time it wakes. What a
+/// hypervisor steals is in neither count.
+fn needed(view: &LadderView<'_>, host: &HostName) -> f64 {
+    longest(view, host, |stage| {
+        stage.cpu + stage.run_delay.unwrap_or_default()
+    })
+}
+
 /// A stage that waits for a processor for this share of its time wants more than it gets.
 const WAITED: f64 = 0.1;
 
-/// The longest share of its time that a stage of the host could have run and was not let.
+/// The longest share of its time that a thread of the host could have run and was not let.
 fn delayed(view: &LadderView<'_>, host: &HostName) -> f64 {
-    STAGES
-        .into_iter()
-        .filter(|kind| view.host_of(*kind) == host)
-        .filter_map(|kind| view.stage(kind))
-        .map(|stage| share(stage.run_delay.unwrap_or_default().0, stage.elapsed.0))
-        .fold(0.0, f64::max)
+    longest(view, host, |stage| stage.run_delay.unwrap_or_default())
 }
 
-const STAGES: [StageKind; 6] = [
-    StageKind::Read,
-    StageKind::Encrypt,
-    StageKind::Send,
-    StageKind::Receive,
-    StageKind::Decrypt,
-    StageKind::Write,
-];
+/// The largest share that `part` of its stages has of a thread's time, of the host's threads.
+fn longest(view: &LadderView<'_>, host: &HostName, part: impl Fn(&Stage) -> Nanos) -> f64 {
+    threads(view)
+        .into_iter()
+        .filter(|stages| stages.iter().all(|s| view.host_of(s.kind) == host))
+        .map(|stages| {
+            let parts: u64 = stages.iter().map(|stage| part(stage).0).sum();
+            share(parts, stages[0].elapsed.0)
+        })
+        .fold(0.0, f64::max)
+}
 
 /// A host on which stages often could have run and were not let for a reason that the kernel knows: it
 /// throttled them, or processors had nothing to do beside a quota or fewer processors allowed than there

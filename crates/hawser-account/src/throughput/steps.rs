@@ -21,9 +21,10 @@ pub(super) struct Way {
 }
 
 /// The rungs that are part of the path, and what each stands for.
-const ON_THE_PATH: [(RungKind, &str); 7] = [
+const ON_THE_PATH: [(RungKind, &str); 8] = [
     (RungKind::MemoryCopy, "moving data in memory"),
     (RungKind::SourceRead, "reading the source"),
+    (RungKind::Checksum, "the checksum"),
     (RungKind::Encrypt, "encrypting"),
     (RungKind::LoopbackTcp, "both ends of the TCP stack"),
     (RungKind::WireTcp, "the way between the hosts"),

@@ -26,6 +26,7 @@ impl<'a> LadderView<'a> {
         let what = match rung.kind {
             RungKind::MemoryCopy => "memory copy",
             RungKind::SourceRead => "source read",
+            RungKind::Checksum => "checksum",
             RungKind::Encrypt => "encrypt",
             RungKind::EncryptKernel => "kernel encrypt",
             RungKind::ZfsChecksum => "zfs checksum",
@@ -71,8 +72,12 @@ impl<'a> LadderView<'a> {
     /// The host of a stage.
     pub(super) fn host_of(&self, kind: StageKind) -> &'a HostName {
         match kind {
-            StageKind::Read | StageKind::Encrypt | StageKind::Send => &self.run.from,
-            StageKind::Receive | StageKind::Decrypt | StageKind::Write => &self.run.to,
+            StageKind::Read | StageKind::Checksum | StageKind::Encrypt | StageKind::Send => {
+                &self.run.from
+            }
+            StageKind::Receive | StageKind::Decrypt | StageKind::Verify | StageKind::Write => {
+                &self.run.to
+            }
         }
     }
 
@@ -150,6 +155,13 @@ pub(super) fn share(part: u64, whole: u64) -> f64 {
         0 => 0.0,
         whole => part as f64 / whole as f64,
     }
+}
+
+/// The share of its processors' time that a hypervisor gave to others.
+pub(super) fn stolen_share(usage: &HostUsage) -> f64 {
+    let total: u64 = usage.processors.values().map(|p| p.total().0).sum();
+    let steal: u64 = usage.processors.values().map(|p| p.steal.0).sum();
+    share(steal, total)
 }
 
 /// The share of its time a host's processors were busy, all together.

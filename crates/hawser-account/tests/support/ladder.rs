@@ -512,6 +512,7 @@ fn whole(case: &mut Case, mb: u64, busy: [u64; 6]) {
         .zip(busy)
         .map(|(kind, percent)| Stage {
             kind,
+            thread: None,
             elapsed: part(100),
             busy: part(percent),
             waiting_in: part((100 - percent) / 2),

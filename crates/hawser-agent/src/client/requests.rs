@@ -18,7 +18,6 @@ use hawser_model::sockets::SocketFacts;
 use hawser_model::traffic::{FlowId, FlowSpec, ReceiverReport, SenderReport, WatchedFlow};
 use hawser_model::units::{Mtu, Nanos, Packets};
 use hawser_rungs::RungSpec;
-use hawser_rungs::whole::{WholeReceived, WholeSent, WholeSpec};
 
 use crate::client::{Agent, SOON};
 use crate::error::AgentError;
@@ -391,42 +390,6 @@ impl Agent {
             within,
             value!(AllSent),
         )
-    }
-
-    /// Opens the receiving end of a whole path; answers its port.
-    ///
-    /// # Errors
-    /// See [`AgentError`].
-    pub fn open_whole(&mut self, spec: &WholeSpec) -> Result<u16, AgentError> {
-        let request = Request::OpenWhole(Box::new(spec.clone()));
-        self.ask(&request, SOON, value!(Port))
-    }
-
-    /// Runs the sending end of a whole path.
-    ///
-    /// # Errors
-    /// See [`AgentError`].
-    pub fn run_whole(&mut self, spec: &WholeSpec, port: u16) -> Result<WholeSent, AgentError> {
-        let within = duration(spec.duration) + SLOW;
-        let spec = Box::new(spec.clone());
-        let request = Request::RunWhole { spec, port };
-        self.ask(&request, within, value!(WholeSent))
-    }
-
-    /// Waits for the receiving end of a whole path.
-    ///
-    /// # Errors
-    /// See [`AgentError`].
-    pub fn finish_whole(&mut self) -> Result<WholeReceived, AgentError> {
-        self.ask(&Request::FinishWhole, SLOW, value!(WholeReceived))
-    }
-
-    /// Drops the receiving end of a whole path whose sending end failed.
-    ///
-    /// # Errors
-    /// See [`AgentError`].
-    pub fn drop_whole(&mut self) -> Result<(), AgentError> {
-        self.ask(&Request::DropWhole, SLOW, done)
     }
 
     /// Reads a knob.

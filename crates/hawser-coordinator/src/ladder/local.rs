@@ -39,6 +39,7 @@ fn spec(task: &Task, options: &LadderOptions, address: IpAddr) -> Result<RungSpe
             storage: options.sink.clone(),
             duration,
         },
+        RungKind::Checksum => RungSpec::Checksum { duration },
         RungKind::Encrypt => RungSpec::Cipher {
             cipher: cipher?,
             direction: Direction::Encrypt,

@@ -186,7 +186,7 @@ pub fn ladder(
             Where::Sender => local::measure(ends.from, ends.sender, task, options, source),
             Where::Receiver => local::measure(ends.to, ends.receiver, task, options, destination),
             Where::Between if task.kind == RungKind::Whole => {
-                whole::measure(&mut ends, options, key)
+                whole::measure(&mut ends, options, &link, key)
             }
             Where::Between => wire::measure(&mut ends, task, options),
         };

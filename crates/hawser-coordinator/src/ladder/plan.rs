@@ -59,6 +59,7 @@ pub fn tasks(options: &LadderOptions) -> Vec<Task> {
         (Kind::MemoryCopy, Receiver, 4),
         (Kind::SourceRead, Sender, 8),
     ];
+    tasks.push((Kind::Checksum, Sender, 3));
     if options.cipher.is_some() {
         tasks.push((Kind::Encrypt, Sender, 6));
         tasks.push((Kind::EncryptKernel, Sender, 6));
@@ -73,6 +74,7 @@ pub fn tasks(options: &LadderOptions) -> Vec<Task> {
     if options.cipher.is_some() {
         tasks.push((Kind::Decrypt, Receiver, 6));
     }
+    tasks.push((Kind::Checksum, Receiver, 3));
     tasks.push((Kind::SinkWrite, Receiver, 8));
     tasks.push((Kind::Whole, Between, 30));
     tasks

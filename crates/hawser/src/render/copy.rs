@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use console::style;
-use hawser_model::copy::CopyCipher;
 use hawser_model::output::copy::CopyReport;
 use hawser_model::units::{Bytes, mb_per_s};
 
@@ -55,10 +54,8 @@ fn also(report: &CopyReport) -> String {
     if report.streams > 1 {
         let _ = write!(also, ", {} streams", report.streams);
     }
-    match report.cipher {
-        Some(CopyCipher::Aes128Gcm) => also.push_str(", AES-128-GCM"),
-        Some(CopyCipher::Aes256Gcm) => also.push_str(", AES-256-GCM"),
-        None => {}
+    if let Some(cipher) = report.cipher {
+        let _ = write!(also, ", {}", cipher.choice().name().to_uppercase());
     }
     if report.zero_copy {
         also.push_str(", inside the kernel");

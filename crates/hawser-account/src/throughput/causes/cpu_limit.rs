@@ -13,7 +13,7 @@ use hawser_model::names::HostName;
 use super::LadderCause;
 use crate::causes::support::Draft;
 use crate::throughput::resources::{held_back, not_let};
-use crate::throughput::view::{LadderView, busy_share, share};
+use crate::throughput::view::{LadderView, busy_share, stolen_share};
 
 pub(super) const CAUSE: LadderCause = LadderCause {
     code: "cpu-limit",
@@ -34,9 +34,7 @@ fn on(view: &LadderView<'_>, host: &HostName) -> Option<Finding> {
     let usage = view.usage(RungKind::Whole, host)?;
     let hardware = view.run.hardware.get(host)?;
     let online = view.facts(host)?.cpus;
-    let total: u64 = usage.processors.values().map(|p| p.total().0).sum();
-    let steal: u64 = usage.processors.values().map(|p| p.steal.0).sum();
-    let stolen = share(steal, total);
+    let stolen = stolen_share(usage);
     if held_back(view, host).is_none() && stolen < STOLEN {
         return None;
     }

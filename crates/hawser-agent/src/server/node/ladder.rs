@@ -1,9 +1,7 @@
-//! Rungs and whole paths: what is measured, and what the host's processors did meanwhile.
+//! Rungs: what is measured, and what the host's processors did meanwhile.
 
 use hawser_kernel::{Observer, Processors};
-use hawser_model::traffic::RunKey;
 use hawser_rungs::RungSpec;
-use hawser_rungs::whole::{self, WholeReceiver, WholeSpec};
 
 use super::{Answer, words};
 use crate::protocol::Response;
@@ -12,7 +10,6 @@ use crate::protocol::Response;
 #[derive(Default)]
 pub(super) struct Ladder {
     since: Option<Processors>,
-    receiver: Option<WholeReceiver>,
 }
 
 impl Ladder {
@@ -28,34 +25,6 @@ impl Ladder {
         usage.counters = observer.close().map_err(words)?.counters;
         Ok(Response::Usage(Box::new(usage)))
     }
-
-    pub(super) fn open_whole(&mut self, spec: &WholeSpec, key: RunKey) -> Answer {
-        // One at a time: the one before goes first, also when this one cannot be opened.
-        self.receiver = None;
-        let receiver = WholeReceiver::open(spec, key).map_err(words)?;
-        let port = receiver.port();
-        self.receiver = Some(receiver);
-        Ok(Response::Port(port))
-    }
-
-    pub(super) fn finish_whole(&mut self) -> Answer {
-        let receiver = self.receiver.take().ok_or("no whole path is open")?;
-        receiver
-            .finish()
-            .map(Response::WholeReceived)
-            .map_err(words)
-    }
-
-    pub(super) fn drop_whole(&mut self) -> Response {
-        self.receiver = None;
-        Response::Done
-    }
-}
-
-pub(super) fn run_whole(spec: &WholeSpec, port: u16, key: RunKey) -> Answer {
-    whole::send(spec, key, port)
-        .map(Response::WholeSent)
-        .map_err(words)
 }
 
 pub(super) fn measure(spec: &RungSpec) -> Response {

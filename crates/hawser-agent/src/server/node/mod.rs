@@ -171,12 +171,6 @@ impl Node {
                 self.ladder.close_usage(observer)
             }
             Request::RunSenders(flows) => self.flows.run_senders(&flows),
-            Request::OpenWhole(spec) => self.ladder.open_whole(&spec, self.session()?.run_key),
-            Request::RunWhole { spec, port } => {
-                ladder::run_whole(&spec, port, self.session()?.run_key)
-            }
-            Request::FinishWhole => self.ladder.finish_whole(),
-            Request::DropWhole => Ok(self.ladder.drop_whole()),
             Request::ReadKnob(knob) => self.changes.read(&knob),
             Request::TryKnob { knob, value } => self.changes.begin(&knob, &value),
             Request::TurnKnob { change, after } => self.changes.turn(change, after),

@@ -10,7 +10,7 @@ use hawser_model::ladder::RungKind;
 
 use super::{LadderCause, any};
 use crate::causes::support::Draft;
-use crate::throughput::view::{LadderView, at_work};
+use crate::throughput::view::{LadderView, at_work, busy_share};
 
 pub(super) const CAUSE: LadderCause = LadderCause {
     code: "single-stream",
@@ -40,7 +40,18 @@ fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
         .filter_map(|host| view.usage(RungKind::WireTcp, host))
         .map(at_work)
         .fold(0.0, f64::max);
-    let known = members > 1 || busy > 0.9 || view.retransmitted() > 0.0005;
+    let own = members > 1 || view.retransmitted() > 0.0005;
+    // Where other programs leave no processor idle, several streams get more because they are more
+    // threads: that says nothing of one stream.
+    let taken = |usage| busy_share(usage) >= 0.95 && busy <= 0.9;
+    let mut usages = view
+        .hosts()
+        .into_iter()
+        .filter_map(|host| view.usage(RungKind::WireTcp, host));
+    if !own && usages.any(taken) {
+        return Vec::new();
+    }
+    let known = own || busy > 0.9;
     let confidence = match known {
         true => Confidence::Likely,
         false => Confidence::Possible,

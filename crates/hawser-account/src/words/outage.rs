@@ -199,11 +199,13 @@ fn token_longer_than_needed(f: &Told<'_>) -> Words {
             .get("margin")
             .and_then(|v| v.as_f64())
             .unwrap_or(0.0);
+    // A node stands still, and the token goes round: what one token has to survive.
+    let left = margin * f.count("safe_token_ms") as f64 / f.count("token_ms").max(1) as f64;
     Words {
         text: format!(
             "Corosync waits {} ms for its token and {} ms for consensus: {}. In {} the longest round trip \
              was {} and the longest pause {} (on {}); the token is {margin:.0} times that. {} ms would \
-             be 5 times.",
+             still be {left:.0} times.",
             f.count("token_ms"),
             f.count("consensus_ms"),
             of_outage(f, "waited_ms"),

@@ -25,8 +25,8 @@ pub(super) const CAUSE: DrillCause = DrillCause {
 
 /// So many of the longest delays that were measured.
 const TIMES: u64 = 5;
-/// The shortest token that is proposed.
-const LEAST_MS: u64 = 500;
+/// The shortest token that is proposed: that of the profile `tuned`, and Corosync's own before 3.1.
+const LEAST_MS: u64 = 1000;
 /// Less than this is not worth a change.
 const WORTH_MS: u64 = 500;
 

@@ -86,7 +86,7 @@ fn a_target_that_ignores_flushes_is_caught_by_a_power_cut() {
         "head1",
         &format!(
             "cat > /run/ignore_flush.py <<'END'\n{script}\nEND\n\
-             pkill -x tgtd; while pidof tgtd; do sleep 0.1; done\n\
+             pkill -KILL -x tgtd; sleep 1; pidof tgtd && exit 1; rm -f /run/tgtd/*\n\
              setsid python3 /run/ignore_flush.py tgtd -f >/run/tgtd.log 2>&1 </dev/null & sleep 1; pidof tgtd"
         ),
     );

@@ -13,6 +13,12 @@ pub struct Switchover {
     pub head: HostName,
 }
 
+impl Switchover {
+    fn is_off(&self, stage: &Stage<'_>) -> Result<bool, DrillError> {
+        Ok(!stage.lab()?.running().contains(&self.head))
+    }
+}
+
 impl Fault for Switchover {
     fn name(&self) -> &'static str {
         "switchover"
@@ -23,11 +29,18 @@ impl Fault for Switchover {
     }
 
     fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        let done = stage.cluster.standby(self.head.as_str(), true);
-        done.map_err(DrillError::CouldNot)
+        match stage.cluster.standby(self.head.as_str(), true) {
+            // One that cannot give its pools up is fenced, and whoever waited there ends with it.
+            Err(_) if self.is_off(stage)? => Ok(()),
+            done => done.map_err(DrillError::CouldNot),
+        }
     }
 
     fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
+        if self.is_off(stage)? {
+            let words = format!("{} lost its power while it gave its pools up", self.head);
+            return Ok(Some(words));
+        }
         let now = stage.cluster.status().map_err(DrillError::CouldNot)?;
         let mut nodes = now.nodes.iter();
         let standby = nodes.any(|it| it.name == self.head && it.state == NodeCondition::Standby);

@@ -376,11 +376,14 @@ impl Drill<'_> {
 /// A fault in words: `power-cut of head1`.
 pub fn describe(fault: &dyn Fault) -> String {
     let hosts: Vec<String> = fault.hosts().iter().map(ToString::to_string).collect();
-    let object = fault
-        .object()
-        .map(|object| format!(" ({object})"))
-        .unwrap_or_default();
-    format!("{} of {}{object}", fault.name(), hosts.join(", "))
+    let mut words = fault.name().to_owned();
+    if !hosts.is_empty() {
+        words += &format!(" of {}", hosts.join(", "));
+    }
+    if let Some(object) = fault.object() {
+        words += &format!(" ({object})");
+    }
+    words
 }
 
 /// Heads that were switched off, by a fault or by a fence device, are switched on.

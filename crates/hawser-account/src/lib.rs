@@ -6,6 +6,7 @@
 
 mod causes;
 pub mod copy;
+pub mod fanout;
 mod findings;
 pub mod fixes;
 mod losses;

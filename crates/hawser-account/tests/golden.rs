@@ -34,7 +34,7 @@ fn answer(case: &Case) -> CheckReport {
     explain(case)
 }
 
-/// Every folder with a check's case, in order; `ladder.rs` has those of ladders.
+/// Every folder with a check's case, in order; `ladder.rs` and `fanout.rs` have the others.
 fn saved() -> Vec<(String, Case)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(cases()).expect("the folder of cases") {
@@ -46,7 +46,7 @@ fn saved() -> Vec<(String, Case)> {
         let text = fs::read_to_string(&file).expect("a case file");
         let case: Case =
             serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-        if case.ladder.is_some() {
+        if case.ladder.is_some() || case.fanout.is_some() {
             continue;
         }
         let name = path.file_name().expect("a name").to_string_lossy();

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use hawser_cluster::host::{Answer, Order};
 use hawser_copy::{Now, ReceiveSpec, SendSpec};
 use hawser_model::copy::CopyEnd;
+use hawser_model::fanout::FanoutWindow;
 use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
 use hawser_model::knob::{Change, Knob, Setting, Undone};
 use hawser_model::ladder::{Hardware, HostUsage, Rung};
@@ -21,10 +22,11 @@ use hawser_model::sockets::SocketFacts;
 use hawser_model::traffic::{FlowId, FlowSpec, ReceiverReport, RunKey, SenderReport, WatchedFlow};
 use hawser_model::units::{Mtu, Nanos, Packets};
 use hawser_rungs::RungSpec;
+use hawser_rungs::fanout::FanoutStep;
 
 /// Version of the protocol. Any change to a message raises it: coordinator and agent are the
 /// same binary unless somebody started another one by hand.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 6;
 
 /// How often the coordinator says [`Request::Alive`].
 pub const ALIVE_EVERY: Duration = Duration::from_secs(5);
@@ -175,6 +177,16 @@ pub enum Request {
     /// Sends the flows of several open senders at once, each to its receiver's port, to their
     /// ends. Answer: [`Response::AllSent`], in the order of the flows.
     RunSenders(Vec<(FlowId, u16)>),
+    /// Builds so many receivers of one flow, as guests behind a bridge, instead of any before. Answer:
+    /// [`Response::Processors`], those that the measurement may use.
+    OpenFanout {
+        /// The most that will receive.
+        receivers: u32,
+    },
+    /// Measures a window. Answer: [`Response::Fanout`].
+    MeasureFanout(FanoutStep),
+    /// Takes the receivers down. Answer: [`Response::Done`].
+    CloseFanout,
     /// Reads a knob. Answer: [`Response::Setting`].
     ReadKnob(Knob),
     /// Turns a knob as a trial: undone when the agent ends, however it ends. Answer:
@@ -269,6 +281,10 @@ pub enum Response {
     Usage(Box<HostUsage>),
     /// Several flows were sent.
     AllSent(Vec<SenderReport>),
+    /// Numbers of processors.
+    Processors(Vec<u32>),
+    /// A window of a fan-out.
+    Fanout(Box<FanoutWindow>),
     /// A knob as it stands.
     Setting(Setting),
     /// A change as the journal has it.
@@ -342,6 +358,9 @@ impl Request {
             Self::OpenUsage => "open usage",
             Self::CloseUsage => "close usage",
             Self::RunSenders(_) => "run senders",
+            Self::OpenFanout { .. } => "open fan-out",
+            Self::MeasureFanout(_) => "measure fan-out",
+            Self::CloseFanout => "close fan-out",
             Self::ReadKnob(_) => "read knob",
             Self::TryKnob { .. } => "try knob",
             Self::TurnKnob { .. } => "turn knob",

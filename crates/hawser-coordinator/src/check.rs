@@ -95,6 +95,7 @@ pub fn check(
         sockets,
         stopped: None,
         ladder: None,
+        fanout: None,
         tuning: None,
         fencing: Vec::new(),
     };

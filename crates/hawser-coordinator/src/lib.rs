@@ -7,6 +7,7 @@
 pub mod check;
 pub mod copy;
 pub mod discover;
+pub mod fanout;
 pub mod fencing;
 pub mod fit;
 pub mod heads;

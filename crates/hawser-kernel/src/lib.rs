@@ -22,7 +22,7 @@ mod processors;
 mod program;
 mod sys;
 
-pub use collectors::counters::host_counters;
+pub use collectors::counters::{host_counters, softnet_counters};
 pub use collectors::sockets::udp_sockets;
 pub use error::KernelError;
 pub use host::{corosync_facts, corosync_stats, hardware, host_facts};

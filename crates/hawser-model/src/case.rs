@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::fanout::FanoutRun;
 use crate::host::{HostFacts, HostWindow};
 use crate::ladder::LadderRun;
 use crate::names::{HostName, LinkName};
@@ -47,6 +48,10 @@ pub struct Case {
     /// The rungs, when the run was a ladder; there are no measurements then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ladder: Option<LadderRun>,
+    /// The receivers of one flow on a host, when that is what was checked; there are no measurements
+    /// then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fanout: Option<FanoutRun>,
     /// What was tried against what was found, of a `hawser tune`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuning: Option<Tuning>,

@@ -12,6 +12,7 @@ pub mod copy;
 pub mod counters;
 pub mod drill;
 pub mod drops;
+pub mod fanout;
 pub mod finding;
 pub mod host;
 pub mod knob;

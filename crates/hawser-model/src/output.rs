@@ -4,6 +4,7 @@ pub mod cluster;
 pub mod copy;
 pub mod drill;
 pub mod exports;
+pub mod fanout;
 pub mod tune;
 
 use schemars::JsonSchema;

@@ -9,6 +9,7 @@ use hawser_model::drill::DrillCase;
 use hawser_model::output::copy::CopyReport;
 use hawser_model::output::drill::DrillReport;
 use hawser_model::output::exports::ExportsReport;
+use hawser_model::output::fanout::FanoutReport;
 use hawser_model::output::tune::{ChangesReport, TuneReport};
 use hawser_model::output::{CheckReport, LadderReport};
 use schemars::{Schema, schema_for};
@@ -39,6 +40,11 @@ fn check_report() {
 #[test]
 fn ladder_report() {
     published("ladder.schema.json", &schema_for!(LadderReport));
+}
+
+#[test]
+fn fanout_report() {
+    published("fanout.schema.json", &schema_for!(FanoutReport));
 }
 
 #[test]

@@ -9,6 +9,7 @@
 mod bars;
 mod copy;
 mod drill;
+mod fanout;
 mod findings;
 mod ladder;
 mod markup;
@@ -27,8 +28,11 @@ use hawser_model::drill::DrillCase;
 
 use page::Page;
 
-/// The page of a check, a tune or a ladder.
+/// The page of a check, a tune, a ladder or a fan-out.
 pub fn page(case: &Case) -> String {
+    if let (Some(run), Some(report)) = (&case.fanout, hawser_account::fanout::report(case)) {
+        return fanout::page(case, run, &report);
+    }
     match (&case.ladder, hawser_account::ladder(case)) {
         (Some(run), Some(report)) => ladder::page(case, run, &report),
         _ => check(case),

@@ -8,6 +8,7 @@
 mod checksum;
 mod cipher;
 mod error;
+pub mod fanout;
 mod kernel_cipher;
 pub mod loopback;
 mod memory;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hawser_model::traffic::{FlowSpec, ReceiverReport, RunKey, Transport};
-use hawser_model::units::Packets;
+use hawser_model::units::{Nanos, Packets};
 
 use crate::error::WireError;
 use crate::tcp::receive::TcpReceiver;
@@ -40,8 +40,23 @@ impl Receiver {
     /// # Errors
     /// As [`Self::open`].
     pub fn open_at(spec: &FlowSpec, key: RunKey, port: u16) -> Result<Self, WireError> {
+        Self::open_napping(spec, key, port, Nanos::ZERO)
+    }
+
+    /// As [`Self::open_at`], with a reader of datagrams that sleeps for `nap` whenever it has emptied
+    /// its queue: where many receivers share a few processors, waking all of them for every packet
+    /// would cost more than the packets.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_napping(
+        spec: &FlowSpec,
+        key: RunKey,
+        port: u16,
+        nap: Nanos,
+    ) -> Result<Self, WireError> {
         let inner = match spec.transport {
-            Transport::Udp => Inner::Udp(UdpReceiver::open(spec, key, port)?),
+            Transport::Udp => Inner::Udp(UdpReceiver::open(spec, key, port, nap)?),
             Transport::Tcp => Inner::Tcp(TcpReceiver::open(spec, key, port)?),
         };
         Ok(Self { inner })

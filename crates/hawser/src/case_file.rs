@@ -15,11 +15,12 @@ use crate::output;
 /// Where cases are kept unless `--case` says otherwise.
 const FOLDER: &str = "/var/lib/hawser/cases";
 
-/// Writes the case of a check or a ladder, whole or not at all, and returns its path.
+/// Writes the case of a check, a fan-out or a ladder, whole or not at all, and returns its path.
 pub fn write(case: &Case, asked: Option<&Path>) -> miette::Result<PathBuf> {
-    let verb = match case.ladder {
-        Some(_) => "ladder",
-        None => "check",
+    let verb = match (&case.ladder, &case.fanout) {
+        (Some(_), _) => "ladder",
+        (_, Some(_)) => "fanout",
+        (None, None) => "check",
     };
     let name = default_name(verb, &case.topology.cluster, case.recorded);
     save(case, &name, asked)

@@ -1,5 +1,6 @@
 //! Which cluster a verb works on, and how its nodes are reached: `-f`, `--host` or `--lab`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,9 +10,11 @@ use hawser_agent::transport::{Command, Executable, Ssh, Transport};
 use hawser_agent::{Agent, AgentError};
 use hawser_cluster::live::{FenceAsk, Secrets, fence_asks};
 use hawser_coordinator::check::Agents;
+use hawser_coordinator::discover::discover;
 use hawser_coordinator::fit::Misfit;
 use hawser_lab::Lab;
 use hawser_model::cluster_file::{self, ClusterFile};
+use hawser_model::host::HostFacts;
 use hawser_model::names::HostName;
 use hawser_model::topology::{Reach, Topology};
 use hawser_model::traffic::RunKey;
@@ -151,6 +154,18 @@ fn read(path: &Path) -> miette::Result<(String, String, ClusterFile)> {
 }
 
 impl Cluster {
+    /// Its topology: as the file or the lab has it, else as the hosts' networks show it.
+    pub fn topology_of(&self, hosts: &BTreeMap<HostName, HostFacts>) -> Topology {
+        self.topology.clone().unwrap_or_else(|| {
+            let known: Vec<_> = self
+                .nodes
+                .iter()
+                .map(|(name, reach)| (name.clone(), reach.clone(), &hosts[name]))
+                .collect();
+            discover(&known)
+        })
+    }
+
     /// The cluster of these nodes.
     pub fn of_nodes(nodes: Vec<(HostName, Reach)>, ssh_config: Option<PathBuf>) -> Self {
         Self {

@@ -31,6 +31,7 @@ mod half_duplex;
 mod igmp_version;
 mod interface_down;
 mod ip_layer;
+mod join_refused;
 mod link_down;
 mod lro_forwarding;
 mod mtu_black_hole;
@@ -77,6 +78,7 @@ pub(crate) const CAUSES: &[Cause] = &[
     check_stopped::CAUSE,
     fence_device::CAUSE,
     not_measured::CAUSE,
+    join_refused::CAUSE,
     interface_down::CAUSE,
     link_down::CAUSE,
     wrong_interface::CAUSE,

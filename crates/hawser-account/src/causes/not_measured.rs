@@ -3,9 +3,11 @@
 //!
 //! Evidence: the measurement's own list of problems. Certain; a warning. Case: `not-measured`.
 
+use hawser_model::case::Measurement;
 use hawser_model::finding::{Confidence, Finding, Place, Severity};
 
 use super::Cause;
+use super::join_refused::is_refused_join;
 use super::support::Draft;
 use crate::losses::Losses;
 use crate::view::View;
@@ -16,22 +18,25 @@ pub(super) const CAUSE: Cause = Cause {
 };
 
 fn find(view: &View<'_>, _: &mut Losses) -> Vec<Finding> {
-    let with_problems = view
-        .case
-        .measurements
-        .iter()
-        .filter(|m| !m.problems.is_empty());
-    with_problems
-        .map(|m| {
+    let others = |m: &Measurement| -> Vec<String> {
+        // A refused join has a cause of its own.
+        let problems = m.problems.iter();
+        problems.filter(|p| !is_refused_join(p)).cloned().collect()
+    };
+    let measurements = view.case.measurements.iter();
+    measurements
+        .map(|m| (m, others(m)))
+        .filter(|(_, problems)| !problems.is_empty())
+        .map(|(m, problems)| {
             let place = Place {
                 host: Some(m.from.clone()),
                 peer: Some(m.to.clone()),
                 link: Some(m.link.clone()),
                 interface: None,
-                object: Some(m.problems.join("; ")),
+                object: Some(problems.join("; ")),
             };
             Draft::new(CAUSE.code, Severity::Warning, Confidence::Certain, place)
-                .number("problems", m.problems.len() as u64)
+                .number("problems", problems.len() as u64)
                 .number("phases_measured", m.phases.len() as u64)
                 .done()
         })

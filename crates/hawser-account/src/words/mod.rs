@@ -4,6 +4,7 @@ use hawser_model::finding::{Finding, WordedFinding};
 use hawser_model::units::{BitsPerSec, Bytes, Nanos, Packets, PacketsPerSec};
 
 mod copy;
+mod fanout;
 mod host;
 mod ladder;
 mod link;
@@ -48,6 +49,7 @@ const WORDS: &[(&str, Writer)] = &[
     ("lro-on-forwarder", link::lro_on_forwarder),
     ("mtu-black-hole", path::mtu_black_hole),
     ("mtu-mismatch", path::mtu_mismatch),
+    ("multicast-join-refused", multicast::join_refused),
     ("multicast-ttl-scope", multicast::ttl_scope),
     ("needless-fragmentation", path::needless_fragmentation),
     ("neighbour-unresolved", host::neighbour_unresolved),
@@ -79,7 +81,11 @@ const WORDS: &[(&str, Writer)] = &[
 /// Puts a finding into words. A code of a newer version is named, not explained.
 pub fn word(finding: &Finding) -> WordedFinding {
     let told = Told(finding);
-    let mut all = WORDS.iter().chain(ladder::WORDS).chain(outage::WORDS);
+    let mut all = WORDS
+        .iter()
+        .chain(ladder::WORDS)
+        .chain(outage::WORDS)
+        .chain(fanout::WORDS);
     let words = match all.find(|(code, _)| *code == finding.code) {
         Some((_, words)) => words(&told),
         None => Words {

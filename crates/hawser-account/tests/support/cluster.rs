@@ -104,6 +104,7 @@ pub fn clean(shape: &Shape<'_>) -> Case {
         sockets: BTreeMap::new(),
         stopped: None,
         ladder: None,
+        fanout: None,
         tuning: None,
         fencing: Vec::new(),
     };

@@ -3,6 +3,7 @@
 
 pub mod catalogue;
 pub mod cluster;
+pub mod fanout;
 pub mod faults;
 pub mod json;
 pub mod ladder;

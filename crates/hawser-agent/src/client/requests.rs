@@ -9,6 +9,7 @@ use std::time::Duration;
 use hawser_cluster::host::{Answer, Order};
 use hawser_copy::{Now, ReceiveSpec, SendSpec};
 use hawser_model::copy::CopyEnd;
+use hawser_model::fanout::FanoutWindow;
 use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
 use hawser_model::knob::{Change, Knob, Setting, Undone};
 use hawser_model::ladder::{Hardware, HostUsage, Rung};
@@ -18,6 +19,7 @@ use hawser_model::sockets::SocketFacts;
 use hawser_model::traffic::{FlowId, FlowSpec, ReceiverReport, SenderReport, WatchedFlow};
 use hawser_model::units::{Mtu, Nanos, Packets};
 use hawser_rungs::RungSpec;
+use hawser_rungs::fanout::FanoutStep;
 
 use crate::client::{Agent, SOON};
 use crate::error::AgentError;
@@ -390,6 +392,33 @@ impl Agent {
             within,
             value!(AllSent),
         )
+    }
+
+    /// Builds so many receivers of one flow on the host; answers the processors they may use.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn open_fanout(&mut self, receivers: u32) -> Result<Vec<u32>, AgentError> {
+        let request = Request::OpenFanout { receivers };
+        self.ask(&request, SLOW, value!(Processors))
+    }
+
+    /// Measures a window of a fan-out.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn measure_fanout(&mut self, step: &FanoutStep) -> Result<FanoutWindow, AgentError> {
+        let within = duration(step.duration) + SLOW;
+        let request = Request::MeasureFanout(step.clone());
+        self.ask(&request, within, value!(Fanout)).map(|w| *w)
+    }
+
+    /// Takes the receivers of a fan-out down.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn close_fanout(&mut self) -> Result<(), AgentError> {
+        self.ask(&Request::CloseFanout, SLOW, done)
     }
 
     /// Reads a knob.

@@ -207,6 +207,7 @@ pub fn ladder(
         sockets: BTreeMap::new(),
         stopped: None,
         ladder: Some(run),
+        fanout: None,
         tuning: None,
         fencing: Vec::new(),
     })

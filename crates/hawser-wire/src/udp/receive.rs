@@ -48,7 +48,12 @@ struct Outcome {
 }
 
 impl UdpReceiver {
-    pub(crate) fn open(spec: &FlowSpec, key: RunKey, port: u16) -> Result<Self, WireError> {
+    pub(crate) fn open(
+        spec: &FlowSpec,
+        key: RunKey,
+        port: u16,
+        nap: Nanos,
+    ) -> Result<Self, WireError> {
         socket::validate(spec)?;
         let multicast = spec.destination.is_multicast();
         let address = if multicast {
@@ -69,7 +74,7 @@ impl UdpReceiver {
         let asked = spec.receive_buffer;
         let thread = thread::Builder::new()
             .name("hawser-receive".to_owned())
-            .spawn(move || Loop::new(&socket, &spec, key, &told).run(reading))
+            .spawn(move || Loop::new(&socket, &spec, key, &told).run(reading, nap))
             .map_err(WireError::call("clone", "reading thread"))?;
         Ok(Self {
             port,
@@ -175,7 +180,7 @@ impl<'a> Loop<'a> {
         }
     }
 
-    fn run(mut self, reading: Reading) -> std::io::Result<Outcome> {
+    fn run(mut self, reading: Reading, nap: Nanos) -> std::io::Result<Outcome> {
         let mut not_granted = NotGranted::new();
         prepare(self.spec.receiver_cpu, self.spec.realtime, &mut not_granted);
         if matches!(reading, Reading::Joined) {
@@ -204,6 +209,9 @@ impl<'a> Loop<'a> {
                 self.packet_memory.woke(u64::from(charged));
             }
             last = self.work_off(&mut reader, now, stopped)?;
+            if !nap.is_zero() && self.stop.told().is_none() {
+                clock::wait_until(last + nap);
+            }
         }
         let memory = option::memory(self.socket)?;
         Ok(Outcome {

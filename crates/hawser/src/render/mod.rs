@@ -5,6 +5,7 @@ pub mod check;
 pub mod copy;
 pub mod drill;
 pub mod exports;
+pub mod fanout;
 pub mod junit;
 pub mod ladder;
 mod rate_chart;

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hawser_coordinator::check::{self, Agents, CheckError, Progress};
-use hawser_coordinator::discover::discover;
 use hawser_coordinator::fencing::ask_fence_devices;
 use hawser_coordinator::schedule::Direction;
 use hawser_coordinator::traffic_plan::TrafficOptions;
@@ -13,6 +12,7 @@ use hawser_model::case::{Case, Intensity};
 use hawser_model::units::{Bytes, Nanos, PacketsPerSec};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::fanout::FanoutArgs;
 use crate::cluster::{Cluster, Which};
 use crate::output::complain;
 use crate::{case_file, parse, verbs};
@@ -30,6 +30,8 @@ pub struct Args {
     case: Option<PathBuf>,
     #[command(flatten)]
     traffic: TrafficArgs,
+    #[command(flatten)]
+    fanout: FanoutArgs,
 }
 
 /// How hard to press, and with what.
@@ -100,7 +102,11 @@ impl TrafficArgs {
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
     let cluster = args.which.cluster()?;
-    let case = measure(&cluster, &args.traffic.options())?;
+    let options = args.traffic.options();
+    let case = match args.fanout.wanted() {
+        true => super::fanout::measure(&cluster, &args.fanout, &options)?,
+        false => measure(&cluster, &options)?,
+    };
     let path = case_file::write(&case, args.case.as_deref())?;
     Ok(verbs::explain::show(
         &case,
@@ -129,14 +135,7 @@ pub fn checked(
     progress: &dyn Progress,
 ) -> miette::Result<Case> {
     let hosts = check::facts(agents).map_err(|e| miette::miette!("{e}"))?;
-    let topology = cluster.topology.clone().unwrap_or_else(|| {
-        let known: Vec<_> = cluster
-            .nodes
-            .iter()
-            .map(|(name, reach)| (name.clone(), reach.clone(), &hosts[name]))
-            .collect();
-        discover(&known)
-    });
+    let topology = cluster.topology_of(&hosts);
     let case = check::check(
         agents,
         topology,

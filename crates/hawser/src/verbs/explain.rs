@@ -14,8 +14,8 @@ use crate::{output, render};
 pub struct Args {
     /// A case file that `hawser check`, `hawser ladder`, `hawser copy` or `hawser drill` wrote
     case: PathBuf,
-    /// Print one JSON object (docs/schema/check.schema.json, ladder.schema.json, copy.schema.json,
-    /// drill.schema.json)
+    /// Print one JSON object (docs/schema/check.schema.json, fanout.schema.json, ladder.schema.json,
+    /// copy.schema.json, drill.schema.json)
     #[arg(long)]
     json: bool,
 }
@@ -36,30 +36,47 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
 
 /// Prints what a case comes to; exit code 1 when something was found.
 pub fn show(case: &Case, path: &str, json: bool) -> ExitCode {
-    let (text, findings) = match (&case.ladder, hawser_account::ladder(case)) {
-        (Some(run), Some(mut report)) => {
-            report.case = path.to_owned();
-            let text = match json {
-                true => pretty(&report),
-                false => render::ladder::report(case, run, &report),
-            };
-            (text, report.findings.len())
-        }
-        _ => {
-            let report = judge(case, path);
-            let text = match json {
-                true => pretty(&report),
-                false => render::check::report(case, &report) + &tuned(case),
-            };
-            (text, report.findings.len())
-        }
-    };
+    let (text, findings) = fanout(case, path, json)
+        .or_else(|| ladder(case, path, json))
+        .unwrap_or_else(|| check(case, path, json));
     output::print(&text);
     if findings == 0 {
         ExitCode::SUCCESS
     } else {
         ExitCode::from(1)
     }
+}
+
+/// The text and the number of findings of a fan-out.
+fn fanout(case: &Case, path: &str, json: bool) -> Option<(String, usize)> {
+    let (run, mut report) = (case.fanout.as_ref()?, hawser_account::fanout::report(case)?);
+    report.case = path.to_owned();
+    let text = match json {
+        true => pretty(&report),
+        false => render::fanout::report(case, run, &report),
+    };
+    Some((text, report.findings.len()))
+}
+
+/// The same of a ladder.
+fn ladder(case: &Case, path: &str, json: bool) -> Option<(String, usize)> {
+    let (run, mut report) = (case.ladder.as_ref()?, hawser_account::ladder(case)?);
+    report.case = path.to_owned();
+    let text = match json {
+        true => pretty(&report),
+        false => render::ladder::report(case, run, &report),
+    };
+    Some((text, report.findings.len()))
+}
+
+/// The same of a check or a tune.
+fn check(case: &Case, path: &str, json: bool) -> (String, usize) {
+    let report = judge(case, path);
+    let text = match json {
+        true => pretty(&report),
+        false => render::check::report(case, &report) + &tuned(case),
+    };
+    (text, report.findings.len())
 }
 
 fn pretty<T: serde::Serialize>(report: &T) -> String {

@@ -7,7 +7,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
 use hawser_coordinator::check::{self, CheckError};
-use hawser_coordinator::discover::discover;
 use hawser_coordinator::ladder::{self, LadderError, LadderOptions, Progress, Task};
 use hawser_model::case::Case;
 use hawser_model::ladder::{CipherChoice, CipherMode, Storage};
@@ -147,14 +146,7 @@ fn measure(cluster: &Cluster, options: &LadderOptions) -> miette::Result<Case> {
     bar.0.enable_steady_tick(Duration::from_millis(100));
     let mut agents = cluster.connect()?;
     let hosts = check::facts(&mut agents).map_err(|e| miette!("{e}"))?;
-    let topology = cluster.topology.clone().unwrap_or_else(|| {
-        let known: Vec<_> = cluster
-            .nodes
-            .iter()
-            .map(|(name, reach)| (name.clone(), reach.clone(), &hosts[name]))
-            .collect();
-        discover(&known)
-    });
+    let topology = cluster.topology_of(&hosts);
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |d| d.as_secs());

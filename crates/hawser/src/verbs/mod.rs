@@ -10,6 +10,7 @@ pub mod demo;
 pub mod drill;
 pub mod explain;
 pub mod exports;
+pub mod fanout;
 pub mod lab;
 pub mod ladder;
 pub mod operate;

@@ -18,6 +18,7 @@ pub fn planted() -> Vec<Planted> {
         mixed(),
         above_querier(),
         beyond_a_router(),
+        refused(),
     ]
 }
 
@@ -128,5 +129,28 @@ fn beyond_a_router() -> Planted {
         case,
         20_000,
         &["multicast-ttl-scope", "multicast-ttl-scope"],
+    )
+}
+
+/// The receiving host's own kernel says no, so nothing was sent.
+fn refused() -> Planted {
+    let mut case = case(&[3], 0);
+    facts(&mut case, "head2")
+        .sysctls
+        .insert("net.ipv4.igmp_max_memberships".to_owned(), "0".to_owned());
+    for measurement in &mut case.measurements {
+        if measurement.to.as_str() == "head2" {
+            measurement.phases.retain(|p| p.kind != Multicast);
+            measurement.problems.push(
+                "head2: open receiver: setsockopt multicast join 239.192.72.87: No buffer space available (os error 105)"
+                    .to_owned(),
+            );
+        }
+    }
+    planted_as(
+        "multicast-join-refused",
+        case,
+        0,
+        &["multicast-join-refused"],
     )
 }

@@ -1,6 +1,7 @@
 //! The work of requests: what is open on this node, and the calls that open it.
 
 mod copy;
+mod fanout;
 mod flows;
 pub(super) mod knobs;
 mod ladder;
@@ -20,6 +21,7 @@ use crate::server::cluster_watch::{ClusterWatch, Watched};
 use crate::server::stop::Stop;
 
 use copy::Copy;
+use fanout::FanoutStage;
 use flows::Flows;
 use knobs::{Changes, Place};
 use ladder::Ladder;
@@ -35,6 +37,7 @@ pub struct Node {
     probes: Probes,
     copy: Option<Copy>,
     ladder: Ladder,
+    fanout: FanoutStage,
     changes: Changes,
 }
 
@@ -171,6 +174,11 @@ impl Node {
                 self.ladder.close_usage(observer)
             }
             Request::RunSenders(flows) => self.flows.run_senders(&flows),
+            Request::OpenFanout { receivers } => {
+                self.fanout.open(receivers, self.session()?.run_key)
+            }
+            Request::MeasureFanout(step) => self.fanout.measure(&step),
+            Request::CloseFanout => Ok(self.fanout.close()),
             Request::ReadKnob(knob) => self.changes.read(&knob),
             Request::TryKnob { knob, value } => self.changes.begin(&knob, &value),
             Request::TurnKnob { change, after } => self.changes.turn(change, after),

@@ -38,6 +38,16 @@ pub fn host_counters() -> Counters {
     counters
 }
 
+/// The work of each processor's backlog alone (`softnet/CPU/…`): a read that takes next to no time.
+///
+/// # Errors
+/// [`KernelError`] when it cannot be read here.
+pub fn softnet_counters() -> Result<Counters, KernelError> {
+    let mut counters = Counters::default();
+    softnet::Softnet.read(&mut counters)?;
+    Ok(counters)
+}
+
 /// Every source there is, in the order in which they are read.
 pub(crate) fn all() -> Vec<Box<dyn Source>> {
     vec![

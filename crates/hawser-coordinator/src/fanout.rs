@@ -1,0 +1,198 @@
+//! A fan-out, host after host: at each rate, for each way of spreading the work, the search for the most
+//! receivers. What to measure next is `hawser_account`'s to say.
+
+use std::collections::BTreeMap;
+
+use hawser_account::fanout::next;
+use hawser_agent::{Agent, AgentError};
+use hawser_model::case::{CASE_FORMAT, Case, Intensity};
+use hawser_model::fanout::{FanoutHost, FanoutRun, FanoutSeries, Spread};
+use hawser_model::host::HostFacts;
+use hawser_model::names::HostName;
+use hawser_model::topology::Topology;
+use hawser_model::units::{Nanos, PacketsPerSec};
+use hawser_rungs::fanout::FanoutStep;
+
+use crate::check::Agents;
+use crate::measure::still_there;
+
+/// What the user asked of a fan-out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FanoutOptions {
+    /// The host; absent: all, one after the other.
+    pub host: Option<HostName>,
+    /// Packets a second, one search each.
+    pub rates: Vec<PacketsPerSec>,
+    /// UDP payload, bytes.
+    pub payload: u32,
+    /// Packets back to back.
+    pub burst: u32,
+    /// The most receivers to try.
+    pub most: u32,
+    /// How long a window is.
+    pub duration: Nanos,
+    /// Also on a host where a cluster engine runs.
+    pub beside_a_cluster: bool,
+}
+
+/// Why a fan-out could not be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum FanoutError {
+    /// An agent cannot be talked to.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// The host that was named is not there.
+    #[error("host {name} is not known: there are {known}")]
+    Unknown {
+        /// What was named.
+        name: HostName,
+        /// What is there.
+        known: String,
+    },
+    /// A cluster engine runs on the host.
+    #[error("Corosync runs on {0}, and a fan-out presses as hard as its processors can")]
+    LiveCluster(HostName),
+}
+
+/// Told how far a fan-out has come.
+pub trait Progress {
+    /// A search begins: its number from 1, of how many.
+    fn search(
+        &self,
+        host: &HostName,
+        rate: PacketsPerSec,
+        spread: Spread,
+        number: usize,
+        of: usize,
+    );
+    /// So many receivers are about to be measured.
+    fn receivers(&self, count: u32);
+}
+
+/// Measures a fan-out and returns its case. `now` is the time to record, in seconds since 1970.
+///
+/// # Errors
+/// See [`FanoutError`]; what a host could not do while its agent lives is recorded in the case.
+pub fn fanout(
+    agents: &mut Agents,
+    topology: Topology,
+    hosts: BTreeMap<HostName, HostFacts>,
+    options: &FanoutOptions,
+    progress: &dyn Progress,
+    now: u64,
+) -> Result<Case, FanoutError> {
+    if let Some(name) = options.host.as_ref().filter(|h| !agents.contains_key(*h)) {
+        let known: Vec<&str> = agents.keys().map(HostName::as_str).collect();
+        return Err(FanoutError::Unknown {
+            name: name.clone(),
+            known: known.join(", "),
+        });
+    }
+    let wanted = |name: &HostName| options.host.as_ref().is_none_or(|host| host == name);
+    let chosen: Vec<&HostName> = hosts.keys().filter(|name| wanted(name)).collect();
+    for host in &chosen {
+        if hosts[*host].corosync.is_some() && !options.beside_a_cluster {
+            return Err(FanoutError::LiveCluster((*host).clone()));
+        }
+    }
+    let of = chosen.len() * options.rates.len() * Spread::ALL.len();
+    let mut measured = BTreeMap::new();
+    let mut number = 0;
+    for (host, agent) in agents.iter_mut().filter(|(name, _)| wanted(name)) {
+        let told = |rate, spread| {
+            number += 1;
+            progress.search(host, rate, spread, number, of);
+        };
+        measured.insert(host.clone(), on_host(agent, options, told, progress)?);
+    }
+    Ok(Case {
+        format: CASE_FORMAT.to_owned(),
+        hawser: env!("CARGO_PKG_VERSION").to_owned(),
+        recorded: now,
+        intensity: Intensity::Full,
+        topology,
+        hosts,
+        hellos: None,
+        measurements: Vec::new(),
+        sockets: BTreeMap::new(),
+        stopped: None,
+        ladder: None,
+        fanout: Some(FanoutRun {
+            payload: options.payload,
+            burst: options.burst,
+            duration: options.duration,
+            most: options.most,
+            hosts: measured,
+        }),
+        fencing: Vec::new(),
+        tuning: None,
+    })
+}
+
+fn on_host(
+    agent: &mut Agent,
+    options: &FanoutOptions,
+    mut begins: impl FnMut(PacketsPerSec, Spread),
+    progress: &dyn Progress,
+) -> Result<FanoutHost, AgentError> {
+    let processors = match agent.open_fanout(options.most) {
+        Ok(processors) => processors,
+        Err(error) => {
+            return Ok(FanoutHost {
+                problem: Some(still_there(error)?),
+                ..FanoutHost::default()
+            });
+        }
+    };
+    let mut series = Vec::new();
+    let mut number = 0;
+    for &rate in &options.rates {
+        for spread in Spread::ALL {
+            begins(rate, spread);
+            series.push(search(agent, options, rate, spread, &mut number, progress)?);
+        }
+    }
+    agent.close_fanout()?;
+    Ok(FanoutHost {
+        processors,
+        series,
+        problem: None,
+    })
+}
+
+fn search(
+    agent: &mut Agent,
+    options: &FanoutOptions,
+    rate: PacketsPerSec,
+    spread: Spread,
+    number: &mut u32,
+    progress: &dyn Progress,
+) -> Result<FanoutSeries, AgentError> {
+    let mut series = FanoutSeries {
+        rate,
+        spread,
+        windows: Vec::new(),
+        problem: None,
+    };
+    while let Some(receivers) = next(&series.windows, rate, options.most) {
+        progress.receivers(receivers);
+        *number += 1;
+        let step = FanoutStep {
+            receivers,
+            spread,
+            rate,
+            payload: options.payload,
+            burst: options.burst,
+            duration: options.duration,
+            number: *number,
+        };
+        match agent.measure_fanout(&step) {
+            Ok(window) => series.windows.push(window),
+            Err(error) => {
+                series.problem = Some(still_there(error)?);
+                break;
+            }
+        }
+    }
+    Ok(series)
+}

@@ -1,0 +1,221 @@
+//! Many receivers of one multicast flow on one host, as guests behind a bridge.
+//!
+//! ```text
+//! sender ── in0 ┤bridge├ g1 ── receiver 1
+//!                      ├ g2 ── receiver 2
+//!                      └ …
+//! ```
+//!
+//! Everything is a namespace without a name that only this process holds: when it ends, in whichever
+//! way, all of it is gone. Nothing of the host's own network is touched.
+
+mod namespace;
+mod stage;
+
+use std::thread;
+use std::time::Duration;
+
+use hawser_model::fanout::Spread;
+use hawser_model::traffic::{
+    Batching, FlowId, FlowSpec, Membership, Rate, ReceiverReport, RunKey, SenderReport, Transport,
+};
+use hawser_model::units::{Bytes, Nanos, Packets, PacketsPerSec};
+use hawser_wire::{Receiver, Sender};
+use nix::sched::sched_getaffinity;
+use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
+
+use crate::RungError;
+use stage::{GROUP, SENDER, Stage, guest};
+
+/// The most guests that are made: their addresses are one octet's.
+pub const MOST: u32 = 200;
+
+/// Receivers ask for this much, so that what their programs do not get to read at once is no loss of
+/// the context that copies.
+const BUFFER: Bytes = Bytes(4 << 20);
+
+/// And read so often, however much has come: a program that is woken for every packet uses up the
+/// processors by itself, and what the host can deliver would not show.
+const NAP: Nanos = Nanos::from_millis(4);
+
+/// What is under way when the sender is done arrives within this time.
+const SETTLE: Duration = Duration::from_millis(100);
+
+/// One window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FanoutStep {
+    /// How many receive.
+    pub receivers: u32,
+    /// Where the copies are worked off.
+    pub spread: Spread,
+    /// Packets a second.
+    pub rate: PacketsPerSec,
+    /// UDP payload, bytes.
+    pub payload: u32,
+    /// Packets back to back.
+    pub burst: u32,
+    /// How long.
+    pub duration: Nanos,
+    /// Its number, one after the other: late packets of one window are foreign to the next.
+    pub number: u32,
+}
+
+/// The stage, as long as it is held.
+pub struct Fanout {
+    stage: Stage,
+    processors: Vec<u32>,
+    key: RunKey,
+}
+
+impl Fanout {
+    /// Builds sender, bridge and guests; the guests are not on the bridge yet.
+    ///
+    /// # Errors
+    /// [`RungError`] names what this host refused: namespaces, veth, `ip`.
+    pub fn build(guests: u32, key: RunKey) -> Result<Self, RungError> {
+        if !(1..=MOST).contains(&guests) {
+            return Err(RungError::Absent(format!(
+                "{guests} receivers: from 1 to {MOST} can be made"
+            )));
+        }
+        Ok(Self {
+            stage: Stage::build(guests)?,
+            processors: processors()?,
+            key,
+        })
+    }
+
+    /// The processors that the measurement may use.
+    pub fn processors(&self) -> &[u32] {
+        &self.processors
+    }
+
+    /// Brings as many guests to the bridge as shall receive, spreads the work, opens the sockets.
+    ///
+    /// # Errors
+    /// [`RungError`] names what was refused.
+    pub fn prepare(&mut self, step: &FanoutStep) -> Result<Prepared, RungError> {
+        self.stage.attach(step.receivers)?;
+        self.stage.spread(step.spread, &self.processors)?;
+        let mut receivers: Vec<Receiver> = Vec::new();
+        let mut port = 0;
+        for (number, namespace) in self.stage.guests(step.receivers).enumerate() {
+            let spec = self.flow(step, guest(number as u32));
+            let receiver = namespace.within(|| {
+                Ok(Receiver::open_napping(&spec, self.key, port, NAP)?)
+            })?;
+            port = receiver.port();
+            receivers.push(receiver);
+        }
+        let spec = FlowSpec {
+            // As whoever feeds many would: a late sender is not what is measured.
+            realtime: true,
+            receive_buffer: None,
+            sender_cpu: self.processors.first().copied(),
+            ..self.flow(step, guest(0))
+        };
+        let sender = self
+            .stage
+            .sender()
+            .within(|| Ok(Sender::open(&spec, self.key)?))?;
+        Ok(Prepared {
+            receivers,
+            sender,
+            port,
+        })
+    }
+
+    fn flow(&self, step: &FanoutStep, receiver: std::net::Ipv4Addr) -> FlowSpec {
+        FlowSpec {
+            flow: FlowId(step.number),
+            transport: Transport::Udp,
+            source: SENDER.into(),
+            destination: GROUP.into(),
+            receiver: receiver.into(),
+            membership: Some(Membership {
+                source: None,
+                ttl: 1,
+            }),
+            payload: step.payload,
+            rate: Rate::PerSecond(step.rate),
+            burst: step.burst,
+            duration: step.duration,
+            dont_fragment: true,
+            receive_buffer: Some(BUFFER),
+            send_buffer: None,
+            echo: false,
+            realtime: false,
+            reader_delay: Nanos::ZERO,
+            batching: Batching::Mmsg,
+            sender_cpu: None,
+            receiver_cpu: None,
+        }
+    }
+}
+
+/// A window that is ready to be measured.
+pub struct Prepared {
+    receivers: Vec<Receiver>,
+    sender: Sender,
+    port: u16,
+}
+
+impl Prepared {
+    /// Sends to the end.
+    ///
+    /// # Errors
+    /// [`RungError`] when the sending thread cannot run.
+    pub fn send(self) -> Result<(SenderReport, Sent), RungError> {
+        let (sender, port) = (self.sender, self.port);
+        // A thread of its own, since it is bound to a processor and runs before others.
+        let report = thread::spawn(move || sender.run(port))
+            .join()
+            .map_err(|_| RungError::Panicked("sending"))??;
+        let sent = report.sent;
+        Ok((
+            report,
+            Sent {
+                receivers: self.receivers,
+                sent,
+            },
+        ))
+    }
+}
+
+/// A window whose sender is done.
+pub struct Sent {
+    receivers: Vec<Receiver>,
+    sent: Packets,
+}
+
+impl Sent {
+    /// Lets what is under way arrive and asks every receiver.
+    ///
+    /// # Errors
+    /// [`RungError`] when reading failed.
+    pub fn finish(self) -> Result<Vec<ReceiverReport>, RungError> {
+        let sent = self.sent;
+        thread::scope(|scope| {
+            let asked: Vec<_> = self
+                .receivers
+                .into_iter()
+                .map(|receiver| scope.spawn(move || receiver.finish(sent, SETTLE)))
+                .collect();
+            asked
+                .into_iter()
+                .map(|a| Ok(a.join().map_err(|_| RungError::Panicked("receiving"))??))
+                .collect()
+        })
+    }
+}
+
+/// The processors that this process may use.
+fn processors() -> Result<Vec<u32>, RungError> {
+    let set = sched_getaffinity(Pid::from_raw(0))
+        .map_err(RungError::call("sched_getaffinity", "this process"))?;
+    Ok((0..nix::sched::CpuSet::count())
+        .filter(|&cpu| set.is_set(cpu).unwrap_or(false))
+        .map(|cpu| cpu as u32)
+        .collect())
+}

@@ -105,7 +105,14 @@ fn nothing_is_lost_at_a_walking_pace_and_no_sender_holds_ten_million() {
 fn a_kernel_that_refuses_to_join_is_told_from_a_switch_that_does_not_deliver() {
     let lab = Lab::up_with(&["--links", "1"]);
     lab.sh("head2", "sysctl -qw net.ipv4.igmp_max_memberships=0");
-    let options = ["--json", "--case", "/dev/null", "--multicast", "--duration", "300ms"];
+    let options = [
+        "--json",
+        "--case",
+        "/dev/null",
+        "--multicast",
+        "--duration",
+        "300ms",
+    ];
     let mut arguments = vec!["check", "--lab", lab.name()];
     arguments.extend(options);
     let value = support::json(&support::run(&arguments), "check");

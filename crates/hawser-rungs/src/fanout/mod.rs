@@ -102,9 +102,8 @@ impl Fanout {
         let mut port = 0;
         for (number, namespace) in self.stage.guests(step.receivers).enumerate() {
             let spec = self.flow(step, guest(number as u32));
-            let receiver = namespace.within(|| {
-                Ok(Receiver::open_napping(&spec, self.key, port, NAP)?)
-            })?;
+            let receiver =
+                namespace.within(|| Ok(Receiver::open_napping(&spec, self.key, port, NAP)?))?;
             port = receiver.port();
             receivers.push(receiver);
         }

@@ -53,6 +53,7 @@ fn picture(s: &mut Section<'_>, group: &[FanoutResult]) {
         Some(Mark {
             x: f64::from(r.most_receivers.filter(|most| *most > 0)?),
             words: r.spread.word().to_owned(),
+            row: 0,
         })
     });
     let described: Vec<String> = group

@@ -52,11 +52,14 @@ fn apply(text: &str, mode: u32) -> Ran {
     ran
 }
 
+/// What is found in a good file, and what it is replaced by.
+type Edits<'a> = &'a [(&'a str, &'a str)];
+
 #[test]
 fn each_mistake_is_one_error_at_its_place() {
     let bmc = |n: &str| BMC.replace('N', n);
     let (one, two) = (bmc("1"), bmc("2"));
-    let cases: [(&str, &[(&str, &str)], u32); 11] = [
+    let cases: [(&str, Edits, u32); 11] = [
         (
             "duplicate-address",
             &[("ring0 = \"10.72.0.2\"", "ring0 = \"10.72.0.1\"")],

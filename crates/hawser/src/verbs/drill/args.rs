@@ -7,6 +7,7 @@ use hawser_drill::scenario::{Scenario, all, drawn};
 use miette::bail;
 
 use crate::cluster::random;
+use crate::output;
 use crate::target::Target;
 
 /// Arguments of `hawser drill`.
@@ -67,7 +68,7 @@ impl Args {
             if self.case.is_some() {
                 bail!("--case names one file, and --random makes many");
             }
-            eprintln!("seed {seed}: `--random --seed {seed}` does the same again");
+            output::complain!("seed {seed}: `--random --seed {seed}` does the same again");
             let begun = Instant::now();
             let all = (0..).map(move |place| drawn(seed, place));
             return Ok(match self.dry_run {

@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
     .map_err(error)?;
     let pool = stage.pool.clone();
     if !args.dry_run && note::take_back(&mut stage).map_err(error)? {
-        say(
+        output::error_line(
             "a drill was killed here: what it had done is taken back; waiting until the cluster is whole",
         );
         wait_whole(&stage).map_err(error)?;
@@ -72,7 +72,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
             scenario,
             version: env!("CARGO_PKG_VERSION"),
             budget: args.budget,
-            say: &say,
+            say: &output::error_line,
         };
         let case = drill(&stage, &orders, &before).map_err(|e| match interrupt.requested() {
             true => miette!("interrupted; what the drill had done was taken back"),
@@ -214,10 +214,6 @@ fn wait_whole(stage: &Stage<'_>) -> Result<(), DrillError> {
         Ok(whole)
     })?;
     Ok(())
-}
-
-fn say(line: &str) {
-    eprintln!("{line}");
 }
 
 fn error(e: impl std::fmt::Display) -> miette::Report {

@@ -14,4 +14,5 @@ pub mod numbering;
 pub mod plan;
 pub mod simulate;
 pub mod timing;
+pub mod units;
 pub mod xml;

@@ -7,7 +7,7 @@ umask 022;
 d=;
 for c in /run/hawser /var/lib/hawser; do
   p="$c/.try-$$";
-  mkdir -p -m 700 "$c" && : >"$p" && chmod 700 "$p" && "$p" && d="$c";
+  mkdir -p -m 700 "$c" && : >"$p" && chmod 700 "$p" && "$p" 2>/dev/null && d="$c";
   rm -f "$p";
   [ -z "$d" ] || break;
 done;

@@ -11,6 +11,9 @@ const LAB: &str = "/run/hawser/lab/hawser";
 /// systemd's own sign that it runs (sd_booted(3)).
 const SYSTEMD: &str = "/run/systemd/system";
 
+const COROSYNC: &str = "corosync.service";
+const PACEMAKER: &str = "pacemaker.service";
+
 /// A service manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manager {
@@ -41,18 +44,40 @@ pub(super) fn withdraw() -> Result<(), HostError> {
     tell(Wish::Withdraw)
 }
 
+/// Whether systemd manages the services of this machine.
+pub(super) fn by_systemd() -> bool {
+    here(|path| Path::new(path).exists()) == Some(Manager::Systemd)
+}
+
+/// systemd reads its files anew, where it runs.
+pub(super) fn reload_units() -> Result<(), HostError> {
+    match by_systemd() {
+        true => run::tool("systemctl", &["daemon-reload"], None).map(drop),
+        false => Ok(()),
+    }
+}
+
 fn tell(wish: Wish) -> Result<(), HostError> {
     let Some(manager) = here(|path| Path::new(path).exists()) else {
-        let line = &commands(Manager::Systemd, wish)[0];
+        let line = &commands(Manager::Systemd, wish, true)[0];
         return Err(HostError::Tool {
             command: line.join(" "),
             said: "this machine does not run systemd".into(),
         });
     };
-    for line in commands(manager, wish) {
+    for line in commands(manager, wish, starts_at_boot() == Some(true)) {
         run::tool(line[0], &line[1..], None)?;
     }
     Ok(())
+}
+
+/// Whether systemd starts the engine at each boot; `None` where it is not systemd who does.
+pub(super) fn starts_at_boot() -> Option<bool> {
+    let arguments = ["is-enabled", COROSYNC, PACEMAKER];
+    let said = by_systemd().then(|| run::output("systemctl", &arguments, None))?;
+    let said = said.map_or(Vec::new(), |output| output.stdout);
+    let said = String::from_utf8_lossy(&said);
+    Some(said.lines().filter(|line| *line == "enabled").count() == 2)
 }
 
 /// Who manages services where these files are. A systemd that runs in a lab's node comes first.
@@ -64,12 +89,19 @@ fn here(exists: impl Fn(&str) -> bool) -> Option<Manager> {
 
 /// The command lines, one after the other: Corosync first when it starts, Pacemaker first when it
 /// ends, because Pacemaker needs Corosync to stop what it runs.
-fn commands(manager: Manager, wish: Wish) -> Vec<Vec<&'static str>> {
-    const COROSYNC: &str = "corosync.service";
-    const PACEMAKER: &str = "pacemaker.service";
+///
+/// Debian enables a service that also has an init script by running several programs that each have
+/// systemd read all its files anew, so what is enabled is not enabled again.
+fn commands(manager: Manager, wish: Wish, enabled: bool) -> Vec<Vec<&'static str>> {
     match (manager, wish) {
         (Manager::Systemd, Wish::Start) => {
-            vec![vec!["systemctl", "enable", "--now", COROSYNC, PACEMAKER]]
+            let enable = vec!["systemctl", "enable", COROSYNC, PACEMAKER];
+            let start = vec!["systemctl", "start", COROSYNC, PACEMAKER];
+            match enabled {
+                true => vec![start],
+                // Enabled first: one that was killed in between is not taken for one that is done.
+                false => vec![enable, start],
+            }
         }
         (Manager::Systemd, Wish::Stop) => vec![
             vec!["systemctl", "stop", PACEMAKER],
@@ -98,10 +130,22 @@ mod tests {
     }
 
     #[test]
+    fn what_starts_at_boot_already_is_only_started() {
+        let lines = |enabled| -> Vec<String> {
+            let lines = commands(Manager::Systemd, Wish::Start, enabled);
+            lines.iter().map(|line| line[1..].join(" ")).collect()
+        };
+        let start = "start corosync.service pacemaker.service";
+        assert_eq!(lines(true), [start]);
+        let enable = "enable corosync.service pacemaker.service";
+        assert_eq!(lines(false), [enable, start]);
+    }
+
+    #[test]
     fn pacemaker_ends_before_the_corosync_it_needs() {
         for manager in [Manager::Systemd, Manager::Lab] {
             for wish in [Wish::Stop, Wish::Withdraw] {
-                let lines: Vec<String> = commands(manager, wish)
+                let lines: Vec<String> = commands(manager, wish, true)
                     .iter()
                     .map(|line| line.join(" "))
                     .collect();

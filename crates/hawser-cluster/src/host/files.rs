@@ -8,6 +8,7 @@ use std::path::{Component, Path};
 use super::{Content, HostError, OwnedFile};
 use crate::cib::secrets::{PACEMAKER_SECRETS, SECRET_DIRECTORY, WRAPPER_DIRECTORY};
 use crate::plan::{AUTHKEY, COROSYNC_CONF};
+use crate::units::DROP_IN;
 
 /// None of these files comes near it.
 const LARGEST: u64 = 1 << 20;
@@ -99,7 +100,9 @@ fn ours(path: &str) -> Result<(), HostError> {
         rest.is_some_and(|rest| !rest.is_empty() && plain(rest))
     };
     let known = [SECRET_DIRECTORY, WRAPPER_DIRECTORY, PACEMAKER_SECRETS];
-    match [AUTHKEY, COROSYNC_CONF].contains(&path) || known.iter().any(|folder| below(folder)) {
+    match [AUTHKEY, COROSYNC_CONF, DROP_IN].contains(&path)
+        || known.iter().any(|folder| below(folder))
+    {
         true => Ok(()),
         false => Err(HostError::NotOurs(path.to_owned())),
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{exports_agent, run};
+use super::{engine, exports_agent, run};
 use crate::exports::lio;
 
 /// What is installed and what runs.
@@ -27,6 +27,12 @@ pub struct Inventory {
     /// Why the kernel's own iSCSI target cannot be had here; none when it can.
     #[serde(default)]
     pub no_lio: Option<String>,
+    /// Whether systemd manages the services here.
+    #[serde(default)]
+    pub systemd: bool,
+    /// Whether systemd starts the engine at boot; none where it is not systemd who does.
+    #[serde(default)]
+    pub starts_at_boot: Option<bool>,
 }
 
 /// Where OCF agents are, a folder a provider (the OCF standard's `OCF_ROOT`).
@@ -70,6 +76,8 @@ pub(super) fn take() -> Inventory {
         running: runs("corosync") && runs("pacemakerd"),
         exports_outdated: exports_agent::outdated(),
         no_lio: lio::lacking().map(|why| why.to_string()),
+        systemd: engine::by_systemd(),
+        starts_at_boot: engine::starts_at_boot(),
     }
 }
 

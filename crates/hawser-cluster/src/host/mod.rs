@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::{FileFacts, KeyFacts};
 use crate::simulate::{Answer as Simulated, CrmSimulate, Event, Simulator};
+use crate::units;
 
 pub use inventory::Inventory;
 
@@ -260,7 +261,10 @@ impl Order {
             Self::Stop | Self::Withdraw => 600,
             Self::Settle { seconds } => u64::from(*seconds) + 15,
             Self::FenceStatus { seconds, .. } => u64::from(*seconds) + 15,
-            Self::Start => 90,
+            // systemd has limits of its own (a minute for Pacemaker, 90 s for Corosync and for what they need),
+            // and says better than we what did not start; enabling a service that also has an init
+            // script has it read all its files several times.
+            Self::Start => 300,
             _ => 45,
         })
     }
@@ -274,7 +278,10 @@ pub fn obey(order: &Order) -> Result<Answer, HostError> {
     match order {
         Order::Inventory => Ok(Answer::Inventory(Box::new(inventory::take()))),
         Order::Read { path } => files::read(path).map(Answer::File),
-        Order::Write { path, file } => files::write(path, file).map(|()| Answer::Done),
+        Order::Write { path, file } => {
+            files::write(path, file)?;
+            told_of(path).map(|()| Answer::Done)
+        }
         Order::Cib => Ok(Answer::Cib(pacemaker::cib())),
         Order::PatchCib { was, new } => pacemaker::patch(was, new).map(Answer::Patched),
         Order::SeedCib { cib } => pacemaker::seed(cib).map(|()| Answer::Done),
@@ -285,7 +292,10 @@ pub fn obey(order: &Order) -> Result<Answer, HostError> {
         Order::Start => engine::start().map(|()| Answer::Done),
         Order::Stop => engine::stop().map(|()| Answer::Done),
         Order::Withdraw => engine::withdraw().map(|()| Answer::Done),
-        Order::Remove { path } => files::remove(path).map(|()| Answer::Done),
+        Order::Remove { path } => {
+            files::remove(path)?;
+            told_of(path).map(|()| Answer::Done)
+        }
         Order::InstallExports => exports_agent::install().map(|()| Answer::Done),
         Order::ReloadCorosync => run::tool("corosync-cfgtool", &["-R"], None).map(|_| Answer::Done),
         Order::FenceStatus {
@@ -297,5 +307,13 @@ pub fn obey(order: &Order) -> Result<Answer, HostError> {
         Order::Standby { node, on } => pacemaker::standby(node, *on).map(|()| Answer::Done),
         Order::Move { resource, node } => pacemaker::send_to(resource, node).map(|()| Answer::Done),
         Order::ForgetMove { resource } => pacemaker::forget_move(resource).map(|()| Answer::Done),
+    }
+}
+
+/// Whoever must know at once that a file has changed.
+fn told_of(path: &str) -> Result<(), HostError> {
+    match path {
+        units::DROP_IN => engine::reload_units(),
+        _ => Ok(()),
     }
 }

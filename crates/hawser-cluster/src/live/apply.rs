@@ -20,6 +20,7 @@ use crate::plan::{
     merge, plan,
 };
 use crate::simulate::{CrmSimulate, Report, Simulator};
+use crate::timing::EngineTiming;
 use crate::xml::Element;
 
 /// How a plan is applied.
@@ -91,9 +92,17 @@ impl From<super::HeadError> for ApplyError {
 /// that somebody else is changing meanwhile.
 const ROUNDS: usize = 6;
 
-/// How long the nodes may take to find each other after a start: Pacemaker's own `dc-deadtime`
-/// of 20 s, twice over, and some for a slow machine.
-const JOINS: Duration = Duration::from_secs(60);
+/// How long nodes may take to start and to find each other, however short they wait for each other.
+const STARTS: Duration = Duration::from_secs(60);
+
+/// How long the nodes may take to find each other after a start: as long as the file has each of them
+/// wait for the others (`dc-deadtime`), and the time of a start beside it.
+fn joins(file: &ClusterFile) -> Duration {
+    Duration::from_millis(EngineTiming::of(file).dc_deadtime.as_millis()) + STARTS
+}
+
+/// How long Pacemaker may take to decide, beside what it then does.
+const DECIDES: Duration = Duration::from_secs(60);
 
 /// How long pools may take to stop or to start before somebody should look.
 const SETTLES: u32 = 300;
@@ -207,7 +216,7 @@ fn settle(heads: &mut Heads, said: &mut dyn FnMut(Progress<'_>)) -> Result<(), L
 /// `crm_resource --wait` ends at once while the nodes choose who decides, so its word is held
 /// against the scheduler's: it must have nothing to do for this CIB.
 pub(super) fn wait_settled(heads: &mut Heads) -> Result<(), LiveError> {
-    let deadline = Instant::now() + JOINS;
+    let deadline = Instant::now() + DECIDES;
     loop {
         let Some((name, _)) = live_cib(heads)? else {
             return Err(LiveError::NotRunning);
@@ -366,7 +375,8 @@ fn next(mut cib: Element) -> Element {
 
 /// Waits until all nodes of the file are members and one of them decides.
 fn wait_joined(file: &ClusterFile, heads: &mut Heads) -> Result<(), LiveError> {
-    let deadline = Instant::now() + JOINS;
+    let patience = joins(file);
+    let deadline = Instant::now() + patience;
     loop {
         let missing = match live_cib(heads)? {
             Some((_, text)) => not_joined(file, &Element::parse(&text, "the live CIB")?),
@@ -384,7 +394,7 @@ fn wait_joined(file: &ClusterFile, heads: &mut Heads) -> Result<(), LiveError> {
                 "{} did not join the cluster within {} s; /var/log/corosync/corosync.log and \
                  /var/log/pacemaker/pacemaker.log there say why",
                 missing.join(", "),
-                JOINS.as_secs()
+                patience.as_secs()
             )));
         }
         std::thread::sleep(Duration::from_millis(150));
@@ -477,6 +487,18 @@ mod tests {
         let has = |name: &str| seed.walk().iter().any(|e| e.get("name") == Some(name));
         assert!(has("dc-deadtime") && has("stonith-enabled"));
         assert!(!seed.walk().iter().any(|e| e.name == "primitive"));
+    }
+
+    #[test]
+    fn nodes_that_wait_long_for_each_other_are_waited_for_longer() {
+        let with = |initial: &str| {
+            let text = include_str!("../../../../examples/lab/hawser.toml");
+            let text = text.replace("initial = \"3s\"", initial);
+            joins(&parse_complete(&text, "hawser.toml").unwrap()).as_secs()
+        };
+        // Pacemaker's own 20 s, and Heartbeat's old minute: nobody is given up while he waits as told.
+        assert_eq!(with(""), 80);
+        assert_eq!(with("initial = \"60s\""), 120);
     }
 
     #[test]

@@ -13,9 +13,9 @@ use crate::numbering::Numbering;
 use crate::simulate::parameter;
 use crate::xml::Element;
 
-/// How long a device may be silent for somebody who waits: a BMC that says nothing for so long would not switch
-/// anything off in time either.
-const SILENT: u32 = 8;
+/// How long a device may be silent for somebody who waits: what fence agents themselves allow for a change of
+/// power (`power_timeout` of fence-agents). Busy BMCs take several seconds.
+const SILENT: u32 = 20;
 
 /// A fence device, and how it is asked whether it would fence.
 #[derive(Debug)]

@@ -10,6 +10,7 @@ use super::{Head, Heads, LiveError, Secrets, live_cib, on_all};
 use crate::cib::fencing::node_files;
 use crate::host::{Answer, Inventory, Order, OwnedFile};
 use crate::plan::{AUTHKEY, COROSYNC_CONF, Facts, NodeFacts};
+use crate::units;
 
 /// Whether fence devices are asked for their status, which takes a second or two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub fn gather(
     ask: Ask,
 ) -> Result<Facts, LiveError> {
     let mut wanted: BTreeMap<String, OwnedFile> = BTreeMap::new();
-    for node_file in node_files(file) {
+    for node_file in node_files(file).into_iter().chain(units::drop_in(file)) {
         wanted.insert(node_file.path.clone(), secrets.fill(&node_file)?);
     }
     let questions = match ask {
@@ -114,6 +115,8 @@ fn node(
         running: inventory.running,
         exports_outdated: inventory.exports_outdated,
         no_lio: inventory.no_lio.clone(),
+        systemd: inventory.systemd,
+        starts_at_boot: inventory.starts_at_boot,
     };
     Ok((facts, inventory))
 }

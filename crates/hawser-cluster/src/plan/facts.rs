@@ -46,6 +46,12 @@ pub struct NodeFacts {
     /// Why the kernel's own iSCSI target cannot be had there; none when it can.
     #[serde(default)]
     pub no_lio: Option<String>,
+    /// Whether systemd manages its services.
+    #[serde(default)]
+    pub systemd: bool,
+    /// Whether systemd starts the engine at boot; none where it is not systemd who does.
+    #[serde(default)]
+    pub starts_at_boot: Option<bool>,
 }
 
 /// A node's key.

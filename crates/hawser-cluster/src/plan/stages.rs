@@ -19,6 +19,7 @@ use super::reaction::Reaction;
 use super::{Action, Change, PlanError, words};
 use crate::cib::fencing::node_files;
 use crate::corosync::Conf;
+use crate::units;
 use crate::xml::Element;
 
 /// Everything the stages are made from.
@@ -54,6 +55,7 @@ impl Stages<'_> {
     pub fn changes_and_effects(&self) -> Done {
         let mut done = (Vec::new(), Vec::new());
         self.files(&mut done);
+        self.systemd(&mut done);
         self.exports_agent(&mut done);
         self.key(&mut done);
         self.corosync_conf(&mut done);
@@ -89,6 +91,38 @@ impl Stages<'_> {
                 node: node.clone(),
                 file: file.clone(),
             }));
+        }
+    }
+
+    /// Only where systemd runs: a lab's init starts the target itself.
+    fn systemd(&self, (changes, effects): &mut Done) {
+        let Some(file) = units::drop_in(self.file) else {
+            return;
+        };
+        for node in self.nodes() {
+            let Some(there) = self.facts.nodes.get(node).filter(|there| there.systemd) else {
+                continue;
+            };
+            let (action, right) = match there.files.get(&file.path) {
+                None => (Action::Create, false),
+                Some(facts) => (Action::Change, facts.same && facts.mode == file.mode),
+            };
+            if right {
+                continue;
+            }
+            changes.push(Change {
+                object: format!("systemd on {node}"),
+                action,
+                disruptive: false,
+                text: format!(
+                    "tgtd starts before Pacemaker and ends after it: {}",
+                    file.path
+                ),
+            });
+            effects.push(Effect::WriteFile {
+                node: node.clone(),
+                file: file.clone(),
+            });
         }
     }
 
@@ -207,23 +241,30 @@ impl Stages<'_> {
     }
 
     fn start(&self, (changes, effects): &mut Done) {
-        let runs = |node: &HostName| {
-            self.facts
-                .nodes
-                .get(node)
-                .is_some_and(|there| there.running)
-        };
-        let still: Vec<HostName> = self.nodes().filter(|node| !runs(node)).cloned().collect();
-        if still.is_empty() {
-            return;
+        let mut nodes = Vec::new();
+        for node in self.nodes() {
+            let there = self.facts.nodes.get(node);
+            let runs = there.is_some_and(|there| there.running);
+            let forgotten = there.and_then(|there| there.starts_at_boot) == Some(false);
+            let (action, text) = match (runs, forgotten) {
+                (false, _) => (Action::Create, "corosync and pacemaker are started"),
+                (true, true) => (
+                    Action::Change,
+                    "corosync and pacemaker start at boot: a head that was fenced would not come back",
+                ),
+                (true, false) => continue,
+            };
+            changes.push(Change {
+                object: format!("engine on {node}"),
+                action,
+                disruptive: false,
+                text: text.into(),
+            });
+            nodes.push(node.clone());
         }
-        changes.extend(still.iter().map(|node| Change {
-            object: format!("engine on {node}"),
-            action: Action::Create,
-            disruptive: false,
-            text: "corosync and pacemaker are started".into(),
-        }));
-        effects.push(Effect::Start { nodes: still });
+        if !nodes.is_empty() {
+            effects.push(Effect::Start { nodes });
+        }
     }
 
     fn cib(&self, (changes, effects): &mut Done) {

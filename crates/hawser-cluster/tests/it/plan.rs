@@ -12,6 +12,7 @@ use hawser_cluster::plan::{
     Effect, Facts, FileFacts, KeyFacts, NodeFacts, Plan, Stage, diff, merge, plan,
 };
 use hawser_cluster::simulate::{CrmSimulate, Event, Simulator};
+use hawser_cluster::units;
 use hawser_cluster::xml::Element;
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
 
@@ -503,6 +504,47 @@ fn where_pools_are_offered_by_tgtd_a_node_needs_it_and_not_lio() {
     let node = facts.nodes.values_mut().next().unwrap();
     node.programs.remove("tgtd");
     assert_eq!(of_the_target(&facts), 1);
+}
+
+#[test]
+fn systemd_is_told_that_the_target_outlives_pacemaker_and_a_lab_needs_no_telling() {
+    let golden = Golden::named("three-nodes");
+    let mut facts = facts(&golden.file, &running(&golden));
+    let planned = |facts: &Facts| {
+        let plan = plan(&golden.file, facts, &CrmSimulate).unwrap();
+        let of_systemd = plan.report.changes.iter();
+        let of_systemd = of_systemd.filter(|change| change.object.starts_with("systemd on "));
+        let changes: Vec<String> = of_systemd.map(|c| c.object.clone()).collect();
+        let effects: Vec<&str> = plan.effects.iter().map(kind).collect();
+        (changes, effects)
+    };
+    assert_eq!(planned(&facts), (vec![], vec![]));
+    let (name, node) = facts.nodes.iter_mut().next().unwrap();
+    let object = format!("systemd on {name}");
+    node.systemd = true;
+    assert_eq!(planned(&facts), (vec![object], vec!["file"]));
+    let there = FileFacts {
+        mode: 0o644,
+        same: true,
+    };
+    let node = facts.nodes.values_mut().next().unwrap();
+    node.files.insert(units::DROP_IN.into(), there);
+    assert_eq!(planned(&facts), (vec![], vec![]));
+}
+
+#[test]
+fn an_engine_that_does_not_start_at_boot_is_told_to() {
+    let golden = Golden::named("three-nodes");
+    let mut facts = facts(&golden.file, &running(&golden));
+    let node = facts.nodes.values_mut().next().unwrap();
+    node.starts_at_boot = Some(true);
+    assert!(plan(&golden.file, &facts, &CrmSimulate).unwrap().is_empty());
+    let node = facts.nodes.values_mut().next().unwrap();
+    node.starts_at_boot = Some(false);
+    let plan = plan(&golden.file, &facts, &CrmSimulate).unwrap();
+    assert!(plan.report.changes[0].text.contains("start at boot"));
+    assert!(!plan.is_disruptive());
+    assert_eq!(plan.effects.iter().map(kind).collect::<Vec<_>>(), ["start"]);
 }
 
 /// From any golden cluster to any other: what the plan makes of the CIB is what the other's file

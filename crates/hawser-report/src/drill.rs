@@ -90,12 +90,14 @@ fn throughput(s: &mut Section<'_>, case: &DrillCase, report: &DrillReport) {
             .filter(|event| event.at_s >= from && event.at_s <= to)
             .collect()
     };
+    // A hundredth that is nearly nothing has no sign: the sum takes it away from a zero.
+    let hundredths = |at: f64| (at * 100.0).round() / 100.0 + 0.0;
     let marks = events
         .iter()
         .zip((0..ROWS).cycle())
         .map(|(event, row)| Mark {
             x: event.at_s,
-            words: format!("{} {:.2} s", event.what, event.at_s),
+            words: format!("{} {:.2} s", event.what, hundredths(event.at_s)),
             row,
         });
     let seconds = |at: f64| format!("{} s", short(at));

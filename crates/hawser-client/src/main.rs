@@ -1,4 +1,5 @@
-//! `hawser-client`: writes to a volume, knows what it wrote, and says afterwards whether it is there.
+//! `hawser-client`: writes to a volume, knows what it wrote, and says afterwards whether it is there; and
+//! reads one, for the ladder.
 //!
 //! A program of its own because it links libiscsi; `hawser` itself depends on nothing.
 #![deny(unsafe_code)]
@@ -21,7 +22,7 @@ use hawser_client::series::felt;
 use hawser_client::volume::{Device, Volume};
 use hawser_client::writer::{Plan, Shared, Writer};
 
-use iscsi::{Paths, Target};
+use iscsi::{Paths, Target, reader};
 
 /// Writes to a volume, knows what it wrote, and checks that it is there.
 #[derive(Parser)]
@@ -36,6 +37,9 @@ enum Verb {
     /// Write until stdin says `stop` or ends, or for a time; then read everything back. What the volume
     /// held is overwritten
     Run(RunArgs),
+    /// Read in order and say how fast: a line each 50 ms, its nanoseconds and its bytes. Nothing is
+    /// written
+    Read(ReadArgs),
     /// Judge a history
     Check {
         /// The history
@@ -92,9 +96,29 @@ struct RunArgs {
     patience: Duration,
 }
 
+#[derive(clap::Args)]
+struct ReadArgs {
+    /// An address of the target
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    portal: SocketAddr,
+    /// The target's name
+    #[arg(long, value_name = "IQN")]
+    target: String,
+    /// The unit
+    #[arg(long, default_value_t = 1)]
+    lun: u16,
+    /// Requests of 128 KiB in flight
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    depth: u32,
+    /// For so long
+    #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = humantime::parse_duration)]
+    time: Duration,
+}
+
 fn main() -> ExitCode {
     let outcome = match Cli::parse().verb {
         Verb::Run(args) => run(&args),
+        Verb::Read(args) => read(args),
         Verb::Check {
             history,
             cache_may_be_lost,
@@ -137,6 +161,16 @@ fn judge(path: &std::path::Path, rules: Rules) -> Result<ExitCode, String> {
         say!("  {breach:?}");
     }
     Ok(ExitCode::from(u8::from(!verdict.is_clean())))
+}
+
+fn read(args: ReadArgs) -> Result<ExitCode, String> {
+    let target = Target {
+        portals: vec![args.portal],
+        name: args.target,
+        lun: args.lun,
+    };
+    reader::read(&target, args.depth, args.time, std::io::stdout().lock())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn run(args: &RunArgs) -> Result<ExitCode, String> {

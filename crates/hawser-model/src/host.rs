@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -78,6 +79,15 @@ pub struct Interface {
     pub features_on: Vec<String>,
     /// Permanent or current MAC address, colon form.
     pub mac: Option<String>,
+}
+
+impl Interface {
+    /// Whether `address` is in a network of this interface.
+    pub fn reaches(&self, address: IpAddr) -> bool {
+        let networks = self.addresses.iter();
+        let mut networks = networks.filter_map(|(own, prefix)| IpNet::new(*own, *prefix).ok());
+        networks.any(|network| network.contains(&address))
+    }
 }
 
 /// A collector and whether it can run on this host.

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::counters::Counters;
+use crate::iscsi::IscsiUnit;
 use crate::names::{HostName, LinkName};
 use crate::probe::PathMtu;
 use crate::traffic::StreamState;
@@ -29,6 +30,9 @@ pub struct LadderRun {
     pub sink: Storage,
     /// What the whole path encrypts with; absent when it does not.
     pub cipher: Option<CipherChoice>,
+    /// The iSCSI unit that the receiving host reads; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iscsi: Option<IscsiUnit>,
     /// The hosts' processors and memory, as far as they matter to a rung.
     pub hardware: BTreeMap<HostName, Hardware>,
     /// The rungs in the order in which they were measured, the whole path last.
@@ -108,7 +112,7 @@ pub enum RungKind {
     WireUdp,
     /// Datagrams of 64 bytes over the link: what a frame costs.
     WireUdpSmall,
-    /// Reading from the iSCSI target.
+    /// Reading an iSCSI unit from its start to its end, with so many requests in flight.
     IscsiRead,
     /// Decrypting in user space.
     Decrypt,
@@ -151,6 +155,9 @@ pub struct Rung {
     pub host: Option<HostName>,
     /// How: the object, the block size, the implementation, the number of streams.
     pub how: String,
+    /// Requests in flight at once, where that is what tells it from its neighbours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
     /// Why it could not be measured here; absent when it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unavailable: Option<String>,

@@ -15,6 +15,7 @@ pub mod drops;
 pub mod fanout;
 pub mod finding;
 pub mod host;
+pub mod iscsi;
 pub mod knob;
 pub mod ladder;
 pub mod names;

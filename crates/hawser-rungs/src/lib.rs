@@ -9,6 +9,7 @@ mod checksum;
 mod cipher;
 mod error;
 pub mod fanout;
+mod iscsi;
 mod kernel_cipher;
 pub mod loopback;
 mod memory;
@@ -37,6 +38,11 @@ pub fn measure(spec: &RungSpec) -> Rung {
         } => cipher::measure(*cipher, *direction, *duration),
         RungSpec::KernelCipher { cipher, duration } => kernel_cipher::measure(*cipher, *duration),
         RungSpec::ZfsChecksum => zfs::read(),
+        RungSpec::IscsiRead {
+            unit,
+            depth,
+            duration,
+        } => iscsi::measure(unit, *depth, *duration),
         RungSpec::Loopback { address, duration } => loopback::measure(*address, *duration),
     };
     let (samples, unavailable) = match measured {
@@ -47,6 +53,7 @@ pub fn measure(spec: &RungSpec) -> Rung {
         kind: spec.kind(),
         host: None,
         how,
+        depth: spec.depth(),
         unavailable,
         samples,
         usage: Default::default(),

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use hawser_model::iscsi::IscsiUnit;
 use hawser_model::ladder::{CipherChoice, RungKind, Storage};
 use hawser_model::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -52,6 +53,15 @@ pub enum RungSpec {
     },
     /// What OpenZFS measured of itself.
     ZfsChecksum,
+    /// Reading an iSCSI unit by `hawser-client`.
+    IscsiRead {
+        /// Which.
+        unit: IscsiUnit,
+        /// Requests in flight.
+        depth: u32,
+        /// How long.
+        duration: Nanos,
+    },
     /// One TCP stream to this host's own address.
     Loopback {
         /// The address.
@@ -86,7 +96,16 @@ impl RungSpec {
             Self::Cipher { .. } => RungKind::Decrypt,
             Self::KernelCipher { .. } => RungKind::EncryptKernel,
             Self::ZfsChecksum => RungKind::ZfsChecksum,
+            Self::IscsiRead { .. } => RungKind::IscsiRead,
             Self::Loopback { .. } => RungKind::LoopbackTcp,
+        }
+    }
+
+    /// Requests in flight at once, where that is what tells it from its neighbours.
+    pub fn depth(&self) -> Option<u32> {
+        match self {
+            Self::IscsiRead { depth, .. } => Some(*depth),
+            _ => None,
         }
     }
 
@@ -99,6 +118,7 @@ impl RungSpec {
             | Self::SinkWrite { duration, .. }
             | Self::Cipher { duration, .. }
             | Self::KernelCipher { duration, .. }
+            | Self::IscsiRead { duration, .. }
             | Self::Loopback { duration, .. } => *duration,
             Self::ZfsChecksum => Nanos::ZERO,
         }

@@ -2,19 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
 use hawser_agent::transport::{Command, Executable, Ssh, Transport};
 use hawser_agent::{Agent, AgentError};
+use hawser_cluster::exports::Context;
 use hawser_cluster::live::{FenceAsk, Secrets, fence_asks};
 use hawser_coordinator::check::Agents;
 use hawser_coordinator::discover::discover;
 use hawser_coordinator::fit::Misfit;
 use hawser_lab::Lab;
-use hawser_model::cluster_file::{self, ClusterFile};
+use hawser_model::cluster_file::{self, ClusterFile, ExportKind, Pool};
 use hawser_model::host::HostFacts;
+use hawser_model::iscsi::{ISCSI_PORT, IscsiUnit};
 use hawser_model::names::HostName;
 use hawser_model::topology::{Reach, Topology};
 use hawser_model::traffic::RunKey;
@@ -175,6 +178,32 @@ impl Cluster {
             secrets: Secrets::here(),
             ssh_config,
         }
+    }
+
+    /// The first unit of its file's first pool that is offered by iSCSI, at its address on this link, or at
+    /// its first one; none without a file.
+    pub fn unit(&self, link: Option<&str>) -> Option<IscsiUnit> {
+        let (_, _, file) = self.file.as_ref()?;
+        let authority = file.exports.iqn.as_ref()?.get().clone();
+        let offered = |pool: &&Pool| *pool.exports == ExportKind::Iscsi;
+        let pool = file.pools.iter().find(offered)?;
+        let on_link = pool
+            .addresses
+            .iter()
+            .find(|(name, _)| Some(name.as_str()) == link);
+        let (_, addresses) = on_link.or(pool.addresses.iter().next())?;
+        let address = addresses.as_slice().first()?;
+        let context = Context {
+            pool: pool.name.get().clone(),
+            authority,
+            portals: Vec::new(),
+            backend: file.exports.backend,
+        };
+        Some(IscsiUnit {
+            portal: SocketAddr::new(*address, ISCSI_PORT),
+            target: context.iqn(&pool.name),
+            lun: 1,
+        })
     }
 
     /// How the fence devices of its file are asked from these nodes; none without a file.

@@ -183,6 +183,60 @@ fn a_disk_that_takes_twenty_megabytes_a_second() {
 }
 
 #[test]
+fn a_unit_is_read_at_four_depths_and_not_written() {
+    let lab = Lab::up();
+    let iqn = "iqn.2026-01.lab.hawser:unit";
+    let unit = format!("{}/{iqn}/1", address(&lab, "head1"));
+    // Nobody offers it yet: a note, and everything else is measured.
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = folder.path().join("case.json").display().to_string();
+    let ran = support::run(&[
+        "ladder",
+        "--lab",
+        lab.name(),
+        "--duration",
+        "200ms",
+        "--case",
+        &case,
+        "--iscsi",
+        &unit,
+    ]);
+    assert!(
+        ran.stdout.contains("no rung `iscsi read`: hawser-client: "),
+        "{ran:?}"
+    );
+    assert_eq!(
+        ran.stdout.matches("no rung `iscsi read`").count(),
+        1,
+        "{ran:?}"
+    );
+
+    let tgtadm = "tgtadm --lld iscsi";
+    lab.sh(
+        "head1",
+        &format!(
+            "mkdir -p /run/tgtd && tgtd && until {tgtadm} --op show --mode target; do sleep 0.05; done
+             head -c 8M /dev/urandom >/tmp/unit && md5sum /tmp/unit >/tmp/sum
+             {tgtadm} --op new --mode target --tid 1 -T {iqn} &&
+             {tgtadm} --op new --mode logicalunit --tid 1 --lun 1 -b /tmp/unit &&
+             {tgtadm} --op bind --mode target --tid 1 -I ALL"
+        ),
+    );
+    let report = ladder(&lab, &["--duration", "200ms", "--iscsi", &unit]);
+    for depth in [1, 4, 16, 64] {
+        let read = rate(&report, &format!("iscsi read qd={depth} head2"));
+        assert!(read > 0.1, "{depth}: {report:#?}");
+    }
+    lab.sh("head1", "md5sum --quiet --check /tmp/sum");
+}
+
+/// A node's address on the first ring.
+fn address(lab: &Lab, node: &str) -> String {
+    let line = "ip -4 -o addr show dev ring0 | sed 's,.* inet ,,;s,/.*,,'";
+    lab.sh(node, line).trim().to_owned()
+}
+
+#[test]
 fn what_cannot_be_is_refused_in_one_line() {
     let lab = Lab::up();
     for (options, says) in [
@@ -191,6 +245,7 @@ fn what_cannot_be_is_refused_in_one_line() {
         (vec!["--from", "head1", "--to", "head1"], "head1 and head1"),
         (vec!["--direct"], "memory has none"),
         (vec!["--duration", "1ms"], "from 200ms to 60s"),
+        (vec!["--iscsi", "head1/pool"], "is not a unit"),
     ] {
         let mut arguments = vec!["ladder", "--lab", lab.name()];
         arguments.extend(&options);

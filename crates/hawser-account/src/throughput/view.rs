@@ -37,7 +37,14 @@ impl<'a> LadderView<'a> {
             }
             RungKind::WireUdp => "wire udp",
             RungKind::WireUdpSmall => "wire udp, small",
-            RungKind::IscsiRead => "iscsi read",
+            RungKind::IscsiRead => {
+                let depth = rung.depth.unwrap_or(1);
+                let what = format!("iscsi read qd={depth}");
+                return rung
+                    .host
+                    .as_ref()
+                    .map_or(what.clone(), |host| format!("{what} {host}"));
+            }
             RungKind::Decrypt => "decrypt",
             RungKind::SinkWrite => "sink write",
             RungKind::Whole => "whole path",

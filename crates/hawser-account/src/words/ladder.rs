@@ -18,6 +18,7 @@ pub(super) const WORDS: &[(&str, Writer)] = &[
     ("small-frames", small_frames),
     ("softirq-core-saturated", softirq_core_saturated),
     ("storage-below-link", storage_below_link),
+    ("unit-below-link", unit_below_link),
     ("window-too-small", window_too_small),
 ];
 
@@ -298,6 +299,25 @@ fn single_stream(f: &Told<'_>) -> Words {
         fix: "Let the program use several streams, or remove what holds one of them: a hash of \
               the bond over ports (`xmit_hash_policy=layer3+4`) spreads streams, it does not split \
               one."
+            .to_owned(),
+    }
+}
+
+fn unit_below_link(f: &Told<'_>) -> Words {
+    Words {
+        text: format!(
+            "{} gives {} at most {}, with a queue depth of {} ({} when each request is waited for); the link \
+             carried {}.",
+            f.object().unwrap_or("The unit"),
+            f.host(),
+            mb(f, "unit_mb_per_s"),
+            f.count("queue_depth"),
+            mb(f, "one_request_mb_per_s"),
+            mb(f, "link_mb_per_s"),
+        ),
+        fix: "Look at the head that offers it while it is read: its disks (`iostat -x 1`), and the target's \
+              own threads (`top -H`: tgtd serves a connection with one). More requests in flight do not \
+              help, several sessions may."
             .to_owned(),
     }
 }

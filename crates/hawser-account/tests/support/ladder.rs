@@ -92,6 +92,12 @@ fn hosts() -> Vec<PlantedLadder> {
     set(&mut disk, RungKind::SinkWrite, 80);
     whole(&mut disk, 79, [2, 3, 2, 3, 3, 98]);
 
+    // Fast enough with requests in flight that nobody has who waits for each.
+    let mut unit = clean_ladder();
+    read_unit(&mut unit, [(1, 95), (4, 320), (16, 1_010), (64, 1_105)]);
+    let mut slow_unit = clean_ladder();
+    read_unit(&mut slow_unit, [(1, 90), (4, 210), (16, 260), (64, 255)]);
+
     let mut slow_port = clean_ladder();
     port(&mut slow_port, "head2").speed = Some(BitsPerSec(1_000_000_000));
     for (kind, mb) in [
@@ -130,6 +136,8 @@ fn hosts() -> Vec<PlantedLadder> {
             &["softirq-core-saturated"],
         ),
         planted_as("ladder-slow-disk", disk, "", &["storage-below-link"]),
+        planted_as("ladder-iscsi", slow_unit, "", &["unit-below-link"]),
+        planted_as("ladder-iscsi-clean", unit, "", &[]),
         planted_as(
             "ladder-speed-below-peer",
             slow_port,
@@ -363,6 +371,7 @@ fn clean_ladder() -> Case {
             mode: CipherMode::Gcm,
             key_bits: 128,
         }),
+        iscsi: None,
         hardware: HEADS.map(|head| (head.into(), hardware.clone())).into(),
         rungs,
         path_mtu: Some(PathMtu {
@@ -394,6 +403,7 @@ fn blank(kind: RungKind, host: Option<&str>) -> Rung {
         kind,
         host: host.map(HostName::from),
         how: "made by hand".to_owned(),
+        depth: None,
         unavailable: None,
         samples: Vec::new(),
         usage: BTreeMap::new(),
@@ -493,6 +503,19 @@ fn set(case: &mut Case, kind: RungKind, mb: u64) {
     let rung = rung(case, kind);
     rung.unavailable = None;
     rung.samples = samples(mb, 10);
+}
+
+/// A unit that the receiver reads so fast with so many requests in flight.
+fn read_unit(case: &mut Case, rates: [(u32, u64); 4]) {
+    let unit = "10.77.0.207/iqn.2026-01.lab.hawser:vmpool01/1";
+    run(case).iscsi = Some(unit.parse().expect("a unit"));
+    let rungs = rates.map(|(depth, mb)| Rung {
+        depth: Some(depth),
+        samples: samples(mb, 10),
+        ..blank(RungKind::IscsiRead, Some("head2"))
+    });
+    let whole = run(case).rungs.pop().expect("the whole path");
+    run(case).rungs.extend(rungs.into_iter().chain([whole]));
 }
 
 /// Sets the rate of the whole path and how busy each stage was, in per cent.

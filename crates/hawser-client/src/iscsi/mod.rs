@@ -5,6 +5,7 @@
 //! back-off: with it, a client finds a pool that has moved up to 5.5 s late (measured).
 
 mod ffi;
+pub mod reader;
 mod session;
 
 use std::io;
@@ -230,6 +231,8 @@ impl Paths {
                 events.push(Event::Refused(number, why));
                 true
             }
+            // Nothing of any length was asked for.
+            Answer::Chunk(_) => true,
         }
     }
 }
@@ -319,15 +322,19 @@ fn wait_for(fd: i32, wanted: i32, patience: Duration) -> io::Result<i32> {
     })
 }
 
-/// Of READ CAPACITY (16): the last sector's number, and bytes in a sector.
-fn blocks(page: &Page) -> u32 {
+/// Of READ CAPACITY (16): how many sectors there are, and bytes in a sector.
+fn sectors(page: &Page) -> (u64, u64) {
     let number = |range: std::ops::Range<usize>| {
         page.0[range]
             .iter()
             .fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte))
     };
-    let bytes = (number(0..8) + 1) * number(8..12);
-    u32::try_from(bytes / BLOCK as u64).unwrap_or(u32::MAX)
+    (number(0..8).saturating_add(1), number(8..12))
+}
+
+fn blocks(page: &Page) -> u32 {
+    let (count, size) = sectors(page);
+    u32::try_from(count.saturating_mul(size) / BLOCK as u64).unwrap_or(u32::MAX)
 }
 
 /// Of MODE SENSE (6) without block descriptors: byte 2 of the caching page, bit 2 (WCE, SBC-3 6.5.5).

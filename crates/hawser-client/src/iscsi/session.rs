@@ -27,6 +27,8 @@ pub enum Answer {
     Login(Result<(), String>),
     /// The order with this number; reads with their data.
     Order(u64, Result<Box<Page>, Refusal>),
+    /// A read of any length, with its buffer.
+    Chunk(Result<Box<[u8]>, Refusal>),
 }
 
 /// Why a command was not obeyed.
@@ -37,10 +39,25 @@ pub enum Refusal {
     Session,
 }
 
+/// Where a command's data is.
+enum Data {
+    Page(Box<Page>),
+    Chunk(Box<[u8]>),
+}
+
+impl Data {
+    fn bytes(&mut self) -> &mut [u8] {
+        match self {
+            Self::Page(page) => &mut page.0,
+            Self::Chunk(chunk) => chunk,
+        }
+    }
+}
+
 /// A command that has no answer yet.
 struct Pending {
     number: u64,
-    page: Box<Page>,
+    data: Data,
     answers: Rc<RefCell<Vec<Answer>>>,
 }
 
@@ -97,10 +114,10 @@ impl Session {
         Ok(session)
     }
 
-    fn pending(&self, number: u64, page: Box<Page>) -> *mut Pending {
+    fn pending(&self, number: u64, data: Data) -> *mut Pending {
         Box::into_raw(Box::new(Pending {
             number,
-            page,
+            data,
             answers: Rc::clone(&self.answers),
         }))
     }
@@ -119,6 +136,7 @@ impl Session {
             Order::Read { .. } | Order::Flush => Page::zeroed(),
         };
         let lba = |block: u32| u64::from(block) * u64::from(BLOCK as u32 / SECTOR);
+        let page = Data::Page(page);
         self.command(number, page, |context, lun, data, private| {
             // SAFETY: `data` points to the BLOCK bytes of the page in `private`, which is not
             // freed before the answer; the context lives.
@@ -155,6 +173,7 @@ impl Session {
                             private,
                         ),
                         data,
+                        BLOCK,
                     ),
                     Order::Flush => ffi::iscsi_synchronizecache16_task(
                         context, lun, 0, 0, 0, 0, answered, private,
@@ -164,42 +183,79 @@ impl Session {
         })
     }
 
-    /// Asks for the size (READ CAPACITY 16); the answer's page begins with it.
-    pub fn ask_capacity(&mut self, number: u64) -> bool {
-        self.command(number, Page::zeroed(), |context, lun, data, private| {
-            // SAFETY: as in `send`.
+    /// Reads from this block on, of `block_size` bytes, until the buffer is full. False: the session takes
+    /// nothing.
+    pub fn read(&mut self, lba: u64, block_size: u32, buffer: Box<[u8]>) -> bool {
+        let length = buffer.len();
+        self.command(0, Data::Chunk(buffer), |context, lun, data, private| {
+            // SAFETY: `data` points to the `length` bytes of the buffer in `private`, which is not
+            // freed before the answer; the context lives.
             unsafe {
-                into(
-                    ffi::iscsi_readcapacity16_task(context, lun, answered, private),
-                    data,
-                )
+                let task = ffi::iscsi_read16_task(
+                    context,
+                    lun,
+                    lba,
+                    length as u32,
+                    block_size as c_int,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    answered,
+                    private,
+                );
+                into(task, data, length)
             }
         })
     }
 
+    /// Asks for the size (READ CAPACITY 16); the answer's page begins with it.
+    pub fn ask_capacity(&mut self, number: u64) -> bool {
+        self.command(
+            number,
+            Data::Page(Page::zeroed()),
+            |context, lun, data, private| {
+                // SAFETY: as in `send`.
+                unsafe {
+                    into(
+                        ffi::iscsi_readcapacity16_task(context, lun, answered, private),
+                        data,
+                        BLOCK,
+                    )
+                }
+            },
+        )
+    }
+
     /// Asks for the caching mode page (MODE SENSE 6, page 8).
     pub fn ask_caching(&mut self, number: u64) -> bool {
-        self.command(number, Page::zeroed(), |context, lun, data, private| {
-            // SAFETY: as in `send`.
-            unsafe {
-                into(
-                    ffi::iscsi_modesense6_task(context, lun, 1, 0, 8, 0, 64, answered, private),
-                    data,
-                )
-            }
-        })
+        self.command(
+            number,
+            Data::Page(Page::zeroed()),
+            |context, lun, data, private| {
+                // SAFETY: as in `send`.
+                unsafe {
+                    into(
+                        ffi::iscsi_modesense6_task(context, lun, 1, 0, 8, 0, 64, answered, private),
+                        data,
+                        BLOCK,
+                    )
+                }
+            },
+        )
     }
 
     fn command(
         &mut self,
         number: u64,
-        page: Box<Page>,
+        data: Data,
         send: impl FnOnce(*mut ffi::Context, c_int, *mut u8, *mut c_void) -> *mut ffi::Task,
     ) -> bool {
-        let pending = self.pending(number, page);
-        // SAFETY: `pending` was made just now and nobody else has it yet; the page is a box of
+        let pending = self.pending(number, data);
+        // SAFETY: `pending` was made just now and nobody else has it yet; the data is a box of
         // its own, so its address stays when the `Pending` moves.
-        let data = unsafe { (*pending).page.0.as_mut_ptr() };
+        let data = unsafe { (*pending).data.bytes().as_mut_ptr() };
         let task = send(self.context, self.lun, data, pending.cast());
         if task.is_null() {
             // SAFETY: without a task libiscsi has kept nothing.
@@ -232,7 +288,10 @@ impl Session {
         let mut answers = std::mem::take(&mut *self.answers.borrow_mut());
         let said = self.error();
         for answer in &mut answers {
-            if let Answer::Order(_, Err(Refusal::Target(why))) | Answer::Login(Err(why)) = answer {
+            if let Answer::Order(_, Err(Refusal::Target(why)))
+            | Answer::Chunk(Err(Refusal::Target(why)))
+            | Answer::Login(Err(why)) = answer
+            {
                 why.push_str(&said);
             }
         }
@@ -265,15 +324,15 @@ pub fn with_descriptor<T>(fd: c_int, work: impl FnOnce(BorrowedFd<'_>) -> T) -> 
     work(unsafe { BorrowedFd::borrow_raw(fd) })
 }
 
-/// Has a command's data read into a page.
+/// Has a command's data read into a buffer.
 ///
 /// # Safety
-/// `data` must stay valid for [`BLOCK`] bytes until the task is answered.
-unsafe fn into(task: *mut ffi::Task, data: *mut u8) -> *mut ffi::Task {
+/// `data` must stay valid for `length` bytes until the task is answered.
+unsafe fn into(task: *mut ffi::Task, data: *mut u8, length: usize) -> *mut ffi::Task {
     if !task.is_null() {
         // SAFETY: the task was made just now; the caller vouches for the buffer. libiscsi copies
         // the pointer and the length.
-        unsafe { ffi::scsi_task_add_data_in_buffer(task, BLOCK as c_int, data) };
+        unsafe { ffi::scsi_task_add_data_in_buffer(task, length as c_int, data) };
     }
     task
 }
@@ -293,11 +352,11 @@ unsafe extern "C" fn answered(
     let pending = unsafe { Box::from_raw(private.cast::<Pending>()) };
     let Pending {
         number,
-        page,
+        data: read,
         answers,
     } = *pending;
-    let answer = match status {
-        ffi::GOOD => Ok(page),
+    let status = match status {
+        ffi::GOOD => Ok(()),
         status if status >= ffi::CANCELLED => Err(Refusal::Session),
         status => Err(Refusal::Target(format!("status {status:#x}: "))),
     };
@@ -305,7 +364,10 @@ unsafe extern "C" fn answered(
         // SAFETY: for commands, `command_data` is their task, which is ours to free (iscsi.h).
         unsafe { ffi::scsi_free_scsi_task(data.cast()) };
     }
-    answers.borrow_mut().push(Answer::Order(number, answer));
+    answers.borrow_mut().push(match read {
+        Data::Page(page) => Answer::Order(number, status.map(|()| page)),
+        Data::Chunk(chunk) => Answer::Chunk(status.map(|()| chunk)),
+    });
 }
 
 /// libiscsi's answer to a login; it comes a second time when the connection is lost.

@@ -56,12 +56,14 @@ fn spec(task: &Task, options: &LadderOptions, address: IpAddr) -> Result<RungSpe
         },
         RungKind::ZfsChecksum => RungSpec::ZfsChecksum,
         RungKind::LoopbackTcp => RungSpec::Loopback { address, duration },
-        RungKind::IscsiRead => {
-            return Err(
-                "reading a target raw needs libiscsi, a library in C that the agent does not \
-                 carry: use `iscsi-perf` (package libiscsi-bin) by hand",
-            );
-        }
+        RungKind::IscsiRead => RungSpec::IscsiRead {
+            unit: options
+                .iscsi
+                .clone()
+                .ok_or("no unit was named (--iscsi ADDRESS/IQN/LUN)")?,
+            depth: task.depth,
+            duration,
+        },
         RungKind::WireTcp
         | RungKind::WireTcpMany
         | RungKind::WireUdp

@@ -160,6 +160,7 @@ pub fn ladder(
         source: options.source.clone(),
         sink: options.sink.clone(),
         cipher: options.cipher,
+        iscsi: options.iscsi.clone(),
         hardware,
         rungs: Vec::new(),
         path_mtu: None,
@@ -182,6 +183,11 @@ pub fn ladder(
     };
     for task in &tasks {
         progress.measuring(task);
+        // What failed with one request in flight fails with more.
+        let failed = |rung: &Rung| rung.kind == task.kind && rung.unavailable.is_some();
+        if task.depth > 1 && run.rungs.last().is_some_and(failed) {
+            continue;
+        }
         let rung = match task.place {
             Where::Sender => local::measure(ends.from, ends.sender, task, options, source),
             Where::Receiver => local::measure(ends.to, ends.receiver, task, options, destination),
@@ -219,6 +225,7 @@ pub(crate) fn blank(kind: RungKind, how: String) -> Rung {
         kind,
         host: None,
         how,
+        depth: None,
         unavailable: None,
         samples: Vec::new(),
         usage: BTreeMap::new(),

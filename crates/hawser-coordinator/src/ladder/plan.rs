@@ -1,5 +1,6 @@
 //! Which rungs a ladder has, where each is measured and for how long. Pure.
 
+use hawser_model::iscsi::IscsiUnit;
 use hawser_model::ladder::{CipherChoice, RungKind, Storage};
 use hawser_model::names::{HostName, LinkName};
 use hawser_model::units::Nanos;
@@ -19,6 +20,8 @@ pub struct LadderOptions {
     pub sink: Storage,
     /// What the path is encrypted with; absent: it is not.
     pub cipher: Option<CipherChoice>,
+    /// A unit that the receiving host reads; absent: none.
+    pub iscsi: Option<IscsiUnit>,
     /// Streams of the rung with several.
     pub streams: u32,
     /// How long one rung is measured; the whole path three times, the wire twice as long.
@@ -47,7 +50,13 @@ pub struct Task {
     pub place: Where,
     /// How long.
     pub duration: Nanos,
+    /// Requests in flight at once, of rungs that are measured with several numbers of them.
+    pub depth: u32,
 }
+
+/// Requests in flight of the rungs that read a unit: what one that waits for each gets, and what the
+/// target has to give.
+const DEPTHS: [u32; 4] = [1, 4, 16, 64];
 
 /// The rungs in the order in which they are measured.
 pub fn tasks(options: &LadderOptions) -> Vec<Task> {
@@ -70,21 +79,34 @@ pub fn tasks(options: &LadderOptions) -> Vec<Task> {
     tasks.push((Kind::WireTcpMany, Between, 20));
     tasks.push((Kind::WireUdp, Between, 10));
     tasks.push((Kind::WireUdpSmall, Between, 5));
-    tasks.push((Kind::IscsiRead, Sender, 0));
     if options.cipher.is_some() {
         tasks.push((Kind::Decrypt, Receiver, 6));
     }
     tasks.push((Kind::Checksum, Receiver, 3));
     tasks.push((Kind::SinkWrite, Receiver, 8));
-    tasks.push((Kind::Whole, Between, 30));
-    tasks
+    let task = |kind, place, tenths, depth| Task {
+        kind,
+        place,
+        duration: Nanos(options.duration.0 / 10 * tenths),
+        depth,
+    };
+    let mut tasks: Vec<Task> = tasks
         .into_iter()
-        .map(|(kind, place, tenths)| Task {
-            kind,
-            place,
-            duration: Nanos(options.duration.0 / 10 * tenths),
-        })
-        .collect()
+        .map(|(kind, place, tenths)| task(kind, place, tenths, 1))
+        .collect();
+    // Without a unit one of them says so.
+    let depths = if options.iscsi.is_some() {
+        &DEPTHS[..]
+    } else {
+        &DEPTHS[..1]
+    };
+    tasks.extend(
+        depths
+            .iter()
+            .map(|&depth| task(Kind::IscsiRead, Receiver, 5, depth)),
+    );
+    tasks.push(task(Kind::Whole, Between, 30, 1));
+    tasks
 }
 
 #[cfg(test)]
@@ -105,6 +127,7 @@ mod tests {
                 mode: CipherMode::Gcm,
                 key_bits: 128,
             }),
+            iscsi: "10.77.0.1/iqn.2026-01.lab.hawser:pool/1".parse().ok(),
             streams: 4,
             duration: Nanos::from_millis(1_000),
             beside_a_cluster: false,
@@ -112,6 +135,9 @@ mod tests {
         let all = tasks(&options);
         let total: u64 = all.iter().map(|t| t.duration.0).sum();
         assert!(total < 20_000_000_000, "{total}");
+        let reads = all.iter().filter(|t| t.kind == RungKind::IscsiRead);
+        let depths: Vec<u32> = reads.map(|t| t.depth).collect();
+        assert_eq!(depths, DEPTHS);
         assert_eq!(all.last().map(|t| t.kind), Some(RungKind::Whole));
     }
 }

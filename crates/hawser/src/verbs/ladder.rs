@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use hawser_coordinator::check::{self, CheckError};
 use hawser_coordinator::ladder::{self, LadderError, LadderOptions, Progress, Task};
 use hawser_model::case::Case;
+use hawser_model::iscsi::IscsiUnit;
 use hawser_model::ladder::{CipherChoice, CipherMode, Storage};
 use hawser_model::names::{HostName, LinkName};
 use hawser_model::units::Nanos;
@@ -44,6 +45,10 @@ pub struct Args {
     /// What the path is encrypted with
     #[arg(long, value_enum, default_value = "aes-128-gcm")]
     cipher: Cipher,
+    /// A unit that the receiving host reads raw, with 1 to 64 requests in flight; it is never written
+    /// [default: LUN 1 of the cluster file's first pool that has one]
+    #[arg(long, value_name = "ADDRESS[:PORT]/IQN/LUN")]
+    iscsi: Option<IscsiUnit>,
     /// Streams of the wire rung with several
     #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u32).range(2..=64))]
     streams: u32,
@@ -103,7 +108,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 impl Args {
-    fn options(&self) -> LadderOptions {
+    fn options(&self, cluster: &Cluster) -> LadderOptions {
         let storage = |path: &Option<PathBuf>| Storage {
             path: path.clone(),
             direct: self.direct && path.is_some(),
@@ -115,6 +120,10 @@ impl Args {
             source: storage(&self.source),
             sink: storage(&self.sink),
             cipher: self.cipher.choice(),
+            iscsi: self
+                .iscsi
+                .clone()
+                .or_else(|| cluster.unit(self.link.as_deref())),
             streams: self.streams,
             duration: Nanos(self.duration.as_nanos() as u64),
             beside_a_cluster: self.full,
@@ -131,7 +140,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         );
     }
     let cluster = args.which.cluster()?;
-    let case = measure(&cluster, &args.options())?;
+    let case = measure(&cluster, &args.options(&cluster))?;
     let path = case_file::write(&case, args.case.as_deref())?;
     Ok(verbs::explain::show(
         &case,

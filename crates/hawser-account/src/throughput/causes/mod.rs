@@ -22,6 +22,7 @@ mod small_frames;
 mod softirq_core;
 mod speed_below_peer;
 mod storage_below_link;
+mod unit_below_link;
 mod window;
 
 /// A cause.
@@ -46,6 +47,7 @@ pub(super) const CAUSES: &[LadderCause] = &[
     congestion_control::CAUSE,
     single_stream::CAUSE,
     storage_below_link::CAUSE,
+    unit_below_link::CAUSE,
     cipher_without_instructions::CAUSE,
     cipher_chained::CAUSE,
     cipher_below_link::CAUSE,

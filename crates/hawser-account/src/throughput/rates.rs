@@ -11,6 +11,13 @@ pub(super) struct Rate {
     pub(super) spread: f64,
 }
 
+impl Rate {
+    /// Whether it is below `share` of another one by more than both of them vary.
+    pub(super) fn clearly_below(self, share: f64, other: Self) -> bool {
+        self.mb_per_s * (1.0 + self.spread) < share * other.mb_per_s * (1.0 - other.spread)
+    }
+}
+
 /// The rate of a slice.
 pub(super) fn of(sample: &Sample) -> f64 {
     match sample.elapsed.0 {

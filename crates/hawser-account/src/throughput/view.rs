@@ -117,11 +117,36 @@ impl<'a> LadderView<'a> {
     }
 
     /// What the link could carry as far as is known: its speed, or what it was seen to carry.
-    pub(super) fn link_mb(&self) -> Option<f64> {
+    pub(super) fn link(&self) -> Option<Rate> {
         let seen = [RungKind::WireTcp, RungKind::WireTcpMany, RungKind::WireUdp];
-        let seen = seen.into_iter().filter_map(|kind| self.mb(kind));
-        let seen = seen.max_by(f64::total_cmp)?;
-        Some(self.speed().map_or(seen, |speed| seen.min(speed)))
+        let seen = seen.into_iter().filter_map(|kind| self.rate(kind));
+        let seen = seen.max_by(|a, b| a.mb_per_s.total_cmp(&b.mb_per_s))?;
+        let above = |speed: &f64| *speed < seen.mb_per_s;
+        Some(self.speed().filter(above).map_or(seen, |speed| Rate {
+            mb_per_s: speed,
+            spread: 0.0,
+        }))
+    }
+
+    /// The same in MB/s.
+    pub(super) fn link_mb(&self) -> Option<f64> {
+        self.link().map(|rate| rate.mb_per_s)
+    }
+
+    /// What one thread would have done with a processor to itself. Others may have had it meanwhile: programs,
+    /// or the guests beside this one. A rung that says how much processor time it had is measured by that.
+    pub(super) fn undisturbed(&self, kind: RungKind) -> Option<Rate> {
+        let rung = self.run.rung(kind, None)?;
+        let rate = rates::rate(&rung.samples)?;
+        let usage = rung.host.as_ref().and_then(|host| rung.usage.get(host));
+        let had = usage.map_or(1.0, |u| {
+            // Whether a thread's time includes what was stolen from it, each kernel says otherwise.
+            share(u.own_cpu.0, u.elapsed.0).min(1.0) * (1.0 - stolen_share(u))
+        });
+        (had > 0.0).then_some(Rate {
+            mb_per_s: rate.mb_per_s / had,
+            ..rate
+        })
     }
 
     /// Segments sent again, as a share of those sent, in the wire rung with one stream.

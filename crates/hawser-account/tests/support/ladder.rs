@@ -173,6 +173,17 @@ fn paths() -> Vec<PlantedLadder> {
         sample.bytes = Bytes(4 * sample.bytes.0);
     }
 
+    // Other programs have every processor: a slow stream that starts fast needs no limit for that.
+    let mut busy = policed.clone();
+    stream(&mut busy).retransmits = Packets(1);
+    for head in HEADS {
+        for time in usage(&mut busy, RungKind::WireTcp, head).values_mut() {
+            *time = processor(2_300, 600, 100, 0, 0);
+        }
+        let own = rung(&mut busy, RungKind::WireTcp).usage.get_mut(head);
+        own.expect("a host").own_cpu = Nanos::from_millis(300);
+    }
+
     let mut window = limited_to(40, 100);
     set(&mut window, RungKind::WireTcpMany, 160);
     host(&mut window, "head2").sysctls.insert(
@@ -228,6 +239,7 @@ fn paths() -> Vec<PlantedLadder> {
         planted_as("ladder-rate-limit", shaped, wire, &["rate-limit"]),
         planted_as("ladder-rate-limit-between", between, wire, &["rate-limit"]),
         planted_as("ladder-policer", policed, wire, &["policer"]),
+        planted_as("ladder-busy-hosts", busy, wire, &[]),
         planted_as("ladder-window", window, wire, &["window-too-small"]),
         planted_as(
             "ladder-slow-to-wake",
@@ -274,6 +286,31 @@ fn ciphers() -> Vec<PlantedLadder> {
     set(&mut below, RungKind::Encrypt, 900);
     whole(&mut below, 890, [22, 99, 30, 32, 33, 88]);
 
+    // A busy host under a hypervisor that lends its processors to others: two fifths of the time it
+    // ran at all, and less than that on a processor.
+    let mut waiting = clean_ladder();
+    set(&mut waiting, RungKind::Encrypt, 900);
+    let usage = HostUsage {
+        elapsed: Nanos::from_millis(600),
+        processors: (0..4)
+            .map(|number| (number, processor(300, 100, 50, 150, 0)))
+            .collect(),
+        own_cpu: Nanos::from_millis(240),
+        ..idle_usage()
+    };
+    rung(&mut waiting, RungKind::Encrypt).usage = [("head1".into(), usage)].into();
+    // What it loses to the link is less than it varies.
+    let mut noisy = clean_ladder();
+    set(&mut noisy, RungKind::Encrypt, 1_040);
+    for (number, sample) in rung(&mut noisy, RungKind::Encrypt)
+        .samples
+        .iter_mut()
+        .enumerate()
+    {
+        let percent = if number % 2 == 0 { 75 } else { 125 };
+        sample.bytes = Bytes(sample.bytes.0 / 100 * percent);
+    }
+
     let mut kernel = clean_ladder();
     set(&mut kernel, RungKind::EncryptKernel, 56);
     vec![
@@ -295,6 +332,8 @@ fn ciphers() -> Vec<PlantedLadder> {
             "encrypt head1",
             &["cipher-below-link"],
         ),
+        planted_as("ladder-cipher-waiting", waiting, "", &[]),
+        planted_as("ladder-cipher-noisy", noisy, "", &[]),
         planted_as(
             "ladder-kernel-cipher-slow",
             kernel,

@@ -1,5 +1,6 @@
 //! Rungs of one host.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use hawser_agent::{Agent, AgentError};
@@ -19,11 +20,23 @@ pub(super) fn measure(
     address: IpAddr,
 ) -> Result<Rung, AgentError> {
     let mut rung = match spec(task, options, address) {
+        Ok(spec) if of_one_processor(task.kind) => {
+            agent.open_usage()?;
+            let rung = agent.measure_rung(&spec);
+            let usage = BTreeMap::from([(host.clone(), agent.close_usage()?)]);
+            Rung { usage, ..rung? }
+        }
         Ok(spec) => agent.measure_rung(&spec)?,
         Err(why) => unavailable(task.kind, why.to_owned()),
     };
     rung.host = Some(host.clone());
     Ok(rung)
+}
+
+/// Rungs that compare what one processor does: how much of one they had belongs to them.
+fn of_one_processor(kind: RungKind) -> bool {
+    use RungKind::{Decrypt, Encrypt, EncryptKernel};
+    matches!(kind, Encrypt | EncryptKernel | Decrypt)
 }
 
 fn spec(task: &Task, options: &LadderOptions, address: IpAddr) -> Result<RungSpec, &'static str> {

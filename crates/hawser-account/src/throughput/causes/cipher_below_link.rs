@@ -1,8 +1,9 @@
 //! One stream's cipher is slower than the link, on a processor that has the instructions for it:
 //! one processor is not enough.
 //!
-//! Evidence: the bare cipher rung and what the link carried, its speed at most. Certain; a
-//! warning. Case: `ladder-cipher-below-link`.
+//! Evidence: the bare cipher rung, by the processor time that it had, below what the link carried, its
+//! speed at most, by more than both vary. Certain; a warning. Cases: `ladder-cipher-below-link`, and
+//! two in which it only looks so: `ladder-cipher-waiting`, `ladder-cipher-noisy`.
 
 use hawser_model::finding::{Confidence, Finding, Place, Severity};
 use hawser_model::ladder::RungKind;
@@ -17,7 +18,7 @@ pub(super) const CAUSE: LadderCause = LadderCause {
 };
 
 fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
-    let (Some(cipher), Some(link)) = (view.run.cipher, view.link_mb()) else {
+    let (Some(cipher), Some(link)) = (view.run.cipher, view.link()) else {
         return Vec::new();
     };
     if any(found, &["cipher-without-instructions", "cipher-chained"]) {
@@ -28,17 +29,17 @@ fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
         (&view.run.to, RungKind::Decrypt),
     ];
     ends.into_iter()
-        .filter_map(|(host, kind)| Some((host, view.mb(kind)?)))
-        .filter(|(_, mb)| *mb < 0.95 * link)
-        .map(|(host, mb)| {
+        .filter_map(|(host, kind)| Some((host, view.undisturbed(kind)?)))
+        .filter(|(_, rate)| rate.clearly_below(0.95, link))
+        .map(|(host, rate)| {
             let place = Place {
                 host: Some(host.clone()),
                 ..Place::default()
             };
             Draft::new(CAUSE.code, Severity::Warning, Confidence::Certain, place)
                 .name("cipher", &cipher.name())
-                .decimal("cipher_mb_per_s", mb)
-                .decimal("link_mb_per_s", link)
+                .decimal("cipher_mb_per_s", rate.mb_per_s)
+                .decimal("link_mb_per_s", link.mb_per_s)
                 .done()
         })
         .collect()

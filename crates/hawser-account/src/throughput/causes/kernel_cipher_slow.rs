@@ -2,7 +2,8 @@
 //! implementation, or pays for saving the vector registers block by block (case `cipher`: 56 MB/s
 //! in the kernel of a virtual machine, 1 026 in a program beside it).
 //!
-//! Evidence: the two rungs, more than one and a half times apart. Certain; a warning.
+//! Evidence: the two rungs, each by the processor time that it had, more than one and a half times
+//! apart. Certain; a warning.
 //! Case: `ladder-kernel-cipher-slow`.
 
 use hawser_model::finding::{Confidence, Finding, Place, Severity};
@@ -18,11 +19,12 @@ pub(super) const CAUSE: LadderCause = LadderCause {
 };
 
 fn find(view: &LadderView<'_>, _: &[Finding]) -> Vec<Finding> {
-    let rates = (view.mb(RungKind::Encrypt), view.mb(RungKind::EncryptKernel));
+    let rate = |kind| view.undisturbed(kind);
+    let rates = (rate(RungKind::Encrypt), rate(RungKind::EncryptKernel));
     let ((Some(user), Some(kernel)), Some(cipher)) = (rates, view.run.cipher) else {
         return Vec::new();
     };
-    if user <= 1.5 * kernel {
+    if !kernel.clearly_below(1.0 / 1.5, user) {
         return Vec::new();
     }
     let place = Place {
@@ -32,8 +34,8 @@ fn find(view: &LadderView<'_>, _: &[Finding]) -> Vec<Finding> {
     vec![
         Draft::new(CAUSE.code, Severity::Warning, Confidence::Certain, place)
             .name("cipher", &cipher.name())
-            .decimal("kernel_mb_per_s", kernel)
-            .decimal("user_mb_per_s", user)
+            .decimal("kernel_mb_per_s", kernel.mb_per_s)
+            .decimal("user_mb_per_s", user.mb_per_s)
             .done(),
     ]
 }

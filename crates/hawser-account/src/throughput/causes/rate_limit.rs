@@ -1,17 +1,18 @@
 //! Something holds the path to a rate: a shaper on a host, a switch port, a provider's contract.
 //!
 //! Evidence: a stream that is steady far below what the hosts' stacks can do and below the
-//! interfaces' speed, several streams that together get no more, hosts that are not busy. Where a
+//! interfaces' speed, several streams that together get no more, hosts that are not busy, with this stream or
+//! with anything else. Where a
 //! queueing discipline of the sender counted that it held packets back (`overlimits`) it is named
 //! and the cause is certain; else it is likely, and lies between the hosts. An error.
-//! Cases: `ladder-rate-limit`, `ladder-rate-limit-between`.
+//! Cases: `ladder-rate-limit`, `ladder-rate-limit-between`; `ladder-busy-hosts` only looks so.
 
 use hawser_model::finding::{Confidence, Finding, Place, Severity};
 use hawser_model::ladder::RungKind;
 
 use super::{LadderCause, any};
 use crate::causes::support::Draft;
-use crate::throughput::view::{LadderView, at_work};
+use crate::throughput::view::{LadderView, at_work, busy_share};
 
 pub(super) const CAUSE: LadderCause = LadderCause {
     code: "rate-limit",
@@ -66,7 +67,17 @@ pub(super) fn limit(view: &LadderView<'_>, found: &[Finding]) -> Option<f64> {
     let able = view.speed().map_or(able, |speed| able.min(speed));
     // Several streams that are dropped at can get even less.
     let flat = many <= 1.2 * stream && stream <= 2.0 * many;
-    (stream <= 0.6 * able && flat && busy(view) < 0.85).then_some(stream)
+    // Where other programs leave no processor idle a stream is slow without any limit: only a
+    // discipline that counted what it held back speaks for one.
+    let shown = shaper(view).is_some() || !taken(view);
+    (stream <= 0.6 * able && flat && busy(view) < 0.85 && shown).then_some(stream)
+}
+
+/// Whether a host's processors had nothing to spare while one stream ran.
+fn taken(view: &LadderView<'_>) -> bool {
+    let usages = view.hosts().into_iter();
+    let mut usages = usages.filter_map(|host| view.usage(RungKind::WireTcp, host));
+    usages.any(|usage| busy_share(usage) >= 0.95)
 }
 
 /// How much of a processor the busier of the two hosts spent on one stream.

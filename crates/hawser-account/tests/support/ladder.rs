@@ -174,13 +174,13 @@ fn paths() -> Vec<PlantedLadder> {
     }
 
     // Other programs have every processor: a slow stream that starts fast needs no limit for that.
-    let mut busy = policed.clone();
-    stream(&mut busy).retransmits = Packets(1);
+    let mut busy_hosts = policed.clone();
+    stream(&mut busy_hosts).retransmits = Packets(1);
     for head in HEADS {
-        for time in usage(&mut busy, RungKind::WireTcp, head).values_mut() {
+        for time in usage(&mut busy_hosts, RungKind::WireTcp, head).values_mut() {
             *time = processor(2_300, 600, 100, 0, 0);
         }
-        let own = rung(&mut busy, RungKind::WireTcp).usage.get_mut(head);
+        let own = rung(&mut busy_hosts, RungKind::WireTcp).usage.get_mut(head);
         own.expect("a host").own_cpu = Nanos::from_millis(300);
     }
 
@@ -239,7 +239,7 @@ fn paths() -> Vec<PlantedLadder> {
         planted_as("ladder-rate-limit", shaped, wire, &["rate-limit"]),
         planted_as("ladder-rate-limit-between", between, wire, &["rate-limit"]),
         planted_as("ladder-policer", policed, wire, &["policer"]),
-        planted_as("ladder-busy-hosts", busy, wire, &[]),
+        planted_as("ladder-busy-hosts", busy_hosts, wire, &[]),
         planted_as("ladder-window", window, wire, &["window-too-small"]),
         planted_as(
             "ladder-slow-to-wake",

@@ -2,6 +2,7 @@
 //! ever written.
 
 use std::io::{self, Write};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use super::session::{Answer, Refusal, Session};
@@ -23,7 +24,9 @@ const CAPACITY: u64 = 0;
 /// bytes. Ends when nobody reads the lines any more.
 pub fn read(target: &Target, depth: u32, time: Duration, lines: impl Write) -> Result<(), String> {
     let portal = *target.portals.first().ok_or("no address was named")?;
-    let begun = |e: String| format!("{portal}: {e}");
+    let begun = |e: String| format!("{portal}: {}", e.trim_end());
+    // What libiscsi says of an address that nobody answers at is of its own reconnecting.
+    TcpStream::connect_timeout(&portal, HUNG).map_err(|e| begun(format!("connect: {e}")))?;
     let session = Session::login(
         "iqn.2026-01.io.hawser:client-read",
         std::process::id(),
@@ -106,14 +109,12 @@ impl Reader {
         let answers = self.session.answers();
         if !answers.is_empty() {
             self.heard = Instant::now();
+        } else if !alive {
+            return Err("the target ended the connection".to_owned());
+        } else if self.heard.elapsed() > HUNG {
+            return Err(format!("no answer within {} s", HUNG.as_secs()));
         }
-        match alive || !answers.is_empty() {
-            _ if self.heard.elapsed() > HUNG => {
-                Err(format!("no answer within {} s", HUNG.as_secs()))
-            }
-            true => Ok(answers),
-            false => Err("the target ended the connection".to_owned()),
-        }
+        Ok(answers)
     }
 
     /// Before the first read: the login, then the unit's size.

@@ -2,7 +2,8 @@
 //! to do: one receive queue, or interrupts of all queues on one processor.
 //!
 //! Evidence: a processor that spent four fifths of its time in soft interrupts while a stream ran,
-//! the others idle for a third of theirs. Likely; a warning. Case: `ladder-softirq-core`.
+//! the others idle for a fifth of theirs: of two processors the other one also has both ends' programs.
+//! Likely; a warning. Case: `ladder-softirq-core`.
 
 use hawser_model::finding::{Confidence, Finding, Severity};
 use hawser_model::ladder::RungKind;
@@ -15,6 +16,9 @@ pub(super) const CAUSE: LadderCause = LadderCause {
     code: "softirq-core-saturated",
     find,
 };
+
+/// What the other processors must have to spare.
+const SPARE: f64 = 0.2;
 
 fn find(view: &LadderView<'_>, _: &[Finding]) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -35,7 +39,7 @@ fn find(view: &LadderView<'_>, _: &[Finding]) -> Vec<Finding> {
             (idle + t.idle.0, total + t.total().0)
         });
         let spare = share(idle, total);
-        if spare < 0.33 {
+        if spare < SPARE {
             continue;
         }
         found.push(

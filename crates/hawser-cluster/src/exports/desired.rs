@@ -6,6 +6,8 @@ use std::net::{IpAddr, SocketAddr};
 use hawser_model::cluster_file::{Backend, SecretRef};
 use serde::{Deserialize, Serialize};
 
+use super::nfs::NfsOptions;
+
 /// A volume of the pool, as whoever looked at the pool found it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Volume {
@@ -17,6 +19,13 @@ pub struct Volume {
     pub path: String,
     /// Its size in bytes.
     pub bytes: u64,
+}
+
+impl Volume {
+    /// Whether it is a file of the pool's own file system, not a device.
+    pub fn is_file(&self) -> bool {
+        self.identity.starts_with("inode:")
+    }
 }
 
 /// The pool around the volumes.
@@ -66,6 +75,18 @@ pub struct Desired {
     pub targets: BTreeMap<String, DesiredTarget>,
     /// Units by serial number.
     pub units: BTreeMap<String, DesiredUnit>,
+    /// Directories exported by NFS, by path.
+    #[serde(default)]
+    pub nfs: BTreeMap<String, DesiredDirectory>,
+}
+
+/// A directory exported by NFS.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DesiredDirectory {
+    /// What clients know its file system by: the same on every head, or what they have open is stale.
+    pub fsid: String,
+    /// Who may mount it, and how.
+    pub clients: BTreeMap<String, NfsOptions>,
 }
 
 /// A target.

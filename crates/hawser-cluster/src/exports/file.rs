@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use hawser_model::toml_file::{self, At, FileErrors, Problem, SecretRef};
+use hawser_model::toml_file::{self, At, FileErrors, SecretRef};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -37,6 +37,24 @@ pub struct ExportsFile {
     /// Who sees which units where. None: everybody sees every unit on every target.
     #[serde(rename = "view", default)]
     pub views: Vec<View>,
+    /// Directories offered by NFS. A file that has these and nothing of iSCSI but `defaults` offers
+    /// nothing by iSCSI.
+    #[serde(rename = "nfs", default)]
+    pub nfs: Vec<NfsEntry>,
+}
+
+impl ExportsFile {
+    /// Whether it says something of NFS and nothing of iSCSI.
+    pub fn is_nfs_only(&self) -> bool {
+        !self.nfs.is_empty()
+            && self.default_portal_group.is_none()
+            && self.portal_groups.is_empty()
+            && self.targets.is_empty()
+            && self.units.is_empty()
+            && self.host_groups.is_empty()
+            && self.target_groups.is_empty()
+            && self.views.is_empty()
+    }
 }
 
 /// What holds for units that do not say otherwise.
@@ -153,20 +171,25 @@ pub struct View {
     pub lun: Option<At<u16>>,
 }
 
+/// A directory offered by NFS. For clients with other options it is listed again.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NfsEntry {
+    /// The directory, by its name below the pool: `home`. `.` is the whole pool.
+    pub directory: At<String>,
+    /// Who may mount it: addresses and networks, `192.0.2.1`, `192.0.2.0/24`, `fd00::/64`; `*` is
+    /// everybody.
+    pub clients: Vec<At<String>>,
+    /// Options of exports(5), separated by commas. Default: `rw`.
+    pub options: Option<At<String>>,
+}
+
 /// iSCSI's port (IANA).
 const PORT: u16 = 3260;
 
 /// Reads an `exports.toml`. `path` is only for the errors.
 pub fn parse(text: &str, path: &str) -> Result<ExportsFile, FileErrors<BrokenExports>> {
-    toml_file::read(text, path, rules::check).map_err(|mut errors| {
-        for error in &mut errors.errors {
-            // Whoever looks for it here is told where it is.
-            if matches!(&error.problem, Problem::UnknownKey { found, .. } if found == "nfs") {
-                error.problem = BrokenExports::Nfs.into();
-            }
-        }
-        errors
-    })
+    toml_file::read(text, path, rules::check)
 }
 
 /// The JSON Schema of the file.

@@ -12,6 +12,7 @@ mod desired;
 mod file;
 pub mod host;
 pub mod lio;
+pub mod nfs;
 pub mod ocf;
 mod resolve;
 mod rules;
@@ -20,11 +21,13 @@ mod state;
 pub mod tgt;
 
 pub use desired::{
-    Access, Chap, Context, Desired, DesiredTarget, DesiredUnit, Exposure, Portal, Volume, naa,
+    Access, Chap, Context, Desired, DesiredDirectory, DesiredTarget, DesiredUnit, Exposure, Portal,
+    Volume, naa,
 };
 pub use file::{
-    ExportsFile, HostGroup, PortalGroup, TargetEntry, TargetGroup, UnitEntry, View, parse, schema,
+    ExportsFile, HostGroup, NfsEntry, PortalGroup, TargetEntry, TargetGroup, UnitEntry, View,
+    parse, schema,
 };
 pub use resolve::{ExportsError, Resolved, resolve};
 pub use rules::BrokenExports;
-pub use state::{Remembered, State, StateError};
+pub use state::{Remembered, RememberedDirectory, State, StateError};

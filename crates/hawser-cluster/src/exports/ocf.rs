@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use hawser_model::cluster_file::Backend;
 
+use super::desired::Desired;
 use super::host::Parameters;
 use super::lio::{self, KernelError};
+use super::nfs::server::{self, NfsError};
 use super::service::{self, Health, ServiceError};
 
 /// Where Pacemaker looks for the agent.
@@ -115,18 +117,25 @@ pub fn run(action: Option<&str>, environment: &BTreeMap<String, String>) -> Outc
 
 fn validate(parameters: &Parameters, ended: impl Fn(Code, Vec<String>) -> Outcome) -> Outcome {
     let program = ["/usr/sbin/tgtd", "/sbin/tgtd", "/usr/local/sbin/tgtd"];
-    match parameters.backend {
-        Backend::Lio => {
-            if let Err(error) = lio::ready() {
-                return ended(Code::Installed, vec![error.to_string()]);
-            }
-        }
+    let lacking = match parameters.backend {
+        Backend::Lio => lio::ready().err().map(|error| error.to_string()),
         Backend::Tgt if !program.iter().any(|path| Path::new(path).exists()) => {
-            return ended(Code::Installed, vec!["tgtd is not installed".into()]);
+            Some("tgtd is not installed".into())
         }
-        Backend::Tgt => {}
+        Backend::Tgt => None,
+    };
+    let wanted = service::wanted(parameters);
+    let needs = |all: fn(&Desired) -> bool| wanted.as_ref().map(|it| all(&it.desired));
+    if let (Some(lacking), true) = (lacking, needs(|it| !it.targets.is_empty()).unwrap_or(true)) {
+        return ended(Code::Installed, vec![lacking]);
     }
-    match service::wanted(parameters) {
+    if let (true, Err(error)) = (
+        needs(|it| !it.nfs.is_empty()).unwrap_or(false),
+        server::ready(),
+    ) {
+        return ended(Code::Installed, vec![error.to_string()]);
+    }
+    match wanted {
         // Nothing is wrong with a pool that is on the other head.
         Ok(_) | Err(ServiceError::NotMounted { .. }) => ended(Code::Success, Vec::new()),
         Err(error) => ended(Code::Configured, vec![error.to_string()]),
@@ -135,7 +144,8 @@ fn validate(parameters: &Parameters, ended: impl Fn(Code, Vec<String>) -> Outcom
 
 fn code(error: &ServiceError) -> Code {
     match error {
-        ServiceError::Kernel(KernelError::Missing { .. }) => Code::Installed,
+        ServiceError::Kernel(KernelError::Missing { .. })
+        | ServiceError::Nfs(NfsError::Missing(_)) => Code::Installed,
         // Not `Configured`: that would bar the resource from every head until somebody cleans it
         // up by hand, although the file is mended with an editor.
         _ => Code::Generic,

@@ -5,6 +5,7 @@ use std::ops::Range;
 use hawser_model::toml_file::{self, At, Problem, Rule, SecretRef};
 
 use super::file::{ExportsFile, portal};
+use super::nfs::{Client, NfsOptions};
 
 /// A broken rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,9 +56,26 @@ pub enum BrokenExports {
     /// Not a name of an account.
     #[error("\"{0}\" is no name of an account")]
     User(String),
-    /// What hawser.toml says.
-    #[error("directories offered by NFS are not part of this file")]
-    Nfs,
+    /// Not a directory below the pool.
+    #[error("\"{0}\" is no directory below the pool")]
+    Directory(String),
+    /// A directory for nobody.
+    #[error("directory \"{0}\" has no clients")]
+    NoClients(String),
+    /// Not somebody who may mount a directory.
+    #[error("\"{0}\" is neither an address nor a network")]
+    NotAClient(String),
+    /// One directory twice for one client.
+    #[error("directory \"{directory}\" is offered to {client} twice")]
+    ClientTwice {
+        /// The directory.
+        directory: String,
+        /// The client.
+        client: String,
+    },
+    /// An option that is not to be written.
+    #[error("\"{0}\" is no option that can be written here")]
+    NfsOption(String),
     /// A number, and what to count it from.
     #[error("view \"{0}\" has both lun and lun_offset")]
     LunAndOffset(String),
@@ -95,11 +113,23 @@ impl Rule for BrokenExports {
                     .into()
             }
             Self::User(_) => "write letters, digits and -._:@".into(),
-            Self::Nfs => {
-                "write them in hawser.toml, with their pool: nfs = [{ directory = \"/tank/home\", \
-                 clients = \"192.0.2.0/24\" }]"
+            Self::Directory(_) => {
+                "write its path from the pool's root on, such as \"home\" or \"vm/images\"; \".\" is \
+                 the whole pool"
                     .into()
             }
+            Self::NoClients(_) => "add who may mount it, or remove it".into(),
+            Self::NotAClient(_) => {
+                "write \"192.0.2.1\", \"192.0.2.0/24\", \"fd00::/64\", or \"*\" for everybody; names \
+                 are not taken, because a takeover must not wait for a name server"
+                    .into()
+            }
+            Self::ClientTwice { .. } => "remove one of them".into(),
+            Self::NfsOption(option) if option.starts_with("fsid=") => {
+                "remove it: the file system's number is given once and kept in exports-state.toml"
+                    .into()
+            }
+            Self::NfsOption(_) => format!("allowed are {}", NfsOptions::allowed()),
             Self::LunAndOffset(_) => "lun is the whole number: remove one of them".into(),
             Self::HalfMutual => "add the other, or remove both".into(),
             Self::SameUser(_) => "give the target a name of its own".into(),
@@ -155,6 +185,7 @@ pub(super) fn check(file: &ExportsFile, found: &mut Found) {
     references(file, found);
     chap(file, found);
     units(file, found);
+    nfs(file, found);
     for view in &file.views {
         let one = view.units.as_ref().is_some_and(|units| units.len() == 1);
         match (&view.lun, &view.prefix, &view.units) {
@@ -340,6 +371,46 @@ fn units(file: &ExportsFile, found: &mut Found) {
             );
         } else {
             seen.push((lower, serial.span()));
+        }
+    }
+}
+
+fn nfs(file: &ExportsFile, found: &mut Found) {
+    let mut seen: Vec<(&str, Client, Range<usize>)> = Vec::new();
+    for entry in &file.nfs {
+        let name = entry.directory.as_str();
+        // `exportfs` takes what it cannot read for something else.
+        let plain = !name.chars().any(|c| c.is_control() || "\\\"".contains(c));
+        let below = |part: &str| !part.is_empty() && part != "." && part != "..";
+        if !plain || !(name == "." || name.split('/').all(below)) {
+            let broken = BrokenExports::Directory(name.to_owned());
+            found.push(broken, entry.directory.span());
+        }
+        if entry.clients.is_empty() {
+            let broken = BrokenExports::NoClients(name.to_owned());
+            found.push(broken, entry.directory.span());
+        }
+        if let Some(options) = &entry.options {
+            if let Err(option) = NfsOptions::written(options) {
+                found.push(BrokenExports::NfsOption(option), options.span());
+            }
+        }
+        for text in &entry.clients {
+            let Ok(client) = text.parse::<Client>() else {
+                found.push(BrokenExports::NotAClient(text.to_string()), text.span());
+                continue;
+            };
+            let mut before = seen.iter();
+            match before.find(|(other, who, _)| *other == name && *who == client) {
+                Some((_, _, first)) => {
+                    let broken = BrokenExports::ClientTwice {
+                        directory: name.to_owned(),
+                        client: client.to_string(),
+                    };
+                    found.push_with(broken, text.span(), first.clone());
+                }
+                None => seen.push((name, client, text.span())),
+            }
         }
     }
 }

@@ -16,6 +16,23 @@ pub struct State {
     /// volume's UUID, a file's inode.
     #[serde(default, rename = "volume")]
     pub volumes: BTreeMap<String, Remembered>,
+    /// Directories that were offered by NFS, by their identity.
+    #[serde(
+        default,
+        rename = "directory",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub directories: BTreeMap<String, RememberedDirectory>,
+}
+
+/// What is remembered of a directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RememberedDirectory {
+    /// Its name when it was last seen.
+    pub name: String,
+    /// The number of its file system: a UUID.
+    pub fsid: String,
 }
 
 /// What is remembered of a volume.

@@ -3,19 +3,43 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a pool offers.
+/// What a pool offers, by iSCSI and by NFS.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExportsReport {
     /// The pool.
     pub pool: String,
     /// Whether the pool is mounted on this host; if not, this is what its last start offered.
     pub pool_is_here: bool,
-    /// Whether the target on this host offers anything of it.
+    /// Whether this host offers anything of it.
     pub running: bool,
-    /// What a start would do, in words. Empty: the target is as the pool says.
+    /// What a start would do, in words. Empty: all is as the pool says.
     pub pending: Vec<String>,
     /// The targets.
     pub targets: Vec<ExportedTarget>,
+    /// The directories that are offered by NFS.
+    pub nfs: Vec<ExportedDirectory>,
+}
+
+/// A directory that is offered by NFS.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExportedDirectory {
+    /// Where it is, which is also what clients mount.
+    pub directory: String,
+    /// The number of its file system, the same on every head: a UUID.
+    pub fsid: String,
+    /// Who may mount it.
+    pub clients: Vec<ExportedTo>,
+}
+
+/// Who may mount a directory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExportedTo {
+    /// An address, a network, or `*` for everybody.
+    pub client: String,
+    /// How: what differs from the defaults of exports(5), and `rw` or `ro`.
+    pub options: String,
+    /// Whether it is exported now.
+    pub exported: bool,
 }
 
 /// A target.

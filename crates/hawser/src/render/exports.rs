@@ -13,7 +13,7 @@ pub fn changes(number: usize) -> String {
     }
 }
 
-/// Targets, units and sessions.
+/// Targets, units and sessions; directories and who may mount them.
 pub fn shown(report: &ExportsReport) -> String {
     let mut out = String::new();
     if !report.pool_is_here {
@@ -57,17 +57,32 @@ pub fn shown(report: &ExportsReport) -> String {
             let _infallible = writeln!(out, "  {session} is logged in");
         }
     }
+    for directory in &report.nfs {
+        let _infallible = writeln!(
+            out,
+            "{}\n  by NFS, fsid {}",
+            directory.directory, directory.fsid
+        );
+        for to in &directory.clients {
+            let not = if to.exported {
+                ""
+            } else {
+                ", not exported now"
+            };
+            let _infallible = writeln!(out, "  for {} ({}){not}", to.client, to.options);
+        }
+    }
     out + &verified(report)
 }
 
-/// Whether the target is as the pool says.
+/// Whether all is offered as the pool says.
 pub fn verified(report: &ExportsReport) -> String {
     let pool = &report.pool;
     if !report.running {
         return format!("pool {pool}: nothing is offered on this host\n");
     }
     if report.pending.is_empty() {
-        return format!("pool {pool}: the target is as the pool says\n");
+        return format!("pool {pool}: all is offered as the pool says\n");
     }
     let mut out = format!("pool {pool}: `hawser exports start {pool}` would do:\n");
     for what in &report.pending {

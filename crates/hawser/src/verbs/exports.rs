@@ -1,4 +1,4 @@
-//! `hawser exports`: what a pool offers by iSCSI, on the head that has it.
+//! `hawser exports`: what a pool offers by iSCSI and NFS, on the head that has it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,10 +9,13 @@ use std::process::ExitCode;
 
 use clap::{Subcommand, ValueEnum};
 use hawser_cluster::exports::host::{Parameters, Saved, parameters_from_cib, write_whole};
+use hawser_cluster::exports::nfs::Found;
 use hawser_cluster::exports::service::{self, ServiceError};
-use hawser_cluster::exports::{Desired, naa, ocf};
+use hawser_cluster::exports::{Desired, DesiredDirectory, naa, ocf};
 use hawser_model::cluster_file::Backend;
-use hawser_model::output::exports::{ExportedTarget, ExportedUnit, ExportsReport};
+use hawser_model::output::exports::{
+    ExportedDirectory, ExportedTarget, ExportedTo, ExportedUnit, ExportsReport,
+};
 use miette::{IntoDiagnostic, Report, WrapErr, bail, miette};
 
 use crate::bad_file::{self, Wrong};
@@ -30,11 +33,11 @@ pub struct Args {
 enum Action {
     /// Offer the pool as its exports.toml says; again, to apply what changed there
     Start(Pool),
-    /// Take everything of the pool away from the target, also when the pool is gone
+    /// Offer nothing of the pool any more, also when the pool is gone
     Stop(Pool),
-    /// Whether the target is as the pool says: exit code 1 and the differences if not
+    /// Whether all is offered as the pool says: exit code 1 and the differences if not
     Verify(Looking),
-    /// What the pool offers, and who is logged in
+    /// What the pool offers, to whom, and who is logged in
     Show(Looking),
     /// Put the resource agent ocf:hawser:exports where Pacemaker finds it
     InstallAgent(InstallAgent),
@@ -204,11 +207,13 @@ fn report(parameters: &Parameters) -> miette::Result<ExportsReport> {
     };
     let compared = service::compare(parameters, &desired).map_err(explained)?;
     let there = &compared.sessions;
+    let exported = &compared.exported;
     Ok(ExportsReport {
         pool: parameters.pool.clone(),
         pool_is_here,
-        running: desired.targets.keys().any(|iqn| there.contains_key(iqn)),
+        running: desired.targets.keys().any(|iqn| there.contains_key(iqn)) || !exported.is_empty(),
         targets: targets(&desired, there),
+        nfs: directories(&desired, exported),
         pending: compared.pending,
     })
 }
@@ -243,6 +248,25 @@ fn targets(desired: &Desired, sessions: &BTreeMap<String, Vec<String>>) -> Vec<E
         }
     };
     desired.targets.iter().map(one).collect()
+}
+
+fn directories(desired: &Desired, exported: &Found) -> Vec<ExportedDirectory> {
+    let one = |(path, directory): (&String, &DesiredDirectory)| {
+        let clients = directory
+            .clients
+            .iter()
+            .map(|(client, options)| ExportedTo {
+                client: client.clone(),
+                options: options.brief(),
+                exported: exported.get(&(path.clone(), client.clone())) == Some(options),
+            });
+        ExportedDirectory {
+            directory: path.clone(),
+            fsid: directory.fsid.clone(),
+            clients: clients.collect(),
+        }
+    };
+    desired.nfs.iter().map(one).collect()
 }
 
 fn json(report: &ExportsReport) -> miette::Result<()> {

@@ -1,6 +1,7 @@
 //! What the exports of a pool need of the host they run on.
 
 mod cib;
+mod directories;
 mod lock;
 mod mounts;
 mod parameters;
@@ -10,6 +11,7 @@ mod volumes;
 mod write;
 
 pub use cib::{CibError, parameters as parameters_from_cib};
+pub use directories::{DirectoriesError, find as find_directories};
 pub use lock::{Lock, LockError};
 pub use mounts::{Mount, mounted};
 pub use parameters::Parameters;

@@ -108,7 +108,7 @@ fn files(root: &Path, folder: &Path, volumes: &mut Vec<Volume>) -> Result<(), Vo
 /// A file's inode and when it was made. The inode alone is not enough: the next file that is made
 /// gets the one of the last that was removed, and would pass for it. A file system that does not
 /// know when a file was made gives it an identity that a rename changes.
-fn file_identity(about: &fs::Metadata, name: &str) -> String {
+pub(super) fn file_identity(about: &fs::Metadata, name: &str) -> String {
     let since = |time: std::time::SystemTime| time.duration_since(std::time::UNIX_EPOCH).ok();
     match about.created().ok().and_then(since) {
         Some(born) => format!("inode:{}:{}", about.ino(), born.as_nanos()),

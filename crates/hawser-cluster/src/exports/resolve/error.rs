@@ -136,6 +136,25 @@ pub enum ExportsError {
         /// The account.
         user: String,
     },
+    /// A volume that is a file of an exported directory.
+    #[error(
+        "volume \"{unit}\" is a file below a directory that is offered by NFS: two kinds of clients would write to it; move it out of there"
+    )]
+    AlsoNfs {
+        /// The unit.
+        unit: String,
+    },
+    /// A directory that the file offers is not there.
+    #[error("there is no directory \"{directory}\" in pool {pool}")]
+    NoDirectory {
+        /// The pool.
+        pool: String,
+        /// The directory.
+        directory: String,
+    },
+    /// A directory that is somewhere else.
+    #[error("directory \"{0}\" is behind a symbolic link: name the directory itself")]
+    Link(String),
     /// A serial number that another unit has.
     #[error("\"{unit}\" is to have the serial number {serial}, which \"{other}\" has")]
     SerialTaken {

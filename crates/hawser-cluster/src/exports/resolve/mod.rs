@@ -44,6 +44,12 @@ pub fn resolve(
         state: state.clone(),
         errors: BTreeSet::new(),
     };
+    if file.is_nfs_only() {
+        return Ok(Resolved {
+            desired: Desired::default(),
+            state: work.state,
+        });
+    }
     let units = work.units();
     let serials = work.serials(&units);
     let targets = work.targets();
@@ -135,6 +141,7 @@ impl<'a> Work<'a> {
                 .filter(|(serial, _)| shown.contains(serial))
                 .collect(),
             targets: targets.into_values().collect(),
+            nfs: BTreeMap::new(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hawser_model::cluster_file::SecretRef;
 use sha2::{Digest as _, Sha256};
 
-use super::{Comparison, Health, ServiceError, Wanted, begin, judged, wanted};
+use super::{Health, ServiceError, Targets, Wanted, begin, judged, wanted};
 use crate::exports::desired::Desired;
 use crate::exports::host::{Parameters, Saved, read_secret};
 use crate::exports::lio::{
@@ -18,7 +18,7 @@ pub(super) fn start(
     wanted: &Wanted,
     saved: Option<Saved>,
     said: &mut dyn FnMut(&str),
-) -> Result<(), ServiceError> {
+) -> Result<Saved, ServiceError> {
     let desired = &wanted.desired;
     let secrets = secrets(desired)?;
     let configfs = Configfs::default();
@@ -28,7 +28,7 @@ pub(super) fn start(
     let stale = stale(pool, desired, saved.as_ref());
     let operations = plan(&nodes, &found, &stale);
     let names = names(desired, saved.as_ref());
-    let mut copy = begin(parameters, wanted, saved, BTreeMap::new(), BTreeSet::new())?;
+    let copy = begin(parameters, wanted, saved, BTreeMap::new(), BTreeSet::new())?;
     perform(&configfs, &operations, &secrets, &names, said)?;
 
     let found = look(&configfs, parameters, Some(&copy), Some(desired))?;
@@ -36,8 +36,7 @@ pub(super) fn start(
     if !left.is_empty() {
         return Err(ServiceError::NotTaken(words(&left, &names)));
     }
-    copy.before.clear();
-    Ok(copy.write()?)
+    Ok(copy)
 }
 
 /// Takes everything of the pool away from the kernel.
@@ -69,7 +68,7 @@ pub(super) fn compare(
     parameters: &Parameters,
     desired: &Desired,
     saved: Option<&Saved>,
-) -> Result<Comparison, ServiceError> {
+) -> Result<Targets, ServiceError> {
     let secrets = secrets(desired)?;
     ready()?;
     let configfs = Configfs::default();
@@ -81,10 +80,7 @@ pub(super) fn compare(
         let there = configfs.sessions(&iqn)?;
         sessions.insert(iqn, there);
     }
-    Ok(Comparison {
-        sessions,
-        pending: words(&operations, &names(desired, saved)),
-    })
+    Ok((sessions, words(&operations, &names(desired, saved))))
 }
 
 /// Whether what was started is still there.

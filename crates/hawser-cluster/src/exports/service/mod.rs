@@ -5,6 +5,7 @@
 //! down before it is made, so that a stop knows it even if the start was killed.
 
 mod lio;
+mod nfs;
 mod tgt;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,10 +17,12 @@ use hawser_model::cluster_file::Backend;
 use super::desired::{Desired, Portal};
 use super::file::{self, ExportsFile};
 use super::host::{
-    Lock, LockError, Mark, Parameters, Saved, SavedError, SecretError, VolumesError, WriteError,
-    find_volumes, mounted, write_whole,
+    DirectoriesError, Lock, LockError, Mark, Parameters, Saved, SavedError, SecretError,
+    VolumesError, WriteError, find_directories, find_volumes, mounted, write_whole,
 };
 use super::lio::{ConfigfsError, KernelError, ready};
+use super::nfs::server::NfsError;
+use super::nfs::{Found, apart, resolve as resolve_nfs};
 use super::resolve::{ExportsError, Resolved, resolve};
 use super::rules::BrokenExports;
 use super::state::{State, StateError};
@@ -32,6 +35,8 @@ use hawser_model::toml_file::FileErrors;
 pub enum ServiceError {
     #[error(transparent)]
     Kernel(#[from] KernelError),
+    #[error(transparent)]
+    Nfs(#[from] NfsError),
     #[error(transparent)]
     Configfs(#[from] ConfigfsError),
     #[error("{path}: to the kernel a secret that begins with NULL is none: choose another")]
@@ -58,6 +63,8 @@ pub enum ServiceError {
     #[error(transparent)]
     Volumes(#[from] VolumesError),
     #[error(transparent)]
+    Directories(#[from] DirectoriesError),
+    #[error(transparent)]
     Secret(#[from] SecretError),
     #[error(transparent)]
     Daemon(#[from] DaemonError),
@@ -71,6 +78,10 @@ pub enum ServiceError {
     ForeignAccount { user: String, whose: String },
     #[error("target {iqn} belongs to pool {pool}")]
     ForeignTarget { iqn: String, pool: String },
+    #[error(
+        "{directory} is exported to {client} already, and not by hawser: take it out of /etc/exports and of Pacemaker"
+    )]
+    ForeignExport { directory: String, client: String },
     #[error("the target took everything and still has not: {}", .0.join("; "))]
     NotTaken(Vec<String>),
 }
@@ -94,6 +105,8 @@ pub struct Wanted {
 pub struct Comparison {
     /// Who is logged in to each of the pool's targets that are there.
     pub sessions: BTreeMap<String, Vec<String>>,
+    /// What is exported by NFS.
+    pub exported: Found,
     /// What would be done, in words; empty when everything is as it should be.
     pub pending: Vec<String>,
 }
@@ -141,12 +154,22 @@ pub fn wanted(parameters: &Parameters) -> Result<Wanted, ServiceError> {
         Err(e) if e.kind() == ErrorKind::NotFound => State::default(),
         Err(e) => return Err(failed("read", &state_path)(e)),
     };
+    let wrong = |errors| ServiceError::Exports {
+        path: shown.clone(),
+        errors,
+    };
+    let directories = find_directories(parameters, &file).map_err(|error| match error {
+        DirectoriesError::Exports(error) => wrong(vec![error]),
+        error => error.into(),
+    })?;
     let volumes = find_volumes(parameters, &mount)?;
-    let Resolved { desired, state } = resolve(&file, &volumes, &remembered, &parameters.context())
-        .map_err(|errors| ServiceError::Exports {
-            path: shown,
-            errors,
-        })?;
+    let volumes = apart(&file, volumes, &directories).map_err(wrong)?;
+    let resolved = resolve(&file, &volumes, &remembered, &parameters.context());
+    let Resolved {
+        mut desired,
+        mut state,
+    } = resolved.map_err(wrong)?;
+    desired.nfs = resolve_nfs(&file, &directories, &mut state, &parameters.pool);
     Ok(Wanted {
         desired,
         state,
@@ -156,14 +179,20 @@ pub fn wanted(parameters: &Parameters) -> Result<Wanted, ServiceError> {
 
 /// Makes the target offer what the pool is to offer. `said` hears what is done, in words.
 pub fn start(parameters: &Parameters, said: &mut dyn FnMut(&str)) -> Result<(), ServiceError> {
-    if parameters.backend == Backend::Lio {
-        ready()?;
-    }
+    let has_target = target_ready(parameters);
     let _lock = Lock::wait()?;
-    let wanted = wanted(parameters)?;
+    let wanted = match wanted(parameters) {
+        // A pool that is offered by NFS alone needs no target.
+        Ok(wanted) if wanted.desired.targets.is_empty() => wanted,
+        outcome => {
+            has_target?;
+            outcome?
+        }
+    };
     let saved = Saved::read(&parameters.pool)?;
     let others = Saved::others(&parameters.pool)?;
     foreign_targets(&wanted.desired, &others)?;
+    nfs::check(parameters, &wanted.desired, saved.as_ref())?;
     // What another implementation offers is in the way of this one.
     let saved = match saved {
         Some(saved) if saved.parameters.backend != parameters.backend => {
@@ -172,9 +201,24 @@ pub fn start(parameters: &Parameters, said: &mut dyn FnMut(&str)) -> Result<(), 
         }
         saved => saved,
     };
+    let mut copy = match parameters.backend {
+        _ if wanted.desired.targets.is_empty() => {
+            targets_away(saved.as_ref(), parameters, said)?;
+            begin(parameters, &wanted, saved, BTreeMap::new(), BTreeSet::new())?
+        }
+        Backend::Tgt => tgt::start(parameters, &wanted, saved, &others, said)?,
+        Backend::Lio => lio::start(parameters, &wanted, saved, said)?,
+    };
+    nfs::start(parameters, &wanted.desired, &copy, said)?;
+    copy.before.clear();
+    Ok(copy.write()?)
+}
+
+/// Whether the kernel has the target that is asked for.
+fn target_ready(parameters: &Parameters) -> Result<(), KernelError> {
     match parameters.backend {
-        Backend::Tgt => tgt::start(parameters, &wanted, saved, &others, said),
-        Backend::Lio => lio::start(parameters, &wanted, saved, said),
+        Backend::Lio => ready(),
+        Backend::Tgt => Ok(()),
     }
 }
 
@@ -185,35 +229,93 @@ pub fn stop(parameters: &Parameters, said: &mut dyn FnMut(&str)) -> Result<(), S
     take_away(saved.as_ref(), parameters, said)
 }
 
-/// By the implementation that offers it.
+/// What was started last goes first.
 fn take_away(
     saved: Option<&Saved>,
     parameters: &Parameters,
     said: &mut dyn FnMut(&str),
 ) -> Result<(), ServiceError> {
-    match backend(saved, parameters) {
-        Backend::Tgt => tgt::stop(saved, parameters, said)?,
-        Backend::Lio => lio::stop(saved, parameters, said)?,
-    }
+    nfs::stop(saved, parameters, said)?;
+    targets_away(saved, parameters, said)?;
     Ok(Saved::remove(&parameters.pool)?)
+}
+
+/// By the implementation that offers them.
+fn targets_away(
+    saved: Option<&Saved>,
+    parameters: &Parameters,
+    said: &mut dyn FnMut(&str),
+) -> Result<(), ServiceError> {
+    match backend(saved, parameters) {
+        Backend::Tgt => tgt::stop(saved, parameters, said),
+        Backend::Lio => lio::stop(saved, parameters, said),
+    }
 }
 
 /// Compares the target with what the pool is to offer, and changes nothing.
 pub fn compare(parameters: &Parameters, desired: &Desired) -> Result<Comparison, ServiceError> {
     let saved = Saved::read(&parameters.pool)?;
-    match parameters.backend {
-        Backend::Tgt => tgt::compare(parameters, desired, saved.as_ref()),
-        Backend::Lio => lio::compare(parameters, desired, saved.as_ref()),
-    }
+    let saved = saved.as_ref();
+    let of_targets = |saved: Option<&Saved>| saved.is_some_and(|s| !s.desired.targets.is_empty());
+    let (sessions, mut pending) = match parameters.backend {
+        _ if desired.targets.is_empty() && !of_targets(saved) => Default::default(),
+        Backend::Tgt => tgt::compare(parameters, desired, saved)?,
+        Backend::Lio => lio::compare(parameters, desired, saved)?,
+    };
+    let (of_nfs, exported) = nfs::compare(parameters, desired, saved)?;
+    pending.extend(of_nfs);
+    Ok(Comparison {
+        sessions,
+        exported,
+        pending,
+    })
 }
+
+/// Who is logged in to each target, and what a start would do.
+type Targets = (BTreeMap<String, Vec<String>>, Vec<String>);
 
 /// Whether what was started is still there. The pool is not read: whether it is there, its own
 /// resource watches.
 pub fn health(parameters: &Parameters) -> Result<Health, ServiceError> {
     let saved = Saved::read(&parameters.pool)?;
-    match backend(saved.as_ref(), parameters) {
-        Backend::Tgt => tgt::health(parameters, saved.as_ref()),
-        Backend::Lio => lio::health(parameters, saved.as_ref()),
+    let saved = saved.as_ref();
+    let of_nfs = nfs::health(parameters, saved)?;
+    let nfs_alone =
+        |saved: &Saved| saved.desired.targets.is_empty() && !saved.desired.nfs.is_empty();
+    if saved.is_some_and(nfs_alone) {
+        let unfinished = saved.is_some_and(|saved| !saved.before.is_empty());
+        return Ok(match of_nfs.unwrap_or(Health::Stopped) {
+            Health::Running if unfinished => Health::Broken(vec![UNFINISHED.into()]),
+            health => health,
+        });
+    }
+    let of_targets = match backend(saved, parameters) {
+        Backend::Tgt => tgt::health(parameters, saved),
+        Backend::Lio => lio::health(parameters, saved),
+    }?;
+    Ok(match of_nfs {
+        Some(of_nfs) => of_targets.and(of_nfs),
+        None => of_targets,
+    })
+}
+
+const UNFINISHED: &str = "the last start did not end well";
+
+impl Health {
+    /// Of targets and of exports by NFS together.
+    fn and(self, of_nfs: Self) -> Self {
+        let missing = |health, what: &str| match health {
+            Self::Running => Vec::new(),
+            Self::Stopped => vec![format!("nothing is offered by {what}")],
+            Self::Broken(what) => what,
+        };
+        match (self, of_nfs) {
+            (targets, of_nfs) if targets == of_nfs => targets,
+            (targets, of_nfs) => {
+                let targets = missing(targets, "iSCSI").into_iter();
+                Self::Broken(targets.chain(missing(of_nfs, "NFS")).collect())
+            }
+        }
     }
 }
 
@@ -230,7 +332,7 @@ fn judged(saved: Option<&Saved>, targets: Vec<String>, missing: Vec<String>) -> 
     };
     match (missing.is_empty(), saved.before.is_empty()) {
         (true, true) => Health::Running,
-        (true, false) => Health::Broken(vec!["the last start did not end well".into()]),
+        (true, false) => Health::Broken(vec![UNFINISHED.into()]),
         (false, _) => Health::Broken(missing),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Comparison, Health, ServiceError, Wanted, begin, judged, wanted};
+use super::{Health, ServiceError, Targets, Wanted, begin, judged, wanted};
 use crate::exports::desired::{Desired, Portal};
 use crate::exports::host::{Mark, Parameters, Saved, read_secret};
 use crate::exports::tgt::{self, Account, Daemon, DaemonError, Found, Operation, Ours};
@@ -14,7 +14,7 @@ pub(super) fn start(
     saved: Option<Saved>,
     others: &[Saved],
     said: &mut dyn FnMut(&str),
-) -> Result<(), ServiceError> {
+) -> Result<Saved, ServiceError> {
     let desired = &wanted.desired;
     let secrets = secrets(desired)?;
     let daemon = Daemon::default();
@@ -34,9 +34,8 @@ pub(super) fn start(
     if !left.is_empty() {
         return Err(ServiceError::NotTaken(words(&left, &found)));
     }
-    copy.before.clear();
     copy.portals.retain(|portal| found.portals.contains(portal));
-    Ok(copy.write()?)
+    Ok(copy)
 }
 
 /// Takes everything of the pool away from tgtd.
@@ -75,7 +74,7 @@ pub(super) fn compare(
     parameters: &Parameters,
     desired: &Desired,
     saved: Option<&Saved>,
-) -> Result<Comparison, ServiceError> {
+) -> Result<Targets, ServiceError> {
     let others = Saved::others(&parameters.pool)?;
     let secrets = secrets(desired)?;
     let daemon = Daemon::default();
@@ -89,7 +88,7 @@ pub(super) fn compare(
             (iqn, names.collect())
         })
         .collect();
-    Ok(Comparison { sessions, pending })
+    Ok((sessions, pending))
 }
 
 /// Whether what was started is still there.

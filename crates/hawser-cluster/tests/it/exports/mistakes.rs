@@ -72,9 +72,45 @@ fn mistakes_of_a_file_are_told_with_their_line_and_what_is_allowed() {
             "mutual_secret",
         ),
         (
-            "[[nfs]]\ndirectory = \"/x\"",
-            "1:3",
-            "write them in hawser.toml, with their pool",
+            "[[nfs]]\ndirectory = \"/tank/x\"\nclients = [\"*\"]",
+            "2:13",
+            "from the pool's root on",
+        ),
+        (
+            "[[nfs]]\ndirectory = \"a/../..\"\nclients = [\"*\"]",
+            "2:13",
+            "no directory below the pool",
+        ),
+        ("[[nfs]]\ndirectory = \"x\"", "1:1", "clients"),
+        (
+            "[[nfs]]\ndirectory = \"x\"\nclients = []",
+            "2:13",
+            "has no clients",
+        ),
+        (
+            "[[nfs]]\ndirectory = \"x\"\nclients = [\"client1\"]",
+            "3:12",
+            "must not wait for a name server",
+        ),
+        (
+            "[[nfs]]\ndirectory = \"x\"\nclients = [\"192.0.2.1/24\"]",
+            "3:12",
+            "neither an address nor a network",
+        ),
+        (
+            "[[nfs]]\ndirectory = \"x\"\nclients = [\"*\"]\noptions = \"rw,no_rootsquash\"",
+            "4:11",
+            "\"no_rootsquash\" is no option",
+        ),
+        (
+            "[[nfs]]\ndirectory = \"x\"\nclients = [\"*\"]\noptions = \"rw,fsid=0\"",
+            "4:11",
+            "given once and kept",
+        ),
+        (
+            "[[nfs]]\ndirectory = \"x\"\nclients = [\"::/0\"]\n[[nfs]]\ndirectory = \"x\"\nclients = [\"0::/0\"]",
+            "6:12",
+            "offered to ::/0 twice",
         ),
         (
             "[[view]]\nname = \"v\"\nunits = [\"a\"]\nlun = 3\nlun_offset = 100",

@@ -5,6 +5,7 @@ mod files;
 mod lio;
 mod mistakes;
 mod model;
+mod nfs;
 mod numbers;
 
 use std::net::IpAddr;

@@ -1,0 +1,18 @@
+//! The kernel's NFS server as a back end: what is exported is a table that `exportfs` keeps (its `etab`)
+//! and that `rpc.mountd` answers the kernel's questions from.
+//!
+//! [`resolve`](resolve()) turns file, directories and remembered numbers into what is wanted, [`plan`] compares that
+//! with the table, [`server`] does what comes out.
+
+mod client;
+mod options;
+mod plan;
+mod resolve;
+pub mod server;
+mod table;
+
+pub use client::Client;
+pub use options::NfsOptions;
+pub use plan::{Operation, plan};
+pub use resolve::{Directory, apart, resolve};
+pub use table::{Found, Pair, table};

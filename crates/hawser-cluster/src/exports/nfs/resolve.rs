@@ -1,0 +1,120 @@
+//! From the file and the directories that are there to what is exported.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::client::Client;
+use super::options::NfsOptions;
+use crate::exports::desired::{DesiredDirectory, Volume};
+use crate::exports::file::ExportsFile;
+use crate::exports::resolve::ExportsError;
+use crate::exports::state::{RememberedDirectory, State};
+
+/// A directory of the pool that the file offers, as whoever looked at the pool found it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Directory {
+    /// Its name below the pool: `home`, `.`.
+    pub name: String,
+    /// What does not change when it is renamed.
+    pub identity: String,
+    /// Where it is: `/tank/home`.
+    pub path: String,
+}
+
+/// What is exported, by path. Remembers the numbers that it gives.
+pub fn resolve(
+    file: &ExportsFile,
+    directories: &[Directory],
+    state: &mut State,
+    pool: &str,
+) -> BTreeMap<String, DesiredDirectory> {
+    let there: BTreeSet<&str> = directories.iter().map(|d| d.identity.as_str()).collect();
+    let mut desired: BTreeMap<String, DesiredDirectory> = BTreeMap::new();
+    for directory in directories {
+        let known = state.directories.remove(&directory.identity).or_else(|| {
+            // A directory restored from a backup has a new identity and the old name.
+            let gone = state.directories.iter().find(|(identity, known)| {
+                known.name == directory.name && !there.contains(identity.as_str())
+            });
+            let identity = gone.map(|(identity, _)| identity.clone())?;
+            state.directories.remove(&identity)
+        });
+        let fsid = known.map_or_else(|| new_fsid(state, pool, &directory.name), |k| k.fsid);
+        let entries = file.nfs.iter().filter(|e| *e.directory == directory.name);
+        let mut clients = BTreeMap::new();
+        for entry in entries {
+            let written = entry.options.as_ref().map_or("rw", |text| text.as_str());
+            let options = NfsOptions::written(written).unwrap_or_default();
+            let named = entry
+                .clients
+                .iter()
+                .filter_map(|text| text.parse::<Client>().ok());
+            clients.extend(named.map(|it| (it.to_string(), options.clone().with_fsid(&fsid))));
+        }
+        let wanted = DesiredDirectory {
+            fsid: fsid.clone(),
+            clients,
+        };
+        desired.insert(directory.path.clone(), wanted);
+        let name = directory.name.clone();
+        let remembered = RememberedDirectory { name, fsid };
+        state
+            .directories
+            .insert(directory.identity.clone(), remembered);
+    }
+    desired
+}
+
+/// The volumes that are not files below an exported directory: what one client has as a file, no other
+/// must have as a disk.
+pub fn apart(
+    file: &ExportsFile,
+    volumes: Vec<Volume>,
+    directories: &[Directory],
+) -> Result<Vec<Volume>, Vec<ExportsError>> {
+    let (below, apart): (Vec<Volume>, Vec<Volume>) = volumes.into_iter().partition(|volume| {
+        let mut all = directories.iter().map(|directory| directory.name.as_str());
+        let name = Path::new(&volume.name);
+        volume.is_file() && all.any(|directory| directory == "." || name.starts_with(directory))
+    });
+    let named = file
+        .units
+        .iter()
+        .filter(|unit| below.iter().any(|v| v.name == **unit.volume));
+    let errors: Vec<ExportsError> = named
+        .map(|unit| ExportsError::AlsoNfs {
+            unit: unit.volume.to_string(),
+        })
+        .collect();
+    match errors.is_empty() {
+        true => Ok(apart),
+        false => Err(errors),
+    }
+}
+
+/// A UUID made from the names, and again with a counter when a renamed directory has it.
+fn new_fsid(state: &State, pool: &str, directory: &str) -> String {
+    let taken = |fsid: &String| state.directories.values().any(|known| known.fsid == *fsid);
+    let mut counter = 0_u64;
+    loop {
+        let digest = Sha256::digest(format!("nfs {pool}/{directory}#{counter}").as_bytes());
+        let digits: String = digest[..16]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let parts = [
+            &digits[..8],
+            &digits[8..12],
+            &digits[12..16],
+            &digits[16..20],
+            &digits[20..],
+        ];
+        let fsid = parts.join("-");
+        if !taken(&fsid) {
+            return fsid;
+        }
+        counter += 1;
+    }
+}

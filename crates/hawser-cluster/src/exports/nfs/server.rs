@@ -1,0 +1,228 @@
+//! The NFS server of this host.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+use super::client::bracketed;
+use super::plan::Operation;
+use super::table::{Found, table};
+
+/// Where the kernel's server is talked to.
+const NFSD: &str = "/proc/fs/nfsd";
+
+/// It cannot be had, or refuses.
+#[derive(Debug, thiserror::Error)]
+pub enum NfsError {
+    /// Something that it takes is not there.
+    #[error("this host cannot export by NFS: {0}")]
+    Missing(String),
+    /// All of it is there and does not run.
+    #[error("this host does not export by NFS: {0} (systemctl enable --now nfs-server)")]
+    Down(&'static str),
+    /// `exportfs` says no.
+    #[error("{command}: {said}")]
+    Refused {
+        /// The command line.
+        command: String,
+        /// What it says.
+        said: String,
+    },
+    /// A call fails.
+    #[error("{call} {path}: {source}")]
+    Io {
+        /// The call.
+        call: &'static str,
+        /// Where.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// Whether clients would be answered: `exportfs`, a kernel whose server runs, and the `rpc.mountd` that
+/// it asks who may do what.
+pub fn ready() -> Result<(), NfsError> {
+    exportfs(&["-s"])?.ok_or_else(|| not_installed())?;
+    let Ok(threads) = fs::read_to_string(format!("{NFSD}/threads")) else {
+        let known = fs::read_to_string("/proc/filesystems").unwrap_or_default();
+        let modprobe = || {
+            Command::new("modprobe")
+                .args(["--dry-run", "nfsd"])
+                .output()
+        };
+        let has = known.lines().any(|line| line.ends_with("\tnfsd"))
+            || modprobe().is_ok_and(|output| output.status.success());
+        return match has {
+            true => Err(NfsError::Down("its NFS server does not run")),
+            false => Err(NfsError::Missing(
+                "its kernel has no NFS server (CONFIG_NFSD)".into(),
+            )),
+        };
+    };
+    if threads.trim() == "0" {
+        return Err(NfsError::Down("its NFS server has no threads"));
+    }
+    if !runs(&["rpc.mountd", "nfsv4.exportd"]) {
+        return Err(NfsError::Down("rpc.mountd does not run"));
+    }
+    Ok(())
+}
+
+fn not_installed() -> NfsError {
+    NfsError::Missing("exportfs is not installed (package nfs-kernel-server)".into())
+}
+
+/// Whether a process of one of these names is there.
+fn runs(names: &[&str]) -> bool {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut names_there =
+        processes.filter_map(|entry| fs::read_to_string(entry.path().join("comm")).ok());
+    names_there.any(|name| names.contains(&name.trim_end()))
+}
+
+/// What is exported now; nothing where `exportfs` is not installed.
+pub fn look() -> Result<Found, NfsError> {
+    let Some(text) = exportfs(&["-s"])? else {
+        return Ok(Found::new());
+    };
+    table(&text).map_err(|line| NfsError::Refused {
+        command: "exportfs -s".into(),
+        said: format!("\"{line}\", which is not understood"),
+    })
+}
+
+/// Does one thing.
+pub fn perform(operation: &Operation) -> Result<(), NfsError> {
+    let pairs = |directory: &String, clients: &[String]| {
+        let one = |client: &String| format!("{}:{directory}", bracketed(client));
+        clients.iter().map(one).collect::<Vec<_>>()
+    };
+    let (first, rest) = match operation {
+        // Without what /etc/exports says of the same directory.
+        Operation::Export {
+            directory,
+            clients,
+            options,
+            ..
+        } => (
+            vec!["-i".to_owned(), "-o".to_owned(), options.to_string()],
+            pairs(directory, clients),
+        ),
+        Operation::Unexport { directory, clients } => {
+            (vec!["-u".to_owned()], pairs(directory, clients))
+        }
+    };
+    let all: Vec<&str> = first.iter().chain(&rest).map(String::as_str).collect();
+    exportfs(&all)?.map(drop).ok_or_else(not_installed)
+}
+
+/// Runs it. `None`: it is not installed.
+fn exportfs(arguments: &[&str]) -> Result<Option<String>, NfsError> {
+    let command = || format!("exportfs {}", arguments.join(" "));
+    // Not in everybody's PATH: Pacemaker's has it, a user's need not.
+    let mut output = Err(ErrorKind::NotFound.into());
+    for program in ["exportfs", "/usr/sbin/exportfs"] {
+        output = Command::new(program)
+            .args(arguments)
+            .env("LC_ALL", "C")
+            .output();
+        if !matches!(&output, Err(error) if error.kind() == ErrorKind::NotFound) {
+            break;
+        }
+    }
+    match output {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(NfsError::Io {
+            call: "run",
+            path: command(),
+            source,
+        }),
+        Ok(output) if output.status.success() => {
+            Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned()))
+        }
+        Ok(output) => Err(NfsError::Refused {
+            command: command(),
+            said: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        }),
+    }
+}
+
+/// Makes the server let go of file systems whose directories are exported no longer, so that they can be
+/// unmounted: locks of NFS 3, and what clients of NFS 4 have open. Before Linux 6.9 the second is to be had
+/// only by expiring those clients as a whole; they come back by themselves.
+pub fn release(directories: &[&str]) -> Result<(), NfsError> {
+    if !Path::new(NFSD).join("threads").exists() {
+        return Ok(());
+    }
+    let failed = |call, path: &str| {
+        let path = path.to_owned();
+        move |source| NfsError::Io { call, path, source }
+    };
+    let mut devices = BTreeSet::new();
+    for directory in directories {
+        // A pool that is gone holds nothing.
+        let Ok(about) = fs::metadata(directory) else {
+            continue;
+        };
+        if devices.insert(superblock(about.dev())) {
+            let unlock = format!("{NFSD}/unlock_filesystem");
+            fs::write(&unlock, line(directory)).map_err(failed("write", &unlock))?;
+        }
+    }
+    let clients = fs::read_dir(format!("{NFSD}/clients"))
+        .into_iter()
+        .flatten();
+    for client in clients.flatten() {
+        let path = client.path();
+        let Ok(states) = fs::read_to_string(path.join("states")) else {
+            continue;
+        };
+        if devices
+            .iter()
+            .any(|device| states.contains(&format!("superblock: \"{device}:")))
+        {
+            let control = path.join("ctl");
+            match fs::write(&control, "expire\n") {
+                Err(source) if source.kind() != ErrorKind::NotFound => {
+                    return Err(failed("write", &control.display().to_string())(source));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A path as the kernel reads it: a line, its blanks and backslashes as three octal digits.
+fn line(path: &str) -> String {
+    let one = |c: char| match c {
+        ' ' | '\t' | '\\' => format!("\\{:03o}", u32::from(c)),
+        c => c.to_string(),
+    };
+    path.chars().map(one).chain(["\n".to_owned()]).collect()
+}
+
+/// A device as the states of a client have it: major and minor number in two digits or more.
+fn superblock(device: u64) -> String {
+    format!(
+        "{:02x}:{:02x}",
+        nix::sys::stat::major(device),
+        nix::sys::stat::minor(device)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_and_devices_as_the_kernel_has_them() {
+        assert_eq!(line("/my pool"), "/my\\040pool\n");
+        assert_eq!(superblock(nix::sys::stat::makedev(7, 0)), "07:00");
+        assert_eq!(superblock(nix::sys::stat::makedev(253, 16)), "fd:10");
+    }
+}

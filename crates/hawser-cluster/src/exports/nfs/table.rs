@@ -1,0 +1,76 @@
+//! The table of exports, as `exportfs -s` shows it.
+
+use std::collections::BTreeMap;
+
+use super::options::NfsOptions;
+
+/// A directory and a client, as the table has them.
+pub type Pair = (String, String);
+
+/// What is exported to whom, and how.
+pub type Found = BTreeMap<Pair, NfsOptions>;
+
+/// Reads `exportfs -s`. `None`: a line is not understood, and which.
+pub fn table(text: &str) -> Result<Found, String> {
+    let one = |line: &str| {
+        let (directory, rest) = line.split_once(char::is_whitespace)?;
+        let (client, options) = rest.trim().strip_suffix(')')?.rsplit_once('(')?;
+        let options = NfsOptions::shown(options);
+        Some(((unescaped(directory), client.to_owned()), options))
+    };
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines
+        .map(|line| one(line).ok_or_else(|| line.to_owned()))
+        .collect()
+}
+
+/// Blanks and quotes are written as three octal digits (nfs-utils, `xio.c`).
+fn unescaped(text: &str) -> String {
+    let mut parts = text.split('\\');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let code = part
+            .get(..3)
+            .and_then(|code| u8::from_str_radix(code, 8).ok());
+        match code {
+            Some(code) => {
+                bytes.push(code);
+                bytes.extend(&part.as_bytes()[3..]);
+            }
+            None => {
+                bytes.push(b'\\');
+                bytes.extend(part.as_bytes());
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_both_families_and_of_everybody() {
+        let text = "/tank/a  fd00:1::/64(sync,fsid=1,sec=sys,rw)\n\
+                    /tank/b\\040c  192.0.2.0/24(sync,wdelay,sec=sys,ro,root_squash)\n\
+                    /tank/a  *(sync,sec=sys,rw)\n\n";
+        let found = table(text).unwrap();
+        let pairs: Vec<(&str, &str)> = found
+            .keys()
+            .map(|(d, c)| (d.as_str(), c.as_str()))
+            .collect();
+        assert_eq!(
+            pairs,
+            [
+                ("/tank/a", "*"),
+                ("/tank/a", "fd00:1::/64"),
+                ("/tank/b c", "192.0.2.0/24")
+            ]
+        );
+        assert_eq!(
+            table("/tank/a <world>\n"),
+            Err("/tank/a <world>".to_owned())
+        );
+    }
+}

@@ -1,0 +1,231 @@
+//! Directories offered by NFS: from the file to calls of `exportfs`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use hawser_cluster::exports::nfs::{Directory, Found, Operation, Pair, apart, plan, resolve};
+use hawser_cluster::exports::{DesiredDirectory, ExportsError, State, parse};
+use proptest::prelude::*;
+
+use super::volume;
+use crate::golden::{compare, folder};
+
+const FILE: &str = r#"
+    [[nfs]]
+    directory = "home"
+    clients = ["192.0.2.0/24", "fd00::/64"]
+
+    [[nfs]]
+    directory = "home"
+    clients = ["192.0.2.9"]
+    options = "rw,no_root_squash,sec=sys:krb5p"
+
+    [[nfs]]
+    directory = "iso"
+    clients = ["*"]
+    options = "ro,all_squash"
+"#;
+
+fn directory(name: &str, identity: &str) -> Directory {
+    Directory {
+        name: name.into(),
+        identity: identity.into(),
+        path: format!("/tank/{name}"),
+    }
+}
+
+fn wanted(
+    text: &str,
+    directories: &[Directory],
+    state: &mut State,
+) -> BTreeMap<String, DesiredDirectory> {
+    let file = parse(text, "exports.toml").unwrap_or_else(|errors| panic!("{errors}"));
+    resolve(&file, directories, state, "tank")
+}
+
+/// What the table has once these were done, as `exportfs` does them.
+fn done(mut found: Found, operations: &[Operation]) -> Found {
+    let pair = |directory: &String, client: &String| (directory.clone(), client.clone());
+    for operation in operations {
+        match operation {
+            Operation::Export {
+                directory,
+                clients,
+                options,
+                ..
+            } => {
+                for client in clients {
+                    found.insert(pair(directory, client), options.clone());
+                }
+            }
+            Operation::Unexport { directory, clients } => {
+                for client in clients {
+                    let was = found.remove(&pair(directory, client));
+                    assert!(was.is_some(), "exportfs fails where nothing is");
+                }
+            }
+        }
+    }
+    found
+}
+
+fn ours(wanted: &BTreeMap<String, DesiredDirectory>) -> BTreeSet<Pair> {
+    let all = wanted.iter();
+    all.flat_map(|(path, it)| {
+        it.clients
+            .keys()
+            .map(|client| (path.clone(), client.clone()))
+    })
+    .collect()
+}
+
+#[test]
+fn directories_for_several_clients_in_calls_of_exportfs() {
+    let mut state = State::default();
+    let directories = [
+        directory("home", "inode:7:1"),
+        directory("iso", "inode:8:1"),
+    ];
+    let all = wanted(FILE, &directories, &mut state);
+    let mut told = String::new();
+    let first = plan(&all, &Found::new(), &BTreeSet::new());
+    for operation in &first {
+        writeln!(told, "{}", operation.words()).unwrap();
+        if let Operation::Export { options, .. } = operation {
+            writeln!(told, "  -o {options}").unwrap();
+        }
+    }
+    let found = done(Found::new(), &first);
+    let less = FILE
+        .replace("\"192.0.2.0/24\", ", "")
+        .replace("no_root_squash", "root_squash");
+    writeln!(told, "\none client less, and other options for another").unwrap();
+    for operation in &plan(
+        &wanted(&less, &directories, &mut state),
+        &found,
+        &ours(&all),
+    ) {
+        writeln!(told, "{}", operation.words()).unwrap();
+    }
+    writeln!(told, "\n{}", state.to_text()).unwrap();
+    compare(&folder("exports").join("nfs.txt"), &told);
+    assert_eq!(State::parse(&state.to_text(), "state").unwrap(), state);
+}
+
+#[test]
+fn clients_know_a_directory_by_the_same_number_after_a_rename_and_a_restore() {
+    let text = |name: &str| format!("[[nfs]]\ndirectory = \"{name}\"\nclients = [\"*\"]\n");
+    let mut state = State::default();
+    let fsid = |state: &mut State, name: &str, identity: &str| {
+        let all = wanted(&text(name), &[directory(name, identity)], state);
+        all[&format!("/tank/{name}")].fsid.clone()
+    };
+    let first = fsid(&mut state, "a", "inode:7:1");
+    assert_eq!(first.len(), 36);
+    assert_eq!(fsid(&mut state, "b", "inode:7:1"), first, "renamed");
+    let second = fsid(&mut state, "a", "inode:9:1");
+    assert_ne!(second, first, "a new one of the old name");
+    assert_eq!(fsid(&mut state, "b", "inode:10:2"), first, "restored");
+    // Another pool's directory of the same name is another one, also on one head.
+    let file = parse(&text("a"), "exports.toml").unwrap();
+    let other = resolve(
+        &file,
+        &[directory("a", "inode:7:1")],
+        &mut State::default(),
+        "pond",
+    );
+    assert_ne!(other["/tank/a"].fsid, second);
+}
+
+#[test]
+fn what_is_offered_as_files_is_not_offered_as_disks() {
+    let file = |name: &str| volume(name, &format!("inode:{}:1", name.len()));
+    let volumes = || {
+        vec![
+            file("home/vm/x"),
+            file("homes/yy"),
+            volume("home/zvol", "zfs:1"),
+        ]
+    };
+    let home = [directory("home", "inode:7:1")];
+    let parsed = |text: &str| parse(text, "exports.toml").unwrap();
+    let nfs = "[[nfs]]\ndirectory = \"home\"\nclients = [\"*\"]\n";
+    let names = |volumes: Vec<_>| -> Vec<String> {
+        let volumes: Vec<hawser_cluster::exports::Volume> = volumes;
+        volumes.into_iter().map(|volume| volume.name).collect()
+    };
+    let kept = apart(&parsed(nfs), volumes(), &home).unwrap();
+    assert_eq!(names(kept), ["homes/yy", "home/zvol"]);
+    let whole = [directory(".", "inode:2:1")];
+    assert_eq!(
+        names(apart(&parsed(nfs), volumes(), &whole).unwrap()),
+        ["home/zvol"]
+    );
+    let named = format!("{nfs}[[unit]]\nvolume = \"home/vm/x\"\n");
+    let errors = apart(&parsed(&named), volumes(), &home).unwrap_err();
+    assert_eq!(
+        errors,
+        [ExportsError::AlsoNfs {
+            unit: "home/vm/x".into()
+        }]
+    );
+}
+
+#[test]
+fn a_file_of_nfs_alone_offers_nothing_by_iscsi() {
+    let nfs = "[[nfs]]\ndirectory = \"home\"\nclients = [\"*\"]\n";
+    let volumes = [volume("a", "1")];
+    let alone = super::resolved(nfs, &volumes, &State::default()).unwrap();
+    assert!(alone.desired.targets.is_empty() && alone.desired.units.is_empty());
+    let both = format!("{nfs}[[target]]\nname = \"tank\"\n");
+    let both = super::resolved(&both, &volumes, &State::default()).unwrap();
+    assert_eq!(
+        (both.desired.targets.len(), both.desired.units.len()),
+        (1, 1)
+    );
+}
+
+/// Any file: some of three directories for some of three clients, each `rw` or `ro`.
+fn any_file() -> impl Strategy<Value = BTreeMap<(usize, usize), bool>> {
+    prop::collection::btree_map((0..3_usize, 0..3_usize), any::<bool>(), 0..9)
+}
+
+fn text_of(file: &BTreeMap<(usize, usize), bool>) -> String {
+    let clients = ["*", "192.0.2.0/24", "fd00::1"];
+    let one = |((directory, client), write): (&(usize, usize), &bool)| {
+        let how = if *write { "rw" } else { "ro,insecure" };
+        format!(
+            "[[nfs]]\ndirectory = \"d{directory}\"\nclients = [\"{}\"]\noptions = \"{how}\"\n",
+            clients[*client]
+        )
+    };
+    file.iter().map(one).collect()
+}
+
+proptest! {
+    /// From any file to any other, beside somebody else's export: what is wanted is there, nothing of
+    /// what was ours is left, what is not ours stays, and a second run does nothing.
+    #[test]
+    fn any_change_ends_in_what_is_wanted(before in any_file(), after in any_file(), cut in 0..6_usize) {
+        let used = |file: &BTreeMap<(usize, usize), bool>| -> Vec<Directory> {
+            let names: BTreeSet<usize> = file.keys().map(|(directory, _)| *directory).collect();
+            names.into_iter().map(|i| directory(&format!("d{i}"), &format!("inode:{i}:1"))).collect()
+        };
+        let mut state = State::default();
+        let theirs = ("/other".to_owned(), "*".to_owned());
+        let empty = Found::from([(theirs.clone(), Default::default())]);
+        let first = wanted(&text_of(&before), &used(&before), &mut state);
+        let operations = plan(&first, &empty, &BTreeSet::new());
+        // The first start may have been killed anywhere.
+        let found = done(empty.clone(), &operations[..cut.min(operations.len())]);
+        let second = wanted(&text_of(&after), &used(&after), &mut state);
+        let ours: BTreeSet<Pair> = ours(&first).union(&ours(&second)).cloned().collect();
+        let found = done(found.clone(), &plan(&second, &found, &ours));
+        prop_assert!(plan(&second, &found, &ours).is_empty());
+        prop_assert!(found.contains_key(&theirs));
+        let there: BTreeSet<Pair> = found.keys().filter(|pair| **pair != theirs).cloned().collect();
+        prop_assert_eq!(there, self::ours(&second));
+        let stopped = done(found.clone(), &plan(&BTreeMap::new(), &found, &ours));
+        prop_assert_eq!(stopped, empty);
+    }
+}

@@ -84,12 +84,24 @@ pub struct PortalGroup {
 pub struct TargetEntry {
     /// Its name. Clients see `AUTHORITY:POOL:NAME`, or `AUTHORITY:POOL` when it is named like the pool.
     pub name: At<String>,
+    /// What kind of target it is.
+    #[serde(rename = "type", default)]
+    pub kind: TargetType,
     /// The name clients see, whole, where an old one must be kept.
     pub iqn: Option<At<String>>,
     /// The addresses it is reached on.
     pub portal_group: Option<At<String>>,
     /// Clients must prove who they are.
     pub chap: Option<ChapEntry>,
+}
+
+/// What kind of target it is. Those that need an adapter of their own (`fc`, `srp`, …) no back end makes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TargetType {
+    /// Reached by IP.
+    #[default]
+    Iscsi,
 }
 
 /// CHAP, one way or both.

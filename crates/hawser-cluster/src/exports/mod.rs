@@ -25,8 +25,8 @@ pub use desired::{
     Volume, naa,
 };
 pub use file::{
-    ExportsFile, HostGroup, NfsEntry, PortalGroup, TargetEntry, TargetGroup, UnitEntry, View,
-    parse, schema,
+    ExportsFile, HostGroup, NfsEntry, PortalGroup, TargetEntry, TargetGroup, TargetType, UnitEntry,
+    View, parse, schema,
 };
 pub use resolve::{ExportsError, Resolved, resolve};
 pub use rules::BrokenExports;

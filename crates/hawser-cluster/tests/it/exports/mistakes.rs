@@ -39,6 +39,7 @@ fn mistakes_of_a_file_are_told_with_their_line_and_what_is_allowed() {
             "3:7",
             "no iSCSI name",
         ),
+        ("[[target]]\nname = \"a\"\ntype = \"fc\"", "3:8", "iscsi"),
         ("[defaults]\nblock_size = 1024", "2:14", "write 512 or 4096"),
         (
             "[[unit]]\nvolume = \"a\"\nserial = \"12\"",

@@ -26,10 +26,15 @@ pub(super) fn fence_device_fails(f: &Told<'_>) -> Words {
         f.name("fences"),
         f.name("failure"),
     );
+    // One device may fence several.
+    let each = match nodes.split_once(", ") {
+        Some(_) => format!("Whichever of {nodes} died now, it"),
+        None => format!("If {nodes} died now it"),
+    };
     match &f.0.place.host {
         Some(host) => Words {
             text: format!(
-                "{device}, asked from {host}, does not answer: {failure}. If {nodes} died now it could not be \
+                "{device}, asked from {host}, does not answer: {failure}. {each} could not be \
                  switched off, and nothing would be taken over from it."
             ),
             fix: "A wrong password or user: set the same in the device and where the cluster file's `password` \

@@ -214,6 +214,14 @@ fn node_now(name: &HostName, now: &Picture) -> NodeStatus {
 fn wrong_node(node: &NodeStatus, facts: &StatusFacts) -> Option<String> {
     let name = &node.name;
     let what = match node.state {
+        NodeCondition::Unclean => {
+            return Some(format!(
+                "{name} is lost and not known to be off: nothing is taken over from it until it is. When its \
+                 fence devices fail, switch it off by hand, see that it is off, and then run \
+                 `stonith_admin --confirm={name}` on a node that is a member; run while {name} is alive, that \
+                 destroys its pools"
+            ));
+        }
         NodeCondition::Online => {
             let why = facts.unreached.get(name)?;
             return Some(format!("{name} is a member but was not reached: {why}"));
@@ -221,7 +229,6 @@ fn wrong_node(node: &NodeStatus, facts: &StatusFacts) -> Option<String> {
         NodeCondition::Standby => "is in standby: nothing runs there",
         NodeCondition::Maintenance => "is in maintenance: nothing is watched there",
         NodeCondition::Offline => "is not a member of the cluster",
-        NodeCondition::Unclean => "is lost and not known to be off: nothing is taken over from it",
     };
     Some(format!("{name} {what}"))
 }

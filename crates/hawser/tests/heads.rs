@@ -4,22 +4,29 @@
 
 mod secrets;
 mod support;
+#[path = "heads/three.rs"]
+mod three;
+#[path = "heads/times.rs"]
+mod times;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use secrets::{CommandLines, a_check_finds_what_would_not_fence, secrets_are_nowhere_to_be_seen};
 use serde_json::Value;
 use support::{Lab, Ran, eventually, hawser, json, run};
+use times::{Pause, between, ended, in_order, logged};
 
 /// The floating address of vmpool01 on the first SAN, and its only unit.
 const ADDRESS: &str = "10.72.2.207";
 const UNIT: &str = "iscsi://10.72.2.207/iqn.2026-01.lab.hawser:vmpool01/1";
+
+/// For what comes by itself, on a machine that has other things to do.
+const SOON: Duration = Duration::from_secs(90);
 
 /// Runs a verb on the lab's cluster.
 fn verb(lab: &Lab, name: &str, rest: &[&str]) -> Ran {
@@ -66,82 +73,6 @@ fn changed(from: &str, to: &str) -> tempfile::NamedTempFile {
     file.write_all(example.replacen(from, to, 1).as_bytes())
         .unwrap();
     file
-}
-
-/// Connects to an address again and again from the client; answers the longest time in which it
-/// could not.
-struct Pause(Child);
-
-impl Pause {
-    fn watch(lab: &Lab, address: &str, seconds: u32) -> Self {
-        let program = "import socket,sys,time\n\
-            begun=last=time.time(); longest=0\n\
-            while time.time()-begun<float(sys.argv[2]):\n\
-            \x20s=socket.socket(); s.settimeout(0.2)\n\
-            \x20try:\n\
-            \x20\x20s.connect((sys.argv[1],3260)); now=time.time(); longest=max(longest,now-last); last=now\n\
-            \x20except OSError: pass\n\
-            \x20s.close(); time.sleep(0.01)\n\
-            print(max(longest,time.time()-last))\n";
-        let seconds = seconds.to_string();
-        let mut command = lab.command(&[
-            "exec", "client1", "--", "python3", "-c", program, address, &seconds,
-        ]);
-        let child = command.stdout(Stdio::piped()).spawn().expect("python3");
-        // It must be connected before anything happens.
-        thread::sleep(Duration::from_millis(300));
-        Self(child)
-    }
-
-    fn seconds(self) -> f64 {
-        let output = self.0.wait_with_output().expect("python3 ends");
-        String::from_utf8_lossy(&output.stdout)
-            .trim()
-            .parse()
-            .expect("seconds")
-    }
-}
-
-/// When a node's Pacemaker logged that an operation had ended, by resource and operation: the last
-/// time, as `HH:MM:SS.mmm`, which sorts.
-fn ended(lab: &Lab, node: &str) -> BTreeMap<(String, String), String> {
-    let log = lab.sh(
-        node,
-        "grep -h 'Result of .* operation for' /var/log/pacemaker/pacemaker.log",
-    );
-    let mut all = BTreeMap::new();
-    for line in log.lines() {
-        // `Nov 22 01:42:12.223 head2 … Result of start operation for vmpool01 on head2: ok | …`
-        let time = line.split_whitespace().nth(2).expect("a time").to_owned();
-        let (_, rest) = line.split_once("Result of ").expect("a result");
-        let words: Vec<&str> = rest.split_whitespace().collect();
-        if let [operation, "operation", "for", resource, "on", _, result, ..] = words[..] {
-            if result == "ok" {
-                all.insert((operation.to_owned(), resource.to_owned()), time);
-            }
-        }
-    }
-    all
-}
-
-#[track_caller]
-fn in_order(times: &BTreeMap<(String, String), String>, operation: &str, resources: &[&str]) {
-    let time = |resource: &str| {
-        let key = (operation.to_owned(), resource.to_owned());
-        times
-            .get(&key)
-            .unwrap_or_else(|| panic!("no {operation} of {resource}: {times:?}"))
-    };
-    for pair in resources.windows(2) {
-        assert!(
-            time(pair[0]) < time(pair[1]),
-            "{operation} of {} at {} before {} at {}",
-            pair[0],
-            time(pair[0]),
-            pair[1],
-            time(pair[1])
-        );
-    }
 }
 
 /// Whether the client can log in at the floating address and read.
@@ -241,7 +172,7 @@ fn corosync_takes_a_change_while_it_runs(lab: &Lab) {
         let line = "corosync-cmapctl -g runtime.config.totem.token";
         lab.try_sh("head1", line).stdout.trim().ends_with("1500")
     };
-    assert!(eventually(Duration::from_secs(20), token));
+    assert!(eventually(SOON, token));
     assert_eq!(process(), before);
     ok(lab, "apply", &[]);
     nothing_is_left_to_do(lab);
@@ -340,11 +271,10 @@ fn bad_input_changes_nothing(lab: &Lab) {
 
 #[track_caller]
 fn standby_moves_a_pool_in_order(lab: &Lab) {
-    let pause = Pause::watch(lab, ADDRESS, 6);
+    let pause = Pause::watch(lab, ADDRESS);
     ok(lab, "standby", &["head1"]);
+    assert!(eventually(SOON, || client_reads(lab)));
     let pause = pause.seconds();
-    assert!(pause < 3.0, "the client waited {pause:.2} s");
-    println!("switchover: the client waited {pause:.2} s");
     let (head1, head2) = (ended(lab, "head1"), ended(lab, "head2"));
     for address in ["vmpool01-san01", "vmpool01-san02"] {
         in_order(&head1, "stop", &[address, "vmpool01-exports", "vmpool01"]);
@@ -355,13 +285,15 @@ fn standby_moves_a_pool_in_order(lab: &Lab) {
         head1[&key("stop")] < head2[&key("start")],
         "never active twice"
     );
-    println!(
-        "phases: stopped {} to {}, started {} to {}",
-        head1[&("stop".into(), "vmpool01-san01".into())],
-        head1[&key("stop")],
-        head2[&key("start")],
-        head2[&("start".into(), "vmpool01-san01".into())],
+    // From the address that goes to the address that comes, and what the client adds: its own attempts,
+    // and that it gets to run. How long that is on a quiet machine, bench/drill measures; a client that
+    // was not told where the address is now would wait for longer than this.
+    let phases = between(
+        &head1[&("stop".into(), "vmpool01-san01".into())],
+        &head2[&("start".into(), "vmpool01-san01".into())],
     );
+    println!("switchover: the client waited {pause:.2} s, {phases:.2} s between the addresses");
+    assert!(pause < phases + 10.0, "{pause:.2} s for {phases:.2} s");
     let now = status(lab);
     assert_eq!(active_on(&now, "vmpool01"), "head2");
     assert_eq!(now["redundant"], false);
@@ -378,18 +310,16 @@ fn standby_moves_a_pool_in_order(lab: &Lab) {
 
 #[track_caller]
 fn a_dead_head_is_fenced_and_its_pool_taken_over(lab: &Lab) {
-    let pause = Pause::watch(lab, ADDRESS, 14);
+    let pause = Pause::watch(lab, ADDRESS);
     lab.ok(&["power", "cut", "head1"]);
+    assert!(eventually(SOON, || client_reads(lab)));
     println!("crash: the client waited {:.2} s", pause.seconds());
-    assert!(eventually(Duration::from_secs(20), || client_reads(lab)));
-    let log = lab.sh("head2", "cat /var/log/pacemaker/pacemaker.log");
-    let at = |what: &str| {
-        let line = log.lines().rfind(|line| line.contains(what));
-        let line = line.unwrap_or_else(|| panic!("head2's log has no \"{what}\""));
-        line.split_whitespace().nth(2).expect("a time").to_owned()
-    };
-    let fenced = at("Operation 'off' targeting head1 by head2");
-    let started = at("Result of start operation for vmpool01 on head2: ok");
+    let fenced = logged(lab, "head2", "Operation 'off' targeting head1 by head2");
+    let started = logged(
+        lab,
+        "head2",
+        "Result of start operation for vmpool01 on head2: ok",
+    );
     assert!(
         fenced < started,
         "taken over at {started}, fenced at {fenced}"
@@ -433,7 +363,7 @@ fn an_apply_killed_anywhere_is_finished_by_the_next() {
         // An apply that finds nothing to do does not wait for what the killed one had begun.
         let redundant = || status(&lab)["redundant"] == true;
         assert!(
-            eventually(Duration::from_secs(20), redundant),
+            eventually(SOON, redundant),
             "after {milliseconds} ms: {}",
             status(&lab)
         );

@@ -24,6 +24,10 @@ pub enum Scenario {
     LinksLost(String, String),
     /// A node, one of three or more, loses sight of all others over every link, all alive.
     CutOff(String),
+    /// Every node, of three or more, loses sight of every other, all alive.
+    AllLinksLost,
+    /// All nodes but this one, of three or more, die.
+    AllOthersDie(String),
     /// A node is put in standby.
     Standby(String),
     /// A node is put in standby, and its pool cannot be stopped.
@@ -90,6 +94,11 @@ pub fn what_if(
         Scenario::DiesUnfenced(node) => vec![cluster.unfenced(&cib, node)?],
         Scenario::LinksLost(a, b) => cluster.links_lost(&cib, a, b)?,
         Scenario::CutOff(node) => cluster.cut_off(&cib, node)?,
+        Scenario::AllLinksLost => cluster.all_links_lost(&cib)?,
+        Scenario::AllOthersDie(node) => {
+            let heading = format!("All but {node} no longer answer.");
+            vec![cluster.alone(&cib, node, heading)?]
+        }
         Scenario::Standby(node) => {
             let heading = format!("{node} is put in standby.");
             let cib = edit::with_standby(&cib, node, true).to_text();
@@ -214,18 +223,32 @@ impl Cluster<'_> {
 
     /// Its one vote is no quorum, so it shoots nobody; the others have it, and shoot.
     fn cut_off(&self, cib: &Element, node: &str) -> Result<Vec<Chapter>, SimulateError> {
+        let heading =
+            format!("{node} is alive, sees no other and has no quorum. It would do this:");
+        let alone = self.alone(cib, node, heading)?;
+        let heading = format!("The others are alive and see {node} no longer. They would do this:");
+        let gone = [Event::NodeFail(node.to_owned())];
+        let others = self.ask(&cib.to_text(), &gone, heading)?.0;
+        Ok(vec![alone, others])
+    }
+
+    /// What the last one that is seen would do.
+    fn alone(&self, cib: &Element, node: &str, heading: String) -> Result<Chapter, SimulateError> {
         let others = names(cib).filter(|name| *name != node);
         let mut events: Vec<Event> = others
             .map(|name| Event::NodeFail(name.to_owned()))
             .collect();
         events.push(Event::Quorum(false));
-        let heading =
-            format!("{node} is alive, sees no other and has no quorum. It would do this:");
-        let alone = self.ask(&cib.to_text(), &events, heading)?.0;
-        let heading = format!("The others are alive and see {node} no longer. They would do this:");
-        let gone = [Event::NodeFail(node.to_owned())];
-        let others = self.ask(&cib.to_text(), &gone, heading)?.0;
-        Ok(vec![alone, others])
+        Ok(self.ask(&cib.to_text(), &events, heading)?.0)
+    }
+
+    /// Nobody has quorum.
+    fn all_links_lost(&self, cib: &Element) -> Result<Vec<Chapter>, SimulateError> {
+        let view = |node: &str| {
+            let heading = format!("{node} is alive and sees no other. It would do this:");
+            self.alone(cib, node, heading)
+        };
+        names(cib).map(view).collect()
     }
 
     /// Who is faster when both shoot.

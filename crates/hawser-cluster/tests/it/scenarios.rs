@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::golden::Golden;
 use hawser_cluster::cib;
-use hawser_cluster::simulate::{CrmSimulate, Event, Scenario, Simulator, what_if};
+use hawser_cluster::simulate::{CrmSimulate, Event, Scenario, Simulator, Step, what_if};
 use hawser_cluster::xml::Element;
 use hawser_model::cluster_file::Pool;
 
@@ -26,7 +26,11 @@ fn scenarios(golden: &Golden) -> Vec<(&'static str, Scenario)> {
     ];
     match golden.file.nodes.len() {
         2 => all.push(("links-lost", Scenario::LinksLost(node(0), node(1)))),
-        _ => all.push(("cut-off", Scenario::CutOff(node(0)))),
+        _ => {
+            all.push(("cut-off", Scenario::CutOff(node(0))));
+            all.push(("all-links-lost", Scenario::AllLinksLost));
+            all.push(("one-is-left", Scenario::AllOthersDie(node(0))));
+        }
     }
     if let Some((node, pool)) = stuck {
         all.push(("stuck-pool", Scenario::StuckPool { node, pool }));
@@ -41,6 +45,36 @@ fn what_will_happen() {
             let prediction = what_if(&CrmSimulate, &cib_of(&golden), &scenario);
             let prediction = prediction.expect("crm_simulate: packaging/setup lab");
             golden.check(&format!("scenarios/{name}.txt"), &prediction.to_string());
+        }
+    }
+}
+
+/// The one vote that is left of three is no quorum: with it nothing is started and nobody is shot.
+#[test]
+fn without_quorum_nothing_is_taken_over() {
+    for name in ["three-heads", "three-nodes"] {
+        let golden = Golden::named(name);
+        let nodes = golden.file.nodes.iter().map(|node| node.name.to_string());
+        let alone = nodes.map(Scenario::AllOthersDie);
+        for scenario in alone.chain([Scenario::AllLinksLost]) {
+            let prediction = what_if(&CrmSimulate, &cib_of(&golden), &scenario).unwrap();
+            for story in prediction
+                .chapters
+                .iter()
+                .filter_map(|it| it.story.as_ref())
+            {
+                let mut steps = story.steps.iter();
+                let acts = |step: &Step| {
+                    let starts = |step: &Step| match step {
+                        Step::Storage { start, .. }
+                        | Step::Exports { start, .. }
+                        | Step::Addresses { start, .. } => *start,
+                        _ => false,
+                    };
+                    matches!(step, Step::Fence { .. }) || starts(step)
+                };
+                assert!(!steps.any(acts), "{name}, {scenario:?}: {prediction}");
+            }
         }
     }
 }

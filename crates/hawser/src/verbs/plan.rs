@@ -141,10 +141,12 @@ fn scenarios(file: &ClusterFile, numbering: &Numbering) -> miette::Result<String
     }
     match &file.nodes[..] {
         [a, b] => questions.push(Scenario::LinksLost(a.name.to_string(), b.name.to_string())),
-        all => questions.extend(
-            all.iter()
-                .map(|node| Scenario::CutOff(node.name.to_string())),
-        ),
+        all => {
+            let names = all.iter().map(|node| node.name.to_string());
+            questions.extend(names.clone().map(Scenario::CutOff));
+            questions.push(Scenario::AllLinksLost);
+            questions.extend(names.map(Scenario::AllOthersDie));
+        }
     }
     let answers: Result<Vec<String>, _> = questions
         .iter()

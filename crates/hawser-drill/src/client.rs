@@ -1,4 +1,4 @@
-//! The verifying client at work in the lab.
+//! The verifying client at work: in the lab's client machine, or on the operator's own.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
@@ -41,13 +41,19 @@ impl Client {
     /// # Errors
     /// It is not there, or the pool does not let it write.
     pub fn start(stage: &Stage<'_>) -> Result<Self, DrillError> {
-        let lab = stage.lab()?;
         let client = stage.client.as_str();
-        let mut words = vec!["hawser-client".to_owned(), "run".to_owned()];
+        let (program, history) = match stage.real() {
+            None => ("hawser-client".to_owned(), HISTORY.to_owned()),
+            Some(_) => (
+                beside(),
+                stage.folder()?.join("history").display().to_string(),
+            ),
+        };
+        let mut words = vec![program, "run".to_owned()];
         let writers = WRITERS.to_string();
         let target = stage.target();
         let options = [
-            ("--history", HISTORY),
+            ("--history", history.as_str()),
             ("--writers", &writers),
             ("--target", &target),
             ("--patience", "90s"),
@@ -60,19 +66,31 @@ impl Client {
         for portal in stage.portals() {
             words.extend(["--portal".to_owned(), portal.to_string()]);
         }
-        stage.shell(client, &format!("rm -f {HISTORY}"))?;
-        // Dies with this process' child, and that with this process' pipe.
-        let mut child = lab
-            .tied_command(client, &words)?
+        let (mut command, path) = match stage.real() {
+            None => {
+                stage.shell(client, &format!("rm -f {HISTORY}"))?;
+                let lab = stage.lab()?;
+                let path = format!("/proc/{}/root{HISTORY}", lab.process(client)?);
+                // Dies with this process' child, and that with this process' pipe.
+                (lab.tied_command(client, &words)?, path)
+            }
+            // It ends with its standard input, which is a pipe from here.
+            Some(_) => {
+                let _none_before = std::fs::remove_file(&history);
+                let mut command = std::process::Command::new(&words[0]);
+                command.args(&words[1..]);
+                (command, history.clone())
+            }
+        };
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
             .spawn()
-            .map_err(|e| DrillError::io("run nsenter for", "hawser-client", e))?;
+            .map_err(|e| DrillError::io("run", &words[0], e))?;
         let said = lines(child.stdout.take());
         let complained = lines(child.stderr.take());
-        let path = format!("/proc/{}/root{HISTORY}", lab.process(client)?);
         let mut begun = Beginning {
             stdin: child.stdin.take(),
             child: Some(child),
@@ -85,7 +103,7 @@ impl Client {
                 Err(std::sync::mpsc::TryRecvError::Disconnected) => {
                     let why: Vec<String> = complained.iter().collect();
                     return Err(DrillError::CouldNot(format!(
-                        "hawser-client in {client} ended: {} (it must lie beside hawser when the lab is \
+                        "hawser-client on {client} ended: {} (it must lie beside hawser, in a lab when that is \
                          brought up)",
                         why.join("; ")
                     )));
@@ -209,6 +227,16 @@ impl Drop for Beginning {
             end(child);
         }
     }
+}
+
+/// The client beside this very program, else by its name alone.
+fn beside() -> String {
+    let own = std::env::current_exe().ok();
+    let beside = own.map(|own| own.with_file_name("hawser-client"));
+    let beside = beside.filter(|path| path.exists());
+    beside.map_or("hawser-client".to_owned(), |path| {
+        path.display().to_string()
+    })
 }
 
 fn end(child: &mut Child) {

@@ -15,7 +15,7 @@ const TELLING: [&str; 4] = ["delay", "method", "power_wait", "retry_on"];
 /// Puts the facts together. `cmap` is what `corosync-cmapctl` prints.
 pub(crate) fn facts(
     file: &ClusterFile,
-    lab: &str,
+    lab: Option<&str>,
     now: &ClusterStatus,
     cib: &Element,
     cmap: &str,
@@ -52,7 +52,7 @@ pub(crate) fn facts(
     };
     ClusterFacts {
         name: file.cluster.name.to_string(),
-        lab: Some(lab.to_owned()),
+        lab: lab.map(str::to_owned),
         nodes: file
             .nodes
             .iter()
@@ -137,7 +137,7 @@ mod tests {
             last_takeover: None,
         };
         let cmap = "runtime.config.totem.token (u32) = 1000\nruntime.config.totem.token_retransmit (u32) = 238\nruntime.config.totem.consensus (u32) = 1200\n";
-        let facts = facts(&file, "t", &now, &cib, cmap);
+        let facts = facts(&file, Some("t"), &now, &cib, cmap);
         assert_eq!(
             facts.totem,
             TotemFacts {

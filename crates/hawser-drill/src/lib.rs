@@ -1,4 +1,4 @@
-//! Drills: a fault made on purpose in a lab while the verifying client writes, watched from outside
+//! Drills: a fault made on purpose, in a lab or on real heads, while the verifying client writes, watched from outside
 //! every node, healed, and written down.
 //!
 //! What it comes to is not judged here: a drill ends with a recorded run, a value.
@@ -9,6 +9,7 @@ mod error;
 mod facts;
 pub mod fault;
 mod follow;
+pub mod ground;
 mod logs;
 mod network;
 pub mod note;

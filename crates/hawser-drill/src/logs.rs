@@ -3,16 +3,22 @@
 use std::collections::BTreeMap;
 
 use hawser_account::outage::tells;
+use hawser_cluster::host::drill::LogTexts;
+use hawser_cluster::host::{DrillAnswer, DrillOrder};
 use hawser_model::drill::{Clock, NodeLogs};
 use hawser_model::names::HostName;
 
 use crate::error::DrillError;
-use crate::stage::Stage;
+use crate::ground::RealHeads;
+use crate::stage::{Stage, now};
 
 /// As the cluster file's generation has it.
 const COROSYNC: &str = "/var/log/corosync/corosync.log";
 /// As Pacemaker's packages have it.
 const PACEMAKER: &str = "/var/log/pacemaker/pacemaker.log";
+
+/// So often a head's clock is asked.
+const ROUND_TRIPS: usize = 8;
 
 /// How long each log was when the drill began.
 pub(crate) struct Marks(BTreeMap<HostName, [u64; 2]>);
@@ -22,6 +28,10 @@ impl Marks {
     pub(crate) fn set(stage: &Stage<'_>) -> Result<Self, DrillError> {
         let mut marks = BTreeMap::new();
         for head in &stage.heads {
+            if let Some(real) = stage.real() {
+                marks.insert(head.clone(), texts(real, head, None)?.lengths);
+                continue;
+            }
             let mut lengths = [0; 2];
             for (length, log) in lengths.iter_mut().zip([COROSYNC, PACEMAKER]) {
                 let line = format!("stat -c %s {log} 2>/dev/null || echo 0");
@@ -46,6 +56,9 @@ impl Marks {
 }
 
 fn of_head(stage: &Stage<'_>, head: &HostName, marks: [u64; 2]) -> NodeLogs {
+    if let Some(real) = stage.real() {
+        return of_real_head(real, head, marks);
+    }
     let mut logs = NodeLogs {
         // All nodes of a lab have the clock of this machine.
         clock: Clock::default(),
@@ -59,17 +72,67 @@ fn of_head(stage: &Stage<'_>, head: &HostName, marks: [u64; 2]) -> NodeLogs {
             String::new()
         }
     };
-    let lines = |text: String| {
-        let told = text.lines().filter(|line| tells(line));
-        told.map(str::to_owned).collect()
-    };
     logs.utc_offset_s = offset(read("date +%z").trim());
-    logs.corosync = lines(read(&format!("tail -c +{} {COROSYNC}", marks[0] + 1)));
-    logs.pacemaker = lines(read(&format!("tail -c +{} {PACEMAKER}", marks[1] + 1)));
+    logs.corosync = lines(&read(&format!("tail -c +{} {COROSYNC}", marks[0] + 1)));
+    logs.pacemaker = lines(&read(&format!("tail -c +{} {PACEMAKER}", marks[1] + 1)));
     if !problems.is_empty() {
         logs.problem = Some(problems.join("; "));
     }
     logs
+}
+
+fn of_real_head(real: &RealHeads<'_>, head: &HostName, marks: [u64; 2]) -> NodeLogs {
+    let told = texts(real, head, Some(marks)).and_then(|texts| Ok((texts, clock(real, head)?)));
+    match told {
+        Ok((texts, clock)) => NodeLogs {
+            clock,
+            utc_offset_s: texts.utc_offset_s,
+            corosync: lines(&texts.texts[0]),
+            pacemaker: lines(&texts.texts[1]),
+            problem: texts.problem,
+        },
+        Err(e) => NodeLogs {
+            problem: Some(e.to_string()),
+            ..NodeLogs::default()
+        },
+    }
+}
+
+fn texts(
+    real: &RealHeads<'_>,
+    head: &HostName,
+    from: Option<[u64; 2]>,
+) -> Result<LogTexts, DrillError> {
+    match real.ask(head, DrillOrder::Logs { from })? {
+        DrillAnswer::Logs(texts) => Ok(*texts),
+        _ => Err(DrillError::CouldNot(format!("{head} sent no logs"))),
+    }
+}
+
+/// How a head's clock stands to this machine's: by the shortest of some round trips.
+fn clock(real: &RealHeads<'_>, head: &HostName) -> Result<Clock, DrillError> {
+    let mut best: Option<Clock> = None;
+    for _ in 0..ROUND_TRIPS {
+        let asked = now().0;
+        let theirs = real.look(head, false)?.clock_us;
+        let told = now().0;
+        let trip = told.saturating_sub(asked);
+        let middle = asked + trip / 2;
+        let offset = i64::try_from(i128::from(middle) - i128::from(theirs)).unwrap_or(i64::MAX);
+        let clock = Clock {
+            offset_us: offset,
+            error_us: trip / 2,
+        };
+        if best.is_none_or(|best| clock.error_us < best.error_us) {
+            best = Some(clock);
+        }
+    }
+    Ok(best.unwrap_or_default())
+}
+
+fn lines(text: &str) -> Vec<String> {
+    let told = text.lines().filter(|line| tells(line));
+    told.map(str::to_owned).collect()
 }
 
 /// Seconds of `+0130`.

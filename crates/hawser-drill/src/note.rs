@@ -1,5 +1,6 @@
-//! What is being done to a lab, written down before it is done: a drill that was killed is taken back
-//! by the next one. It also lets one drill at a time into a lab.
+//! What is being done to a cluster, written down before it is done: a drill that was killed is taken back
+//! by the next one. It also lets one drill at a time into a lab, or
+//! at a cluster from this machine.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -19,7 +20,7 @@ pub(crate) struct Note {
 }
 
 impl Note {
-    /// Takes the lab.
+    /// Takes the cluster.
     ///
     /// # Errors
     /// Another drill has it, or the note cannot be written.
@@ -39,15 +40,14 @@ impl Note {
     }
 
     fn take(stage: &Stage<'_>) -> Result<Self, DrillError> {
-        let path = stage.lab()?.notes().join("drill");
+        let path = stage.folder()?.join("drill");
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false);
         let file = file
             .open(&path)
             .map_err(|e| DrillError::io("open", path.display(), e))?;
-        let file = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| {
-            DrillError::CouldNot(format!("another drill is running in lab {}", stage.lab))
-        })?;
+        let file = Flock::lock(file, FlockArg::LockExclusiveNonblock)
+            .map_err(|_| DrillError::CouldNot("another drill of this cluster is running".into()))?;
         Ok(Self { path, _file: file })
     }
 
@@ -62,7 +62,7 @@ impl Note {
 /// # Errors
 /// A drill is running; what cannot be healed.
 pub fn take_back(stage: &mut Stage<'_>) -> Result<bool, DrillError> {
-    let path = stage.lab()?.notes().join("drill");
+    let path = stage.folder()?.join("drill");
     match fs::metadata(&path) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
         Err(e) => return Err(DrillError::io("look at", path.display(), e)),

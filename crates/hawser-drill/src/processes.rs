@@ -20,6 +20,11 @@ pub(crate) struct Process {
 }
 
 impl Process {
+    /// Whether it is the same one.
+    pub fn is(&self, other: &Self) -> bool {
+        self.pid == other.pid
+    }
+
     /// Sends it a signal. One that has ended meanwhile needs none.
     pub fn signal(&self, signal: Signal) -> Result<(), DrillError> {
         match kill(Pid::from_raw(self.pid), signal) {

@@ -1,13 +1,15 @@
 //! A drill, from the first look to the recorded run.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use hawser_client::check::Rules;
+use hawser_cluster::host::{Answer, DrillAnswer, DrillOrder, Order};
 use hawser_cluster::live::fence_events;
 use hawser_cluster::xml::Element;
+use hawser_lab::LabName;
 use hawser_model::drill::{
     DRILL_FORMAT, DrillCase, EndState, FaultRecord, FenceEvent, Moment, PowerEvent, PowerState,
 };
@@ -45,6 +47,9 @@ const ASKS: Duration = Duration::from_secs(1);
 /// A head that was fenced while things were healed is switched on after this.
 const OFF: Duration = Duration::from_secs(5);
 
+/// A head that answers nobody for a while may be asked so long whether it, or its neighbour, has power.
+const REACHED: Duration = Duration::from_secs(60);
+
 /// What a drill is told.
 pub struct Orders<'a> {
     /// Which.
@@ -70,11 +75,11 @@ pub fn run(
 ) -> Result<DrillCase, DrillError> {
     let note = Note::begin(stage, orders.scenario.name)?;
     let stop = AtomicBool::new(false);
-    let seen = Mutex::new(Seen::default());
+    let seen = Mutex::new(Seen::on(&stage.ground));
     let outcome = std::thread::scope(|scope| {
-        let (lab, heads, watched) = (stage.lab.to_string(), &stage.heads, &stage.watched);
+        let (ground, heads, watched) = (&stage.ground, &stage.heads, &stage.watched);
         let (stop, seen) = (&stop, &seen);
-        let watching = scope.spawn(move || watch(&lab, heads, watched, stop, seen));
+        let watching = scope.spawn(move || watch(ground, heads, watched, stop, seen));
         let mut drill = Drill {
             stage,
             orders,
@@ -85,7 +90,7 @@ pub fn run(
             stopped: None,
             unhealed: false,
         };
-        let outcome = drill.perform(before);
+        let outcome = drill.perform(before).map(|done| (done, now()));
         stop.store(true, Ordering::Relaxed);
         watching
             .join()
@@ -95,11 +100,11 @@ pub fn run(
         }
         outcome
     });
-    let (mut case, degraded) = outcome?;
+    let ((mut case, degraded), end) = outcome?;
     case.watch = seen
         .into_inner()
         .unwrap_or_else(|e| e.into_inner())
-        .record();
+        .record(end);
     case.watch.degraded = degraded.into_iter().collect();
     Ok(case)
 }
@@ -133,6 +138,11 @@ impl Drill<'_> {
             "{}: {} ({} on {}); the client writes",
             scenario.name, scenario.about, stage.pool, stage.active
         ));
+        if !stage.wait(HAPPENS, || Ok(self.seen().all(&stage.heads)))? {
+            return Err(DrillError::CouldNot(
+                "not every head could be looked at, and nothing was done to the cluster yet".into(),
+            ));
+        }
         let mut client = Client::start(stage)?;
         if !client.wait_steady(stage, begun, STEADY, ANSWERS)? {
             return Err(DrillError::CouldNot(
@@ -140,8 +150,8 @@ impl Drill<'_> {
                     .into(),
             ));
         }
-        // Heads of a lab share the processors of this machine.
-        if let Some(pause) = pauses.end() {
+        // Heads of a lab share the processors of this machine; on real ones that is not measured.
+        if let (Some(pause), None) = (pauses.end(), stage.real()) {
             let heads = stage.heads.iter().cloned();
             cluster.pauses = heads.map(|head| (head, pause)).collect();
         }
@@ -163,7 +173,8 @@ impl Drill<'_> {
         self.power.extend(bmc_events(stage, begun)?);
         self.power.sort_by_key(|event| event.at);
         let rules = Rules {
-            cache_may_be_lost: self.power.iter().any(|event| event.what == PowerState::Off),
+            cache_may_be_lost: self.power.iter().any(|event| event.what == PowerState::Off)
+                || fencing.iter().any(|event| event.succeeded),
         };
         let place = Place {
             host: stage.client.clone(),
@@ -199,14 +210,15 @@ impl Drill<'_> {
         let made = self.faults.last().map_or_else(now, |fault| fault.made);
         match self.orders.scenario.reaction {
             Reaction::Moves => {
-                stage.wait(ANSWERS, || Ok(self.pool_is_elsewhere()))?;
+                stage.wait(ANSWERS, || Ok(self.is_broken() || self.pool_is_elsewhere()))?;
             }
             Reaction::Within(time) => {
                 let end = Moment(made.0.saturating_add(micros(time)));
-                stage.wait(time + Duration::from_secs(1), || Ok(now() >= end))?;
+                let long = time + Duration::from_secs(1);
+                stage.wait(long, || Ok(self.is_broken() || now() >= end))?;
             }
         }
-        if plan.survives() {
+        if plan.survives() && !self.is_broken() {
             client.wait_steady(stage, now(), STEADY, ANSWERS)?;
         }
         // The operator's view while it lasts.
@@ -219,8 +231,17 @@ impl Drill<'_> {
         Ok(())
     }
 
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// On real heads a fault is taken back as soon as the worst has been seen; in a lab it shows how it goes on.
+    fn is_broken(&self) -> bool {
+        self.stage.real().is_some() && self.seen().two_active()
+    }
+
     fn pool_is_elsewhere(&self) -> bool {
-        let seen = self.seen.lock().unwrap_or_else(|e| e.into_inner());
+        let seen = self.seen();
         let place = seen.place_of(&self.stage.pool);
         place.is_some_and(|head| *head != self.stage.active)
     }
@@ -337,16 +358,17 @@ impl Drill<'_> {
         before: &ClusterStatus,
     ) -> Result<hawser_model::drill::ClusterFacts, DrillError> {
         let stage = self.stage;
-        let head = stage.active.as_str();
-        let cib = stage.shell(head, "cibadmin --query")?;
+        let cib = cib(stage)?;
         let cib = Element::parse(&cib, "the live CIB")
             .map_err(|e| DrillError::CouldNot(e.to_string()))?;
-        let cmap = stage.shell(head, "corosync-cmapctl runtime.config.totem")?;
-        let mut facts = facts(stage.file, stage.lab.as_str(), before, &cib, &cmap);
-        let stats = stage.heads.iter().filter_map(|head| {
-            // Without them nothing is said of the token, and all else can be.
-            stage.shell(head.as_str(), "corosync-cmapctl -m stats").ok()
-        });
+        let cmap = map(stage, &stage.active, false)?;
+        let lab = stage.lab_name().ok().map(LabName::as_str);
+        let mut facts = facts(stage.file, lab, before, &cib, &cmap);
+        // Without them nothing is said of the token, and all else can be.
+        let stats = stage
+            .heads
+            .iter()
+            .filter_map(|head| map(stage, head, true).ok());
         facts.links = links(stage.file, &stats.collect::<String>());
         Ok(facts)
     }
@@ -355,10 +377,7 @@ impl Drill<'_> {
     fn fencing(&self, since: Moment) -> Result<Vec<FenceEvent>, DrillError> {
         let mut failed = None;
         for head in &self.stage.heads {
-            match self
-                .stage
-                .shell(head.as_str(), "stonith_admin --history '*' --output-as=xml")
-            {
+            match history(self.stage, head) {
                 Ok(history) => {
                     let events =
                         fence_events(&history).map_err(|e| DrillError::CouldNot(e.to_string()))?;
@@ -370,6 +389,49 @@ impl Drill<'_> {
             }
         }
         failed.map_or(Ok(Vec::new()), Err)
+    }
+}
+
+fn cib(stage: &Stage<'_>) -> Result<String, DrillError> {
+    let head = &stage.active;
+    let Some(real) = stage.real() else {
+        return stage.shell(head.as_str(), "cibadmin --query");
+    };
+    match real.remote.order(head, &Order::Cib) {
+        Ok(Answer::Cib(Some(cib))) => Ok(cib),
+        Ok(_) => Err(DrillError::CouldNot(format!(
+            "Pacemaker does not run on {head}"
+        ))),
+        Err(why) => Err(DrillError::CouldNot(why)),
+    }
+}
+
+/// Corosync's timing in force, or its statistics.
+fn map(stage: &Stage<'_>, head: &HostName, statistics: bool) -> Result<String, DrillError> {
+    match (stage.real(), statistics) {
+        (Some(real), _) => match real.ask(head, DrillOrder::CorosyncMap { statistics })? {
+            DrillAnswer::Text(text) => Ok(text),
+            _ => Err(DrillError::CouldNot(format!(
+                "{head} has no map of Corosync's"
+            ))),
+        },
+        (None, true) => stage.shell(head.as_str(), "corosync-cmapctl -m stats"),
+        (None, false) => stage.shell(head.as_str(), "corosync-cmapctl runtime.config.totem"),
+    }
+}
+
+/// All that the fencer remembers, as its own XML.
+fn history(stage: &Stage<'_>, head: &HostName) -> Result<String, DrillError> {
+    let Some(real) = stage.real() else {
+        let line = "stonith_admin --history '*' --verbose --output-as=xml";
+        return stage.shell(head.as_str(), line);
+    };
+    match real.remote.order(head, &Order::FenceHistory) {
+        Ok(Answer::Text(text)) => Ok(text),
+        Ok(_) => Err(DrillError::CouldNot(format!(
+            "{head} has no history of fencing"
+        ))),
+        Err(why) => Err(DrillError::CouldNot(why)),
     }
 }
 
@@ -389,7 +451,13 @@ pub fn describe(fault: &dyn Fault) -> String {
 /// Heads that were switched off, by a fault or by a fence device, are switched on.
 pub(crate) fn power_everywhere(stage: &Stage<'_>) -> Result<(), DrillError> {
     for head in &stage.heads {
-        hawser_lab::power_on(&stage.lab, head.as_str())?;
+        // Real BMCs are asked through other heads, which may be out of reach for a while themselves.
+        let mut last = Ok(());
+        let done = stage.wait(REACHED, || {
+            last = stage.power_on(head);
+            Ok(last.is_ok() || stage.real().is_none())
+        });
+        last.and(done.map(drop))?;
     }
     Ok(())
 }
@@ -402,12 +470,18 @@ impl Off {
     /// Switches on those that were off for a while: a fence device that has just switched one off must
     /// find it so when it asks.
     fn switch_on(&mut self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        let running = stage.lab()?.running();
-        self.0.retain(|head, _| !running.contains(head));
-        for head in stage.heads.iter().filter(|head| !running.contains(head)) {
-            let since = *self.0.entry(head.clone()).or_insert_with(Instant::now);
-            if since.elapsed() > OFF {
-                hawser_lab::power_on(&stage.lab, head.as_str())?;
+        for head in &stage.heads {
+            match stage.is_on(head) {
+                // A real head that nobody can ask now is asked again.
+                Err(_) if stage.real().is_some() => {}
+                Err(e) => return Err(e),
+                Ok(true) => drop(self.0.remove(head)),
+                Ok(false) => {
+                    let since = *self.0.entry(head.clone()).or_insert_with(Instant::now);
+                    if since.elapsed() > OFF {
+                        stage.power_on(head)?;
+                    }
+                }
             }
         }
         Ok(())
@@ -417,13 +491,17 @@ impl Off {
 fn clean_up(stage: &Stage<'_>) {
     let line = "crm_resource --cleanup; stonith_admin --cleanup --history '*'";
     // One head is enough, and one that does not run its cluster yet cannot.
-    let _one_can = stage
-        .heads
-        .iter()
-        .any(|head| stage.shell(head.as_str(), line).is_ok());
+    let _one_can = stage.heads.iter().any(|head| match stage.real() {
+        Some(real) => real.ask(head, DrillOrder::CleanUp).is_ok(),
+        None => stage.shell(head.as_str(), line).is_ok(),
+    });
 }
 
 fn bmc_events(stage: &Stage<'_>, since: Moment) -> Result<Vec<PowerEvent>, DrillError> {
+    // What real BMCs did is known by Pacemaker's history alone.
+    if stage.real().is_some() {
+        return Ok(Vec::new());
+    }
     let lab = stage.lab()?;
     let events = stage.heads.iter().flat_map(|head| {
         let changes = lab.power_log(head.as_str()).into_iter();

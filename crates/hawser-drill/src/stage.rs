@@ -1,4 +1,4 @@
-//! Where a drill takes place: a lab's cluster, the pool that is written to, and whom it hits.
+//! What a drill is about: the cluster, the pool that is written to, and whom it hits.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -7,16 +7,28 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hawser_cluster::exports::Context;
+use hawser_cluster::host::drill::HostFault;
+use hawser_cluster::host::{DrillAnswer, DrillOrder};
 use hawser_lab::{Lab, LabName, Role};
 use hawser_model::cluster_file::{ClusterFile, ExportKind, Pool};
 use hawser_model::drill::Moment;
-use hawser_model::names::HostName;
+use hawser_model::names::{HostName, LinkName};
 use hawser_model::output::cluster::ClusterStatus;
 
 use crate::error::DrillError;
+use crate::ground::{Ground, RealHeads};
 
 /// iSCSI's port (RFC 7143).
 const PORT: u16 = 3260;
+
+/// What a real head made on itself it mends after so many seconds, if nobody has.
+const MENDS_ITSELF: u32 = 600;
+
+/// A real head that was healed, or has booted, answers after so long at most.
+const REACHED: Duration = Duration::from_secs(300);
+
+/// Of drills on real heads, a folder a cluster.
+const DRILLS: &str = "/var/lib/hawser/drills";
 
 /// The administration of the cluster, by the code of `hawser status` and `hawser standby`.
 pub trait Cluster {
@@ -42,11 +54,11 @@ pub struct Watched {
     pub directory: PathBuf,
 }
 
-/// A lab's cluster as a drill sees it.
+/// A cluster as a drill sees it.
 pub struct Stage<'a> {
-    /// The lab.
-    pub lab: LabName,
-    /// Its cluster file.
+    /// The lab, or the real heads.
+    pub ground: Ground<'a>,
+    /// The cluster file.
     pub file: &'a ClusterFile,
     /// Its administration.
     pub cluster: &'a dyn Cluster,
@@ -73,20 +85,16 @@ impl<'a> Stage<'a> {
     /// # Errors
     /// A lab without a client; no such pool, or one that cannot be written to by iSCSI.
     pub fn set(
-        lab: &Lab,
+        ground: Ground<'a>,
         file: &'a ClusterFile,
         cluster: &'a dyn Cluster,
         interrupted: &'a dyn Fn() -> bool,
         pool: Option<&str>,
     ) -> Result<Self, DrillError> {
         let pool = find_pool(file, pool)?.name.to_string();
-        let mut machines = lab.spec().nodes.iter();
-        let client = machines.find(|node| node.role == Role::Client);
-        let Some(client) = client.map(|node| node.name.clone()) else {
-            return refused(format!(
-                "lab {} has no client: a cluster file with links of role \"san\" gives it one",
-                lab.name()
-            ));
+        let client = match &ground {
+            Ground::Lab(lab) => client_of(&Lab::open(lab.as_str())?)?,
+            Ground::Heads(_) => own_name()?,
         };
         let watched = file.pools.iter().filter_map(|pool| {
             Some(Watched {
@@ -95,7 +103,7 @@ impl<'a> Stage<'a> {
             })
         });
         Ok(Self {
-            lab: lab.name().clone(),
+            ground,
             cluster,
             interrupted,
             active: HostName(String::new()),
@@ -120,9 +128,8 @@ impl<'a> Stage<'a> {
             }
             return refused(format!(
                 "nothing was done: the cluster is not whole, so a fault would be an outage ({}); `hawser \
-                 status --lab {}` says more",
-                why.join("; "),
-                self.lab
+                 status` says more",
+                why.join("; ")
             ));
         }
         let active = now.pools.iter().find(|it| it.name == self.pool);
@@ -133,12 +140,68 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
+    /// The lab's name.
+    ///
+    /// # Errors
+    /// These are real heads.
+    pub fn lab_name(&self) -> Result<&LabName, DrillError> {
+        match &self.ground {
+            Ground::Lab(name) => Ok(name),
+            Ground::Heads(_) => refused("that exists only in a lab".into()),
+        }
+    }
+
     /// The lab as it is now: processes change with each power cycle.
     ///
     /// # Errors
-    /// It has died.
+    /// It has died, or these are real heads.
     pub fn lab(&self) -> Result<Lab, DrillError> {
-        Ok(Lab::open(self.lab.as_str())?)
+        Ok(Lab::open(self.lab_name()?.as_str())?)
+    }
+
+    /// The real heads, when they are.
+    pub fn real(&self) -> Option<&RealHeads<'a>> {
+        match &self.ground {
+            Ground::Lab(_) => None,
+            Ground::Heads(heads) => Some(heads),
+        }
+    }
+
+    /// Whether a head has power.
+    ///
+    /// # Errors
+    /// That cannot be known.
+    pub fn is_on(&self, head: &HostName) -> Result<bool, DrillError> {
+        match self.real() {
+            Some(heads) => heads.is_on(head),
+            None => Ok(self.lab()?.running().contains(head)),
+        }
+    }
+
+    /// Switches a head on that is off.
+    ///
+    /// # Errors
+    /// It cannot be switched on.
+    pub fn power_on(&self, head: &HostName) -> Result<(), DrillError> {
+        match self.real() {
+            None => Ok(hawser_lab::power_on(self.lab_name()?, head.as_str()).map(drop)?),
+            Some(heads) if heads.is_on(head)? => Ok(()),
+            Some(heads) => heads.power(head, Some(true)).map(drop),
+        }
+    }
+
+    /// Where a drill keeps what must outlive it when it is killed, and the client its history.
+    ///
+    /// # Errors
+    /// There is no such folder, and none can be made.
+    pub fn folder(&self) -> Result<PathBuf, DrillError> {
+        if self.real().is_none() {
+            return Ok(self.lab()?.notes().to_owned());
+        }
+        let folder = PathBuf::from(DRILLS).join(self.file.cluster.name.as_str());
+        std::fs::create_dir_all(&folder)
+            .map_err(|e| DrillError::io("create", folder.display(), e))?;
+        Ok(folder)
     }
 
     /// Where the client reaches the pool.
@@ -195,6 +258,76 @@ impl<'a> Stage<'a> {
         }
     }
 
+    /// A head's address on a link, by which its interface is found.
+    ///
+    /// # Errors
+    /// The cluster file gives it none.
+    pub(crate) fn addresses_of(
+        &self,
+        head: &HostName,
+        link: &LinkName,
+    ) -> Result<Vec<IpAddr>, DrillError> {
+        let node = self.file.node(head.as_str());
+        let mut all = node.iter().flat_map(|node| node.addresses.iter());
+        match all.find(|(name, _)| *name.get() == *link) {
+            Some((_, address)) => Ok(vec![**address]),
+            None => refused(format!(
+                "{head} has no address on {link} in the cluster file"
+            )),
+        }
+    }
+
+    /// Has a real head make a fault on itself.
+    ///
+    /// # Errors
+    /// It is not reached, or cannot.
+    pub(crate) fn make_there(&self, head: &HostName, fault: HostFault) -> Result<(), DrillError> {
+        let seconds = MENDS_ITSELF;
+        let order = DrillOrder::Make { fault, seconds };
+        self.heads()?.ask(head, order).map(drop)
+    }
+
+    /// What shows a fault that a real head made on itself.
+    ///
+    /// # Errors
+    /// It is on and cannot be asked.
+    pub(crate) fn shown_there(
+        &self,
+        head: &HostName,
+        fault: HostFault,
+    ) -> Result<Option<String>, DrillError> {
+        let real = self.heads()?;
+        match real.ask(head, DrillOrder::Show(fault)) {
+            Ok(DrillAnswer::Shown(shown)) => Ok(shown),
+            Ok(_) => refused(format!("{head} answered with something else")),
+            Err(_) if !real.is_on(head)? => Ok(Some(format!("{head} lost its power by it"))),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Has a real head mend it. One that has lost its power needs not; one that nobody reaches does so by itself.
+    ///
+    /// # Errors
+    /// It could not be mended, and nobody knows.
+    pub(crate) fn mend_there(&self, head: &HostName, fault: HostFault) -> Result<(), DrillError> {
+        let real = self.heads()?;
+        let mut last = Ok(());
+        let done = self.wait(REACHED, || {
+            last = match real.ask(head, DrillOrder::Mend(fault.clone())) {
+                Ok(_) => Ok(()),
+                Err(_) if real.is_on(head).is_ok_and(|on| !on) => Ok(()),
+                Err(e) => Err(e),
+            };
+            Ok(last.is_ok())
+        });
+        last.and(done.map(drop))
+    }
+
+    fn heads(&self) -> Result<&RealHeads<'a>, DrillError> {
+        let heads = self.real();
+        heads.ok_or_else(|| DrillError::CouldNot("that exists only on real heads".into()))
+    }
+
     /// Runs a line of shell in a node; its output when it succeeds.
     ///
     /// # Errors
@@ -222,6 +355,23 @@ impl<'a> Stage<'a> {
 pub fn now() -> Moment {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     Moment(now.map_or(0, |t| u64::try_from(t.as_micros()).unwrap_or(u64::MAX)))
+}
+
+fn client_of(lab: &Lab) -> Result<HostName, DrillError> {
+    let mut machines = lab.spec().nodes.iter();
+    let client = machines.find(|node| node.role == Role::Client);
+    client.map(|node| node.name.clone()).ok_or_else(|| {
+        DrillError::CouldNot(format!(
+            "lab {} has no client: a cluster file with links of role \"san\" gives it one",
+            lab.name()
+        ))
+    })
+}
+
+fn own_name() -> Result<HostName, DrillError> {
+    let path = "/proc/sys/kernel/hostname";
+    let name = std::fs::read_to_string(path).map_err(|e| DrillError::io("read", path, e))?;
+    Ok(name.trim().into())
 }
 
 fn addresses(pool: &Pool) -> Vec<IpAddr> {

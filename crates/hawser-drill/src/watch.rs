@@ -1,4 +1,5 @@
-//! The watch over "no pool is active on two heads": from outside every node, all the time.
+//! The watch over "no pool is active on two heads": from outside every node of a lab, by an agent on each real
+//! head, all the time.
 //!
 //! A look reads what the kernel says of a head's own mount namespace. A pool that was found by two
 //! looks in a row was there from the end of the first reading to the beginning of the second,
@@ -10,23 +11,48 @@ use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use hawser_cluster::host::drill::Look;
+use hawser_cluster::host::{Answer, DrillAnswer, DrillOrder, Order};
+use hawser_cluster::live::Head;
 use hawser_lab::Lab;
 use hawser_model::drill::{Hold, Moment, Watch, WatchGap};
 use hawser_model::names::HostName;
 
+use crate::ground::{Ground, RealHeads};
 use crate::stage::{Watched, now};
 
 /// From look to look.
 const EVERY: Duration = Duration::from_millis(50);
 
-/// A watch that was kept from looking for so long says so.
-const BLIND: f64 = 2.0;
+/// From one question to a BMC to the next, of a head that is off.
+const ASKS: Duration = Duration::from_secs(1);
+
+/// How long a head may not be looked at, in seconds, before that counts as not watched, and why it was not.
+#[derive(Clone, Copy, Debug)]
+struct Limit {
+    blind: f64,
+    why: &'static str,
+}
+
+/// In a lab nothing but a busy machine keeps this process from looking.
+const IN_A_LAB: Limit = Limit {
+    blind: 2.0,
+    why: "the watch was kept from working",
+};
+
+/// A head that falls silent is known to be off only when its BMC says so, which is asked once a look has failed.
+const OVER_A_NETWORK: Limit = Limit {
+    blind: 5.0,
+    why: "it did not answer, and its BMC did not say that it was off",
+};
 
 /// What the watch has seen up to now.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Seen {
+    limit: Limit,
     looks: u64,
     holds: Vec<Hold>,
     gaps: Vec<WatchGap>,
@@ -34,12 +60,48 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// Nothing yet.
+    pub fn on(ground: &Ground<'_>) -> Self {
+        Self {
+            limit: match ground {
+                Ground::Lab(_) => IN_A_LAB,
+                Ground::Heads(_) => OVER_A_NETWORK,
+            },
+            looks: 0,
+            holds: Vec::new(),
+            gaps: Vec::new(),
+            last: BTreeMap::new(),
+        }
+    }
+
+    /// Whether every head has been looked at.
+    pub fn all(&self, heads: &[HostName]) -> bool {
+        heads.iter().all(|head| self.last.contains_key(head))
+    }
+
+    /// Whether a pool is on two heads, by their last looks.
+    pub fn two_active(&self) -> bool {
+        let here: Vec<&Hold> = self
+            .holds
+            .iter()
+            .filter(|hold| self.is_here(hold))
+            .collect();
+        here.iter().enumerate().any(|(index, one)| {
+            let mut others = here[index + 1..].iter();
+            others.any(|other| {
+                other.pool == one.pool && other.first.max(one.first) <= other.last.min(one.last)
+            })
+        })
+    }
+
+    fn is_here(&self, hold: &Hold) -> bool {
+        hold.gone.is_none() && self.last.get(&hold.host) == Some(&hold.last)
+    }
+
     /// The head that a pool is on now, when it is one.
     pub fn place_of(&self, pool: &str) -> Option<&HostName> {
-        let mut places = self.holds.iter().filter(|hold| {
-            let looked = self.last.get(&hold.host);
-            hold.pool == pool && hold.gone.is_none() && looked == Some(&hold.last)
-        });
+        let here = |hold: &&Hold| hold.pool == pool && self.is_here(hold);
+        let mut places = self.holds.iter().filter(here);
         let first = places.next();
         match places.next() {
             None => first.map(|hold| &hold.host),
@@ -47,8 +109,11 @@ impl Seen {
         }
     }
 
-    /// What was seen, as it is recorded.
-    pub fn record(self) -> Watch {
+    /// What was seen until then, as it is recorded.
+    pub fn record(mut self, end: Moment) -> Watch {
+        for (head, last) in self.last.clone() {
+            self.gap(&head, last, end);
+        }
         Watch {
             every_us: u64::try_from(EVERY.as_micros()).unwrap_or(u64::MAX),
             samples: self.looks,
@@ -58,17 +123,23 @@ impl Seen {
         }
     }
 
+    fn gap(&mut self, head: &HostName, from: Moment, to: Moment) {
+        if to.since(from) > self.limit.blind {
+            self.gaps.push(WatchGap {
+                host: head.clone(),
+                from,
+                to,
+                why: self.limit.why.to_owned(),
+            });
+        }
+    }
+
     /// A look at a head: the pools it had, absent when it has no power.
     fn look(&mut self, head: &HostName, begun: Moment, ended: Moment, found: Option<Vec<String>>) {
         self.looks += 1;
         let before = self.last.insert(head.clone(), begun);
-        if let Some(before) = before.filter(|before| begun.since(*before) > BLIND) {
-            self.gaps.push(WatchGap {
-                host: head.clone(),
-                from: before,
-                to: begun,
-                why: "the watch was kept from working".to_owned(),
-            });
+        if let Some(before) = before {
+            self.gap(head, before, begun);
         }
         // Holds that were there at the last look.
         let here = |hold: &&mut Hold| {
@@ -98,6 +169,24 @@ impl Seen {
 
 /// Looks at the heads until it is told to stop.
 pub fn watch(
+    ground: &Ground<'_>,
+    heads: &[HostName],
+    watched: &[Watched],
+    stop: &AtomicBool,
+    seen: &Mutex<Seen>,
+) {
+    match ground {
+        Ground::Lab(lab) => watch_lab(lab.as_str(), heads, watched, stop, seen),
+        // Each by a thread of its own: one that does not answer must not keep others from being looked at.
+        Ground::Heads(real) => thread::scope(|scope| {
+            for head in heads {
+                scope.spawn(move || watch_head(real, head, watched, stop, seen));
+            }
+        }),
+    }
+}
+
+fn watch_lab(
     lab: &str,
     heads: &[HostName],
     watched: &[Watched],
@@ -110,12 +199,72 @@ pub fn watch(
         for head in heads {
             let begun = now();
             let found = look(lab, head, watched, &mut processes);
-            let ended = now();
-            let mut seen = seen.lock().unwrap_or_else(|e| e.into_inner());
-            seen.look(head, begun, ended, found);
+            note(seen, head, begun, now(), found);
         }
-        std::thread::sleep(EVERY.saturating_sub(round.elapsed()));
+        thread::sleep(EVERY.saturating_sub(round.elapsed()));
     }
+}
+
+/// A real head is looked at by an agent of its own. While that does not answer, its BMC is asked.
+fn watch_head(
+    real: &RealHeads<'_>,
+    head: &HostName,
+    watched: &[Watched],
+    stop: &AtomicBool,
+    seen: &Mutex<Seen>,
+) {
+    let mut eyes = real.remote.eyes(head).ok();
+    let mut was_off = false;
+    while !stop.load(Ordering::Relaxed) {
+        let round = Instant::now();
+        let begun = now();
+        let looked = eyes
+            .as_mut()
+            .map(|agent| look_there(agent.as_mut(), was_off));
+        match looked {
+            Some(Some(found)) => {
+                // It had no power. Until its Pacemaker runs again it can have no pool.
+                if let (true, Some(age)) = (was_off, found.engine_us) {
+                    let before = Moment(begun.0.saturating_sub(age));
+                    note(seen, head, before, before, None);
+                } else if was_off {
+                    note(seen, head, begun, begun, None);
+                }
+                was_off = false;
+                let pools = there(&found.mounts, watched);
+                note(seen, head, begun, now(), Some(pools));
+                thread::sleep(EVERY.saturating_sub(round.elapsed()));
+            }
+            Some(None) => eyes = None,
+            None => match real.power(head, None) {
+                Ok(false) => {
+                    // It was off at some moment of the question.
+                    note(seen, head, now(), now(), None);
+                    was_off = true;
+                    thread::sleep(ASKS.saturating_sub(round.elapsed()));
+                }
+                Ok(true) | Err(_) => eyes = real.remote.eyes(head).ok(),
+            },
+        }
+    }
+}
+
+fn look_there(agent: &mut dyn Head, engine: bool) -> Option<Look> {
+    match agent.order(&Order::Drill(DrillOrder::Look { engine })) {
+        Ok(Answer::Drill(DrillAnswer::Look(look))) => Some(look),
+        _ => None,
+    }
+}
+
+fn note(
+    seen: &Mutex<Seen>,
+    head: &HostName,
+    begun: Moment,
+    ended: Moment,
+    found: Option<Vec<String>>,
+) {
+    let mut seen = seen.lock().unwrap_or_else(|e| e.into_inner());
+    seen.look(head, begun, ended, found);
 }
 
 /// The pools that a head has now; `None`: it has no power.
@@ -148,11 +297,13 @@ fn mounts(process: i32) -> Option<String> {
 
 /// The pools whose directory something is mounted on.
 fn mounted(mounts: &str, watched: &[Watched]) -> Vec<String> {
-    let is_mounted = |pool: &&Watched| {
-        let mut places = mounts.lines().filter_map(|line| line.split(' ').nth(1));
-        places.any(|place| Path::new(place) == pool.directory)
-    };
-    let there = watched.iter().filter(is_mounted);
+    let places = mounts.lines().filter_map(|line| line.split(' ').nth(1));
+    there(&places.map(str::to_owned).collect::<Vec<_>>(), watched)
+}
+
+fn there(places: &[String], watched: &[Watched]) -> Vec<String> {
+    let is_there = |pool: &&Watched| places.iter().any(|it| Path::new(it) == pool.directory);
+    let there = watched.iter().filter(is_there);
     there.map(|pool| pool.pool.clone()).collect()
 }
 
@@ -165,6 +316,10 @@ mod tests {
             pool: "p".into(),
             directory: "/srv/p".into(),
         }
+    }
+
+    fn seen() -> Seen {
+        Seen::on(&Ground::Lab("t".parse().unwrap()))
     }
 
     fn look(seen: &mut Seen, head: &str, begun: u64, found: Option<&[&str]>) {
@@ -184,7 +339,7 @@ mod tests {
 
     #[test]
     fn a_hold_says_no_more_than_what_was_surely_there() {
-        let mut seen = Seen::default();
+        let mut seen = seen();
         look(&mut seen, "head1", 100, Some(&["p"]));
         look(&mut seen, "head2", 110, Some(&[]));
         look(&mut seen, "head1", 200, Some(&["p"]));
@@ -193,7 +348,7 @@ mod tests {
         assert_eq!(seen.place_of("p"), None);
         look(&mut seen, "head2", 310, Some(&["p"]));
         assert_eq!(seen.place_of("p"), Some(&HostName::from("head2")));
-        let watch = seen.record();
+        let watch = seen.record(Moment(320));
         let first = &watch.holds[0];
         assert_eq!((first.first.0, first.last.0), (105, 200));
         assert_eq!(first.gone, Some(Moment(305)));
@@ -202,13 +357,13 @@ mod tests {
 
     #[test]
     fn a_head_that_lost_its_power_holds_nothing_although_nobody_saw_it_let_go() {
-        let mut seen = Seen::default();
+        let mut seen = seen();
         look(&mut seen, "head1", 100, Some(&["p"]));
         look(&mut seen, "head1", 200, None);
         assert_eq!(seen.place_of("p"), None);
         look(&mut seen, "head1", 300, Some(&["p"]));
         look(&mut seen, "head1", 3_000_000, Some(&["p"]));
-        let watch = seen.record();
+        let watch = seen.record(Moment(3_000_010));
         assert_eq!(
             watch.holds.len(),
             2,
@@ -216,5 +371,30 @@ mod tests {
         );
         assert_eq!(watch.holds[0].gone, None);
         assert_eq!(watch.gaps.len(), 1);
+    }
+
+    #[test]
+    fn who_is_not_looked_at_until_the_end_was_not_watched() {
+        let mut seen = seen();
+        look(&mut seen, "head1", 100, Some(&["p"]));
+        look(&mut seen, "head2", 100, Some(&[]));
+        look(&mut seen, "head2", 5_000_000, Some(&["p"]));
+        assert!(seen.all(&["head1".into(), "head2".into()]));
+        assert!(!seen.two_active(), "head1 was not looked at since");
+        let watch = seen.record(Moment(5_000_100));
+        let gaps: Vec<&str> = watch.gaps.iter().map(|gap| gap.host.as_str()).collect();
+        assert_eq!(gaps, ["head2", "head1"]);
+    }
+
+    #[test]
+    fn two_heads_are_seen_while_it_happens() {
+        let mut seen = seen();
+        for at in [100, 200] {
+            look(&mut seen, "head1", at, Some(&["p"]));
+            look(&mut seen, "head2", at + 10, Some(&["p"]));
+        }
+        assert!(seen.two_active());
+        look(&mut seen, "head1", 300, Some(&[]));
+        assert!(!seen.two_active());
     }
 }

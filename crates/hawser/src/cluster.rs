@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use hawser_agent::transport::{Command, Executable, Ssh, Transport};
 use hawser_agent::{Agent, AgentError};
@@ -54,6 +55,7 @@ pub struct Cluster {
     file: Option<(String, String, ClusterFile)>,
     secrets: Secrets,
     ssh_config: Option<PathBuf>,
+    connect_timeout: Option<Duration>,
 }
 
 impl Which {
@@ -92,6 +94,7 @@ impl Which {
             file,
             secrets,
             ssh_config: self.ssh_config.clone(),
+            connect_timeout: None,
         };
         if let Some(name) = &self.lab {
             let lab = Lab::open(name).map_err(|e| miette::miette!("{e}"))?;
@@ -142,6 +145,7 @@ impl Which {
             file: None,
             secrets: Secrets::here(),
             ssh_config: self.ssh_config.clone(),
+            connect_timeout: None,
         })
     }
 }
@@ -177,6 +181,16 @@ impl Cluster {
             file: None,
             secrets: Secrets::here(),
             ssh_config,
+            connect_timeout: None,
+        }
+    }
+
+    /// One of its nodes, to which a connection may take so long.
+    pub fn one(&self, name: &HostName, connect_timeout: Duration) -> Self {
+        let node = self.nodes.iter().filter(|(node, _)| node == name);
+        Self {
+            connect_timeout: Some(connect_timeout),
+            ..Self::of_nodes(node.cloned().collect(), self.ssh_config.clone())
         }
     }
 
@@ -320,6 +334,9 @@ impl Cluster {
                     let mut ssh = Ssh::new(name.clone(), destination.clone(), executable);
                     if let Some(config) = &self.ssh_config {
                         ssh = ssh.config(config.clone());
+                    }
+                    if let Some(timeout) = self.connect_timeout {
+                        ssh = ssh.connect_timeout(timeout);
                     }
                     Box::new(ssh)
                 }

@@ -3,12 +3,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use hawser_agent::AgentError;
-use hawser_cluster::live::{Heads, Secrets};
+use hawser_cluster::live::{Head, Heads, Secrets};
 use hawser_coordinator::heads::heads;
 use hawser_lab::Lab;
 use hawser_model::cluster_file::{At, ClusterFile, SecretRef, parse_complete};
+use hawser_model::names::HostName;
 use hawser_model::topology::Reach;
 use miette::{IntoDiagnostic, WrapErr, bail};
 
@@ -17,6 +19,9 @@ use crate::cluster::Cluster;
 
 /// The file that is used when none is named.
 const DEFAULT_FILE: &str = "hawser.toml";
+
+/// A node that is on answers a connection within so long.
+const SOON: Duration = Duration::from_secs(3);
 
 /// How the cluster is named on the command line.
 #[derive(clap::Args)]
@@ -146,6 +151,23 @@ impl Known {
             bail!("none of the nodes was reached:\n{}", all.join("\n"));
         }
         Ok(reached)
+    }
+
+    /// Starts an agent on one node, without waiting long for one that may have no power.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn reach_one(&self, name: &HostName) -> Result<Box<dyn Head>, String> {
+        let words = |e: miette::Report| e.to_string();
+        let one = self.cluster.one(name, SOON);
+        let (agents, failed) = one.try_connect().map_err(words)?;
+        match heads(agents).into_values().next() {
+            Some(head) => Ok(head),
+            None => Err(failed.first().map_or_else(
+                || format!("{name} is not a node of the cluster"),
+                ToString::to_string,
+            )),
+        }
     }
 
     /// The same, also when that is none of them.

@@ -2,6 +2,11 @@
 
 mod support;
 
+use hawser_agent::Agent;
+use hawser_agent::transport::Command;
+use hawser_cluster::host::drill::HostFault;
+use hawser_cluster::host::{Answer, DrillAnswer, DrillOrder, Order};
+use hawser_model::traffic::RunKey;
 use serde_json::Value;
 use support::{Lab, Ran, json, run};
 
@@ -70,4 +75,60 @@ fn a_switchover_and_a_power_cut_lose_no_acknowledged_write() {
     // The same again from the case alone.
     let explained = run(&["explain", &case("cut.json"), "--json"]);
     assert_eq!(json(&explained, "drill"), report);
+}
+
+/// An agent in a node, as a drill on real heads has one.
+fn agent(lab: &Lab, node: &'static str) -> Agent {
+    let name = lab.name().to_owned();
+    let transport = Command::new(node.into(), move || {
+        let lab = hawser_lab::Lab::open(&name)?;
+        let agent = lab.agent_binary().display().to_string();
+        lab.command(node, [agent.as_str(), "agent"])
+    });
+    Agent::connect(&transport, RunKey(1)).expect("an agent")
+}
+
+#[test]
+fn a_fault_that_a_head_made_on_itself_ends_with_its_agent() {
+    let lab = Lab::up();
+    let mut head1 = agent(&lab, "head1");
+    let silence = HostFault::Silence {
+        addresses: vec!["10.72.0.1".parse().expect("an address")],
+        incoming: true,
+        outgoing: true,
+        percent: 100,
+    };
+    assert!(lab.reaches("head1", "10.72.0.2"));
+    let make = DrillOrder::Make {
+        fault: silence.clone(),
+        seconds: 600,
+    };
+    head1.order(&Order::Drill(make)).expect("it is made");
+    assert!(!lab.reaches("head1", "10.72.0.2"));
+    assert!(lab.reaches("head1", "10.72.1.2"), "the other link goes on");
+    let shown = head1.order(&Order::Drill(DrillOrder::Show(silence)));
+    match shown.expect("it is shown") {
+        Answer::Drill(DrillAnswer::Shown(Some(words))) => assert!(words.contains("packets"), "{words}"),
+        other => panic!("{other:?}"),
+    }
+    lab.sh("head1", &format!("kill -KILL {}", head1.pid()));
+    assert!(lab.soon_reaches("head1", "10.72.0.2"));
+    let table = lab.try_sh("head1", "nft list table inet hawser_drill");
+    assert_ne!(table.code, Some(0), "{}", table.stdout);
+}
+
+#[test]
+fn a_drill_on_real_heads_is_refused_unless_what_it_breaks_is_named() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/lab/hawser.toml");
+    let refused = |rest: &[&str], why: &str| {
+        let ran = run(&[&["drill", "-f", file], rest].concat());
+        assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+        // Lines are folded.
+        let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(why), "{why}: {}", ran.stderr);
+    };
+    refused(&["switchover"], "there is none; nothing was done");
+    refused(&["switchover"], "--yes-break lab/vmpool01");
+    refused(&["switchover", "--yes-break", "lab/vmpool02"], "this would break lab/vmpool01");
+    refused(&["hang", "--yes-break", "lab/vmpool01"], "exists only in a lab");
 }

@@ -95,3 +95,37 @@ fn a_target_that_ignores_flushes_is_caught_by_a_power_cut() {
     let report = fails(&lab, "power-cut");
     broke(&report, &["no-write-lost", "no-write-stale"]);
 }
+
+#[test]
+#[ignore = "takes minutes"]
+fn a_head_that_serves_an_old_copy_after_a_takeover_is_caught() {
+    let lab = Lab::up_with(&["--cluster"]);
+    // Whoever mounts the pool on head2 gets a copy of the shelf, and waits until there is one.
+    replace(
+        &lab,
+        "head2",
+        "/usr/bin/mount",
+        "#!/bin/bash\n\
+         case $* in */srv/shelf/vmpool01.img*)\n\
+         for i in $(seq 300); do [ -e /run/old.img ] && break; sleep 0.1; done ;; esac\n\
+         exec /run/true-mount \"${@//\\/srv\\/shelf\\/vmpool01.img//run/old.img}\"",
+    );
+    let report = std::thread::scope(|scope| {
+        // Copied when the client has written every block at least once: 32 bytes a record, two for a write.
+        scope.spawn(|| {
+            lab.sh(
+                "client1",
+                "for i in $(seq 600); do size=$(stat -c %s /tmp/hawser-drill.history 2>/dev/null || echo 0)\n\
+                 [ $size -gt 40000 ] && exit 0; sleep 0.1; done; exit 1",
+            );
+            lab.sh(
+                "head2",
+                "cp --sparse=always /srv/shelf/vmpool01.img /run/new.img && mv /run/new.img /run/old.img",
+            );
+        });
+        fails(&lab, "power-cut")
+    });
+    broke(&report, &["no-write-stale"]);
+    assert_ne!(report["writes"]["stale"], 0, "{report:#}");
+    assert_eq!(report["two_active"], false, "{report:#}");
+}

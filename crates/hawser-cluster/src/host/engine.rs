@@ -57,6 +57,24 @@ pub(super) fn reload_units() -> Result<(), HostError> {
     }
 }
 
+/// Starts the iSCSI target in user space where it does not run.
+pub(super) fn start_target() -> Result<(), HostError> {
+    if super::inventory::runs("tgtd") {
+        return Ok(());
+    }
+    match here(|path| Path::new(path).exists()) {
+        // A lab's init starts it with the node and not again.
+        Some(Manager::Lab) => {
+            let line = "setsid tgtd -f >>/var/log/tgtd.log 2>&1 </dev/null &";
+            run::tool("sh", &["-c", line], None).map(drop)
+        }
+        // Debian's name; Red Hat's is that of the program.
+        _ => run::tool("systemctl", &["start", "tgt"], None)
+            .or_else(|_| run::tool("systemctl", &["start", "tgtd"], None))
+            .map(drop),
+    }
+}
+
 fn tell(wish: Wish) -> Result<(), HostError> {
     let Some(manager) = here(|path| Path::new(path).exists()) else {
         let line = &commands(Manager::Systemd, wish, true)[0];

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
+use std::process::Output;
 
 use super::{Content, FenceQuestion, HostError, OwnedFile, files, run};
 use crate::cib::secrets::{PACEMAKER_MAGIC, PACEMAKER_SECRETS, SECRET_DIRECTORY};
@@ -24,10 +25,7 @@ pub(super) fn ask(
     wanted: &BTreeMap<String, OwnedFile>,
     seconds: u32,
 ) -> Result<Option<String>, HostError> {
-    let agent = device.agent.as_str();
-    if !agent.starts_with("fence_") || agent.contains('/') {
-        return Err(HostError::NotOurs(agent.to_owned()));
-    }
+    known(device)?;
     let folder = tempfile::tempdir().map_err(|source| HostError::File {
         call: "create",
         path: "a temporary folder".into(),
@@ -52,8 +50,61 @@ pub(super) fn ask(
             &OwnedFile { mode, content },
         )?;
     }
+    let (output, secrets) = run_agent(device, wanted, action(device), &moved, seconds)?;
+    Ok(match output.status.code() {
+        Some(0 | 2) => None,
+        Some(code) if ENDED.contains(&code) => Some(format!("no answer within {seconds} s")),
+        _ => Some(without(&words(&output.stderr), &secrets)),
+    })
+}
+
+/// Asks a device, with the files that are installed, whether what it fences has power; or switches it, and waits
+/// as the agent does until that is so.
+pub(super) fn power(
+    device: &FenceQuestion,
+    on: Option<bool>,
+    seconds: u32,
+) -> Result<bool, HostError> {
+    known(device)?;
+    let action = match on {
+        None => "status",
+        Some(true) => "on",
+        Some(false) => "off",
+    };
+    let nothing = BTreeMap::new();
+    let (output, secrets) = run_agent(device, &nothing, action, &str::to_owned, seconds)?;
+    match (output.status.code(), on) {
+        (Some(0), None) => Ok(true),
+        (Some(2), None) => Ok(false),
+        (Some(0), Some(on)) => Ok(on),
+        (code, _) => Err(HostError::Tool {
+            command: format!("{} ({action} by device {})", device.agent, device.name),
+            said: match code.is_some_and(|code| ENDED.contains(&code)) {
+                true => format!("no answer within {seconds} s"),
+                false => without(&words(&output.stderr), &secrets),
+            },
+        }),
+    }
+}
+
+fn known(device: &FenceQuestion) -> Result<(), HostError> {
+    let agent = device.agent.as_str();
+    match agent.starts_with("fence_") && !agent.contains('/') {
+        true => Ok(()),
+        false => Err(HostError::NotOurs(agent.to_owned())),
+    }
+}
+
+/// Runs the agent; what it was told, over its standard input, may be secret, and is answered to be left out of words.
+fn run_agent(
+    device: &FenceQuestion,
+    wanted: &BTreeMap<String, OwnedFile>,
+    action: &str,
+    moved: &dyn Fn(&str) -> String,
+    seconds: u32,
+) -> Result<(Output, Vec<String>), HostError> {
     let mut secrets = secrets(wanted)?;
-    let mut input = format!("action={}\n", action(device));
+    let mut input = format!("action={action}\n");
     for (name, value) in &device.parameters {
         // Those are the fencer's own.
         if name.starts_with("pcmk_") {
@@ -70,12 +121,9 @@ pub(super) fn ask(
         input += &format!("{name}={value}\n");
     }
     let limit = seconds.to_string();
-    let output = run::output("timeout", &["-k", "1", &limit, agent], Some(&input))?;
-    Ok(match output.status.code() {
-        Some(0 | 2) => None,
-        Some(code) if ENDED.contains(&code) => Some(format!("no answer within {seconds} s")),
-        _ => Some(without(&words(&output.stderr), &secrets)),
-    })
+    let arguments = ["-k", "1", &limit, device.agent.as_str()];
+    let output = run::output("timeout", &arguments, Some(&input))?;
+    Ok((output, secrets))
 }
 
 /// The secrets that an agent may have read and might repeat: those it was given, else those that are installed.

@@ -1,6 +1,7 @@
 //! What is done on a node: the orders that its agent obeys, each by a name of its own. There is no
 //! order that runs an arbitrary command or touches an arbitrary file.
 
+pub mod drill;
 mod engine;
 mod exports_agent;
 mod fence_status;
@@ -19,6 +20,7 @@ use crate::plan::{FileFacts, KeyFacts};
 use crate::simulate::{Answer as Simulated, CrmSimulate, Event, Simulator};
 use crate::units;
 
+pub use drill::{DrillAnswer, DrillOrder};
 pub use inventory::Inventory;
 
 /// What a node is told to do.
@@ -117,6 +119,8 @@ pub enum Order {
         /// The resource.
         resource: String,
     },
+    /// What a drill asks. Answer: [`Answer::Drill`].
+    Drill(DrillOrder),
 }
 
 /// A fence device that is asked whether it would fence.
@@ -150,6 +154,8 @@ pub enum Answer {
     Fence(Option<String>),
     /// The words of a tool.
     Text(String),
+    /// What a drill was answered.
+    Drill(DrillAnswer),
 }
 
 /// A file that Hawser writes on nodes.
@@ -251,11 +257,15 @@ impl Order {
             Self::Standby { .. } => "standby",
             Self::Move { .. } => "move a resource",
             Self::ForgetMove { .. } => "forget a move",
+            Self::Drill(order) => order.name(),
         }
     }
 
     /// How long it may take.
     pub fn patience(&self) -> Duration {
+        if let Self::Drill(order) = self {
+            return order.patience();
+        }
         Duration::from_secs(match self {
             // A stop waits for every pool of the node: as long as their own timeouts.
             Self::Stop | Self::Withdraw => 600,
@@ -307,6 +317,7 @@ pub fn obey(order: &Order) -> Result<Answer, HostError> {
         Order::Standby { node, on } => pacemaker::standby(node, *on).map(|()| Answer::Done),
         Order::Move { resource, node } => pacemaker::send_to(resource, node).map(|()| Answer::Done),
         Order::ForgetMove { resource } => pacemaker::forget_move(resource).map(|()| Answer::Done),
+        Order::Drill(order) => drill::obey(order).map(Answer::Drill),
     }
 }
 

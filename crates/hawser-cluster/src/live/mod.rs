@@ -21,7 +21,7 @@ use crate::host::{Answer, Order};
 use crate::simulate::{Answer as Simulated, Event, SimulateError, Simulator};
 
 pub use apply::{Applied, ApplyError, Options, Progress, apply, plan_live};
-pub use asks::{FenceAsk, ask_fence_devices, fence_asks};
+pub use asks::{FenceAsk, ask_fence_devices, bmc_of, fence_asks};
 pub use gather::{Ask, gather};
 pub use operate::{move_pool, set_standby};
 pub use secrets::{SecretError, Secrets};

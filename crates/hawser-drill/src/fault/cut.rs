@@ -1,5 +1,10 @@
-//! Cables are pulled, or the plugs of switches: the carrier goes.
+//! Cables are pulled, or the plugs of switches: the carrier goes. On a real head its own packet filter swallows what
+//! comes and goes, so that addresses and routes stay and it can be taken back.
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use hawser_cluster::host::drill::HostFault;
 use hawser_lab::{Place, cut, heal};
 use hawser_model::names::{HostName, LinkName};
 
@@ -28,22 +33,46 @@ impl Cut {
         }
     }
 
-    /// The switches that these links run over.
+    /// The switches that these links run over: on real heads, that all of them lose the link.
     pub fn switches(name: &'static str, stage: &Stage<'_>, links: &[LinkName]) -> Self {
-        let spec = stage.lab().ok();
+        if stage.real().is_some() {
+            let heads = stage.heads.iter();
+            let all = heads.flat_map(|head| Self::cables(name, head, links).places);
+            return Self {
+                name,
+                places: all.collect(),
+            };
+        }
+        let lab = stage.lab().ok();
         let switches = links.iter().filter_map(|link| {
-            let link = spec
-                .as_ref()?
-                .spec()
-                .links
-                .iter()
-                .find(|it| it.name == *link)?;
+            let all = &lab.as_ref()?.spec().links;
+            let link = all.iter().find(|it| it.name == *link)?;
             Some(Place::Switch(link.switch.clone()))
         });
         Self {
             name,
             places: switches.collect(),
         }
+    }
+
+    /// What each real head is to lose: a switch that swallows what comes over its cables.
+    fn silences(&self, stage: &Stage<'_>) -> Result<BTreeMap<HostName, HostFault>, DrillError> {
+        let mut all: BTreeMap<HostName, Vec<IpAddr>> = BTreeMap::new();
+        for place in &self.places {
+            if let Place::Port { node, link } = place {
+                let head = HostName::from(node.as_str());
+                let addresses = stage.addresses_of(&head, &link.as_str().into())?;
+                all.entry(head).or_default().extend(addresses);
+            }
+        }
+        let silence = |addresses| HostFault::Silence {
+            addresses,
+            incoming: true,
+            outgoing: true,
+            percent: 100,
+        };
+        let all = all.into_iter();
+        Ok(all.map(|(head, them)| (head, silence(them))).collect())
     }
 
     /// The ends of what is pulled: node and link.
@@ -93,13 +122,27 @@ impl Fault for Cut {
     }
 
     fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+        if stage.real().is_some() {
+            let mut all = self.silences(stage)?.into_iter();
+            return all.try_for_each(|(head, silence)| stage.make_there(&head, silence));
+        }
         for place in &self.places {
-            cut(&stage.lab, place)?;
+            cut(stage.lab_name()?, place)?;
         }
         Ok(())
     }
 
     fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
+        if stage.real().is_some() {
+            let mut shown = Vec::new();
+            for (head, silence) in self.silences(stage)? {
+                match stage.shown_there(&head, silence)? {
+                    Some(words) => shown.push(format!("{head}: {words}")),
+                    None => return Ok(None),
+                }
+            }
+            return Ok((!shown.is_empty()).then(|| shown.join("; ")));
+        }
         let lab = stage.lab()?;
         let mut without = Vec::new();
         for (node, link) in self.ends(stage)? {
@@ -118,8 +161,12 @@ impl Fault for Cut {
     }
 
     fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+        if stage.real().is_some() {
+            let mut all = self.silences(stage)?.into_iter();
+            return all.try_for_each(|(head, silence)| stage.mend_there(&head, silence));
+        }
         for place in &self.places {
-            heal(&stage.lab, place)?;
+            heal(stage.lab_name()?, place)?;
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! A link that works badly: loses some packets, loses all of one direction, is slow.
 
+use hawser_cluster::host::drill::HostFault;
+use hawser_lab::cluster::BMC_LINK;
 use hawser_lab::impair::{self, Clear, Direction, Fault as Impairment, Order};
 use hawser_model::names::{HostName, LinkName};
 
@@ -19,6 +21,22 @@ pub struct Impaired {
     pub directions: Vec<Direction>,
     /// What happens to packets.
     pub what: Impairment,
+}
+
+impl Impaired {
+    /// The same as a real head makes it on itself: packets that are lost.
+    fn silence(&self, stage: &Stage<'_>) -> Result<HostFault, DrillError> {
+        let share = self
+            .what
+            .loss
+            .ok_or_else(|| DrillError::CouldNot(format!("{} exists only in a lab", self.name)))?;
+        Ok(HostFault::Silence {
+            addresses: stage.addresses_of(&self.head, &self.link)?,
+            incoming: self.directions.contains(&Direction::ToNode),
+            outgoing: self.directions.contains(&Direction::FromNode),
+            percent: u8::try_from(share.per_million() / 10_000).unwrap_or(100),
+        })
+    }
 }
 
 impl Fault for Impaired {
@@ -41,17 +59,23 @@ impl Fault for Impaired {
     }
 
     fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+        if stage.real().is_some() {
+            return stage.make_there(&self.head, self.silence(stage)?);
+        }
         let order = Order::Port {
             node: self.head.to_string(),
             link: self.link.to_string(),
             directions: self.directions.clone(),
             fault: self.what,
         };
-        Ok(impair::impair(&stage.lab, &order)?)
+        Ok(impair::impair(stage.lab_name()?, &order)?)
     }
 
     fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
-        let status = hawser_lab::status(&stage.lab)?;
+        if stage.real().is_some() {
+            return stage.shown_there(&self.head, self.silence(stage)?);
+        }
+        let status = hawser_lab::status(stage.lab_name()?)?;
         let here = status
             .impairments
             .iter()
@@ -63,6 +87,10 @@ impl Fault for Impaired {
             .map(|c| c.lost + c.held)
             .sum();
         let is_counted = self.what.loss.is_some() || self.what.reorder.is_some();
+        if is_counted && counted == 0 && self.link.as_str() == BMC_LINK {
+            // Nobody asks a BMC for a minute at a time; the status does, and its packets are counted.
+            let _whatever_it_says = stage.cluster.status();
+        }
         Ok(match (here.count(), is_counted, counted) {
             (0, ..) | (_, true, 0) => None,
             (_, true, packets) => Some(format!("{packets} packets suffered it by now")),
@@ -71,11 +99,14 @@ impl Fault for Impaired {
     }
 
     fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+        if stage.real().is_some() {
+            return stage.mend_there(&self.head, self.silence(stage)?);
+        }
         let what = Clear::Port {
             node: self.head.to_string(),
             link: self.link.to_string(),
         };
-        impair::clear(&stage.lab, &what)?;
+        impair::clear(stage.lab_name()?, &what)?;
         Ok(())
     }
 }

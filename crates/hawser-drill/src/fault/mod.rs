@@ -22,7 +22,7 @@ pub use cut::Cut;
 pub use hang::Hang;
 pub use impaired::Impaired;
 pub use power_cut::PowerCut;
-pub use process::{How, Program};
+pub use process::{How, Program, Which};
 pub use reset::Reset;
 pub use shell::Lines;
 pub use switchover::Switchover;

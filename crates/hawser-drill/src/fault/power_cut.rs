@@ -1,7 +1,7 @@
 //! The power cord of a head is pulled: its links are silent, its memory is gone, its disks stop where they
 //! are. The cluster learns of it by silence, and must ask the BMC before it takes anything over.
 
-use hawser_lab::{PowerLoss, power_loss, power_on};
+use hawser_lab::{PowerLoss, power_loss};
 use hawser_model::names::HostName;
 
 use super::Fault;
@@ -28,17 +28,28 @@ impl Fault for PowerCut {
     }
 
     fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        power_loss(&stage.lab, self.head.as_str(), PowerLoss::Cut)?;
+        match stage.real() {
+            None => {
+                power_loss(stage.lab_name()?, self.head.as_str(), PowerLoss::Cut)?;
+            }
+            // As if somebody pressed the button: by its BMC, and the cluster asks the same BMC afterwards.
+            Some(real) => {
+                real.power(&self.head, Some(false))?;
+            }
+        }
         Ok(())
     }
 
     fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
-        let off = !stage.lab()?.running().contains(&self.head);
-        Ok(off.then(|| format!("no process of {} runs any more", self.head)))
+        let Some(real) = stage.real() else {
+            let off = !stage.is_on(&self.head)?;
+            return Ok(off.then(|| format!("no process of {} runs any more", self.head)));
+        };
+        let off = !real.power(&self.head, None)?;
+        Ok(off.then(|| format!("the BMC of {} says that it is off", self.head)))
     }
 
     fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        power_on(&stage.lab, self.head.as_str())?;
-        Ok(())
+        stage.power_on(&self.head)
     }
 }

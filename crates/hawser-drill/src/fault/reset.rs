@@ -1,6 +1,6 @@
 //! A head's reset button: its power is gone for a moment, and it boots.
 
-use hawser_lab::{PowerLoss, power_loss, power_on};
+use hawser_lab::{PowerLoss, power_loss};
 use hawser_model::names::HostName;
 
 use super::Fault;
@@ -28,19 +28,30 @@ impl Fault for Reset {
     }
 
     fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        power_loss(&stage.lab, self.head.as_str(), PowerLoss::Cut)?;
-        power_on(&stage.lab, self.head.as_str())?;
-        Ok(())
+        match stage.real() {
+            None => {
+                power_loss(stage.lab_name()?, self.head.as_str(), PowerLoss::Cut)?;
+            }
+            Some(real) => {
+                real.power(&self.head, Some(false))?;
+            }
+        }
+        stage.power_on(&self.head)
     }
 
     fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
+        if let Some(real) = stage.real() {
+            let boots = !real
+                .look(&self.head, true)
+                .is_ok_and(|look| look.engine_us.is_some());
+            return Ok(boots.then(|| format!("{} boots: its Pacemaker does not run", self.head)));
+        }
         // A head of a lab takes as long as a fast server to boot.
         let none = named(stage, self.head.as_str(), "corosync")?.is_empty();
         Ok(none.then(|| format!("{} boots: its Corosync does not run", self.head)))
     }
 
     fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        power_on(&stage.lab, self.head.as_str())?;
-        Ok(())
+        stage.power_on(&self.head)
     }
 }

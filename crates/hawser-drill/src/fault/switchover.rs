@@ -1,11 +1,16 @@
 //! No fault but a plan: a head is put in standby, as for maintenance, and its pools go to another one.
 
+use std::time::Duration;
+
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::NodeCondition;
 
 use super::Fault;
 use crate::error::DrillError;
 use crate::stage::Stage;
+
+/// From the end of a head's programs to its being known to be off.
+const GOES_OFF: Duration = Duration::from_secs(10);
 
 /// See the module.
 pub struct Switchover {
@@ -15,7 +20,7 @@ pub struct Switchover {
 
 impl Switchover {
     fn is_off(&self, stage: &Stage<'_>) -> Result<bool, DrillError> {
-        Ok(!stage.lab()?.running().contains(&self.head))
+        Ok(!stage.is_on(&self.head)?)
     }
 }
 
@@ -29,10 +34,14 @@ impl Fault for Switchover {
     }
 
     fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        match stage.cluster.standby(self.head.as_str(), true) {
-            // One that cannot give its pools up is fenced, and whoever waited there ends with it.
-            Err(_) if self.is_off(stage)? => Ok(()),
-            done => done.map_err(DrillError::CouldNot),
+        let Err(why) = stage.cluster.standby(self.head.as_str(), true) else {
+            return Ok(());
+        };
+        // One that cannot give its pools up is fenced, and whoever waited there ends with it: a moment before it is
+        // known to be off.
+        match stage.wait(GOES_OFF, || self.is_off(stage))? {
+            true => Ok(()),
+            false => Err(DrillError::CouldNot(why)),
         }
     }
 

@@ -25,6 +25,8 @@ pub struct Scenario {
     pub about: &'static str,
     /// How the cluster is expected to answer, so that it is known what is waited for.
     pub reaction: Reaction,
+    /// Whether real heads can bear it, and it can be taken back there: the others exist only in a lab.
+    pub real: bool,
     plan: fn(&Stage<'_>) -> Plan,
 }
 

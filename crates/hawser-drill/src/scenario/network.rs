@@ -19,6 +19,7 @@ pub(super) const ALL: &[Scenario] = &[
         name: "ring-down",
         about: "the head that has the pool loses one heartbeat link",
         reaction: SEEN,
+        real: true,
         plan: |stage| {
             let ring: Vec<_> = links(stage, Role::Heartbeat).into_iter().take(1).collect();
             Plan::of(Cut::cables("ring-down", &stage.active, &ring), told(2000))
@@ -28,6 +29,7 @@ pub(super) const ALL: &[Scenario] = &[
         name: "switch-down",
         about: "the switch of one heartbeat link is down",
         reaction: SEEN,
+        real: true,
         plan: |stage| {
             let ring: Vec<_> = links(stage, Role::Heartbeat).into_iter().take(1).collect();
             Plan::of(Cut::switches("switch-down", stage, &ring), told(2000))
@@ -37,6 +39,7 @@ pub(super) const ALL: &[Scenario] = &[
         name: "one-way-ring",
         about: "one heartbeat link loses everything that the head which has the pool sends",
         reaction: SEEN,
+        real: true,
         plan: |stage| {
             let all = Impairment {
                 loss: Some(Share::ALL),
@@ -52,6 +55,7 @@ pub(super) const ALL: &[Scenario] = &[
         name: "lossy-ring",
         about: "one heartbeat link loses a fifth of all packets",
         reaction: SEEN,
+        real: true,
         plan: |stage| {
             let some = Impairment {
                 loss: "20%".parse().ok(),
@@ -68,6 +72,7 @@ pub(super) const ALL: &[Scenario] = &[
         name: "slow-ring",
         about: "one heartbeat link carries no more than 200 kbit/s",
         reaction: SEEN,
+        real: false,
         plan: |stage| {
             let slow = Impairment {
                 rate: Some(BitsPerSec(200_000)),
@@ -81,6 +86,7 @@ pub(super) const ALL: &[Scenario] = &[
         name: "san-down",
         about: "the switch of one SAN is down",
         reaction: SEEN,
+        real: true,
         plan: |stage| {
             let san: Vec<_> = links(stage, Role::San).into_iter().take(1).collect();
             Plan::of(
@@ -93,6 +99,7 @@ pub(super) const ALL: &[Scenario] = &[
         name: "sans-down",
         about: "the switches of all SANs are down: nobody can write, and nothing is to be taken over",
         reaction: SEEN,
+        real: true,
         plan: |stage| {
             let promises = Promises {
                 service: ServicePromise::Returns,

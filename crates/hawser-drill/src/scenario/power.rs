@@ -15,6 +15,7 @@ pub(super) const ALL: &[Scenario] = &[
         name: "power-cut",
         about: "the head that has the pool loses its power",
         reaction: Reaction::Moves,
+        real: true,
         plan: |stage| {
             Plan::of(
                 PowerCut {
@@ -28,6 +29,7 @@ pub(super) const ALL: &[Scenario] = &[
         name: "switchover",
         about: "the head that has the pool is put in standby, as for maintenance",
         reaction: Reaction::Moves,
+        real: true,
         plan: |stage| {
             let promises = Promises {
                 outage_ms: Some(3000),
@@ -45,6 +47,7 @@ pub(super) const ALL: &[Scenario] = &[
         name: "hang",
         about: "every process of the head that has the pool stands still, and goes on later",
         reaction: Reaction::Moves,
+        real: false,
         plan: |stage| {
             Plan::of(
                 Hang {
@@ -58,6 +61,7 @@ pub(super) const ALL: &[Scenario] = &[
         name: "reset",
         about: "the head that has the pool is reset, and boots while it is taken over from",
         reaction: Reaction::Moves,
+        real: true,
         plan: |stage| {
             Plan::of(
                 Reset {
@@ -71,6 +75,7 @@ pub(super) const ALL: &[Scenario] = &[
         name: "bmc-unreachable",
         about: "no BMC can be reached, and then the head that has the pool loses its power",
         reaction: Reaction::Within(Duration::from_secs(20)),
+        real: false,
         plan: |stage| Plan {
             faults: vec![
                 Box::new(Cut::switches("bmc-network-down", stage, &[BMC_LINK.into()])),
@@ -85,6 +90,7 @@ pub(super) const ALL: &[Scenario] = &[
         name: "bmc-password",
         about: "a BMC's password is not what the others believe, and then its head loses its power",
         reaction: Reaction::Within(Duration::from_secs(20)),
+        real: false,
         plan: |stage| Plan {
             faults: vec![
                 Box::new(WrongPassword {
@@ -101,6 +107,7 @@ pub(super) const ALL: &[Scenario] = &[
         name: "slow-fencing",
         about: "BMCs answer slowly, and then the head that has the pool loses its power",
         reaction: Reaction::Moves,
+        real: false,
         plan: |stage| {
             let slow = |head: &hawser_model::names::HostName| -> Box<dyn crate::fault::Fault> {
                 Box::new(Impaired {
@@ -129,6 +136,7 @@ pub(super) const ALL: &[Scenario] = &[
         name: "split-brain",
         about: "the head that has the pool loses all heartbeat links at once",
         reaction: Reaction::Within(Duration::from_secs(12)),
+        real: true,
         plan: |stage| {
             let rings = super::links(stage, hawser_model::cluster_file::Role::Heartbeat);
             let promises = Promises {

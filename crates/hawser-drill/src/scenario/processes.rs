@@ -5,7 +5,7 @@ use std::time::Duration;
 use hawser_model::drill::Promises;
 
 use super::{Plan, Reaction, Scenario, active_is_fenced, nobody_is_fenced};
-use crate::fault::{How, Lines, Program};
+use crate::fault::{How, Lines, Program, Which};
 use crate::stage::Stage;
 
 /// Pacemaker sees a dead program within so long, or it does not matter to it.
@@ -16,9 +16,10 @@ pub(super) const ALL: &[Scenario] = &[
         name: "stop-corosync",
         about: "Corosync stands still on the head that has the pool",
         reaction: Reaction::Moves,
+        real: true,
         plan: |stage| {
             Plan::of(
-                active(stage, "corosync", How::Stopped),
+                active(stage, Which::Corosync, How::Stopped),
                 active_is_fenced(stage, 6000),
             )
         },
@@ -27,9 +28,10 @@ pub(super) const ALL: &[Scenario] = &[
         name: "kill-corosync",
         about: "Corosync dies on the head that has the pool",
         reaction: Reaction::Moves,
+        real: true,
         plan: |stage| {
             Plan::of(
-                active(stage, "corosync", How::Killed),
+                active(stage, Which::Corosync, How::Killed),
                 may_be_fenced(stage, 8000),
             )
         },
@@ -38,9 +40,10 @@ pub(super) const ALL: &[Scenario] = &[
         name: "stop-pacemakerd",
         about: "Pacemaker's first process stands still on the head that has the pool",
         reaction: SEEN,
+        real: true,
         plan: |stage| {
             Plan::of(
-                active(stage, "pacemakerd", How::Stopped),
+                active(stage, Which::Pacemakerd, How::Stopped),
                 nobody_is_fenced(2000),
             )
         },
@@ -49,9 +52,10 @@ pub(super) const ALL: &[Scenario] = &[
         name: "kill-pacemakerd",
         about: "Pacemaker's first process dies on the head that has the pool",
         reaction: SEEN,
+        real: true,
         plan: |stage| {
             Plan::of(
-                active(stage, "pacemakerd", How::Killed),
+                active(stage, Which::Pacemakerd, How::Killed),
                 nobody_is_fenced(2000),
             )
         },
@@ -60,9 +64,10 @@ pub(super) const ALL: &[Scenario] = &[
         name: "kill-controld",
         about: "Pacemaker's controller dies on the head that has the pool",
         reaction: Reaction::Within(Duration::from_secs(15)),
+        real: true,
         plan: |stage| {
             Plan::of(
-                active(stage, "pacemaker-controld", How::Killed),
+                active(stage, Which::Controld, How::Killed),
                 may_be_fenced(stage, 10_000),
             )
         },
@@ -71,9 +76,10 @@ pub(super) const ALL: &[Scenario] = &[
         name: "kill-tgtd",
         about: "the iSCSI target dies on the head that has the pool",
         reaction: Reaction::Within(Duration::from_secs(30)),
+        real: true,
         plan: |stage| {
             Plan::of(
-                active(stage, "tgtd", How::Killed),
+                active(stage, Which::Tgtd, How::Killed),
                 may_be_fenced(stage, 60_000),
             )
         },
@@ -82,11 +88,12 @@ pub(super) const ALL: &[Scenario] = &[
         name: "full-var",
         about: "the folder of Pacemaker's files is full on the head that has the pool",
         reaction: SEEN,
+        real: false,
         plan: |stage| Plan::of(Lines::full_var(&stage.active), nobody_is_fenced(2000)),
     },
 ];
 
-fn active(stage: &Stage<'_>, program: &'static str, how: How) -> Program {
+fn active(stage: &Stage<'_>, program: Which, how: How) -> Program {
     let head = stage.active.clone();
     Program { head, program, how }
 }

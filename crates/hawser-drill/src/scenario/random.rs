@@ -14,6 +14,7 @@ pub(super) const ALL: &[Scenario] = &[Scenario {
     about: "a link goes down, and the head that has the pool dies, hangs or is switched over, in the order of \
             chance (--seed)",
     reaction: Reaction::Moves,
+    real: false,
     plan: two_faults,
 }];
 

@@ -5,13 +5,14 @@ use std::time::Duration;
 use hawser_model::drill::{Promises, ServicePromise};
 
 use super::{Plan, Reaction, Scenario};
-use crate::fault::{How, Lines, PowerCut, Program, Switchover};
+use crate::fault::{How, Lines, PowerCut, Program, Switchover, Which};
 
 pub(super) const ALL: &[Scenario] = &[
     Scenario {
         name: "pool-will-not-stop",
         about: "the head that has the pool is put in standby and cannot unmount it",
         reaction: Reaction::Moves,
+        real: false,
         plan: |stage| {
             let watched = stage.watched.iter().find(|it| it.pool == stage.pool);
             let directory = watched
@@ -36,11 +37,12 @@ pub(super) const ALL: &[Scenario] = &[
         name: "export-will-not-start",
         about: "the iSCSI target of the other heads is dead when the one that has the pool loses its power",
         reaction: Reaction::Within(Duration::from_secs(20)),
+        real: false,
         plan: |stage| {
             let dead = |head: &hawser_model::names::HostName| -> Box<dyn crate::fault::Fault> {
                 Box::new(Program {
                     head: head.clone(),
-                    program: "tgtd",
+                    program: Which::Tgtd,
                     how: How::Killed,
                 })
             };

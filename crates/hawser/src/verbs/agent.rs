@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use hawser_cluster::host::drill::dead_man;
+
 use crate::output::complain;
 
 /// Arguments of `hawser agent`.
@@ -20,10 +22,24 @@ pub struct Args {
     /// The agent that is guarded
     #[arg(long)]
     owner: Option<String>,
+    /// Mend the fault that this describes, as soon as stdin ends
+    #[arg(long, value_name = "JSON", conflicts_with = "guard")]
+    dead_man: Option<String>,
 }
 
 /// Runs the verb; returning ends everything it had opened.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
+    if let Some(handle) = &args.dead_man {
+        return Ok(
+            match dead_man::hold(handle, std::io::stdin(), || println!("ready")) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    complain!("hawser agent: {error}");
+                    ExitCode::from(2)
+                }
+            },
+        );
+    }
     let place = hawser_agent::Place {
         machine_net: args.machine_net,
         journal: args.journal,

@@ -39,6 +39,9 @@ pub struct Args {
     /// How long clients may wait, instead of what the scenario allows
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub budget: Option<Duration>,
+    /// On real heads: go on without asking. What would be broken and overwritten is named by it
+    #[arg(long, value_name = "CLUSTER/POOL", conflicts_with = "lab")]
+    pub yes_break: Option<String>,
     /// Say what would be done and what must hold; do nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -59,6 +62,7 @@ pub type Chosen = Box<dyn Iterator<Item = (&'static Scenario, u64)>>;
 impl Args {
     /// What was asked for.
     pub fn chosen(&self) -> miette::Result<Chosen> {
+        let real = self.target.lab.is_none();
         let seed = match self.seed {
             Some(seed) => seed,
             // Short enough to be typed again.
@@ -71,6 +75,7 @@ impl Args {
             output::complain!("seed {seed}: `--random --seed {seed}` does the same again");
             let begun = Instant::now();
             let all = (0..).map(move |place| drawn(seed, place));
+            let all = all.filter(move |(scenario, _)| scenario.real || !real);
             return Ok(match self.dry_run {
                 true => Box::new(all.take(10)),
                 false => Box::new(all.take_while(move |_| begun.elapsed() < time)),
@@ -84,11 +89,17 @@ impl Args {
 
     fn scenarios(&self) -> miette::Result<Vec<&'static Scenario>> {
         if self.all {
-            return Ok(all().collect());
+            return Ok(all()
+                .filter(|it| it.real || self.target.lab.is_some())
+                .collect());
         }
         let mut found = Vec::new();
         for name in &self.names {
             match Scenario::named(name) {
+                Some(scenario) if !scenario.real && self.target.lab.is_none() => bail!(
+                    help = "`hawser drill --list` says which exist only in a lab; `--lab NAME` names a lab",
+                    "{name} exists only in a lab: real heads cannot bear it, or it could not be taken back there"
+                ),
                 Some(scenario) => found.push(scenario),
                 None => {
                     let known: Vec<&str> = all().map(|scenario| scenario.name).collect();

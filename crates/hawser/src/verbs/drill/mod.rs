@@ -2,10 +2,13 @@
 
 mod args;
 mod cluster;
+mod confirm;
+mod heads;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
+use hawser_drill::ground::{Ground, RealHeads};
 use hawser_drill::run::{Orders, describe, run as drill};
 use hawser_drill::scenario::{Scenario, all};
 use hawser_drill::stage::{Cluster, Stage};
@@ -13,12 +16,14 @@ use hawser_drill::{DrillError, note};
 use hawser_lab::{Interrupt, Lab};
 use hawser_model::drill::{DrillCase, Promises, ServicePromise};
 use hawser_model::output::drill::DrillReport;
-use miette::{bail, miette};
+use miette::miette;
 
 use crate::{case_file, output, render};
 
 pub use args::Args;
 use cluster::Administration;
+use confirm::confirm;
+use heads::Agents;
 
 /// A cluster that a killed drill had left broken may take so long to be whole.
 const WHOLE: Duration = Duration::from_secs(180);
@@ -30,21 +35,17 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let chosen = args.chosen()?;
-    let Some(name) = &args.target.lab else {
-        bail!(
-            help = "`hawser lab up --cluster` builds a lab from a cluster file, and `hawser drill --lab NAME` \
-                    drills it",
-            "a drill needs a lab (--lab NAME): on real heads this version cannot watch from outside that no pool \
-             is active twice, and makes no fault it cannot watch"
-        );
-    };
     let interrupt = Interrupt::hold().map_err(error)?;
     let interrupted = || interrupt.requested();
     let known = args.target.known()?;
     let cluster = Administration { known: &known };
-    let lab = Lab::open(name).map_err(error)?;
+    let agents = Agents::of(&known);
+    let ground = match &args.target.lab {
+        Some(name) => Ground::Lab(Lab::open(name).map_err(error)?.name().clone()),
+        None => Ground::Heads(RealHeads::new(&known.file, &agents).map_err(error)?),
+    };
     let mut stage = Stage::set(
-        &lab,
+        ground,
         &known.file,
         &cluster,
         &interrupted,
@@ -52,6 +53,17 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
     )
     .map_err(error)?;
     let pool = stage.pool.clone();
+    let mut chosen = chosen.peekable();
+    if stage.real().is_some() && !args.dry_run {
+        let words = match args.is_one() {
+            true => chosen
+                .peek()
+                .map(|(scenario, _)| scenario.about)
+                .unwrap_or_default(),
+            false => "several drills, one after the other",
+        };
+        confirm(&stage, &format!("{words}\n"), args.yes_break.as_deref())?;
+    }
     if !args.dry_run && note::take_back(&mut stage).map_err(error)? {
         output::error_line(
             "a drill was killed here: what it had done is taken back; waiting until the cluster is whole",
@@ -84,13 +96,14 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
         }
         let broke = !report.passed;
         reports.push(report);
+        // After each: whoever ends a long run early keeps what came of it.
+        if let Some(path) = &args.junit {
+            case_file::put(path, render::junit::junit(&reports).as_bytes())
+                .map_err(|e| miette!("write the JUnit file {}: {e}", path.display()))?;
+        }
         if broke {
             break;
         }
-    }
-    if let (Some(path), false) = (&args.junit, args.dry_run) {
-        case_file::put(path, render::junit::junit(&reports).as_bytes())
-            .map_err(|e| miette!("write the JUnit file {}: {e}", path.display()))?;
     }
     if args.json && !args.dry_run {
         output::print(&json(&reports, args.is_one()));
@@ -136,8 +149,11 @@ fn json(reports: &[DrillReport], one: bool) -> String {
 
 fn list() -> String {
     let width = all().map(|scenario| scenario.name.len()).max().unwrap_or(0);
-    let lines = all().map(|it| format!("{:width$}  {}\n", it.name, it.about));
-    lines.collect()
+    let line = |it: &Scenario| {
+        let only = if it.real { "" } else { " (in a lab only)" };
+        format!("{:width$}  {}{only}\n", it.name, it.about)
+    };
+    all().map(line).collect()
 }
 
 /// What would be done, and what would have to hold.

@@ -1,0 +1,128 @@
+//! The dead man's handle: a process beside the agent that mends a fault when the agent is gone, however it
+//! went, or when nobody has mended it in time.
+//!
+//! It holds the reading end of a pipe whose writing end only the agent has. The kernel closes that when the
+//! agent ends, `kill -9` included, and an agent ends when its connection does.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use nix::unistd::setsid;
+use serde::{Deserialize, Serialize};
+
+use super::HostFault;
+use crate::host::HostError;
+
+/// The word after `hawser agent` that makes it one.
+const WORD: &str = "--dead-man";
+
+/// What it says when it stands.
+const READY: &str = "ready";
+
+/// Those that stand beside this process.
+static STANDING: Mutex<Vec<(HostFault, Child)>> = Mutex::new(Vec::new());
+
+/// What it is told, as an argument: nothing of it is a secret.
+#[derive(Debug, Serialize, Deserialize)]
+struct Handle {
+    fault: HostFault,
+    seconds: u32,
+}
+
+/// One stands, or no fault is made.
+pub(super) fn stand(fault: &HostFault, seconds: u32) -> Result<(), HostError> {
+    let handle = Handle {
+        fault: fault.clone(),
+        seconds,
+    };
+    let own = std::env::current_exe().map_err(cannot)?;
+    let mut child = Command::new(own)
+        .args(["agent", WORD])
+        .arg(
+            serde_json::to_string(&handle)
+                .map_err(std::io::Error::from)
+                .map_err(cannot)?,
+        )
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        // It outlives the agent, and must not hold the connection open.
+        .stderr(Stdio::null())
+        .current_dir("/")
+        .spawn()
+        .map_err(cannot)?;
+    let mut said = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        BufReader::new(stdout)
+            .read_line(&mut said)
+            .map_err(cannot)?;
+    }
+    if said.trim() != READY {
+        let ended = child.wait().map_err(cannot)?;
+        return Err(error(format!("it did not start: {ended}")));
+    }
+    standing().push((fault.clone(), child));
+    Ok(())
+}
+
+/// The one that stands for a fault mends it and goes. Where none does, the fault is mended here: it was an
+/// agent before this one that made it.
+pub(super) fn dismiss(fault: &HostFault) -> Result<(), HostError> {
+    let child = {
+        let mut standing = standing();
+        let place = standing.iter().position(|(stands, _)| stands == fault);
+        place.map(|place| standing.swap_remove(place).1)
+    };
+    let mended = child.map(|mut child| {
+        drop(child.stdin.take());
+        child.wait()
+    });
+    match mended {
+        Some(Ok(status)) if status.success() => Ok(()),
+        _ => fault.mend(),
+    }
+}
+
+/// Runs as one: until `lifeline` ends or the time is over; then mends. `ready` is called as soon as it stands.
+///
+/// # Errors
+/// `handle` is none; the fault could not be mended.
+pub fn hold(
+    handle: &str,
+    mut lifeline: impl Read + Send + 'static,
+    ready: impl FnOnce(),
+) -> Result<(), HostError> {
+    let handle: Handle = serde_json::from_str(handle).map_err(|e| error(e.to_string()))?;
+    // A session of its own: a terminal's Ctrl-C and a hang-up of the connection are for the agent.
+    // It fails only for the leader of a session, which is what is wanted.
+    let _leader = setsid();
+    let (put, take) = channel::<()>();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 64];
+        while !matches!(lifeline.read(&mut buffer), Ok(0)) {}
+        drop(put);
+    });
+    ready();
+    match take.recv_timeout(Duration::from_secs(handle.seconds.into())) {
+        Ok(()) | Err(RecvTimeoutError::Disconnected | RecvTimeoutError::Timeout) => {
+            handle.fault.mend()
+        }
+    }
+}
+
+fn standing() -> std::sync::MutexGuard<'static, Vec<(HostFault, Child)>> {
+    STANDING.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+fn cannot(e: std::io::Error) -> HostError {
+    error(e.to_string())
+}
+
+fn error(said: String) -> HostError {
+    HostError::Tool {
+        command: format!("hawser agent {WORD}"),
+        said,
+    }
+}

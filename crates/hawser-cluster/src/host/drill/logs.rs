@@ -1,0 +1,83 @@
+//! The logs of Corosync and Pacemaker on this head, from where a drill began.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+
+use super::LogTexts;
+use crate::host::run;
+
+/// As the cluster file's generation has it.
+const COROSYNC: &str = "/var/log/corosync/corosync.log";
+
+/// As Pacemaker's packages have it.
+const PACEMAKER: &str = "/var/log/pacemaker/pacemaker.log";
+
+/// A message of the agent's holds 16 MiB.
+const MOST: u64 = 6 << 20;
+
+pub(super) fn read(from: Option<[u64; 2]>) -> LogTexts {
+    let mut logs = LogTexts::default();
+    let mut problems = Vec::new();
+    for (index, path) in [COROSYNC, PACEMAKER].into_iter().enumerate() {
+        match part(path, from.map(|from| from[index])) {
+            Ok((length, text, whole)) => {
+                logs.lengths[index] = length;
+                logs.texts[index] = text;
+                if !whole {
+                    problems.push(format!("{path}: only the first {MOST} bytes"));
+                }
+            }
+            Err(e) => problems.push(format!("read {path}: {e}")),
+        }
+    }
+    logs.utc_offset_s = run::tool("date", &["+%z"], None)
+        .ok()
+        .and_then(|text| offset(text.trim()))
+        .unwrap_or(0);
+    logs.problem = (!problems.is_empty()).then(|| problems.join("; "));
+    logs
+}
+
+/// Length, text, and whether that is all of it.
+fn part(path: &str, from: Option<u64>) -> std::io::Result<(u64, String, bool)> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let Some(from) = from else {
+        return Ok((length, String::new(), true));
+    };
+    // One that is shorter now was rotated, and began anew.
+    let from = if from > length { 0 } else { from };
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(MOST).read_to_end(&mut bytes)?;
+    let whole = length - from <= MOST;
+    Ok((length, String::from_utf8_lossy(&bytes).into_owned(), whole))
+}
+
+/// Seconds of `+0130`.
+fn offset(text: &str) -> Option<i32> {
+    let number: i32 = text.parse().ok()?;
+    Some((number / 100 * 60 + number % 100) * 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_zone_is_read_in_both_directions() {
+        assert_eq!(offset("+0000"), Some(0));
+        assert_eq!(offset("+0530"), Some(19_800));
+        assert_eq!(offset("-0330"), Some(-12_600));
+    }
+
+    #[test]
+    fn a_log_is_read_from_where_the_drill_began_and_anew_when_it_was_rotated() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "before\nafter\n").unwrap();
+        let path = file.path().to_str().unwrap();
+        assert_eq!(part(path, None).unwrap(), (13, String::new(), true));
+        assert_eq!(part(path, Some(7)).unwrap(), (13, "after\n".into(), true));
+        assert_eq!(part(path, Some(99)).unwrap().1, "before\nafter\n");
+    }
+}

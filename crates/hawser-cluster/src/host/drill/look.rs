@@ -1,0 +1,73 @@
+//! What is mounted on this head now.
+
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use super::processes;
+use crate::host::HostError;
+
+/// A look at a head, from its own point of view.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Look {
+    /// Where something is mounted.
+    pub mounts: Vec<String>,
+    /// The head's clock, microseconds since 1970 UTC.
+    pub clock_us: u64,
+    /// For how many microseconds its Pacemaker has been running; absent: it does not, or that was not asked.
+    pub engine_us: Option<u64>,
+}
+
+pub(super) fn now(engine: bool) -> Result<Look, HostError> {
+    let path = "/proc/self/mounts";
+    let text = fs::read_to_string(path).map_err(|source| HostError::File {
+        call: "read",
+        path: path.into(),
+        source,
+    })?;
+    let places = text.lines().filter_map(|line| line.split(' ').nth(1));
+    let mounts = places.map(unescaped).collect();
+    let clock_us = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, micros);
+    Ok(Look {
+        mounts,
+        clock_us,
+        engine_us: engine
+            .then(|| processes::age("pacemakerd"))
+            .flatten()
+            .map(micros),
+    })
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// The kernel writes blanks, tabs, newlines and backslashes in octal (`mangle()` in `fs/seq_file.c`).
+fn unescaped(text: &str) -> String {
+    [
+        ("\\040", " "),
+        ("\\011", "\t"),
+        ("\\012", "\n"),
+        ("\\134", "\\"),
+    ]
+    .iter()
+    .fold(text.to_owned(), |text, (code, letter)| {
+        text.replace(code, letter)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_has_a_root_and_a_clock() {
+        let look = now(true).unwrap();
+        assert!(look.mounts.iter().any(|place| place == "/"), "{look:?}");
+        assert!(look.clock_us > 1_700_000_000_000_000);
+        assert_eq!(unescaped("/srv/my\\040pool"), "/srv/my pool");
+    }
+}

@@ -4,6 +4,7 @@
 //! What it comes to is not judged here: a drill ends with a recorded run, a value.
 #![forbid(unsafe_code)]
 
+mod asks;
 pub mod client;
 mod error;
 mod facts;

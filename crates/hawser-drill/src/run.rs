@@ -6,7 +6,6 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use hawser_client::check::Rules;
-use hawser_cluster::host::{Answer, DrillAnswer, DrillOrder, Order};
 use hawser_cluster::live::fence_events;
 use hawser_cluster::xml::Element;
 use hawser_lab::LabName;
@@ -16,6 +15,7 @@ use hawser_model::drill::{
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::ClusterStatus;
 
+use crate::asks::{bmc_events, cib, clean_up, history, map};
 use crate::client::Client;
 use crate::error::DrillError;
 use crate::facts::facts;
@@ -392,49 +392,6 @@ impl Drill<'_> {
     }
 }
 
-fn cib(stage: &Stage<'_>) -> Result<String, DrillError> {
-    let head = &stage.active;
-    let Some(real) = stage.real() else {
-        return stage.shell(head.as_str(), "cibadmin --query");
-    };
-    match real.remote.order(head, &Order::Cib) {
-        Ok(Answer::Cib(Some(cib))) => Ok(cib),
-        Ok(_) => Err(DrillError::CouldNot(format!(
-            "Pacemaker does not run on {head}"
-        ))),
-        Err(why) => Err(DrillError::CouldNot(why)),
-    }
-}
-
-/// Corosync's timing in force, or its statistics.
-fn map(stage: &Stage<'_>, head: &HostName, statistics: bool) -> Result<String, DrillError> {
-    match (stage.real(), statistics) {
-        (Some(real), _) => match real.ask(head, DrillOrder::CorosyncMap { statistics })? {
-            DrillAnswer::Text(text) => Ok(text),
-            _ => Err(DrillError::CouldNot(format!(
-                "{head} has no map of Corosync's"
-            ))),
-        },
-        (None, true) => stage.shell(head.as_str(), "corosync-cmapctl -m stats"),
-        (None, false) => stage.shell(head.as_str(), "corosync-cmapctl runtime.config.totem"),
-    }
-}
-
-/// All that the fencer remembers, as its own XML.
-fn history(stage: &Stage<'_>, head: &HostName) -> Result<String, DrillError> {
-    let Some(real) = stage.real() else {
-        let line = "stonith_admin --history '*' --verbose --output-as=xml";
-        return stage.shell(head.as_str(), line);
-    };
-    match real.remote.order(head, &Order::FenceHistory) {
-        Ok(Answer::Text(text)) => Ok(text),
-        Ok(_) => Err(DrillError::CouldNot(format!(
-            "{head} has no history of fencing"
-        ))),
-        Err(why) => Err(DrillError::CouldNot(why)),
-    }
-}
-
 /// A fault in words: `power-cut of head1`.
 pub fn describe(fault: &dyn Fault) -> String {
     let hosts: Vec<String> = fault.hosts().iter().map(ToString::to_string).collect();
@@ -486,37 +443,6 @@ impl Off {
         }
         Ok(())
     }
-}
-
-fn clean_up(stage: &Stage<'_>) {
-    let line = "crm_resource --cleanup; stonith_admin --cleanup --history '*'";
-    // One head is enough, and one that does not run its cluster yet cannot.
-    let _one_can = stage.heads.iter().any(|head| match stage.real() {
-        Some(real) => real.ask(head, DrillOrder::CleanUp).is_ok(),
-        None => stage.shell(head.as_str(), line).is_ok(),
-    });
-}
-
-fn bmc_events(stage: &Stage<'_>, since: Moment) -> Result<Vec<PowerEvent>, DrillError> {
-    // What real BMCs did is known by Pacemaker's history alone.
-    if stage.real().is_some() {
-        return Ok(Vec::new());
-    }
-    let lab = stage.lab()?;
-    let events = stage.heads.iter().flat_map(|head| {
-        let changes = lab.power_log(head.as_str()).into_iter();
-        changes.map(|change| PowerEvent {
-            host: head.clone(),
-            at: Moment(change.at_us),
-            what: match (change.on, change.done) {
-                (false, false) => PowerState::OffOrdered,
-                (false, true) => PowerState::Off,
-                (true, false) => PowerState::OnOrdered,
-                (true, true) => PowerState::On,
-            },
-        })
-    });
-    Ok(events.filter(|event| event.at >= since).collect())
 }
 
 fn micros(time: Duration) -> u64 {

@@ -9,8 +9,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -123,6 +123,12 @@ impl Seen {
         }
     }
 
+    /// A head that had no power is known to have had no pool until then.
+    fn has_nothing_until(&mut self, head: &HostName, until: Moment) {
+        let last = self.last.entry(head.clone()).or_insert(until);
+        *last = until.max(*last);
+    }
+
     fn gap(&mut self, head: &HostName, from: Moment, to: Moment) {
         if to.since(from) > self.limit.blind {
             self.gaps.push(WatchGap {
@@ -223,12 +229,11 @@ fn watch_head(
             .map(|agent| look_there(agent.as_mut(), was_off));
         match looked {
             Some(Some(found)) => {
-                // It had no power. Until its Pacemaker runs again it can have no pool.
-                if let (true, Some(age)) = (was_off, found.engine_us) {
-                    let before = Moment(begun.0.saturating_sub(age));
-                    note(seen, head, before, before, None);
-                } else if was_off {
-                    note(seen, head, begun, begun, None);
+                if was_off {
+                    // It boots. Until its Pacemaker runs again it can have no pool.
+                    let age = found.engine_us.unwrap_or(0);
+                    let until = Moment(begun.0.saturating_sub(age));
+                    locked(seen).has_nothing_until(head, until);
                 }
                 was_off = false;
                 let pools = there(&found.mounts, watched);
@@ -263,8 +268,11 @@ fn note(
     ended: Moment,
     found: Option<Vec<String>>,
 ) {
-    let mut seen = seen.lock().unwrap_or_else(|e| e.into_inner());
-    seen.look(head, begun, ended, found);
+    locked(seen).look(head, begun, ended, found);
+}
+
+fn locked(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 /// The pools that a head has now; `None`: it has no power.
@@ -384,6 +392,20 @@ mod tests {
         let watch = seen.record(Moment(5_000_100));
         let gaps: Vec<&str> = watch.gaps.iter().map(|gap| gap.host.as_str()).collect();
         assert_eq!(gaps, ["head2", "head1"]);
+    }
+
+    #[test]
+    fn a_head_that_boots_is_not_watched_only_from_the_start_of_its_pacemaker() {
+        let mut seen = seen();
+        look(&mut seen, "head1", 100, Some(&["p"]));
+        look(&mut seen, "head1", 200, None);
+        seen.has_nothing_until(&"head1".into(), Moment(60_000_000));
+        look(&mut seen, "head1", 61_000_000, Some(&[]));
+        assert!(seen.gaps.is_empty());
+        seen.has_nothing_until(&"head1".into(), Moment(62_000_000));
+        look(&mut seen, "head1", 65_000_000, Some(&[]));
+        assert_eq!(seen.gaps.len(), 1);
+        assert_eq!(seen.record(Moment(65_000_000)).holds.len(), 1);
     }
 
     #[test]

@@ -108,7 +108,9 @@ fn a_fault_that_a_head_made_on_itself_ends_with_its_agent() {
     assert!(lab.reaches("head1", "10.72.1.2"), "the other link goes on");
     let shown = head1.order(&Order::Drill(DrillOrder::Show(silence)));
     match shown.expect("it is shown") {
-        Answer::Drill(DrillAnswer::Shown(Some(words))) => assert!(words.contains("packets"), "{words}"),
+        Answer::Drill(DrillAnswer::Shown(Some(words))) => {
+            assert!(words.contains("packets"), "{words}")
+        }
         other => panic!("{other:?}"),
     }
     lab.sh("head1", &format!("kill -KILL {}", head1.pid()));
@@ -119,7 +121,10 @@ fn a_fault_that_a_head_made_on_itself_ends_with_its_agent() {
 
 #[test]
 fn a_drill_on_real_heads_is_refused_unless_what_it_breaks_is_named() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/lab/hawser.toml");
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/lab/hawser.toml"
+    );
     let refused = |rest: &[&str], why: &str| {
         let ran = run(&[&["drill", "-f", file], rest].concat());
         assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
@@ -129,6 +134,12 @@ fn a_drill_on_real_heads_is_refused_unless_what_it_breaks_is_named() {
     };
     refused(&["switchover"], "there is none; nothing was done");
     refused(&["switchover"], "--yes-break lab/vmpool01");
-    refused(&["switchover", "--yes-break", "lab/vmpool02"], "this would break lab/vmpool01");
-    refused(&["hang", "--yes-break", "lab/vmpool01"], "exists only in a lab");
+    refused(
+        &["switchover", "--yes-break", "lab/vmpool02"],
+        "this would break lab/vmpool01",
+    );
+    refused(
+        &["hang", "--yes-break", "lab/vmpool01"],
+        "exists only in a lab",
+    );
 }

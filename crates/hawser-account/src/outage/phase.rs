@@ -4,6 +4,10 @@
 /// one that stands later here is what the others wait for too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
+    /// The fault lasts, and the cluster does nothing about it.
+    Fault,
+    /// A head that was off boots, and has not said anything yet.
+    Boot,
     /// The client has not noticed yet that its path is dead; only where the cluster did nothing.
     ClientTimeout,
     /// Between two steps of one transition.
@@ -54,6 +58,8 @@ impl Phase {
     /// As the report names it.
     pub(super) const fn name(self) -> &'static str {
         match self {
+            Self::Fault => "fault",
+            Self::Boot => "boot",
             Self::ClientTimeout => "client timeout",
             Self::Controller => "controller",
             Self::OtherResources => "other resources",

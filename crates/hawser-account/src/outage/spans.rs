@@ -2,6 +2,7 @@
 
 mod client;
 mod engine;
+mod fault;
 mod fencing;
 mod operations;
 
@@ -50,6 +51,7 @@ pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
             span.to = span.to.min(ready);
         }
     }
+    cluster.extend(fault::spans(facts));
     cluster.extend(client::spans(facts, ready));
     let outage = facts.outage;
     for span in &mut cluster {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use hawser_cluster::host::drill::dead_man;
 
-use crate::output::complain;
+use crate::output::{complain, print};
 
 /// Arguments of `hawser agent`.
 #[derive(clap::Args)]
@@ -31,7 +31,7 @@ pub struct Args {
 pub fn run(args: Args) -> miette::Result<ExitCode> {
     if let Some(handle) = &args.dead_man {
         return Ok(
-            match dead_man::hold(handle, std::io::stdin(), || println!("ready")) {
+            match dead_man::hold(handle, std::io::stdin(), || print("ready\n")) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(error) => {
                     complain!("hawser agent: {error}");

@@ -1,9 +1,11 @@
 //! Before anything is done to a real cluster: whoever asked for it types what it is done to.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal};
 
 use hawser_drill::stage::Stage;
 use miette::{IntoDiagnostic, WrapErr, bail};
+
+use crate::output::complain;
 
 /// The words that must be typed: the cluster that is broken, and the pool that is overwritten.
 pub fn words(stage: &Stage<'_>) -> String {
@@ -30,17 +32,17 @@ pub fn confirm(stage: &Stage<'_>, plans: &str, given: Option<&str>) -> miette::R
         );
     }
     let cluster = stage.file.cluster.name.as_str();
-    eprint!(
+    complain!(
         "{plans}These are REAL HEADS: cluster {cluster}, {}.\nThe first volume of pool {} ({}) is OVERWRITTEN.\n\
-         Type {wanted} to go on: ",
+         Type {wanted} to go on:",
         names(stage),
         stage.pool,
         stage.target()
     );
     let mut line = String::new();
-    std::io::stderr()
-        .flush()
-        .and_then(|()| stdin.lock().read_line(&mut line))
+    stdin
+        .lock()
+        .read_line(&mut line)
         .into_diagnostic()
         .wrap_err("read the confirmation")?;
     match line.trim() == wanted {

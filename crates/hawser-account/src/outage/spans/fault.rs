@@ -1,0 +1,48 @@
+//! What lasts although the cluster does nothing: a fault until it is healed, and the boot of a head after it.
+
+use hawser_model::drill::{FaultRecord, Moment, PowerState};
+use hawser_model::names::HostName;
+
+use super::{Facts, Span};
+use crate::outage::phase::Phase;
+
+/// The spans of every fault that was healed before the service came back.
+pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
+    let faults = facts.case.faults.iter();
+    faults
+        .filter_map(|fault| Some((fault, fault.heal_ordered?)))
+        // An outage that ended by itself did not wait for the healing.
+        .filter(|(_, ordered)| *ordered < facts.outage.to)
+        .flat_map(|(fault, ordered)| of_fault(facts, fault, ordered))
+        .collect()
+}
+
+fn of_fault(facts: &Facts<'_>, fault: &FaultRecord, ordered: Moment) -> Vec<Span> {
+    let healed = fault.healed.unwrap_or(ordered);
+    let lasts = |host: &HostName| Span {
+        phase: Phase::Fault,
+        host: host.clone(),
+        from: fault.ordered,
+        to: healed,
+    };
+    // A switch is no host; it is the client that sees it.
+    let host = fault.hosts.first().or(facts.case.client.host.as_ref());
+    let mut spans: Vec<Span> = host.map(lasts).into_iter().collect();
+    for host in &fault.hosts {
+        let mut power = facts.case.power.iter();
+        let was_off = power.any(|event| {
+            event.host == *host && event.what == PowerState::Off && event.at <= healed
+        });
+        let mut marks = facts.marks.iter();
+        let first = marks.find(|mark| mark.host == *host && mark.at > healed);
+        if let (true, Some(first)) = (was_off, first) {
+            spans.push(Span {
+                phase: Phase::Boot,
+                host: host.clone(),
+                from: healed,
+                to: first.at,
+            });
+        }
+    }
+    spans
+}

@@ -25,6 +25,9 @@ const BEGINS: Duration = Duration::from_secs(60);
 /// To read everything back.
 const READS_BACK: Duration = Duration::from_secs(120);
 
+/// The last words of a program that has ended arrive within so long.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
 /// A client that writes.
 pub struct Client {
     child: Child,
@@ -188,9 +191,9 @@ impl Client {
                 READS_BACK.as_secs()
             )));
         }
-        let said = self.said.try_iter().last();
+        let said = rest(&self.said).pop();
         let history = history::load(&self.path).map_err(|e| DrillError::CouldNot(e.to_string()))?;
-        let complaints: Vec<String> = self.complained.try_iter().collect();
+        let complaints = rest(&self.complained);
         match said.as_deref() {
             // What could not be read back is in the history; the judge sees it there.
             Some("read back" | "not read back") => Ok((history, complaints)),
@@ -242,6 +245,15 @@ fn beside() -> String {
 fn end(child: &mut Child) {
     let _ended_already = child.kill();
     let _reaped = child.wait();
+}
+
+/// What is left of the lines of a program that has ended: its last ones may still be on their way.
+fn rest(lines: &Receiver<String>) -> Vec<String> {
+    let mut all = Vec::new();
+    while let Ok(line) = lines.recv_timeout(LAST_WORDS) {
+        all.push(line);
+    }
+    all
 }
 
 /// The lines of a pipe, as they come.

@@ -96,6 +96,11 @@ pub fn planted(load: &dyn Fn(&str) -> DrillCase) -> Vec<Planted> {
 
     let mut import = tuned();
     later(&mut import, "action 11 (vmpool01_start_0", 4_000_000);
+    // Nobody had healed anything by then.
+    for fault in &mut import.faults {
+        fault.heal_ordered = fault.heal_ordered.map(|at| at.shifted(4_000_000));
+        fault.healed = fault.healed.map(|at| at.shifted(4_000_000));
+    }
     import.scenario.promises.outage_ms = None;
     put(
         "slow-import",
@@ -142,7 +147,7 @@ pub fn planted(load: &dyn Fn(&str) -> DrillCase) -> Vec<Planted> {
     logs.pacemaker.insert(0, high);
     later(
         &mut busy,
-        "(vmpool01_monitor_20000 on head2) confirmed",
+        "Initiating start operation vmpool01-exports_start_0",
         300_000,
     );
     busy.scenario.promises.outage_ms = None;
@@ -191,7 +196,12 @@ pub fn planted(load: &dyn Fn(&str) -> DrillCase) -> Vec<Planted> {
         ("head2".into(), pause(31_000_000)),
     ]
     .into();
-    put("token", token, &[], &["token-longer-than-needed"]);
+    put(
+        "token",
+        token,
+        &[],
+        &["static-fence-delay", "token-longer-than-needed"],
+    );
 
     let mut waits = stock();
     later(
@@ -200,7 +210,13 @@ pub fn planted(load: &dyn Fn(&str) -> DrillCase) -> Vec<Planted> {
         2_100_000,
     );
     waits.scenario.promises.outage_ms = None;
-    put("power-wait", waits, &[], &["power-wait"]);
+    waits.cluster.links.clear();
+    put(
+        "power-wait",
+        waits,
+        &[],
+        &["power-wait", "static-fence-delay"],
+    );
 
     // The same lines as of a fencing that works, with the fencer's words for one that does not.
     let mut failed = small(load("bmc-unreachable"));

@@ -13,7 +13,7 @@ use crate::error::DrillError;
 const SWITCHES: u32 = 60;
 
 /// How long it may take to tell whether there is power.
-const TELLS: u32 = 8;
+const TELLS: u32 = 20;
 
 /// The way to real heads.
 pub trait Remote: Sync {

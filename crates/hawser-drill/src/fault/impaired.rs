@@ -37,6 +37,18 @@ impl Impaired {
             percent: u8::try_from(share.per_million() / 10_000).unwrap_or(100),
         })
     }
+
+    /// How often it is planted, and how many packets have suffered it.
+    fn there(&self, stage: &Stage<'_>) -> Result<(usize, u64), DrillError> {
+        let status = hawser_lab::status(stage.lab_name()?)?;
+        let here = status
+            .impairments
+            .iter()
+            .filter(|it| it.node == self.head && it.link == self.link);
+        // A rate is planted and shows itself only under load; loss and delay are counted.
+        let counts = here.clone().filter_map(|it| it.counts);
+        Ok((here.count(), counts.map(|c| c.lost + c.held).sum()))
+    }
 }
 
 impl Fault for Impaired {
@@ -75,23 +87,14 @@ impl Fault for Impaired {
         if stage.real().is_some() {
             return stage.shown_there(&self.head, self.silence(stage)?);
         }
-        let status = hawser_lab::status(stage.lab_name()?)?;
-        let here = status
-            .impairments
-            .iter()
-            .filter(|it| it.node == self.head && it.link == self.link);
-        // A rate is planted and shows itself only under load; loss and delay are counted.
-        let counted: u64 = here
-            .clone()
-            .filter_map(|it| it.counts)
-            .map(|c| c.lost + c.held)
-            .sum();
         let is_counted = self.what.loss.is_some() || self.what.reorder.is_some();
+        let (mut planted, mut counted) = self.there(stage)?;
         if is_counted && counted == 0 && self.link.as_str() == BMC_LINK {
             // Nobody asks a BMC for a minute at a time; the status does, and its packets are counted.
             let _whatever_it_says = stage.cluster.status();
+            (planted, counted) = self.there(stage)?;
         }
-        Ok(match (here.count(), is_counted, counted) {
+        Ok(match (planted, is_counted, counted) {
             (0, ..) | (_, true, 0) => None,
             (_, true, packets) => Some(format!("{packets} packets suffered it by now")),
             (_, false, _) => Some("it is planted at the switch's port".to_owned()),

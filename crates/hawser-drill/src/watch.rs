@@ -327,7 +327,7 @@ mod tests {
     }
 
     fn seen() -> Seen {
-        Seen::on(&Ground::Lab("t".parse().unwrap()))
+        Seen::on(&Ground::Lab(hawser_lab::LabName::new("t").unwrap()))
     }
 
     fn look(seen: &mut Seen, head: &str, begun: u64, found: Option<&[&str]>) {

@@ -46,7 +46,7 @@ pub enum NfsError {
 /// Whether clients would be answered: `exportfs`, a kernel whose server runs, and the `rpc.mountd` that
 /// it asks who may do what.
 pub fn ready() -> Result<(), NfsError> {
-    exportfs(&["-s"])?.ok_or_else(|| not_installed())?;
+    exportfs(&["-s"])?.ok_or_else(not_installed)?;
     let Ok(threads) = fs::read_to_string(format!("{NFSD}/threads")) else {
         let known = fs::read_to_string("/proc/filesystems").unwrap_or_default();
         let modprobe = || {

@@ -3,6 +3,7 @@
 
 mod apply;
 mod asks;
+mod failures;
 mod gather;
 mod links;
 mod operate;

@@ -11,7 +11,7 @@ use hawser_model::output::cluster::{
 };
 
 use super::links::Links;
-use super::{Heads, LiveError, live_cib, on_all, takeover};
+use super::{Heads, LiveError, failures, live_cib, on_all, takeover};
 use crate::cib::fencing::targets;
 use crate::host::{Answer, Order};
 use crate::simulate::{NodeState, Picture, Report, Scenario, Simulator, Story, lines_of, what_if};
@@ -100,7 +100,12 @@ pub fn status(
     let history = history.and_then(|text| Element::parse(text, "the fencing history").ok());
     degraded.extend(history.iter().flat_map(takeover::failed_shots));
     let pools: Vec<PoolStatus> = file.pools.iter().map(|pool| pool_now(pool, &now)).collect();
-    degraded.extend(file.pools.iter().flat_map(|pool| wrong_pool(pool, &now)));
+    for pool in &file.pools {
+        degraded.extend(wrong_pool(pool, &now));
+        let ids = pool.resource_ids();
+        let idle = ids.iter().filter(|id| !runs(&now, id));
+        degraded.extend(idle.flat_map(|id| failures::of(&cib, id)));
+    }
     let unmanaged: Vec<String> = match maintenance {
         true => Vec::new(),
         false => file

@@ -42,7 +42,15 @@ const RESOURCE_AGENTS: &str = "/usr/lib/ocf/resource.d";
 const FENCE_AGENTS: &[&str] = &["/usr/sbin", "/sbin"];
 
 /// Programs that are looked for.
-const PROGRAMS: &[&str] = &["corosync", "pacemakerd", "ipmitool", "tgtd"];
+const PROGRAMS: &[&str] = &[
+    "corosync",
+    "pacemakerd",
+    "ipmitool",
+    "tgtd",
+    "fuser",
+    "lvm",
+    "zpool",
+];
 
 pub(super) fn take() -> Inventory {
     let mut agents = BTreeSet::new();

@@ -81,6 +81,14 @@ fn names(nodes: &[HostName]) -> String {
 /// The programs a node needs, and Debian's packages.
 const PROGRAMS: &[(&str, &str)] = &[("corosync", "corosync"), ("pacemakerd", "pacemaker")];
 
+/// Programs without which an agent refuses every operation (its `check_binary`), and which resource-agents
+/// only recommends: the pool would be made and run nowhere.
+const OF_AGENTS: &[(&str, &str, &str)] = &[
+    ("ocf:heartbeat:Filesystem", "fuser", "psmisc"),
+    ("ocf:heartbeat:LVM-activate", "lvm", "lvm2"),
+    ("ocf:heartbeat:ZFS", "zpool", "zfsutils-linux"),
+];
+
 /// The one agent that a plan installs.
 const EXPORTS_AGENT: &str = "ocf:hawser:exports";
 
@@ -136,6 +144,14 @@ pub fn problems(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
         if needed.contains(EXPORTS_AGENT) {
             found.extend(no_target(file.exports.backend, name, there));
         }
+        let lacking = OF_AGENTS.iter().filter(|(agent, program, _)| {
+            needed.contains(*agent) && !there.programs.contains(*program)
+        });
+        found.extend(lacking.map(|(_, program, package)| Problem::NoProgram {
+            node: name.clone(),
+            program,
+            package,
+        }));
         for agent in needed {
             // Our own is put there by the plan itself.
             if agent != EXPORTS_AGENT && !there.agents.contains(&agent) {

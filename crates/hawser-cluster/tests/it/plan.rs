@@ -103,7 +103,15 @@ fn ready() -> NodeFacts {
             "ocf:hawser:exports",
             "stonith:fence_ipmilan",
         ]),
-        programs: set(&["corosync", "pacemakerd", "ipmitool", "tgtd"]),
+        programs: set(&[
+            "corosync",
+            "pacemakerd",
+            "ipmitool",
+            "tgtd",
+            "fuser",
+            "lvm",
+            "zpool",
+        ]),
         features: set(&["cibsecrets"]),
         ..NodeFacts::default()
     }
@@ -545,6 +553,36 @@ fn an_engine_that_does_not_start_at_boot_is_told_to() {
     assert!(plan.report.changes[0].text.contains("start at boot"));
     assert!(!plan.is_disruptive());
     assert_eq!(plan.effects.iter().map(kind).collect::<Vec<_>>(), ["start"]);
+}
+
+#[test]
+fn a_program_that_an_agent_cannot_do_without_is_asked_for_by_its_package() {
+    let golden = Golden::named("zfs-appliance");
+    let mut facts = facts(&golden.file, &running(&golden));
+    facts
+        .nodes
+        .get_mut("head2")
+        .unwrap()
+        .programs
+        .remove("zpool");
+    // What no pool of the file needs is not asked for.
+    facts
+        .nodes
+        .get_mut("head2")
+        .unwrap()
+        .programs
+        .remove("fuser");
+    let plan = plan(&golden.file, &facts, &CrmSimulate).unwrap();
+    let said: Vec<String> = plan
+        .report
+        .problems
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        said,
+        ["head2 has no zpool: install the package zfsutils-linux"]
+    );
 }
 
 /// From any golden cluster to any other: what the plan makes of the CIB is what the other's file

@@ -33,6 +33,8 @@ pub enum Note {
     OneSwitch(String),
     /// No fencing.
     NoFencing,
+    /// A quorum device, whose service and certificates are the operator's.
+    QuorumDevice(String),
     /// multihost costs time at each import.
     Multihost(String),
     /// Somebody else's object, left alone.
@@ -63,6 +65,12 @@ impl fmt::Display for Note {
             Self::NoFencing => f.write_str(
                 "there is no fencing: when the nodes lose sight of each other, both import the pools \
                  and destroy them",
+            ),
+            Self::QuorumDevice(host) => write!(
+                f,
+                "the quorum device on {host} has no vote until corosync-qdevice runs on every node: Hawser writes \
+                 its part of corosync.conf, and leaves the certificates (corosync-qdevice-net-certutil) and the \
+                 service (systemctl enable --now corosync-qdevice) to you"
             ),
             Self::Multihost(pool) => write!(
                 f,
@@ -106,6 +114,8 @@ pub fn notes(file: &ClusterFile, live: &Element, diff: &CibDiff) -> Vec<Note> {
     {
         notes.push(Note::NoFencing);
     }
+    let device = file.quorum.device.as_ref();
+    notes.extend(device.map(|device| Note::QuorumDevice(device.host.to_string())));
     let multihost = |pool: &&hawser_model::cluster_file::Pool| {
         *pool.kind == PoolKind::Zfs && pool.multihost.as_ref().is_some_and(|multihost| **multihost)
     };

@@ -477,6 +477,19 @@ fn corosync_takes_some_changes_while_it_runs_and_others_not() {
 }
 
 #[test]
+fn what_a_quorum_device_needs_beside_our_work_is_said() {
+    let golden = Golden::named("zfs-appliance");
+    let live = facts(&golden.file, &running(&golden));
+    let device = "[quorum]\ndevice = { host = \"arbiter\" }\n\n[fencing]\n";
+    let file = file_with(&[("[fencing]\n", device)]);
+    let said = |file| plan(file, &live, &CrmSimulate).unwrap().report.to_string();
+    assert!(
+        said(&file).contains("the quorum device on arbiter has no vote until corosync-qdevice")
+    );
+    assert!(!said(&golden.file).contains("qdevice"));
+}
+
+#[test]
 fn what_is_missing_on_the_nodes_is_a_problem_and_not_installed() {
     let golden = Golden::named("zfs-appliance");
     let mut facts = facts(&golden.file, &running(&golden));

@@ -1,6 +1,8 @@
 //! Taking a lab apart, whatever state it is in.
 
 use std::fs;
+use std::thread;
+use std::time::Duration;
 
 use crate::cluster::shelf;
 use crate::error::LabError;
@@ -47,6 +49,11 @@ pub fn down(name: &LabName) -> Result<Down, LabError> {
     Ok(Down { existed, restored })
 }
 
+/// A command that was killed may have left a child that the kernel is just giving its program: it holds the lab's
+/// lock no more and has no command line yet, so one look does not find it (`begin_new_exec` in `fs/exec.c` closes
+/// files before `create_elf_tables` in `fs/binfmt_elf.c` sets the arguments).
+const IN_EXEC: Duration = Duration::from_millis(20);
+
 /// Removes everything of a lab but its lock, which the caller holds.
 pub(crate) fn take_apart(root: &Root, name: &LabName) -> Result<(), LabError> {
     let dir = root.lab(name);
@@ -55,22 +62,31 @@ pub(crate) fn take_apart(root: &Root, name: &LabName) -> Result<(), LabError> {
     }
     let state = State::load(&dir);
     let mut processes = match &state {
-        Ok(Some(state)) => of_lab(Known::Token(&state.token)),
-        _ => of_lab(Known::Folder(dir.path())),
+        Ok(Some(state)) if state.is_of_this_boot() => recorded(state),
+        _ => Vec::new(),
     };
-    if let Ok(Some(state)) = &state {
-        if state.is_of_this_boot() {
-            processes.extend(recorded(state));
+    let known = match &state {
+        Ok(Some(state)) => Known::Token(&state.token),
+        _ => Known::Folder(dir.path()),
+    };
+    let mut disks = Vec::new();
+    let mut looks_in_vain = 0;
+    while looks_in_vain < 2 {
+        processes.extend(of_lab(known));
+        disks.extend(
+            processes
+                .iter()
+                .flat_map(|process| shelf::mounted(*process))
+                .map(|(device, _)| device),
+        );
+        processes.extend(process::simulators(dir.path()));
+        if processes.is_empty() {
+            looks_in_vain += 1;
+            thread::sleep(IN_EXEC);
         }
-    }
-    let disks: Vec<String> = processes
-        .iter()
-        .flat_map(|process| shelf::mounted(*process))
-        .map(|(device, _)| device)
-        .collect();
-    processes.extend(process::simulators(dir.path()));
-    for process in processes {
-        process.kill()?;
+        for process in processes.drain(..) {
+            process.kill()?;
+        }
     }
     shelf::wait_gone(&disks)?;
     fs::remove_dir_all(dir.path()).map_err(|e| LabError::io("remove", dir.path(), e))

@@ -78,7 +78,12 @@ pub(crate) fn stop(
                 if !init.terminate(soft_off(state))? {
                     init.kill()?;
                 }
-                shelf::wait_gone(&disks)?;
+                let others = state
+                    .nodes
+                    .iter()
+                    .filter(|(other, _)| other.as_str() != name);
+                let others: Vec<_> = others.filter_map(|(_, node)| node.running()).collect();
+                shelf::wait_given_up(&disks, &others)?;
             }
         }
     }

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::fcntl::{Flock, FlockArg};
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 
 use crate::error::LabError;
@@ -49,6 +49,11 @@ pub enum Wish {
 /// # Errors
 /// What did not start or stop, and where its log is.
 pub fn run(wish: Wish) -> Result<(), LabError> {
+    // Whoever began this may hold signals back until a change is whole (`Interrupt`), and a daemon inherits
+    // that: Pacemaker would then never hear that it is to end.
+    SigSet::empty()
+        .thread_set_mask()
+        .map_err(|e| LabError::system("sigprocmask", "this process", e))?;
     match wish {
         Wish::Start => {
             write(ENABLED, "")?;

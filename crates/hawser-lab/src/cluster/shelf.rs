@@ -130,10 +130,28 @@ pub(crate) fn freeze(init: ProcessId) -> Vec<String> {
 
 /// Waits until a killed node's loop devices are let go.
 pub(crate) fn wait_gone(devices: &[String]) -> Result<(), LabError> {
+    wait_until_free(devices, |device| !in_use(device))
+}
+
+/// Waits until the loop devices of a node that ended in good order are let go. It has given its pools up: a
+/// device may have another node's name on it by now, which got the same number.
+pub(crate) fn wait_given_up(devices: &[String], others: &[ProcessId]) -> Result<(), LabError> {
+    let taken = |device: &str| {
+        let mut mounts = others.iter().flat_map(|init| mounted(*init));
+        mounts.any(|(other, _)| other == device)
+    };
+    wait_until_free(devices, |device| !in_use(device) || taken(device))
+}
+
+fn in_use(device: &str) -> bool {
+    Path::new(&format!("/sys/block/{device}/loop")).exists()
+}
+
+fn wait_until_free(devices: &[String], free: impl Fn(&str) -> bool) -> Result<(), LabError> {
     let deadline = Instant::now() + PATIENCE;
     let mut left: BTreeSet<&String> = devices.iter().collect();
     loop {
-        left.retain(|device| Path::new(&format!("/sys/block/{device}/loop")).exists());
+        left.retain(|device| !free(device));
         match left.first() {
             None => return Ok(()),
             Some(device) if Instant::now() >= deadline => {

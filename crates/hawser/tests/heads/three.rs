@@ -59,4 +59,11 @@ fn a_lost_head_of_three_leaves_quorum_and_its_pool_goes_where_was_foretold() {
         "start",
         &["vmpool01", "vmpool01-exports", "vmpool01-san01"],
     );
+
+    // Its heir is shut down: it hands the pool over while it is still a vote, or nobody could take it.
+    let left = if heir == "head2" { "head3" } else { "head2" };
+    lab.ok(&["power", "off", heir]);
+    let handed_over = ended(&lab, left);
+    let start = ("start".to_owned(), "vmpool01".to_owned());
+    assert!(handed_over.contains_key(&start), "{handed_over:?}");
 }

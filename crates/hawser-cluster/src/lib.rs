@@ -11,6 +11,7 @@ pub mod exports;
 pub mod host;
 pub mod live;
 pub mod numbering;
+mod octal;
 pub mod plan;
 pub mod simulate;
 pub mod timing;

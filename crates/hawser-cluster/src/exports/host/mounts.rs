@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use crate::octal::unescaped;
+
 /// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
@@ -33,18 +35,6 @@ fn find(text: &str, place: &str) -> Option<Mount> {
         })
     };
     text.lines().rev().find_map(one)
-}
-
-/// Spaces, tabs, line breaks and backslashes are written as octal numbers.
-fn unescaped(text: &str) -> String {
-    [
-        ("\\040", " "),
-        ("\\011", "\t"),
-        ("\\012", "\n"),
-        ("\\134", "\\"),
-    ]
-    .iter()
-    .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
 #[cfg(test)]

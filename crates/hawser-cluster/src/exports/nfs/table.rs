@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::options::NfsOptions;
+use crate::octal::unescaped;
 
 /// A directory and a client, as the table has them.
 pub type Pair = (String, String);
@@ -22,28 +23,6 @@ pub fn table(text: &str) -> Result<Found, String> {
     lines
         .map(|line| one(line).ok_or_else(|| line.to_owned()))
         .collect()
-}
-
-/// Blanks and quotes are written as three octal digits (nfs-utils, `xio.c`).
-fn unescaped(text: &str) -> String {
-    let mut parts = text.split('\\');
-    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
-    for part in parts {
-        let code = part
-            .get(..3)
-            .and_then(|code| u8::from_str_radix(code, 8).ok());
-        match code {
-            Some(code) => {
-                bytes.push(code);
-                bytes.extend(&part.as_bytes()[3..]);
-            }
-            None => {
-                bytes.push(b'\\');
-                bytes.extend(part.as_bytes());
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

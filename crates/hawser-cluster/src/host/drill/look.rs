@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::processes;
 use crate::host::HostError;
+use crate::octal::unescaped;
 
 /// A look at a head, from its own point of view.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,20 +46,6 @@ fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// The kernel writes blanks, tabs, newlines and backslashes in octal (`mangle()` in `fs/seq_file.c`).
-fn unescaped(text: &str) -> String {
-    [
-        ("\\040", " "),
-        ("\\011", "\t"),
-        ("\\012", "\n"),
-        ("\\134", "\\"),
-    ]
-    .iter()
-    .fold(text.to_owned(), |text, (code, letter)| {
-        text.replace(code, letter)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,6 +55,5 @@ mod tests {
         let look = now(true).unwrap();
         assert!(look.mounts.iter().any(|place| place == "/"), "{look:?}");
         assert!(look.clock_us > 1_700_000_000_000_000);
-        assert_eq!(unescaped("/srv/my\\040pool"), "/srv/my pool");
     }
 }

@@ -1,6 +1,8 @@
 //! The time stamps of corosync.log (`timestamp: hires`) and pacemaker.log: `Nov 22 08:21:57.579`,
 //! local time without a year.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use hawser_model::drill::Moment;
 
 const MONTHS: [&str; 12] = [
@@ -15,46 +17,34 @@ pub(super) fn stamped(line: &str, recorded: u64, utc_offset_s: i32) -> Option<(M
     let stamp = line.get(..19)?;
     let rest = line.get(19..)?;
     let (month, clock) = (stamp.get(..3)?, stamp.get(7..)?);
-    let month = MONTHS.iter().position(|m| *m == month)? as i64 + 1;
-    let day: i64 = stamp.get(4..6)?.trim_start().parse().ok()?;
-    if stamp.get(6..7)? != " " || clock.get(8..9)? != "." {
+    let month = MONTHS.iter().position(|m| *m == month)? + 1;
+    let day: u8 = stamp.get(4..6)?.trim_start().parse().ok()?;
+    // The stamp holds three digits of the fraction; hires writes three.
+    let whole = stamp.get(6..7)? == " " && clock.get(8..9)? == ".";
+    if !whole || rest.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    let two = |at: usize| clock.get(at..at + 2)?.parse::<i64>().ok();
-    let second = two(0)? * 3600 + two(3)? * 60 + two(6)?;
-    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    // The stamp above holds three digits of the fraction; hires writes three.
-    let fraction: i64 = clock.get(9..12)?.parse().ok()?;
-    if digits > 0 {
-        return None;
-    }
-    let recorded = i64::try_from(recorded).ok()? + i64::from(utc_offset_s);
-    let year = year_of(recorded.div_euclid(86_400));
+    let offset = i64::from(utc_offset_s) * 1_000_000;
+    let recorded = i64::try_from(recorded).ok()? * 1_000_000 + offset;
+    let year = year_of(u64::try_from(recorded).ok()?)?;
     let local = (year - 1..=year + 1)
-        .map(|year| days(year, month, day) * 86_400 + second)
+        .filter_map(|year| micros(&format!("{year}-{month:02}-{day:02} {clock}")))
         .min_by_key(|at| (at - recorded).abs())?;
-    let utc = local - i64::from(utc_offset_s);
-    let us = u64::try_from(utc * 1_000_000 + fraction * 1000).ok()?;
+    let us = u64::try_from(local - offset).ok()?;
     Some((Moment(us), rest.trim_start()))
 }
 
-/// Days from 1970-01-01 to a day of the Gregorian calendar (Hinnant, *chrono-compatible low-level
-/// date algorithms*).
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year - era * 400;
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+/// Microseconds since 1970 of a date and time in UTC; `None` for a day that its year does not have.
+fn micros(text: &str) -> Option<i64> {
+    let time = humantime::parse_rfc3339_weak(text).ok()?;
+    let since = time.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_micros()).ok()
 }
 
-/// The year a day lies in.
-fn year_of(day: i64) -> i64 {
-    let guess = 1970 + day / 366;
-    (guess..guess + 3)
-        .rev()
-        .find(|year| days(*year, 1, 1) <= day)
-        .unwrap_or(guess)
+/// The year of a moment.
+fn year_of(micros: u64) -> Option<u16> {
+    let time = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_micros(micros));
+    time.to_string().get(..4)?.parse().ok()
 }
 
 #[cfg(test)]

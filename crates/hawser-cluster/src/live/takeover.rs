@@ -2,6 +2,7 @@
 //! operations in the CIB's status section and the fencer's history.
 
 use std::collections::BTreeMap;
+use std::time::UNIX_EPOCH;
 
 use hawser_model::drill::{FenceEvent, Moment};
 use hawser_model::names::HostName;
@@ -163,18 +164,11 @@ pub(super) fn failed_shots(history: &Element) -> Vec<String> {
 /// Seconds since 1970 of `2026-11-22 01:17:34Z`, with or without a fraction, or with an offset
 /// (` +01:00`) instead of the `Z`.
 fn seconds(text: &str) -> Option<u64> {
-    let (date, rest) = text.split_once([' ', 'T'])?;
-    let numbers: Vec<i64> = date.split('-').filter_map(|n| n.parse().ok()).collect();
-    let [year, month, day] = numbers[..] else {
-        return None;
-    };
+    let (date, rest) = text.split_at_checked("2026-11-22 ".len())?;
     let at = rest.find(|c: char| !c.is_ascii_digit() && !matches!(c, ':' | '.'));
     let (time, zone) = rest.split_at(at.unwrap_or(rest.len()));
-    let time = time.split('.').next().unwrap_or_default();
-    let numbers: Vec<i64> = time.split(':').filter_map(|n| n.parse().ok()).collect();
-    let [hour, minute, second] = numbers[..] else {
-        return None;
-    };
+    let local = humantime::parse_rfc3339_weak(&format!("{date}{time}")).ok()?;
+    let local = local.duration_since(UNIX_EPOCH).ok()?.as_secs();
     let zone = zone.trim();
     let offset = match zone
         .strip_prefix(['+', '-'])
@@ -190,14 +184,7 @@ fn seconds(text: &str) -> Option<u64> {
         }
         None => 0,
     };
-    // Days from the civil date (Howard Hinnant's algorithm): years begin in March.
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
-    let seconds = ((days * 24 + hour) * 60 + minute - offset) * 60 + second;
-    u64::try_from(seconds).ok()
+    local.checked_add_signed(-offset * 60)
 }
 
 #[cfg(test)]

@@ -3,11 +3,8 @@
 //! `UPDATE_CASES=1 cargo test -p hawser-account --test golden_copy` writes the synthetic cases and
 //! all answers anew; a human reads the diff.
 
-#[path = "support/json.rs"]
-mod json;
+mod support;
 
-use std::collections::BTreeSet;
-use std::fs;
 use std::path::PathBuf;
 
 use hawser_account::copy::{copy_codes, explain_copy};
@@ -15,15 +12,14 @@ use hawser_model::copy::{
     COPY_FORMAT, CopyCase, CopyEnd, CopyOptions, CopySink, CopySource, RateSample, Stage,
     StageTime, TcpFacts,
 };
+use hawser_model::finding::WordedFinding;
 use hawser_model::host::Interface;
 use hawser_model::units::{Bytes, Nanos};
 
-fn cases() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../cases/copy"))
-}
+use support::saved::{self, hold_answers, hold_pages, hold_planted};
 
-fn as_json<T: serde::Serialize>(value: &T) -> String {
-    json::print(&serde_json::to_value(value).expect("a value"))
+fn cases() -> PathBuf {
+    saved::cases("copy")
 }
 
 /// A stretch of a copy: its length in samples of 50 ms, and what happens in it.
@@ -231,33 +227,23 @@ fn planted() -> Vec<(&'static str, CopyCase, &'static [&'static str])> {
 
 #[test]
 fn every_saved_copy_gives_the_answer_beside_it() {
-    let updating = std::env::var_os("UPDATE_CASES").is_some();
-    let mut wrong = Vec::new();
-    for (name, case, codes) in planted() {
-        let folder = cases().join(name);
-        let answer = explain_copy(&case);
-        let found: Vec<&str> = answer
-            .findings
-            .iter()
-            .map(|f| f.finding.code.as_str())
-            .collect();
-        if found != codes {
-            wrong.push(format!("{name}: {found:?} instead of {codes:?}"));
-        }
-        if updating {
-            fs::create_dir_all(&folder).expect("a folder");
-            fs::write(folder.join("case.json"), as_json(&case)).expect("a case");
-            fs::write(folder.join("expected.json"), as_json(&answer)).expect("an answer");
-        }
-        let text = fs::read_to_string(folder.join("case.json")).expect("a case");
-        let saved: CopyCase = serde_json::from_str(&text).expect("a case");
-        assert_eq!(saved, case, "{name}");
-        let expected = fs::read_to_string(folder.join("expected.json")).expect("an answer");
-        if expected != as_json(&answer) {
-            wrong.push(format!("{name}: {}", as_json(&answer)));
-        }
+    for (name, case, _) in planted() {
+        hold_planted(&cases(), name, &case);
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    hold_answers(
+        &cases(),
+        &saved::saved(&cases(), |_: &CopyCase| true),
+        explain_copy,
+    );
+}
+
+#[test]
+fn each_planted_fault_is_named_and_nothing_else() {
+    for (name, case, codes) in planted() {
+        let answer = explain_copy(&case);
+        let found = answer.findings.iter().map(|f| f.finding.code.as_str());
+        assert_eq!(found.collect::<Vec<_>>(), codes, "{name}");
+    }
 }
 
 #[test]
@@ -275,27 +261,9 @@ fn the_policers_burst_and_rate_are_told() {
 
 #[test]
 fn every_cause_has_a_case_and_a_page_that_explains_its_numbers() {
-    let mut found = BTreeSet::new();
-    for (_, case, _) in planted() {
-        for worded in explain_copy(&case).findings {
-            let code = worded.finding.code;
-            let page = cases().join(format!("../../docs/causes/{code}.md"));
-            let text = fs::read_to_string(&page).expect("a page");
-            assert!(text.starts_with(&format!("# {code}\n")), "{code}");
-            for part in [
-                "What you see",
-                "What it is",
-                "How Hawser knows",
-                "What to do",
-            ] {
-                assert!(text.contains(part), "{code}: its page has no «{part}»");
-            }
-            for key in worded.finding.evidence.keys() {
-                assert!(text.contains(&format!("`{key}`")), "{code}: {key}");
-            }
-            found.insert(code);
-        }
-    }
-    let all: BTreeSet<String> = copy_codes().map(str::to_owned).collect();
-    assert_eq!(found, all);
+    let findings: Vec<WordedFinding> = planted()
+        .iter()
+        .flat_map(|(_, case, _)| explain_copy(case).findings)
+        .collect();
+    hold_pages(copy_codes(), &findings, &[]);
 }

@@ -4,71 +4,38 @@
 //! of them with something broken, and small. `UPDATE_CASES=1 cargo test -p hawser-account --test
 //! golden_drill` writes the broken cases and all answers anew; a human reads the diff.
 
-#[path = "support/drills.rs"]
-mod drills;
-#[path = "support/json.rs"]
-mod json;
+mod support;
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::PathBuf;
 
 use hawser_account::outage::{drill_codes as codes, explain_drill as explain};
 use hawser_model::drill::DrillCase;
+use hawser_model::finding::WordedFinding;
 use hawser_model::output::drill::DrillReport;
 
-use drills::planted;
+use support::drills::{self, planted};
+use support::saved::{self, hold_answers, hold_pages, hold_planted};
 
 fn cases() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../cases/drill"))
-}
-
-fn as_json<T: serde::Serialize>(value: &T) -> String {
-    json::print(&serde_json::to_value(value).expect("a value"))
+    saved::cases("drill")
 }
 
 fn load(name: &str) -> DrillCase {
-    let file = cases().join(name).join("case.json");
-    let text = fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
+    saved::load(&cases(), name)
 }
 
 /// Every folder, in order.
 fn saved() -> Vec<(String, DrillCase)> {
-    let entries = fs::read_dir(cases()).expect("the folder of drills");
-    let names = entries.map(|entry| entry.expect("an entry").file_name());
-    let mut names: Vec<String> = names
-        .map(|name| name.to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    names
-        .into_iter()
-        .map(|name| (name.clone(), load(&name)))
-        .collect()
+    saved::saved(&cases(), |_| true)
 }
 
 #[test]
 fn every_saved_drill_gives_the_answer_beside_it() {
-    let updating = std::env::var_os("UPDATE_CASES").is_some();
-    let mut wrong = Vec::new();
     for drill in planted(&load) {
-        let file = cases().join(drill.name).join("case.json");
-        if updating {
-            fs::create_dir_all(cases().join(drill.name)).expect("a folder");
-            fs::write(&file, as_json(&drill.case)).expect("a case");
-        }
-        assert_eq!(load(drill.name), drill.case, "{}", drill.name);
+        hold_planted(&cases(), drill.name, &drill.case);
     }
-    for (name, case) in saved() {
-        let file = cases().join(&name).join("expected.json");
-        let got = as_json(&explain(&case));
-        if updating {
-            fs::write(&file, &got).expect("an answer");
-        } else if fs::read_to_string(&file).ok().as_ref() != Some(&got) {
-            wrong.push(format!("{name}: {got}"));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    hold_answers(&cases(), &saved(), explain);
 }
 
 #[test]
@@ -170,32 +137,15 @@ fn clocks_that_differ_are_put_on_one() {
 }
 
 #[test]
-fn every_cause_has_a_case_and_a_page_that_explains_its_numbers() {
-    let mut found = BTreeSet::new();
-    for (_, case) in saved() {
-        for worded in explain(&case).findings {
-            let code = worded.finding.code;
-            let page = cases().join(format!("../../docs/causes/{code}.md"));
-            let text = fs::read_to_string(&page).expect("a page");
-            assert!(text.starts_with(&format!("# {code}\n")), "{code}");
-            for part in [
-                "What you see",
-                "What it is",
-                "How Hawser knows",
-                "What to do",
-            ] {
-                assert!(text.contains(part), "{code}: its page has no «{part}»");
-            }
-            for key in worded.finding.evidence.keys() {
-                assert!(text.contains(&format!("`{key}`")), "{code}: {key}");
-            }
-            assert!(
-                worded.fix.contains("rice:") || code == "unattributed-outage",
-                "{code}: no price"
-            );
-            found.insert(code);
-        }
+fn every_cause_has_a_case_and_a_page_that_explains_its_numbers_and_a_price() {
+    let findings: Vec<WordedFinding> = saved()
+        .iter()
+        .flat_map(|(_, case)| explain(case).findings)
+        .collect();
+    hold_pages(codes(), &findings, &[]);
+    for worded in &findings {
+        let code = &worded.finding.code;
+        let priced = worded.fix.contains("rice:") || code == "unattributed-outage";
+        assert!(priced, "{code}: no price");
     }
-    let all: BTreeSet<String> = codes().map(str::to_owned).collect();
-    assert_eq!(found, all);
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hawser_agent::protocol::Care;
 use hawser_agent::{Agent, AgentError};
-use hawser_model::case::{CASE_FORMAT, Case, Intensity, Measurement, Phase, Stopped};
+use hawser_model::case::{Case, Intensity, Measurement, Phase, Stopped};
 use hawser_model::host::{HostFacts, Interface};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::probe::HelloHeard;
@@ -84,20 +84,9 @@ pub fn check(
     let sockets = on_all(agents, |_, agent| agent.sockets())?;
     let hellos = hellos(agents, &topology, &hosts)?;
     let mut case = Case {
-        format: CASE_FORMAT.to_owned(),
-        hawser: env!("CARGO_PKG_VERSION").to_owned(),
-        recorded: now,
-        intensity: options.intensity,
-        topology,
-        hosts,
         hellos,
-        measurements: Vec::new(),
         sockets,
-        stopped: None,
-        ladder: None,
-        fanout: None,
-        tuning: None,
-        fencing: Vec::new(),
+        ..Case::new(now, options.intensity, topology, hosts)
     };
     let run = Run {
         options,

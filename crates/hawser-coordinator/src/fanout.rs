@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hawser_account::fanout::next;
 use hawser_agent::{Agent, AgentError};
-use hawser_model::case::{CASE_FORMAT, Case, Intensity};
+use hawser_model::case::{Case, Intensity};
 use hawser_model::fanout::{FanoutHost, FanoutRun, FanoutSeries, Spread};
 use hawser_model::host::HostFacts;
 use hawser_model::names::HostName;
@@ -106,17 +106,6 @@ pub fn fanout(
         measured.insert(host.clone(), on_host(agent, options, told, progress)?);
     }
     Ok(Case {
-        format: CASE_FORMAT.to_owned(),
-        hawser: env!("CARGO_PKG_VERSION").to_owned(),
-        recorded: now,
-        intensity: Intensity::Full,
-        topology,
-        hosts,
-        hellos: None,
-        measurements: Vec::new(),
-        sockets: BTreeMap::new(),
-        stopped: None,
-        ladder: None,
         fanout: Some(FanoutRun {
             payload: options.payload,
             burst: options.burst,
@@ -124,8 +113,7 @@ pub fn fanout(
             most: options.most,
             hosts: measured,
         }),
-        fencing: Vec::new(),
-        tuning: None,
+        ..Case::new(now, Intensity::Full, topology, hosts)
     })
 }
 

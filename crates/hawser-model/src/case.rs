@@ -57,6 +57,33 @@ pub struct Case {
     pub tuning: Option<Tuning>,
 }
 
+impl Case {
+    /// A run of this version that has measured nothing yet.
+    pub fn new(
+        recorded: u64,
+        intensity: Intensity,
+        topology: Topology,
+        hosts: BTreeMap<HostName, HostFacts>,
+    ) -> Self {
+        Self {
+            format: CASE_FORMAT.to_owned(),
+            hawser: env!("CARGO_PKG_VERSION").to_owned(),
+            recorded,
+            intensity,
+            topology,
+            hosts,
+            hellos: None,
+            measurements: Vec::new(),
+            sockets: BTreeMap::new(),
+            stopped: None,
+            fencing: Vec::new(),
+            ladder: None,
+            fanout: None,
+            tuning: None,
+        }
+    }
+}
+
 /// How hard a check may press.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

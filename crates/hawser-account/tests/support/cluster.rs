@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use hawser_model::case::{CASE_FORMAT, Case, Intensity, Measurement, Phase, PhaseKind};
+use hawser_model::case::{Case, Intensity, Measurement, Phase, PhaseKind};
 use hawser_model::counters::Counters;
 use hawser_model::drops::{TapDirection, TapRecord};
 use hawser_model::host::{Collector, HostFacts, HostWindow, Interface};
@@ -88,25 +88,15 @@ pub fn clean(shape: &Shape<'_>) -> Case {
         speed: None,
         switch: Some(format!("sw{l}")),
     });
+    let topology = Topology {
+        cluster: "cases".to_owned(),
+        nodes: nodes.collect(),
+        links: links.collect(),
+    };
     let mut case = Case {
-        format: CASE_FORMAT.to_owned(),
         hawser: "0.1.0".to_owned(),
-        recorded: 1_780_000_000,
-        intensity: Intensity::Gentle,
-        topology: Topology {
-            cluster: "cases".to_owned(),
-            nodes: nodes.collect(),
-            links: links.collect(),
-        },
-        hosts: BTreeMap::new(),
         hellos: Some(Vec::new()),
-        measurements: Vec::new(),
-        sockets: BTreeMap::new(),
-        stopped: None,
-        ladder: None,
-        fanout: None,
-        tuning: None,
-        fencing: Vec::new(),
+        ..Case::new(1_780_000_000, Intensity::Gentle, topology, BTreeMap::new())
     };
     for (h, name) in shape.hosts.iter().enumerate() {
         case.hosts.insert(HostName::from(*name), host(shape, h));

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use hawser_agent::{Agent, AgentError};
-use hawser_model::case::{CASE_FORMAT, Case, Intensity};
+use hawser_model::case::{Case, Intensity};
 use hawser_model::host::HostFacts;
 use hawser_model::ladder::{HostUsage, LadderRun, Rung, RungKind};
 use hawser_model::names::{HostName, LinkName};
@@ -202,20 +202,8 @@ pub fn ladder(
         });
     }
     Ok(Case {
-        format: CASE_FORMAT.to_owned(),
-        hawser: env!("CARGO_PKG_VERSION").to_owned(),
-        recorded: now,
-        intensity: Intensity::Full,
-        topology,
-        hosts,
-        hellos: None,
-        measurements: Vec::new(),
-        sockets: BTreeMap::new(),
-        stopped: None,
         ladder: Some(run),
-        fanout: None,
-        tuning: None,
-        fencing: Vec::new(),
+        ..Case::new(now, Intensity::Full, topology, hosts)
     })
 }
 

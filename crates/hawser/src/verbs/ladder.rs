@@ -9,8 +9,9 @@ use clap::ValueEnum;
 use hawser_coordinator::check::{self, CheckError};
 use hawser_coordinator::ladder::{self, LadderError, LadderOptions, Progress, Task};
 use hawser_model::case::Case;
+use hawser_model::copy::CopyCipher;
 use hawser_model::iscsi::IscsiUnit;
-use hawser_model::ladder::{CipherChoice, CipherMode, Storage};
+use hawser_model::ladder::{CipherChoice, Storage};
 use hawser_model::names::{HostName, LinkName};
 use hawser_model::units::Nanos;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -86,16 +87,16 @@ enum Cipher {
 
 impl Cipher {
     fn choice(self) -> Option<CipherChoice> {
-        let (mode, key_bits) = match self {
+        let cipher = match self {
             Self::None => return None,
-            Self::Aes128Gcm => (CipherMode::Gcm, 128),
-            Self::Aes256Gcm => (CipherMode::Gcm, 256),
-            Self::Aes128Ctr => (CipherMode::Ctr, 128),
-            Self::Aes256Ctr => (CipherMode::Ctr, 256),
-            Self::Aes128Cbc => (CipherMode::Cbc, 128),
-            Self::Aes256Cbc => (CipherMode::Cbc, 256),
+            Self::Aes128Gcm => CopyCipher::Aes128Gcm,
+            Self::Aes256Gcm => CopyCipher::Aes256Gcm,
+            Self::Aes128Ctr => CopyCipher::Aes128Ctr,
+            Self::Aes256Ctr => CopyCipher::Aes256Ctr,
+            Self::Aes128Cbc => CopyCipher::Aes128Cbc,
+            Self::Aes256Cbc => CopyCipher::Aes256Cbc,
         };
-        Some(CipherChoice { mode, key_bits })
+        Some(cipher.choice())
     }
 }
 

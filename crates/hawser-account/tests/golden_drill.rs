@@ -83,6 +83,8 @@ fn a_real_drill_is_explained_to_within_fifty_milliseconds() {
         "target-killed",
         "hang",
         "wrong-password",
+        "failed-start",
+        "sans-down",
     ] {
         let answer = explain(&load(name));
         assert!(

@@ -48,6 +48,17 @@ pub(super) enum Mark {
     Throttled,
     /// A person has said that a node is off.
     ConfirmedByHand(HostName),
+    /// That a start failed on a host is forgotten, so that it is tried there again.
+    StartForgiven(Forgiven),
+}
+
+/// A resource whose failed start is forgotten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Forgiven {
+    /// The resource.
+    pub(super) resource: String,
+    /// Where it failed.
+    pub(super) host: HostName,
 }
 
 /// An operation on a resource.
@@ -77,7 +88,9 @@ pub(super) fn pacemaker(text: &str) -> Option<Mark> {
     if text.contains(" output [ ") || text.contains("stderr: [ ") {
         return None;
     }
-    controller(text).or_else(|| fencer(text))
+    controller(text)
+        .or_else(|| fencer(text))
+        .or_else(|| attributes(text))
 }
 
 fn controller(text: &str) -> Option<Mark> {
@@ -135,6 +148,19 @@ fn fencer(text: &str) -> Option<Mark> {
     }
     let ok = result.starts_with("OK");
     Some(Mark::FenceEnded { target, ok })
+}
+
+/// The keeper of attributes: `Setting fail-count-a#start_0[head2]: INFINITY -> (unset)`; from
+/// Pacemaker 3 on `[head2] in instance_attributes: …`.
+fn attributes(text: &str) -> Option<Mark> {
+    let (resource, rest) = after(text, "Setting fail-count-")?.split_once("#start_0[")?;
+    let (host, rest) = rest.split_once(']')?;
+    let forgiven = Forgiven {
+        resource: resource.to_owned(),
+        host: host.into(),
+    };
+    rest.contains("-> (unset)")
+        .then_some(Mark::StartForgiven(forgiven))
 }
 
 /// `vmpool01-san01_monitor_10000`.
@@ -278,6 +304,21 @@ mod tests {
                 target: "head1".into(),
                 ok: false
             }
+        );
+        assert_eq!(
+            said(
+                "notice: Setting fail-count-a-exports#start_0[head2]: INFINITY -> (unset) | from head2 with no write delay"
+            ),
+            Mark::StartForgiven(Forgiven {
+                resource: "a-exports".to_owned(),
+                host: "head2".into()
+            })
+        );
+        assert_eq!(
+            pacemaker(
+                "notice: Setting fail-count-a-exports#start_0[head2]: (unset) -> INFINITY | from head2"
+            ),
+            None
         );
         let quoted =
             "info: x_start_0[2] error output [ Operation 'off' targeting head1 by a for b: OK ]";

@@ -4,6 +4,8 @@
 /// one that stands later here is what the others wait for too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
+    /// A start that failed is not tried again there, until somebody cleans that up.
+    FailureKept,
     /// The fault lasts, and the cluster does nothing about it.
     Fault,
     /// A head that was off boots, and has not said anything yet.
@@ -58,6 +60,7 @@ impl Phase {
     /// As the report names it.
     pub(super) const fn name(self) -> &'static str {
         match self {
+            Self::FailureKept => "failure kept",
             Self::Fault => "fault",
             Self::Boot => "boot",
             Self::ClientTimeout => "client timeout",

@@ -6,6 +6,7 @@ use super::{Told, Words, Writer};
 pub(super) const WORDS: &[(&str, Writer)] = &[
     ("client-back-off", client_back_off),
     ("engine-throttled", engine_throttled),
+    ("failed-start-kept", failed_start_kept),
     ("monitor-interval", monitor_interval),
     ("no-gratuitous-arp", no_gratuitous_arp),
     ("power-wait", power_wait),
@@ -61,6 +62,23 @@ fn engine_throttled(f: &Told<'_>) -> Words {
               properties` of the cluster file. Price: on a head that is really busy more agents \
               run at once and each takes longer, up to the operations' time limits. If the load is not \
               usual, it was this drill's."
+            .to_owned(),
+    }
+}
+
+fn failed_start_kept(f: &Told<'_>) -> Words {
+    Words {
+        text: format!(
+            "{} had failed to start on {}, and was not tried there again for {} after the faults were \
+             healed: {}.",
+            f.object().unwrap_or("A resource"),
+            f.host(),
+            seconds(f, "waited_ms"),
+            of_outage(f, "waited_ms"),
+        ),
+        fix: "`crm_resource --cleanup` as soon as what kept it from starting is mended; or a \
+              `failure-timeout` on the resource, after which Pacemaker tries again by itself. Price: a \
+              resource that still cannot start is then tried, and times out, again and again."
             .to_owned(),
     }
 }

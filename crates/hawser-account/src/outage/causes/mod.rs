@@ -8,6 +8,7 @@ use super::view::DrillView;
 
 mod client_reconnect;
 mod engine_throttled;
+mod failure_kept;
 mod fence_delay;
 mod human;
 mod monitor_interval;
@@ -35,6 +36,7 @@ pub(super) const DRILL_CAUSES: &[DrillCause] = &[
     power_wait::CAUSE,
     slow_import::CAUSE,
     serial_exports::CAUSE,
+    failure_kept::CAUSE,
     engine_throttled::CAUSE,
     no_gratuitous_arp::CAUSE,
     client_reconnect::CAUSE,

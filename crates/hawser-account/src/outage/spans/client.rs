@@ -4,6 +4,7 @@ use hawser_model::drill::{Moment, PathChange};
 use hawser_model::names::HostName;
 
 use super::{Facts, Span, last_deed};
+use crate::outage::marks::Mark;
 use crate::outage::phase::Phase;
 use crate::outage::timeline::on_drills_clock;
 
@@ -80,5 +81,8 @@ fn quiet(facts: &Facts<'_>) -> bool {
     let mut logs = facts.case.logs.values();
     let mut marks = facts.marks.iter();
     logs.any(|logs| logs.problem.is_none())
-        && !marks.any(|mark| mark.at >= outage.from && mark.at <= outage.to)
+        // That the processors are busy is an observation, not a deed.
+        && !marks.any(|mark| {
+            mark.at >= outage.from && mark.at <= outage.to && mark.mark != Mark::Throttled
+        })
 }

@@ -54,6 +54,9 @@ pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
                 }
                 due.get_or_insert(*at);
             }
+            Mark::StartForgiven(_) => {
+                due.get_or_insert(*at);
+            }
             // Asking for a fencing, or ordering an operation, is what a decision leads to. A
             // transition that does nothing of the kind decided nothing.
             Mark::FenceAsked(_) | Mark::OperationBegun(_) => {

@@ -71,33 +71,66 @@ pub(in crate::outage) fn own_pool<'a>(facts: &Facts<'a>) -> Option<&'a PoolFacts
         .find(|pool| pool.name == facts.case.client.pool)
 }
 
-/// A span for each operation.
+/// A span for each operation, and for each failed start from then until it is forgotten.
 pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
-    let own = own_pool(facts);
-    let ran = ran(facts).into_iter();
-    ran.map(|ran| {
-        let resource = own.and_then(|pool| {
-            let mut resources = pool.resources.iter();
-            resources.find(|resource| resource.name == ran.operation.resource)
-        });
-        let phase = match (resource.map(part), ran.operation.task.as_str()) {
-            (None, _) => Phase::OtherResources,
-            (Some(Part::Storage), "stop") => Phase::PoolStop,
-            (Some(Part::Exports), "stop") => Phase::ExportsStop,
-            (Some(Part::Address), "stop") => Phase::AddressesStop,
-            (Some(Part::Storage), "start") => Phase::Pool,
-            (Some(Part::Exports), "start") => Phase::Exports,
-            (Some(Part::Address), "start") => Phase::Addresses,
-            (Some(_), _) => Phase::FirstCheck,
-        };
-        Span {
-            phase,
-            host: ran.operation.host.clone(),
-            from: ran.from,
-            to: ran.to,
-        }
+    let ran = ran(facts);
+    let mut spans = of_operations(facts, &ran);
+    spans.extend(ran.iter().filter_map(|ran| kept(facts, ran)));
+    spans
+}
+
+/// How long a failed start of the client's pool kept Pacemaker from trying it there again, where
+/// that had an end within the outage.
+fn kept(facts: &Facts<'_>, ran: &Ran<'_>) -> Option<Span> {
+    let Operation {
+        resource,
+        task,
+        host,
+    } = ran.operation;
+    let mut own = own_pool(facts)?.resources.iter();
+    if ran.ok || task != "start" || !own.any(|r| r.name == *resource) {
+        return None;
+    }
+    let of_this = |mark: &Mark| match mark {
+        Mark::StartForgiven(f) => f.resource == *resource && f.host == *host,
+        _ => false,
+    };
+    let mut marks = facts.marks.iter();
+    let forgiven = marks.find(|at| at.at >= ran.to && of_this(&at.mark))?;
+    (forgiven.at < facts.outage.to).then(|| Span {
+        phase: Phase::FailureKept,
+        host: host.clone(),
+        from: ran.to,
+        to: forgiven.at,
     })
-    .collect()
+}
+
+fn of_operations(facts: &Facts<'_>, ran: &[Ran<'_>]) -> Vec<Span> {
+    let own = own_pool(facts);
+    ran.iter()
+        .map(|ran| {
+            let resource = own.and_then(|pool| {
+                let mut resources = pool.resources.iter();
+                resources.find(|resource| resource.name == ran.operation.resource)
+            });
+            let phase = match (resource.map(part), ran.operation.task.as_str()) {
+                (None, _) => Phase::OtherResources,
+                (Some(Part::Storage), "stop") => Phase::PoolStop,
+                (Some(Part::Exports), "stop") => Phase::ExportsStop,
+                (Some(Part::Address), "stop") => Phase::AddressesStop,
+                (Some(Part::Storage), "start") => Phase::Pool,
+                (Some(Part::Exports), "start") => Phase::Exports,
+                (Some(Part::Address), "start") => Phase::Addresses,
+                (Some(_), _) => Phase::FirstCheck,
+            };
+            Span {
+                phase,
+                host: ran.operation.host.clone(),
+                from: ran.from,
+                to: ran.to,
+            }
+        })
+        .collect()
 }
 
 /// The pool is back when its storage and its exports have started, and the first of its

@@ -71,7 +71,7 @@ pub enum Failure {
     },
     /// The login is not root's.
     #[error(
-        "logged in as {user}, but reading the counters and sockets of a whole host needs root: \
+        "logged in as {user}, but a whole host is read and worked on as root: \
          set `User root` for it in ~/.ssh/config, or give root@… in the cluster file"
     )]
     NotRoot {

@@ -13,6 +13,7 @@ pub mod client;
 pub mod error;
 pub mod frame;
 pub mod marker;
+pub mod program;
 pub mod protocol;
 pub mod server;
 pub mod transport;

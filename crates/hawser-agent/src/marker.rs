@@ -28,6 +28,8 @@ pub fn preamble() -> String {
 pub enum Marker {
     /// The agent, with this version of the protocol: frames follow.
     Agent(u32),
+    /// A client that works for somebody, with the version of its language: lines follow.
+    Client(u32),
     /// The start script: the node does not have our executable; it waits for its bytes.
     Need,
     /// The start script gave up, for this reason (its first word) and detail.
@@ -114,6 +116,10 @@ fn parse(text: &str) -> Marker {
     match word {
         "agent" => match rest.parse() {
             Ok(version) => Marker::Agent(version),
+            Err(_) => Marker::Unknown(text.to_owned()),
+        },
+        "client" => match rest.parse() {
+            Ok(version) => Marker::Client(version),
             Err(_) => Marker::Unknown(text.to_owned()),
         },
         "need" if rest.is_empty() => Marker::Need,

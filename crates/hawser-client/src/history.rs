@@ -8,8 +8,11 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::mpsc::Sender;
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use crate::report::Word;
 
 /// Bytes in a record.
 pub const RECORD: usize = 32;
@@ -90,7 +93,7 @@ impl Record {
         }
     }
 
-    fn bytes(&self) -> [u8; RECORD] {
+    pub(crate) fn bytes(&self) -> [u8; RECORD] {
         let mut bytes = [0; RECORD];
         bytes[..4].copy_from_slice(&[self.kind as u8, self.writer, self.path, self.flags]);
         bytes[4..8].copy_from_slice(&self.block.to_le_bytes());
@@ -189,34 +192,77 @@ pub fn load(path: &Path) -> Result<Vec<Record>, HistoryError> {
 /// the client learned things.
 #[derive(Debug)]
 pub struct Log {
-    file: Mutex<File>,
+    sink: Mutex<Sink>,
     began: Instant,
     began_us: u64,
 }
 
+/// Where a history goes.
+#[derive(Debug)]
+enum Sink {
+    File(File),
+    Report(Sender<Word>),
+}
+
 impl Log {
-    /// A new history.
+    /// A new history. Words beside it go to standard error.
     ///
     /// # Errors
     /// The file cannot be made.
     pub fn create(path: &Path) -> io::Result<Self> {
+        Ok(Self::new(Sink::File(File::create(path)?)))
+    }
+
+    /// A history that somebody listens to.
+    pub fn report(to: Sender<Word>) -> Self {
+        Self::new(Sink::Report(to))
+    }
+
+    fn new(sink: Sink) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        Ok(Self {
-            file: Mutex::new(File::create(path)?),
+        Self {
+            sink: Mutex::new(sink),
             began: Instant::now(),
             began_us: since.map_or(0, |t| u64::try_from(t.as_micros()).unwrap_or(u64::MAX)),
-        })
+        }
+    }
+
+    /// What its clock shows.
+    pub fn now_us(&self) -> u64 {
+        let passed = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.began_us.saturating_add(passed)
     }
 
     /// Appends a record and gives it the time.
     ///
     /// # Errors
-    /// The file cannot be written: then nothing can be promised, and the client must stop.
+    /// The history cannot be written, or nobody listens: then nothing can be promised, and the client must stop.
     pub fn put(&self, record: Record) -> io::Result<()> {
-        let mut file = self.file.lock().unwrap_or_else(|e| e.into_inner());
-        let passed = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let at_us = self.began_us.saturating_add(passed);
-        file.write_all(&Record { at_us, ..record }.bytes())
+        let mut sink = self.sink();
+        let at_us = self.now_us();
+        let record = Record { at_us, ..record };
+        match &mut *sink {
+            Sink::File(file) => file.write_all(&record.bytes()),
+            Sink::Report(to) => {
+                let sent = to.send(Word::Record(record));
+                sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
+            }
+        }
+    }
+
+    /// Says something that is not of the history.
+    pub fn say(&self, word: Word) {
+        match (&*self.sink(), word) {
+            // Who has gone hears nothing; the next record tells.
+            (Sink::Report(to), word) => drop(to.send(word)),
+            (Sink::File(_), Word::Said(words)) => eprintln!("{words}"),
+            (Sink::File(_), Word::LoginRefused { portal, why }) => eprintln!("{portal}: {why}"),
+            (Sink::File(_), _) => {}
+        }
+    }
+
+    fn sink(&self) -> MutexGuard<'_, Sink> {
+        self.sink.lock().unwrap_or_else(|e| e.into_inner())
     }
 }
 
@@ -238,7 +284,9 @@ mod tests {
         };
         log.put(write).unwrap();
         log.put(Record::new(Kind::Final, 0)).unwrap();
-        log.file.lock().unwrap().write_all(&[2, 0, 0]).unwrap();
+        let mut half = std::fs::OpenOptions::new();
+        let mut half = half.append(true).open(file.path()).unwrap();
+        half.write_all(&[2, 0, 0]).unwrap();
         let read = load(file.path()).unwrap();
         assert_eq!(read.len(), 2);
         assert!(read[0].at_us > 0 && read[0].at_us <= read[1].at_us);

@@ -5,6 +5,7 @@
 #![deny(unsafe_code)]
 
 mod iscsi;
+mod obey;
 
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -24,6 +25,9 @@ use hawser_client::writer::{Plan, Shared, Writer};
 
 use iscsi::{Paths, Target, reader};
 
+/// The name of the initiator unless another one is named: it may stand in lists of who may log in, and stays.
+const INITIATOR: &str = hawser_client::INITIATOR;
+
 /// Writes to a volume, knows what it wrote, and checks that it is there.
 #[derive(Parser)]
 #[command(version)]
@@ -37,6 +41,9 @@ enum Verb {
     /// Write until stdin says `stop` or ends, or for a time; then read everything back. What the volume
     /// held is overwritten
     Run(RunArgs),
+    /// The same for somebody else: its words come on standard input, the history and all else goes to standard
+    /// output; it ends with whoever started it. What `hawser drill` starts
+    Obey,
     /// Read in order and say how fast: a line each 50 ms, its nanoseconds and its bytes. Nothing is
     /// written
     Read(ReadArgs),
@@ -52,6 +59,16 @@ enum Verb {
 
 #[derive(clap::Args)]
 struct RunArgs {
+    #[command(flatten)]
+    work: WorkArgs,
+    /// Where the history goes
+    #[arg(long, value_name = "FILE")]
+    history: PathBuf,
+}
+
+/// What is written to, and how.
+#[derive(clap::Args)]
+struct WorkArgs {
     /// An address of the target, ADDRESS:PORT; name each of them
     #[arg(
         long = "portal",
@@ -70,12 +87,15 @@ struct RunArgs {
     /// The unit
     #[arg(long, default_value_t = 1)]
     lun: u16,
+    /// The name of this initiator, for the target's lists of who may log in
+    #[arg(long, value_name = "IQN", default_value = INITIATOR)]
+    initiator: String,
+    /// Log in by CHAP as this user; the secret is the first line of standard input
+    #[arg(long, value_name = "USER")]
+    chap_user: Option<String>,
     /// A file or block device instead: of this kernel's initiator, or on NFS
     #[arg(long, value_name = "PATH", conflicts_with = "portals")]
     device: Option<PathBuf>,
-    /// Where the history goes
-    #[arg(long, value_name = "FILE")]
-    history: PathBuf,
     /// How many write at the same time, each to blocks of its own
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=32))]
     writers: u8,
@@ -107,6 +127,9 @@ struct ReadArgs {
     /// The unit
     #[arg(long, default_value_t = 1)]
     lun: u16,
+    /// The name of this initiator
+    #[arg(long, value_name = "IQN", default_value = INITIATOR)]
+    initiator: String,
     /// Requests of 128 KiB in flight
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1024))]
     depth: u32,
@@ -118,6 +141,7 @@ struct ReadArgs {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().verb {
         Verb::Run(args) => run(&args),
+        Verb::Obey => obey::obey(),
         Verb::Read(args) => read(args),
         Verb::Check {
             history,
@@ -168,6 +192,8 @@ fn read(args: ReadArgs) -> Result<ExitCode, String> {
         portals: vec![args.portal],
         name: args.target,
         lun: args.lun,
+        initiator: args.initiator,
+        chap: None,
     };
     reader::read(&target, args.depth, args.time, std::io::stdout().lock())?;
     Ok(ExitCode::SUCCESS)
@@ -175,6 +201,24 @@ fn read(args: ReadArgs) -> Result<ExitCode, String> {
 
 fn run(args: &RunArgs) -> Result<ExitCode, String> {
     let log = Log::create(&args.history).map_err(|e| format!("{}: {e}", args.history.display()))?;
+    let secret = match args.work.chap_user {
+        Some(_) => Some(first_line()?),
+        None => None,
+    };
+    // This thread ends with the process.
+    listen(args.work.time.is_none());
+    let whole = work(&args.work, &log, secret, || say!("writing"))?;
+    say!("{}", if whole { "read back" } else { "not read back" });
+    Ok(ExitCode::from(u8::from(!whole)))
+}
+
+/// Writes until it is told to stop, and reads everything back. True: it could.
+fn work(
+    args: &WorkArgs,
+    log: &Log,
+    secret: Option<String>,
+    writing: impl Fn(),
+) -> Result<bool, String> {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
@@ -189,22 +233,19 @@ fn run(args: &RunArgs) -> Result<ExitCode, String> {
     let (stop, working) = (AtomicBool::new(false), AtomicU32::new(0));
     let ended = Barrier::new(usize::from(args.writers));
     if let Some(path) = &args.device {
-        let device = Device::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let blocks = device.facts().map_or(0, |facts| facts.blocks);
-        if blocks < plan.blocks * u32::from(args.writers) {
-            return Err(format!(
-                "{}: {blocks} blocks of 4 KiB; {} writers with --blocks {} need {}",
-                path.display(),
-                args.writers,
-                plan.blocks,
-                plan.blocks * u32::from(args.writers)
-            ));
-        }
+        fits(path, plan.blocks * u32::from(args.writers))?;
     }
+    let target = Target {
+        portals: args.portals.clone(),
+        name: args.target.clone(),
+        lun: args.lun,
+        initiator: args.initiator.clone(),
+        chap: args.chap_user.clone().zip(secret),
+    };
     thread::scope(|scope| {
         let mut writers = Vec::new();
         for number in 0..args.writers {
-            let (log, stop, working, ended) = (&log, &stop, &working, &ended);
+            let (stop, working, ended, target) = (&stop, &working, &ended, &target);
             writers.push(scope.spawn(move || {
                 let shared = Shared {
                     log,
@@ -215,24 +256,17 @@ fn run(args: &RunArgs) -> Result<ExitCode, String> {
                 match &args.device {
                     Some(path) => Writer::new(number, plan, shared, Device::open(path)?).work(),
                     None => {
-                        let target = Target {
-                            portals: args.portals.clone(),
-                            name: args.target.clone(),
-                            lun: args.lun,
-                        };
-                        let paths = Paths::new(target, number, plan.run);
+                        let paths = Paths::new(target.clone(), number, plan.run);
                         Writer::new(number, plan, shared, paths).work()
                     }
                 }
             }));
         }
-        // These threads end with the process.
-        listen(args.time.is_none());
         let begun = Instant::now();
         let mut said = false;
         loop {
             if !said && working.load(Ordering::Relaxed) == u32::from(args.writers) {
-                say!("writing");
+                writing();
                 said = true;
             }
             let over = args.time.is_some_and(|time| begun.elapsed() >= time);
@@ -247,9 +281,42 @@ fn run(args: &RunArgs) -> Result<ExitCode, String> {
             let outcome = writer.join().map_err(|_| "a writer panicked".to_owned())?;
             whole &= outcome.map_err(|e| e.to_string())?;
         }
-        say!("{}", if whole { "read back" } else { "not read back" });
-        Ok(ExitCode::from(u8::from(!whole)))
+        Ok(whole)
     })
+}
+
+/// Whether a file or device is free and has room.
+fn fits(path: &std::path::Path, needed: u32) -> Result<(), String> {
+    Device::free(path).map_err(|e| match e.raw_os_error() {
+        Some(nix::libc::EBUSY) => format!(
+            "{}: in use on this host: mounted, or a part of something else (of multipath, LVM, …)",
+            path.display()
+        ),
+        _ => format!("{}: {e}", path.display()),
+    })?;
+    let device = Device::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let blocks = device.facts().map_or(0, |facts| facts.blocks);
+    match blocks < needed {
+        false => Ok(()),
+        true => Err(format!(
+            "{}: {blocks} blocks of 4 KiB, and {needed} are needed ({} MiB)",
+            path.display(),
+            needed.div_ceil(256)
+        )),
+    }
+}
+
+fn first_line() -> Result<String, String> {
+    let mut line = String::new();
+    std::io::stdin()
+        .read_line(&mut line)
+        .map_err(|e| format!("read the secret from standard input: {e}"))?;
+    match line.trim_end() {
+        "" => Err(
+            "--chap-user: the first line of standard input is its secret, and there is none".into(),
+        ),
+        secret => Ok(secret.to_owned()),
+    }
 }
 
 static TOLD: AtomicBool = AtomicBool::new(false);

@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -41,6 +41,10 @@ pub enum Event {
     Connected(u8),
     /// Orders are obeyed, over this path.
     PathUp(u8),
+    /// The target at this address refused a login.
+    LoginRefused(String, String),
+    /// Something that changes nothing.
+    Said(String),
 }
 
 /// What every volume says of itself.
@@ -92,6 +96,20 @@ impl std::fmt::Debug for PageBox {
 }
 
 impl Device {
+    /// Whether a block device is free: not mounted, in no use by another device or program that wants it alone.
+    ///
+    /// # Errors
+    /// It is in use, or cannot be opened. A file is always free.
+    pub fn free(path: &Path) -> io::Result<()> {
+        if std::fs::metadata(path)?.file_type().is_block_device() {
+            let mut options = OpenOptions::new();
+            // On a block device, without O_CREAT: fail when it is in use (open(2)).
+            let alone = options.read(true).custom_flags(nix::libc::O_EXCL);
+            alone.open(path)?;
+        }
+        Ok(())
+    }
+
     /// Opens it, past the page cache where the file system can do that: what is read must come from
     /// the server, not from this machine's memory.
     ///

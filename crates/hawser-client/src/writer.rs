@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::history::{CACHE, FUA, Kind, Log, NOTHING, Record, TORN};
+use crate::report::Word;
 use crate::stamp::{self, Found};
 use crate::volume::{Event, Order, Volume};
 
@@ -264,11 +265,21 @@ impl<'a, V: Volume> Writer<'a, V> {
         match event {
             Event::Done(number, page) => self.done(number, page.as_deref()),
             Event::Refused(number, why) => {
-                eprintln!("writer {}: {why}", self.number);
+                let words = format!("writer {}: {why}", self.number);
+                self.shared.log.say(Word::Said(words));
                 if let Some(flight) = self.flights.get_mut(&number) {
                     flight.again = Some(Instant::now() + AGAIN);
                 }
                 self.shared.log.put(of(Kind::Refused, self.path))
+            }
+            Event::LoginRefused(portal, why) => {
+                self.shared.log.say(Word::LoginRefused { portal, why });
+                Ok(())
+            }
+            Event::Said(words) => {
+                let words = format!("writer {}: {words}", self.number);
+                self.shared.log.say(Word::Said(words));
+                Ok(())
             }
             Event::PathLost(path) => self.shared.log.put(of(Kind::PathLost, path)),
             Event::Connected(path) => self.shared.log.put(of(Kind::Connected, path)),

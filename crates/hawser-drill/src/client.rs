@@ -1,20 +1,21 @@
-//! The verifying client at work: in the lab's client machine, or on the operator's own.
+//! The verifying client at work, wherever it has its seat: what it says, heard by a thread of its own.
 
-use std::io::{BufRead, BufReader, Read};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use hawser_client::history::{self, Record};
-use hawser_model::drill::Moment;
+use hawser_agent::program::{Heard, Program, Teller};
+use hawser_client::history::Record;
+use hawser_client::report::{SILENCE_S, Told, Word};
+use hawser_model::drill::{Clock, Moment};
 
+use crate::clocks;
 use crate::error::DrillError;
 use crate::follow::Follower;
+use crate::seat;
 use crate::stage::{Stage, now};
-
-/// Its history, in memory of its machine's own.
-const HISTORY: &str = "/tmp/hawser-drill.history";
 
 /// How many write at the same time: one begins on each of two SANs.
 const WRITERS: usize = 2;
@@ -22,20 +23,52 @@ const WRITERS: usize = 2;
 /// The pool must let the client begin within so long.
 const BEGINS: Duration = Duration::from_secs(60);
 
+/// A target that refuses logins for so long refuses them for good.
+const REFUSES: Duration = Duration::from_secs(3);
+
 /// To read everything back.
 const READS_BACK: Duration = Duration::from_secs(120);
 
-/// The last words of a program that has ended arrive within so long.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+/// So often the client is told that somebody is there.
+const ALIVE: Duration = Duration::from_secs(SILENCE_S / 6);
+
+/// Its thread looks so often whether it is still wanted.
+const HEARS: Duration = Duration::from_millis(200);
+
+/// So often another machine's clock is asked, and so long an answer is waited for.
+const ROUND_TRIPS: u64 = 8;
+const ANSWERS: Duration = Duration::from_secs(5);
 
 /// A client that writes.
 pub struct Client {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    said: Receiver<String>,
-    complained: Receiver<String>,
+    words: Receiver<Said>,
+    teller: Teller,
+    /// Set: the thread lets the program go.
+    unwanted: Arc<AtomicBool>,
+    hearing: Option<JoinHandle<()>>,
+    history: Vec<Record>,
+    complaints: Vec<String>,
     follower: Follower,
-    path: std::path::PathBuf,
+    questions: u64,
+    /// How its clock stood to ours when it began; absent: it is ours.
+    clock: Option<Clock>,
+}
+
+/// What a client leaves.
+pub struct Left {
+    /// Its history.
+    pub history: Vec<Record>,
+    /// What it complained of.
+    pub complaints: Vec<String>,
+    /// How its clock stood to ours.
+    pub clock: Clock,
+}
+
+/// What is heard of the program, and when.
+enum Said {
+    Word(Word, Moment),
+    /// It has ended: how.
+    End(String),
 }
 
 impl Client {
@@ -44,102 +77,66 @@ impl Client {
     /// # Errors
     /// It is not there, or the pool does not let it write.
     pub fn start(stage: &Stage<'_>) -> Result<Self, DrillError> {
-        let client = stage.client.as_str();
-        let (program, history) = match stage.real() {
-            None => ("hawser-client".to_owned(), HISTORY.to_owned()),
-            Some(_) => (
-                beside(),
-                stage.folder()?.join("history").display().to_string(),
-            ),
-        };
-        let mut words = vec![program, "run".to_owned()];
-        let writers = WRITERS.to_string();
-        let target = stage.target();
-        let options = [
-            ("--history", history.as_str()),
-            ("--writers", &writers),
-            ("--target", &target),
-            ("--patience", "90s"),
-        ];
-        words.extend(
-            options
-                .iter()
-                .flat_map(|(option, value)| [(*option).to_owned(), (*value).to_owned()]),
-        );
-        for portal in stage.portals() {
-            words.extend(["--portal".to_owned(), portal.to_string()]);
+        let program = seat::start(stage)?;
+        let teller = program.teller();
+        for word in seat::words(stage, WRITERS) {
+            // One that has ended says why.
+            let _heard_below = teller.say(&word);
         }
-        let (mut command, path) = match stage.real() {
-            None => {
-                stage.shell(client, &format!("rm -f {HISTORY}"))?;
-                let lab = stage.lab()?;
-                let path = format!("/proc/{}/root{HISTORY}", lab.process(client)?);
-                // Dies with this process' child, and that with this process' pipe.
-                (lab.tied_command(client, &words)?, path)
-            }
-            // It ends with its standard input, which is a pipe from here.
-            Some(_) => {
-                let _none_before = std::fs::remove_file(&history);
-                let mut command = std::process::Command::new(&words[0]);
-                command.args(&words[1..]);
-                (command, history.clone())
-            }
+        let (put, words) = channel();
+        let unwanted = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&unwanted);
+        let mut client = Self {
+            words,
+            teller,
+            unwanted,
+            hearing: Some(std::thread::spawn(move || hear(program, &put, &stop))),
+            history: Vec::new(),
+            complaints: Vec::new(),
+            follower: Follower::default(),
+            questions: 0,
+            clock: None,
         };
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()
-            .map_err(|e| DrillError::io("run", &words[0], e))?;
-        let said = lines(child.stdout.take());
-        let complained = lines(child.stderr.take());
-        let mut begun = Beginning {
-            stdin: child.stdin.take(),
-            child: Some(child),
-        };
-        let deadline = Instant::now() + BEGINS;
-        loop {
-            match said.try_recv() {
-                Ok(line) if line == "writing" => break,
-                Ok(_) => {}
-                Err(std::sync::mpsc::TryRecvError::Disconnected) => {
-                    let why: Vec<String> = complained.iter().collect();
-                    return Err(DrillError::CouldNot(format!(
-                        "hawser-client on {client} ended: {} (it must lie beside hawser, in a lab when that is \
-                         brought up)",
-                        why.join("; ")
-                    )));
-                }
-                Err(std::sync::mpsc::TryRecvError::Empty) if Instant::now() >= deadline => {
-                    let why: Vec<String> = complained.try_iter().collect();
-                    return Err(DrillError::CouldNot(format!(
-                        "the client was not acknowledged anything within {} s: {}",
-                        BEGINS.as_secs(),
-                        why.last().map_or("it says nothing", String::as_str)
-                    )));
-                }
-                Err(std::sync::mpsc::TryRecvError::Empty) if (stage.interrupted)() => {
-                    return Err(DrillError::Interrupted);
-                }
-                Err(std::sync::mpsc::TryRecvError::Empty) => {
-                    std::thread::sleep(Duration::from_millis(10))
-                }
-            }
+        client.wait_writing(stage)?;
+        if stage.seat.there.is_some() {
+            client.clock = Some(client.compare(stage)?);
         }
-        let file = std::fs::File::open(&path).map_err(|e| DrillError::io("open", &path, e))?;
-        let (child, stdin) = begun.done();
-        let Some(child) = child else {
-            return Err(DrillError::CouldNot("the client has no process".into()));
-        };
-        Ok(Self {
-            child,
-            stdin,
-            said,
-            complained,
-            follower: Follower::new(file),
-            path: path.into(),
-        })
+        Ok(client)
+    }
+
+    fn wait_writing(&mut self, stage: &Stage<'_>) -> Result<(), DrillError> {
+        let mut refused: Option<Instant> = None;
+        let mut why = String::new();
+        let began = stage.wait(BEGINS, || {
+            while let Some((word, _)) = self.next(stage)? {
+                match word {
+                    Word::Writing => return Ok(true),
+                    Word::LoginRefused { portal, why: said } if seat::is_final(&said) => {
+                        let since = refused.get_or_insert_with(Instant::now);
+                        why = seat::refused(stage, &portal, &said);
+                        if since.elapsed() > REFUSES {
+                            return Err(DrillError::CouldNot(why.clone()));
+                        }
+                    }
+                    Word::LoginRefused { portal, why: said } => why = format!("{portal}: {said}"),
+                    Word::Said(words) => why = words,
+                    _ => {}
+                }
+            }
+            Ok(false)
+        })?;
+        match began {
+            true => Ok(()),
+            false => Err(DrillError::CouldNot(format!(
+                "the client on {} was not acknowledged anything within {} s: {}",
+                stage.client,
+                BEGINS.as_secs(),
+                match why.is_empty() {
+                    true => "it says nothing; can it reach the pool's addresses?",
+                    false => &why,
+                }
+            ))),
+        }
     }
 
     /// Waits until each writer has been acknowledged something in every half second of `length`,
@@ -156,50 +153,108 @@ impl Client {
     ) -> Result<bool, DrillError> {
         let length_us = u64::try_from(length.as_micros()).unwrap_or(u64::MAX);
         stage.wait(patience, || {
-            self.follow()?;
+            while self.next(stage)?.is_some() {}
             let now = now().0;
             let begin = now.saturating_sub(length_us);
-            Ok(begin >= from.0 && self.follower.steady(WRITERS, begin, now))
+            if begin < from.0 {
+                return Ok(false);
+            }
+            // On the client's own clock.
+            let behind = self.clock.map_or(0, |clock| clock.offset_us);
+            let theirs = |at: u64| at.saturating_add_signed(-behind);
+            Ok(self.follower.steady(WRITERS, theirs(begin), theirs(now)))
         })
     }
 
-    fn follow(&mut self) -> Result<(), DrillError> {
-        if let Ok(Some(status)) = self.child.try_wait() {
-            let why: Vec<String> = self.complained.try_iter().collect();
-            return Err(DrillError::CouldNot(format!(
-                "the client ended by itself ({status}): {}",
-                why.join("; ")
-            )));
+    /// The next word; records and complaints are kept. `None`: nothing more now.
+    fn next(&mut self, stage: &Stage<'_>) -> Result<Option<(Word, Moment)>, DrillError> {
+        let (word, at) = match self.words.try_recv() {
+            Ok(Said::Word(word, at)) => (word, at),
+            Ok(Said::End(how)) => return Err(self.gone(stage, &how)),
+            Err(TryRecvError::Empty) => return Ok(None),
+            Err(TryRecvError::Disconnected) => return Err(self.gone(stage, "")),
+        };
+        match &word {
+            Word::Record(record) => {
+                self.follower.learn(record);
+                self.history.push(*record);
+            }
+            Word::Said(words) => self.complaints.push(words.clone()),
+            Word::LoginRefused { portal, why } => self.complaints.push(format!("{portal}: {why}")),
+            Word::Failed(why) => return Err(self.gone(stage, why)),
+            Word::Writing | Word::Clock { .. } | Word::Ended { .. } => {}
         }
-        self.follower
-            .read_on()
-            .map_err(|e| DrillError::io("read", self.path.display(), e))
+        Ok(Some((word, at)))
     }
 
-    /// Tells it to stop, waits until it has read everything back (or could not), and answers its
-    /// history, and what it complained of.
+    fn gone(&self, stage: &Stage<'_>, how: &str) -> DrillError {
+        let last = self.complaints.last().map(String::as_str);
+        let words = [Some(how).filter(|how| !how.is_empty()), last];
+        let words: Vec<&str> = words.into_iter().flatten().collect();
+        DrillError::CouldNot(format!(
+            "the client on {} ended by itself: {}",
+            stage.client,
+            words.join("; ")
+        ))
+    }
+
+    /// Compares the history's clock with ours: by the shortest of some round trips.
+    fn compare(&mut self, stage: &Stage<'_>) -> Result<Clock, DrillError> {
+        let mut clocks_seen = Vec::new();
+        for _ in 0..ROUND_TRIPS {
+            self.questions += 1;
+            let mine = self.questions;
+            let asked = now();
+            let _heard_below = self.teller.say(&Told::Clock(mine).to_string());
+            let mut answer = None;
+            stage.wait(ANSWERS, || {
+                while let Some((word, told)) = self.next(stage)? {
+                    if let Word::Clock { question, at_us } = word {
+                        if question == mine {
+                            answer = Some(clocks::of_trip(asked.0, at_us, told.0));
+                        }
+                    }
+                }
+                Ok(answer.is_some())
+            })?;
+            clocks_seen.extend(answer);
+        }
+        clocks::best(clocks_seen).ok_or_else(|| {
+            DrillError::CouldNot(format!(
+                "the client on {} does not tell its clock",
+                stage.client
+            ))
+        })
+    }
+
+    /// Tells it to stop, waits until it has read everything back (or could not), and answers what it leaves.
     ///
     /// # Errors
-    /// Ctrl-C; it does not end; its history cannot be read.
-    pub fn stop(mut self, stage: &Stage<'_>) -> Result<(Vec<Record>, Vec<String>), DrillError> {
-        drop(self.stdin.take());
-        let child = &mut self.child;
-        let ended = stage.wait(READS_BACK, || Ok(matches!(child.try_wait(), Ok(Some(_)))))?;
-        if !ended {
-            return Err(DrillError::CouldNot(format!(
+    /// Ctrl-C; it does not end.
+    pub fn stop(mut self, stage: &Stage<'_>) -> Result<Left, DrillError> {
+        let clock = match self.clock {
+            None => Clock::default(),
+            Some(first) => clocks::over(first, self.compare(stage)?),
+        };
+        let _heard_below = self.teller.say(&Told::Stop.to_string());
+        // Whether all could be read back is in the history; the judge sees it there.
+        let ended = stage.wait(READS_BACK, || {
+            while let Some((word, _)) = self.next(stage)? {
+                if matches!(word, Word::Ended { .. }) {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        })?;
+        match ended {
+            true => Ok(Left {
+                history: std::mem::take(&mut self.history),
+                complaints: std::mem::take(&mut self.complaints),
+                clock,
+            }),
+            false => Err(DrillError::CouldNot(format!(
                 "the client did not end within {} s",
                 READS_BACK.as_secs()
-            )));
-        }
-        let said = rest(&self.said).pop();
-        let history = history::load(&self.path).map_err(|e| DrillError::CouldNot(e.to_string()))?;
-        let complaints = rest(&self.complained);
-        match said.as_deref() {
-            // What could not be read back is in the history; the judge sees it there.
-            Some("read back" | "not read back") => Ok((history, complaints)),
-            _ => Err(DrillError::CouldNot(format!(
-                "the client broke off: {}",
-                complaints.join("; ")
             ))),
         }
     }
@@ -207,66 +262,38 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        end(&mut self.child);
-        let _gone_with_its_machine = std::fs::remove_file(&self.path);
-    }
-}
-
-/// A client that has not said yet that it writes.
-struct Beginning {
-    child: Option<Child>,
-    stdin: Option<ChildStdin>,
-}
-
-impl Beginning {
-    fn done(&mut self) -> (Option<Child>, Option<ChildStdin>) {
-        (self.child.take(), self.stdin.take())
-    }
-}
-
-impl Drop for Beginning {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.child {
-            end(child);
+        self.unwanted.store(true, Ordering::Relaxed);
+        if let Some(hearing) = self.hearing.take() {
+            let _it_cannot_panic = hearing.join();
         }
     }
 }
 
-/// The client beside this very program, else by its name alone.
-fn beside() -> String {
-    let own = std::env::current_exe().ok();
-    let beside = own.map(|own| own.with_file_name("hawser-client"));
-    let beside = beside.filter(|path| path.exists());
-    beside.map_or("hawser-client".to_owned(), |path| {
-        path.display().to_string()
-    })
-}
-
-fn end(child: &mut Child) {
-    let _ended_already = child.kill();
-    let _reaped = child.wait();
-}
-
-/// What is left of the lines of a program that has ended: its last ones may still be on their way.
-fn rest(lines: &Receiver<String>) -> Vec<String> {
-    let mut all = Vec::new();
-    while let Ok(line) = lines.recv_timeout(LAST_WORDS) {
-        all.push(line);
-    }
-    all
-}
-
-/// The lines of a pipe, as they come.
-fn lines(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
-    let (put, take) = channel();
-    if let Some(pipe) = pipe {
-        std::thread::spawn(move || {
-            for line in BufReader::new(pipe).lines().map_while(Result::ok) {
-                if put.send(line).is_err() {
-                    break;
-                }
+/// Hears the program, and tells it that somebody is there, until it ends or nobody wants it any more. It ends with
+/// its standard input.
+fn hear(mut program: Program, put: &Sender<Said>, unwanted: &AtomicBool) {
+    let teller = program.teller();
+    let mut told = Instant::now();
+    while !unwanted.load(Ordering::Relaxed) {
+        if told.elapsed() >= ALIVE {
+            told = Instant::now();
+            // Its end is heard below.
+            let _heard = teller.say(&Told::Alive.to_string());
+        }
+        let said = match program.hear(HEARS) {
+            Ok(Heard::Nothing) => continue,
+            Ok(Heard::End(how)) => vec![Said::End(how.trim().to_owned())],
+            Err(e) => vec![Said::End(e.to_string())],
+            Ok(Heard::Lines(lines)) => {
+                let at = now();
+                let word = |line: String| Word::parse(&line).unwrap_or(Word::Said(line));
+                let words = lines.into_iter().map(|line| Said::Word(word(line), at));
+                words.collect()
             }
-        });
+        };
+        let last = matches!(said.last(), Some(Said::End(_)));
+        if said.into_iter().any(|said| put.send(said).is_err()) || last {
+            return;
+        }
     }
-    take
 }

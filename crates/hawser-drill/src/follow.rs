@@ -1,51 +1,26 @@
 //! Reading a history while it is written, to know whether the volume is written to now.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 
-use hawser_client::history::{Kind, RECORD, Record};
+use hawser_client::history::{Kind, Record};
 
 /// A time in which each writer must have had an acknowledgement.
 const BEAT_US: u64 = 500_000;
 
-/// Grows with the file.
+/// Grows with the history.
+#[derive(Default)]
 pub struct Follower {
-    file: File,
-    rest: Vec<u8>,
     /// By writer, the times of its acknowledgements.
     heard: BTreeMap<u8, Vec<u64>>,
 }
 
 impl Follower {
-    /// From the beginning of a history.
-    pub fn new(file: File) -> Self {
-        Self {
-            file,
-            rest: Vec::new(),
-            heard: BTreeMap::new(),
+    /// Takes the next record.
+    pub fn learn(&mut self, record: &Record) {
+        if record.kind == Kind::Acknowledged {
+            let times = self.heard.entry(record.writer).or_default();
+            times.push(record.at_us);
         }
-    }
-
-    /// Reads on.
-    ///
-    /// # Errors
-    /// What reading says.
-    pub fn read_on(&mut self) -> std::io::Result<()> {
-        self.file.read_to_end(&mut self.rest)?;
-        let whole = self.rest.len() / RECORD * RECORD;
-        for bytes in self.rest[..whole].chunks_exact(RECORD) {
-            if let Some(record) = Record::parse(bytes) {
-                if record.kind == Kind::Acknowledged {
-                    self.heard
-                        .entry(record.writer)
-                        .or_default()
-                        .push(record.at_us);
-                }
-            }
-        }
-        self.rest.drain(..whole);
-        Ok(())
     }
 
     /// Whether each of so many writers was acknowledged something in each half second from `from_us`

@@ -6,6 +6,7 @@
 
 mod asks;
 pub mod client;
+mod clocks;
 mod error;
 mod facts;
 pub mod fault;
@@ -18,6 +19,7 @@ mod processes;
 mod record;
 pub mod run;
 pub mod scenario;
+pub mod seat;
 pub mod stage;
 pub mod watch;
 

@@ -21,6 +21,7 @@ const LONGEST: usize = 3;
 /// Where the client ran and what it wrote to.
 pub(crate) struct Place {
     pub host: HostName,
+    pub clock: Clock,
     pub pool: String,
     pub portals: Vec<String>,
     pub errors: Vec<String>,
@@ -35,7 +36,7 @@ pub(crate) fn client(history: &[Record], rules: Rules, place: Place) -> ClientRe
     let ended = history.iter().find(|record| record.kind == Kind::Final);
     ClientRecord {
         host: Some(place.host),
-        clock: Clock::default(),
+        clock: place.clock,
         pool: place.pool,
         began: Moment(first),
         ended: Moment(ended.map_or(last, |record| record.at_us)),
@@ -170,6 +171,7 @@ mod tests {
         history.push(record(Kind::Found, 1, 5_040, 5));
         let place = Place {
             host: "client1".into(),
+            clock: Clock::default(),
             pool: "p".into(),
             portals: vec!["10.72.2.207:3260".into(), "10.72.3.207:3260".into()],
             errors: Vec::new(),

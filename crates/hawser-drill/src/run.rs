@@ -25,6 +25,7 @@ use crate::network::{Pauses, links};
 use crate::note::Note;
 use crate::record::{self, Place};
 use crate::scenario::{Plan, Reaction, Scenario};
+use crate::seat;
 use crate::stage::{Stage, now};
 use crate::watch::{Seen, watch};
 
@@ -168,7 +169,7 @@ impl Drill<'_> {
                 Some("clients did not write steadily again after everything was healed".into());
         }
         say("the client reads everything back");
-        let (history, errors) = client.stop(stage)?;
+        let left = client.stop(stage)?;
         let fencing = self.fencing(begun)?;
         self.power.extend(bmc_events(stage, begun)?);
         self.power.sort_by_key(|event| event.at);
@@ -179,8 +180,9 @@ impl Drill<'_> {
         let place = Place {
             host: stage.client.clone(),
             pool: stage.pool.clone(),
-            portals: stage.portals().iter().map(ToString::to_string).collect(),
-            errors,
+            clock: left.clock,
+            portals: seat::recorded(&stage.seat, &stage.portals()),
+            errors: left.complaints,
         };
         let case = DrillCase {
             format: DRILL_FORMAT.to_owned(),
@@ -190,7 +192,7 @@ impl Drill<'_> {
             scenario: scenario.described(plan.promises),
             cluster,
             faults: std::mem::take(&mut self.faults),
-            client: record::client(&history, rules, place),
+            client: record::client(&left.history, rules, place),
             watch: Default::default(),
             logs: marks.since(stage),
             fencing,

@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use hawser_agent::transport::Transport;
 use hawser_cluster::exports::Context;
 use hawser_cluster::host::drill::HostFault;
 use hawser_cluster::host::{DrillAnswer, DrillOrder};
@@ -17,6 +18,7 @@ use hawser_model::output::cluster::ClusterStatus;
 
 use crate::error::DrillError;
 use crate::ground::{Ground, RealHeads};
+use crate::seat::{Seat, Volume};
 
 /// iSCSI's port (RFC 7143).
 const PORT: u16 = 3260;
@@ -68,6 +70,8 @@ pub struct Stage<'a> {
     pub heads: Vec<HostName>,
     /// The machine that the client runs on.
     pub client: HostName,
+    /// Its place there, and what it writes to.
+    pub seat: Seat,
     /// The pool that is written to.
     pub pool: String,
     /// The head that has it when the drill begins: whom a fault hits.
@@ -79,23 +83,31 @@ pub struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    /// The stage for a drill on `pool`, or on the first pool that is offered by iSCSI. Who has it is
-    /// not known yet.
+    /// The stage for a drill on `pool`, or on the first pool that is offered by iSCSI (of a path that is written to:
+    /// the first pool). Who has it is not known yet.
     ///
     /// # Errors
-    /// A lab without a client; no such pool, or one that cannot be written to by iSCSI.
+    /// A lab without a client; no such pool, or one that cannot be written to by iSCSI; a client on a head.
     pub fn set(
         ground: Ground<'a>,
         file: &'a ClusterFile,
         cluster: &'a dyn Cluster,
         interrupted: &'a dyn Fn() -> bool,
         pool: Option<&str>,
+        seat: Seat,
     ) -> Result<Self, DrillError> {
-        let pool = find_pool(file, pool)?.name.to_string();
-        let client = match &ground {
-            Ground::Lab(lab) => client_of(&Lab::open(lab.as_str())?)?,
-            Ground::Heads(_) => own_name()?,
+        let pool = find_pool(file, pool, &seat)?.name.to_string();
+        let client = match (&seat.there, &ground) {
+            (Some(ssh), _) => ssh.host().clone(),
+            (None, Ground::Lab(lab)) => client_of(&Lab::open(lab.as_str())?)?,
+            (None, Ground::Heads(_)) => own_name()?,
         };
+        if seat.there.is_some() && file.node(client.as_str()).is_some() {
+            return refused(format!(
+                "{client} is a node of the cluster: a client there falls with what it watches; --client-host names \
+                 another host"
+            ));
+        }
         let watched = file.pools.iter().filter_map(|pool| {
             Some(Watched {
                 pool: pool.name.to_string(),
@@ -110,6 +122,7 @@ impl<'a> Stage<'a> {
             seed: 0,
             heads: file.nodes.iter().map(|n| n.name.get().clone()).collect(),
             client,
+            seat,
             pool,
             watched: watched.collect(),
             file,
@@ -190,7 +203,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Where a drill keeps what must outlive it when it is killed, and the client its history.
+    /// Where a drill keeps what must outlive it when it is killed.
     ///
     /// # Errors
     /// There is no such folder, and none can be made.
@@ -213,8 +226,14 @@ impl<'a> Stage<'a> {
             .collect()
     }
 
-    /// The name of the pool's target.
+    /// The name of the target that is logged in to: the pool's, unless another one is named.
     pub fn target(&self) -> String {
+        if let Volume::Unit {
+            target: Some(name), ..
+        } = &self.seat.volume
+        {
+            return name.clone();
+        }
         let exports = &self.file.exports;
         let context = Context {
             pool: self.pool.clone(),
@@ -379,8 +398,16 @@ fn addresses(pool: &Pool) -> Vec<IpAddr> {
     links.flat_map(|it| it.as_slice().iter().copied()).collect()
 }
 
-fn find_pool<'f>(file: &'f ClusterFile, wanted: Option<&str>) -> Result<&'f Pool, DrillError> {
-    let offered = |pool: &&Pool| *pool.exports == ExportKind::Iscsi && !pool.addresses.is_empty();
+fn find_pool<'f>(
+    file: &'f ClusterFile,
+    wanted: Option<&str>,
+    seat: &Seat,
+) -> Result<&'f Pool, DrillError> {
+    // What lies behind a path nobody here knows: of a pool by NFS, of a kernel's own initiator.
+    let by_path = seat.path().is_some();
+    let offered = |pool: &&Pool| {
+        by_path || (*pool.exports == ExportKind::Iscsi && !pool.addresses.is_empty())
+    };
     let mut all = file.pools.iter().filter(offered);
     let found = match wanted {
         Some(name) => all.find(|pool| *pool.name == name),
@@ -395,8 +422,13 @@ fn find_pool<'f>(file: &'f ClusterFile, wanted: Option<&str>) -> Result<&'f Pool
     found.ok_or_else(|| {
         let known: Vec<&str> = known.into_keys().collect();
         DrillError::CouldNot(format!(
-            "there is no pool \"{}\" that is offered by iSCSI; pools: {}",
+            "there is no pool \"{}\"{}; pools: {}",
             wanted.unwrap_or_default(),
+            if by_path {
+                ""
+            } else {
+                " that is offered by iSCSI"
+            },
             known.join(", ")
         ))
     })

@@ -20,9 +20,9 @@ use crate::transport::Transport;
 pub use keepalive::Stopper;
 pub use opening::Link;
 pub(crate) use opening::{Opening, Silence, last_words};
+pub(crate) use pipes::{Arrived, Input, Pipes, send};
 
 use keepalive::Keepalive;
-use pipes::{Arrived, send};
 
 /// How long an answer may take that needs no measuring, on a host under load.
 const SOON: Duration = Duration::from_secs(10);

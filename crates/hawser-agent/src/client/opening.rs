@@ -109,6 +109,11 @@ impl Opening {
         }
     }
 
+    /// The program, and the bytes behind its marker.
+    pub(crate) fn into_parts(self) -> (Pipes, Vec<u8>) {
+        (self.pipes, self.rest)
+    }
+
     /// Takes the agent's marker for what it is; any other is an error.
     pub(crate) fn into_link(self, marker: Marker) -> Result<Link, Failure> {
         let theirs = match marker {
@@ -121,6 +126,7 @@ impl Opening {
                 });
             }
             Marker::Agent(other) => other.to_string(),
+            Marker::Client(version) => format!("`client {version}`"),
             Marker::Need => "`need`".to_owned(),
             Marker::Refused { reason, detail } => format!("`refused {reason} {detail}`"),
             Marker::Unknown(text) => format!("`{text}`"),

@@ -35,6 +35,11 @@ unsafe extern "C" {
     pub fn iscsi_set_header_digest(context: *mut Context, digest: c_int) -> c_int;
     pub fn iscsi_set_noautoreconnect(context: *mut Context, state: c_int);
     pub fn iscsi_set_isid_random(context: *mut Context, random: u32, qualifier: u32) -> c_int;
+    pub fn iscsi_set_initiator_username_pwd(
+        context: *mut Context,
+        user: *const c_char,
+        secret: *const c_char,
+    ) -> c_int;
     pub fn iscsi_full_connect_async(
         context: *mut Context,
         portal: *const c_char,

@@ -34,8 +34,8 @@ const LOGIN: Duration = Duration::from_millis(1500);
 const CAPACITY: u64 = u64::MAX;
 const CACHING: u64 = u64::MAX - 1;
 
-/// What to log in to.
-#[derive(Clone, Debug)]
+/// What to log in to, and as whom.
+#[derive(Clone)]
 pub struct Target {
     /// Its addresses.
     pub portals: Vec<SocketAddr>,
@@ -43,6 +43,10 @@ pub struct Target {
     pub name: String,
     /// The unit.
     pub lun: u16,
+    /// The name of this initiator.
+    pub initiator: String,
+    /// User and secret, where the target wants them (CHAP).
+    pub chap: Option<(String, String)>,
 }
 
 struct Question {
@@ -54,7 +58,7 @@ struct Question {
 /// The volume.
 pub struct Paths {
     target: Target,
-    initiator: String,
+    writer: u8,
     chance: u64,
     session: Option<Session>,
     portal: usize,
@@ -75,7 +79,7 @@ impl Paths {
     pub fn new(target: Target, writer: u8, seed: u64) -> Self {
         Self {
             portal: usize::from(writer) % target.portals.len(),
-            initiator: format!("iqn.2026-01.io.hawser:client-{writer}"),
+            writer,
             chance: seed ^ u64::from(writer),
             target,
             session: None,
@@ -109,18 +113,12 @@ impl Paths {
         events.push(Event::Connected(portal as u8));
         let address = self.target.portals[portal].to_string();
         let isid = stamp::mixed(&mut self.chance) as u32;
-        match Session::login(
-            &self.initiator,
-            isid,
-            &self.target.name,
-            &address,
-            self.target.lun,
-        ) {
+        match Session::login(&self.target, (isid, self.writer), &address) {
             Ok(session) => {
                 self.session = Some(session);
                 self.login_since = Some(Instant::now());
             }
-            Err(why) => eprintln!("{}: {why}", self.initiator),
+            Err(why) => events.push(Event::Said(why)),
         }
     }
 
@@ -199,10 +197,8 @@ impl Paths {
                 session.ask_capacity(CAPACITY) && session.ask_caching(CACHING)
             }
             Answer::Login(Err(why)) => {
-                eprintln!(
-                    "{}: {}: {why}",
-                    self.initiator, self.target.portals[self.portal]
-                );
+                let portal = self.target.portals[self.portal].to_string();
+                events.push(Event::LoginRefused(portal, why));
                 false
             }
             Answer::Order(number @ (CAPACITY | CACHING), Ok(page)) => {

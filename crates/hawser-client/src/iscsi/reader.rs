@@ -17,6 +17,9 @@ const SLICE: Duration = Duration::from_millis(50);
 /// The target answers something within so long, or never.
 const HUNG: Duration = Duration::from_secs(3);
 
+/// Tells its session from those of the writers.
+const READER: u8 = u8::MAX;
+
 /// What the first questions are called.
 const CAPACITY: u64 = 0;
 
@@ -27,14 +30,8 @@ pub fn read(target: &Target, depth: u32, time: Duration, lines: impl Write) -> R
     let begun = |e: String| format!("{portal}: {}", e.trim_end());
     // What libiscsi says of an address that nobody answers at is of its own reconnecting.
     TcpStream::connect_timeout(&portal, HUNG).map_err(|e| begun(format!("connect: {e}")))?;
-    let session = Session::login(
-        "iqn.2026-01.io.hawser:client-read",
-        std::process::id(),
-        &target.name,
-        &portal.to_string(),
-        target.lun,
-    )
-    .map_err(begun)?;
+    let session =
+        Session::login(target, (std::process::id(), READER), &portal.to_string()).map_err(begun)?;
     Reader {
         session,
         unit: None,

@@ -16,7 +16,7 @@ use hawser_client::stamp::{BLOCK, Page};
 use hawser_client::volume::Order;
 use socket2::SockRef;
 
-use super::ffi;
+use super::{Target, ffi};
 
 /// Bytes in a sector, as every volume of a lab has them.
 const SECTOR: u32 = 512;
@@ -69,16 +69,19 @@ pub struct Session {
 }
 
 impl Session {
-    /// Begins to log in.
-    pub fn login(
-        initiator: &str,
-        isid: u32,
-        target: &str,
-        portal: &str,
-        lun: u16,
-    ) -> Result<Self, String> {
-        let text = |text: &str| CString::new(text).map_err(|e| format!("{text:?}: {e}"));
-        let (name, target, address) = (text(initiator)?, text(target)?, text(portal)?);
+    /// Begins to log in at one of a target's addresses. The session's own number (ISID) tells it from others of
+    /// the same initiator.
+    pub fn login(target: &Target, isid: (u32, u8), portal: &str) -> Result<Self, String> {
+        let text = |text: &str| {
+            CString::new(text).map_err(|_| "a name, user or secret holds a zero byte".to_owned())
+        };
+        let (initiator, lun) = (&target.initiator, target.lun);
+        let (name, address) = (text(initiator)?, text(portal)?);
+        let chap = match &target.chap {
+            Some((user, secret)) => Some((text(user)?, text(secret)?)),
+            None => None,
+        };
+        let target = text(&target.name)?;
         // SAFETY: the name is a C string, which libiscsi copies (iscsi_create_context, strncpy).
         let context = unsafe { ffi::iscsi_create_context(name.as_ptr()) };
         if context.is_null() {
@@ -99,7 +102,10 @@ impl Session {
             ffi::iscsi_set_session_type(context, 2);
             ffi::iscsi_set_header_digest(context, 0);
             ffi::iscsi_set_noautoreconnect(context, 1);
-            ffi::iscsi_set_isid_random(context, isid, 0);
+            ffi::iscsi_set_isid_random(context, isid.0, u32::from(isid.1));
+            if let Some((user, secret)) = &chap {
+                ffi::iscsi_set_initiator_username_pwd(context, user.as_ptr(), secret.as_ptr());
+            }
             let begun = ffi::iscsi_full_connect_async(
                 context,
                 address.as_ptr(),

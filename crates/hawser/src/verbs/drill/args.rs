@@ -21,6 +21,8 @@ pub struct Args {
     /// The pool that is written to. What its first volume held is overwritten [default: the first]
     #[arg(long)]
     pub pool: Option<String>,
+    #[command(flatten)]
+    pub seat: SeatArgs,
     /// Show the scenarios there are
     #[arg(long, conflicts_with_all = ["names", "all", "random", "dry_run"])]
     pub list: bool,
@@ -39,8 +41,8 @@ pub struct Args {
     /// How long clients may wait, instead of what the scenario allows
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub budget: Option<Duration>,
-    /// On real heads: go on without asking. What would be broken and overwritten is named by it
-    #[arg(long, value_name = "CLUSTER/POOL", conflicts_with = "lab")]
+    /// On real heads, and with --path: go on without asking. What would be broken and overwritten is named by it
+    #[arg(long, value_name = "CLUSTER/POOL[:PATH]")]
     pub yes_break: Option<String>,
     /// Say what would be done and what must hold; do nothing
     #[arg(long)]
@@ -54,6 +56,51 @@ pub struct Args {
     /// Print one JSON object (docs/schema/drill.schema.json); of several scenarios, a list of them
     #[arg(long)]
     pub json: bool,
+}
+
+/// Where the client runs, what it writes to, and as whom.
+#[derive(clap::Args)]
+#[command(next_help_heading = "The client")]
+pub struct SeatArgs {
+    /// It runs on that host, reached by ssh [default: this machine, or the lab's client machine]
+    #[arg(long, value_name = "[USER@]HOST", conflicts_with = "lab")]
+    pub client_host: Option<String>,
+    /// What it calls itself to the target [default: iqn.2026-01.io.hawser:client]
+    #[arg(long, value_name = "IQN", value_parser = iscsi_name)]
+    pub initiator: Option<String>,
+    /// Log in by CHAP as this user
+    #[arg(long, value_name = "USER", requires = "chap_secret")]
+    pub chap_user: Option<String>,
+    /// The user's secret: file:/PATH (mode 0600) or env:NAME
+    #[arg(long, value_name = "WHERE", requires = "chap_user")]
+    pub chap_secret: Option<String>,
+    /// The target it logs in to [default: the one named like the pool]
+    #[arg(long = "target", value_name = "IQN", value_parser = iscsi_name)]
+    pub iqn: Option<String>,
+    /// The unit of that target. It is overwritten
+    #[arg(long, default_value_t = 1)]
+    pub lun: u16,
+    /// Write to this file or block device of the client's machine instead (the kernel's initiator, NFS). It is
+    /// overwritten
+    #[arg(
+        long,
+        value_name = "PATH",
+        conflicts_with_all = ["initiator", "chap_user", "chap_secret", "iqn", "lun"]
+    )]
+    pub path: Option<PathBuf>,
+}
+
+/// A name of iSCSI (RFC 7143, 4.2.7).
+fn iscsi_name(text: &str) -> Result<String, String> {
+    let begins = ["iqn.", "eui.", "naa."];
+    let known = begins.iter().any(|begin| text.starts_with(begin));
+    let printable = text.chars().all(|c| !c.is_whitespace() && !c.is_control());
+    match known && printable && text.len() <= 223 {
+        true => Ok(text.to_owned()),
+        false => Err("a name of iSCSI begins with \"iqn.\", \"eui.\" or \"naa.\" and has at most 223 characters, \
+                      none of them a space"
+            .to_owned()),
+    }
 }
 
 /// Scenarios with the seeds of their drills, in order.

@@ -1,15 +1,37 @@
-//! Before anything is done to a real cluster: whoever asked for it types what it is done to.
+//! Before anything is done to a real cluster, or a file or device is overwritten: whoever asked for it types what it
+//! is done to.
 
 use std::io::{BufRead, IsTerminal};
 
+use hawser_drill::seat::Volume;
 use hawser_drill::stage::Stage;
 use miette::{IntoDiagnostic, WrapErr, bail};
 
 use crate::output::complain;
 
-/// The words that must be typed: the cluster that is broken, and the pool that is overwritten.
+/// Whether somebody must say so: these are real heads, or a path is overwritten, and the folders of a lab's
+/// client are those of its machine.
+pub fn is_needed(stage: &Stage<'_>) -> bool {
+    stage.real().is_some() || stage.seat.path().is_some()
+}
+
+/// The words that must be typed: the cluster that is broken, and the pool, or the path, that is overwritten.
 pub fn words(stage: &Stage<'_>) -> String {
-    format!("{}/{}", stage.file.cluster.name.as_str(), stage.pool)
+    let words = format!("{}/{}", stage.file.cluster.name.as_str(), stage.pool);
+    match stage.seat.path() {
+        Some(path) => format!("{words}:{}", path.display()),
+        None => words,
+    }
+}
+
+/// What is overwritten.
+fn overwritten(stage: &Stage<'_>) -> String {
+    match &stage.seat.volume {
+        Volume::Path(path) => format!("{} of {}", path.display(), stage.client),
+        Volume::Unit { lun, .. } => {
+            format!("LUN {lun} of {} (pool {})", stage.target(), stage.pool)
+        }
+    }
 }
 
 /// Asks for them on the terminal, unless `given` has them.
@@ -28,16 +50,21 @@ pub fn confirm(stage: &Stage<'_>, plans: &str, given: Option<&str>) -> miette::R
     if !stdin.is_terminal() {
         bail!(
             help = format!("`--yes-break {wanted}` says it without a terminal"),
-            "a drill on real heads is confirmed on a terminal, and there is none; nothing was done"
+            "what a drill breaks and overwrites is confirmed on a terminal, and there is none; nothing was done"
         );
     }
     let cluster = stage.file.cluster.name.as_str();
+    let heads = match stage.real() {
+        Some(_) => format!(
+            "These are REAL HEADS: cluster {cluster}, {}.\n",
+            names(stage)
+        ),
+        None => String::new(),
+    };
     complain!(
-        "{plans}These are REAL HEADS: cluster {cluster}, {}.\nThe first volume of pool {} ({}) is OVERWRITTEN.\n\
-         Type {wanted} to go on:",
-        names(stage),
-        stage.pool,
-        stage.target()
+        "{plans}{heads}The client runs on {}: {} is OVERWRITTEN.\nType {wanted} to go on:",
+        stage.client,
+        overwritten(stage)
     );
     let mut line = String::new();
     stdin

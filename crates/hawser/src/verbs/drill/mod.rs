@@ -4,6 +4,7 @@ mod args;
 mod cluster;
 mod confirm;
 mod heads;
+mod seat;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use hawser_drill::{DrillError, note};
 use hawser_lab::{Interrupt, Lab};
 use hawser_model::drill::{DrillCase, Promises, ServicePromise};
 use hawser_model::output::drill::DrillReport;
-use miette::miette;
+use miette::{bail, miette};
 
 use crate::{case_file, output, render};
 
@@ -50,11 +51,17 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
         &cluster,
         &interrupted,
         args.pool.as_deref(),
+        seat::seat(&args.seat, args.target.ssh_config.as_deref())?,
     )
     .map_err(error)?;
     let pool = stage.pool.clone();
     let mut chosen = chosen.peekable();
-    if stage.real().is_some() && !args.dry_run {
+    if !confirm::is_needed(&stage) && args.yes_break.is_some() {
+        bail!(
+            "--yes-break is for real heads and for --path: a lab's own pool is there to be overwritten"
+        );
+    }
+    if confirm::is_needed(&stage) && !args.dry_run {
         let words = match args.is_one() {
             true => chosen
                 .peek()

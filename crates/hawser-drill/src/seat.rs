@@ -1,0 +1,313 @@
+//! Where the client of a drill runs, what it writes to, and as whom.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use hawser_agent::program::Program;
+use hawser_agent::transport::{Executable, Ssh};
+use hawser_client::INITIATOR;
+use hawser_client::report::PROTOCOL;
+use hawser_model::names::HostName;
+
+use crate::error::DrillError;
+use crate::stage::Stage;
+
+/// The client's program.
+const PROGRAM: &str = "hawser-client";
+
+/// What it is told to be: see `hawser-client obey`.
+const OBEY: &str = "obey";
+
+/// Where the client runs, what it writes to, and as whom.
+#[derive(Default)]
+pub struct Seat {
+    /// Its machine; absent: the lab's client machine, or this one.
+    pub there: Option<Ssh>,
+    /// What it writes to; overwritten.
+    pub volume: Volume,
+    /// What it calls itself to the target; absent: [`INITIATOR`].
+    pub initiator: Option<String>,
+    /// As whom it logs in by CHAP.
+    pub chap: Option<Chap>,
+}
+
+/// What is written to.
+pub enum Volume {
+    /// A unit, by iSCSI.
+    Unit {
+        /// The target's name; absent: the pool's own.
+        target: Option<String>,
+        /// The unit.
+        lun: u16,
+    },
+    /// A file or block device of the client's machine: of its kernel's initiator, or on NFS.
+    Path(PathBuf),
+}
+
+impl Default for Volume {
+    fn default() -> Self {
+        Self::Unit {
+            target: None,
+            lun: 1,
+        }
+    }
+}
+
+/// A user and its secret.
+pub struct Chap {
+    /// The user.
+    pub user: String,
+    /// The secret: it goes into the client's standard input, and nowhere else.
+    pub secret: String,
+}
+
+impl Seat {
+    /// The path that is written to, when it is one.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.volume {
+            Volume::Path(path) => Some(path),
+            Volume::Unit { .. } => None,
+        }
+    }
+
+    /// What the client calls itself.
+    pub fn initiator(&self) -> &str {
+        self.initiator.as_deref().unwrap_or(INITIATOR)
+    }
+}
+
+/// The client's own program here.
+///
+/// # Errors
+/// It lies not beside this one, or cannot be read.
+pub fn executable() -> Result<Executable, DrillError> {
+    let path = beside();
+    Executable::read(Path::new(&path)).map_err(|e| {
+        DrillError::CouldNot(format!(
+            "read {path}, to copy it to the client's host: {e} (it must lie beside hawser)"
+        ))
+    })
+}
+
+/// Starts the client's program in its seat.
+pub(crate) fn start(stage: &Stage<'_>) -> Result<Program, DrillError> {
+    use std::os::unix::process::CommandExt;
+    let started = match (&stage.seat.there, stage.real()) {
+        (Some(ssh), _) => ssh.program(OBEY, PROTOCOL),
+        (None, None) => {
+            // Dies with this process' child, and that with this process' pipe.
+            let words = [PROGRAM, OBEY];
+            let mut command = stage.lab()?.tied_command(stage.client.as_str(), words)?;
+            Program::start(command.process_group(0), PROTOCOL)
+        }
+        (None, Some(_)) => {
+            let mut command = std::process::Command::new(beside());
+            Program::start(command.arg(OBEY).process_group(0), PROTOCOL)
+        }
+    };
+    started.map_err(|e| DrillError::CouldNot(no_client(&stage.client, &e.to_string())))
+}
+
+/// What the client is told first, one a line.
+pub(crate) fn words(stage: &Stage<'_>, writers: usize) -> Vec<String> {
+    let seat = &stage.seat;
+    let mut words = vec!["--writers".to_owned(), writers.to_string()];
+    let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
+    option("--patience", "90s".to_owned());
+    match &seat.volume {
+        Volume::Path(path) => option("--device", path.display().to_string()),
+        Volume::Unit { lun, .. } => {
+            option("--target", stage.target());
+            option("--lun", lun.to_string());
+            option("--initiator", seat.initiator().to_owned());
+            for portal in stage.portals() {
+                option("--portal", portal.to_string());
+            }
+            if let Some(chap) = &seat.chap {
+                option("--chap-user", chap.user.clone());
+            }
+        }
+    }
+    words.push(String::new());
+    if let (Volume::Unit { .. }, Some(chap)) = (&seat.volume, &seat.chap) {
+        words.push(chap.secret.clone());
+    }
+    words
+}
+
+/// Why there is no client on a host.
+fn no_client(host: &HostName, said: &str) -> String {
+    // ld.so(8): `…: error while loading shared libraries: libiscsi.so.7: cannot open shared object file: …`.
+    let missing = said
+        .split_once("error while loading shared libraries: ")
+        .and_then(|(_, rest)| rest.split(':').next());
+    if let Some(library) = missing {
+        let package = library.replace(".so.", "");
+        return format!(
+            "{PROGRAM} cannot run on {host}: it needs the library {library}, and {host} has none: install it there \
+             (Debian and Ubuntu: apt-get install {package}; Fedora and its kin: dnf install libiscsi)"
+        );
+    }
+    if let Some((_, version)) = said.split_once("version `") {
+        let version = version.split('\'').next().unwrap_or_default();
+        return format!(
+            "{PROGRAM} cannot run on {host}: it was built on a newer system ({version} is missing there): build it \
+             on one as old as {host}"
+        );
+    }
+    format!(
+        "{PROGRAM} on {host}: {said} (it must lie beside hawser, in a lab when that is brought up)"
+    )
+}
+
+/// What a target's refusal of a login comes to, once the client has been refused again and again.
+pub(crate) fn refused(stage: &Stage<'_>, portal: &str, why: &str) -> String {
+    let seat = &stage.seat;
+    Refused {
+        target: &stage.target(),
+        portal,
+        said: why.trim(),
+        initiator: seat.initiator(),
+        user: seat.chap.as_ref().map(|chap| chap.user.as_str()),
+        pool: &stage.pool,
+        host: &stage.active,
+    }
+    .words()
+}
+
+struct Refused<'a> {
+    target: &'a str,
+    portal: &'a str,
+    said: &'a str,
+    initiator: &'a str,
+    user: Option<&'a str>,
+    pool: &'a str,
+    host: &'a HostName,
+}
+
+impl Refused<'_> {
+    fn words(&self) -> String {
+        let Self {
+            target,
+            portal,
+            said,
+            initiator,
+            pool,
+            host,
+            ..
+        } = self;
+        let user = match self.user {
+            Some(user) => format!("with CHAP as \"{user}\""),
+            None => "without CHAP".to_owned(),
+        };
+        let advice = match (login_status(said), self.user) {
+            (Some(AUTHENTICATION), None) => {
+                "it wants CHAP: --chap-user USER --chap-secret file:/PATH (or env:NAME) names what [target.chap] of the \
+                 pool's exports.toml has"
+                    .to_owned()
+            }
+            (Some(AUTHENTICATION), Some(_)) => {
+                "user or secret are not those of [target.chap] in the pool's exports.toml".to_owned()
+            }
+            _ => format!(
+                "if exports.toml of the pool admits only certain hosts, put \"{initiator}\" into `members` of their \
+                 host group and run `hawser exports start {pool}` on {host}, or name an initiator that stands there \
+                 by --initiator; if the pool's target has another name, say it by --target"
+            ),
+        };
+        format!(
+            "{target} at {portal} refused the client, which logged in as {initiator} {user}: {said}; {advice}"
+        )
+    }
+}
+
+/// The initiator did not prove who it is (RFC 7143, 11.13.5).
+const AUTHENTICATION: u16 = 0x201;
+
+/// The status of a refused login, as libiscsi tells it: `… Status: Target not found(515)`. `None`: that is not
+/// what was refused.
+pub(crate) fn login_status(said: &str) -> Option<u16> {
+    let (_, rest) = said.rsplit_once("Status: ")?;
+    let (_, number) = rest.split_once('(')?;
+    number.split(')').next()?.parse().ok()
+}
+
+/// Whether the same login will be refused again: an error of the initiator's (class 2 of RFC 7143).
+pub(crate) fn is_final(said: &str) -> bool {
+    login_status(said).is_some_and(|status| status >> 8 == 2) || is_no_unit(said)
+}
+
+/// The login succeeded, and there is no such unit (LOGICAL UNIT NOT SUPPORTED, SPC-4).
+fn is_no_unit(said: &str) -> bool {
+    said.contains("LOGICAL_UNIT_NOT_SUPPORTED")
+}
+
+/// The addresses of the units, or the path, as they are recorded.
+pub(crate) fn recorded(seat: &Seat, portals: &[SocketAddr]) -> Vec<String> {
+    match seat.path() {
+        Some(path) => vec![path.display().to_string()],
+        None => portals.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// The client beside this very program, else by its name alone.
+fn beside() -> String {
+    let own = std::env::current_exe().ok();
+    let beside = own.map(|own| own.with_file_name(PROGRAM));
+    let beside = beside.filter(|path| path.exists());
+    beside.map_or(PROGRAM.to_owned(), |path| path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_without_the_library_is_told_which_package_has_it() {
+        let said = "agent did not start: 0 bytes without the agent's marker, starting \"\" (exit status: 127); it \
+            wrote: /run/hawser/hawser-ab: error while loading shared libraries: libiscsi.so.7: cannot open shared \
+            object file: No such file or directory";
+        let words = no_client(&"vm1".into(), said);
+        assert!(words.contains("apt-get install libiscsi7"), "{words}");
+        let old = "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by x)";
+        assert!(no_client(&"vm1".into(), old).contains("GLIBC_2.38 is missing"));
+        let other = no_client(&"vm1".into(), "not reached: no route");
+        assert!(other.contains("not reached: no route"), "{other}");
+    }
+
+    fn refused(said: &str, user: Option<&str>) -> String {
+        Refused {
+            target: "iqn.x:p",
+            portal: "10.0.0.7:3260",
+            said,
+            initiator: INITIATOR,
+            user,
+            pool: "p",
+            host: &"head1".into(),
+        }
+        .words()
+    }
+
+    #[test]
+    fn a_refused_login_says_what_was_said_as_whom_and_what_to_do() {
+        let said = "log in: status 0x1: Failed to log in to target. Status: Target not found(515)";
+        assert!(is_final(said));
+        let words = refused(said, None);
+        for part in [
+            "Target not found",
+            INITIATOR,
+            "host group",
+            "exports start p` on head1",
+            "without CHAP",
+        ] {
+            assert!(words.contains(part), "{part}: {words}");
+        }
+        let said = "Failed to log in to target. Status: Authentication failure(513)";
+        assert!(refused(said, None).contains("--chap-secret file:"));
+        assert!(refused(said, Some("esx")).contains("as \"esx\""));
+        assert!(!is_final(
+            "Failed to log in to target. Status: Service unavailable(769)"
+        ));
+        assert!(!is_final("connection refused (111)"));
+    }
+}

@@ -1,21 +1,31 @@
-//! Compiles the eBPF programs of the impairments; what comes out is embedded in the crate.
+//! Compiles the eBPF programs of the impairments, and the library that gives a head a clock of its own; what comes out
+//! is embedded in the crate.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 const PROGRAMS: [&str; 2] = ["impair", "merged"];
 
+/// Where a head keeps by how much its clock is ahead.
+const OFFSET: &str = "/run/hawser/clock/offset";
+
 fn main() {
     for program in PROGRAMS {
-        compile(program);
+        program_of_the_kernel(program);
     }
+    clock();
 }
 
-fn compile(program: &str) {
-    let source = format!("src/impair/bpf/{program}.bpf.c");
-    println!("cargo::rerun-if-changed={source}");
-    let variable = |name: &str| std::env::var(name).unwrap_or_else(|_| panic!("no {name}"));
-    let object = PathBuf::from(variable("OUT_DIR")).join(format!("{program}.bpf.o"));
+fn clock() {
+    println!("cargo::rustc-env=HAWSER_CLOCK_OFFSET={OFFSET}");
+    let target = format!("--target={}-linux-gnu", variable("CARGO_CFG_TARGET_ARCH"));
+    let offset = format!("-DOFFSET_FILE=\"{OFFSET}\"");
+    let library = ["-shared", "-fPIC", "-s", "-std=gnu11"];
+    let flags = [&library[..], &[&target, &offset]].concat();
+    compile(&flags, "src/cluster/clock/clock.c", "clock.so");
+}
+
+fn program_of_the_kernel(program: &str) {
     let target = match variable("CARGO_CFG_TARGET_ENDIAN").as_str() {
         "big" => "--target=bpfeb",
         _ => "--target=bpfel",
@@ -26,13 +36,20 @@ fn compile(program: &str) {
         "/usr/include/{}-linux-gnu",
         variable("CARGO_CFG_TARGET_ARCH")
     );
+    // v3 has atomic operations that return the old value; kernels since 5.12 run it.
+    let flags = [target, "-mcpu=v3", "-g", "-idirafter", &headers, "-c"];
+    let source = format!("src/impair/bpf/{program}.bpf.c");
+    compile(&flags, &source, &format!("{program}.bpf.o"));
+}
+
+fn compile(flags: &[&str], source: &str, object: &str) {
+    println!("cargo::rerun-if-changed={source}");
     let output = Command::new("clang")
-        // v3 has atomic operations that return the old value; kernels since 5.12 run it.
-        .args([
-            target, "-mcpu=v3", "-g", "-O2", "-Wall", "-Wextra", "-Werror",
-        ])
-        .args(["-idirafter", &headers, "-c", &source, "-o"])
-        .arg(&object)
+        .args(["-O2", "-Wall", "-Wextra", "-Werror"])
+        .args(flags)
+        .arg(source)
+        .arg("-o")
+        .arg(PathBuf::from(variable("OUT_DIR")).join(object))
         .output();
     match output {
         Err(e) => panic!(
@@ -46,4 +63,8 @@ fn compile(program: &str) {
         ),
         Ok(_) => {}
     }
+}
+
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("no {name}"))
 }

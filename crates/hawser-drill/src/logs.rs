@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hawser_account::outage::tells;
 use hawser_cluster::host::drill::LogTexts;
 use hawser_cluster::host::{DrillAnswer, DrillOrder};
-use hawser_model::drill::{Clock, NodeLogs};
+use hawser_model::drill::{Clock, ClockStep, NodeLogs};
 use hawser_model::names::HostName;
 
 use crate::error::DrillError;
@@ -19,6 +19,9 @@ const PACEMAKER: &str = "/var/log/pacemaker/pacemaker.log";
 
 /// So often a head's clock is asked.
 const ROUND_TRIPS: usize = 8;
+
+/// Heads whose clocks were stepped.
+pub(crate) type Steps = BTreeMap<HostName, ClockStep>;
 
 /// How long each log was when the drill began.
 pub(crate) struct Marks(BTreeMap<HostName, [u64; 2]>);
@@ -47,10 +50,15 @@ impl Marks {
     }
 
     /// What was written since.
-    pub(crate) fn since(&self, stage: &Stage<'_>) -> BTreeMap<HostName, NodeLogs> {
+    pub(crate) fn since(&self, stage: &Stage<'_>, steps: &Steps) -> BTreeMap<HostName, NodeLogs> {
         let heads = self.0.iter();
         heads
-            .map(|(head, marks)| (head.clone(), of_head(stage, head, *marks)))
+            .map(|(head, marks)| {
+                let mut logs = of_head(stage, head, *marks);
+                // What a real head tells of its own clock is better.
+                logs.step = logs.step.or(steps.get(head).copied());
+                (head.clone(), logs)
+            })
             .collect()
     }
 }
@@ -87,6 +95,7 @@ fn of_real_head(real: &RealHeads<'_>, head: &HostName, marks: [u64; 2]) -> NodeL
         Ok((texts, clock)) => NodeLogs {
             clock,
             utc_offset_s: texts.utc_offset_s,
+            step: texts.step,
             corosync: lines(&texts.texts[0]),
             pacemaker: lines(&texts.texts[1]),
             problem: texts.problem,
@@ -136,7 +145,7 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 /// Seconds of `+0130`.
-fn offset(text: &str) -> i32 {
+pub(crate) fn offset(text: &str) -> i32 {
     let number: i32 = text.parse().unwrap_or(0);
     (number / 100 * 60 + number % 100) * 60
 }

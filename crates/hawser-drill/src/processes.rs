@@ -25,6 +25,11 @@ impl Process {
         self.pid == other.pid
     }
 
+    /// Whether it has mapped what `has` looks for. One that has ended meanwhile needs not.
+    pub fn maps(&self, has: impl Fn(i32) -> std::io::Result<bool>) -> bool {
+        has(self.pid).unwrap_or(true)
+    }
+
     /// Sends it a signal. One that has ended meanwhile needs none.
     pub fn signal(&self, signal: Signal) -> Result<(), DrillError> {
         match kill(Pid::from_raw(self.pid), signal) {

@@ -20,7 +20,7 @@ use crate::client::Client;
 use crate::error::DrillError;
 use crate::facts::facts;
 use crate::fault::Fault;
-use crate::logs::Marks;
+use crate::logs::{Marks, Steps};
 use crate::network::{Pauses, links};
 use crate::note::Note;
 use crate::record::{self, Place};
@@ -133,6 +133,7 @@ impl Drill<'_> {
         let begun = now();
         let marks = Marks::set(stage)?;
         let mut cluster = self.cluster_facts(before)?;
+        let fenced_before = self.fencing()?;
         let pauses = Pauses::watch();
         let say = self.orders.say;
         say(&format!(
@@ -170,7 +171,14 @@ impl Drill<'_> {
         }
         say("the client reads everything back");
         let left = client.stop(stage)?;
-        let fencing = self.fencing(begun)?;
+        let steps = steps(&plan);
+        let mut fencing = self.fencing()?;
+        fencing.retain(|event| !fenced_before.contains(event));
+        for event in &mut fencing {
+            // The delegate writes down when, by its own clock.
+            let step = event.delegate.as_ref().and_then(|head| steps.get(head));
+            event.completed = step.map_or(event.completed, |it| it.undone(event.completed, begun));
+        }
         self.power.extend(bmc_events(stage, begun)?);
         self.power.sort_by_key(|event| event.at);
         let rules = Rules {
@@ -194,7 +202,7 @@ impl Drill<'_> {
             faults: std::mem::take(&mut self.faults),
             client: record::client(&left.history, rules, place),
             watch: Default::default(),
-            logs: marks.since(stage),
+            logs: marks.since(stage, &steps),
             fencing,
             power: std::mem::take(&mut self.power),
             end,
@@ -375,23 +383,28 @@ impl Drill<'_> {
         Ok(facts)
     }
 
-    /// What the fencers did since then, by any head that answers: they tell each other.
-    fn fencing(&self, since: Moment) -> Result<Vec<FenceEvent>, DrillError> {
+    /// What the fencers remember, by any head that answers: they tell each other.
+    fn fencing(&self) -> Result<Vec<FenceEvent>, DrillError> {
         let mut failed = None;
         for head in &self.stage.heads {
             match history(self.stage, head) {
                 Ok(history) => {
-                    let events =
-                        fence_events(&history).map_err(|e| DrillError::CouldNot(e.to_string()))?;
-                    // It keeps whole seconds.
-                    let recent = |event: &FenceEvent| event.completed.0 + 1_000_000 > since.0;
-                    return Ok(events.into_iter().filter(recent).collect());
+                    return fence_events(&history).map_err(|e| DrillError::CouldNot(e.to_string()));
                 }
                 Err(e) => failed = Some(e),
             }
         }
         failed.map_or(Ok(Vec::new()), Err)
     }
+}
+
+/// The heads whose clocks are stepped.
+fn steps(plan: &Plan) -> Steps {
+    let faults = plan.faults.iter();
+    let steps = faults.filter_map(|fault| Some((fault.hosts(), fault.clock_step()?)));
+    steps
+        .flat_map(|(heads, step)| heads.into_iter().map(move |head| (head, step)))
+        .collect()
 }
 
 /// A fault in words: `power-cut of head1`.

@@ -67,6 +67,22 @@ fn a_switchover_and_a_power_cut_lose_no_acknowledged_write() {
     nothing_is_left(&lab);
 
     // The pool is on head2 now.
+    let report = passes(&lab, "clock-back", &case("clock.json"));
+    assert_eq!(report["fenced"], serde_json::json!([]));
+    let text = std::fs::read_to_string(case("clock.json")).expect("the case");
+    let recorded: Value = serde_json::from_str(&text).expect("a case");
+    assert_eq!(
+        recorded["logs"]["head2"]["step"]["by_us"],
+        -3_600_000_000_i64
+    );
+    assert_eq!(recorded["logs"]["head1"].get("step"), None);
+    let evidence = recorded["faults"][0]["evidence"].as_str();
+    assert!(
+        evidence.is_some_and(|it| it.contains("Pacemaker on head2")),
+        "{evidence:?}"
+    );
+    nothing_is_left(&lab);
+
     let report = passes(&lab, "power-cut", &case("cut.json"));
     assert_eq!(report["fenced"], serde_json::json!(["head2"]));
     assert_eq!(report["outage_over"], true);
@@ -117,6 +133,21 @@ fn a_fault_that_a_head_made_on_itself_ends_with_its_agent() {
     assert!(lab.soon_reaches("head1", "10.72.0.2"));
     let table = lab.try_sh("head1", "nft list table inet hawser_drill");
     assert_ne!(table.code, Some(0), "{}", table.stdout);
+}
+
+#[test]
+fn the_clock_of_a_head_that_is_a_container_is_left_alone() {
+    let lab = Lab::up();
+    // Were it not refused, it would be this machine's: no step at all.
+    let fault = HostFault::Clock { ahead_s: 0 };
+    let make = DrillOrder::Make {
+        fault,
+        seconds: 600,
+    };
+    let refused = agent(&lab, "head1").order(&Order::Drill(make));
+    let why = refused.expect_err("it is refused").to_string();
+    assert!(why.contains("this head is a container"), "{why}");
+    lab.sh("head1", "test ! -e /run/hawser/drill-clock");
 }
 
 #[test]

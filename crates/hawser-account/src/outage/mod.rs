@@ -15,7 +15,7 @@ mod view;
 
 use std::cmp::Reverse;
 
-use hawser_model::drill::DrillCase;
+use hawser_model::drill::{DrillCase, Moment};
 use hawser_model::finding::Finding;
 use hawser_model::output::drill::{DrillReport, DrillWrites};
 
@@ -84,6 +84,12 @@ pub fn tells(line: &str) -> bool {
         "(log_op_output)",
     ];
     !bookkeeping.iter().any(|name| line.contains(name))
+}
+
+/// When a line of corosync.log or pacemaker.log was written, by the clock of the node that wrote it; `recorded`, seconds
+/// since 1970 UTC, tells the year. `None`: it has no stamp with milliseconds.
+pub fn logged_at(line: &str, recorded: u64, utc_offset_s: i32) -> Option<Moment> {
+    Some(stamp::stamped(line, recorded, utc_offset_s)?.0)
 }
 
 /// A time as Pacemaker and its agents take it, in seconds: `2`, `2s`, `1500ms`, `1min`.

@@ -64,10 +64,7 @@ pub(super) fn start_target() -> Result<(), HostError> {
     }
     match here(|path| Path::new(path).exists()) {
         // A lab's init starts it with the node and not again.
-        Some(Manager::Lab) => {
-            let line = "setsid tgtd -f >>/var/log/tgtd.log 2>&1 </dev/null &";
-            run::tool("sh", &["-c", line], None).map(drop)
-        }
+        Some(Manager::Lab) => run::tool(LAB, &["lab", "node-service", "target"], None).map(drop),
         // Debian's name; Red Hat's is that of the program.
         _ => run::tool("systemctl", &["start", "tgt"], None)
             .or_else(|_| run::tool("systemctl", &["start", "tgtd"], None))

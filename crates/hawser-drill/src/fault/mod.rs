@@ -3,6 +3,7 @@
 //! A fault is a value that says what is hit. It remembers nothing: healing works as well for a later
 //! process, when the one that made the fault was killed.
 
+mod clock_step;
 mod cut;
 mod hang;
 mod impaired;
@@ -13,11 +14,13 @@ mod shell;
 mod switchover;
 mod wrong_password;
 
+use hawser_model::drill::ClockStep as Step;
 use hawser_model::names::HostName;
 
 use crate::error::DrillError;
 use crate::stage::Stage;
 
+pub use clock_step::ClockStep;
 pub use cut::Cut;
 pub use hang::Hang;
 pub use impaired::Impaired;
@@ -44,6 +47,11 @@ pub trait Fault {
     /// Whether the machines lose their power by it.
     fn is_power_loss(&self) -> bool {
         false
+    }
+
+    /// By how much the clocks of the machines are ahead while it lasts.
+    fn clock_step(&self) -> Option<Step> {
+        None
     }
 
     /// Makes it.

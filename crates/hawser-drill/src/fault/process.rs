@@ -128,13 +128,12 @@ impl Fault for Program {
             }
             // What systemd would have done by itself on a real head.
             How::Killed => {
-                let line = match self.program {
-                    Which::Tgtd => {
-                        "pidof tgtd >/dev/null || setsid tgtd -f >>/var/log/tgtd.log 2>&1 </dev/null &"
-                    }
-                    _ => "/run/hawser/lab/hawser lab node-service start",
+                let service = match self.program {
+                    Which::Tgtd => "target",
+                    _ => "start",
                 };
-                stage.shell(self.head.as_str(), line)?;
+                let line = format!("/run/hawser/lab/hawser lab node-service {service}");
+                stage.shell(self.head.as_str(), &line)?;
             }
         }
         Ok(())

@@ -1,15 +1,18 @@
-//! Programs that die, or stop where they are.
+//! Programs that die, stop where they are, or have their clock stepped.
 
 use std::time::Duration;
 
 use hawser_model::drill::Promises;
 
 use super::{Plan, Reaction, Scenario, active_is_fenced, nobody_is_fenced};
-use crate::fault::{How, Lines, Program, Which};
+use crate::fault::{ClockStep, How, Lines, Program, Which};
 use crate::stage::Stage;
 
 /// Pacemaker sees a dead program within so long, or it does not matter to it.
 const SEEN: Reaction = Reaction::Within(Duration::from_secs(10));
+
+/// As far as a time zone that was mistaken for another, and further than a drill is long.
+const HOUR: i32 = 3600;
 
 pub(super) const ALL: &[Scenario] = &[
     Scenario {
@@ -85,6 +88,20 @@ pub(super) const ALL: &[Scenario] = &[
         },
     },
     Scenario {
+        name: "clock-step",
+        about: "the clock of the head that has the pool jumps an hour ahead, and later back",
+        reaction: SEEN,
+        real: true,
+        plan: |stage| Plan::of(clock(stage, HOUR), nobody_is_fenced(2000)),
+    },
+    Scenario {
+        name: "clock-back",
+        about: "the clock of the head that has the pool jumps an hour back, and later ahead",
+        reaction: SEEN,
+        real: true,
+        plan: |stage| Plan::of(clock(stage, -HOUR), nobody_is_fenced(2000)),
+    },
+    Scenario {
         name: "full-var",
         about: "the folder of Pacemaker's files is full on the head that has the pool",
         reaction: SEEN,
@@ -92,6 +109,11 @@ pub(super) const ALL: &[Scenario] = &[
         plan: |stage| Plan::of(Lines::full_var(&stage.active), nobody_is_fenced(2000)),
     },
 ];
+
+fn clock(stage: &Stage<'_>, ahead_s: i32) -> ClockStep {
+    let head = stage.active.clone();
+    ClockStep { head, ahead_s }
+}
 
 fn active(stage: &Stage<'_>, program: Which, how: How) -> Program {
     let head = stage.active.clone();

@@ -2,6 +2,7 @@
 //! heads see, services that start with a node, and a machine that the cluster is administered from.
 
 pub mod bmc;
+pub mod clock;
 pub(crate) mod secrets;
 pub mod services;
 pub(crate) mod shelf;

@@ -13,6 +13,7 @@ use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 
+use super::clock;
 use crate::error::LabError;
 
 /// The hidden subcommand of `hawser lab`.
@@ -34,6 +35,8 @@ const STOPS: Duration = Duration::from_secs(300);
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
+    /// Start the iSCSI target, where it has died.
+    Target,
     /// Start the cluster now and at each boot.
     Start,
     /// Stop it, Pacemaker first.
@@ -55,6 +58,10 @@ pub fn run(wish: Wish) -> Result<(), LabError> {
         .thread_set_mask()
         .map_err(|e| LabError::system("sigprocmask", "this process", e))?;
     match wish {
+        Wish::Target => {
+            let _alone = alone()?;
+            target()
+        }
         Wish::Start => {
             write(ENABLED, "")?;
             start()
@@ -75,15 +82,21 @@ pub fn run(wish: Wish) -> Result<(), LabError> {
         }
         Wish::Boot => {
             folders()?;
-            if !runs("tgtd") {
-                daemon("tgtd", &["-f"], &[], "/var/log/tgtd.log")?;
-            }
+            clock::set_up()?;
+            target()?;
             if !Path::new(ENABLED).exists() {
                 return Ok(());
             }
             std::thread::sleep(BOOT);
             start()
         }
+    }
+}
+
+fn target() -> Result<(), LabError> {
+    match runs("tgtd") {
+        true => Ok(()),
+        false => daemon("tgtd", &["-f"], &[], "/var/log/tgtd.log"),
     }
 }
 
@@ -190,6 +203,7 @@ fn daemon(
     Command::new(program)
         .args(arguments)
         .envs(environment.iter().copied())
+        .envs(clock::environment())
         .env("LC_ALL", "C")
         .env("HOME", "/root")
         .current_dir("/")

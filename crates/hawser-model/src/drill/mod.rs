@@ -17,7 +17,7 @@ pub use cluster::{
     ClusterFacts, FenceDeviceFacts, LinkMeasured, PauseFacts, PoolFacts, ResourceFacts, TotemFacts,
 };
 pub use scenario::{FaultRecord, Promises, Scenario, ServicePromise};
-pub use timeline::{Clock, FenceEvent, Moment, NodeLogs, PowerEvent, PowerState};
+pub use timeline::{Clock, ClockStep, FenceEvent, Moment, NodeLogs, PowerEvent, PowerState};
 pub use watch::{EndState, Hold, Watch, WatchGap};
 
 use std::collections::BTreeMap;

@@ -45,6 +45,37 @@ pub struct Clock {
     pub error_us: u64,
 }
 
+/// A clock that was set ahead, or back, for a part of a drill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClockStep {
+    /// By how much it was ahead meanwhile, in microseconds; far longer than the drill.
+    pub by_us: i64,
+    /// How far off that may be, either way, in microseconds.
+    #[serde(default)]
+    pub error_us: u64,
+}
+
+impl ClockStep {
+    /// A clock may differ by so much beside: what was written when the drill began may seem to be from before.
+    const SLACK_US: i64 = 60_000_000;
+
+    /// What a stamp of a drill that began at `begun` would be had the clock not been stepped. Both what was written while
+    /// it was and what was written before and after have one answer, as long as the drill is shorter than the step.
+    pub fn undone(self, stamp: Moment, begun: Moment) -> Moment {
+        let edge = begun.shifted(self.by_us.max(0) - Self::SLACK_US);
+        match (stamp >= edge) == (self.by_us > 0) {
+            true => stamp.shifted(self.by_us.saturating_neg()),
+            false => stamp,
+        }
+    }
+
+    /// Whether that holds for a drill that ended then.
+    pub fn outlasts(self, begun: Moment, ended: Moment) -> bool {
+        let edge = self.by_us.saturating_abs() - Self::SLACK_US;
+        ended < begun.shifted(edge)
+    }
+}
+
 /// What a node wrote into its logs.
 ///
 /// Lines are kept as they stand in the file; those that only repeat the CIB's differences may be
@@ -56,6 +87,9 @@ pub struct NodeLogs {
     /// The node's time zone in seconds east of UTC: log lines have local time, and no year.
     #[serde(default)]
     pub utc_offset_s: i32,
+    /// How the clock was stepped for a part of the drill; absent: it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<ClockStep>,
     /// Lines of corosync.log.
     pub corosync: Vec<String>,
     /// Lines of pacemaker.log.
@@ -103,4 +137,29 @@ pub enum PowerState {
     OnOrdered,
     /// It has power.
     On,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_tells_by_itself_whether_its_clock_was_stepped() {
+        let begun = Moment(1_000_000_000_000);
+        let hour = 3_600_000_000;
+        for by_us in [hour, -hour] {
+            let step = ClockStep { by_us, error_us: 0 };
+            for true_s in [-5, 0, 30, 600] {
+                let at = begun.shifted(true_s * 1_000_000);
+                assert_eq!(step.undone(at, begun), at, "{by_us} {true_s}");
+                assert_eq!(
+                    step.undone(at.shifted(by_us), begun),
+                    at,
+                    "{by_us} {true_s}"
+                );
+            }
+            assert!(step.outlasts(begun, begun.shifted(600_000_000)));
+            assert!(!step.outlasts(begun, begun.shifted(hour)));
+        }
+    }
 }

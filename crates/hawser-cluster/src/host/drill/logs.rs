@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
-use super::LogTexts;
+use super::{LogTexts, clock};
 use crate::host::run;
 
 /// As the cluster file's generation has it.
@@ -29,6 +29,10 @@ pub(super) fn read(from: Option<[u64; 2]>) -> LogTexts {
             }
             Err(e) => problems.push(format!("read {path}: {e}")),
         }
+    }
+    match from {
+        None => clock::forget(),
+        Some(_) => logs.step = clock::was(),
     }
     logs.utc_offset_s = run::tool("date", &["+%z"], None)
         .ok()

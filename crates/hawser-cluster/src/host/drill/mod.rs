@@ -3,6 +3,7 @@
 //! A fault is a value: the same one makes it, shows it and mends it. Before it is made a process of its own
 //! stands guard ([`dead_man`]), which mends it when the agent is gone, however it went.
 
+mod clock;
 pub mod dead_man;
 mod logs;
 mod look;
@@ -12,6 +13,7 @@ mod silence;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use hawser_model::drill::ClockStep;
 use serde::{Deserialize, Serialize};
 
 use super::{FenceQuestion, HostError, engine, fence_status, run};
@@ -89,6 +91,9 @@ pub struct LogTexts {
     pub texts: [String; 2],
     /// The head's time zone in seconds east of UTC.
     pub utc_offset_s: i32,
+    /// How its clock was stepped since; asked for the lengths alone, it is forgotten.
+    #[serde(default)]
+    pub step: Option<ClockStep>,
     /// Why that is not all.
     pub problem: Option<String>,
 }
@@ -103,6 +108,11 @@ pub enum HostFault {
         program: Program,
         /// What becomes of it.
         how: How,
+    },
+    /// Its wall clock is set.
+    Clock {
+        /// So many seconds ahead of what it would be.
+        ahead_s: i32,
     },
     /// Packets of interfaces vanish.
     Silence {
@@ -184,6 +194,7 @@ impl HostFault {
     fn make(&self) -> Result<(), HostError> {
         match self {
             Self::Program { program, how } => processes::hit(*program, *how),
+            Self::Clock { ahead_s } => clock::make(*ahead_s),
             Self::Silence {
                 addresses,
                 incoming,
@@ -196,6 +207,7 @@ impl HostFault {
     fn shown(&self) -> Result<Option<String>, HostError> {
         match self {
             Self::Program { program, how } => processes::shown(*program, *how),
+            Self::Clock { .. } => clock::shown(),
             Self::Silence { .. } => silence::shown(),
         }
     }
@@ -213,6 +225,7 @@ impl HostFault {
                 ..
             } => engine::start_target(),
             Self::Program { .. } => engine::start(),
+            Self::Clock { .. } => clock::mend(),
             Self::Silence { .. } => silence::mend(),
         }
     }

@@ -170,6 +170,7 @@ pub(super) enum Action {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Service {
+    Target,
     Start,
     Stop,
     Withdraw,

@@ -46,6 +46,7 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
         Action::NodeInit(args) => node_init(args)?,
         Action::HoldLine(args) => hold_line(args)?,
         Action::NodeService { wish } => services::run(match wish {
+            Service::Target => Wish::Target,
             Service::Start => Wish::Start,
             Service::Stop => Wish::Stop,
             Service::Withdraw => Wish::Withdraw,

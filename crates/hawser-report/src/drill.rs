@@ -223,13 +223,16 @@ fn account(s: &mut Section<'_>, report: &DrillReport) {
     }
 }
 
-/// Detection and decision, fencing, the pool's own way, the client.
+/// Detection and decision, fencing, the pool's own way, the client; a fault that nobody can do anything about, a head that
+/// boots.
 fn colour(phase: &str) -> &'static str {
     match phase {
         "fence delay" | "fence agent" | "bmc" | "power wait" | "waiting for a human" => "dot s1",
         "pool" | "exports" | "addresses" | "pool stop" | "exports stop" | "addresses stop"
         | "first checks" | "other resources" => "dot s3",
         "client pace" | "client reconnect" | "first write" | "client timeout" => "dot s5",
+        "fault" => "dot s7",
+        "boot" => "dot s6",
         _ => "dot s2",
     }
 }

@@ -18,11 +18,17 @@ fn main() {
 
 fn clock() {
     println!("cargo::rustc-env=HAWSER_CLOCK_OFFSET={OFFSET}");
-    let target = format!("--target={}-linux-gnu", variable("CARGO_CFG_TARGET_ARCH"));
+    let target = format!("--target={}", variable("TARGET"));
+    // For its own machine clang knows better where the C library's parts are.
+    let target = (variable("TARGET") != variable("HOST")).then_some(target.as_str());
     let offset = format!("-DOFFSET_FILE=\"{OFFSET}\"");
     let library = ["-shared", "-fPIC", "-s", "-std=gnu11"];
-    let flags = [&library[..], &[&target, &offset]].concat();
-    compile(&flags, "src/cluster/clock/clock.c", "clock.so");
+    let flags = library.into_iter().chain([offset.as_str()]).chain(target);
+    compile(
+        &flags.collect::<Vec<_>>(),
+        "src/cluster/clock/clock.c",
+        "clock.so",
+    );
 }
 
 fn program_of_the_kernel(program: &str) {

@@ -208,7 +208,11 @@ impl HostFault {
         match self {
             Self::Program { program, how } => processes::shown(*program, *how),
             Self::Clock { .. } => clock::shown(),
-            Self::Silence { .. } => silence::shown(),
+            Self::Silence {
+                addresses,
+                outgoing,
+                ..
+            } => silence::shown(addresses, *outgoing),
         }
     }
 

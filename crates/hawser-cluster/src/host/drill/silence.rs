@@ -2,12 +2,17 @@
 //! own, so that addresses and routes stay and one command takes all of it back.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
+
+use nix::net::if_::if_nametoindex;
 
 use crate::host::{HostError, run};
 
 /// The table. `create` fails when it is there: two drills do not mix.
 const TABLE: [&str; 2] = ["inet", "hawser_drill"];
+
+/// Where nobody answers (RFC 863).
+const DISCARD: u16 = 9;
 
 /// Where sshd says which of the head's addresses a session came to: client, port, server, port.
 const SESSION: &str = "SSH_CONNECTION";
@@ -40,9 +45,31 @@ pub(super) fn make(
     run::tool("nft", &["-f", "-"], Some(&script)).map(drop)
 }
 
-pub(super) fn shown() -> Result<Option<String>, HostError> {
-    let packets = counted(&run::tool("nft", &list(), None)?);
+pub(super) fn shown(addresses: &[IpAddr], outgoing: bool) -> Result<Option<String>, HostError> {
+    let mut packets = counted(&run::tool("nft", &list(), None)?);
+    // A head that nobody talks to on these links, such as one without a pool on a SAN, loses nothing by itself.
+    if packets == 0 && outgoing {
+        for address in addresses {
+            knock(*address)?;
+        }
+        packets = counted(&run::tool("nft", &list(), None)?);
+    }
     Ok((packets > 0).then(|| format!("{packets} packets suffered it by now")))
+}
+
+/// Sends a datagram to nobody's service at all hosts of a link: a switch would not pass on more.
+fn knock(from: IpAddr) -> Result<(), HostError> {
+    let to = match from {
+        IpAddr::V4(_) => SocketAddr::from((Ipv4Addr::new(224, 0, 0, 1), DISCARD)),
+        IpAddr::V6(_) => {
+            let index = if_nametoindex(interface(from)?.as_str()).unwrap_or(0);
+            let all = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
+            SocketAddrV6::new(all, DISCARD, 0, index).into()
+        }
+    };
+    // A packet that netfilter drops on its way out may be an error to who sent it.
+    let _dropped = UdpSocket::bind((from, 0)).and_then(|socket| socket.send_to(b"", to));
+    Ok(())
 }
 
 pub(super) fn mend() -> Result<(), HostError> {

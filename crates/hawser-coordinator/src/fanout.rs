@@ -8,7 +8,8 @@ use hawser_agent::{Agent, AgentError};
 use hawser_model::case::{Case, Intensity};
 use hawser_model::fanout::{FanoutHost, FanoutRun, FanoutSeries, Spread};
 use hawser_model::host::HostFacts;
-use hawser_model::names::HostName;
+use hawser_model::knob::Knob;
+use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::topology::Topology;
 use hawser_model::units::{Nanos, PacketsPerSec};
 use hawser_rungs::fanout::FanoutStep;
@@ -33,6 +34,8 @@ pub struct FanoutOptions {
     pub duration: Nanos,
     /// Also on a host where a cluster engine runs.
     pub beside_a_cluster: bool,
+    /// The ways of spreading the work, each a search.
+    pub spreads: &'static [Spread],
 }
 
 /// Why a fan-out could not be measured.
@@ -95,15 +98,22 @@ pub fn fanout(
             return Err(FanoutError::LiveCluster((*host).clone()));
         }
     }
-    let of = chosen.len() * options.rates.len() * Spread::ALL.len();
+    let of = chosen.len() * options.rates.len() * options.spreads.len();
     let mut measured = BTreeMap::new();
     let mut number = 0;
     for (host, agent) in agents.iter_mut().filter(|(name, _)| wanted(name)) {
+        let bridge = match options.spreads.contains(&Spread::AsSet) {
+            true => most_receivers(agent, &hosts[host])?,
+            false => None,
+        };
         let told = |rate, spread| {
             number += 1;
             progress.search(host, rate, spread, number, of);
         };
-        measured.insert(host.clone(), on_host(agent, options, told, progress)?);
+        measured.insert(
+            host.clone(),
+            on_host(agent, bridge, options, told, progress)?,
+        );
     }
     Ok(Case {
         fanout: Some(FanoutRun {
@@ -117,8 +127,36 @@ pub fn fanout(
     })
 }
 
+/// The bridge of a host behind which most receive; none where nothing does.
+fn most_receivers(
+    agent: &mut Agent,
+    facts: &HostFacts,
+) -> Result<Option<InterfaceName>, AgentError> {
+    let mut found: Option<(usize, InterfaceName)> = None;
+    for bridge in facts.bridges.keys().cloned() {
+        let knob = Knob::ReceiverSteering { bridge };
+        let setting = match agent.read_knob(&knob) {
+            Ok(setting) => setting,
+            // What cannot be read cannot be copied, and not be turned either.
+            Err(error) => {
+                still_there(error)?;
+                continue;
+            }
+        };
+        let receivers = setting.value.split_whitespace().count();
+        let Knob::ReceiverSteering { bridge } = knob else {
+            continue;
+        };
+        if receivers > found.as_ref().map_or(0, |(most, _)| *most) {
+            found = Some((receivers, bridge));
+        }
+    }
+    Ok(found.map(|(_, bridge)| bridge))
+}
+
 fn on_host(
     agent: &mut Agent,
+    bridge: Option<InterfaceName>,
     options: &FanoutOptions,
     mut begins: impl FnMut(PacketsPerSec, Spread),
     progress: &dyn Progress,
@@ -135,14 +173,17 @@ fn on_host(
     let mut series = Vec::new();
     let mut number = 0;
     for &rate in &options.rates {
-        for spread in Spread::ALL {
+        for &spread in options.spreads {
             begins(rate, spread);
-            series.push(search(agent, options, rate, spread, &mut number, progress)?);
+            let like = bridge.as_ref().filter(|_| spread == Spread::AsSet);
+            let how = (rate, spread, like);
+            series.push(search(agent, options, how, &mut number, progress)?);
         }
     }
     agent.close_fanout()?;
     Ok(FanoutHost {
         processors,
+        bridge,
         series,
         problem: None,
     })
@@ -151,8 +192,7 @@ fn on_host(
 fn search(
     agent: &mut Agent,
     options: &FanoutOptions,
-    rate: PacketsPerSec,
-    spread: Spread,
+    (rate, spread, bridge): (PacketsPerSec, Spread, Option<&InterfaceName>),
     number: &mut u32,
     progress: &dyn Progress,
 ) -> Result<FanoutSeries, AgentError> {
@@ -168,6 +208,7 @@ fn search(
         let step = FanoutStep {
             receivers,
             spread,
+            bridge: bridge.cloned(),
             rate,
             payload: options.payload,
             burst: options.burst,

@@ -27,6 +27,6 @@ pub use collectors::sockets::udp_sockets;
 pub use error::KernelError;
 pub use host::{corosync_facts, corosync_stats, hardware, host_facts};
 pub use journal::{Arm, Journal, Owner, watch as guard};
-pub use knobs::Knobs;
+pub use knobs::{Knobs, receivers};
 pub use observer::Observer;
 pub use processors::Processors;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ladder::HostUsage;
-use crate::names::HostName;
+use crate::names::{HostName, InterfaceName};
 use crate::units::{Nanos, Packets, PacketsPerSec};
 
 /// The facts of one `hawser check --multicast-fanout`.
@@ -30,6 +30,10 @@ pub struct FanoutRun {
 pub struct FanoutHost {
     /// The processors that the measurement may use (`sched_getaffinity`).
     pub processors: Vec<u32>,
+    /// The bridge of the host whose receivers' settings [`Spread::AsSet`] copies; absent when nothing
+    /// on the host receives behind a bridge, which is measured as the kernel makes an interface.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bridge: Option<InterfaceName>,
     /// One search a rate and way of spreading the work.
     pub series: Vec<FanoutSeries>,
     /// Why nothing could be measured; absent when something was.
@@ -53,11 +57,17 @@ pub enum Spread {
     Split,
     /// The same, but each receiver's interface has a kernel thread (threaded NAPI).
     Threaded,
+    /// The same, but each receiver's interface is set as those of the host's own receivers are, one
+    /// after the other.
+    AsSet,
 }
 
 impl Spread {
     /// All, in the order in which they are measured.
     pub const ALL: [Self; 4] = [Self::Default, Self::OneContext, Self::Split, Self::Threaded];
+
+    /// Those that a tune measures before: what is, and what could be.
+    pub const TUNED: [Self; 3] = [Self::AsSet, Self::Split, Self::Threaded];
 
     /// As people call it.
     pub const fn word(self) -> &'static str {
@@ -66,8 +76,38 @@ impl Spread {
             Self::OneContext => "one context",
             Self::Split => "split by RPS",
             Self::Threaded => "threaded NAPI",
+            Self::AsSet => "as it is set",
         }
     }
+}
+
+/// How a receiver's interface is set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReceiverSetting {
+    /// Processors to which it hands its packets (`rps_cpus` of its first queue); `0`: none.
+    pub cpus: String,
+    /// It merges what it receives, without which a veth has no NAPI.
+    pub gro: bool,
+    /// Its NAPI has a kernel thread.
+    pub threaded: bool,
+}
+
+impl Default for ReceiverSetting {
+    /// As the kernel makes a veth.
+    fn default() -> Self {
+        Self {
+            cpus: "0".to_owned(),
+            gro: false,
+            threaded: false,
+        }
+    }
+}
+
+/// One processor as `rps_cpus` writes it: hexadecimal words of 32 bits, the highest first
+/// (Documentation/networking/scaling.rst).
+pub fn processor_mask(processor: u32) -> String {
+    let lower = ",00000000".repeat((processor / 32) as usize);
+    format!("{:x}{lower}", 1u32 << (processor % 32))
 }
 
 /// One search for the most receivers.
@@ -128,5 +168,18 @@ impl FanoutWindow {
             0 => 0.0,
             elapsed => self.sent.0 as f64 * 1e9 / elapsed as f64,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_are_written_in_words_of_32_bits() {
+        assert_eq!(processor_mask(0), "1");
+        assert_eq!(processor_mask(5), "20");
+        assert_eq!(processor_mask(32), "1,00000000");
+        assert_eq!(processor_mask(71), "80,00000000,00000000");
     }
 }

@@ -144,6 +144,19 @@ pub enum Knob {
         /// `multicast_snooping`, `multicast_querier`, `multicast_igmp_version` and their like.
         setting: String,
     },
+    /// RPS of the receivers behind a bridge of this host: the interfaces at the other ends of its
+    /// ports, in namespaces of their own. One value for all, by port: `veth1=1 veth2=2`; the masks of
+    /// several queues are joined by `/`.
+    ReceiverSteering {
+        /// The bridge.
+        bridge: InterfaceName,
+    },
+    /// Threaded NAPI of the same interfaces, and the GRO without which a veth has no NAPI:
+    /// `veth1=off,0 veth2=on,1`.
+    ReceiverThreads {
+        /// The bridge.
+        bridge: InterfaceName,
+    },
     /// A parameter of a loaded kernel module. Many take effect at load only, and cannot be turned.
     ModuleParameter {
         /// The module.
@@ -187,6 +200,10 @@ impl fmt::Display for Knob {
             }
             Self::InterruptAffinity { interrupt } => write!(f, "affinity of IRQ {interrupt}"),
             Self::Bridge { bridge, setting } => write!(f, "{setting} of {bridge}"),
+            Self::ReceiverSteering { bridge } => write!(f, "RPS of the receivers behind {bridge}"),
+            Self::ReceiverThreads { bridge } => {
+                write!(f, "threaded NAPI of the receivers behind {bridge}")
+            }
             Self::ModuleParameter { module, parameter } => {
                 write!(f, "{parameter} of module {module}")
             }
@@ -212,7 +229,9 @@ impl Knob {
             | Self::FlowSteering { interface, .. }
             | Self::Bridge {
                 bridge: interface, ..
-            } => Some(interface),
+            }
+            | Self::ReceiverSteering { bridge: interface }
+            | Self::ReceiverThreads { bridge: interface } => Some(interface),
             Self::Sysctl { .. }
             | Self::InterruptAffinity { .. }
             | Self::ModuleParameter { .. }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::case::{Case, PhaseKind};
 use crate::knob::{Change, Knob, Scope};
 use crate::names::{HostName, LinkName};
-use crate::units::{Bytes, Nanos, Packets};
+use crate::units::{Bytes, Nanos, Packets, PacketsPerSec};
 
 /// What `hawser tune` did after the check whose facts the case holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -61,7 +61,8 @@ pub struct Also {
     pub knob: Knob,
 }
 
-/// The traffic of a trial: one phase of the check that showed the fault.
+/// The traffic of a trial: one phase of the check that showed the fault. Of a fan-out, `from` and `to`
+/// are the host itself, and the link is named for the bridge whose receivers' settings are copied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialTraffic {
     /// The sender.
@@ -72,6 +73,18 @@ pub struct TrialTraffic {
     pub link: LinkName,
     /// The phase.
     pub phase: PhaseKind,
+    /// The rate and the receivers of a fan-out, when it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fanout: Option<FanoutTraffic>,
+}
+
+/// One multicast flow for many receivers on one host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FanoutTraffic {
+    /// Packets a second. What a sender that was slowed did not send counts as lost.
+    pub rate: PacketsPerSec,
+    /// How many receive.
+    pub receivers: u32,
 }
 
 /// Two windows of the same traffic, one after the other, in an order chosen by a coin.

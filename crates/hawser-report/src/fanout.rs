@@ -9,6 +9,7 @@ use crate::page::{Page, Section};
 use crate::plot::{Axis, Curve, Mark, Plot, plot, short};
 use crate::scale::Scale;
 use crate::table::{Column, table};
+use crate::{trials, undo};
 
 /// The page of a fan-out.
 pub fn page(case: &Case, run: &FanoutRun, report: &FanoutReport) -> String {
@@ -19,20 +20,32 @@ pub fn page(case: &Case, run: &FanoutRun, report: &FanoutReport) -> String {
          number counts only where the sender held its rate.",
         run.payload
     ));
-    let mut rest = report.series.as_slice();
+    groups(&mut page, &report.series, "");
+    findings::section(&mut page, &report.findings);
+    if let (Some(tuned), Some(tuning)) = (hawser_account::trial::tune_report(case), &case.tuning) {
+        trials::section(&mut page, &tuning.trials, &tuned);
+        if tuning.after.is_some() {
+            groups(&mut page, &tuned.after.fanout, ", with what was kept");
+        }
+        undo::section(&mut page, &case.topology, tuning);
+    }
+    page.finish()
+}
+
+/// A section for each host and rate.
+fn groups(page: &mut Page, series: &[FanoutResult], when: &str) {
+    let mut rest = series;
     while let Some(first) = rest.first() {
         let same = |r: &&FanoutResult| r.host == first.host && r.rate == first.rate;
         let count = rest.iter().take_while(same).count();
         let (group, others) = rest.split_at(count);
         rest = others;
-        let heading = format!("{} at {}", first.host, first.rate);
+        let heading = format!("{} at {}{when}", first.host, first.rate);
         page.section(&heading, |s| {
             picture(s, group);
             numbers(s, group);
         });
     }
-    findings::section(&mut page, &report.findings);
-    page.finish()
 }
 
 fn picture(s: &mut Section<'_>, group: &[FanoutResult]) {

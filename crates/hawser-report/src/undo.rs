@@ -161,6 +161,8 @@ fn command(change: &Change) -> Option<String> {
         | Knob::Coalescing { .. }
         | Knob::Pause { .. }
         | Knob::ModuleParameter { .. }
+        | Knob::ReceiverSteering { .. }
+        | Knob::ReceiverThreads { .. }
         | Knob::Placebo => return None,
     })
 }

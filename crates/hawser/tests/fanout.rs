@@ -1,11 +1,13 @@
-//! `hawser check --multicast-fanout` in a lab: what must hold on any machine, however fast or busy; and a
-//! join that the host itself refuses.
+//! `hawser check --multicast-fanout` and `hawser tune` with it in a lab: what must hold on any machine,
+//! however fast or busy; and a join that the host itself refuses.
 
 mod support;
 
 use hawser_model::case::Case;
-use hawser_model::fanout::Spread;
+use hawser_model::fanout::{Spread, processor_mask};
 use hawser_model::output::fanout::{FanoutReport, FanoutResult};
+use hawser_model::output::tune::{TrialReport, TuneReport};
+use hawser_model::trial::Verdict;
 use support::Lab;
 
 /// Runs a fan-out on head2 and takes report and case; the report must be what the schema says, and
@@ -99,6 +101,98 @@ fn nothing_is_lost_at_a_walking_pace_and_no_sender_holds_ten_million() {
             .contains("head7 is not known: there are head1, head2"),
         "{unknown:?}"
     );
+}
+
+/// Containers behind a bridge of head2, all of whose packets go to the first processor.
+const CONTAINERS: &str = "
+    ip link add br0 type bridge && ip link set br0 up
+    for i in 1 2 3 4; do
+        ip netns add g$i && ip link add v$i type veth peer name eth0 netns g$i
+        ip link set v$i master br0 up && ip netns exec g$i ip link set eth0 up
+        ip netns exec g$i sh -c 'echo 1 >/sys/class/net/eth0/queues/rx-0/rps_cpus' || exit 1
+    done";
+
+/// How the containers' interfaces are set.
+fn containers(lab: &Lab) -> String {
+    let look = "cat /sys/class/net/eth0/queues/rx-0/rps_cpus /sys/class/net/eth0/threaded; \
+                ethtool -k eth0 | grep generic-receive";
+    let line = format!("for i in 1 2 3 4; do ip netns exec g$i sh -c '{look}'; done");
+    lab.sh("head2", &line)
+}
+
+fn tune(lab: &Lab, options: &[&str]) -> (TuneReport, Case) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("case.json").display().to_string();
+    let mut arguments = vec!["tune", "--lab", lab.name(), "--json", "--case", &path];
+    arguments.extend(["--multicast-fanout", "head2", "--duration", "100ms"]);
+    arguments.extend(options);
+    let value = support::json(&support::run(&arguments), "tune");
+    let explained = support::run(&["explain", &path]).stdout;
+    let report: TuneReport = serde_json::from_value(value).expect("a report");
+    assert_eq!(explained.contains("Trials"), !report.trials.is_empty());
+    let page = folder.path().join("page.html").display().to_string();
+    assert_eq!(support::run(&["report", &path, "-o", &page]).code, Some(0));
+    let text = std::fs::read_to_string(path).expect("the case file");
+    (report, serde_json::from_str(&text).expect("a case"))
+}
+
+/// Whether one processor is too few at this rate, and two are enough, is the machine's and its other
+/// work's: what must hold is that a verdict is acted on, and that three in a row do not contradict what
+/// was found.
+#[test]
+fn containers_that_one_processor_delivers_to_are_spread_and_put_back() {
+    let lab = Lab::up_with(&["--links", "1"]);
+    lab.sh("head2", CONTAINERS);
+    let before = containers(&lab);
+
+    let (report, case) = tune(&lab, &["--rate", "500", "--receivers", "2"]);
+    assert!(report.trials.is_empty() && report.changes.is_empty());
+    assert_eq!(report.before, report.after);
+    let host = &case.fanout.expect("a fan-out").hosts["head2"];
+    assert_eq!(host.bridge.as_ref().map(|b| b.as_str()), Some("br0"));
+    let spreads: Vec<Spread> = report.before.fanout.iter().map(|r| r.spread).collect();
+    assert_eq!(spreads, Spread::TUNED);
+    assert_eq!(containers(&lab), before);
+
+    let mut contradictions = 0;
+    for _ in 0..3 {
+        let (report, case) = tune(&lab, &["--rate", "60000", "--receivers", "12"]);
+        let found = report.before.findings.contains(&"fanout-not-spread".to_owned());
+        assert_eq!(found, !report.trials.is_empty(), "{report:#?}");
+        for trial in &report.trials {
+            let proven = trial.verdict == Verdict::Better;
+            assert!(proven || !trial.kept, "{report:#?}");
+        }
+        let spread = report.trials.iter().find(|t| t.knob.starts_with("RPS of"));
+        if !report.trials.iter().any(|t| t.kept) {
+            assert_eq!(containers(&lab), before, "rolled back, byte for byte: {report:#?}");
+            let sure = |t: &TrialReport| t.windows > 0 && t.verdict != Verdict::CannotTell;
+            contradictions += u32::from(spread.is_some_and(sure));
+            continue;
+        }
+        let spread = spread.expect("it is a candidate");
+        if spread.kept {
+            let processors = &case.fanout.expect("a fan-out").hosts["head2"].processors;
+            let masks: Vec<String> = (1..=4)
+                .zip(processors.iter().cycle())
+                .map(|(i, cpu)| format!("v{i}={}", processor_mask(*cpu)))
+                .collect();
+            assert_eq!(spread.to.as_deref(), Some(&masks.join(" ")[..]));
+            assert_eq!(spread.from.as_deref(), Some("v1=1 v2=1 v3=1 v4=1"));
+        }
+        assert_ne!(containers(&lab), before);
+        assert!(!report.changes.is_empty());
+        assert!(report.changes.iter().all(|c| c.persisted_in.is_none() && c.note.is_some()));
+        // One that has ended took its setting with it; the others are put back.
+        lab.sh("head2", "ip netns del g4");
+        let undone = support::run(&["undo", "--all", "--lab", lab.name()]);
+        assert_eq!(undone.code, Some(0), "{undone:?}");
+        let left = "for i in 1 2 3; do ip netns exec g$i cat /sys/class/net/eth0/queues/rx-0/rps_cpus \
+                    /sys/class/net/eth0/threaded; done";
+        assert_eq!(lab.sh("head2", left), "1\n0\n".repeat(3));
+        return;
+    }
+    assert!(contradictions < 3, "found three times, and three times refuted");
 }
 
 #[test]

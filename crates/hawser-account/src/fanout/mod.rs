@@ -1,8 +1,10 @@
 //! How many receivers of one flow a host serves, what is exhausted beyond, and what it means.
 
+mod gain;
 mod in_hypervisor;
 mod limit;
 mod not_measured;
+mod not_spread;
 mod one_context;
 mod search;
 
@@ -30,6 +32,7 @@ struct FanoutCause {
 const CAUSES: &[FanoutCause] = &[
     not_measured::CAUSE,
     one_context::CAUSE,
+    not_spread::CAUSE,
     in_hypervisor::CAUSE,
 ];
 

@@ -1,6 +1,7 @@
 //! From findings to the knobs that might cure them: one table ([`table`]), and the traffic that
 //! showed the fault, on which each candidate is tried.
 
+mod fanout;
 mod table;
 mod together;
 
@@ -11,6 +12,7 @@ use hawser_model::knob::{Knob, Setting};
 use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::trial::TrialTraffic;
 
+pub use fanout::fanout_plans;
 pub use together::{in_order, others};
 
 use crate::causes::CAUSES;
@@ -52,6 +54,8 @@ pub enum Target {
     AtLeast(u64),
     /// This many times what it is, in each of its numbers.
     Times(u64),
+    /// One of these for each receiver, in turn.
+    InTurn(Vec<String>),
 }
 
 impl Target {
@@ -78,6 +82,7 @@ impl Target {
                 .collect::<Option<Vec<_>>>()
                 .ok_or_else(|| format!("{now} is not numbers"))?
                 .join(" "),
+            Self::InTurn(values) => fanout::in_turn(now, values)?,
         };
         if wanted == *now {
             Err(format!("it is {now} already"))
@@ -157,6 +162,7 @@ fn traffic(view: &View<'_>, loss: &Loss) -> Option<TrialTraffic> {
         to: loss.path.to.clone(),
         link: loss.path.link.clone(),
         phase: kind,
+        fanout: None,
     })
 }
 
@@ -182,6 +188,7 @@ fn stream(case: &Case, finding: &Finding) -> Option<TrialTraffic> {
         to,
         link,
         phase,
+        fanout: None,
     })
 }
 

@@ -28,10 +28,19 @@ pub fn tune_report(case: &Case) -> Option<TuneReport> {
 
 fn check(case: &Case) -> TuneCheck {
     let packets = packets_account(case);
+    if let Some(report) = crate::fanout::report(case) {
+        let codes = report.findings.into_iter().map(|f| f.finding.code);
+        return TuneCheck {
+            packets,
+            findings: codes.collect(),
+            fanout: report.series,
+        };
+    }
     let findings = findings(case, &packets);
     TuneCheck {
         packets,
         findings: findings.into_iter().map(|f| f.code).collect(),
+        fanout: Vec::new(),
     }
 }
 

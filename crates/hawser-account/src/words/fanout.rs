@@ -8,14 +8,82 @@ use super::{Told, Words, Writer, counted};
 pub(super) const WORDS: &[(&str, Writer)] = &[
     ("fanout-in-hypervisor", in_hypervisor),
     ("fanout-not-measured", not_measured),
+    ("fanout-not-spread", not_spread),
     ("fanout-one-context", one_context),
 ];
 
+fn not_spread(f: &Told<'_>) -> Words {
+    let (how, fix) = match f.0.place.interface {
+        Some(_) => (
+            format!("when each is set as those behind {} are now", f.interface()),
+            "`hawser tune --multicast-fanout` tries that on them, and keeps it when it is proven."
+                .to_owned(),
+        ),
+        None => (
+            "as the kernel makes their interfaces".to_owned(),
+            format!(
+                "{} Nothing on this host receives behind a bridge now, so there was nothing to turn.",
+                advice(f)
+            ),
+        ),
+    };
+    Words {
+        text: format!("{} {}", serves(f, "receivers_as_set", &how), exhausted(f)),
+        fix,
+    }
+}
+
 fn one_context(f: &Told<'_>) -> Words {
+    Words {
+        text: format!(
+            "{} {}",
+            serves(
+                f,
+                "receivers_one_context",
+                "when one processor copies for all of them"
+            ),
+            exhausted(f)
+        ),
+        fix: format!(
+            "{} On containers behind a bridge of this host `hawser tune --multicast-fanout` tries it; in guests with \
+             a kernel of their own it is not applied by Hawser.",
+            advice(f)
+        ),
+    }
+}
+
+/// How many, set so, and how many when the work is spread.
+fn serves(f: &Told<'_>, key: &str, how: &str) -> String {
+    format!(
+        "At {} of {} bytes {} serves {} {how}, and {} when the work is spread ({}).",
+        PacketsPerSec(f.count("rate_packets_per_s")),
+        f.count("payload_bytes"),
+        f.host(),
+        counted(f.count(key), "receiver"),
+        f.count("receivers_spread"),
+        f.name("spread"),
+    )
+}
+
+/// What was exhausted with one more.
+fn exhausted(f: &Told<'_>) -> String {
     let idle = f.number("others_idle_percent").map_or(String::new(), |p| {
         format!(", while the others had nothing to do for {p} % of theirs")
     });
-    let fix = match f.name("spread") {
+    format!(
+        "With {} processor {} was busy for {} % of its time ({} % in soft interrupts){idle}; {} packets were \
+         dropped at its backlog.",
+        f.count("too_many_receivers"),
+        f.count("processor"),
+        f.count("busy_percent"),
+        f.count("softirq_percent"),
+        Packets(f.count("backlog_dropped_packets")),
+    )
+}
+
+/// What to set.
+fn advice(f: &Told<'_>) -> &'static str {
+    match f.name("spread") {
         "threaded NAPI" => {
             "Give each receiver's interface a thread of its own: in its namespace or guest, `ethtool \
                             -K IFACE gro on` and `echo 1 > /sys/class/net/IFACE/threaded`."
@@ -26,25 +94,6 @@ fn one_context(f: &Told<'_>) -> Words {
               so on. One mask with several processors in it does nothing here: RPS chooses among them by the \
               flow, and this is one flow."
         }
-    };
-    Words {
-        text: format!(
-            "At {} of {} bytes {} serves {} when one processor copies for all of them, and {} when the work \
-             is spread ({}). With {} processor {} was busy for {} % of its time ({} % in soft interrupts){idle}; {} \
-             packets were dropped at its backlog.",
-            PacketsPerSec(f.count("rate_packets_per_s")),
-            f.count("payload_bytes"),
-            f.host(),
-            counted(f.count("receivers_one_context"), "receiver"),
-            f.count("receivers_spread"),
-            f.name("spread"),
-            f.count("too_many_receivers"),
-            f.count("processor"),
-            f.count("busy_percent"),
-            f.count("softirq_percent"),
-            Packets(f.count("backlog_dropped_packets")),
-        ),
-        fix: format!("{fix} Not applied by Hawser: those interfaces are the receivers' own."),
     }
 }
 

@@ -20,8 +20,8 @@ pub struct PlantedFanout {
     pub case: Case,
     /// The findings it must give, worst first, and no others.
     pub codes: Vec<&'static str>,
-    /// The most receivers by spread, as [`Spread::ALL`] has them.
-    pub most: [Option<u32>; 4],
+    /// The most receivers by spread, as the case has them.
+    pub most: Vec<Option<u32>>,
 }
 
 const RATE: PacketsPerSec = PacketsPerSec(40_000);
@@ -41,36 +41,50 @@ pub fn planted() -> Vec<PlantedFanout> {
     let threaded = &mut host(&mut refused).series[3];
     threaded.windows.clear();
     threaded.problem = Some("measure fan-out: run ethtool: No such file or directory".to_owned());
-    let planted = |name, case, codes: &[&'static str], most| PlantedFanout {
+    let planted = |name, case, codes: &[&'static str], most: &[Option<u32>]| PlantedFanout {
         name,
         case,
         codes: codes.to_vec(),
-        most,
+        most: most.to_vec(),
     };
+    let mut not_spread = searched(&Spread::TUNED, &[6, 17, 5]);
+    host(&mut not_spread).bridge = Some("br0".into());
     vec![
         planted(
             "fanout-clean",
             case([20, 20, 21, 19]),
             &[],
-            [20, 20, 21, 19].map(Some),
+            &[20, 20, 21, 19].map(Some),
+        ),
+        planted(
+            "fanout-not-spread",
+            not_spread,
+            &["fanout-not-spread"],
+            &[6, 17, 5].map(Some),
+        ),
+        planted(
+            "fanout-as-good-as-spread",
+            searched(&Spread::TUNED, &[17, 17, 5]),
+            &[],
+            &[17, 17, 5].map(Some),
         ),
         planted(
             "fanout-one-context",
             case([12, 6, 17, 5]),
             &["fanout-one-context"],
-            [12, 6, 17, 5].map(Some),
+            &[12, 6, 17, 5].map(Some),
         ),
         planted(
             "fanout-in-hypervisor",
             in_hypervisor,
             &["fanout-in-hypervisor"],
-            [64; 4].map(Some),
+            &[64; 4].map(Some),
         ),
         planted(
             "fanout-not-measured",
             refused,
             &["fanout-one-context", "fanout-not-measured"],
-            [Some(12), Some(6), Some(17), None],
+            &[Some(12), Some(6), Some(17), None],
         ),
     ]
 }
@@ -80,9 +94,14 @@ fn host(case: &mut Case) -> &mut FanoutHost {
     run.hosts.get_mut("head2").expect("a host")
 }
 
-/// A host that serves so many by each spread.
+/// A host that serves so many by each spread of a check.
 fn case(limits: [u32; 4]) -> Case {
-    let series = Spread::ALL.into_iter().zip(limits).map(|(spread, limit)| {
+    searched(&Spread::ALL, &limits)
+}
+
+/// A host that serves so many by each of these spreads.
+fn searched(spreads: &[Spread], limits: &[u32]) -> Case {
+    let series = spreads.iter().zip(limits).map(|(&spread, &limit)| {
         let mut windows = Vec::new();
         while let Some(receivers) = next(&windows, RATE, MOST) {
             windows.push(window(receivers, limit, spread));
@@ -96,6 +115,7 @@ fn case(limits: [u32; 4]) -> Case {
     });
     let host = FanoutHost {
         processors: vec![0, 1],
+        bridge: None,
         series: series.collect(),
         problem: None,
     };
@@ -125,7 +145,7 @@ fn window(receivers: u32, limit: u32, spread: Spread) -> FanoutWindow {
     };
     let work = (u64::from(receivers) * 450 / u64::from(limit.max(1))).min(495);
     let other = match spread {
-        Spread::OneContext => 240,
+        Spread::OneContext | Spread::AsSet => 240,
         _ => work,
     };
     let processor = |softirq: u64| ProcessorTime {

@@ -4,6 +4,7 @@
 //! Until the very end every change is a trial: whatever ends this process or an agent before,
 //! the guards on the hosts put everything back.
 
+mod fanout;
 mod together;
 mod trial;
 mod window;
@@ -19,8 +20,11 @@ use hawser_model::names::{HostName, LinkName};
 use hawser_model::trial::{Also, Trial, Tuning};
 
 use crate::check::{self, Agents, CheckError, Progress};
+use crate::fanout::FanoutError;
 use crate::traffic_plan::TrafficOptions;
 use together::Turned;
+
+pub use fanout::tune_fanout;
 
 /// Why a tune could not go on. What it had changed is undone.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +35,9 @@ pub enum TuneError {
     /// A check could not be made.
     #[error(transparent)]
     Check(#[from] CheckError),
+    /// A fan-out could not be measured.
+    #[error(transparent)]
+    Fanout(#[from] FanoutError),
     /// The cluster on a host got into trouble: nothing is tried beside that.
     #[error("stopped by {}: {}; everything is as before", .0.host, .0.what)]
     Stopped(Stopped),
@@ -80,6 +87,19 @@ pub fn tune(
     around: &dyn Surroundings,
     now: u64,
 ) -> Result<Tuning, TuneError> {
+    no_trial_is_open(agents)?;
+    let account = hawser_account::packets_account(case);
+    let mut plans = fixes::plans(case, &hawser_account::findings(case, &account));
+    if let Some(trials) = placebos {
+        plans = fixes::placebos(plans, trials);
+    }
+    experiment(agents, case, &plans, around, |agents| {
+        prove(agents, case, options, around, now)
+    })
+}
+
+/// Nobody else's trial is under way, and none was left behind.
+fn no_trial_is_open(agents: &mut Agents) -> Result<(), TuneError> {
     for (host, agent) in agents.iter_mut() {
         let changes = agent.changes()?;
         let trial = |c: &&Change| c.standing == hawser_model::knob::Standing::Trial;
@@ -90,16 +110,25 @@ pub fn tune(
             });
         }
     }
-    let account = hawser_account::packets_account(case);
-    let mut plans = fixes::plans(case, &hawser_account::findings(case, &account));
-    if let Some(trials) = placebos {
-        plans = fixes::placebos(plans, trials);
-    }
+    Ok(())
+}
+
+/// Tries every candidate, leaves the needless out, has what is left proven, and keeps it.
+fn experiment(
+    agents: &mut Agents,
+    case: &Case,
+    plans: &[Plan],
+    around: &dyn Surroundings,
+    prove: impl FnOnce(&mut Agents) -> Result<Case, TuneError>,
+) -> Result<Tuning, TuneError> {
     let mut trials = Vec::new();
     let mut survivors = Vec::new();
-    let done = try_all(agents, case, &plans, around, &mut trials, &mut survivors)
+    let done = try_all(agents, case, plans, around, &mut trials, &mut survivors)
         .and_then(|()| leave_out(agents, case, around, &mut trials, &mut survivors))
-        .and_then(|()| prove(agents, case, options, &survivors, around, now));
+        .and_then(|()| match survivors.as_slice() {
+            [] => Ok(None),
+            _ => prove(agents).map(Some),
+        });
     let after = match done {
         Ok(after) => after,
         Err(error) => {
@@ -197,13 +226,9 @@ fn prove(
     agents: &mut Agents,
     case: &Case,
     options: &TrafficOptions,
-    survivors: &[Survivor],
     around: &dyn Surroundings,
     now: u64,
-) -> Result<Option<Case>, TuneError> {
-    if survivors.is_empty() {
-        return Ok(None);
-    }
+) -> Result<Case, TuneError> {
     let hosts = check::facts(agents)?;
     let topology = case.topology.clone();
     let after = check::check(
@@ -217,7 +242,7 @@ fn prove(
     )?;
     match after.stopped {
         Some(stopped) => Err(TuneError::Stopped(stopped)),
-        None => Ok(Some(after)),
+        None => Ok(after),
     }
 }
 

@@ -11,8 +11,9 @@ use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::traffic::{FlowId, FlowSpec};
 use hawser_model::trial::{TrialTraffic, Window};
 use hawser_model::units::Nanos;
+use hawser_rungs::fanout::FanoutStep;
 
-use super::TuneError;
+use super::{TuneError, fanout};
 use crate::check::Agents;
 use crate::measure::{End, phase};
 
@@ -23,8 +24,16 @@ const WINDOW: Nanos = Nanos::from_millis(250);
 /// Flow numbers of trials; those of checks are small.
 static NEXT_FLOW: AtomicU32 = AtomicU32::new(1_000_000);
 
-/// What is sent in each window.
-pub(super) struct Measure<'a> {
+/// What is measured in each window.
+pub(super) enum Measure<'a> {
+    /// A flow between two hosts.
+    Flow(Box<Flow<'a>>),
+    /// One flow to many receivers on a host.
+    Fanout(&'a HostName, FanoutStep),
+}
+
+/// A flow between two hosts.
+pub(super) struct Flow<'a> {
     from: (&'a HostName, &'a InterfaceName, &'a HostFacts),
     to: (&'a HostName, &'a InterfaceName, &'a HostFacts),
     kind: PhaseKind,
@@ -33,8 +42,17 @@ pub(super) struct Measure<'a> {
 }
 
 impl<'a> Measure<'a> {
-    /// The flow of the case that showed the fault.
+    /// The traffic of the case that showed the fault.
     pub(super) fn of(case: &'a Case, traffic: &'a TrialTraffic) -> Option<Self> {
+        match &case.fanout {
+            Some(run) => Some(Self::Fanout(&traffic.to, fanout::step(run, traffic)?)),
+            None => Flow::of(case, traffic).map(|flow| Self::Flow(Box::new(flow))),
+        }
+    }
+}
+
+impl<'a> Flow<'a> {
+    fn of(case: &'a Case, traffic: &'a TrialTraffic) -> Option<Self> {
         let measurement = case
             .measurements
             .iter()
@@ -67,6 +85,20 @@ impl<'a> Measure<'a> {
 
 /// Runs one window.
 pub(super) fn measure(agents: &mut Agents, measure: &Measure<'_>) -> Result<Window, TuneError> {
+    match measure {
+        Measure::Flow(flow) => send(agents, flow),
+        Measure::Fanout(host, step) => {
+            let agent = agents.get_mut(*host);
+            let step = FanoutStep {
+                number: NEXT_FLOW.fetch_add(1, Ordering::Relaxed),
+                ..step.clone()
+            };
+            fanout::measure(agent.expect("the case was made by these agents"), &step)
+        }
+    }
+}
+
+fn send(agents: &mut Agents, measure: &Flow<'_>) -> Result<Window, TuneError> {
     let mut from = None;
     let mut to = None;
     for (name, agent) in agents.iter_mut() {

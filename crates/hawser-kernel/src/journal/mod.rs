@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use hawser_model::knob::{Change, Knob, Standing, Undone};
 
+use crate::knobs::same;
 use crate::{KernelError, Knobs};
 use entry::Entry;
 use folder::Folder;
@@ -216,15 +217,16 @@ impl Journal {
         // A boot brings the host's own values back by itself, so what is found then is not ours
         // unless it is the very value that was persisted.
         let found = self.knobs.read(&change.knob)?.value;
-        if found == change.before {
+        if same(&change.knob, &found, &change.before) {
             return Ok(None);
         }
-        let ours = found == change.after || (!entry.settled && entry.owner.of_this_boot());
+        let ours = same(&change.knob, &found, &change.after)
+            || (!entry.settled && entry.owner.of_this_boot());
         if !ours {
             return Ok(Some(found));
         }
         let now = self.knobs.write(&change.knob, &change.before)?;
-        if now != change.before {
+        if !same(&change.knob, &now, &change.before) {
             return Err(KernelError::Absent(format!(
                 "{}: {} was put back, and the kernel made {now} of it",
                 change.knob, change.before

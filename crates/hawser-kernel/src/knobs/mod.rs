@@ -7,9 +7,11 @@ mod interface_file;
 mod interrupt;
 mod machine;
 mod module_parameter;
+mod namespace;
 mod nic;
 mod offload;
 mod qdisc;
+mod receivers;
 mod sysctl;
 
 use std::path::PathBuf;
@@ -17,6 +19,8 @@ use std::path::PathBuf;
 use hawser_model::knob::{Knob, Scope, Setting};
 
 use crate::KernelError;
+
+pub use receivers::receivers;
 
 /// The knobs of the host on which, and the network namespace in which, this is used.
 #[derive(Clone, Debug, Default)]
@@ -58,6 +62,9 @@ impl Knobs {
             Knob::InterruptAffinity { interrupt } => {
                 interrupt::read(*interrupt).map(|v| plain(v, Scope::Machine))
             }
+            Knob::ReceiverSteering { .. } | Knob::ReceiverThreads { .. } => {
+                receivers::read(knob).map(interface)
+            }
             Knob::Placebo => Ok(plain("as it is".to_owned(), Scope::Namespace)),
             Knob::Mtu { .. }
             | Knob::TxQueueLength { .. }
@@ -74,7 +81,7 @@ impl Knobs {
     /// The kernel refused the value, or took it without a word and kept the old one.
     pub fn write(&self, knob: &Knob, value: &str) -> Result<String, KernelError> {
         let before = self.read(knob)?.value;
-        if before == value {
+        if same(knob, &before, value) {
             return Ok(before);
         }
         match knob {
@@ -91,6 +98,9 @@ impl Knobs {
             }
             Knob::Qdisc { interface } => qdisc::write(interface, value)?,
             Knob::InterruptAffinity { interrupt } => interrupt::write(*interrupt, value)?,
+            Knob::ReceiverSteering { .. } | Knob::ReceiverThreads { .. } => {
+                receivers::write(knob, value)?;
+            }
             Knob::Placebo => {}
             Knob::Mtu { .. }
             | Knob::TxQueueLength { .. }
@@ -106,6 +116,16 @@ impl Knobs {
             )));
         }
         Ok(after)
+    }
+}
+
+/// Whether two values of a knob come to the same.
+pub(crate) fn same(knob: &Knob, one: &str, other: &str) -> bool {
+    match knob {
+        Knob::ReceiverSteering { .. } | Knob::ReceiverThreads { .. } => {
+            receivers::agree(one, other)
+        }
+        _ => one == other,
     }
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::account::PacketsAccount;
 use crate::knob::Scope;
+use crate::output::fanout::FanoutResult;
 use crate::trial::Verdict;
 
 /// What `hawser tune --json` prints.
@@ -29,6 +30,9 @@ pub struct TuneCheck {
     pub packets: PacketsAccount,
     /// Codes of its findings, worst first.
     pub findings: Vec<String>,
+    /// How many receivers each host served, with `--multicast-fanout`; then `packets` is empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fanout: Vec<FanoutResult>,
 }
 
 /// One candidate.

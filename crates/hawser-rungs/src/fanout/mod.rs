@@ -15,7 +15,8 @@ mod stage;
 use std::thread;
 use std::time::Duration;
 
-use hawser_model::fanout::Spread;
+use hawser_model::fanout::{ReceiverSetting, Spread};
+use hawser_model::names::InterfaceName;
 use hawser_model::traffic::{
     Batching, FlowId, FlowSpec, Membership, Rate, ReceiverReport, RunKey, SenderReport, Transport,
 };
@@ -49,6 +50,8 @@ pub struct FanoutStep {
     pub receivers: u32,
     /// Where the copies are worked off.
     pub spread: Spread,
+    /// The bridge whose receivers' settings [`Spread::AsSet`] copies.
+    pub bridge: Option<InterfaceName>,
     /// Packets a second.
     pub rate: PacketsPerSec,
     /// UDP payload, bytes.
@@ -92,12 +95,18 @@ impl Fanout {
     }
 
     /// Brings as many guests to the bridge as shall receive, spreads the work, opens the sockets.
+    /// `as_set` are the settings that [`Spread::AsSet`] copies; where there are none, a guest stays as
+    /// the kernel makes it.
     ///
     /// # Errors
     /// [`RungError`] names what was refused.
-    pub fn prepare(&mut self, step: &FanoutStep) -> Result<Prepared, RungError> {
+    pub fn prepare(
+        &mut self,
+        step: &FanoutStep,
+        as_set: &[ReceiverSetting],
+    ) -> Result<Prepared, RungError> {
         self.stage.attach(step.receivers)?;
-        self.stage.spread(step.spread, &self.processors)?;
+        self.stage.spread(step.spread, &self.processors, as_set)?;
         let mut receivers: Vec<Receiver> = Vec::new();
         let mut port = 0;
         for (number, namespace) in self.stage.guests(step.receivers).enumerate() {

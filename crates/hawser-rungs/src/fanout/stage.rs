@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hawser_model::fanout::Spread;
+use hawser_model::fanout::{ReceiverSetting, Spread, processor_mask};
 
 use super::namespace::{Namespace, ip, run, with_sysfs, write};
 use crate::RungError;
@@ -34,7 +34,8 @@ pub(super) struct Stage {
     sender: Namespace,
     guests: Vec<Namespace>,
     attached: u32,
-    spread: Spread,
+    /// How each guest's interface is set.
+    set: Vec<ReceiverSetting>,
 }
 
 impl Stage {
@@ -59,9 +60,9 @@ impl Stage {
         Ok(Self {
             bridge,
             sender,
+            set: vec![ReceiverSetting::default(); guests.len()],
             guests,
             attached: 0,
-            spread: Spread::Default,
         })
     }
 
@@ -98,47 +99,68 @@ impl Stage {
     }
 
     /// Has the copies worked off as asked.
-    pub(super) fn spread(&mut self, spread: Spread, processors: &[u32]) -> Result<(), RungError> {
-        if spread == self.spread {
-            return Ok(());
-        }
-        let (Some(&context), false) = (processors.last(), processors.is_empty()) else {
+    pub(super) fn spread(
+        &mut self,
+        spread: Spread,
+        processors: &[u32],
+        as_set: &[ReceiverSetting],
+    ) -> Result<(), RungError> {
+        let Some(&context) = processors.last() else {
             return Err(RungError::Absent("no processor is allowed".to_owned()));
         };
         let ingress = match spread {
             Spread::Default => "0".to_owned(),
-            Spread::OneContext | Spread::Split | Spread::Threaded => mask(context),
+            _ => processor_mask(context),
         };
-        let threaded = |on: bool| {
-            // Only a veth that polls (GRO) has a NAPI that a thread could run.
-            let gro = if on { "on" } else { "off" };
-            for guest in &self.guests {
-                guest.within(|| run("ethtool", &["-K", "eth0", "gro", gro]))?;
-            }
-            Ok::<_, RungError>(())
-        };
-        let was = std::mem::replace(&mut self.spread, spread);
-        if spread == Spread::Threaded {
-            threaded(true)?;
-        }
+        let wanted: Vec<ReceiverSetting> = (0..self.guests.len())
+            .map(|number| match spread {
+                Spread::Split => ReceiverSetting {
+                    cpus: processor_mask(processors[number % processors.len()]),
+                    ..ReceiverSetting::default()
+                },
+                Spread::Threaded => ReceiverSetting {
+                    gro: true,
+                    threaded: true,
+                    ..ReceiverSetting::default()
+                },
+                Spread::AsSet => as_set
+                    .get(number % as_set.len().max(1))
+                    .cloned()
+                    .unwrap_or_default(),
+                Spread::Default | Spread::OneContext => ReceiverSetting::default(),
+            })
+            .collect();
         with_sysfs(std::iter::once(&self.bridge), |_| {
             write("/sys/class/net/in0/queues/rx-0/rps_cpus", &ingress)
         })?;
+        self.merge(&wanted, true)?;
+        let set = &self.set;
         with_sysfs(self.guests.iter(), |number| {
-            let receiver = match spread {
-                Spread::Split => mask(processors[number % processors.len()]),
-                Spread::Default | Spread::OneContext | Spread::Threaded => "0".to_owned(),
-            };
-            if spread == Spread::Threaded || was == Spread::Threaded {
-                let on = if spread == Spread::Threaded { "1" } else { "0" };
+            let (is, shall) = (&set[number], &wanted[number]);
+            if is.threaded != shall.threaded {
+                let on = if shall.threaded { "1" } else { "0" };
                 write("/sys/class/net/eth0/threaded", on)?;
             }
-            write("/sys/class/net/eth0/queues/rx-0/rps_cpus", &receiver)
+            match is.cpus == shall.cpus {
+                true => Ok(()),
+                false => write("/sys/class/net/eth0/queues/rx-0/rps_cpus", &shall.cpus),
+            }
         })?;
-        match was {
-            Spread::Threaded => threaded(false),
-            _ => Ok(()),
+        self.merge(&wanted, false)?;
+        self.set = wanted;
+        Ok(())
+    }
+
+    /// Turns GRO on, or off, where it shall be: only a veth that polls (GRO) has a NAPI that a thread
+    /// could run, so it is on before there are threads, and off after.
+    fn merge(&self, wanted: &[ReceiverSetting], on: bool) -> Result<(), RungError> {
+        let word = if on { "on" } else { "off" };
+        for ((guest, is), shall) in self.guests.iter().zip(&self.set).zip(wanted) {
+            if is.gro != shall.gro && shall.gro == on {
+                guest.within(|| run("ethtool", &["-K", "eth0", "gro", word]))?;
+            }
         }
+        Ok(())
     }
 }
 
@@ -185,24 +207,9 @@ fn forwarding(ports: &[String]) -> Result<(), RungError> {
     Ok(())
 }
 
-/// One processor as `rps_cpus` writes it: hexadecimal words of 32 bits, the highest first
-/// (Documentation/networking/scaling.rst).
-fn mask(processor: u32) -> String {
-    let lower = ",00000000".repeat((processor / 32) as usize);
-    format!("{:x}{lower}", 1u32 << (processor % 32))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn masks_are_written_in_words_of_32_bits() {
-        assert_eq!(mask(0), "1");
-        assert_eq!(mask(5), "20");
-        assert_eq!(mask(32), "1,00000000");
-        assert_eq!(mask(71), "80,00000000,00000000");
-    }
 
     #[test]
     fn every_guest_has_an_address_of_its_own() {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use console::style;
 use hawser_model::case::Case;
-use hawser_model::fanout::FanoutRun;
+use hawser_model::fanout::{FanoutRun, Spread};
 use hawser_model::output::fanout::{FanoutLimit, FanoutPoint, FanoutReport, FanoutResult};
 use hawser_model::units::Packets;
 
@@ -23,6 +23,15 @@ const HELD: f64 = 0.995;
 
 /// The whole report.
 pub fn report(case: &Case, run: &FanoutRun, report: &FanoutReport) -> String {
+    format!(
+        "{}Case file: {}\n",
+        measured(case, run, report),
+        report.case
+    )
+}
+
+/// What was measured and found.
+pub fn measured(case: &Case, run: &FanoutRun, report: &FanoutReport) -> String {
     let mut out = format!(
         "{} {}: most receivers of one multicast flow of {} bytes with less than {TOO_MUCH} % lost\n\n",
         style("Fan-out").bold(),
@@ -36,8 +45,29 @@ pub fn report(case: &Case, run: &FanoutRun, report: &FanoutReport) -> String {
         out.push_str(&losses(&group));
     }
     out.push_str(&findings(&report.findings));
-    let _ = writeln!(out, "Case file: {}", report.case);
     out
+}
+
+/// How many receivers each host served before and after.
+pub fn proof(before: &[FanoutResult], after: &[FanoutResult]) -> String {
+    let as_set = |all: &[FanoutResult], like: &FanoutResult| {
+        let mut all = all.iter();
+        let same =
+            all.find(|r| r.spread == Spread::AsSet && r.host == like.host && r.rate == like.rate);
+        let most = same.and_then(|r| r.most_receivers);
+        most.map_or("unknown".to_owned(), |most| most.to_string())
+    };
+    let lines = before.iter().filter(|r| r.spread == Spread::AsSet);
+    let lines = lines.map(|r| {
+        format!(
+            "{} at {}: {} receivers before, {} with what was kept",
+            r.host,
+            r.rate,
+            as_set(before, r),
+            as_set(after, r)
+        )
+    });
+    lines.collect::<Vec<_>>().join("; ")
 }
 
 /// The lines of one host and rate together.
@@ -154,7 +184,6 @@ fn lines(table: &Table) -> String {
 
 #[cfg(test)]
 mod tests {
-    use hawser_model::fanout::Spread;
     use hawser_model::names::HostName;
     use hawser_model::units::PacketsPerSec;
 

@@ -19,12 +19,16 @@ const NOTEWORTHY: f64 = 1.5;
 
 /// The whole report. `which` is how the cluster was named, for the commands that are shown.
 pub fn report(case: &Case, report: &TuneReport, which: &str) -> String {
-    let mut out = format!(
-        "{} {}: {}\n\n",
-        style("Cluster").bold(),
-        case.topology.cluster,
-        before(report),
-    );
+    let fanout = hawser_account::fanout::report(case);
+    let mut out = match case.fanout.as_ref().zip(fanout) {
+        Some((run, found)) => super::fanout::measured(case, run, &found),
+        None => format!(
+            "{} {}: {}\n\n",
+            style("Cluster").bold(),
+            case.topology.cluster,
+            before(report),
+        ),
+    };
     out.push_str(&trials(case, report));
     out.push_str(&placebos(case));
     if report.changes.is_empty() {
@@ -35,10 +39,9 @@ pub fn report(case: &Case, report: &TuneReport, which: &str) -> String {
         let _ = writeln!(out, "  undo: hawser undo --all {which}\n");
         let _ = writeln!(
             out,
-            "{}  lost before: {}; with what was kept: {}{}",
+            "{}  {}{}",
             style("Proof").bold(),
-            share(&report.before.packets.total),
-            share(&report.after.packets.total),
+            proof(report),
             match report.after.findings.as_slice() {
                 [] => "; no findings are left".to_owned(),
                 left => format!("; still found: {}", once(left)),
@@ -47,6 +50,17 @@ pub fn report(case: &Case, report: &TuneReport, which: &str) -> String {
     }
     let _ = writeln!(out, "Case file: {}", report.case);
     out
+}
+
+fn proof(report: &TuneReport) -> String {
+    if !report.before.fanout.is_empty() {
+        return super::fanout::proof(&report.before.fanout, &report.after.fanout);
+    }
+    format!(
+        "lost before: {}; with what was kept: {}",
+        share(&report.before.packets.total),
+        share(&report.after.packets.total)
+    )
 }
 
 fn before(report: &TuneReport) -> String {

@@ -53,7 +53,7 @@ fn fanout(case: &Case, path: &str, json: bool) -> Option<(String, usize)> {
     report.case = path.to_owned();
     let text = match json {
         true => pretty(&report),
-        false => render::fanout::report(case, run, &report),
+        false => render::fanout::report(case, run, &report) + &tuned(case),
     };
     Some((text, report.findings.len()))
 }

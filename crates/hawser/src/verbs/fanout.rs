@@ -16,7 +16,7 @@ use super::check::{Bar, now};
 use crate::cluster::Cluster;
 
 /// The rates at which the report that this comes from was made.
-const RATES: [PacketsPerSec; 2] = [PacketsPerSec(40_000), PacketsPerSec(30_000)];
+pub const RATES: [PacketsPerSec; 2] = [PacketsPerSec(40_000), PacketsPerSec(30_000)];
 
 /// And its packets, bytes of UDP payload.
 const PAYLOAD: u32 = 800;
@@ -52,7 +52,13 @@ impl FanoutArgs {
         self.multicast_fanout.is_some()
     }
 
-    fn options(&self, traffic: &TrafficOptions) -> miette::Result<FanoutOptions> {
+    /// What is asked for: each rate with each way of spreading the work.
+    pub fn options(
+        &self,
+        traffic: &TrafficOptions,
+        rates: &[PacketsPerSec],
+        spreads: &'static [Spread],
+    ) -> miette::Result<FanoutOptions> {
         let payload = traffic.payload.unwrap_or(PAYLOAD);
         if payload > LARGEST {
             bail!(
@@ -66,12 +72,13 @@ impl FanoutArgs {
         let host = self.multicast_fanout.as_deref().filter(|h| !h.is_empty());
         Ok(FanoutOptions {
             host: host.map(HostName::from),
-            rates: traffic.rate.map_or(RATES.to_vec(), |rate| vec![rate]),
+            rates: traffic.rate.map_or(rates.to_vec(), |rate| vec![rate]),
             payload,
             burst: traffic.burst.unwrap_or(BURST),
             most: self.receivers,
             duration,
             beside_a_cluster: traffic.intensity == Intensity::Full,
+            spreads,
         })
     }
 }
@@ -82,20 +89,25 @@ pub fn measure(
     args: &FanoutArgs,
     traffic: &TrafficOptions,
 ) -> miette::Result<Case> {
-    let options = args.options(traffic)?;
+    let options = args.options(traffic, &RATES, &Spread::ALL)?;
     let bar = Bar::new();
     let mut agents = cluster.connect()?;
     let hosts = coordinator_check::facts(&mut agents).map_err(|e| miette!("{e}"))?;
     let topology = cluster.topology_of(&hosts);
     let case = fanout::fanout(&mut agents, topology, hosts, &options, &bar, now());
     bar.0.finish_and_clear();
-    case.map_err(|e| match e {
+    case.map_err(told)
+}
+
+/// Why it could not be measured, and what to do about it.
+pub fn told(error: FanoutError) -> miette::Report {
+    match error {
         FanoutError::LiveCluster(_) => miette!(
             help = "in a maintenance window: --full. Without --multicast-fanout a check is safe beside a live cluster",
-            "{e}"
+            "{error}"
         ),
         other => miette!("{other}"),
-    })
+    }
 }
 
 impl Progress for Bar {

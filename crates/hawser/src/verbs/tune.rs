@@ -7,11 +7,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use hawser_agent::Agent;
-use hawser_coordinator::check::Progress;
+use hawser_coordinator::check::{Progress, facts};
 use hawser_coordinator::schedule::Direction;
-use hawser_coordinator::tune::{self, Surroundings};
+use hawser_coordinator::traffic_plan::TrafficOptions;
+use hawser_coordinator::tune::{self, Surroundings, TuneError};
 use hawser_lab::LabName;
 use hawser_lab::impair::{MachineSetting, announce_machine};
+use hawser_model::case::Case;
+use hawser_model::fanout::Spread;
 use hawser_model::knob::Knob;
 use hawser_model::names::{HostName, LinkName};
 use hawser_model::output::tune::TuneReport;
@@ -20,6 +23,7 @@ use hawser_model::trial::{Also, Trial};
 use indicatif::ProgressBar;
 
 use super::check::{Bar, TrafficArgs, checked, now};
+use super::fanout::{self, FanoutArgs};
 use super::tune_switches::Switches;
 use crate::cluster::{Cluster, Which};
 use crate::output::{self, say};
@@ -42,36 +46,18 @@ pub struct Args {
     placebo: Option<u32>,
     #[command(flatten)]
     traffic: TrafficArgs,
+    #[command(flatten)]
+    fanout: FanoutArgs,
 }
 
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
     let cluster = args.which.cluster()?;
     let options = args.traffic.options();
-    let bar = Bar::new();
-    let mut agents = cluster.connect()?;
-    let mut case = checked(&cluster, &mut agents, &options, &bar)?;
-    let around = Around {
-        cluster: &cluster,
-        switches: Switches::of(&cluster)?,
-        bar: &bar,
+    let case = match args.fanout.wanted() {
+        true => fanout_tuned(&cluster, &args, &options)?,
+        false => tuned(&cluster, &args, &options)?,
     };
-    let tuning = match case.stopped {
-        Some(_) => None,
-        None => Some(
-            tune::tune(&mut agents, &case, &options, args.placebo, &around, now())
-                .map_err(|e| miette::miette!("{e}"))?,
-        ),
-    };
-    bar.0.finish_and_clear();
-    if let Some(stopped) = &case.stopped {
-        miette::bail!(
-            "the check before was stopped by {}: {}; nothing was tried",
-            stopped.host,
-            stopped.what
-        );
-    }
-    case.tuning = tuning;
     let path = case_file::write(&case, args.case.as_deref())?;
     let report = TuneReport {
         case: path.display().to_string(),
@@ -90,11 +76,71 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     })
 }
 
+/// A check, and the trials of what it found.
+fn tuned(cluster: &Cluster, args: &Args, options: &TrafficOptions) -> miette::Result<Case> {
+    let bar = Bar::new();
+    let mut agents = cluster.connect()?;
+    let mut case = checked(cluster, &mut agents, options, &bar)?;
+    let around = Around::of(cluster, &bar)?;
+    let tuning = match case.stopped {
+        Some(_) => None,
+        None => Some(
+            tune::tune(&mut agents, &case, options, args.placebo, &around, now())
+                .map_err(|e| miette::miette!("{e}"))?,
+        ),
+    };
+    bar.0.finish_and_clear();
+    if let Some(stopped) = &case.stopped {
+        miette::bail!(
+            "the check before was stopped by {}: {}; nothing was tried",
+            stopped.host,
+            stopped.what
+        );
+    }
+    case.tuning = tuning;
+    Ok(case)
+}
+
+/// How many receivers the hosts serve, and the trials of what lets them serve more.
+fn fanout_tuned(cluster: &Cluster, args: &Args, options: &TrafficOptions) -> miette::Result<Case> {
+    // One rate: the first of the check's.
+    let rates = &fanout::RATES[..1];
+    let asked = args.fanout.options(options, rates, &Spread::TUNED)?;
+    let bar = Bar::new();
+    let mut agents = cluster.connect()?;
+    let hosts = facts(&mut agents).map_err(|e| miette::miette!("{e}"))?;
+    let topology = cluster.topology_of(&hosts);
+    let around = Around::of(cluster, &bar)?;
+    let case = tune::tune_fanout(
+        &mut agents,
+        (topology, hosts),
+        &asked,
+        args.placebo,
+        (&around, &bar),
+        now(),
+    );
+    bar.0.finish_and_clear();
+    case.map_err(|e| match e {
+        TuneError::Fanout(error) => fanout::told(error),
+        other => miette::miette!("{other}"),
+    })
+}
+
 /// The world around a tune.
 struct Around<'a> {
     cluster: &'a Cluster,
     switches: Switches,
     bar: &'a Bar,
+}
+
+impl<'a> Around<'a> {
+    fn of(cluster: &'a Cluster, bar: &'a Bar) -> miette::Result<Self> {
+        Ok(Self {
+            cluster,
+            switches: Switches::of(cluster)?,
+            bar,
+        })
+    }
 }
 
 impl Progress for Around<'_> {

@@ -1,6 +1,6 @@
 //! The receivers of a fan-out, and what the host's processors did while they received.
 
-use hawser_kernel::{Processors, softnet_counters};
+use hawser_kernel::{Processors, receivers, softnet_counters};
 use hawser_model::fanout::FanoutWindow;
 use hawser_model::traffic::RunKey;
 use hawser_model::units::Packets;
@@ -25,7 +25,13 @@ impl FanoutStage {
 
     pub(super) fn measure(&mut self, step: &FanoutStep) -> Answer {
         let fanout = self.0.as_mut().ok_or("no fan-out is open")?;
-        let ready = fanout.prepare(step).map_err(words)?;
+        // Asked anew for each window: what a trial has turned on the host's own receivers is what the
+        // window shows.
+        let as_set = match &step.bridge {
+            Some(bridge) => receivers(bridge).map_err(words)?,
+            None => Vec::new(),
+        };
+        let ready = fanout.prepare(step, &as_set).map_err(words)?;
         let before = softnet_counters().map_err(words)?;
         let since = Processors::read().map_err(words)?;
         let (sender, sent) = ready.send().map_err(words)?;

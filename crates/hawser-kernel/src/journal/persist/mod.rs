@@ -25,6 +25,11 @@ pub(super) fn plan(root: &Path, change: &Change) -> Result<PathBuf, String> {
         Knob::InterruptAffinity { .. } => {
             return Err("an interrupt may have another number after the next boot".to_owned());
         }
+        Knob::ReceiverSteering { .. } | Knob::ReceiverThreads { .. } => {
+            return Err(
+                "the interfaces are the receivers' own and are made anew with them".to_owned(),
+            );
+        }
         Knob::Placebo => return Err("a placebo has nothing to keep".to_owned()),
         knob => match knob.interface() {
             Some(name) => interface::plan(root, name, knob, &change.after)?,

@@ -51,6 +51,8 @@ pub(super) fn rule(interface: &InterfaceName, knob: &Knob, value: &str) -> Strin
         Knob::Sysctl { .. }
         | Knob::InterruptAffinity { .. }
         | Knob::ModuleParameter { .. }
+        | Knob::ReceiverSteering { .. }
+        | Knob::ReceiverThreads { .. }
         | Knob::Placebo => String::new(),
     };
     format!("ACTION==\"add|move\", SUBSYSTEM==\"net\", KERNEL==\"{interface}\", {does}")

@@ -103,20 +103,28 @@ fn nothing_is_lost_at_a_walking_pace_and_no_sender_holds_ten_million() {
     );
 }
 
-/// Containers behind a bridge of head2, all of whose packets go to the first processor.
+/// Containers behind a bridge of head2, all of whose packets go to the processor that copies them.
 const CONTAINERS: &str = "
     ip link add br0 type bridge && ip link set br0 up
     for i in 1 2 3 4; do
         ip netns add g$i && ip link add v$i type veth peer name eth0 netns g$i
         ip link set v$i master br0 up && ip netns exec g$i ip link set eth0 up
-        ip netns exec g$i sh -c 'echo 1 >/sys/class/net/eth0/queues/rx-0/rps_cpus' || exit 1
+        ip netns exec g$i sh -c 'echo MASK >/sys/class/net/eth0/queues/rx-0/rps_cpus' || exit 1
     done";
 
-/// How the containers' interfaces are set.
+/// The last of the processors that this test, and so its lab, may use: there a fan-out copies.
+fn last_processor() -> u32 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("its status");
+    let list = status.lines().find(|l| l.starts_with("Cpus_allowed_list:"));
+    let last = list.and_then(|l| l.rsplit(['-', ',', '\t']).next());
+    last.and_then(|n| n.parse().ok()).expect("a number")
+}
+
+/// How the interfaces of the containers that are there are set.
 fn containers(lab: &Lab) -> String {
     let look = "cat /sys/class/net/eth0/queues/rx-0/rps_cpus /sys/class/net/eth0/threaded; \
                 ethtool -k eth0 | grep generic-receive";
-    let line = format!("for i in 1 2 3 4; do ip netns exec g$i sh -c '{look}'; done");
+    let line = format!("for i in $(ls /run/netns); do ip netns exec $i sh -c '{look}'; done");
     lab.sh("head2", &line)
 }
 
@@ -142,7 +150,8 @@ fn tune(lab: &Lab, options: &[&str]) -> (TuneReport, Case) {
 #[test]
 fn containers_that_one_processor_delivers_to_are_spread_and_put_back() {
     let lab = Lab::up_with(&["--links", "1"]);
-    lab.sh("head2", CONTAINERS);
+    let context = processor_mask(last_processor());
+    lab.sh("head2", &CONTAINERS.replace("MASK", &context));
     let before = containers(&lab);
 
     let (report, case) = tune(&lab, &["--rate", "500", "--receivers", "2"]);
@@ -156,16 +165,27 @@ fn containers_that_one_processor_delivers_to_are_spread_and_put_back() {
 
     let mut contradictions = 0;
     for _ in 0..3 {
-        let (report, case) = tune(&lab, &["--rate", "60000", "--receivers", "12"]);
-        let found = report.before.findings.contains(&"fanout-not-spread".to_owned());
+        let (report, case) = tune(&lab, &["--rate", "80000", "--receivers", "8"]);
+        let found = report
+            .before
+            .findings
+            .contains(&"fanout-not-spread".to_owned());
         assert_eq!(found, !report.trials.is_empty(), "{report:#?}");
         for trial in &report.trials {
             let proven = trial.verdict == Verdict::Better;
             assert!(proven || !trial.kept, "{report:#?}");
         }
+        if !found {
+            assert_eq!(containers(&lab), before);
+            return;
+        }
         let spread = report.trials.iter().find(|t| t.knob.starts_with("RPS of"));
         if !report.trials.iter().any(|t| t.kept) {
-            assert_eq!(containers(&lab), before, "rolled back, byte for byte: {report:#?}");
+            assert_eq!(
+                containers(&lab),
+                before,
+                "rolled back, byte for byte: {report:#?}"
+            );
             let sure = |t: &TrialReport| t.windows > 0 && t.verdict != Verdict::CannotTell;
             contradictions += u32::from(spread.is_some_and(sure));
             continue;
@@ -178,21 +198,32 @@ fn containers_that_one_processor_delivers_to_are_spread_and_put_back() {
                 .map(|(i, cpu)| format!("v{i}={}", processor_mask(*cpu)))
                 .collect();
             assert_eq!(spread.to.as_deref(), Some(&masks.join(" ")[..]));
-            assert_eq!(spread.from.as_deref(), Some("v1=1 v2=1 v3=1 v4=1"));
+            let from = [1, 2, 3, 4].map(|i| format!("v{i}={context}")).join(" ");
+            assert_eq!(spread.from, Some(from));
         }
         assert_ne!(containers(&lab), before);
         assert!(!report.changes.is_empty());
-        assert!(report.changes.iter().all(|c| c.persisted_in.is_none() && c.note.is_some()));
+        assert!(
+            report
+                .changes
+                .iter()
+                .all(|c| c.persisted_in.is_none() && c.note.is_some())
+        );
         // One that has ended took its setting with it; the others are put back.
         lab.sh("head2", "ip netns del g4");
         let undone = support::run(&["undo", "--all", "--lab", lab.name()]);
         assert_eq!(undone.code, Some(0), "{undone:?}");
-        let left = "for i in 1 2 3; do ip netns exec g$i cat /sys/class/net/eth0/queues/rx-0/rps_cpus \
-                    /sys/class/net/eth0/threaded; done";
-        assert_eq!(lab.sh("head2", left), "1\n0\n".repeat(3));
+        let left = containers(&lab);
+        assert!(
+            !left.is_empty() && before.starts_with(&left),
+            "{left} of {before}"
+        );
         return;
     }
-    assert!(contradictions < 3, "found three times, and three times refuted");
+    assert!(
+        contradictions < 3,
+        "found three times, and three times refuted"
+    );
 }
 
 #[test]

@@ -34,6 +34,8 @@ pub(super) struct Stage {
     sender: Namespace,
     guests: Vec<Namespace>,
     attached: u32,
+    /// The processors that work off what comes in, as a mask.
+    ingress: String,
     /// How each guest's interface is set.
     set: Vec<ReceiverSetting>,
 }
@@ -60,6 +62,7 @@ impl Stage {
         Ok(Self {
             bridge,
             sender,
+            ingress: "0".to_owned(),
             set: vec![ReceiverSetting::default(); guests.len()],
             guests,
             attached: 0,
@@ -130,9 +133,15 @@ impl Stage {
                 Spread::Default | Spread::OneContext => ReceiverSetting::default(),
             })
             .collect();
-        with_sysfs(std::iter::once(&self.bridge), |_| {
-            write("/sys/class/net/in0/queues/rx-0/rps_cpus", &ingress)
-        })?;
+        if ingress != self.ingress {
+            with_sysfs(std::iter::once(&self.bridge), |_| {
+                write("/sys/class/net/in0/queues/rx-0/rps_cpus", &ingress)
+            })?;
+            self.ingress = ingress;
+        }
+        if wanted == self.set {
+            return Ok(());
+        }
         self.merge(&wanted, true)?;
         let set = &self.set;
         with_sysfs(self.guests.iter(), |number| {

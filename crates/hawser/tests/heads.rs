@@ -2,6 +2,8 @@
 //!
 //! One lab for all that can be seen of one cluster; another for an `apply` that is killed.
 
+#[path = "heads/arbiter.rs"]
+mod arbiter;
 mod secrets;
 mod support;
 #[path = "heads/three.rs"]
@@ -111,7 +113,9 @@ fn a_cluster_from_one_file_is_redundant_and_moves_its_pools_in_order() {
     corosync_takes_a_change_while_it_runs(&lab);
     what_clients_notice_must_be_allowed(&lab);
     standby_moves_a_pool_in_order(&lab);
+    arbiter::a_quorum_device_is_set_up_and_its_loss_is_said(&lab);
     a_dead_head_is_fenced_and_its_pool_taken_over(&lab);
+    arbiter::one_head_and_the_device_are_the_quorum(&lab);
 }
 
 #[track_caller]

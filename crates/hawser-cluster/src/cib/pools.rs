@@ -20,6 +20,9 @@ pub(super) struct PoolsXml {
 /// Exports of a hundred units start well within this; a stop that takes longer is one that hangs.
 const EXPORTS_TIMEOUT: Period = Period::from_secs(120);
 
+/// What ocf:heartbeat:IPaddr2 advises for each operation.
+const ADDRESS_TIMEOUT: Period = Period::from_secs(20);
+
 pub(super) fn generate(file: &ClusterFile) -> PoolsXml {
     let mut xml = PoolsXml::default();
     for pool in &file.pools {
@@ -48,7 +51,7 @@ fn one(file: &ClusterFile, pool: &Pool, xml: &mut PoolsXml) {
             .push(filesystem(pool, &pool.files_id(), &device, stuck));
         link(&mut chain, pool.files_id(), xml);
     }
-    if *pool.exports == ExportKind::Iscsi {
+    if *pool.exports != ExportKind::None {
         xml.resources.push(exports(file, pool, stuck));
         link(&mut chain, pool.exports_id(), xml);
     }
@@ -167,21 +170,27 @@ fn exports(file: &ClusterFile, pool: &Pool, stuck: &'static str) -> Element {
         Backend::Lio => "lio",
         Backend::Tgt => "tgt",
     };
+    let iqn = file.exports.iqn.as_ref();
+    let iqn = iqn.map_or("", |iqn| iqn.as_str());
     let addresses = pool
         .addresses
         .values()
         .flat_map(|addresses| addresses.as_slice());
     let portals: Vec<String> = addresses.map(ToString::to_string).collect();
-    let mut parameters = vec![
-        pair("backend", backend),
-        pair(
-            "iqn",
-            file.exports.iqn.as_ref().map_or("", |iqn| iqn.as_str()),
-        ),
-        pair("pool", &pool.name),
-        pair("portals", portals.join(" ")),
-        pair("root", pool.root()),
-    ];
+    // Without a naming authority the agent offers nothing by iSCSI.
+    let (by, mut parameters) = match *pool.exports {
+        ExportKind::Nfs => ("NFS", vec![pair("pool", &pool.name)]),
+        _ => {
+            let target = vec![
+                pair("backend", backend),
+                pair("iqn", iqn),
+                pair("pool", &pool.name),
+                pair("portals", portals.join(" ")),
+            ];
+            ("iSCSI", target)
+        }
+    };
+    parameters.push(pair("root", pool.root()));
     if *pool.kind == PoolKind::Lvm {
         parameters.push(pair("volume_group", text(&pool.volume_group)));
     }
@@ -191,7 +200,7 @@ fn exports(file: &ClusterFile, pool: &Pool, stuck: &'static str) -> Element {
         Op::once("reload-agent", EXPORTS_TIMEOUT),
         Op::monitor(Period::from_secs(20), Period::from_secs(60)),
     ];
-    let what = format!("offers pool {} by iSCSI", pool.name);
+    let what = format!("offers pool {} by {by}", pool.name);
     primitive(
         &pool.exports_id(),
         "ocf:hawser:exports",
@@ -231,10 +240,16 @@ fn addresses(file: &ClusterFile, pool: &Pool, base: &str, nfs: &[String], xml: &
                 // that fencing has answered.
                 parameters.push(pair("nodad", true));
             }
+            // What the agent itself asks for; a pool on hosts that are slow enough to need more has it for its
+            // addresses as well: one that is not removed in time gets its node shot.
+            let within = |given: Option<Period>| {
+                given.map_or(ADDRESS_TIMEOUT, |given| given.max(ADDRESS_TIMEOUT))
+            };
+            let timeouts = pool.timeouts;
             let ops = [
-                Op::once("start", Period::from_secs(20)),
-                Op::once("stop", Period::from_secs(20)),
-                Op::monitor(Period::from_secs(10), Period::from_secs(20)),
+                Op::once("start", within(timeouts.start)),
+                Op::once("stop", within(timeouts.stop)),
+                Op::monitor(Period::from_secs(10), within(timeouts.monitor)),
             ];
             let what = format!("address of pool {} on {link}", pool.name);
             xml.resources.push(primitive(

@@ -180,7 +180,7 @@ pub fn parameters(environment: &BTreeMap<String, String>) -> Result<Parameters, 
     let portals = get("portals").unwrap_or_default().split_whitespace();
     Ok(Parameters {
         root: get("root").map_or_else(|| PathBuf::from(format!("/{pool}")), PathBuf::from),
-        authority: needed("iqn")?.to_owned(),
+        authority: get("iqn").unwrap_or_default().to_owned(),
         portals: portals.map(portal).collect::<Result<_, _>>()?,
         volume_group: get("volume_group").map(str::to_owned),
         backend,
@@ -209,7 +209,6 @@ mod tests {
         };
         assert_eq!(said(&[]), "the parameter pool is missing");
         let pool = ("pool", "tank");
-        assert_eq!(said(&[pool]), "the parameter iqn is missing");
         let iqn = ("iqn", "iqn.2026-01.lab");
         assert!(said(&[pool, iqn, ("backend", "scst")]).contains("neither tgt nor lio"));
         assert!(said(&[pool, iqn, ("portals", "192.0.2.1 san01")]).contains("\"san01\""));

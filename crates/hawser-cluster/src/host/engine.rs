@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{HostError, run};
+use super::{DeviceWish, HostError, run};
 
 /// Where a lab's node has the lab's binary.
 const LAB: &str = "/run/hawser/lab/hawser";
@@ -13,6 +13,7 @@ const SYSTEMD: &str = "/run/systemd/system";
 
 const COROSYNC: &str = "corosync.service";
 const PACEMAKER: &str = "pacemaker.service";
+const DEVICE: &str = "corosync-qdevice.service";
 
 /// A service manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,19 +81,52 @@ fn tell(wish: Wish) -> Result<(), HostError> {
             said: "this machine does not run systemd".into(),
         });
     };
-    for line in commands(manager, wish, starts_at_boot() == Some(true)) {
-        run::tool(line[0], &line[1..], None)?;
-    }
-    Ok(())
+    all(commands(manager, wish, starts_at_boot() == Some(true)))
+}
+
+fn all(lines: Vec<Vec<&str>>) -> Result<(), HostError> {
+    let mut lines = lines.iter();
+    lines.try_for_each(|line| run::tool(line[0], &line[1..], None).map(drop))
+}
+
+/// Starts or stops corosync-qdevice.
+pub(super) fn device(wish: DeviceWish) -> Result<(), HostError> {
+    let manager = here(|path| Path::new(path).exists()).unwrap_or(Manager::Systemd);
+    all(match (manager, wish) {
+        (Manager::Systemd, DeviceWish::Start) => {
+            vec![
+                vec!["systemctl", "enable", DEVICE],
+                vec!["systemctl", "start", DEVICE],
+            ]
+        }
+        (Manager::Systemd, DeviceWish::Stop) => vec![vec!["systemctl", "stop", DEVICE]],
+        (Manager::Systemd, DeviceWish::Withdraw) => {
+            vec![vec!["systemctl", "disable", "--now", DEVICE]]
+        }
+        (Manager::Lab, DeviceWish::Start) => vec![vec![LAB, "lab", "node-service", "start-device"]],
+        (Manager::Lab, DeviceWish::Stop) => vec![vec![LAB, "lab", "node-service", "stop-device"]],
+        (Manager::Lab, DeviceWish::Withdraw) => {
+            vec![vec![LAB, "lab", "node-service", "withdraw-device"]]
+        }
+    })
 }
 
 /// Whether systemd starts the engine at each boot; `None` where it is not systemd who does.
 pub(super) fn starts_at_boot() -> Option<bool> {
-    let arguments = ["is-enabled", COROSYNC, PACEMAKER];
+    enabled(&[COROSYNC, PACEMAKER])
+}
+
+/// The same of corosync-qdevice.
+pub(super) fn device_starts_at_boot() -> Option<bool> {
+    enabled(&[DEVICE])
+}
+
+fn enabled(services: &[&str]) -> Option<bool> {
+    let arguments = [&["is-enabled"], services].concat();
     let said = by_systemd().then(|| run::output("systemctl", &arguments, None))?;
     let said = said.map_or(Vec::new(), |output| output.stdout);
     let said = String::from_utf8_lossy(&said);
-    Some(said.lines().filter(|line| *line == "enabled").count() == 2)
+    Some(said.lines().filter(|line| *line == "enabled").count() == services.len())
 }
 
 /// Who manages services where these files are. A systemd that runs in a lab's node comes first.

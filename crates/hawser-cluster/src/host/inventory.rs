@@ -6,8 +6,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{engine, exports_agent, run};
+use super::{device, engine, exports_agent, run};
 use crate::exports::lio;
+use crate::plan::DeviceFacts;
 
 /// What is installed and what runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +34,9 @@ pub struct Inventory {
     /// Whether systemd starts the engine at boot; none where it is not systemd who does.
     #[serde(default)]
     pub starts_at_boot: Option<bool>,
+    /// Its part of a quorum device.
+    #[serde(default)]
+    pub device: DeviceFacts,
 }
 
 /// Where OCF agents are, a folder a provider (the OCF standard's `OCF_ROOT`).
@@ -50,6 +54,8 @@ const PROGRAMS: &[&str] = &[
     "fuser",
     "lvm",
     "zpool",
+    "exportfs",
+    "corosync-qdevice",
 ];
 
 pub(super) fn take() -> Inventory {
@@ -86,6 +92,7 @@ pub(super) fn take() -> Inventory {
         no_lio: lio::lacking().map(|why| why.to_string()),
         systemd: engine::by_systemd(),
         starts_at_boot: engine::starts_at_boot(),
+        device: device::look(),
     }
 }
 

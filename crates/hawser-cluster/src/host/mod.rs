@@ -1,6 +1,7 @@
 //! What is done on a node: the orders that its agent obeys, each by a name of its own. There is no
 //! order that runs an arbitrary command or touches an arbitrary file.
 
+mod device;
 pub mod drill;
 mod engine;
 mod exports_agent;
@@ -20,6 +21,7 @@ use crate::plan::{FileFacts, KeyFacts};
 use crate::simulate::{Answer as Simulated, CrmSimulate, Event, Simulator};
 use crate::units;
 
+pub use device::DeviceWish;
 pub use drill::{DrillAnswer, DrillOrder};
 pub use inventory::Inventory;
 
@@ -88,6 +90,13 @@ pub enum Order {
     InstallExports,
     /// The cluster's Corosync reads its configuration anew. Answer: [`Answer::Done`].
     ReloadCorosync,
+    /// corosync-qdevice runs, or not. Answer: [`Answer::Done`].
+    Device {
+        /// What it is told.
+        wish: DeviceWish,
+    },
+    /// Whether the quorum device votes on this node. Answer: [`Answer::Device`].
+    DeviceVote,
     /// Asks a fence agent for the status of what it fences. Answer: [`Answer::Fence`].
     FenceStatus {
         /// The device.
@@ -152,6 +161,8 @@ pub enum Answer {
     Simulated(Simulated),
     /// What the agent complained of; nothing when it answered.
     Fence(Option<String>),
+    /// Why the quorum device has no vote there; nothing when it votes.
+    Device(Option<String>),
     /// The words of a tool.
     Text(String),
     /// What a drill was answered.
@@ -252,6 +263,8 @@ impl Order {
             Self::Remove { .. } => "remove a file",
             Self::InstallExports => "install the exports agent",
             Self::ReloadCorosync => "reload Corosync",
+            Self::Device { .. } => "start or stop corosync-qdevice",
+            Self::DeviceVote => "ask for the quorum device's vote",
             Self::FenceStatus { .. } => "ask a fence agent",
             Self::FenceHistory => "read the fencing history",
             Self::Standby { .. } => "standby",
@@ -274,7 +287,7 @@ impl Order {
             // systemd has limits of its own (a minute for Pacemaker, 90 s for Corosync and for what they need),
             // and says better than we what did not start; enabling a service that also has an init
             // script has it read all its files several times.
-            Self::Start => 300,
+            Self::Start | Self::Device { .. } => 300,
             _ => 45,
         })
     }
@@ -308,6 +321,8 @@ pub fn obey(order: &Order) -> Result<Answer, HostError> {
         }
         Order::InstallExports => exports_agent::install().map(|()| Answer::Done),
         Order::ReloadCorosync => run::tool("corosync-cfgtool", &["-R"], None).map(|_| Answer::Done),
+        Order::Device { wish } => engine::device(*wish).map(|()| Answer::Done),
+        Order::DeviceVote => device::silent().map(Answer::Device),
         Order::FenceStatus {
             device,
             files,

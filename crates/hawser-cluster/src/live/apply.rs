@@ -11,9 +11,10 @@ use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 
 use super::gather::unexpected;
+use super::status::not_running;
 use super::undo::{take_back, undo_of};
-use super::{Ask, Head, Heads, LiveError, OnHead, Secrets, gather, live_cib, on_all};
-use crate::host::{Answer, Content, Order, OwnedFile};
+use super::{Ask, Head, Heads, LiveError, OnHead, Secrets, device, gather, live_cib, on_all};
+use crate::host::{Answer, Content, DeviceWish, Order, OwnedFile};
 use crate::numbering::Numbering;
 use crate::plan::{
     AUTHKEY, COROSYNC_CONF, Change, Effect, Facts, ObjectChange, Plan, PlanError, PlanReport,
@@ -44,6 +45,8 @@ pub enum Progress<'a> {
 pub struct Applied {
     /// The changes, as the first plan had them.
     pub changes: Vec<Change>,
+    /// What is to run afterwards and does not, and why.
+    pub not_running: Vec<String>,
 }
 
 /// Why it was not, or not to its end.
@@ -107,6 +110,10 @@ const DECIDES: Duration = Duration::from_secs(60);
 /// How long pools may take to stop or to start before somebody should look.
 const SETTLES: u32 = 300;
 
+/// How long a quorum device may take to give its vote: corosync-qdevice tries to connect for 8 s at most
+/// (`connect_timeout`), and qnetd waits for all nodes of a partition to agree on who is in it.
+const VOTES: Duration = Duration::from_secs(30);
+
 /// A CIB changes whenever an operation ends; a busy cluster may need several attempts.
 const ATTEMPTS: usize = 30;
 
@@ -149,9 +156,11 @@ pub fn apply(
         }
         let plan = plan_live(file, &facts, heads)?;
         if plan.is_empty() && plan.report.problems.is_empty() {
-            if round > 0 {
+            let settled = round > 0;
+            if settled {
                 settle(heads, said)?;
             }
+            applied.not_running = idle(file, heads, settled, said)?;
             return Ok(applied);
         }
         if !plan.report.problems.is_empty() {
@@ -173,13 +182,47 @@ pub fn apply(
     }
     let facts = gather(file, heads, secrets, Ask::NodesOnly)?;
     let plan = plan_live(file, &facts, heads)?;
-    match plan.is_empty() {
-        true => Ok(applied),
-        false => Err(ApplyError::NeverDone {
+    if !plan.is_empty() {
+        return Err(ApplyError::NeverDone {
             rounds: ROUNDS,
             left: plan.report.changes.iter().map(line).collect(),
-        }),
+        });
     }
+    applied.not_running = idle(file, heads, false, said)?;
+    Ok(applied)
+}
+
+/// What does not run although it should. Before that is said of a cluster that is still busy, it may
+/// finish what it does.
+fn idle(
+    file: &ClusterFile,
+    heads: &mut Heads,
+    settled: bool,
+    said: &mut dyn FnMut(Progress<'_>),
+) -> Result<Vec<String>, LiveError> {
+    let missing = missing(file, heads)?;
+    if missing.is_empty() || settled {
+        return Ok(missing);
+    }
+    settle(heads, said)?;
+    self::missing(file, heads)
+}
+
+fn missing(file: &ClusterFile, heads: &mut Heads) -> Result<Vec<String>, LiveError> {
+    let silent = device::silent(file, &device::ask(file, heads)?);
+    let (name, cib) = live_cib(heads)?.ok_or(LiveError::NotRunning)?;
+    let simulator = OnHead::new(head(heads, &name)?.as_mut());
+    Ok([silent, not_running(file, &cib, &simulator)?].concat())
+}
+
+/// Waits until the quorum device votes. One that does not is no reason to stop: the nodes that see each other have
+/// quorum without it, and what it keeps from running is said at the end.
+fn wait_for_vote(file: &ClusterFile, heads: &mut Heads) -> Result<(), LiveError> {
+    let deadline = Instant::now() + VOTES;
+    while device::ask(file, heads)?.values().any(Option::is_some) && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    Ok(())
 }
 
 /// Takes back what was done before a step failed.
@@ -255,6 +298,13 @@ fn words(effect: &Effect) -> String {
         Effect::ReloadCorosync => "Corosync reads its configuration anew".into(),
         Effect::RestartCluster => "Corosync and Pacemaker start anew on all nodes".into(),
         Effect::Start { nodes } => format!("Corosync and Pacemaker start on {}", names(nodes)),
+        Effect::Device { wish, nodes } => {
+            let what = match wish {
+                DeviceWish::Start => "starts",
+                DeviceWish::Stop | DeviceWish::Withdraw => "ends",
+            };
+            format!("corosync-qdevice {what} on {}", names(nodes))
+        }
         Effect::PatchCib { changes, .. } => match changes.len() {
             1 => "1 change to the CIB".into(),
             several => format!("{several} changes to the CIB"),
@@ -322,6 +372,17 @@ fn perform(
                 Ok(())
             })?;
             wait_joined(file, heads)?;
+        }
+        Effect::Device { wish, nodes } => {
+            on_all(heads, |name, head| {
+                if nodes.contains(name) {
+                    head.order(&Order::Device { wish: *wish })?;
+                }
+                Ok(())
+            })?;
+            if *wish == DeviceWish::Start {
+                wait_for_vote(file, heads)?;
+            }
         }
         Effect::PatchCib { changes, .. } => patch(heads, changes)?,
         Effect::WaitSettled => wait_settled(heads)?,

@@ -117,6 +117,7 @@ fn node(
         no_lio: inventory.no_lio.clone(),
         systemd: inventory.systemd,
         starts_at_boot: inventory.starts_at_boot,
+        device: inventory.device,
     };
     Ok((facts, inventory))
 }

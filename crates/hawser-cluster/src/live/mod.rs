@@ -3,6 +3,7 @@
 
 mod apply;
 mod asks;
+mod device;
 mod failures;
 mod gather;
 mod links;
@@ -23,6 +24,7 @@ use crate::simulate::{Answer as Simulated, Event, SimulateError, Simulator};
 
 pub use apply::{Applied, ApplyError, Options, Progress, apply, plan_live};
 pub use asks::{FenceAsk, ask_fence_devices, bmc_of, fence_asks};
+pub use device::ask as ask_quorum_device;
 pub use gather::{Ask, gather};
 pub use operate::{move_pool, set_standby};
 pub use secrets::{SecretError, Secrets};

@@ -8,10 +8,11 @@ use hawser_model::host::CorosyncFacts;
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::{
     ClusterStatus, NodeCondition, NodeStatus, PoolAddress, PoolExport, PoolStatus,
+    QuorumDeviceStatus,
 };
 
 use super::links::Links;
-use super::{Heads, LiveError, failures, live_cib, on_all, takeover};
+use super::{Heads, LiveError, device, failures, live_cib, on_all, takeover};
 use crate::cib::fencing::targets;
 use crate::host::{Answer, Order};
 use crate::simulate::{NodeState, Picture, Report, Scenario, Simulator, Story, lines_of, what_if};
@@ -30,6 +31,8 @@ pub struct StatusFacts {
     pub unreached: BTreeMap<HostName, String>,
     /// For each fence device that was asked: absent when it answered, else its agent's words.
     pub fence_status: BTreeMap<String, Option<String>>,
+    /// For each node that was asked, why the quorum device has no vote there: absent where it votes.
+    pub device: BTreeMap<HostName, Option<String>>,
 }
 
 /// Asks the nodes that were reached.
@@ -94,6 +97,9 @@ pub fn status(
         degraded
             .push("there is no quorum: pools that run are stopped, and none is taken over".into());
     }
+    let device = device_now(file, facts);
+    let device_votes = device.as_ref().is_some_and(|device| device.votes);
+    degraded.extend(device::silent(file, &facts.device));
     let blind = blind(file, &now, facts);
     degraded.extend(blind.iter().cloned());
     let history = facts.fence_history.as_deref();
@@ -102,9 +108,7 @@ pub fn status(
     let pools: Vec<PoolStatus> = file.pools.iter().map(|pool| pool_now(pool, &now)).collect();
     for pool in &file.pools {
         degraded.extend(wrong_pool(pool, &now));
-        let ids = pool.resource_ids();
-        let idle = ids.iter().filter(|id| !runs(&now, id));
-        degraded.extend(idle.flat_map(|id| failures::of(&cib, id)));
+        degraded.extend(why_idle(pool, &now, &cib));
     }
     let unmanaged: Vec<String> = match maintenance {
         true => Vec::new(),
@@ -118,15 +122,18 @@ pub fn status(
 
     let mut if_lost = BTreeMap::new();
     let mut survives = true;
+    let members = nodes.iter().filter(|node| member(node)).count();
+    let left = members.saturating_sub(1);
+    let enough = device::quorum(file, left, device_votes);
     for node in &nodes {
         let (lines, safe) = match online(&node.name) {
+            _ if member(node) && left > 0 && !enough => (vec![OUTVOTED.to_owned()], false),
             false => (vec!["it runs nothing now".to_owned()], true),
             true => lost(simulator, &cib, &node.name)?,
         };
         survives &= safe;
         if_lost.insert(node.name.clone(), lines);
     }
-    let members = nodes.iter().filter(|node| online(&node.name)).count();
     Ok(ClusterStatus {
         cluster: file.cluster.name.to_string(),
         quorate,
@@ -137,8 +144,9 @@ pub fn status(
             && !maintenance
             && unmanaged.is_empty()
             && links.redundant
-            && survives_by_votes(file, members),
+            && enough,
         degraded,
+        quorum_device: device,
         nodes,
         pools,
         if_lost,
@@ -164,14 +172,23 @@ fn blind(file: &ClusterFile, now: &Picture, facts: &StatusFacts) -> Vec<String> 
     blind
 }
 
-/// Whether those that are left have quorum when one more is lost. Two nodes have it alone
-/// (`two_node`), and a quorum device lends its vote to one half.
-fn survives_by_votes(file: &ClusterFile, members: usize) -> bool {
-    let (all, left) = (file.nodes.len(), members.saturating_sub(1));
-    match all == 2 || file.quorum.device.is_some() {
-        true => left > 0 && 2 * left >= all,
-        false => 2 * left > all,
-    }
+/// Whether a node has its vote in the cluster, whatever runs there.
+fn member(node: &NodeStatus) -> bool {
+    !matches!(node.state, NodeCondition::Offline | NodeCondition::Unclean)
+}
+
+/// What becomes of pools when too few are left.
+const OUTVOTED: &str =
+    "those that are left have no quorum: what they run stops, and nothing is taken over";
+
+/// The quorum device, if the file has one. One that was asked nowhere is not known to vote.
+fn device_now(file: &ClusterFile, facts: &StatusFacts) -> Option<QuorumDeviceStatus> {
+    let device = file.quorum.device.as_ref()?;
+    let mut said = facts.device.values();
+    Some(QuorumDeviceStatus {
+        host: device.host.to_string(),
+        votes: !facts.device.is_empty() && said.all(Option::is_none),
+    })
 }
 
 fn nothing_runs(file: &ClusterFile, facts: &StatusFacts) -> ClusterStatus {
@@ -195,6 +212,7 @@ fn nothing_runs(file: &ClusterFile, facts: &StatusFacts) -> ClusterStatus {
         quorate: false,
         redundant: false,
         degraded,
+        quorum_device: device_now(file, facts),
         nodes: nodes.collect(),
         pools: pools.collect(),
         if_lost: BTreeMap::new(),
@@ -300,16 +318,54 @@ fn pool_now(pool: &Pool, now: &Picture) -> PoolStatus {
     }
 }
 
-fn wrong_pool(pool: &Pool, now: &Picture) -> Vec<String> {
-    let mut wrong = Vec::new();
-    let ids = pool.resource_ids();
-    match now.runs_on(&pool.storage_id()) {
-        None => wrong.push(format!("pool {} is active nowhere", *pool.name)),
-        Some(node) => {
-            let away = ids.iter().filter(|id| now.runs_on(id) != Some(node));
-            wrong.extend(away.map(|id| format!("{id} does not run on {node}, where its pool is")));
-        }
+/// What is to run and does not, each with the words of whatever failed: for somebody who has just
+/// changed a cluster. Nothing in a cluster in maintenance, where nobody starts anything.
+///
+/// # Errors
+/// What Pacemaker said cannot be read; the simulator.
+pub(super) fn not_running(
+    file: &ClusterFile,
+    cib: &str,
+    simulator: &dyn Simulator,
+) -> Result<Vec<String>, LiveError> {
+    let now = Report::parse(&simulator.simulate(cib, &[])?.report)?.before;
+    let cib = Element::parse(cib, "the live CIB")?;
+    if property(&cib, "maintenance-mode") == Some("true") {
+        return Ok(Vec::new());
     }
+    let mut missing = Vec::new();
+    if cib.get("have-quorum") != Some("1") {
+        missing.push("there is no quorum, so nothing is started".to_owned());
+    }
+    missing.extend(blind(file, &now, &StatusFacts::default()));
+    for pool in &file.pools {
+        missing.extend(idle_parts(pool, &now));
+        missing.extend(why_idle(pool, &now, &cib));
+    }
+    Ok(missing)
+}
+
+/// The words of the operations after which parts of a pool do not run.
+fn why_idle(pool: &Pool, now: &Picture, cib: &Element) -> Vec<String> {
+    let ids = pool.resource_ids().into_iter();
+    let idle = ids.filter(|id| !runs(now, id));
+    idle.flat_map(|id| failures::of(cib, &id)).collect()
+}
+
+/// The parts of a pool that do not run where it is, or the whole of one that is nowhere.
+fn idle_parts(pool: &Pool, now: &Picture) -> Vec<String> {
+    let Some(node) = now.runs_on(&pool.storage_id()) else {
+        return vec![format!("pool {} is active nowhere", *pool.name)];
+    };
+    let ids = pool.resource_ids().into_iter();
+    let away = ids.filter(|id| now.runs_on(id) != Some(node));
+    away.map(|id| format!("{id} does not run on {node}, where its pool is"))
+        .collect()
+}
+
+fn wrong_pool(pool: &Pool, now: &Picture) -> Vec<String> {
+    let mut wrong = idle_parts(pool, now);
+    let ids = pool.resource_ids();
     let blocked = ids.iter().filter(|id| now.blocked.contains(*id));
     wrong.extend(blocked.map(|id| format!("{id} failed and Pacemaker no longer touches it")));
     let failed = ids

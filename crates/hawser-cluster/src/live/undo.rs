@@ -6,7 +6,7 @@
 use hawser_model::names::HostName;
 
 use super::{Heads, LiveError, on_all};
-use crate::host::{Content, Order, OwnedFile};
+use crate::host::{Content, DeviceWish, Order, OwnedFile};
 use crate::plan::{AUTHKEY, COROSYNC_CONF, Effect, Facts};
 
 /// One thing that is put back.
@@ -20,6 +20,8 @@ pub(super) enum Undo {
     Remove(HostName, String),
     /// The engine of nodes where it ran before runs with what it had.
     Restart(Vec<HostName>),
+    /// corosync-qdevice of these nodes runs as before, or not.
+    Device(DeviceWish, Vec<HostName>),
     /// The running Corosync reads the old configuration.
     Reload(HostName),
 }
@@ -37,6 +39,7 @@ pub(super) fn undo_of(done: &[Effect], facts: &Facts) -> Vec<Undo> {
         return Vec::new();
     }
     let (mut engine, mut files, mut after) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut devices, mut ended) = (Vec::new(), Vec::new());
     for effect in done {
         match effect {
             Effect::Start { nodes } => engine.push(Undo::Withdraw(nodes.clone())),
@@ -55,6 +58,23 @@ pub(super) fn undo_of(done: &[Effect], facts: &Facts) -> Vec<Undo> {
                     files.push(Undo::Remove(node.clone(), file.path.clone()));
                 }
             }
+            Effect::Device { wish, nodes } => {
+                let ran = |node: &&HostName| {
+                    let before = facts.nodes.get(*node);
+                    before.is_some_and(|before| before.device.running)
+                };
+                let (ran, new): (Vec<_>, Vec<_>) = nodes.iter().partition(ran);
+                let (back, to) = match wish {
+                    DeviceWish::Start => (
+                        Undo::Device(DeviceWish::Withdraw, owned(&new)),
+                        &mut devices,
+                    ),
+                    _ => (Undo::Device(DeviceWish::Start, owned(&ran)), &mut ended),
+                };
+                if !matches!(&back, Undo::Device(_, nodes) if nodes.is_empty()) {
+                    to.push(back);
+                }
+            }
             Effect::ReloadCorosync => after.extend(running(facts).into_iter().map(Undo::Reload)),
             Effect::RestartCluster => after.push(Undo::Restart(running(facts))),
             // The mode of a key is better as it is now.
@@ -66,7 +86,11 @@ pub(super) fn undo_of(done: &[Effect], facts: &Facts) -> Vec<Undo> {
     }
     // One node tells all.
     after.truncate(1);
-    [engine, files, after].concat()
+    [devices, engine, files, after, ended].concat()
+}
+
+fn owned(nodes: &[&HostName]) -> Vec<HostName> {
+    nodes.iter().copied().cloned().collect()
 }
 
 fn running(facts: &Facts) -> Vec<HostName> {
@@ -94,6 +118,10 @@ fn words(undo: &Undo) -> String {
         Undo::Conf(node, None) => format!("no {COROSYNC_CONF} on {node}"),
         Undo::Remove(node, path) => format!("no {path} on {node}"),
         Undo::Restart(nodes) => format!("corosync and pacemaker start on {}", names(nodes)),
+        Undo::Device(DeviceWish::Start, nodes) => {
+            format!("corosync-qdevice runs on {}", names(nodes))
+        }
+        Undo::Device(_, nodes) => format!("corosync-qdevice is stopped on {}", names(nodes)),
         Undo::Reload(_) => "corosync reads what it had".into(),
     }
 }
@@ -103,6 +131,7 @@ fn perform(undo: &Undo, heads: &mut Heads) -> Result<(), LiveError> {
     let (nodes, order) = match undo {
         Undo::Withdraw(nodes) => orders(nodes, Order::Withdraw),
         Undo::Restart(nodes) => orders(nodes, Order::Start),
+        Undo::Device(wish, nodes) => orders(nodes, Order::Device { wish: *wish }),
         Undo::Reload(node) => orders(std::slice::from_ref(node), Order::ReloadCorosync),
         Undo::Conf(node, Some(text)) => {
             let file = OwnedFile {

@@ -6,6 +6,7 @@ use hawser_model::names::HostName;
 
 use super::diff::ObjectChange;
 use crate::cib::secrets::NodeFile;
+use crate::host::DeviceWish;
 
 /// Where Corosync's key is.
 pub const AUTHKEY: &str = "/etc/corosync/authkey";
@@ -64,6 +65,13 @@ pub enum Effect {
     RestartCluster,
     /// Corosync and Pacemaker are started on these nodes.
     Start {
+        /// The nodes.
+        nodes: Vec<HostName>,
+    },
+    /// corosync-qdevice of these nodes runs, or not.
+    Device {
+        /// What it is told.
+        wish: DeviceWish,
         /// The nodes.
         nodes: Vec<HostName>,
     },

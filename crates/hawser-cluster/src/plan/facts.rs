@@ -52,6 +52,20 @@ pub struct NodeFacts {
     /// Whether systemd starts the engine at boot; none where it is not systemd who does.
     #[serde(default)]
     pub starts_at_boot: Option<bool>,
+    /// Its part of a quorum device.
+    #[serde(default)]
+    pub device: DeviceFacts,
+}
+
+/// corosync-qdevice on a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceFacts {
+    /// Whether it runs.
+    pub running: bool,
+    /// Whether systemd starts it at boot; none where it is not systemd who does.
+    pub starts_at_boot: Option<bool>,
+    /// Whether the node has the cluster's certificate for it.
+    pub certificate: bool,
 }
 
 /// A node's key.

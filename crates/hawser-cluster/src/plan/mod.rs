@@ -2,6 +2,7 @@
 //! and in which order it is done.
 
 mod conf_diff;
+mod device;
 mod diff;
 mod effects;
 mod facts;
@@ -20,7 +21,7 @@ use hawser_model::cluster_file::ClusterFile;
 pub use conf_diff::{Setting, conf_diff};
 pub use diff::{CibDiff, ObjectChange, diff, made_by_hawser, values_that_differ};
 pub use effects::{AUTHKEY, AUTHKEY_BYTES, COROSYNC_CONF, Effect, Stage};
-pub use facts::{Facts, FileFacts, KeyFacts, NodeFacts};
+pub use facts::{DeviceFacts, Facts, FileFacts, KeyFacts, NodeFacts};
 pub use merge::merge;
 pub use notes::{Note, notes};
 pub use objects::{Key, Object, objects};

@@ -33,7 +33,7 @@ pub enum Note {
     OneSwitch(String),
     /// No fencing.
     NoFencing,
-    /// A quorum device, whose service and certificates are the operator's.
+    /// A quorum device, whose other end is the operator's.
     QuorumDevice(String),
     /// multihost costs time at each import.
     Multihost(String),
@@ -68,9 +68,8 @@ impl fmt::Display for Note {
             ),
             Self::QuorumDevice(host) => write!(
                 f,
-                "the quorum device on {host} has no vote until corosync-qdevice runs on every node: Hawser writes \
-                 its part of corosync.conf, and leaves the certificates (corosync-qdevice-net-certutil) and the \
-                 service (systemctl enable --now corosync-qdevice) to you"
+                "the quorum device needs corosync-qnetd on {host}, which Hawser does not reach: `hawser status` says \
+                 whether it votes"
             ),
             Self::Multihost(pool) => write!(
                 f,

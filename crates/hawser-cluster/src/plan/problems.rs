@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hawser_model::cluster_file::{Backend, ClusterFile, CryptoHash};
+use hawser_model::cluster_file::{Backend, ClusterFile, CryptoHash, ExportKind, Pool, QdeviceTls};
 use hawser_model::names::HostName;
 
 use super::facts::{Facts, NodeFacts};
@@ -43,6 +43,21 @@ pub enum Problem {
         node: HostName,
         /// What was tried there.
         said: String,
+    },
+    /// A node cannot speak TLS with the quorum device.
+    #[error(
+        "{node} has no certificate for the quorum device: `corosync-qdevice-net-certutil -Q -n {cluster} {host} \
+         {nodes}` makes one for all nodes, by ssh as root; or write tls = \"off\" in [quorum.device]"
+    )]
+    NoCertificate {
+        /// The node.
+        node: HostName,
+        /// The cluster's name.
+        cluster: String,
+        /// The machine with corosync-qnetd.
+        host: String,
+        /// All nodes.
+        nodes: String,
     },
     /// Nodes have different keys.
     #[error(
@@ -87,6 +102,7 @@ const OF_AGENTS: &[(&str, &str, &str)] = &[
     ("ocf:heartbeat:Filesystem", "fuser", "psmisc"),
     ("ocf:heartbeat:LVM-activate", "lvm", "lvm2"),
     ("ocf:heartbeat:ZFS", "zpool", "zfsutils-linux"),
+    ("ocf:heartbeat:exportfs", "exportfs", "nfs-kernel-server"),
 ];
 
 /// The one agent that a plan installs.
@@ -104,6 +120,39 @@ pub(super) fn exports_agent_on(file: &ClusterFile, facts: &Facts) -> Vec<(HostNa
             true => there.exports_outdated.then(|| (name.clone(), true)),
         })
         .collect()
+}
+
+/// What keeps a node from asking the quorum device for its vote.
+fn no_device(file: &ClusterFile, node: &HostName, there: &NodeFacts) -> Option<Problem> {
+    let device = file.quorum.device.as_ref()?;
+    let (program, node) = ("corosync-qdevice", node.clone());
+    if !there.programs.contains(program) {
+        return Some(Problem::NoProgram {
+            node,
+            program,
+            package: program,
+        });
+    }
+    // corosync-qdevice(8): `off` is the only mode that needs no certificates.
+    (device.tls != QdeviceTls::Off && !there.device.certificate).then(|| Problem::NoCertificate {
+        node,
+        cluster: file.cluster.name.to_string(),
+        host: device.host.to_string(),
+        nodes: {
+            let all: Vec<&str> = file.nodes.iter().map(|node| node.name.as_str()).collect();
+            all.join(" ")
+        },
+    })
+}
+
+/// Whether a pool that may run on this node is offered by iSCSI.
+fn offers_volumes(file: &ClusterFile, node: &HostName) -> bool {
+    let here = |pool: &&Pool| {
+        let allowed = pool.nodes.as_ref();
+        allowed.is_none_or(|nodes| nodes.iter().any(|name| name.get() == node))
+    };
+    let mut pools = file.pools.iter().filter(here);
+    pools.any(|pool| *pool.exports == ExportKind::Iscsi)
 }
 
 /// An exports resource that is started where its target is missing fails, and its pool moves.
@@ -140,8 +189,9 @@ pub fn problems(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
             program,
             package,
         }));
+        found.extend(no_device(file, name, there));
         let needed = needed_agents(&cib, name.as_str());
-        if needed.contains(EXPORTS_AGENT) {
+        if offers_volumes(file, name) {
             found.extend(no_target(file.exports.backend, name, there));
         }
         let lacking = OF_AGENTS.iter().filter(|(agent, program, _)| {

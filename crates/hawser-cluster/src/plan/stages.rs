@@ -10,6 +10,7 @@ use hawser_model::cluster_file::{ClusterFile, CryptoHash};
 use hawser_model::names::HostName;
 
 use super::conf_diff::{Setting, conf_diff};
+use super::device;
 use super::diff::{CibDiff, ObjectChange};
 use super::effects::{AUTHKEY_BYTES, Effect, Stage};
 use super::facts::Facts;
@@ -49,7 +50,7 @@ pub(super) fn live_confs(facts: &Facts) -> Result<BTreeMap<HostName, Conf>, Plan
     Ok(confs)
 }
 
-type Done = (Vec<Change>, Vec<Effect>);
+pub(super) type Done = (Vec<Change>, Vec<Effect>);
 
 impl Stages<'_> {
     pub fn changes_and_effects(&self) -> Done {
@@ -58,13 +59,15 @@ impl Stages<'_> {
         self.systemd(&mut done);
         self.exports_agent(&mut done);
         self.key(&mut done);
+        device::ends(self, &mut done);
         self.corosync_conf(&mut done);
         self.start(&mut done);
+        device::starts(self, &mut done);
         self.cib(&mut done);
         done
     }
 
-    fn nodes(&self) -> impl Iterator<Item = &HostName> {
+    pub(super) fn nodes(&self) -> impl Iterator<Item = &HostName> {
         self.file.nodes.iter().map(|node| node.name.get())
     }
 

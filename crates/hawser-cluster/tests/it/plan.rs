@@ -8,8 +8,9 @@ use std::process::Command;
 use crate::golden::{Golden, compare, folder};
 use hawser_cluster::cib::{self, fencing::node_files};
 use hawser_cluster::corosync;
+use hawser_cluster::host::DeviceWish;
 use hawser_cluster::plan::{
-    Effect, Facts, FileFacts, KeyFacts, NodeFacts, Plan, Stage, diff, merge, plan,
+    DeviceFacts, Effect, Facts, FileFacts, KeyFacts, NodeFacts, Plan, Stage, diff, merge, plan,
 };
 use hawser_cluster::simulate::{CrmSimulate, Event, Simulator};
 use hawser_cluster::units;
@@ -75,6 +76,11 @@ fn facts(file: &ClusterFile, cib: &Element) -> Facts {
         }),
         files: files.collect(),
         running: true,
+        device: DeviceFacts {
+            running: file.quorum.device.is_some(),
+            certificate: true,
+            ..DeviceFacts::default()
+        },
         ..ready()
     };
     Facts {
@@ -169,6 +175,11 @@ fn kind(effect: &Effect) -> &'static str {
         Effect::ReloadCorosync => "reload",
         Effect::RestartCluster => "restart",
         Effect::Start { .. } => "start",
+        Effect::Device { wish, .. } => match wish {
+            DeviceWish::Start => "device starts",
+            DeviceWish::Stop => "device ends",
+            DeviceWish::Withdraw => "device goes",
+        },
         Effect::PatchCib {
             stage: Stage::Fencing,
             ..
@@ -477,16 +488,57 @@ fn corosync_takes_some_changes_while_it_runs_and_others_not() {
 }
 
 #[test]
-fn what_a_quorum_device_needs_beside_our_work_is_said() {
+fn a_quorum_device_is_started_after_its_settings_and_ends_before_they_change() {
     let golden = Golden::named("zfs-appliance");
-    let live = facts(&golden.file, &running(&golden));
-    let device = "[quorum]\ndevice = { host = \"arbiter\" }\n\n[fencing]\n";
-    let file = file_with(&[("[fencing]\n", device)]);
-    let said = |file| plan(file, &live, &CrmSimulate).unwrap().report.to_string();
-    assert!(
-        said(&file).contains("the quorum device on arbiter has no vote until corosync-qdevice")
+    let live = running(&golden);
+    let with = |device: &str| file_with(&[("[fencing]\n", &format!("{device}\n[fencing]\n"))]);
+    let off = with("[quorum]\ndevice = { host = \"arbiter\", tls = \"off\" }\n");
+    let kinds = |plan: &Plan| plan.effects.iter().map(kind).collect::<Vec<_>>();
+    let on_nodes = |file: &ClusterFile, running, certificate| {
+        let mut facts = facts(file, &live);
+        for node in facts.nodes.values_mut() {
+            node.programs.insert("corosync-qdevice".into());
+            node.device = DeviceFacts {
+                running,
+                starts_at_boot: Some(running),
+                certificate,
+            };
+        }
+        facts
+    };
+    let planned = |file: &ClusterFile, facts: &Facts| plan(file, facts, &CrmSimulate).unwrap();
+
+    // Added to a running cluster, and nothing left to do once it runs.
+    let added = planned(&off, &on_nodes(&golden.file, false, false));
+    assert_eq!(kinds(&added), ["conf", "conf", "reload", "device starts"]);
+    assert!(added.report.problems.is_empty() && !added.is_disruptive());
+    assert!(planned(&off, &on_nodes(&off, true, false)).is_empty());
+    // A run that was killed between the settings and the start.
+    let killed = planned(&off, &on_nodes(&off, false, false));
+    assert_eq!(kinds(&killed), ["device starts"]);
+
+    // Other settings, and none any more.
+    let lms =
+        with("[quorum]\ndevice = { host = \"arbiter\", tls = \"off\", algorithm = \"lms\" }\n");
+    let changed = planned(&lms, &on_nodes(&off, true, false));
+    let order = ["device ends", "conf", "conf", "reload", "device starts"];
+    assert_eq!(kinds(&changed), order);
+    let removed = planned(&golden.file, &on_nodes(&off, true, false));
+    assert_eq!(kinds(&removed), ["device goes", "conf", "conf", "reload"]);
+
+    // With TLS, which is the default, each node needs the certificate; and all need the program.
+    let tls = with("[quorum]\ndevice = { host = \"arbiter\" }\n");
+    let problems = planned(&tls, &on_nodes(&tls, true, false)).report.problems;
+    let wanted = "head1 has no certificate for the quorum device: `corosync-qdevice-net-certutil -Q -n vmstorage \
+                  arbiter head1 head2`";
+    assert!(problems[0].starts_with(wanted), "{problems:?}");
+    assert!(planned(&tls, &on_nodes(&tls, true, true)).is_empty());
+    let bare = planned(&off, &facts(&golden.file, &live));
+    let problems = bare.report.problems;
+    assert_eq!(
+        problems[0],
+        "head1 has no corosync-qdevice: install the package corosync-qdevice"
     );
-    assert!(!said(&golden.file).contains("qdevice"));
 }
 
 #[test]
@@ -507,6 +559,35 @@ fn what_is_missing_on_the_nodes_is_a_problem_and_not_installed() {
     facts.fence_status.insert("fence-head1".into(), None);
     let plan = golden_plan("problems", &golden.file, &facts);
     assert_eq!(plan.report.problems.len(), 5);
+}
+
+#[test]
+fn pools_that_are_offered_by_nfs_alone_need_neither_a_naming_authority_nor_a_target() {
+    let golden = Golden::named("lab");
+    let text = include_str!("../../../../examples/lab/hawser.toml");
+    let text = text.replace("iqn = \"iqn.2026-01.lab.hawser\"\n", "");
+    let file = |exports: &str| {
+        let pools = text.replace(
+            "fstype = \"ext4\"\n",
+            &format!("fstype = \"ext4\"\n{exports}"),
+        );
+        parse_complete(&pools, "hawser.toml")
+    };
+    let refused = file("").unwrap_err().to_string();
+    assert!(refused.contains("no target can be named"), "{refused}");
+    let file = file("exports = \"nfs\"\n").unwrap();
+    let cib = cib::generate(&file, &golden.numbering()).to_text();
+    assert!(
+        cib.contains("vmpool01-exports") && !cib.contains("\"iqn\""),
+        "{cib}"
+    );
+    let mut facts = facts(&file, &running(&golden));
+    for node in facts.nodes.values_mut() {
+        node.agents.insert("ocf:heartbeat:Filesystem".into());
+        node.programs.remove("tgtd");
+    }
+    let problems = hawser_cluster::plan::problems(&file, &facts);
+    assert_eq!(problems, []);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use hawser_cluster::cib::edit::with_standby;
 use hawser_cluster::live::{StatusFacts, status};
 use hawser_cluster::simulate::{CrmSimulate, Event, Simulator};
 use hawser_cluster::xml::Element;
+use hawser_model::cluster_file::parse_complete;
 use hawser_model::host::CorosyncFacts;
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::ClusterStatus;
@@ -200,4 +201,36 @@ fn each_thing_that_is_wrong_is_named_and_costs_the_redundancy() {
     let now = golden_status(&golden, "fencing-failed", &facts);
     assert_eq!(now.degraded.len(), 1, "{:?}", now.degraded);
     assert!(now.degraded[0].contains("the last attempt to fence head1 failed"));
+}
+
+#[test]
+fn two_heads_without_the_vote_of_their_quorum_device_are_not_redundant() {
+    let golden = Golden::named("lab");
+    let text = include_str!("../../../../examples/lab/hawser.toml");
+    let device = "[quorum]\ndevice = { host = \"arbiter\", tls = \"off\" }\n\n[fencing]";
+    let file = parse_complete(&text.replace("[fencing]", device), "hawser.toml").unwrap();
+    let said = |why: Option<&str>| {
+        let of = |node: &str| (node.into(), why.map(str::to_owned));
+        let facts = StatusFacts {
+            device: BTreeMap::from([of("head1"), of("head2")]),
+            ..healthy(&golden)
+        };
+        status(&file, &facts, &CrmSimulate).unwrap()
+    };
+    let votes = said(None);
+    assert!(votes.redundant && votes.degraded.is_empty());
+    assert!(votes.quorum_device.unwrap().votes);
+
+    let silent = said(Some("corosync-qdevice does not run there"));
+    assert!(!silent.redundant && silent.quorate);
+    assert_eq!(
+        silent.degraded[0],
+        "the quorum device on arbiter does not vote on head1: corosync-qdevice does not run there"
+    );
+    assert!(
+        silent.if_lost["head1"][0].contains("have no quorum"),
+        "{:?}",
+        silent.if_lost
+    );
+    assert!(!silent.quorum_device.unwrap().votes);
 }

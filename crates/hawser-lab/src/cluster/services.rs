@@ -19,8 +19,17 @@ use crate::error::LabError;
 /// The hidden subcommand of `hawser lab`.
 pub const SUBCOMMAND: &str = "node-service";
 
+/// The daemon of a quorum device.
+const DEVICE: &str = "corosync-qdevice";
+
 /// Where it is written down that the cluster starts at boot; `/etc` survives a power cycle.
 const ENABLED: &str = "/etc/hawser/lab-cluster-enabled";
+
+/// The same of the quorum device's daemon.
+const DEVICE_ENABLED: &str = "/etc/hawser/lab-device-enabled";
+
+/// Its log.
+const DEVICE_LOG: &str = "/var/log/corosync/qdevice.log";
 
 /// A node that is back within a second joins in the middle of the failover it caused and makes
 /// it 3 s longer (measured). A server takes far longer to boot.
@@ -43,6 +52,12 @@ pub enum Wish {
     Stop,
     /// Stop it, and do not start it at boot.
     Withdraw,
+    /// Start corosync-qdevice now and at each boot.
+    StartDevice,
+    /// Stop it.
+    StopDevice,
+    /// Stop it, and do not start it at boot.
+    WithdrawDevice,
     /// The node boots.
     Boot,
 }
@@ -71,14 +86,24 @@ pub fn run(wish: Wish) -> Result<(), LabError> {
             stop()
         }
         Wish::Withdraw => {
-            match fs::remove_file(ENABLED) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                    return Err(LabError::io("remove", ENABLED, e));
-                }
-                _ => {}
-            }
+            remove(ENABLED)?;
             let _alone = alone()?;
             stop()
+        }
+        Wish::StartDevice => {
+            write(DEVICE_ENABLED, "")?;
+            let _alone = alone()?;
+            folders()?;
+            start_device()
+        }
+        Wish::StopDevice => {
+            let _alone = alone()?;
+            end(DEVICE, DEVICE_LOG)
+        }
+        Wish::WithdrawDevice => {
+            remove(DEVICE_ENABLED)?;
+            let _alone = alone()?;
+            end(DEVICE, DEVICE_LOG)
         }
         Wish::Boot => {
             folders()?;
@@ -115,6 +140,9 @@ fn start() -> Result<(), LabError> {
             .status();
         asked.is_ok_and(|status| status.success())
     })?;
+    if Path::new(DEVICE_ENABLED).exists() {
+        start_device()?;
+    }
     if !runs("pacemakerd") {
         let environment = [
             ("PCMK_logfile", "/var/log/pacemaker/pacemaker.log"),
@@ -132,6 +160,13 @@ fn start() -> Result<(), LabError> {
     Ok(())
 }
 
+fn start_device() -> Result<(), LabError> {
+    match runs(DEVICE) {
+        true => Ok(()),
+        false => daemon(DEVICE, &["-f"], &[], DEVICE_LOG),
+    }
+}
+
 /// One at a time: an order that was given twice, because the first who gave it was killed, must not
 /// start anything twice.
 fn alone() -> Result<Flock<File>, LabError> {
@@ -141,16 +176,16 @@ fn alone() -> Result<Flock<File>, LabError> {
 }
 
 fn stop() -> Result<(), LabError> {
-    for (name, log) in [
-        ("pacemakerd", "/var/log/pacemaker/lab.log"),
-        ("corosync", "/var/log/corosync/lab.log"),
-    ] {
-        for pid in pids(name) {
-            let _gone = kill(Pid::from_raw(pid), Signal::SIGTERM);
-        }
-        wait(STOPS, &format!("the end of {name}"), log, || !runs(name))?;
+    end("pacemakerd", "/var/log/pacemaker/lab.log")?;
+    end(DEVICE, DEVICE_LOG)?;
+    end("corosync", "/var/log/corosync/lab.log")
+}
+
+fn end(name: &str, log: &str) -> Result<(), LabError> {
+    for pid in pids(name) {
+        let _gone = kill(Pid::from_raw(pid), Signal::SIGTERM);
     }
-    Ok(())
+    wait(STOPS, &format!("the end of {name}"), log, || !runs(name))
 }
 
 /// Folders below `/run`, which is empty at boot, and of logs. systemd makes them on a real host
@@ -160,6 +195,7 @@ fn folders() -> Result<(), LabError> {
         "/run/tgtd",
         "/run/resource-agents",
         "/run/crm",
+        "/run/corosync-qdevice",
         "/var/log/cluster",
     ] {
         fs::DirBuilder::new()
@@ -233,7 +269,9 @@ fn pids(name: &str) -> Vec<i32> {
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .filter(|pid| {
             let read = |file: &str| fs::read_to_string(format!("/proc/{pid}/{file}"));
-            read("comm").is_ok_and(|comm| comm.trim_end() == name)
+            // The kernel keeps 15 characters of a name.
+            let kept = &name[..name.len().min(15)];
+            read("comm").is_ok_and(|comm| comm.trim_end() == kept)
                 && read("stat").is_ok_and(|stat| !stat.contains(") Z "))
         })
         .collect()
@@ -258,6 +296,13 @@ fn wait(
         std::thread::sleep(Duration::from_millis(50));
     }
     Ok(())
+}
+
+fn remove(path: &str) -> Result<(), LabError> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(LabError::io("remove", path, e)),
+        _ => Ok(()),
+    }
 }
 
 fn write(path: &str, text: &str) -> Result<(), LabError> {

@@ -75,6 +75,8 @@ pub enum ExportKind {
     /// Block devices by iSCSI, as the pool's own `exports.toml` says.
     #[default]
     Iscsi,
+    /// Directories by NFS and nothing else, as the pool's own `exports.toml` says; needs no `iqn`.
+    Nfs,
     /// Nothing but what `nfs` lists.
     None,
 }
@@ -182,7 +184,7 @@ impl Pool {
         if *self.kind == PoolKind::Lvm {
             ids.push(self.files_id());
         }
-        if *self.exports == ExportKind::Iscsi {
+        if *self.exports != ExportKind::None {
             ids.push(self.exports_id());
         }
         ids.extend((0..self.nfs.len()).map(|i| self.nfs_id(i)));

@@ -51,6 +51,9 @@ pub struct ClusterStatus {
     pub redundant: bool,
     /// What is not as it should be, in words. Empty: all is well.
     pub degraded: Vec<String>,
+    /// The quorum device; absent when the cluster file has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quorum_device: Option<QuorumDeviceStatus>,
     /// The nodes, in the file's order.
     pub nodes: Vec<NodeStatus>,
     /// The pools, in the file's order.
@@ -59,6 +62,15 @@ pub struct ClusterStatus {
     pub if_lost: BTreeMap<HostName, Vec<String>>,
     /// The last time that a pool went from one node to another, as far as Pacemaker remembers.
     pub last_takeover: Option<Takeover>,
+}
+
+/// A quorum device at this moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct QuorumDeviceStatus {
+    /// The machine that lends its vote.
+    pub host: String,
+    /// Whether it votes on every node that was asked.
+    pub votes: bool,
 }
 
 /// A node at this moment.

@@ -22,6 +22,18 @@ pub fn text(now: &ClusterStatus) -> String {
         .map(|node| format!("{} {}", node.name, condition(node.state)))
         .collect();
     section(&mut out, "nodes", &nodes);
+    if let Some(device) = &now.quorum_device {
+        let votes = if device.votes {
+            "votes"
+        } else {
+            "does NOT vote"
+        };
+        section(
+            &mut out,
+            "quorum device",
+            &[format!("{} {votes}", device.host)],
+        );
+    }
     let pools: Vec<String> = now.pools.iter().map(pool).collect();
     section(&mut out, "pools", &pools);
     for (node, lines) in &now.if_lost {

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use hawser_cluster::live::{ApplyError, Options, Progress, apply};
+use hawser_cluster::live::{Applied, ApplyError, Options, Progress, apply};
 
-use crate::output::{self, say};
+use crate::output::{self, complain, say};
 use crate::target::{Known, Target};
 
 /// Arguments of `hawser apply`.
@@ -23,13 +23,34 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     let options = Options {
         allow_disruption: args.allow_disruption,
     };
-    let changes = run_on(&known, options)?;
-    say!("{changes}");
-    Ok(ExitCode::SUCCESS)
+    let applied = run_on(&known, options)?;
+    say!("{}", in_words(&applied));
+    Ok(outcome(&applied))
 }
 
-/// Applies; answers what was done in words.
-pub fn run_on(known: &Known, options: Options) -> miette::Result<String> {
+/// How many changes were made.
+pub fn in_words(applied: &Applied) -> String {
+    match applied.changes.len() {
+        0 => "0 changes".into(),
+        1 => "1 change made".into(),
+        several => format!("{several} changes made"),
+    }
+}
+
+/// Says what does not run although everything is as the file says.
+pub fn outcome(applied: &Applied) -> ExitCode {
+    if applied.not_running.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    complain!("the nodes are what the file says, but not everything is well:");
+    for what in &applied.not_running {
+        complain!("    {what}");
+    }
+    ExitCode::from(1)
+}
+
+/// Applies.
+pub fn run_on(known: &Known, options: Options) -> miette::Result<Applied> {
     known.check_secrets()?;
     let mut reached = known.reach()?;
     let mut said = |progress: Progress<'_>| match progress {
@@ -43,17 +64,12 @@ pub fn run_on(known: &Known, options: Options) -> miette::Result<String> {
         options,
         &mut said,
     );
-    let applied = applied.map_err(|e| {
+    applied.map_err(|e| {
         // Why a node was not reached says more than that it was not.
         let why: Vec<String> = match &e {
             ApplyError::Problems(_) => reached.failed.iter().map(ToString::to_string).collect(),
             _ => Vec::new(),
         };
         miette::miette!("{}", [vec![e.to_string()], why].concat().join("\n"))
-    })?;
-    Ok(match applied.changes.len() {
-        0 => "0 changes".into(),
-        1 => "1 change made".into(),
-        several => format!("{several} changes made"),
     })
 }

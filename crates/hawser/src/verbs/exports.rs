@@ -164,7 +164,8 @@ impl Pool {
             .or(known.as_ref().map(|known| known.authority.clone()));
         let Some(authority) = authority else {
             bail!(
-                help = "name the authority: --iqn iqn.2013-06.com.example",
+                help = "name the authority: --iqn iqn.2013-06.com.example, or --iqn \"\" for a pool that is \
+                        offered by NFS alone",
                 "Pacemaker has no resource ocf:hawser:exports for pool {}",
                 self.pool
             );

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use hawser_cluster::live::{Heads, OnHead, ask_fence_devices, observe, status};
+use hawser_cluster::live::{Heads, OnHead, ask_fence_devices, ask_quorum_device, observe, status};
 use hawser_cluster::simulate::{CrmSimulate, Simulator};
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::ClusterStatus;
@@ -50,6 +50,8 @@ pub fn look(known: &Known, reached: &mut Reached) -> miette::Result<ClusterStatu
     if facts.cib.is_some() {
         let said = ask_fence_devices(&known.file, &mut reached.heads);
         facts.fence_status = said.map_err(|e| miette::miette!("{e}"))?;
+        let said = ask_quorum_device(&known.file, &mut reached.heads);
+        facts.device = said.map_err(|e| miette::miette!("{e}"))?;
     }
     on_a_member(&mut reached.heads, |simulator| {
         status(&known.file, &facts, simulator).map_err(|e| miette::miette!("{e}"))

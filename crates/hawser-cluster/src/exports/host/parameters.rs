@@ -15,7 +15,7 @@ pub struct Parameters {
     pub pool: String,
     /// Where it is mounted.
     pub root: PathBuf,
-    /// The naming authority of its targets.
+    /// The naming authority of its targets; empty for a pool that is offered by NFS alone.
     pub authority: String,
     /// Its addresses.
     pub portals: Vec<IpAddr>,

@@ -51,6 +51,10 @@ pub enum ServiceError {
     },
     #[error("{path} does not exist: create it; an empty one offers every volume to everybody")]
     NoFile { path: String },
+    #[error(
+        "{path} offers volumes by iSCSI, and their target cannot be named: there is no naming authority (iqn)"
+    )]
+    NoAuthority { path: String },
     #[error("{0}")]
     File(Box<FileErrors<BrokenExports>>),
     #[error("{path}: {}", list(.errors))]
@@ -169,6 +173,10 @@ pub fn wanted(parameters: &Parameters) -> Result<Wanted, ServiceError> {
         mut desired,
         mut state,
     } = resolved.map_err(wrong)?;
+    let unnamed = |iqn: &String| iqn.starts_with(':');
+    if parameters.authority.is_empty() && desired.targets.keys().any(unnamed) {
+        return Err(ServiceError::NoAuthority { path: shown });
+    }
     desired.nfs = resolve_nfs(&file, &directories, &mut state, &parameters.pool);
     Ok(Wanted {
         desired,
@@ -184,6 +192,7 @@ pub fn start(parameters: &Parameters, said: &mut dyn FnMut(&str)) -> Result<(), 
     let wanted = match wanted(parameters) {
         // A pool that is offered by NFS alone needs no target.
         Ok(wanted) if wanted.desired.targets.is_empty() => wanted,
+        Err(error @ ServiceError::NoAuthority { .. }) => return Err(error),
         outcome => {
             has_target?;
             outcome?

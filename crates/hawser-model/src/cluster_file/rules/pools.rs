@@ -60,10 +60,12 @@ pub enum BrokenPools {
         pool: String,
     },
     /// Offered but not reachable.
-    #[error("pool \"{pool}\" is offered by iSCSI but has no address")]
+    #[error("pool \"{pool}\" is offered by {by} but has no address")]
     NoAddress {
         /// The pool.
         pool: String,
+        /// How it is offered.
+        by: &'static str,
     },
     /// No naming authority.
     #[error(
@@ -101,6 +103,10 @@ pub enum BrokenPools {
     },
 }
 
+/// How a naming authority is written.
+const IQN: &str = "write [exports] iqn = \"iqn.2013-06.com.example\": a year and month in which the \
+                   domain was yours, and the domain reversed";
+
 impl BrokenPools {
     /// What to do about it.
     pub fn help(&self) -> String {
@@ -112,11 +118,11 @@ impl BrokenPools {
             Self::NotSan { .. } => "add \"san\" to the link's role, or use a SAN link".into(),
             Self::NoNetwork { .. } => "add network = \"…/24\" to the link".into(),
             Self::NoAddress { .. } => "add addresses = { san01 = \"…\" }".into(),
-            Self::NoIqn { .. } | Self::BadIqn(_) => {
-                "write [exports] iqn = \"iqn.2013-06.com.example\": a year and month in which the \
-                 domain was yours, and the domain reversed"
-                    .into()
-            }
+            Self::NoIqn { .. } => format!(
+                "{IQN}; or, for a pool that is offered by NFS alone, exports = \"nfs\" (its own exports.toml \
+                 says what) or \"none\" (nfs in this file does)"
+            ),
+            Self::BadIqn(_) => IQN.into(),
             Self::NotAbsolute(_) => "begin it with \"/\"".into(),
             Self::Shared { .. } => {
                 "a pool is the unit that moves: nothing is in two of them".into()
@@ -147,9 +153,14 @@ pub(super) fn check(file: &ClusterFile, given: &mut Given, found: &mut Found) {
         kind_keys(pool, found);
         placement(file, pool, found);
         addresses(file, pool, given, found);
-        if *pool.exports == ExportKind::Iscsi && pool.addresses.is_empty() {
-            let pool_ = pool.name.to_string();
-            found.push(BrokenPools::NoAddress { pool: pool_ }, pool.name.span());
+        let by = match *pool.exports {
+            ExportKind::Iscsi => Some("iSCSI"),
+            ExportKind::Nfs => Some("NFS"),
+            ExportKind::None => None,
+        };
+        if let (Some(by), true) = (by, pool.addresses.is_empty()) {
+            let name = pool.name.to_string();
+            found.push(BrokenPools::NoAddress { pool: name, by }, pool.name.span());
         }
     }
     let mut offered = file

@@ -174,6 +174,9 @@ pub(super) enum Service {
     Start,
     Stop,
     Withdraw,
+    StartDevice,
+    StopDevice,
+    WithdrawDevice,
     Boot,
 }
 

@@ -41,11 +41,12 @@ pub(super) fn apply(name: &LabName, begun: Instant) -> miette::Result<ExitCode> 
         ssh_config: None,
     };
     let known = target.known()?;
-    let done = verbs::apply::run_on(&known, Options::default())?;
+    let applied = verbs::apply::run_on(&known, Options::default())?;
+    let done = verbs::apply::in_words(&applied);
     let took = begun.elapsed().as_secs_f64();
     say!(
         "{done}; cluster {} stands after {took:.1} s",
         *known.file.cluster.name
     );
-    Ok(ExitCode::SUCCESS)
+    Ok(verbs::apply::outcome(&applied))
 }

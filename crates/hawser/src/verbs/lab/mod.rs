@@ -50,6 +50,9 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
             Service::Start => Wish::Start,
             Service::Stop => Wish::Stop,
             Service::Withdraw => Wish::Withdraw,
+            Service::StartDevice => Wish::StartDevice,
+            Service::StopDevice => Wish::StopDevice,
+            Service::WithdrawDevice => Wish::WithdrawDevice,
             Service::Boot => Wish::Boot,
         })?,
         Action::Bmc(args) => bmc::run(&bmc::BmcArgs {

@@ -1,0 +1,64 @@
+//! The quorum device of a cluster: whether it votes, and what its vote is worth.
+
+use std::collections::BTreeMap;
+
+use hawser_model::cluster_file::{ClusterFile, QdeviceAlgorithm};
+use hawser_model::names::HostName;
+
+use super::gather::unexpected;
+use super::{Heads, LiveError, on_all};
+use crate::host::{Answer, Order};
+
+/// Why it has no vote on each node that was reached: absent where it votes. Empty for a file without one.
+///
+/// # Errors
+/// A node that was reached and cannot answer.
+pub fn ask(
+    file: &ClusterFile,
+    heads: &mut Heads,
+) -> Result<BTreeMap<HostName, Option<String>>, LiveError> {
+    if file.quorum.device.is_none() {
+        return Ok(BTreeMap::new());
+    }
+    on_all(heads, |name, head| {
+        match head.order(&Order::DeviceVote)? {
+            Answer::Device(why) => Ok(why),
+            _ => Err(unexpected(name, &Order::DeviceVote)),
+        }
+    })
+}
+
+/// In words, where it has no vote.
+pub(super) fn silent(file: &ClusterFile, said: &BTreeMap<HostName, Option<String>>) -> Vec<String> {
+    let host = file.quorum.device.iter().map(|device| device.host.get());
+    host.flat_map(|host| {
+        let silent = said
+            .iter()
+            .filter_map(|(node, why)| Some((node, why.as_ref()?)));
+        silent.map(move |(node, why)| {
+            format!("the quorum device on {host} does not vote on {node}: {why}")
+        })
+    })
+    .collect()
+}
+
+/// Whether so many nodes that see each other have quorum, with the device's vote or without. Two nodes without a
+/// device have it alone (`two_node`).
+pub(super) fn quorum(file: &ClusterFile, nodes: usize, device_votes: bool) -> bool {
+    let all = file.nodes.len();
+    let worth = file
+        .quorum
+        .device
+        .as_ref()
+        .map_or(0, |device| match *device.algorithm {
+            QdeviceAlgorithm::Ffsplit => 1,
+            QdeviceAlgorithm::Lms => all.saturating_sub(1),
+        });
+    let has = nodes + if device_votes { worth } else { 0 };
+    let needed = match (all, worth) {
+        (2, 0) => 1,
+        // votequorum(5): more than half of the votes expected.
+        _ => (all + worth) / 2 + 1,
+    };
+    nodes > 0 && has >= needed
+}

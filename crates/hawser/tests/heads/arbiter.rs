@@ -1,0 +1,74 @@
+//! A quorum device: a third machine's vote, added to a running cluster of two, lost, and there again when a head dies.
+
+use super::support::{Lab, eventually};
+use super::{SOON, changed, json, ok, status, verb};
+
+/// The lab's client, on the SAN, with the server that Debian has.
+const START: &str =
+    "mkdir -p /run/corosync-qnetd; setsid corosync-qnetd -f -s off </dev/null >/dev/null 2>&1 &";
+
+/// The cluster file with the device, as a user writes it.
+fn file() -> tempfile::NamedTempFile {
+    let device = "[quorum]\ndevice = { host = \"10.72.2.50\", tls = \"off\" }\n\n[fencing]";
+    changed("[fencing]", device)
+}
+
+/// Afterwards the cluster has three votes, and its third is the device's.
+#[track_caller]
+pub fn a_quorum_device_is_set_up_and_its_loss_is_said(lab: &Lab) {
+    let file = file();
+    let path = file.path().display().to_string();
+    lab.sh("client1", START);
+    let listens = || lab.try_sh("client1", "ss -ltn | grep -q :5403").code == Some(0);
+    assert!(eventually(SOON, listens), "corosync-qnetd listens");
+
+    let said = ok(lab, "apply", &["-f", &path]);
+    assert!(
+        said.contains("corosync-qdevice starts on head1, head2"),
+        "{said}"
+    );
+    assert!(ok(lab, "apply", &["-f", &path]).contains("0 changes"));
+    let now = || json(&verb(lab, "status", &["-f", &path, "--json"]), "status");
+    assert_eq!(now()["quorum_device"]["votes"], true, "{}", now());
+    assert_eq!(now()["redundant"], true, "{}", now());
+
+    // Without it one head of two is no quorum.
+    lab.sh("client1", "kill -9 $(pidof corosync-qnetd)");
+    let silent = || now()["quorum_device"]["votes"] == false;
+    assert!(eventually(SOON, silent), "{}", now());
+    let lost = now();
+    assert_eq!(
+        (&lost["redundant"], &lost["quorate"]),
+        (&false.into(), &true.into()),
+        "{lost}"
+    );
+    let if_lost = lost["if_lost"]["head1"].to_string();
+    assert!(if_lost.contains("no quorum"), "{if_lost}");
+    let ran = verb(lab, "apply", &["-f", &path]);
+    let words = "the quorum device on 10.72.2.50 does not vote on head1";
+    assert!(
+        ran.code == Some(1) && ran.stderr.contains(words),
+        "{}",
+        ran.stderr
+    );
+
+    lab.sh("client1", START);
+    assert!(eventually(SOON, || !silent()), "{}", now());
+}
+
+/// What the head that is left counts.
+#[track_caller]
+pub fn one_head_and_the_device_are_the_quorum(lab: &Lab) {
+    let said = lab.sh("head2", "corosync-quorumtool -s");
+    let has = |key: &str, value: &str| {
+        said.lines().any(|line| {
+            let mut words = line.split_whitespace();
+            line.starts_with(key) && words.next_back() == Some(value)
+        })
+    };
+    assert!(
+        has("Expected votes:", "3") && has("Total votes:", "2"),
+        "{said}"
+    );
+    assert_eq!(status(lab)["quorate"], true);
+}

@@ -554,7 +554,7 @@ mod tests {
     fn nodes_that_wait_long_for_each_other_are_waited_for_longer() {
         let with = |initial: &str| {
             let text = include_str!("../../../../examples/lab/hawser.toml");
-            let text = text.replace("initial = \"3s\"", initial);
+            let text = text.replace("initial = \"2s\"", initial);
             joins(&parse_complete(&text, "hawser.toml").unwrap()).as_secs()
         };
         // Pacemaker's own 20 s, and Heartbeat's old minute: nobody is given up while he waits as told.

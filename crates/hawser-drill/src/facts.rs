@@ -131,6 +131,7 @@ mod tests {
             quorate: true,
             redundant: true,
             degraded: Vec::new(),
+            quorum_device: None,
             nodes: Vec::new(),
             pools: Vec::new(),
             if_lost: BTreeMap::new(),

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use hawser_model::case::{Intensity, PhaseKind};
-use hawser_model::traffic::{Batching, FlowId, FlowSpec, Membership, Rate, Transport};
+use hawser_model::traffic::{FlowId, FlowSpec, Membership, Rate, Transport};
 use hawser_model::units::{BitsPerSec, Bytes, Mtu, Nanos, PacketsPerSec};
 use hawser_rungs::loopback::stream;
 
@@ -138,26 +138,20 @@ pub fn phases(
     let full_size = path.mtu.0.saturating_sub(headers(path)).clamp(64, 65_000);
     let payload = options.payload.unwrap_or(full_size);
     let base = FlowSpec {
-        flow: FlowId(first),
-        transport: Transport::Udp,
-        source: path.source,
-        destination: path.destination,
-        receiver: path.destination,
-        membership: None,
-        payload,
-        rate: bulk_rate(options, path, payload),
         burst: options.burst.unwrap_or(BURST),
-        duration: bulk_duration(options, slots),
         dont_fragment: payload <= full_size,
         receive_buffer: options.receive_buffer,
-        send_buffer: None,
-        echo: false,
         // A full run wants the path's limit, and must leave a small host's CPU to others.
         realtime: options.intensity == Intensity::Gentle,
         reader_delay: options.reader_delay,
-        batching: Batching::Mmsg,
-        sender_cpu: None,
-        receiver_cpu: None,
+        ..FlowSpec::plain(
+            FlowId(first),
+            Transport::Udp,
+            (path.source, path.destination),
+            payload,
+            bulk_rate(options, path, payload),
+            bulk_duration(options, slots),
+        )
     };
     let heartbeat = FlowSpec {
         flow: FlowId(first),

@@ -135,6 +135,41 @@ pub struct FlowSpec {
     pub receiver_cpu: Option<u32>,
 }
 
+impl FlowSpec {
+    /// Unfragmented packets of `payload` bytes to one receiver, evenly paced, from sockets that ask
+    /// for nothing on threads that nobody pins.
+    pub fn plain(
+        flow: FlowId,
+        transport: Transport,
+        (source, destination): (IpAddr, IpAddr),
+        payload: u32,
+        rate: Rate,
+        duration: Nanos,
+    ) -> Self {
+        Self {
+            flow,
+            transport,
+            source,
+            destination,
+            receiver: destination,
+            membership: None,
+            payload,
+            rate,
+            burst: 1,
+            duration,
+            dont_fragment: true,
+            receive_buffer: None,
+            send_buffer: None,
+            echo: false,
+            realtime: false,
+            reader_delay: Nanos::ZERO,
+            batching: Batching::default(),
+            sender_cpu: None,
+            receiver_cpu: None,
+        }
+    }
+}
+
 /// Quantiles of a measured time, in nanoseconds, from an HDR histogram.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Quantiles {

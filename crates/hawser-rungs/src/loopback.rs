@@ -5,9 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use hawser_model::ladder::Sample;
-use hawser_model::traffic::{
-    Batching, FlowId, FlowSpec, Rate, ReceiverReport, RunKey, SLICE, Transport,
-};
+use hawser_model::traffic::{FlowId, FlowSpec, Rate, ReceiverReport, RunKey, SLICE, Transport};
 use hawser_model::units::Nanos;
 use hawser_wire::{Receiver, Sender};
 
@@ -38,27 +36,14 @@ fn run(address: IpAddr, duration: Nanos) -> Result<Vec<Sample>, RungError> {
 
 /// A stream as fast as it goes.
 pub fn stream(flow: FlowId, source: IpAddr, destination: IpAddr, duration: Nanos) -> FlowSpec {
-    FlowSpec {
+    FlowSpec::plain(
         flow,
-        transport: Transport::Tcp,
-        source,
-        destination,
-        receiver: destination,
-        membership: None,
-        payload: WRITE,
-        rate: Rate::Max,
-        burst: 1,
+        Transport::Tcp,
+        (source, destination),
+        WRITE,
+        Rate::Max,
         duration,
-        dont_fragment: true,
-        receive_buffer: None,
-        send_buffer: None,
-        echo: false,
-        realtime: false,
-        reader_delay: Nanos::ZERO,
-        batching: Batching::Mmsg,
-        sender_cpu: None,
-        receiver_cpu: None,
-    }
+    )
 }
 
 /// The slices of a stream, or all of it when it was too short for one.

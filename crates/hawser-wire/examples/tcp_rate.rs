@@ -4,7 +4,7 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use hawser_model::traffic::{Batching, FlowId, FlowSpec, Rate, RunKey, Transport};
+use hawser_model::traffic::{FlowId, FlowSpec, Rate, RunKey, Transport};
 use hawser_model::units::{Nanos, Packets};
 use hawser_wire::{Receiver, Sender};
 
@@ -37,25 +37,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn spec(from: &str, to: &str, seconds: f64) -> Result<FlowSpec, std::net::AddrParseError> {
-    Ok(FlowSpec {
-        flow: FlowId(1),
-        transport: Transport::Tcp,
-        source: from.parse()?,
-        destination: to.parse()?,
-        receiver: to.parse()?,
-        membership: None,
-        payload: WRITE,
-        rate: Rate::Max,
-        burst: 1,
-        duration: Nanos((seconds * 1e9) as u64),
-        dont_fragment: false,
-        receive_buffer: None,
-        send_buffer: None,
-        echo: false,
-        realtime: false,
-        reader_delay: Nanos::ZERO,
-        batching: Batching::Mmsg,
-        sender_cpu: None,
-        receiver_cpu: None,
-    })
+    Ok(FlowSpec::plain(
+        FlowId(1),
+        Transport::Tcp,
+        (from.parse()?, to.parse()?),
+        WRITE,
+        Rate::Max,
+        Nanos((seconds * 1e9) as u64),
+    ))
 }

@@ -12,7 +12,7 @@ use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::probe::{HelloHeard, PathMtu};
 use hawser_model::topology::{Link, Node, Reach, Topology};
 use hawser_model::traffic::{
-    Batching, Drain, FlowId, FlowSpec, Quantiles, Rate, ReceiverReport, SenderReport, Transport,
+    Drain, FlowId, FlowSpec, Quantiles, Rate, ReceiverReport, SenderReport, Transport,
 };
 use hawser_model::units::{BitsPerSec, Bytes, Mtu, Nanos, Packets, PacketsPerSec};
 
@@ -212,25 +212,19 @@ fn phase(
         _ => receiver,
     };
     let spec = FlowSpec {
-        flow,
-        transport: Transport::Udp,
-        source,
-        destination,
         receiver,
-        membership: None,
-        payload,
-        rate: Rate::PerSecond(PacketsPerSec(rate)),
         burst,
-        duration: elapsed,
         dont_fragment: kind != Fragmented,
-        receive_buffer: None,
-        send_buffer: None,
         echo: kind == Heartbeat,
         realtime: true,
-        reader_delay: Nanos::ZERO,
-        batching: Batching::Mmsg,
-        sender_cpu: None,
-        receiver_cpu: None,
+        ..FlowSpec::plain(
+            flow,
+            Transport::Udp,
+            (source, destination),
+            payload,
+            Rate::PerSecond(PacketsPerSec(rate)),
+            elapsed,
+        )
     };
     let tap = |direction| TapRecord {
         flow,

@@ -18,7 +18,7 @@ use std::time::Duration;
 use hawser_model::fanout::{ReceiverSetting, Spread};
 use hawser_model::names::InterfaceName;
 use hawser_model::traffic::{
-    Batching, FlowId, FlowSpec, Membership, Rate, ReceiverReport, RunKey, SenderReport, Transport,
+    FlowId, FlowSpec, Membership, Rate, ReceiverReport, RunKey, SenderReport, Transport,
 };
 use hawser_model::units::{Bytes, Nanos, Packets, PacketsPerSec};
 use hawser_wire::{Receiver, Sender};
@@ -136,28 +136,21 @@ impl Fanout {
 
     fn flow(&self, step: &FanoutStep, receiver: std::net::Ipv4Addr) -> FlowSpec {
         FlowSpec {
-            flow: FlowId(step.number),
-            transport: Transport::Udp,
-            source: SENDER.into(),
-            destination: GROUP.into(),
             receiver: receiver.into(),
             membership: Some(Membership {
                 source: None,
                 ttl: 1,
             }),
-            payload: step.payload,
-            rate: Rate::PerSecond(step.rate),
             burst: step.burst,
-            duration: step.duration,
-            dont_fragment: true,
             receive_buffer: Some(BUFFER),
-            send_buffer: None,
-            echo: false,
-            realtime: false,
-            reader_delay: Nanos::ZERO,
-            batching: Batching::Mmsg,
-            sender_cpu: None,
-            receiver_cpu: None,
+            ..FlowSpec::plain(
+                FlowId(step.number),
+                Transport::Udp,
+                (SENDER.into(), GROUP.into()),
+                step.payload,
+                Rate::PerSecond(step.rate),
+                step.duration,
+            )
         }
     }
 }

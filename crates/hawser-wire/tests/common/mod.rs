@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use hawser_model::traffic::{Batching, FlowId, FlowSpec, Rate, RunKey, Transport};
+use hawser_model::traffic::{FlowId, FlowSpec, Rate, RunKey, Transport};
 use hawser_model::units::{Nanos, PacketsPerSec};
 use hawser_wire::{Receiver as FlowReceiver, Sender as FlowSender};
 use nix::sched::{CloneFlags, unshare};
@@ -175,27 +175,14 @@ fn address(host: &Host, number: u32) {
 
 /// A gentle flow from `.1` to `.2`: 200 packets of 200 bytes in a fifth of a second.
 pub fn flow() -> FlowSpec {
-    FlowSpec {
-        flow: FlowId(7),
-        transport: Transport::Udp,
-        source: "10.9.0.1".parse().unwrap(),
-        destination: "10.9.0.2".parse().unwrap(),
-        receiver: "10.9.0.2".parse().unwrap(),
-        membership: None,
-        payload: 200,
-        rate: Rate::PerSecond(PacketsPerSec(1_000)),
-        burst: 1,
-        duration: Nanos::from_millis(200),
-        dont_fragment: true,
-        receive_buffer: None,
-        send_buffer: None,
-        echo: false,
-        realtime: false,
-        reader_delay: Nanos::ZERO,
-        batching: Batching::Mmsg,
-        sender_cpu: None,
-        receiver_cpu: None,
-    }
+    FlowSpec::plain(
+        FlowId(7),
+        Transport::Udp,
+        ("10.9.0.1".parse().unwrap(), "10.9.0.2".parse().unwrap()),
+        200,
+        Rate::PerSecond(PacketsPerSec(1_000)),
+        Nanos::from_millis(200),
+    )
 }
 
 /// The same flow over IPv6.

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use hawser_agent::Agent;
 use hawser_agent::transport;
-use hawser_model::traffic::{Batching, FlowId, FlowSpec, Rate, RunKey, Transport};
+use hawser_model::traffic::{FlowId, FlowSpec, Rate, RunKey, Transport};
 use hawser_model::units::{Nanos, PacketsPerSec};
 use nix::sched::{CloneFlags, setns};
 use tempfile::TempDir;
@@ -218,27 +218,14 @@ fn ip(arguments: &str) {
 
 /// A paced UDP flow from node `a` to node `b`.
 pub fn flow(number: u32, duration: Duration) -> FlowSpec {
-    FlowSpec {
-        flow: FlowId(number),
-        transport: Transport::Udp,
-        source: A,
-        destination: B,
-        receiver: B,
-        membership: None,
-        payload: 200,
-        rate: Rate::PerSecond(PacketsPerSec(2_000)),
-        burst: 1,
-        duration: Nanos(duration.as_nanos() as u64),
-        dont_fragment: true,
-        receive_buffer: None,
-        send_buffer: None,
-        echo: false,
-        realtime: false,
-        reader_delay: Nanos::ZERO,
-        batching: Batching::Mmsg,
-        sender_cpu: None,
-        receiver_cpu: None,
-    }
+    FlowSpec::plain(
+        FlowId(number),
+        Transport::Udp,
+        (A, B),
+        200,
+        Rate::PerSecond(PacketsPerSec(2_000)),
+        Nanos(duration.as_nanos() as u64),
+    )
 }
 
 /// Waits until `done`, at most so long.

@@ -11,6 +11,7 @@
 //! **What matters.** An effect smaller than a fifth of the loss at hand, or than 0.05 percentage
 //! points, is none: when the interval of 95 % lies within that, the trial ends with "no effect".
 
+mod corosync;
 mod placebo;
 mod report;
 mod signed_rank;

@@ -22,6 +22,7 @@ pub fn tune_report(case: &Case) -> Option<TuneReport> {
         before,
         trials: tuning.trials.iter().map(trial).collect(),
         changes: changes(tuning),
+        corosync: super::corosync::effects(case),
         case: String::new(),
     })
 }

@@ -143,7 +143,7 @@ fn each<T: Send>(
             let name = if_indextoname(receiver.index)
                 .map_err(|e| KernelError::call("if_indextoname", receiver.index, e))?;
             work(
-                &receiver,
+                receiver,
                 &InterfaceName(name.to_string_lossy().into_owned()),
             )
         })?;

@@ -19,8 +19,25 @@ pub struct TuneReport {
     pub trials: Vec<TrialReport>,
     /// What was changed and kept.
     pub changes: Vec<ChangeReport>,
+    /// What it did to the cluster engine of each host.
+    pub corosync: Vec<CorosyncEffect>,
     /// Path of the case file.
     pub case: String,
+}
+
+/// Corosync on one host, over the whole tune.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CorosyncEffect {
+    /// The host.
+    pub node: String,
+    /// It runs there.
+    pub runs: bool,
+    /// It was watched during every window, and trouble would have ended the tune: not with `--full`.
+    pub watched: bool,
+    /// How often the token was lost; absent when it is not known, as when nothing was kept.
+    pub token_lost: Option<u64>,
+    /// Messages that were sent again; absent when it is not known.
+    pub retransmits: Option<u64>,
 }
 
 /// One of the two checks of a tune.
@@ -77,8 +94,8 @@ impl TrialReport {
             self.knob.clone(),
             self.place.clone(),
             self.scope.map_or_else(missing, |s| s.word().to_owned()),
-            self.from.clone().unwrap_or_else(missing),
-            self.to.clone().unwrap_or_else(missing),
+            self.from.as_deref().map_or_else(missing, short),
+            self.to.as_deref().map_or_else(missing, short),
             self.windows.to_string(),
             self.effect_in_points().unwrap_or_else(missing),
             self.outcome(),
@@ -99,6 +116,17 @@ impl TrialReport {
             0 => "not tried".to_owned(),
             _ => format!("{}, {end}", self.verdict.word()),
         }
+    }
+}
+
+/// A value for a table: of a value for each of many receivers the first two, and how many there are.
+pub fn short(value: &str) -> String {
+    let items: Vec<&str> = value.split_whitespace().collect();
+    match items.as_slice() {
+        [one, two, .., _] if items.len() > 3 && items.iter().all(|i| i.contains('=')) => {
+            format!("{one} {two} … ({})", items.len())
+        }
+        _ => value.to_owned(),
     }
 }
 
@@ -130,4 +158,16 @@ pub struct ChangeReport {
 pub struct ChangesReport {
     /// The changes in force, by node, oldest first.
     pub changes: Vec<ChangeReport>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_receivers_take_no_more_room_than_few() {
+        assert_eq!(short("v1=1 v2=2 v3=1"), "v1=1 v2=2 v3=1");
+        assert_eq!(short("v1=1 v2=2 v3=1 v4=2"), "v1=1 v2=2 … (4)");
+        assert_eq!(short("adaptive off usecs 50"), "adaptive off usecs 50");
+    }
 }

@@ -8,7 +8,7 @@ use hawser_model::account::Account;
 use hawser_model::case::Case;
 use hawser_model::knob::{Knob, Scope, Undone, change_id};
 use hawser_model::names::HostName;
-use hawser_model::output::tune::{ChangeReport, TrialReport, TuneReport};
+use hawser_model::output::tune::{ChangeReport, CorosyncEffect, TrialReport, TuneReport, short};
 use hawser_model::topology::Reach;
 use hawser_model::trial::{Pair, Trial, Verdict};
 
@@ -31,6 +31,7 @@ pub fn report(case: &Case, report: &TuneReport, which: &str) -> String {
     };
     out.push_str(&trials(case, report));
     out.push_str(&placebos(case));
+    out.push_str(&corosync(&report.corosync));
     if report.changes.is_empty() {
         out.push_str("Nothing was kept: every host is as it was.\n");
     } else {
@@ -50,6 +51,33 @@ pub fn report(case: &Case, report: &TuneReport, which: &str) -> String {
     }
     let _ = writeln!(out, "Case file: {}", report.case);
     out
+}
+
+/// What the trials did to the cluster engines, or that there are none to ask.
+fn corosync(effects: &[CorosyncEffect]) -> String {
+    let told = effects.iter().map(|e| {
+        let counted = |what: &str, count: Option<u64>| match count {
+            Some(count) => format!("{count} {what}"),
+            None => format!("{what} not known"),
+        };
+        match (e.runs, e.watched) {
+            (false, _) => format!("{} runs none", e.node),
+            (true, watched) => format!(
+                "{} {}: {}, {}",
+                e.node,
+                if watched { "watched" } else { "not watched" },
+                counted("tokens lost", e.token_lost),
+                counted("messages sent again", e.retransmits)
+            ),
+        }
+    });
+    match effects.iter().any(|e| e.runs) {
+        true => format!("Corosync: {}\n\n", told.collect::<Vec<_>>().join("; ")),
+        false => {
+            "Corosync runs on none of the hosts: what a change does to its token was not seen.\n\n"
+                .to_owned()
+        }
+    }
 }
 
 fn proof(report: &TuneReport) -> String {
@@ -229,8 +257,8 @@ pub fn changes(changes: &[ChangeReport]) -> String {
         table.row([
             &change.id,
             &change.object,
-            &change.before,
-            &change.after,
+            &short(&change.before),
+            &short(&change.after),
             &lasts,
         ]);
     }

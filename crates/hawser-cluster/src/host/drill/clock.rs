@@ -144,7 +144,7 @@ fn file(call: &'static str, path: &str) -> impl FnOnce(std::io::Error) -> HostEr
     let path = path.to_owned();
     move |source| HostError::File {
         call,
-        path: path.into(),
+        path,
         source,
     }
 }

@@ -142,11 +142,7 @@ fn set(us: i64) -> Result<(), HostError> {
 
 fn file(call: &'static str, path: &str) -> impl FnOnce(std::io::Error) -> HostError {
     let path = path.to_owned();
-    move |source| HostError::File {
-        call,
-        path,
-        source,
-    }
+    move |source| HostError::File { call, path, source }
 }
 
 fn failed(said: &str) -> HostError {

@@ -105,7 +105,15 @@ pub(crate) fn start(stage: &Stage<'_>) -> Result<Program, DrillError> {
             Program::start(command.arg(OBEY).process_group(0), PROTOCOL)
         }
     };
-    started.map_err(|e| DrillError::CouldNot(no_client(&stage.client, &e.to_string())))
+    started.map_err(|e| {
+        let words = no_client(&stage.client, &e.to_string());
+        DrillError::CouldNot(match stage.seat.there {
+            Some(_) => words,
+            None => {
+                format!("{words} (it must lie beside hawser, in a lab when that is brought up)")
+            }
+        })
+    })
 }
 
 /// What the client is told first, one a line.
@@ -142,6 +150,7 @@ fn no_client(host: &HostName, said: &str) -> String {
         .split_once("error while loading shared libraries: ")
         .and_then(|(_, rest)| rest.split(':').next());
     if let Some(library) = missing {
+        let library = library.rsplit('/').next().unwrap_or(library);
         let package = library.replace(".so.", "");
         return format!(
             "{PROGRAM} cannot run on {host}: it needs the library {library}, and {host} has none: install it there \
@@ -155,9 +164,7 @@ fn no_client(host: &HostName, said: &str) -> String {
              on one as old as {host}"
         );
     }
-    format!(
-        "{PROGRAM} on {host}: {said} (it must lie beside hawser, in a lab when that is brought up)"
-    )
+    format!("{PROGRAM} on {host}: {said}")
 }
 
 /// What a target's refusal of a login comes to, once the client has been refused again and again.

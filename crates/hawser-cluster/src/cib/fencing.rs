@@ -264,6 +264,14 @@ fn topology(levels: &BTreeMap<String, BTreeMap<u8, Vec<String>>>) -> Element {
     topology
 }
 
+/// The names of the devices that fence a node, level by level.
+pub fn levels_of(file: &ClusterFile, node: &str) -> Vec<Vec<String>> {
+    let default = Fencing::default();
+    let fencing = file.fencing.as_ref().unwrap_or(&default);
+    let levels = levels(file, fencing).remove(node).unwrap_or_default();
+    levels.into_values().collect()
+}
+
 /// The nodes that each device fences, for whoever asks the devices whether they answer.
 pub fn targets(file: &ClusterFile) -> BTreeMap<String, BTreeSet<String>> {
     let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

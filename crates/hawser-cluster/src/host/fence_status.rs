@@ -13,6 +13,9 @@ use crate::cib::secrets::{PACEMAKER_MAGIC, PACEMAKER_SECRETS, SECRET_DIRECTORY};
 /// Where the files that parameters name lie once they are installed.
 const FOLDER: &str = "/etc/hawser/";
 
+/// How long an agent may take to say what it is, in seconds: it asks nobody.
+const METADATA: &str = "20";
+
 /// What `timeout` ends with when it had to end the command (coreutils).
 const ENDED: [i32; 2] = [124, 137];
 
@@ -25,7 +28,7 @@ pub(super) fn ask(
     wanted: &BTreeMap<String, OwnedFile>,
     seconds: u32,
 ) -> Result<Option<String>, HostError> {
-    known(device)?;
+    known(&device.agent)?;
     let folder = tempfile::tempdir().map_err(|source| HostError::File {
         call: "create",
         path: "a temporary folder".into(),
@@ -65,7 +68,7 @@ pub(super) fn power(
     on: Option<bool>,
     seconds: u32,
 ) -> Result<bool, HostError> {
-    known(device)?;
+    known(&device.agent)?;
     let action = match on {
         None => "status",
         Some(true) => "on",
@@ -87,8 +90,21 @@ pub(super) fn power(
     }
 }
 
-fn known(device: &FenceQuestion) -> Result<(), HostError> {
-    let agent = device.agent.as_str();
+/// What an agent says of itself.
+pub(super) fn metadata(agent: &str) -> Result<String, HostError> {
+    known(agent)?;
+    let arguments = ["-k", "1", METADATA, agent];
+    let output = run::output("timeout", &arguments, Some("action=metadata\n"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(HostError::Tool {
+            command: format!("{agent} (metadata)"),
+            said: words(&output.stderr),
+        }),
+    }
+}
+
+fn known(agent: &str) -> Result<(), HostError> {
     match agent.starts_with("fence_") && !agent.contains('/') {
         true => Ok(()),
         false => Err(HostError::NotOurs(agent.to_owned())),

@@ -120,14 +120,6 @@ pub(super) fn questions(
     all
 }
 
-/// The device that is a node's own BMC, as it is asked for that node's power.
-pub fn bmc_of(file: &ClusterFile, node: &str) -> Option<FenceQuestion> {
-    let own = crate::cib::fencing::bmc_id(node);
-    let somebody = HostName::from("");
-    let all = questions(file, &[somebody]).into_values().flatten();
-    all.into_iter().find(|device| device.name == own)
-}
-
 fn parameters(primitive: &Element) -> BTreeMap<String, String> {
     let pairs = primitive
         .all("instance_attributes")

@@ -32,7 +32,7 @@ impl Fault for PowerCut {
             None => {
                 power_loss(stage.lab_name()?, self.head.as_str(), PowerLoss::Cut)?;
             }
-            // As if somebody pressed the button: by its BMC, and the cluster asks the same BMC afterwards.
+            // As if somebody pressed the button: by its fence device, and the cluster asks the same one afterwards.
             Some(real) => {
                 real.power(&self.head, Some(false))?;
             }
@@ -46,7 +46,13 @@ impl Fault for PowerCut {
             return Ok(off.then(|| format!("no process of {} runs any more", self.head)));
         };
         let off = !real.power(&self.head, None)?;
-        Ok(off.then(|| format!("the BMC of {} says that it is off", self.head)))
+        Ok(off.then(|| {
+            format!(
+                "{} says that {} is off",
+                real.switched_by(&self.head),
+                self.head
+            )
+        }))
     }
 
     fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {

@@ -41,6 +41,11 @@ pub enum DrillOrder {
     },
     /// What Pacemaker remembers of failures is forgotten. Answer: [`DrillAnswer::Done`].
     CleanUp,
+    /// What a fence agent says of itself: its metadata. Answer: [`DrillAnswer::Text`].
+    FenceMetadata {
+        /// Which agent.
+        agent: String,
+    },
     /// A fence agent asks for, or switches, the power of what it fences. Answer: [`DrillAnswer::Power`].
     Power {
         /// The device, with the files that are installed.
@@ -171,6 +176,7 @@ impl DrillOrder {
             Self::CorosyncMap { .. } => "read Corosync's map",
             Self::Logs { .. } => "read the logs",
             Self::CleanUp => "forget failures",
+            Self::FenceMetadata { .. } => "read a fence agent's metadata",
             Self::Power { .. } => "ask for power",
             Self::Make { .. } => "make a fault",
             Self::Show(_) => "look for a fault",
@@ -252,6 +258,7 @@ pub(super) fn obey(order: &DrillOrder) -> Result<DrillAnswer, HostError> {
             run::tool("stonith_admin", &["--cleanup", "--history", "*"], None)?;
             DrillAnswer::Done
         }
+        DrillOrder::FenceMetadata { agent } => DrillAnswer::Text(fence_status::metadata(agent)?),
         DrillOrder::Power {
             device,
             on,

@@ -71,6 +71,9 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
         };
         confirm(&stage, &format!("{words}\n"), args.yes_break.as_deref())?;
     }
+    if let (Ground::Heads(real), false) = (&mut stage.ground, args.dry_run) {
+        real.find_switches().map_err(error)?;
+    }
     if !args.dry_run && note::take_back(&mut stage).map_err(error)? {
         output::error_line(
             "a drill was killed here: what it had done is taken back; waiting until the cluster is whole",

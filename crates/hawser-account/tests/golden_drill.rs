@@ -85,6 +85,7 @@ fn a_real_drill_is_explained_to_within_fifty_milliseconds() {
         "wrong-password",
         "failed-start",
         "sans-down",
+        "boot-awaited",
     ] {
         let answer = explain(&load(name));
         assert!(

@@ -224,7 +224,7 @@ fn account(s: &mut Section<'_>, report: &DrillReport) {
 }
 
 /// Detection and decision, fencing, the pool's own way, the client; a fault that nobody can do anything about, a head that
-/// boots.
+/// comes back.
 fn colour(phase: &str) -> &'static str {
     match phase {
         "fence delay" | "fence agent" | "bmc" | "power wait" | "waiting for a human" => "dot s1",
@@ -232,7 +232,7 @@ fn colour(phase: &str) -> &'static str {
         | "first checks" | "other resources" => "dot s3",
         "client pace" | "client reconnect" | "first write" | "client timeout" => "dot s5",
         "fault" => "dot s7",
-        "boot" => "dot s6",
+        "boot" | "join" => "dot s6",
         _ => "dot s2",
     }
 }

@@ -49,10 +49,7 @@ fn drill(lab: &Lab, rest: &[&str]) -> Ran {
 fn nothing_is_left(lab: &Lab) {
     let note = hawser_lab::labs_folder().join(lab.name()).join("drill");
     assert!(!note.exists(), "{}", note.display());
-    let client = lab.try_sh(
-        "client1",
-        "pidof hawser-client || ls /tmp/hawser-drill.history",
-    );
+    let client = lab.try_sh("client1", "pidof hawser-client");
     assert_ne!(client.code, Some(0), "{}", client.stdout);
 }
 
@@ -76,8 +73,131 @@ fn a_switchover_and_a_power_cut_lose_no_acknowledged_write() {
     let explained = run(&["explain", &case("cut.json"), "--json"]);
     assert_eq!(json(&explained, "drill"), report);
 
+    from_another_host(&lab, &case("ring.json"));
+    nothing_is_left(&lab);
+
     a_clock_steps(&lab, &case("clock.json"));
     nothing_is_left(&lab);
+}
+
+/// The name that the target admits below.
+const ADMITTED: &str = "iqn.2026-01.lab.hawser:drill";
+
+/// The nodes as hosts of somebody's own: by ssh alone, with the client on a third one, at a target that admits one
+/// initiator.
+fn from_another_host(lab: &Lab, case: &str) {
+    on_the_active_head(
+        lab,
+        &format!(
+            "cp /srv/vmpool01/exports.toml /run/exports-before; cat >/srv/vmpool01/exports.toml <<X\n\
+             [[target]]\nname = \"vmpool01\"\n[[target_group]]\nname = \"t\"\nmembers = [\"vmpool01\"]\n\
+             [[host_group]]\nname = \"h\"\nmembers = [\"{ADMITTED}\"]\n\
+             [[view]]\nname = \"v\"\nhost_group = \"h\"\ntarget_group = \"t\"\nX\n\
+             /run/hawser/lab/hawser exports start vmpool01"
+        ),
+    );
+    let refused = drill(lab, &["ring-down", "--case", case]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    for part in ["as iqn.2026-01.io.hawser:client without CHAP", "host group"] {
+        assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+    }
+
+    let keys = tempfile::tempdir().expect("a folder");
+    let config = over_ssh(lab, keys.path());
+    let file = hawser_lab::labs_folder()
+        .join(lab.name())
+        .join("admin/hawser.toml");
+    let ran = run(&[
+        "drill",
+        "ring-down",
+        "-f",
+        &file.display().to_string(),
+        "--ssh-config",
+        &config,
+        "--client-host",
+        "root@client1",
+        "--initiator",
+        ADMITTED,
+        "--yes-break",
+        "lab/vmpool01",
+        "--json",
+        "--case",
+        case,
+        "--budget",
+        "90s",
+    ]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let report = json(&ran, "drill");
+    assert!(report["clock_error_s"].as_f64() > Some(0.0), "{report:#}");
+    assert_eq!(report["writes"]["lost"], 0, "{report:#}");
+    let case: Value =
+        serde_json::from_str(&std::fs::read_to_string(case).expect("a case")).expect("JSON");
+    assert_eq!(case["client"]["host"], "client1");
+    let left = lab.try_sh(
+        "client1",
+        "ls /run/hawser/hawser-* 2>/dev/null; pgrep -f 'hawser-.* obey'",
+    );
+    assert_ne!(left.code, Some(0), "{}", left.stdout);
+    on_the_active_head(
+        lab,
+        "cp /run/exports-before /srv/vmpool01/exports.toml; /run/hawser/lab/hawser exports start vmpool01",
+    );
+}
+
+/// Runs this where the pool is.
+fn on_the_active_head(lab: &Lab, script: &str) {
+    for head in ["head1", "head2"] {
+        lab.sh(
+            head,
+            &format!("grep -q ' /srv/vmpool01 ' /proc/mounts || exit 0\n{script}"),
+        );
+    }
+}
+
+/// Lets this machine reach the nodes by ssh, and by nothing else: each connection has an sshd of its own in the
+/// node. The ssh configuration for it.
+fn over_ssh(lab: &Lab, keys: &std::path::Path) -> String {
+    for key in ["host", "user"] {
+        let made = std::process::Command::new("ssh-keygen")
+            .args(["-q", "-t", "ed25519", "-N", "", "-f", key])
+            .current_dir(keys)
+            .status();
+        assert!(made.expect("ssh-keygen runs").success());
+    }
+    let read = |name: &str| std::fs::read_to_string(keys.join(name)).expect("a key");
+    let (host, public, user) = (read("host"), read("host.pub"), read("user.pub"));
+    let mut known = String::new();
+    for node in ["head1", "head2", "client1"] {
+        lab.sh(
+            node,
+            &format!("umask 077; mkdir -p /run/ssh-test; echo '{host}' >/run/ssh-test/host; echo '{user}' >/run/ssh-test/user"),
+        );
+        known += &format!("{node} {public}");
+    }
+    std::fs::write(keys.join("known_hosts"), known).expect("it is written");
+    let sshd = "mkdir -p /run/sshd; exec /usr/sbin/sshd -i -f /dev/null -h /run/ssh-test/host \
+                -o AuthorizedKeysFile=/run/ssh-test/user -o StrictModes=no -o PidFile=none";
+    let config = format!(
+        "Host *\n User root\n IdentityFile {keys}/user\n IdentitiesOnly yes\n UserKnownHostsFile {keys}/known_hosts\n \
+         ProxyCommand {hawser} lab exec --name {lab} %h -- sh -c '{sshd}'\n",
+        keys = keys.display(),
+        hawser = support::hawser().display(),
+        lab = lab.name(),
+    );
+    let path = keys.join("ssh_config");
+    std::fs::write(&path, config).expect("it is written");
+    path.display().to_string()
+}
+
+/// An agent in a node, as a drill on real heads has one.
+fn agent(lab: &Lab, node: &'static str) -> Agent {
+    let name = lab.name().to_owned();
+    let transport = Command::new(node.into(), move || {
+        let lab = hawser_lab::Lab::open(&name)?;
+        let agent = lab.agent_binary().display().to_string();
+        lab.command(node, [agent.as_str(), "agent"])
+    });
+    Agent::connect(&transport, RunKey(1)).expect("an agent")
 }
 
 /// The clock of head1, which has the pool, steps. Whether a machine that is short of processors then also loses a token

@@ -111,13 +111,14 @@ fn a_head_that_serves_an_old_copy_after_a_takeover_is_caught() {
          exec /run/true-mount \"${@//\\/srv\\/shelf\\/vmpool01.img//run/old.img}\"",
     );
     let report = std::thread::scope(|scope| {
-        // Copied when the client has written every block (1024 of them, two records of 32 bytes each), and long
-        // before the head dies: the slow BMCs have to be seen first, and meanwhile it writes them again.
+        // Copied when the client has written every block (4 MiB of them), and long before the head dies: the slow BMCs
+        // have to be seen first, and meanwhile it writes them again.
         scope.spawn(|| {
             lab.sh(
                 "client1",
-                "for i in $(seq 600); do size=$(stat -c %s /tmp/hawser-drill.history 2>/dev/null || echo 0)\n\
-                 [ $size -gt 80000 ] && exit 0; sleep 0.1; done; exit 1",
+                "for i in $(seq 600); do\n\
+                 written=$(awk '/^wchar/ { print $2 }' /proc/$(pidof -s hawser-client)/io 2>/dev/null)\n\
+                 [ ${written:-0} -gt 8000000 ] && exit 0; sleep 0.1; done; exit 1",
             );
             lab.sh(
                 "head2",

@@ -12,6 +12,10 @@ pub(super) enum Mark {
     },
     /// Corosync has a new membership from which somebody is missing.
     Left,
+    /// Corosync has a new membership with somebody who was not in the last one.
+    Joined,
+    /// Corosync starts.
+    Started,
     /// The controller begins to execute what the scheduler decided.
     TransitionBegun(u64),
     /// It has executed all of it, or given it up.
@@ -79,7 +83,15 @@ pub(super) fn corosync(text: &str) -> Option<Mark> {
             token_ms: number(rest)?,
         });
     }
-    (text.contains("A new membership (") && text.contains("Members left:")).then_some(Mark::Left)
+    if text.contains("Corosync Cluster Engine ") && text.contains(" starting up") {
+        return Some(Mark::Started);
+    }
+    let members = after(text, "A new membership (")?;
+    // `Members joined: 3 left: 1`.
+    if members.contains(" left: ") {
+        return Some(Mark::Left);
+    }
+    members.contains(" joined: ").then_some(Mark::Joined)
 }
 
 /// What a line of pacemaker.log marks; its stamp is already cut off.
@@ -214,7 +226,12 @@ mod tests {
         let left = "[14] head2 corosync notice  [TOTEM ] A new membership (2.16) was formed. Members left: 1";
         assert_eq!(corosync(left), Some(Mark::Left));
         let joined = "[14] head2 corosync notice  [TOTEM ] A new membership (1.9) was formed. Members joined: 1";
-        assert_eq!(corosync(joined), None);
+        assert_eq!(corosync(joined), Some(Mark::Joined));
+        let both = "[14] head2 corosync notice  [TOTEM ] A new membership (1.9) was formed. Members joined: 3 left: 1";
+        assert_eq!(corosync(both), Some(Mark::Left));
+        let started =
+            "[97] head1 corosync notice  [MAIN  ] Corosync Cluster Engine 3.1.7 starting up";
+        assert_eq!(corosync(started), Some(Mark::Started));
     }
 
     #[test]

@@ -4,12 +4,14 @@
 /// one that stands later here is what the others wait for too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
+    /// A head that was off boots, and has not said anything yet.
+    Boot,
+    /// Its Corosync runs, and is not in the others' membership yet.
+    Join,
     /// A start that failed is not tried again there, until somebody cleans that up.
     FailureKept,
     /// The fault lasts, and the cluster does nothing about it.
     Fault,
-    /// A head that was off boots, and has not said anything yet.
-    Boot,
     /// The client has not noticed yet that its path is dead; only where the cluster did nothing.
     ClientTimeout,
     /// Between two steps of one transition.
@@ -63,6 +65,7 @@ impl Phase {
             Self::FailureKept => "failure kept",
             Self::Fault => "fault",
             Self::Boot => "boot",
+            Self::Join => "join",
             Self::ClientTimeout => "client timeout",
             Self::Controller => "controller",
             Self::OtherResources => "other resources",

@@ -16,7 +16,7 @@ use hawser_model::units::{Nanos, Packets};
 use hawser_rungs::fanout::FanoutStep;
 
 use super::{Surroundings, TuneError, experiment, no_trial_is_open};
-use crate::check::Agents;
+use crate::check::{Agents, facts};
 use crate::fanout::{FanoutOptions, Progress, fanout};
 
 /// Measures how many receivers the hosts serve, as they are set and spread, and tries what was better on
@@ -49,8 +49,16 @@ pub fn tune_fanout(
         ..options.clone()
     };
     let prove = |agents: &mut Agents| {
-        let (topology, hosts) = (case.topology.clone(), case.hosts.clone());
-        Ok(fanout(agents, topology, hosts, &again, progress, now)?)
+        // Asked anew: what Corosync has counted by now is told too.
+        let hosts = facts(agents)?;
+        Ok(fanout(
+            agents,
+            case.topology.clone(),
+            hosts,
+            &again,
+            progress,
+            now,
+        )?)
     };
     case.tuning = Some(experiment(agents, &case, &plans, around, prove)?);
     Ok(case)

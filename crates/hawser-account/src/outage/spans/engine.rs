@@ -54,6 +54,10 @@ pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
                 }
                 due.get_or_insert(*at);
             }
+            // Whoever is busy with a transition goes on with it first.
+            Mark::Joined if running.is_none() => {
+                due.get_or_insert(*at);
+            }
             Mark::StartForgiven(_) => {
                 due.get_or_insert(*at);
             }

@@ -4,6 +4,7 @@ use hawser_model::drill::{FaultRecord, Moment, PowerState};
 use hawser_model::names::HostName;
 
 use super::{Facts, Span};
+use crate::outage::marks::Mark;
 use crate::outage::phase::Phase;
 
 /// The spans of every fault that was healed before the service came back.
@@ -35,13 +36,19 @@ fn of_fault(facts: &Facts<'_>, fault: &FaultRecord, ordered: Moment) -> Vec<Span
         });
         let mut marks = facts.marks.iter();
         let first = marks.find(|mark| mark.host == *host && mark.at > healed);
+        // A boot that still goes on when the service is back is not what was waited for.
+        let first = first.filter(|mark| mark.at < facts.outage.to);
         if let (true, Some(first)) = (was_off, first) {
-            spans.push(Span {
-                phase: Phase::Boot,
+            let span = |phase, from, to| Span {
+                phase,
                 host: host.clone(),
-                from: healed,
-                to: first.at,
-            });
+                from,
+                to,
+            };
+            spans.push(span(Phase::Boot, healed, first.at));
+            // Alone it joins itself; what counts is that another head sees it.
+            let joined = marks.find(|mark| mark.host != *host && mark.mark == Mark::Joined);
+            spans.extend(joined.map(|joined| span(Phase::Join, first.at, joined.at)));
         }
     }
     spans

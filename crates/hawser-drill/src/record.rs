@@ -15,7 +15,7 @@ use hawser_model::names::HostName;
 /// A stall of so many microseconds is kept, however many there are.
 const WORTH_KEEPING: u64 = 100_000;
 
-/// Each writer's longest stalls are kept, however short they are.
+/// Each writer's longest stalls before the first fault and after it are kept, however short they are.
 const LONGEST: usize = 3;
 
 /// Where the client ran and what it wrote to.
@@ -25,6 +25,8 @@ pub(crate) struct Place {
     pub pool: String,
     pub portals: Vec<String>,
     pub errors: Vec<String>,
+    /// When the first fault was ordered, on the drill's clock; absent when none was.
+    pub fault: Option<Moment>,
 }
 
 /// The history in numbers. In `rules` is what the scenario allows a volume to lose.
@@ -34,6 +36,7 @@ pub(crate) fn client(history: &[Record], rules: Rules, place: Place) -> ClientRe
     let first = history.first().map_or(0, |record| record.at_us);
     let last = history.last().map_or(first, |record| record.at_us);
     let ended = history.iter().find(|record| record.kind == Kind::Final);
+    let fault = place.fault.map(|at| at.shifted(-place.clock.offset_us));
     ClientRecord {
         host: Some(place.host),
         clock: place.clock,
@@ -45,7 +48,7 @@ pub(crate) fn client(history: &[Record], rules: Rules, place: Place) -> ClientRe
         write_bytes: BLOCK as u32,
         median_us: felt.median_us,
         p99_us: felt.p99_us,
-        stalls: stalls(history),
+        stalls: stalls(history, fault.unwrap_or_default()),
         paths: paths(history, &place.portals),
         portals: place.portals,
         writes: WriteCounts {
@@ -81,7 +84,8 @@ fn breaches(verdict: &Verdict) -> Vec<ClientBreach> {
 }
 
 /// Times without an acknowledgement while there was writing, in the order in which they began.
-fn stalls(history: &[Record]) -> Vec<Stall> {
+/// `fault` is on the client's clock.
+fn stalls(history: &[Record], fault: Moment) -> Vec<Stall> {
     let mut last: BTreeMap<u8, u64> = BTreeMap::new();
     let mut all: BTreeMap<u8, Vec<Stall>> = BTreeMap::new();
     let mut end = 0;
@@ -98,18 +102,25 @@ fn stalls(history: &[Record]) -> Vec<Stall> {
         }
     }
     for (writer, from) in last {
-        all.entry(writer)
-            .or_default()
-            .push(stall(writer, from, end, false));
+        // Between its last answer and the order to stop a writer waits for nothing, unless it is long.
+        if end - from >= WORTH_KEEPING {
+            all.entry(writer)
+                .or_default()
+                .push(stall(writer, from, end, false));
+        }
     }
     let length = |stall: &Stall| stall.to.0.saturating_sub(stall.from.0);
     let mut kept: Vec<Stall> = all
         .into_values()
         .flat_map(|mut stalls| {
             stalls.sort_by_key(|stall| std::cmp::Reverse(length(stall)));
-            let long = stalls.partition_point(|stall| length(stall) >= WORTH_KEEPING);
-            stalls.truncate(long.max(LONGEST));
-            stalls
+            let (after, before): (Vec<_>, Vec<_>) =
+                stalls.into_iter().partition(|stall| stall.to > fault);
+            [before, after].into_iter().flat_map(|mut stalls| {
+                let long = stalls.partition_point(|stall| length(stall) >= WORTH_KEEPING);
+                stalls.truncate(long.max(LONGEST));
+                stalls
+            })
         })
         .collect();
     kept.sort_by_key(|stall| (stall.from, stall.writer));
@@ -175,6 +186,7 @@ mod tests {
             pool: "p".into(),
             portals: vec!["10.72.2.207:3260".into(), "10.72.3.207:3260".into()],
             errors: Vec::new(),
+            fault: Some(Moment(4_000_000)),
         };
         let seen = client(
             &history,
@@ -187,7 +199,8 @@ mod tests {
         assert_eq!((seen.writes.acknowledged, seen.writes.stale), (6, 1));
         assert_eq!(seen.breaches[0].wrong, WrongWrite::Stale);
         assert_eq!(seen.paths[0].portal, "10.72.3.207:3260");
-        assert_eq!(seen.stalls.len(), 3, "the longest ones: {:?}", seen.stalls);
+        let after = seen.stalls.iter().filter(|s| s.to > Moment(4_000_000));
+        assert_eq!((seen.stalls.len(), after.count()), (5, 2));
         let longest = seen
             .stalls
             .iter()

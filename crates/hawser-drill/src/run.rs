@@ -191,6 +191,7 @@ impl Drill<'_> {
             clock: left.clock,
             portals: seat::recorded(&stage.seat, &stage.portals()),
             errors: left.complaints,
+            fault: self.faults.first().map(|fault| fault.ordered),
         };
         let case = DrillCase {
             format: DRILL_FORMAT.to_owned(),

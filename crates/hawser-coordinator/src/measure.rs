@@ -27,6 +27,10 @@ use crate::traffic_plan::{self, Path, TrafficOptions};
 /// 1 Mbit/s holds the last one for 260 ms, but never pauses for more than 12).
 const SETTLE: Nanos = Nanos::from_millis(60);
 
+/// A request for the neighbour's link-layer address that was lost is repeated after a second (`retrans_time_ms`, arp(7));
+/// until then the kernel holds back a few packets and drops the others.
+const NEIGHBOUR_AGAIN: Duration = Duration::from_millis(1_100);
+
 /// A path-MTU search on a path with a silent hop takes about this long.
 const PATH_MTU_DEADLINE: Nanos = Nanos::from_millis(1_500);
 
@@ -86,7 +90,13 @@ pub(crate) fn measure(
         set_aside: Vec::new(),
         problems: Vec::new(),
     };
-    match path_mtu(&mut from, &mut to, &manner.path) {
+    let mut found = path_mtu(&mut from, &mut to, &manner.path);
+    // What is lost to a lossy link is one packet: with a neighbour unknown it would be all of them.
+    if found.as_ref().is_ok_and(|found| found.passed.is_none()) {
+        thread::sleep(NEIGHBOUR_AGAIN);
+        found = path_mtu(&mut from, &mut to, &manner.path);
+    }
+    match found {
         Ok(found) => measurement.path_mtu = Some(found),
         Err(e) => measurement.problems.push(still_there(e)?),
     }

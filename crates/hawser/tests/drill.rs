@@ -189,17 +189,6 @@ fn over_ssh(lab: &Lab, keys: &std::path::Path) -> String {
     path.display().to_string()
 }
 
-/// An agent in a node, as a drill on real heads has one.
-fn agent(lab: &Lab, node: &'static str) -> Agent {
-    let name = lab.name().to_owned();
-    let transport = Command::new(node.into(), move || {
-        let lab = hawser_lab::Lab::open(&name)?;
-        let agent = lab.agent_binary().display().to_string();
-        lab.command(node, [agent.as_str(), "agent"])
-    });
-    Agent::connect(&transport, RunKey(1)).expect("an agent")
-}
-
 /// The clock of head1, which has the pool, steps. Whether a machine that is short of processors then also loses a token
 /// is not what this is about.
 fn a_clock_steps(lab: &Lab, case: &str) {

@@ -389,9 +389,12 @@ fn kill_all(lab: &Lab) {
     tune.wait().unwrap();
 }
 
-/// A tune that is looked at from outside.
+/// A tune that is looked at from outside. Whoever runs the tests in the background of a script has them ignore SIGINT,
+/// which is inherited.
 fn background(lab: &Lab) -> Child {
-    std::process::Command::new(support::hawser())
+    std::process::Command::new("env")
+        .arg("--default-signal=INT")
+        .arg(support::hawser())
         .args(["tune", "--lab", lab.name(), "--duration", "300ms"])
         .args(["--case", "/dev/null"])
         .stdin(Stdio::null())

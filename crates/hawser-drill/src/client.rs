@@ -11,7 +11,7 @@ use hawser_client::history::Record;
 use hawser_client::report::{SILENCE_S, Told, Word};
 use hawser_model::drill::{Clock, Moment};
 
-use crate::clocks;
+use crate::clocks::{self, ROUND_TRIPS};
 use crate::error::DrillError;
 use crate::follow::Follower;
 use crate::seat;
@@ -35,8 +35,7 @@ const ALIVE: Duration = Duration::from_secs(SILENCE_S / 6);
 /// Its thread looks so often whether it is still wanted.
 const HEARS: Duration = Duration::from_millis(200);
 
-/// So often another machine's clock is asked, and so long an answer is waited for.
-const ROUND_TRIPS: u64 = 8;
+/// An answer of its clock is waited for so long.
 const ANSWERS: Duration = Duration::from_secs(5);
 
 /// A client that writes.

@@ -2,6 +2,9 @@
 
 use hawser_model::drill::Clock;
 
+/// So often a clock is asked.
+pub(crate) const ROUND_TRIPS: usize = 8;
+
 /// From one question: when it was asked and answered by our clock, and what theirs showed in between.
 pub(crate) fn of_trip(asked_us: u64, theirs_us: u64, told_us: u64) -> Clock {
     let trip = told_us.saturating_sub(asked_us);

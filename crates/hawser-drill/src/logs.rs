@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use hawser_account::outage::tells;
 use hawser_cluster::host::drill::LogTexts;
 use hawser_cluster::host::{DrillAnswer, DrillOrder};
-use hawser_model::drill::{Clock, ClockStep, NodeLogs};
+use hawser_model::drill::{Clock, ClockStep, NodeLogs, utc_offset_s};
 use hawser_model::names::HostName;
 
+use crate::clocks::{self, ROUND_TRIPS};
 use crate::error::DrillError;
 use crate::ground::RealHeads;
 use crate::stage::{Stage, now};
@@ -16,9 +17,6 @@ use crate::stage::{Stage, now};
 const COROSYNC: &str = "/var/log/corosync/corosync.log";
 /// As Pacemaker's packages have it.
 const PACEMAKER: &str = "/var/log/pacemaker/pacemaker.log";
-
-/// So often a head's clock is asked.
-const ROUND_TRIPS: usize = 8;
 
 /// Heads whose clocks were stepped.
 pub(crate) type Steps = BTreeMap<HostName, ClockStep>;
@@ -80,7 +78,7 @@ fn of_head(stage: &Stage<'_>, head: &HostName, marks: [u64; 2]) -> NodeLogs {
             String::new()
         }
     };
-    logs.utc_offset_s = offset(read("date +%z").trim());
+    logs.utc_offset_s = utc_offset_s(read("date +%z").trim()).unwrap_or(0);
     logs.corosync = lines(&read(&format!("tail -c +{} {COROSYNC}", marks[0] + 1)));
     logs.pacemaker = lines(&read(&format!("tail -c +{} {PACEMAKER}", marks[1] + 1)));
     if !problems.is_empty() {
@@ -120,44 +118,16 @@ fn texts(
 
 /// How a head's clock stands to this machine's: by the shortest of some round trips.
 fn clock(real: &RealHeads<'_>, head: &HostName) -> Result<Clock, DrillError> {
-    let mut best: Option<Clock> = None;
+    let mut seen = Vec::new();
     for _ in 0..ROUND_TRIPS {
         let asked = now().0;
         let theirs = real.look(head, false)?.clock_us;
-        let told = now().0;
-        let trip = told.saturating_sub(asked);
-        let middle = asked + trip / 2;
-        let offset = i64::try_from(i128::from(middle) - i128::from(theirs)).unwrap_or(i64::MAX);
-        let clock = Clock {
-            offset_us: offset,
-            error_us: trip / 2,
-        };
-        if best.is_none_or(|best| clock.error_us < best.error_us) {
-            best = Some(clock);
-        }
+        seen.push(clocks::of_trip(asked, theirs, now().0));
     }
-    Ok(best.unwrap_or_default())
+    Ok(clocks::best(seen).unwrap_or_default())
 }
 
 fn lines(text: &str) -> Vec<String> {
     let told = text.lines().filter(|line| tells(line));
     told.map(str::to_owned).collect()
-}
-
-/// Seconds of `+0130`.
-pub(crate) fn offset(text: &str) -> i32 {
-    let number: i32 = text.parse().unwrap_or(0);
-    (number / 100 * 60 + number % 100) * 60
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_zone_is_read_in_both_directions() {
-        assert_eq!(offset("+0000"), 0);
-        assert_eq!(offset("+0530"), 19_800);
-        assert_eq!(offset("-0330"), -12_600);
-    }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::UNIX_EPOCH;
 
-use hawser_model::drill::{FenceEvent, Moment};
+use hawser_model::drill::{FenceEvent, Moment, utc_offset_s};
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::Takeover;
 
@@ -170,21 +170,11 @@ fn seconds(text: &str) -> Option<u64> {
     let local = humantime::parse_rfc3339_weak(&format!("{date}{time}")).ok()?;
     let local = local.duration_since(UNIX_EPOCH).ok()?.as_secs();
     let zone = zone.trim();
-    let offset = match zone
-        .strip_prefix(['+', '-'])
-        .and_then(|z| z.split_once(':'))
-    {
-        Some((hours, minutes)) => {
-            let minutes = hours.parse::<i64>().ok()? * 60 + minutes.parse::<i64>().ok()?;
-            if zone.starts_with('-') {
-                -minutes
-            } else {
-                minutes
-            }
-        }
-        None => 0,
+    let offset = match zone.starts_with(['+', '-']) && zone.contains(':') {
+        true => utc_offset_s(zone)?,
+        false => 0,
     };
-    local.checked_add_signed(-offset * 60)
+    local.checked_add_signed(i64::from(-offset))
 }
 
 #[cfg(test)]

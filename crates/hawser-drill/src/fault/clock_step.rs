@@ -4,7 +4,7 @@
 use hawser_account::outage::logged_at;
 use hawser_cluster::host::drill::HostFault;
 use hawser_lab::cluster::clock::has_heads_clock;
-use hawser_model::drill::{ClockStep as Step, Moment};
+use hawser_model::drill::{ClockStep as Step, Moment, utc_offset_s};
 use hawser_model::names::HostName;
 
 use super::Fault;
@@ -102,7 +102,8 @@ impl Fault for ClockStep {
         };
         let (zone, line) = said.split_once('\n').unwrap_or_default();
         let now = now();
-        let written = logged_at(line, now.0 / 1_000_000, crate::logs::offset(zone.trim()));
+        let offset = utc_offset_s(zone.trim()).unwrap_or(0);
+        let written = logged_at(line, now.0 / 1_000_000, offset);
         Ok(written.and_then(|at| self.shown_by(at, now)))
     }
 

@@ -17,7 +17,9 @@ pub use cluster::{
     ClusterFacts, FenceDeviceFacts, LinkMeasured, PauseFacts, PoolFacts, ResourceFacts, TotemFacts,
 };
 pub use scenario::{FaultRecord, Promises, Scenario, ServicePromise};
-pub use timeline::{Clock, ClockStep, FenceEvent, Moment, NodeLogs, PowerEvent, PowerState};
+pub use timeline::{
+    Clock, ClockStep, FenceEvent, Moment, NodeLogs, PowerEvent, PowerState, utc_offset_s,
+};
 pub use watch::{EndState, Hold, Watch, WatchGap};
 
 use std::collections::BTreeMap;

@@ -76,6 +76,12 @@ impl ClockStep {
     }
 }
 
+/// Seconds east of UTC of a time zone as date(1) writes it: `+0130`, `-03:30`.
+pub fn utc_offset_s(text: &str) -> Option<i32> {
+    let number: i32 = text.replace(':', "").parse().ok()?;
+    Some((number / 100 * 60 + number % 100) * 60)
+}
+
 /// What a node wrote into its logs.
 ///
 /// Lines are kept as they stand in the file; those that only repeat the CIB's differences may be
@@ -142,6 +148,14 @@ pub enum PowerState {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_zone_is_read_in_both_directions() {
+        assert_eq!(utc_offset_s("+0000"), Some(0));
+        assert_eq!(utc_offset_s("+0530"), Some(19_800));
+        assert_eq!(utc_offset_s("-0330"), Some(-12_600));
+        assert_eq!(utc_offset_s("+01:00"), Some(3_600));
+    }
 
     #[test]
     fn a_stamp_tells_by_itself_whether_its_clock_was_stepped() {

@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
+use hawser_model::drill::utc_offset_s;
+
 use super::{LogTexts, clock};
 use crate::host::run;
 
@@ -36,7 +38,7 @@ pub(super) fn read(from: Option<[u64; 2]>) -> LogTexts {
     }
     logs.utc_offset_s = run::tool("date", &["+%z"], None)
         .ok()
-        .and_then(|text| offset(text.trim()))
+        .and_then(|text| utc_offset_s(text.trim()))
         .unwrap_or(0);
     logs.problem = (!problems.is_empty()).then(|| problems.join("; "));
     logs
@@ -58,22 +60,9 @@ fn part(path: &str, from: Option<u64>) -> std::io::Result<(u64, String, bool)> {
     Ok((length, String::from_utf8_lossy(&bytes).into_owned(), whole))
 }
 
-/// Seconds of `+0130`.
-fn offset(text: &str) -> Option<i32> {
-    let number: i32 = text.parse().ok()?;
-    Some((number / 100 * 60 + number % 100) * 60)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_time_zone_is_read_in_both_directions() {
-        assert_eq!(offset("+0000"), Some(0));
-        assert_eq!(offset("+0530"), Some(19_800));
-        assert_eq!(offset("-0330"), Some(-12_600));
-    }
 
     #[test]
     fn a_log_is_read_from_where_the_drill_began_and_anew_when_it_was_rotated() {

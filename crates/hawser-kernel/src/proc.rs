@@ -1,4 +1,4 @@
-//! Reading the small text files of `/proc` and `/sys`.
+//! Reading and writing the small text files of `/proc` and `/sys`.
 
 use std::fs;
 use std::path::Path;
@@ -19,6 +19,16 @@ pub(crate) fn file(path: impl AsRef<Path>) -> Result<String, KernelError> {
     let path = path.as_ref();
     fs::read_to_string(path).map_err(|source| KernelError::File {
         call: "read",
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Writes a whole file.
+pub(crate) fn put(path: impl AsRef<Path>, value: &str) -> Result<(), KernelError> {
+    let path = path.as_ref();
+    fs::write(path, value).map_err(|source| KernelError::File {
+        call: "write",
         path: path.to_owned(),
         source,
     })

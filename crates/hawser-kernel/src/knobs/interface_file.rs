@@ -1,7 +1,6 @@
 //! Settings of an interface that are one file each below `/sys/class/net`: MTU, queue length,
 //! threaded NAPI, packet and flow steering, a bridge's multicast.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use hawser_model::knob::{Knob, Side};
@@ -34,12 +33,12 @@ pub(super) fn write(knob: &Knob, value: &str) -> Result<(), KernelError> {
             "{knob}: {value} is less than {SMALLEST_MTU}, which IPv6 needs"
         )));
     }
-    let path = path(knob)?;
-    fs::write(&path, value).map_err(|source| KernelError::File {
-        call: "write",
-        path,
-        source,
-    })
+    proc::put(path(knob)?, value)
+}
+
+/// Whether the interface has it.
+pub(super) fn exists(knob: &Knob) -> bool {
+    path(knob).is_ok_and(|path| path.exists())
 }
 
 fn path(knob: &Knob) -> Result<PathBuf, KernelError> {

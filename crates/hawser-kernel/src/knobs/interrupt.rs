@@ -1,7 +1,6 @@
 //! Which CPUs an interrupt may go to. irqbalance(1) turns the same knob: where it runs, what was
 //! set may be gone at its next round, and the value is then left as somebody else's.
 
-use std::fs;
 use std::path::PathBuf;
 
 use crate::{KernelError, proc};
@@ -15,10 +14,5 @@ pub(super) fn read(interrupt: u32) -> Result<String, KernelError> {
 }
 
 pub(super) fn write(interrupt: u32, value: &str) -> Result<(), KernelError> {
-    let path = path(interrupt);
-    fs::write(&path, value).map_err(|source| KernelError::File {
-        call: "write",
-        path,
-        source,
-    })
+    proc::put(path(interrupt), value)
 }

@@ -9,18 +9,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use hawser_model::fanout::ReceiverSetting;
-use hawser_model::knob::Knob;
+use hawser_model::knob::{Knob, Side};
 use hawser_model::names::InterfaceName;
 use nix::net::if_::if_indextoname;
 use nix::sys::socket::SockProtocol;
 
 use super::namespace::with_sysfs;
-use super::offload;
+use super::{interface_file, offload};
+use crate::KernelError;
 use crate::netlink::{Netlink, attribute, find, text, u32_at};
-use crate::{KernelError, proc};
 
 const RTM_GETLINK: u16 = 18;
 const RTM_GETNSID: u16 = 90;
@@ -88,8 +88,8 @@ pub(super) fn write(knob: &Knob, value: &str) -> Result<(), KernelError> {
         };
         match knob {
             Knob::ReceiverSteering { .. } => {
-                for (file, mask) in queues(interface)?.iter().zip(value.split('/')) {
-                    put(file, mask)?;
+                for (queue, mask) in queues(interface)?.iter().zip(value.split('/')) {
+                    interface_file::write(queue, mask)?;
                 }
                 Ok(())
             }
@@ -250,31 +250,26 @@ fn number(netlink: &mut Netlink, handle: &File) -> Result<Option<u32>, KernelErr
     }
 }
 
-/// The files of the RPS masks of an interface, queue after queue.
-fn queues(interface: &InterfaceName) -> Result<Vec<PathBuf>, KernelError> {
-    let folder = Path::new("/sys/class/net")
-        .join(interface.as_str())
-        .join("queues");
-    let mut files = Vec::new();
-    for number in 0.. {
-        let file = folder.join(format!("rx-{number}/rps_cpus"));
-        if !file.exists() {
-            break;
-        }
-        files.push(file);
+/// RPS of an interface, queue after queue.
+fn queues(interface: &InterfaceName) -> Result<Vec<Knob>, KernelError> {
+    let knobs = (0..).map(|queue| Knob::PacketSteering {
+        interface: interface.clone(),
+        side: Side::Rx,
+        queue,
+    });
+    let knobs: Vec<Knob> = knobs.take_while(interface_file::exists).collect();
+    match knobs.is_empty() {
+        false => Ok(knobs),
+        true => Err(KernelError::Absent(format!(
+            "{interface}: it has no rx-0/rps_cpus"
+        ))),
     }
-    if files.is_empty() {
-        return Err(KernelError::Absent(format!(
-            "{}: it has no rx-0/rps_cpus",
-            folder.display()
-        )));
-    }
-    Ok(files)
 }
 
 fn masks(interface: &InterfaceName) -> Result<Vec<String>, KernelError> {
-    let files = queues(interface)?;
-    files.iter().map(|f| Ok(plain(&proc::file(f)?))).collect()
+    let queues = queues(interface)?;
+    let masks = queues.iter().map(interface_file::read);
+    masks.map(|mask| Ok(plain(&mask?))).collect()
 }
 
 /// A mask without the zeros that a kernel for many processors puts before it.
@@ -288,11 +283,8 @@ fn plain(mask: &str) -> String {
 
 /// GRO, and whether a thread polls.
 fn threads(interface: &InterfaceName) -> Result<(String, String), KernelError> {
-    let threaded = proc::file(threaded(interface))?;
-    Ok((
-        offload::read(interface, GRO)?,
-        threaded.trim_end().to_owned(),
-    ))
+    let threaded = interface_file::read(&threaded(interface))?;
+    Ok((offload::read(interface, GRO)?, threaded))
 }
 
 /// A veth has a NAPI while GRO is on, so that comes first and goes last.
@@ -302,7 +294,7 @@ fn set_threads(interface: &InterfaceName, gro: &str, value: &str) -> Result<(), 
         offload::write(interface, GRO, gro)?;
     }
     if now != value {
-        put(&threaded(interface), value)?;
+        interface_file::write(&threaded(interface), value)?;
     }
     if gro != "on" && gro_now != gro {
         offload::write(interface, GRO, gro)?;
@@ -310,18 +302,10 @@ fn set_threads(interface: &InterfaceName, gro: &str, value: &str) -> Result<(), 
     Ok(())
 }
 
-fn threaded(interface: &InterfaceName) -> PathBuf {
-    Path::new("/sys/class/net")
-        .join(interface.as_str())
-        .join("threaded")
-}
-
-fn put(path: &Path, value: &str) -> Result<(), KernelError> {
-    fs::write(path, value).map_err(|source| KernelError::File {
-        call: "write",
-        path: path.to_owned(),
-        source,
-    })
+fn threaded(interface: &InterfaceName) -> Knob {
+    Knob::ThreadedNapi {
+        interface: interface.clone(),
+    }
 }
 
 #[cfg(test)]

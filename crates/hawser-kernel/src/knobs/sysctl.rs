@@ -57,13 +57,7 @@ pub(super) fn read(knobs: &Knobs, name: &str) -> Result<Setting, KernelError> {
 
 pub(super) fn write(knobs: &Knobs, name: &str, value: &str) -> Result<(), KernelError> {
     let path = path(name)?;
-    let write = || {
-        fs::write(&path, value).map_err(|source| KernelError::File {
-            call: "write",
-            path: path.clone(),
-            source,
-        })
-    };
+    let write = || proc::put(&path, value);
     match home(knobs, &path) {
         Home::Here => write(),
         Home::Machine(net) => machine::within(net, write),

@@ -4,6 +4,8 @@
 //! down the same pipe as the first frame. So whoever speaks first on the node's side writes a
 //! marker, `<<hawser WORD …>>` and a newline, and the coordinator skips everything up to it.
 
+use std::fmt;
+
 use crate::frame::excerpt;
 use crate::protocol::VERSION;
 
@@ -41,6 +43,18 @@ pub enum Marker {
     },
     /// A marker of no known kind: another version's.
     Unknown(String),
+}
+
+impl fmt::Display for Marker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Agent(version) => write!(f, "{version}"),
+            Self::Client(version) => write!(f, "`client {version}`"),
+            Self::Need => f.write_str("`need`"),
+            Self::Refused { reason, detail } => write!(f, "`refused {reason} {detail}`"),
+            Self::Unknown(text) => write!(f, "`{text}`"),
+        }
+    }
 }
 
 /// Why no marker was found.
@@ -113,15 +127,13 @@ impl Scanner {
 
 fn parse(text: &str) -> Marker {
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
+    let speaks = |of: fn(u32) -> Marker| match rest.parse() {
+        Ok(version) => of(version),
+        Err(_) => Marker::Unknown(text.to_owned()),
+    };
     match word {
-        "agent" => match rest.parse() {
-            Ok(version) => Marker::Agent(version),
-            Err(_) => Marker::Unknown(text.to_owned()),
-        },
-        "client" => match rest.parse() {
-            Ok(version) => Marker::Client(version),
-            Err(_) => Marker::Unknown(text.to_owned()),
-        },
+        "agent" => speaks(Marker::Agent),
+        "client" => speaks(Marker::Client),
         "need" if rest.is_empty() => Marker::Need,
         "refused" => {
             let (reason, detail) = rest.split_once(' ').unwrap_or((rest, ""));

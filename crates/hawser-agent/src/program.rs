@@ -52,16 +52,14 @@ impl Program {
     }
 
     pub(crate) fn of(opening: Opening, marker: Marker, version: u32) -> Result<Self, Failure> {
-        match marker {
-            Marker::Client(theirs) if theirs == version => {
-                let (pipes, rest) = opening.into_parts();
-                Ok(Self { pipes, rest })
-            }
-            other => Err(Failure::OtherVersion {
-                theirs: format!("{other:?}"),
+        if marker != Marker::Client(version) {
+            return Err(Failure::OtherVersion {
+                theirs: marker.to_string(),
                 ours: version,
-            }),
+            });
         }
+        let (pipes, rest) = opening.into_parts();
+        Ok(Self { pipes, rest })
     }
 
     /// Who says lines to it.

@@ -17,6 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::{Parser, Subcommand};
+use hawser_client::INITIATOR;
 use hawser_client::check::{Rules, Verdict, check};
 use hawser_client::history::{self, Log};
 use hawser_client::series::felt;
@@ -24,9 +25,6 @@ use hawser_client::volume::{Device, Volume};
 use hawser_client::writer::{Plan, Shared, Writer};
 
 use iscsi::{Paths, Target, reader};
-
-/// The name of the initiator unless another one is named: it may stand in lists of who may log in, and stays.
-const INITIATOR: &str = hawser_client::INITIATOR;
 
 /// Writes to a volume, knows what it wrote, and checks that it is there.
 #[derive(Parser)]

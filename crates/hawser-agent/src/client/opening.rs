@@ -116,24 +116,17 @@ impl Opening {
 
     /// Takes the agent's marker for what it is; any other is an error.
     pub(crate) fn into_link(self, marker: Marker) -> Result<Link, Failure> {
-        let theirs = match marker {
-            Marker::Agent(VERSION) => {
-                let mut decoder = Decoder::default();
-                decoder.push(&self.rest);
-                return Ok(Link {
-                    pipes: self.pipes,
-                    decoder,
-                });
-            }
-            Marker::Agent(other) => other.to_string(),
-            Marker::Client(version) => format!("`client {version}`"),
-            Marker::Need => "`need`".to_owned(),
-            Marker::Refused { reason, detail } => format!("`refused {reason} {detail}`"),
-            Marker::Unknown(text) => format!("`{text}`"),
-        };
-        Err(Failure::OtherVersion {
-            theirs,
-            ours: VERSION,
+        if marker != Marker::Agent(VERSION) {
+            return Err(Failure::OtherVersion {
+                theirs: marker.to_string(),
+                ours: VERSION,
+            });
+        }
+        let mut decoder = Decoder::default();
+        decoder.push(&self.rest);
+        Ok(Link {
+            pipes: self.pipes,
+            decoder,
         })
     }
 }

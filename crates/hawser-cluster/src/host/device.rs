@@ -19,8 +19,7 @@ pub enum DeviceWish {
     Withdraw,
 }
 
-/// The kernel keeps 15 characters of a name (`TASK_COMM_LEN`).
-const COMM: &str = "corosync-qdevic";
+const PROGRAM: &str = "corosync-qdevice";
 
 /// Where corosync-qdevice-net-certutil keeps keys and certificates.
 const DATABASE: &str = "/etc/corosync/qdevice/net/nssdb";
@@ -31,7 +30,7 @@ const CERTIFICATE: &str = "Cluster Cert";
 /// What a plan must know of it.
 pub(super) fn look() -> DeviceFacts {
     DeviceFacts {
-        running: inventory::runs(COMM),
+        running: inventory::runs(PROGRAM),
         starts_at_boot: engine::device_starts_at_boot(),
         certificate: certificate(),
     }
@@ -46,7 +45,7 @@ fn certificate() -> bool {
 
 /// Why the device has no vote on this node; nothing when it votes.
 pub(super) fn silent() -> Result<Option<String>, HostError> {
-    if !inventory::runs(COMM) {
+    if !inventory::runs(PROGRAM) {
         return Ok(Some("corosync-qdevice does not run there".into()));
     }
     // It ends with an error also when it has answered, and there is no quorum.

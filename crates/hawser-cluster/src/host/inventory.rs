@@ -104,17 +104,21 @@ fn entries(folder: &Path) -> Vec<String> {
         .collect()
 }
 
+/// The kernel keeps so much of a program's name (`TASK_COMM_LEN`, without the zero byte).
+const KEPT: usize = 15;
+
 /// Whether a program of that name runs on this machine. Processes of containers and labs, which
 /// have process numbers of their own, are not this machine's.
 pub(super) fn runs(name: &str) -> bool {
     let space = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/pid")).ok();
     let own = space("self");
+    let comm_of_it = &name[..name.len().min(KEPT)];
     entries(Path::new("/proc"))
         .iter()
         .filter(|entry| entry.bytes().all(|b| b.is_ascii_digit()))
         .any(|pid| {
             let comm = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-            comm.trim_end() == name && space(pid) == own && !is_zombie(pid)
+            comm.trim_end() == comm_of_it && space(pid) == own && !is_zombie(pid)
         })
 }
 

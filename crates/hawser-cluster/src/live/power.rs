@@ -51,10 +51,8 @@ impl Switch {
     pub fn aimed(&self, metadata: &Element) -> FenceQuestion {
         let mut device = self.device.clone();
         if let Some(plug) = &self.plug {
-            let map = ["pcmk_host_argument"];
-            let named = map.iter().find_map(|name| device.parameters.get(*name));
             // As Pacemaker does it: the newer of the two names when the agent has it.
-            let name = match named {
+            let name = match device.parameters.get("pcmk_host_argument") {
                 Some(name) => name.clone(),
                 None if has_parameter(metadata, "plug") => "plug".to_owned(),
                 None => "port".to_owned(),

@@ -50,21 +50,20 @@ pub fn measured(case: &Case, run: &FanoutRun, report: &FanoutReport) -> String {
 
 /// How many receivers each host served before and after.
 pub fn proof(before: &[FanoutResult], after: &[FanoutResult]) -> String {
-    let as_set = |all: &[FanoutResult], like: &FanoutResult| {
-        let mut all = all.iter();
-        let same =
-            all.find(|r| r.spread == Spread::AsSet && r.host == like.host && r.rate == like.rate);
-        let most = same.and_then(|r| r.most_receivers);
-        most.map_or("unknown".to_owned(), |most| most.to_string())
+    let as_set = |r: &&FanoutResult| r.spread == Spread::AsSet;
+    let most = |r: &FanoutResult| match r.most_receivers {
+        Some(most) => most.to_string(),
+        None => "unknown".to_owned(),
     };
-    let lines = before.iter().filter(|r| r.spread == Spread::AsSet);
-    let lines = lines.map(|r| {
+    let lines = before.iter().filter(as_set).map(|r| {
+        let mut now = after.iter().filter(as_set);
+        let now = now.find(|now| now.host == r.host && now.rate == r.rate);
         format!(
             "{} at {}: {} receivers before, {} with what was kept",
             r.host,
             r.rate,
-            as_set(before, r),
-            as_set(after, r)
+            most(r),
+            now.map_or("unknown".to_owned(), most)
         )
     });
     lines.collect::<Vec<_>>().join("; ")

@@ -4,7 +4,7 @@
 //!
 //! The offset is 0 from each boot on. Stepping it is one write that all running services see at once.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -55,19 +55,6 @@ impl Lab {
         let file = OpenOptions::new().write(true).open(&path);
         file.and_then(|file| file.write_all_at(&ahead_ns.to_ne_bytes(), 0))
             .map_err(|e| LabError::io("write", path, e))
-    }
-
-    /// By how much it is ahead, in nanoseconds.
-    ///
-    /// # Errors
-    /// As [`Self::set_clock`].
-    pub fn clock(&self, head: &str) -> Result<i64, LabError> {
-        let path = self.offset(head)?;
-        let mut bytes = [0; 8];
-        let file = File::open(&path);
-        file.and_then(|file| file.read_exact_at(&mut bytes, 0))
-            .map_err(|e| LabError::io("read", path, e))?;
-        Ok(i64::from_ne_bytes(bytes))
     }
 
     fn offset(&self, head: &str) -> Result<PathBuf, LabError> {

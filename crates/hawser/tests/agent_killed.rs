@@ -1,5 +1,5 @@
-//! `kill -9` of an agent at random moments, while it turns whatever a veth has: its guard puts
-//! everything back, byte for byte.
+//! The end of an agent at random moments, while it turns whatever a veth has: its guard puts everything back,
+//! byte for byte. By turns the agent alone is killed, and both are asked to end, as systemd ends a login.
 
 mod agent_support;
 
@@ -96,7 +96,12 @@ fn an_agent_killed_while_it_turns_knobs_leaves_no_trace() {
         let moment = random(&mut seed, 400);
         let pid = agent.pid();
         let mut killer = nodes.b.command("sh");
-        let script = format!("sleep 0.{moment:03}; kill -9 {pid}");
+        let end = match kill % 2 {
+            0 => format!("kill -9 {pid}"),
+            // The guard first: were it to obey, nobody would be left to undo anything.
+            _ => format!("both=\"$(pgrep -P {pid}) {pid}\"; kill -TERM $both; kill -HUP $both"),
+        };
+        let script = format!("sleep 0.{moment:03}; {end}");
         let mut killer = killer.args(["-c", &script]).spawn().unwrap();
         // Turned, turned to and fro, some undone again, some kept as trials, until it is dead.
         let mut all = knobs();

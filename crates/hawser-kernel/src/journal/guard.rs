@@ -6,6 +6,7 @@
 
 use std::io::Read;
 
+use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::setsid;
 
 use super::{Journal, Owner};
@@ -25,8 +26,18 @@ pub fn watch(
     // A session of its own: a terminal's Ctrl-C and a hang-up of the connection are for the agent.
     // It fails only for the leader of a session, which is what is wanted.
     let _leader = setsid();
+    outlive_the_login();
     ready();
     let mut buffer = [0; 64];
     while !matches!(lifeline.read(&mut buffer), Ok(0)) {}
     journal.undo_trials_of(owner).map(|_| ())
+}
+
+/// Holds back what asks a program to end: systemd ends a login's last processes so, the guard's agent among
+/// them (`KillUserProcesses=` of logind.conf(5)), and kills what is left only `TimeoutStopSec=` later. The
+/// guard ends by itself long before, when it has undone what that agent left.
+fn outlive_the_login() {
+    let asks = [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT];
+    // It fails only for a signal that cannot be held back, and these can.
+    let _held = asks.into_iter().collect::<SigSet>().thread_block();
 }

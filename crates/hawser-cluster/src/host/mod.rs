@@ -280,8 +280,9 @@ impl Order {
             return order.patience();
         }
         Duration::from_secs(match self {
-            // A stop waits for every pool of the node: as long as their own timeouts.
-            Self::Stop | Self::Withdraw => 600,
+            // A stop waits for every pool of the node: as long as systemd waits (pacemaker.service has
+            // `TimeoutStopSec=30min`).
+            Self::Stop | Self::Withdraw => 1830,
             Self::Settle { seconds } => u64::from(*seconds) + 15,
             Self::FenceStatus { seconds, .. } => u64::from(*seconds) + 15,
             // systemd has limits of its own (a minute for Pacemaker, 90 s for Corosync and for what they need),

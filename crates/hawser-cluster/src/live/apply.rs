@@ -11,16 +11,19 @@ use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 
 use super::gather::unexpected;
+use super::settle::wait_settled;
 use super::status::not_running;
 use super::undo::{take_back, undo_of};
-use super::{Ask, Head, Heads, LiveError, OnHead, Secrets, device, gather, live_cib, on_all};
+use super::{
+    Ask, Heads, LiveError, OnHead, Secrets, device, gather, head, live_cib, on_all, order,
+};
 use crate::host::{Answer, Content, DeviceWish, Order, OwnedFile};
 use crate::numbering::Numbering;
 use crate::plan::{
     AUTHKEY, COROSYNC_CONF, Change, Effect, Facts, ObjectChange, Plan, PlanError, PlanReport,
     merge, plan,
 };
-use crate::simulate::{CrmSimulate, Report, Simulator};
+use crate::simulate::CrmSimulate;
 use crate::timing::EngineTiming;
 use crate::xml::Element;
 
@@ -103,12 +106,6 @@ const STARTS: Duration = Duration::from_secs(60);
 fn joins(file: &ClusterFile) -> Duration {
     Duration::from_millis(EngineTiming::of(file).dc_deadtime.as_millis()) + STARTS
 }
-
-/// How long Pacemaker may take to decide, beside what it then does.
-const DECIDES: Duration = Duration::from_secs(60);
-
-/// How long pools may take to stop or to start before somebody should look.
-const SETTLES: u32 = 300;
 
 /// How long a quorum device may take to give its vote: corosync-qdevice tries to connect for 8 s at most
 /// (`connect_timeout`), and qnetd waits for all nodes of a partition to agree on who is in it.
@@ -252,32 +249,6 @@ fn settle(heads: &mut Heads, said: &mut dyn FnMut(Progress<'_>)) -> Result<(), L
         "waiting until Pacemaker has nothing left to do",
     ));
     wait_settled(heads)
-}
-
-/// Waits until Pacemaker has nothing left to do.
-///
-/// `crm_resource --wait` ends at once while the nodes choose who decides, so its word is held
-/// against the scheduler's: it must have nothing to do for this CIB.
-pub(super) fn wait_settled(heads: &mut Heads) -> Result<(), LiveError> {
-    let deadline = Instant::now() + DECIDES;
-    loop {
-        let Some((name, _)) = live_cib(heads)? else {
-            return Err(LiveError::NotRunning);
-        };
-        order(heads, &name, &Order::Settle { seconds: SETTLES })?;
-        let Some((name, cib)) = live_cib(heads)? else {
-            return Err(LiveError::NotRunning);
-        };
-        let simulator = OnHead::new(head(heads, &name)?.as_mut());
-        let report = Report::parse(&simulator.simulate(&cib, &[])?.report)?;
-        let decided = Element::parse(&cib, "the live CIB")?
-            .get("dc-uuid")
-            .is_some_and(|dc| !dc.is_empty() && dc != "0");
-        if (decided && report.executed.is_empty()) || Instant::now() >= deadline {
-            return Ok(());
-        }
-        std::thread::sleep(Duration::from_millis(200));
-    }
 }
 
 /// What an effect is, for whoever watches.
@@ -483,19 +454,6 @@ fn not_joined(file: &ClusterFile, cib: &Element) -> Vec<String> {
         .map(|node| node.name.to_string())
         .filter(|name| !joined(name))
         .collect()
-}
-
-fn head<'a>(heads: &'a mut Heads, node: &HostName) -> Result<&'a mut Box<dyn Head>, LiveError> {
-    let known: Vec<String> = heads.keys().map(HostName::to_string).collect();
-    heads.get_mut(node).ok_or_else(|| LiveError::NoSuch {
-        kind: "node",
-        found: node.to_string(),
-        known,
-    })
-}
-
-fn order(heads: &mut Heads, node: &HostName, order: &Order) -> Result<Answer, LiveError> {
-    Ok(head(heads, node)?.order(order)?)
 }
 
 fn write(heads: &mut Heads, node: &HostName, path: &str, file: OwnedFile) -> Result<(), LiveError> {

@@ -10,6 +10,7 @@ mod links;
 mod operate;
 mod power;
 mod secrets;
+mod settle;
 mod status;
 mod takeover;
 mod undo;
@@ -120,6 +121,28 @@ pub(crate) fn on_all<T: Send>(
         }
         Ok(done)
     })
+}
+
+/// The way to a node.
+pub(crate) fn head<'a>(
+    heads: &'a mut Heads,
+    node: &HostName,
+) -> Result<&'a mut Box<dyn Head>, LiveError> {
+    let known: Vec<String> = heads.keys().map(HostName::to_string).collect();
+    heads.get_mut(node).ok_or_else(|| LiveError::NoSuch {
+        kind: "node",
+        found: node.to_string(),
+        known,
+    })
+}
+
+/// Has one node obey an order.
+pub(crate) fn order(
+    heads: &mut Heads,
+    node: &HostName,
+    order: &Order,
+) -> Result<Answer, LiveError> {
+    Ok(head(heads, node)?.order(order)?)
 }
 
 /// The live CIB, from the first node whose Pacemaker answers.

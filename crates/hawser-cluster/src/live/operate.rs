@@ -1,6 +1,6 @@
 //! What a person does to a running cluster: standby, online, move.
 
-use super::apply::wait_settled;
+use super::settle::wait_settled;
 use super::{Heads, LiveError, live_cib};
 use crate::host::Order;
 use crate::simulate::Directory;

@@ -36,13 +36,14 @@ impl<'b> Buffers<'_, 'b> {
     ///
     /// # Errors
     /// [`CipherError::LengthsDiffer`].
+    #[inline]
     pub(crate) fn extent(&self) -> Result<Extent, CipherError> {
         let (input, output) = match self {
             Self::Contiguous { input, output } => (input.len().into(), output.len().into()),
             Self::InPlace(data) => (data.len().into(), data.len().into()),
-            Self::Scattered { input, output } => (Pieces::of(input), Pieces::of(output)),
+            Self::Scattered { input, output } => (Pieces::of(input), Pieces::of_mut(output)),
             Self::ScatteredInPlace(pieces) => {
-                let both = Pieces::of(pieces);
+                let both = Pieces::of_mut(pieces);
                 (both, both)
             }
         };

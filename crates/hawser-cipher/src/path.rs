@@ -106,6 +106,7 @@ impl<E: Engine> DataPath<E> {
     }
 
     /// The extent of `buffers`, if they can be the next of the message.
+    #[inline]
     pub(crate) fn accepts(&self, buffers: &Buffers<'_, '_>) -> Result<Extent, CipherError> {
         let extent = buffers.extent()?;
         let length = extent.length;

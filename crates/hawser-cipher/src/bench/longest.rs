@@ -2,10 +2,13 @@
 
 use std::time::Instant;
 
+use nix::sys::resource::{UsageWho, getrusage};
+
 use crate::bench::Layout;
 use crate::bench::arena::Arena;
 use crate::bench::contender::{self, Task};
 use crate::bench::plan::Group;
+use crate::bench::rounds::processor_time;
 use crate::chunks::CHUNK;
 use crate::error::CipherError;
 
@@ -14,6 +17,10 @@ use crate::error::CipherError;
 pub(crate) struct Calls {
     pub(crate) median_us: f64,
     pub(crate) longest_us: f64,
+    /// By the thread's processor time, of the calls during which no other program ran.
+    pub(crate) longest_undisturbed_us: Option<f64>,
+    /// The calls during which another program ran.
+    pub(crate) disturbed: usize,
 }
 
 /// Times `count` calls of one chunk, one by one. With GCM each is a message, begun and ended.
@@ -28,16 +35,32 @@ pub(crate) fn measure(group: &Group, count: usize) -> Result<Calls, CipherError>
     for _ in 0..10 {
         worker.once()?;
     }
-    let mut times = Vec::with_capacity(count);
+    let mut walls = Vec::with_capacity(count);
+    let mut undisturbed = Vec::with_capacity(count);
     for _ in 0..count {
+        let switches = times_switched_out();
+        // The processor time is read outside the wall clock's span: it is a system call.
+        let used = processor_time();
         let start = Instant::now();
         worker.once()?;
-        times.push(start.elapsed());
+        walls.push(start.elapsed());
+        let used = processor_time().saturating_sub(used);
+        if times_switched_out() == switches {
+            undisturbed.push(used);
+        }
     }
-    times.sort();
-    let micros = |at: usize| times[at].as_secs_f64() * 1e6;
+    walls.sort();
     Ok(Calls {
-        median_us: micros(count / 2),
-        longest_us: micros(count - 1),
+        median_us: walls[count / 2].as_secs_f64() * 1e6,
+        longest_us: walls[count - 1].as_secs_f64() * 1e6,
+        longest_undisturbed_us: undisturbed.iter().max().map(|t| t.as_secs_f64() * 1e6),
+        disturbed: count - undisturbed.len(),
     })
+}
+
+/// How often another program was given this thread's processor (getrusage(2), `ru_nivcsw`).
+fn times_switched_out() -> i64 {
+    getrusage(UsageWho::RUSAGE_THREAD)
+        .expect("Linux always counts a thread's switches")
+        .involuntary_context_switches()
 }

@@ -25,6 +25,9 @@ pub struct Plan {
     pub threads: Vec<usize>,
     /// Rounds in which each contender has one turn.
     pub rounds: usize,
+    /// The time for all of it. A group that would take more than its share has fewer rounds, three
+    /// at least: on a busy machine the table gets coarser (its `spread` says so), not endless.
+    pub limit: Duration,
     /// The length of a turn.
     pub turn: Duration,
     /// Calls of 32 KiB that are timed one by one, for the longest.
@@ -32,7 +35,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The whole table: half a minute on a machine that does nothing else.
+    /// The whole table: a minute on a machine that does nothing else, eight at most.
     pub fn full() -> Self {
         let all = thread::available_parallelism().map_or(1, NonZero::get);
         let mut threads = vec![1, all];
@@ -45,6 +48,7 @@ impl Plan {
             layouts: Layout::ALL.to_vec(),
             threads,
             rounds: 15,
+            limit: Duration::from_secs(8 * 60),
             turn: Duration::from_millis(1),
             calls: 2000,
         }

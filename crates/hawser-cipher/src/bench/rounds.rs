@@ -1,6 +1,7 @@
 //! Turns and rounds: how a group is measured, and what is made of it.
 
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use crate::bench::arena::Arena;
 use crate::bench::contender::{self, Contender, Task};
 use crate::bench::longest;
 use crate::bench::plan::{Group, Plan};
-use crate::bench::row::{Layout, Row};
+use crate::bench::row::{Layout, Peer, Row};
 use crate::chunks::CHUNK;
 use crate::error::CipherError;
 
@@ -18,9 +19,19 @@ use crate::error::CipherError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Who {
     Ours,
-    #[cfg(feature = "openssl")]
-    OpenSsl,
+    Peer(Peer),
 }
+
+/// Whom this build can measure beside ours.
+const PEERS: &[Peer] = &[
+    #[cfg(feature = "openssl")]
+    Peer::OpenSsl,
+    #[cfg(feature = "aws-lc")]
+    Peer::AwsLc,
+];
+
+/// The rounds that a group has however long they take: fewer have no quartiles.
+const LEAST_ROUNDS: usize = 3;
 
 /// The contenders of a group in the order of their turns.
 fn contenders(plan: &Plan) -> Vec<(Layout, Who)> {
@@ -28,23 +39,28 @@ fn contenders(plan: &Plan) -> Vec<(Layout, Who)> {
     if !layouts.contains(&Layout::Contiguous) {
         layouts.insert(0, Layout::Contiguous);
     }
-    let pairs = layouts.into_iter().flat_map(|layout| {
-        [
-            (layout, Who::Ours),
-            #[cfg(feature = "openssl")]
-            (layout, Who::OpenSsl),
-        ]
+    let all = layouts.into_iter().flat_map(|layout| {
+        let peers = PEERS.iter().map(move |peer| (layout, Who::Peer(*peer)));
+        std::iter::once((layout, Who::Ours)).chain(peers)
     });
-    pairs.collect()
+    all.collect()
 }
 
-/// Measures all layouts of `group`.
-pub(crate) fn measure(group: &Group, plan: &Plan) -> Result<Vec<Row>, CipherError> {
+/// Measures all layouts of `group` in about the time of `share`.
+pub(crate) fn measure(
+    group: &Group,
+    plan: &Plan,
+    share: Duration,
+) -> Result<Vec<Row>, CipherError> {
     let contenders = contenders(plan);
     let task = Task::new(group)?;
-    let barrier = Barrier::new(group.threads);
+    let gate = Gate {
+        barrier: Barrier::new(group.threads),
+        end: Instant::now() + share,
+        over: AtomicBool::new(false),
+    };
     let per_thread: Vec<Vec<Vec<f64>>> = thread::scope(|scope| {
-        let work = || turns(group, plan, &task, &contenders, &barrier);
+        let work = || turns(group, plan, &task, &contenders, &gate);
         let others: Vec<_> = (1..group.threads).map(|_| scope.spawn(work)).collect();
         let mut all = vec![work()];
         all.extend(
@@ -54,25 +70,24 @@ pub(crate) fn measure(group: &Group, plan: &Plan) -> Result<Vec<Row>, CipherErro
         );
         all.into_iter().collect::<Result<_, _>>()
     })?;
+    let rounds = per_thread[0][0].len();
     let speeds = |layout, who| -> Option<Vec<f64>> {
         let index = contenders
             .iter()
             .position(|contender| *contender == (layout, who))?;
         let sum = |round: usize| per_thread.iter().map(|thread| thread[index][round]).sum();
-        Some((0..plan.rounds).map(sum).collect())
+        Some((0..rounds).map(sum).collect())
     };
     let contiguous = speeds(Layout::Contiguous, Who::Ours).expect("always among them");
     let mut rows = Vec::new();
     for &layout in &plan.layouts {
         let ours = speeds(layout, Who::Ours).expect("it was measured");
-        #[cfg(feature = "openssl")]
-        let openssl = speeds(layout, Who::OpenSsl);
-        #[cfg(not(feature = "openssl"))]
-        let openssl: Option<Vec<f64>> = None;
+        let of_peer = |peer| speeds(layout, Who::Peer(peer));
+        let median_of = |peer| of_peer(peer).map(|speeds| rounded(quantile(&speeds, 0.5), 1));
         let median_speed = quantile(&ours, 0.5);
-        let ratios = openssl.as_ref().map(|openssl| quotients(&ours, openssl));
-        let spread_of = match &ratios {
-            Some(ratios) => ratios.clone(),
+        let beside = beside_the_best(&ours, of_peer);
+        let spread_of = match &beside {
+            Some((_, ratios)) => ratios.clone(),
             None => ours.iter().map(|speed| speed / median_speed).collect(),
         };
         let calls = if layout == Layout::Contiguous && group.chunk == CHUNK && group.threads == 1 {
@@ -88,18 +103,56 @@ pub(crate) fn measure(group: &Group, plan: &Plan) -> Result<Vec<Row>, CipherErro
             chunk: group.chunk,
             threads: group.threads,
             mb_per_s: rounded(median_speed, 1),
-            openssl_mb_per_s: openssl.map(|speeds| rounded(quantile(&speeds, 0.5), 1)),
-            ratio: ratios.map(|ratios| rounded(quantile(&ratios, 0.5), 4)),
+            openssl_mb_per_s: median_of(Peer::OpenSsl),
+            aws_lc_mb_per_s: median_of(Peer::AwsLc),
+            best: beside.as_ref().map(|(peer, _)| *peer),
+            ratio: beside.map(|(_, ratios)| rounded(quantile(&ratios, 0.5), 4)),
             spread: rounded(
                 (quantile(&spread_of, 0.75) - quantile(&spread_of, 0.25)) / 2.0,
                 4,
             ),
+            rounds,
             of_contiguous: rounded(quantile(&quotients(&ours, &contiguous), 0.5), 4),
             call_us: calls.map(|calls| rounded(calls.median_us, 2)),
             longest_call_us: calls.map(|calls| rounded(calls.longest_us, 2)),
+            longest_undisturbed_us: calls
+                .and_then(|calls| calls.longest_undisturbed_us)
+                .map(|longest| rounded(longest, 2)),
+            disturbed_calls: calls.map(|calls| calls.disturbed),
         });
     }
     Ok(rows)
+}
+
+/// The peer beside which the median of our rounds' ratios is the smallest, and those ratios. Not each
+/// round's faster one: of two that are equal that would be the one on whose side the noise was.
+fn beside_the_best(
+    ours: &[f64],
+    speeds: impl Fn(Peer) -> Option<Vec<f64>>,
+) -> Option<(Peer, Vec<f64>)> {
+    PEERS
+        .iter()
+        .filter_map(|peer| Some((*peer, quotients(ours, &speeds(*peer)?))))
+        .min_by(|(_, a), (_, b)| quantile(a, 0.5).total_cmp(&quantile(b, 0.5)))
+}
+
+/// What the threads of a group share: they begin turns together and end together.
+struct Gate {
+    barrier: Barrier,
+    end: Instant,
+    over: AtomicBool,
+}
+
+impl Gate {
+    /// True, in all threads, once the time is up. All must ask.
+    fn is_over(&self) -> bool {
+        if self.barrier.wait().is_leader() {
+            self.over
+                .store(Instant::now() >= self.end, Ordering::Relaxed);
+        }
+        self.barrier.wait();
+        self.over.load(Ordering::Relaxed)
+    }
 }
 
 /// One thread's turns: for each contender its speeds in MB/s, round by round.
@@ -108,7 +161,7 @@ fn turns(
     plan: &Plan,
     task: &Task,
     contenders: &[(Layout, Who)],
-    barrier: &Barrier,
+    gate: &Gate,
 ) -> Result<Vec<Vec<f64>>, CipherError> {
     // What fails is kept until the end, since the other threads wait at the barrier in every turn.
     let mut failed = None;
@@ -121,13 +174,22 @@ fn turns(
         workers.push(match who {
             Who::Ours => contender::ours(group, task, arena.memory()),
             #[cfg(feature = "openssl")]
-            Who::OpenSsl => crate::bench::openssl::contender(group, task, arena.memory()),
+            Who::Peer(Peer::OpenSsl) => {
+                crate::bench::openssl::contender(group, task, arena.memory())
+            }
+            #[cfg(feature = "aws-lc")]
+            Who::Peer(Peer::AwsLc) => crate::bench::aws_lc::contender(group, task, arena.memory()),
+            #[cfg(not(all(feature = "openssl", feature = "aws-lc")))]
+            Who::Peer(peer) => unreachable!("{peer} is not in this build's PEERS"),
         });
     }
     let mut speeds = vec![Vec::with_capacity(plan.rounds); workers.len()];
     for round in 0..=plan.rounds {
+        if round > LEAST_ROUNDS && gate.is_over() {
+            break;
+        }
         for (worker, speeds) in workers.iter_mut().zip(&mut speeds) {
-            barrier.wait();
+            gate.barrier.wait();
             let speed = match worker {
                 Ok(worker) => turn(worker.as_mut(), group.chunk, plan.turn),
                 Err(error) => Err(error.clone()),
@@ -166,7 +228,7 @@ fn turn(worker: &mut dyn Contender, chunk: usize, length: Duration) -> Result<f6
 }
 
 /// What this thread has used of a processor so far.
-fn processor_time() -> Duration {
+pub(crate) fn processor_time() -> Duration {
     Duration::from(
         clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("Linux always has this clock"),
     )

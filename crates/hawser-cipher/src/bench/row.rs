@@ -70,6 +70,28 @@ impl fmt::Display for Layout {
     }
 }
 
+/// Whom we are measured beside.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+pub enum Peer {
+    /// OpenSSL's libcrypto.
+    #[serde(rename = "openssl")]
+    OpenSsl,
+    /// AWS-LC without this crate's data path.
+    #[serde(rename = "aws-lc")]
+    AwsLc,
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::OpenSsl => "OpenSSL",
+            Self::AwsLc => "AWS-LC",
+        })
+    }
+}
+
 /// One line of the result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
@@ -90,18 +112,32 @@ pub struct Row {
     pub mb_per_s: f64,
     /// The same for OpenSSL, called once a piece. Absent in a build without it.
     pub openssl_mb_per_s: Option<f64>,
-    /// Ours over OpenSSL's: the median of the rounds' ratios. Absent in a build without OpenSSL.
+    /// The same for AWS-LC without this crate's data path, called once a piece. Absent in a build
+    /// without it.
+    pub aws_lc_mb_per_s: Option<f64>,
+    /// The faster of the two: the one beside which our `ratio` is the smaller.
+    pub best: Option<Peer>,
+    /// Ours over that of `best`: the median of the rounds' ratios. Absent in a build with neither.
     pub ratio: Option<f64>,
-    /// Half of the distance between the quartiles of the rounds' ratios; without OpenSSL, of the
+    /// Half of the distance between the quartiles of the rounds' ratios; with nobody beside us, of the
     /// rounds' speeds over their median.
     pub spread: f64,
+    /// Rounds that were measured: fewer than planned where the machine was too busy for all.
+    pub rounds: usize,
     /// Over our own contiguous speed in the same rounds: the median of the ratios.
     pub of_contiguous: f64,
-    /// The median time of one call of 32 KiB into the implementation, in microseconds. On one thread,
-    /// contiguous, in 32 KiB chunks only.
+    /// The median time of one call of 32 KiB into the implementation by the wall clock, in
+    /// microseconds. On one thread, contiguous, in 32 KiB chunks only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_us: Option<f64>,
     /// The longest such call by the wall clock, with whatever interrupted it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_call_us: Option<f64>,
+    /// The longest by the thread's processor time, of the calls during which no other program was given
+    /// the processor. Interrupts, and what a hypervisor takes, are still in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_undisturbed_us: Option<f64>,
+    /// Of those calls, the ones during which another program was given the processor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disturbed_calls: Option<usize>,
 }

@@ -2,7 +2,7 @@
 
 pub(crate) mod copy;
 
-use std::io::IoSliceMut;
+use std::io::{IoSlice, IoSliceMut};
 use std::ops::Deref;
 
 use crate::raw;
@@ -100,38 +100,42 @@ pub(crate) struct Pieces {
     /// Bytes in all of them.
     pub(crate) length: usize,
     /// The lengths, or-ed together.
-    lengths: usize,
+    pub(crate) lengths: usize,
 }
 
 impl Pieces {
     /// Reads a list. This is done to every list before anything else, so it must cost less than a
-    /// cycle a piece: four sums side by side, and an "or" instead of a maximum.
-    pub(crate) fn of<T: Deref<Target = [u8]>>(pieces: &[T]) -> Self {
-        let mut fours = [Self::default(); 4];
-        let parts = pieces.chunks_exact(4);
-        for piece in parts.remainder() {
-            fours[0].add(piece.len());
-        }
-        for part in parts {
-            for (sum, piece) in fours.iter_mut().zip(part) {
-                sum.add(piece.len());
-            }
-        }
-        fours.iter().fold(Self::default(), |all, part| Self {
-            length: all.length + part.length,
-            lengths: all.lengths | part.lengths,
+    /// cycle a piece.
+    pub(crate) fn of(pieces: &[IoSlice<'_>]) -> Self {
+        raw::copy::lengths(raw::copy::words(pieces))
+    }
+
+    /// Reads a list of output.
+    pub(crate) fn of_mut(pieces: &[IoSliceMut<'_>]) -> Self {
+        raw::copy::lengths(raw::copy::words_mut(pieces))
+    }
+
+    /// What is known of a list whose addresses and lengths are `words`, in turn.
+    pub(crate) fn summed(words: &[usize]) -> Self {
+        let lengths = words.iter().skip(1).step_by(2);
+        lengths.fold(Self::default(), |all, length| Self {
+            length: all.length.wrapping_add(*length),
+            lengths: all.lengths | length,
         })
+    }
+
+    /// Two lists, one after the other.
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self {
+            length: self.length.wrapping_add(other.length),
+            lengths: self.lengths | other.lengths,
+        }
     }
 
     /// True when some piece has `limit` bytes or more; `limit` must be a power of two.
     pub(crate) const fn any_from(self, limit: usize) -> bool {
         debug_assert!(limit.is_power_of_two());
         self.lengths >= limit
-    }
-
-    fn add(&mut self, length: usize) {
-        self.length += length;
-        self.lengths |= length;
     }
 }
 
@@ -146,8 +150,6 @@ impl From<usize> for Pieces {
 
 #[cfg(test)]
 mod tests {
-    use std::io::IoSlice;
-
     use super::*;
 
     /// Lengths that meet every path of the copy loops: runs of equal pieces, odd ones, empty ones.
@@ -205,6 +207,14 @@ mod tests {
         assert!(known.any_from(4096) && !known.any_from(8192));
         let short = Pieces::of(&pieces[..31]);
         assert!(short.any_from(256) && !short.any_from(512));
-        assert_eq!(Pieces::of(&pieces[..3]).length, 192);
+        for count in 0..LENGTHS.len() {
+            let known = Pieces::of(&pieces[..count]);
+            assert_eq!(known.length, LENGTHS[..count].iter().sum::<usize>());
+        }
+        let mut data = data.clone();
+        let output: Vec<IoSliceMut<'_>> = data.iter_mut().map(|p| IoSliceMut::new(p)).collect();
+        let known = Pieces::of_mut(&output[1..]);
+        assert_eq!(known.length, LENGTHS[1..].iter().sum::<usize>());
+        assert!(known.any_from(4096) && !known.any_from(8192));
     }
 }

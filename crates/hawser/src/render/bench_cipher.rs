@@ -12,15 +12,34 @@ use super::table::{Align, Table};
 
 /// The whole report.
 pub fn table(rows: &[Row], plan: &Plan) -> String {
-    let beside = match bench::openssl_version() {
-        Some(version) => format!(" beside {version}"),
-        None => ", without OpenSSL to compare with".to_owned(),
+    let others: Vec<String> = bench::openssl_version()
+        .map(str::to_owned)
+        .into_iter()
+        .chain(
+            rows.iter()
+                .any(|row| row.aws_lc_mb_per_s.is_some())
+                .then(|| "AWS-LC bare".to_owned()),
+        )
+        .collect();
+    let beside = if others.is_empty() {
+        ", with nothing to compare with".to_owned()
+    } else {
+        format!(" beside {}", others.join(" and "))
+    };
+    let rounds = |row: &Row| row.rounds;
+    let (least, most) = (
+        rows.iter().map(rounds).min().unwrap_or_default(),
+        rows.iter().map(rounds).max().unwrap_or_default(),
+    );
+    let rounds = if least == most {
+        most.to_string()
+    } else {
+        format!("{least} to {most}")
     };
     let mut out = format!(
-        "{} by {PROVIDER}{beside}\nMB/s of processor time, medians of {} rounds in turns; ours, OpenSSL's and \
-         ratio: contiguous\n",
+        "{} by {PROVIDER}{beside}\nMB/s of processor time, medians of {rounds} rounds in turns, contiguous; ratio: \
+         ours over the faster\nof the others; then our other layouts over our contiguous\n",
         style("AES").bold(),
-        plan.rounds,
     );
     let layouts: Vec<Layout> = Layout::ALL
         .into_iter()
@@ -54,9 +73,9 @@ fn threads_in_words(threads: usize) -> String {
 
 fn speeds(rows: &[&Row], layouts: &[Layout]) -> String {
     let mut columns = vec![Align::Left];
-    columns.resize(5 + layouts.len(), Align::Right);
+    columns.resize(6 + layouts.len(), Align::Right);
     let mut table = Table::new(&columns);
-    let heads = ["", "chunk", "ours", "OpenSSL", "ratio"];
+    let heads = ["", "chunk", "ours", "OpenSSL", "AWS-LC", "ratio"];
     let others = layouts.iter().map(ToString::to_string);
     table.row(heads.map(String::from).into_iter().chain(others));
     for row in rows.iter().filter(|row| row.layout == Layout::Contiguous) {
@@ -65,15 +84,17 @@ fn speeds(rows: &[&Row], layouts: &[Layout]) -> String {
                 (other.mode, other.op, other.chunk, other.layout)
                     == (row.mode, row.op, row.chunk, layout)
             };
-            rows.iter().find(same).map(|found| whole(found.mb_per_s))
+            let found = rows.iter().find(same)?;
+            Some(format!("{:.2}", found.of_contiguous))
         };
         let mut cells = vec![
             format!("{} {}", row.mode, row.op),
             Bytes(row.chunk as u64).to_string().replace(".0", ""),
             whole(row.mb_per_s),
             row.openssl_mb_per_s.map(whole).unwrap_or_default(),
+            row.aws_lc_mb_per_s.map(whole).unwrap_or_default(),
             row.ratio
-                .map(|ratio| format!("{ratio:.2}±{:.2}", row.spread))
+                .map(|ratio| format!("{ratio:.2}{}", uncertain(row.spread)))
                 .unwrap_or_default(),
         ];
         cells.extend(
@@ -84,6 +105,12 @@ fn speeds(rows: &[&Row], layouts: &[Layout]) -> String {
         table.row(cells);
     }
     lines(&table)
+}
+
+/// A spread behind its ratio, without the zero before the point: columns are scarce.
+fn uncertain(spread: f64) -> String {
+    let digits = format!("{spread:.2}");
+    format!("±{}", digits.strip_prefix('0').unwrap_or(&digits))
 }
 
 fn shares(rows: &[Row], size: KeySize, plan: &Plan) -> String {
@@ -134,15 +161,24 @@ fn shares(rows: &[Row], size: KeySize, plan: &Plan) -> String {
 }
 
 fn longest(rows: &[Row]) -> String {
-    let timed = rows
-        .iter()
-        .filter_map(|row| Some((row, row.call_us?, row.longest_call_us?)));
-    let Some((row, median, longest)) = timed.max_by(|a, b| a.1.total_cmp(&b.1)) else {
+    let timed = rows.iter().filter(|row| row.call_us.is_some());
+    let slowest = timed
+        .clone()
+        .max_by(|a, b| a.call_us.partial_cmp(&b.call_us).expect("a time"));
+    let Some((row, median, longest)) =
+        slowest.and_then(|row| Some((row, row.call_us?, row.longest_call_us?)))
+    else {
         return String::new();
     };
+    let disturbed: usize = timed.clone().filter_map(|row| row.disturbed_calls).sum();
+    let undisturbed = match row.longest_undisturbed_us {
+        Some(longest) => format!("{longest:.1} µs of processor time while no other program ran"),
+        None => "none without another program in between".to_owned(),
+    };
     format!(
-        "\nNo call into {PROVIDER} covers more than 32 KiB. The slowest, AES-{}-{} {}, takes {median:.1} µs; \
-         the longest\nof them took {longest:.1} µs by the wall clock, with whatever interrupted it.\n",
+        "\nNo call into {PROVIDER} covers more than 32 KiB. The slowest, AES-{}-{} {}, takes {median:.1} µs;\n\
+         the longest of them {undisturbed},\n{longest:.1} µs by the wall clock. Other programs ran during {disturbed} \
+         of all calls.\n",
         row.key_bits, row.mode, row.op,
     )
 }

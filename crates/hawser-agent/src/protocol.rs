@@ -4,7 +4,7 @@
 //! order. Two messages have no answer and may come while a request is being worked on:
 //! [`Request::Alive`] and [`Request::Stop`].
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
 use hawser_model::knob::{Change, Knob, Setting, Undone};
 use hawser_model::ladder::{Hardware, HostUsage, Rung};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
-use hawser_model::probe::{HelloHeard, MulticastHeard, PathMtu};
+use hawser_model::probe::{AddressClaim, HelloHeard, MulticastHeard, PathMtu};
 use hawser_model::sockets::SocketFacts;
 use hawser_model::traffic::{FlowId, FlowSpec, ReceiverReport, RunKey, SenderReport, WatchedFlow};
 use hawser_model::units::{Mtu, Nanos, Packets};
@@ -26,7 +26,7 @@ use hawser_rungs::fanout::FanoutStep;
 
 /// Version of the protocol. Any change to a message raises it: coordinator and agent are the
 /// same binary unless somebody started another one by hand.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 /// How often the coordinator says [`Request::Alive`].
 pub const ALIVE_EVERY: Duration = Duration::from_secs(5);
@@ -135,6 +135,8 @@ pub enum Request {
     },
     /// Ends listening. Answer: [`Response::Hellos`].
     HellosHeard,
+    /// Asks for the host's own addresses. Answer: [`Response::Claims`].
+    AskForOwn(Vec<(InterfaceName, LinkName, Ipv4Addr)>),
     /// Starts to listen to multicast control on an interface. Answer: [`Response::Done`].
     ListenMulticast {
         /// The interface.
@@ -263,6 +265,8 @@ pub enum Response {
     PathMtu(PathMtu),
     /// The hellos heard.
     Hellos(Vec<HelloHeard>),
+    /// Who answered for the host's own addresses.
+    Claims(Vec<AddressClaim>),
     /// What was heard of multicast control.
     Multicast(MulticastHeard),
     /// So many packets were sent.
@@ -345,6 +349,7 @@ impl Request {
             Self::ListenHello(_) => "listen for hellos",
             Self::AnnounceHello { .. } => "announce hello",
             Self::HellosHeard => "hellos heard",
+            Self::AskForOwn(_) => "ask for own addresses",
             Self::ListenMulticast { .. } => "listen to multicast control",
             Self::SendUnjoined { .. } => "send to a group nobody joins",
             Self::MulticastHeard { .. } => "multicast control heard",

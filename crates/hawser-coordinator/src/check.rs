@@ -1,16 +1,16 @@
 //! A whole check: facts of every host, layer-2 hellos, then slot after slot of measurements.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hawser_agent::protocol::Care;
 use hawser_agent::{Agent, AgentError};
 use hawser_model::case::{Case, Intensity, Measurement, Phase, Stopped};
 use hawser_model::host::{HostFacts, Interface};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
-use hawser_model::probe::HelloHeard;
+use hawser_model::probe::{AddressClaim, HelloHeard};
 use hawser_model::topology::Topology;
 use hawser_model::units::BitsPerSec;
 
@@ -19,7 +19,7 @@ use crate::measure::{ETHERNET_MTU, End, Manner, Outcome, measure};
 use crate::schedule::{Direction, Slot, schedule};
 use crate::traffic_plan::{FLOWS_PER_MEASUREMENT, Path, TrafficOptions};
 
-/// How long hellos are listened for after the last was sent.
+/// How long hellos are listened for at least after the last was sent.
 const HELLO_WAIT: Duration = Duration::from_millis(50);
 
 /// Why a check could not be made.
@@ -82,9 +82,10 @@ pub fn check(
     }
     progress.begin(slots.iter().map(Vec::len).sum());
     let sockets = on_all(agents, |_, agent| agent.sockets())?;
-    let hellos = hellos(agents, &topology, &hosts)?;
+    let (hellos, address_claims) = link_probes(agents, &topology, &hosts)?;
     let mut case = Case {
         hellos,
+        address_claims,
         sockets,
         ..Case::new(now, options.intensity, topology, hosts)
     };
@@ -211,13 +212,17 @@ fn slower(a: Option<BitsPerSec>, b: Option<BitsPerSec>) -> Option<BitsPerSec> {
     }
 }
 
-/// Every host says hello once on each of its links while all listen on all of theirs; `None`
-/// when some host cannot (no packet sockets: not root).
-fn hellos(
+/// What was found out on the links themselves; `None` when some host cannot (no packet sockets:
+/// not root).
+type LinkProbes = (Option<Vec<HelloHeard>>, Option<Vec<AddressClaim>>);
+
+/// Every host says hello once on each of its links while all listen on all of theirs, and
+/// meanwhile asks for its own addresses there.
+fn link_probes(
     agents: &mut Agents,
     topology: &Topology,
     hosts: &BTreeMap<HostName, HostFacts>,
-) -> Result<Option<Vec<HelloHeard>>, AgentError> {
+) -> Result<LinkProbes, AgentError> {
     let ports: BTreeMap<HostName, Vec<(InterfaceName, LinkName)>> = topology
         .nodes
         .iter()
@@ -243,7 +248,9 @@ fn hellos(
         }
         Ok(all)
     })?;
-    thread::sleep(HELLO_WAIT);
+    let said = Instant::now();
+    let claims = claims(agents, topology, hosts)?;
+    thread::sleep(HELLO_WAIT.saturating_sub(said.elapsed()));
     let complete = listening.values().chain(announced.values()).all(|&ok| ok);
     let mut heard = Vec::new();
     for (name, agent) in agents.iter_mut() {
@@ -252,7 +259,33 @@ fn hellos(
         }
     }
     heard.sort();
-    Ok(complete.then_some(heard))
+    Ok((complete.then_some(heard), claims))
+}
+
+/// Who answers for the hosts' own IPv4 addresses on their links.
+fn claims(
+    agents: &mut Agents,
+    topology: &Topology,
+    hosts: &BTreeMap<HostName, HostFacts>,
+) -> Result<Option<Vec<AddressClaim>>, AgentError> {
+    let own = |name: &HostName| -> Vec<(InterfaceName, LinkName, Ipv4Addr)> {
+        let addresses = topology.node(name).into_iter().flat_map(|n| &n.addresses);
+        addresses
+            .filter_map(|(link, &address)| {
+                let (interface, facts) = hosts.get(name)?.interface_with(address)?;
+                match address {
+                    // What is down hears no answer, and would be an error.
+                    IpAddr::V4(v4) if facts.up => Some((interface.clone(), link.clone(), v4)),
+                    _ => None,
+                }
+            })
+            .collect()
+    };
+    let asked = on_all(agents, |name, agent| {
+        possible(agent.ask_for_own(&own(name)))
+    })?;
+    let all: Option<Vec<Vec<AddressClaim>>> = asked.into_values().collect();
+    Ok(all.map(|claims| claims.into_iter().flatten().collect()))
 }
 
 /// `None` for what the host refused, an error only for an agent that is gone.

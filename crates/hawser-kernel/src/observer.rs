@@ -12,6 +12,7 @@ use hawser_model::units::Nanos;
 use crate::collectors::counters::{self, Source};
 use crate::collectors::drop_reasons::{DropReasons, Seen};
 use crate::collectors::flows::Watched;
+use crate::collectors::neighbours::Neighbours;
 use crate::collectors::sockets::{self, SocketDiag};
 use crate::collectors::tap::Tap;
 use crate::{KernelError, sys};
@@ -31,6 +32,7 @@ struct Window {
     /// By source; a source that failed to read when the window was opened has none.
     before: Vec<Option<Counters>>,
     sockets: Option<BTreeMap<u64, SocketFacts>>,
+    neighbours: Neighbours,
 }
 
 impl Observer {
@@ -99,6 +101,7 @@ impl Observer {
             opened: Instant::now(),
             before: self.read(),
             sockets: self.sockets(),
+            neighbours: Neighbours::before(&watched),
         });
         Ok(())
     }
@@ -144,6 +147,7 @@ impl Observer {
             drops_missed: seen.missed,
             taps,
             sockets,
+            neighbours: window.neighbours.after(),
         })
     }
 

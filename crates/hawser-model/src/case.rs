@@ -9,7 +9,7 @@ use crate::fanout::FanoutRun;
 use crate::host::{HostFacts, HostWindow};
 use crate::ladder::LadderRun;
 use crate::names::{HostName, LinkName};
-use crate::probe::{HelloHeard, MulticastHeard, PathMtu};
+use crate::probe::{AddressClaim, HelloHeard, MulticastHeard, PathMtu};
 use crate::sockets::SocketFacts;
 use crate::topology::Topology;
 use crate::traffic::{FlowSpec, ReceiverReport, SenderReport};
@@ -36,6 +36,9 @@ pub struct Case {
     pub hosts: BTreeMap<HostName, HostFacts>,
     /// Layer-2 hellos heard; absent when the probe could not run on some host.
     pub hellos: Option<Vec<HelloHeard>>,
+    /// Who answered for a host's own addresses on its links; absent when some host could not ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address_claims: Option<Vec<AddressClaim>>,
     /// What was measured, in order.
     pub measurements: Vec<Measurement>,
     /// Other programs' UDP sockets on each host at the start.
@@ -73,6 +76,7 @@ impl Case {
             topology,
             hosts,
             hellos: None,
+            address_claims: None,
             measurements: Vec::new(),
             sockets: BTreeMap::new(),
             stopped: None,

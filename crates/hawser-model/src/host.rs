@@ -79,6 +79,13 @@ pub struct Interface {
     pub features_on: Vec<String>,
     /// Permanent or current MAC address, colon form.
     pub mac: Option<String>,
+    /// The MAC address it answers with, where that is another: a member of a bond, one set by hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mac_in_use: Option<String>,
+    /// Addresses that the kernel does not use, since another host answered for them (duplicate
+    /// address detection, `IFA_F_DADFAILED`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dad_failed: Vec<IpAddr>,
 }
 
 impl Interface {
@@ -87,6 +94,18 @@ impl Interface {
         let networks = self.addresses.iter();
         let mut networks = networks.filter_map(|(own, prefix)| IpNet::new(*own, *prefix).ok());
         networks.any(|network| network.contains(&address))
+    }
+
+    /// Whether `mac` is one of its MAC addresses.
+    pub fn has_mac(&self, mac: &str) -> bool {
+        [&self.mac, &self.mac_in_use]
+            .into_iter()
+            .any(|own| own.as_deref() == Some(mac))
+    }
+
+    /// The MAC address it answers with.
+    pub fn answers_with(&self) -> Option<&str> {
+        self.mac_in_use.as_deref().or(self.mac.as_deref())
     }
 }
 
@@ -125,6 +144,20 @@ pub struct HostWindow {
     pub taps: Option<Vec<TapRecord>>,
     /// Sockets of other programs that dropped in the window, `drops` being the gain.
     pub sockets: Vec<SocketFacts>,
+    /// Where the kernel sent what it had for the watched flows' receivers, as far as it knew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub neighbours: Vec<NeighbourFacts>,
+}
+
+/// The MAC address that a kernel had for a flow's receiver (`ip neigh get`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NeighbourFacts {
+    /// The receiver's address.
+    pub address: IpAddr,
+    /// When the window was opened; absent when none was known.
+    pub mac_before: Option<String>,
+    /// When it was closed.
+    pub mac_after: Option<String>,
 }
 
 impl HostFacts {

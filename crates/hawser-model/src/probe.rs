@@ -1,6 +1,6 @@
-//! Probes that are not flows: path MTU and layer-2 hellos.
+//! Probes that are not flows: path MTU, layer-2 hellos, questions for one's own address.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,26 @@ pub struct HelloHeard {
     /// How many copies of the same frame arrived: more than one is a duplicated path.
     pub copies: u32,
 }
+
+/// Somebody answered for a host's own IPv4 address when the host asked for it out of its own
+/// interface (an ARP probe, RFC 5227). Another interface of the host itself may, too
+/// (`arp_ignore`, ip-sysctl).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct AddressClaim {
+    /// Who asked.
+    pub host: HostName,
+    /// On which of its links.
+    pub link: LinkName,
+    /// For which of its addresses.
+    pub address: Ipv4Addr,
+    /// Who answered.
+    pub mac: String,
+    /// How often, of [`ADDRESS_PROBES`] questions.
+    pub answers: u32,
+}
+
+/// How often a host asks for its own address (`PROBE_NUM`, RFC 5227, 1.1).
+pub const ADDRESS_PROBES: u32 = 3;
 
 /// What a receiver's interface heard of multicast control while it was sent a group, and after it
 /// had left the group.

@@ -17,6 +17,7 @@ pub mod hello;
 pub mod histogram;
 pub mod jitter;
 pub mod multicast;
+pub mod own_address;
 pub mod pacing;
 pub mod packet;
 pub mod packet_memory;

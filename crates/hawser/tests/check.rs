@@ -8,6 +8,7 @@ mod support;
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use report::Report;
 use support::Lab;
@@ -344,6 +345,76 @@ fn a_cut_link() {
     let report = check(&lab, &[]);
     report.balances();
     report.only("link-down");
+}
+
+#[test]
+fn an_address_that_another_host_has_too() {
+    let lab = Lab::up_with(&["--links", "1"]);
+    let mac = |node, interface: &str| {
+        let line = format!("cat /sys/class/net/{interface}/address");
+        lab.sh(node, &line).trim().to_owned()
+    };
+    // The switch has head1's address, and is no host of the check. Which of two answers head2 takes is
+    // a race; it has learned the wrong one for good.
+    lab.sh("sw0", "ip addr add 10.72.0.1/24 dev sw0");
+    let wrong = mac("sw0", "sw0");
+    let entry = format!("10.72.0.1 lladdr {wrong} dev ring0 nud permanent");
+    lab.sh("head2", &format!("ip neigh replace {entry}"));
+    // And head2's kernel refuses an IPv6 address that head1 has.
+    lab.sh("head1", "ip addr add fd99::7/64 dev ring0");
+    lab.sh(
+        "head2",
+        "sysctl -qw net.ipv6.conf.ring0.accept_dad=1 net.ipv6.conf.ring0.dad_transmits=1 &&
+         ip addr add fd99::7/64 dev ring0",
+    );
+    let refused = || {
+        !lab.sh("head2", "ip -6 addr show dev ring0 dadfailed")
+            .is_empty()
+    };
+    assert!(support::eventually(Duration::from_secs(20), refused));
+    let report = check(&lab, &[]);
+    report.balances();
+    let all = report.all("duplicate-address");
+    let of = |host: &str| {
+        let found = all.iter().find(|f| f.place("host") == host);
+        found.unwrap_or_else(|| panic!("no duplicate-address of {host}: {report}"))
+    };
+    let taken = of("head1");
+    assert_eq!(taken.name("address"), "10.72.0.1", "{report}");
+    assert_eq!(taken.name("own_mac"), mac("head1", "ring0"), "{report}");
+    assert_eq!(taken.name("other_mac"), wrong, "{report}");
+    assert_eq!(taken.name("other_host"), "", "{report}");
+    let flow = report.flow("head2", "head1");
+    assert_eq!(flow["received"], 0, "{report}");
+    assert_eq!(taken.evidence("lost_packets"), flow["lost"], "{report}");
+    let refused = of("head2");
+    assert_eq!(refused.name("address"), "fd99::7", "{report}");
+    assert_eq!(refused.evidence("dad_failed"), 1, "{report}");
+    assert_eq!(refused.name("other_host"), "head1", "{report}");
+    assert_eq!(all.len(), 2, "{report}");
+    assert!(!report.codes().contains(&"loss-between-hosts"), "{report}");
+    lab.sh("sw0", "ip addr del 10.72.0.1/24 dev sw0");
+    lab.sh(
+        "head2",
+        "ip addr del fd99::7/64 dev ring0; ip neigh flush all nud permanent",
+    );
+
+    // head1 is given head2's address beside its own: the two cannot talk at all.
+    lab.sh("head1", "ip addr add 10.72.0.2/24 dev ring0");
+    let report = check(&lab, &[]);
+    let taken = report.finding("duplicate-address");
+    assert_eq!(taken.place("host"), "head2", "{report}");
+    assert_eq!(taken.name("other_host"), "head1", "{report}");
+    assert_eq!(taken.name("other_mac"), mac("head1", "ring0"), "{report}");
+    assert_eq!(report.packets("received"), 0, "{report}");
+    for code in [
+        "neighbour-unresolved",
+        "wrong-interface",
+        "no-listener",
+        "link-down",
+    ] {
+        assert!(!report.codes().contains(&code), "{code}: {report}");
+    }
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod check_stopped;
 mod checksum;
 mod conntrack_full;
 mod corosync_buffer;
+mod duplicate_address;
 mod duplicated_path;
 mod fence_device;
 mod firewall;
@@ -80,6 +81,7 @@ pub(crate) const CAUSES: &[Cause] = &[
     not_measured::CAUSE,
     join_refused::CAUSE,
     interface_down::CAUSE,
+    duplicate_address::CAUSE,
     link_down::CAUSE,
     wrong_interface::CAUSE,
     mtu_mismatch::CAUSE,

@@ -182,3 +182,76 @@ pub(super) fn bond_one_member(f: &Told<'_>) -> Words {
             .to_owned(),
     }
 }
+
+pub(super) fn duplicate_address(f: &Told<'_>) -> Words {
+    let (address, host) = (f.name("address"), f.host());
+    let other = match (f.name("other_host"), f.name("other_mac")) {
+        ("", "") => "another host".to_owned(),
+        ("", mac) => format!("{mac} (no host of this check)"),
+        (host, mac) => format!("{host} ({}, {mac})", f.name("other_interface")),
+    };
+    let own = match f.name("own_mac") {
+        "" => String::new(),
+        mac => format!(" ({}, {mac})", f.interface()),
+    };
+    if f.is("dad_failed") {
+        return Words {
+            text: format!(
+                "{address} of {host}{own}{} is taken: {other} answered for it, so the kernel of {host} does \
+                 not use it (duplicate address detection failed).",
+                f.on_link(),
+            ),
+            fix: remove(f, address),
+        };
+    }
+    let effect = match (f.is("lost_packets"), f.count("hosts_answered_for")) {
+        (true, _) => format!(
+            "It cost {}: the sender's kernel had that MAC address for {host}, or one of the two sent to the \
+             other.",
+            f.lost()
+        ),
+        (false, n) if n > 1 => {
+            format!("It answers for {n} hosts, so perhaps it answers for everybody (proxy ARP).")
+        }
+        (false, _) => {
+            "Whoever asks takes one of the answers, so packets to it may go to the wrong host at \
+                       any time."
+                .to_owned()
+        }
+    };
+    Words {
+        text: format!(
+            "{address} is the address of {host}{own}{}, and {other} answers for it too ({} of {} times). \
+             {effect}",
+            f.on_link(),
+            f.count("answers"),
+            f.count("asked"),
+        ),
+        fix: remove(f, address),
+    }
+}
+
+/// No knob: which of the two is to keep the address only people know.
+fn remove(f: &Told<'_>, address: &str) -> String {
+    let wrong = match (f.name("other_host"), f.name("other_mac")) {
+        ("", "") => format!(
+            "Ask another host of the link who it is (`ip -6 neigh show {address}`), and take the address from \
+             one of the two. If nobody else has it, the host hears its own frames again: look for a loop."
+        ),
+        ("", mac) => format!(
+            "Find {mac} in the switch's table of addresses (`bridge fdb show`, `show mac address-table`) and \
+             take the address from that host; if it is a router that answers for others, switch that off \
+             there (`proxy_arp`)."
+        ),
+        (host, _) => format!(
+            "Take it from the host where it does not belong: {}, or {host} (`ip addr del {address}/{} dev {}`).",
+            f.host(),
+            f.count("prefix"),
+            f.name("other_interface"),
+        ),
+    };
+    format!(
+        "{wrong} Change its network configuration too, or it is back after a reboot, and `ip neigh flush to \
+         {address}` on the others. No setting cures this, so `hawser tune` tries none."
+    )
+}

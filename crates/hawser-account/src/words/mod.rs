@@ -34,6 +34,7 @@ const WORDS: &[(&str, Writer)] = &[
     ("copy-retransmits", copy::copy_retransmits),
     ("corosync-buffer-halved", socket::corosync_buffer_halved),
     ("disk-stall", copy::disk_stall),
+    ("duplicate-address", link::duplicate_address),
     ("duplicated-path", path::duplicated_path),
     ("fence-device-fails", run::fence_device_fails),
     ("firewall-drop", host::firewall_drop),

@@ -3,7 +3,7 @@
 //! All of them fail alike: with [`Failure::Declined`](crate::error::Failure) when the agent says
 //! no and goes on, with anything else when it is lost.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use hawser_cluster::host::{Answer, Order};
@@ -14,7 +14,7 @@ use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
 use hawser_model::knob::{Change, Knob, Setting, Undone};
 use hawser_model::ladder::{Hardware, HostUsage, Rung};
 use hawser_model::names::{InterfaceName, LinkName};
-use hawser_model::probe::{HelloHeard, MulticastHeard, PathMtu};
+use hawser_model::probe::{AddressClaim, HelloHeard, MulticastHeard, PathMtu};
 use hawser_model::sockets::SocketFacts;
 use hawser_model::traffic::{FlowId, FlowSpec, ReceiverReport, SenderReport, WatchedFlow};
 use hawser_model::units::{Mtu, Nanos, Packets};
@@ -256,6 +256,21 @@ impl Agent {
     /// See [`AgentError`].
     pub fn hellos_heard(&mut self) -> Result<Vec<HelloHeard>, AgentError> {
         self.ask(&Request::HellosHeard, SOON, value!(Hellos))
+    }
+
+    /// Asks for the host's own addresses; answers who else has them.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn ask_for_own(
+        &mut self,
+        addresses: &[(InterfaceName, LinkName, Ipv4Addr)],
+    ) -> Result<Vec<AddressClaim>, AgentError> {
+        self.ask(
+            &Request::AskForOwn(addresses.to_vec()),
+            SOON,
+            value!(Claims),
+        )
     }
 
     /// Starts to listen to multicast control on an interface.

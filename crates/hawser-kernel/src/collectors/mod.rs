@@ -4,5 +4,6 @@ pub(crate) mod counters;
 pub(crate) mod drop_reasons;
 mod ebpf;
 pub(crate) mod flows;
+pub(crate) mod neighbours;
 pub(crate) mod sockets;
 pub(crate) mod tap;

@@ -10,7 +10,7 @@ use nix::sys::socket::SockProtocol;
 
 use crate::KernelError;
 use crate::ethtool::Ethtool;
-use crate::netlink::{Netlink, attributes, find, text, u32_at};
+use crate::netlink::{Netlink, attributes, find, mac, text, u32_at};
 
 const RTM_GETLINK: u16 = 18;
 const RTM_GETADDR: u16 = 22;
@@ -29,6 +29,8 @@ const IFLA_PERM_ADDRESS: u16 = 54;
 const IFLA_INFO_KIND: u16 = 1;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
+/// `IFA_F_DADFAILED` (linux/if_addr.h): among the flags that fit into the header's byte.
+const DAD_FAILED: u8 = 0x08;
 
 /// The interfaces of the calling thread's network namespace.
 pub(super) fn read() -> Result<BTreeMap<InterfaceName, Interface>, KernelError> {
@@ -51,9 +53,13 @@ pub(super) fn read() -> Result<BTreeMap<InterfaceName, Interface>, KernelError> 
         Vec::new,
         |all, message| all.extend(decode_address(message)),
     )?;
-    for (index, address, prefix) in addresses {
-        if let Some(link) = links.get_mut(&index) {
-            link.interface.addresses.push((address, prefix));
+    for found in addresses {
+        if let Some(link) = links.get_mut(&found.index) {
+            let interface = &mut link.interface;
+            interface.addresses.push((found.address, found.prefix));
+            if found.dad_failed {
+                interface.dad_failed.push(found.address);
+            }
         }
     }
     let ethtool = Ethtool::open()?;
@@ -113,7 +119,9 @@ impl Link {
                 _ => {}
             }
         }
-        link.interface.mac = permanent.or(link.interface.mac);
+        let current = link.interface.mac.take();
+        link.interface.mac = permanent.or_else(|| current.clone());
+        link.interface.mac_in_use = current.filter(|mac| link.interface.mac.as_ref() != Some(mac));
         // A veth's "link" is its peer.
         if elsewhere || link.kind == "veth" {
             link.below = None;
@@ -141,9 +149,18 @@ fn lower_of(link: &Link, all: &BTreeMap<u32, Link>) -> Vec<InterfaceName> {
         .collect()
 }
 
-fn decode_address(message: &[u8]) -> Option<(u32, IpAddr, u8)> {
+/// An address of the interface with that index.
+struct Found {
+    index: u32,
+    address: IpAddr,
+    prefix: u8,
+    dad_failed: bool,
+}
+
+fn decode_address(message: &[u8]) -> Option<Found> {
     let family = i32::from(*message.first()?);
     let prefix = *message.get(1)?;
+    let flags = *message.get(2)?;
     let index = u32_at(message, 4)?;
     let (mut address, mut local) = (None, None);
     for (kind, payload) in attributes(message.get(ADDRESS_MESSAGE..)?) {
@@ -154,7 +171,12 @@ fn decode_address(message: &[u8]) -> Option<(u32, IpAddr, u8)> {
         }
     }
     // On a point-to-point link IFA_ADDRESS is the other end (linux/if_addr.h).
-    Some((index, local.or(address)?, prefix))
+    Some(Found {
+        index,
+        address: local.or(address)?,
+        prefix,
+        dad_failed: flags & DAD_FAILED != 0,
+    })
 }
 
 fn ip(family: i32, payload: &[u8]) -> Option<IpAddr> {
@@ -163,11 +185,6 @@ fn ip(family: i32, payload: &[u8]) -> Option<IpAddr> {
         libc::AF_INET6 => Some(IpAddr::V6(Ipv6Addr::from(*payload.first_chunk::<16>()?))),
         _ => None,
     }
-}
-
-fn mac(payload: &[u8]) -> Option<String> {
-    let bytes: &[u8; 6] = payload.try_into().ok()?;
-    (*bytes != [0; 6]).then(|| bytes.map(|b| format!("{b:02x}")).join(":"))
 }
 
 fn ask_driver(ethtool: &Ethtool, name: &str, interface: &mut Interface) {
@@ -196,15 +213,5 @@ mod tests {
         assert_eq!(lo.speed, None);
         assert!(lo.mtu.is_some());
         assert!(lo.features_on.iter().any(|f| f == "loopback"), "{lo:?}");
-    }
-
-    #[test]
-    fn a_mac_address_has_six_bytes_and_is_not_zero() {
-        assert_eq!(
-            mac(&[2, 0, 0, 0, 0, 0x1f]).as_deref(),
-            Some("02:00:00:00:00:1f")
-        );
-        assert_eq!(mac(&[0; 6]), None);
-        assert_eq!(mac(&[10, 0, 0, 1]), None, "a tunnel's address is none");
     }
 }

@@ -54,6 +54,12 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
+/// An Ethernet address in colon form; absent for one of zeros or of another length.
+pub(crate) fn mac(payload: &[u8]) -> Option<String> {
+    let bytes: &[u8; 6] = payload.try_into().ok()?;
+    (*bytes != [0; 6]).then(|| bytes.map(|b| format!("{b:02x}")).join(":"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,5 +89,15 @@ mod tests {
             "length below the header"
         );
         assert_eq!(u64_at(&[0; 7], 0), None);
+    }
+
+    #[test]
+    fn a_mac_address_has_six_bytes_and_is_not_zero() {
+        assert_eq!(
+            mac(&[2, 0, 0, 0, 0, 0x1f]).as_deref(),
+            Some("02:00:00:00:00:1f")
+        );
+        assert_eq!(mac(&[0; 6]), None);
+        assert_eq!(mac(&[10, 0, 0, 1]), None, "a tunnel's address is none");
     }
 }

@@ -15,7 +15,7 @@ use nix::sys::socket::{
 };
 use nix::sys::time::{TimeVal, TimeValLike};
 
-pub(crate) use attributes::{attribute, attributes, find, text, u16_at, u32_at, u64_at};
+pub(crate) use attributes::{attribute, attributes, find, mac, text, u16_at, u32_at, u64_at};
 
 use crate::KernelError;
 

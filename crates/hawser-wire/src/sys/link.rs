@@ -38,6 +38,26 @@ pub(crate) fn open(interface: u32, ethertype: u16) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
+/// The Ethernet address of the interface that a socket is bound to; absent when it has none.
+pub(crate) fn ethernet_address(socket: BorrowedFd<'_>) -> io::Result<Option<[u8; 6]>> {
+    let mut address = zeroed!(libc::sockaddr_ll);
+    let mut length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes into the address, and its length.
+    let named = unsafe {
+        libc::getsockname(
+            socket.as_raw_fd(),
+            std::ptr::from_mut(&mut address).cast(),
+            &raw mut length,
+        )
+    };
+    if named < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let ethernet = address.sll_hatype == libc::ARPHRD_ETHER && address.sll_halen == 6;
+    let mac = address.sll_addr.first_chunk::<6>().copied();
+    Ok(mac.filter(|mac| ethernet && *mac != [0; 6]))
+}
+
 /// Broadcasts one frame's payload.
 pub(crate) fn broadcast(
     socket: BorrowedFd<'_>,

@@ -95,6 +95,20 @@ impl Report {
         );
     }
 
+    /// The account of one direction of a lab's one link.
+    #[track_caller]
+    pub fn flow(&self, from: &str, to: &str) -> &Value {
+        let mut flows = self.flows().iter();
+        let found = flows.find(|f| f["from"] == from && f["to"] == to);
+        found.unwrap_or_else(|| panic!("no flow from {from} to {to}: {self}"))
+    }
+
+    /// All findings with this code.
+    pub fn all(&self, code: &str) -> Vec<Finding<'_>> {
+        let found = self.findings().filter(|f| f["code"] == code);
+        found.map(Finding).collect()
+    }
+
     /// The first finding with this code.
     #[track_caller]
     pub fn finding(&self, code: &str) -> Finding<'_> {
@@ -109,6 +123,11 @@ impl<'a> Finding<'a> {
     pub fn evidence(&self, key: &str) -> u64 {
         let number = self.0["evidence"][key].as_u64();
         number.unwrap_or_else(|| panic!("no number {key} in {}", self.0["evidence"]))
+    }
+
+    /// A name of its evidence; empty when it has none there.
+    pub fn name(&self, key: &str) -> &'a str {
+        self.0["evidence"][key].as_str().unwrap_or_default()
     }
 
     /// `error`, `warning` or `info`.

@@ -1,8 +1,9 @@
 //! Links that are down, slow, or not independent.
 
 use hawser_model::host::Interface;
+use hawser_model::host::NeighbourFacts;
 use hawser_model::names::{HostName, InterfaceName};
-use hawser_model::probe::HelloHeard;
+use hawser_model::probe::{AddressClaim, HelloHeard};
 use hawser_model::units::{BitsPerSec, Packets};
 
 use super::{Planted, planted_as};
@@ -25,6 +26,13 @@ pub fn planted() -> Vec<Planted> {
         one_network_declared(),
         one_trunk(),
         one_card(),
+        duplicate(),
+        duplicate_that_gets_everything(),
+        duplicate_that_is_sent_to(),
+        duplicate_of_nobody_known(),
+        answered_for_everybody(),
+        answered_by_its_own(),
+        duplicate_not_taken(),
     ]
 }
 
@@ -260,4 +268,149 @@ fn one_card() -> Planted {
         port.bus = Some(format!("0000:03:00.{function}"));
     }
     planted_as("shared-domain-card", case, 0, &["shared-failure-domain"])
+}
+
+/// An address of ring0, and who answered for it when its host asked.
+fn answered(case: &mut hawser_model::case::Case, host: &str, address: &str, mac: &str) {
+    let claims = case.address_claims.get_or_insert_default();
+    claims.push(AddressClaim {
+        host: host.into(),
+        link: "ring0".into(),
+        address: address.parse().expect("an address"),
+        mac: mac.to_owned(),
+        answers: 3,
+    });
+}
+
+/// head3's ring0 has head2's address too.
+fn taken_by_head3() -> hawser_model::case::Case {
+    let mut case = clean(&Shape {
+        hosts: &["head1", "head2", "head3"],
+        ..PAIR
+    });
+    let second = ("10.77.0.2".parse().expect("an address"), 24);
+    interface(&mut case, "head3", "ring0")
+        .addresses
+        .push(second);
+    answered(&mut case, "head2", "10.77.0.2", "02:77:00:00:00:03");
+    case
+}
+
+fn duplicate() -> Planted {
+    planted_as(
+        "duplicate-address",
+        taken_by_head3(),
+        0,
+        &["duplicate-address"],
+    )
+}
+
+/// head1 has head3's MAC address for head2, and head3 gets all that head1 sends to head2.
+fn duplicate_that_gets_everything() -> Planted {
+    let mut case = taken_by_head3();
+    for kind in [Heartbeat, Bulk] {
+        let phase = phase_of(&mut case, "head1", "head2", "ring0", kind);
+        let n = phase.sender.sent.0;
+        lose_in_runs(phase, n, n);
+        not_arrived(phase, n);
+        let other = Some("02:77:00:00:00:03".to_owned());
+        phase.sender_window.neighbours = vec![NeighbourFacts {
+            address: "10.77.0.2".parse().expect("an address"),
+            mac_before: other.clone(),
+            mac_after: other,
+        }];
+    }
+    planted_as(
+        "duplicate-address-lossy",
+        case,
+        10_075,
+        &["duplicate-address"],
+    )
+}
+
+/// head2 and head3 with one address: head3 keeps what it sends there, and does not answer head2.
+fn duplicate_that_is_sent_to() -> Planted {
+    let mut case = taken_by_head3();
+    for kind in [Heartbeat, Bulk] {
+        let phase = phase_of(&mut case, "head3", "head2", "ring0", kind);
+        let n = phase.sender.sent.0;
+        lose_in_runs(phase, n, n);
+        not_sent(phase, n);
+        let subject = flow(phase);
+        let window = &mut phase.sender_window;
+        // Every other datagram: each refusal is told to the next one.
+        own_event(window, subject, "NO_SOCKET", "__udp4_lib_rcv", n - n / 2);
+        for drop in window.drops.iter_mut().flatten() {
+            drop.interface = Some(InterfaceName::from("lo"));
+        }
+        let refused = &mut phase.sender.refused;
+        refused.insert("ECONNREFUSED".to_owned(), Packets(n / 2));
+        let phase = phase_of(&mut case, "head2", "head3", "ring0", kind);
+        lose_in_runs(phase, n, n);
+        not_sent(phase, n);
+        let subject = flow(phase);
+        let window = &mut phase.sender_window;
+        own_event(window, subject, "NEIGH_FAILED", "neigh_invalidate", n);
+    }
+    planted_as(
+        "duplicate-address-dead",
+        case,
+        20_150,
+        &["duplicate-address"],
+    )
+}
+
+/// Some of what head1 sent is lost, and head1 has head2's own MAC address: not the duplicate's doing.
+fn duplicate_of_nobody_known() -> Planted {
+    let mut case = clean(&PAIR);
+    answered(&mut case, "head2", "10.77.0.2", "52:54:00:12:34:56");
+    let phase = bulk(&mut case);
+    lose_in_runs(phase, 100, 1);
+    not_arrived(phase, 100);
+    let own = Some("02:77:00:00:00:02".to_owned());
+    phase.sender_window.neighbours = vec![NeighbourFacts {
+        address: "10.77.0.2".parse().expect("an address"),
+        mac_before: own.clone(),
+        mac_after: own,
+    }];
+    let codes = ["loss-between-hosts", "duplicate-address"];
+    planted_as("duplicate-address-unknown", case, 100, &codes)
+}
+
+/// One device answers for both hosts.
+fn answered_for_everybody() -> Planted {
+    let mut case = clean(&PAIR);
+    answered(&mut case, "head1", "10.77.0.1", "00:1b:21:00:00:09");
+    answered(&mut case, "head2", "10.77.0.2", "00:1b:21:00:00:09");
+    planted_as(
+        "duplicate-address-proxy",
+        case,
+        0,
+        &["duplicate-address"; 2],
+    )
+}
+
+/// Another interface of head2 on the same wire, a bond's member with the bond's address, and a
+/// virtual router: none of them another host.
+fn answered_by_its_own() -> Planted {
+    let mut case = clean(&RINGS);
+    interface(&mut case, "head2", "ring1").mac_in_use = Some("02:77:00:00:00:42".to_owned());
+    for mac in [
+        "02:77:00:00:01:02",
+        "02:77:00:00:00:42",
+        "00:00:5e:00:01:07",
+    ] {
+        answered(&mut case, "head2", "10.77.0.2", mac);
+    }
+    planted_as("duplicate-address-flux", case, 0, &[])
+}
+
+/// head2's kernel found that somebody has the IPv6 address that it was given, and does not use it.
+fn duplicate_not_taken() -> Planted {
+    let mut case = clean(&PAIR);
+    let address = "fd77::2".parse().expect("an address");
+    let port = interface(&mut case, "head2", "ring0");
+    port.addresses.push((address, 64));
+    port.dad_failed.push(address);
+    planted_as("duplicate-address-ipv6", case, 0, &["duplicate-address"])
 }

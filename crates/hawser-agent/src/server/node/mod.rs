@@ -14,6 +14,7 @@ use hawser_kernel::{Observer, corosync_facts, hardware, host_facts, udp_sockets}
 use hawser_model::names::HostName;
 use hawser_model::traffic::{RunKey, WatchedFlow};
 use hawser_model::units::Nanos;
+use hawser_wire::own_address;
 
 use crate::protocol::{Request, Response, VERSION};
 use crate::server::Work;
@@ -127,6 +128,10 @@ impl Node {
             Request::AnnounceHello { interface, link } => {
                 let session = self.session()?;
                 probes::announce(&interface, &session.host, &link, session.run_key)
+            }
+            Request::AskForOwn(addresses) => {
+                let claims = own_address::claims(&addresses, &self.session()?.host);
+                claims.map(Response::Claims).map_err(words)
             }
             Request::ListenMulticast {
                 interface,

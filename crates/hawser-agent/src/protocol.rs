@@ -32,8 +32,9 @@ pub const VERSION: u32 = 9;
 pub const ALIVE_EVERY: Duration = Duration::from_secs(5);
 
 /// An agent that heard nothing for so long ends: a cut network does not close its stdin (sshd
-/// notices after its TCP keepalive, two hours by default).
-pub const SILENCE_LIMIT: Duration = Duration::from_secs(30);
+/// notices after its TCP keepalive, two hours by default). The coordinator's own ssh has given up
+/// after 15 s; until then what an agent has turned on the link between them may be what cuts it.
+pub const SILENCE_LIMIT: Duration = Duration::from_secs(20);
 
 /// What the coordinator asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,6 +7,7 @@ mod support;
 use std::time::Duration;
 
 use report::Report;
+use support::ssh::{self, agent_runs};
 use support::{Lab, Ran};
 
 /// Two nodes, the first link IPv6 alone, and a machine to check them from.
@@ -44,54 +45,18 @@ name = "head2"
 addresses = { ring0 = "fd48:6177:7365::2", ring1 = "10.72.1.2" }
 "#;
 
-/// The lab with an sshd on both heads, and a key for them on `ops`.
 fn lab_with_sshd() -> Lab {
-    let layout = tempfile::NamedTempFile::new().expect("a temporary file");
-    std::fs::write(layout.path(), LAYOUT).expect("it takes the layout");
-    let lab = Lab::up_with(&["--file", layout.path().to_str().unwrap()]);
-    lab.sh(
-        "ops",
-        "umask 077; ssh-keygen -q -t ed25519 -N '' -f /tmp/key",
-    );
-    let public = lab.sh("ops", "cat /tmp/key.pub");
-    for head in ["head1", "head2"] {
-        lab.sh(
-            head,
-            &format!(
-                "umask 077; mkdir -p /run/sshd; ssh-keygen -q -t ed25519 -N '' -f /run/host_key; \
-                 echo '{}' >/run/authorized; /usr/sbin/sshd -f /dev/null -h /run/host_key \
-                 -o AuthorizedKeysFile=/run/authorized -o PidFile=none",
-                public.trim()
-            ),
-        );
-        let host_key = lab.sh(head, "cat /run/host_key.pub");
-        lab.sh(
-            "ops",
-            &format!("echo '{head} {}' >>/tmp/known_hosts", host_key.trim()),
-        );
-    }
-    lab.sh(
-        "ops",
-        "printf 'Host head1\\n HostName 10.72.1.1\\n HostKeyAlias head1\\n\
-         Host head2\\n HostName 10.72.1.2\\n HostKeyAlias head2\\n\
-         Host *\\n User root\\n IdentityFile /tmp/key\\n UserKnownHostsFile /tmp/known_hosts\\n' >/tmp/ssh_config",
-    );
+    let lab = ssh::lab_with_sshd(LAYOUT, "10.72.1.");
     write(&lab, CLUSTER);
     lab
 }
 
 fn write(lab: &Lab, cluster: &str) {
-    lab.sh(
-        "ops",
-        &format!("cat >/tmp/hawser.toml <<'END'\n{cluster}END"),
-    );
+    ssh::write(lab, "/tmp/hawser.toml", cluster);
 }
 
 fn check(lab: &Lab, options: &str) -> Ran {
-    let line = format!(
-        "/run/hawser/lab/hawser check --ssh-config /tmp/ssh_config --duration 300ms {options}"
-    );
-    lab.try_sh("ops", &line)
+    ssh::from_ops(lab, "check --duration 300ms", options)
 }
 
 #[test]
@@ -116,12 +81,6 @@ fn over_ssh_with_a_file_and_without_one() {
     links.sort_unstable();
     links.dedup();
     assert_eq!(links, ["10.72.1.0/24", "fd48:6177:7365::/64"]);
-}
-
-/// Whether an agent runs on `head`. The brackets keep the pattern from finding the shell it is in.
-fn agent_runs(lab: &Lab, head: &str) -> bool {
-    let found = lab.try_sh(head, "pgrep -f '[h]awser.* agent'");
-    !found.stdout.is_empty()
 }
 
 #[test]

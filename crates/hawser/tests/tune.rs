@@ -10,6 +10,7 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
+use support::everything::machine;
 use support::{Lab, Ran, eventually, json, run};
 
 #[track_caller]
@@ -30,28 +31,9 @@ fn one_link() -> Lab {
     Lab::up_with(&["--links", "1"])
 }
 
-/// Everything that a tune can change on the lab's nodes: sysctls, files, interface settings.
+/// Everything that a tune can change, on the lab's nodes and on the machine they are.
 fn everything(lab: &Lab) -> String {
-    const LOOK: &str = "\
-        find /proc/sys/net -type f -perm /200 | grep -v conntrack_ | sort | xargs grep -H '' 2>/dev/null
-        find /etc /var/lib/hawser -type f | sort | xargs md5sum
-        for i in $(ls /sys/class/net); do
-            cd /sys/class/net/$i; cat mtu tx_queue_len threaded queues/*/?ps_cpus queues/*/rps_flow_cnt 2>&1
-            ethtool -k $i; tc qdisc show dev $i
-        done";
-    ["head1", "head2"].map(|node| lab.sh(node, LOOK)).concat() + &machine()
-}
-
-/// What the kernel has once for the whole machine.
-fn machine() -> String {
-    [
-        "netdev_max_backlog",
-        "netdev_budget",
-        "rmem_default",
-        "rmem_max",
-    ]
-    .map(|name| std::fs::read_to_string(format!("/proc/sys/net/core/{name}")).unwrap_or_default())
-    .concat()
+    support::everything::nodes(lab) + &machine()
 }
 
 /// Waits until some node's journal has a change, and says which.

@@ -1,7 +1,9 @@
 //! What lab tests share: a lab that goes with the value, commands in its nodes, counted traffic.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+pub mod everything;
 mod json;
+pub mod ssh;
 mod traffic;
 
 use std::fs;

@@ -253,6 +253,10 @@ pub struct ReceiverReport {
     pub elapsed: Nanos,
     /// Interarrival jitter against the sender's clock (RFC 3550, 6.4.1), as quantiles.
     pub jitter: Quantiles,
+    /// Mean of arrival by the receiver's clock less departure by the sender's, in nanoseconds. It holds the
+    /// difference of the clocks: only what it gains from one flow to the next means something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transit: Option<i64>,
     /// Longest time without a packet while the flow ran.
     pub longest_gap: Nanos,
     /// CPU time of the receiving thread.

@@ -47,9 +47,33 @@ pub struct Trial {
     pub not_tried: Option<String>,
     /// It stayed.
     pub kept: bool,
+    /// What the cluster engine of each host that has one counted during these windows.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub corosync: BTreeMap<HostName, RingGain>,
     /// Measured once more with the other survivors in place: windows without it, and with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<Pair>,
+}
+
+/// What a Corosync's counters gained.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RingGain {
+    /// How often the token was lost; absent when it is not known, as of one that was started anew.
+    pub token_lost: Option<u64>,
+    /// Messages that were sent again; absent when it is not known.
+    pub retransmits: Option<u64>,
+}
+
+impl RingGain {
+    /// This and what was gained later.
+    #[must_use]
+    pub fn and(self, later: Self) -> Self {
+        let sum = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
+        Self {
+            token_lost: sum(self.token_lost, later.token_lost),
+            retransmits: sum(self.retransmits, later.retransmits),
+        }
+    }
 }
 
 /// A knob that is turned together with another: the other end of a link, a switch's port.
@@ -109,6 +133,10 @@ pub struct Window {
     pub jitter: Nanos,
     /// CPU time of the sending and the receiving thread.
     pub cpu: Nanos,
+    /// How long packets were on their way, on average, in nanoseconds: by two hosts' clocks, so that only the
+    /// difference between the windows of a pair means something. Of a TCP stream, its smoothed round trip.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<i64>,
     /// Memory that the receive buffer may take.
     pub buffer: Bytes,
     /// Of a TCP stream, which loses nothing but time: how fast it was.

@@ -1,6 +1,6 @@
 //! The trials: every window with and without each change, the useless ones too.
 
-use hawser_model::output::tune::{TrialReport, TuneReport};
+use hawser_model::output::tune::{SideEffects, TrialReport, TuneReport};
 use hawser_model::trial::{Pair, Trial};
 
 use crate::bars::{Bar, bars};
@@ -20,7 +20,8 @@ pub fn section(page: &mut Page, trials: &[Trial], report: &TuneReport) {
              coin. A thin line is a window, the grey box holds the middle half of them, the thick line is \
              their median. Effect: percentage points of packets lost (of a TCP stream: of its fastest rate, \
              missing in the second half of a window) with the change, less without it, and the interval \
-             of 95 %.",
+             of 95 %. Besides: what else it did to delay, jitter, CPU time a packet, the socket's memory and \
+             the cluster engine's token, where that is large.",
         );
         let most = trials
             .iter()
@@ -111,6 +112,11 @@ fn windows(s: &mut Section<'_>, trial: &Trial, reported: &TrialReport, scale: &S
             m.text(format_args!(", {effect}"));
         }
     });
+    let besides = reported.side_effects.iter().flat_map(SideEffects::told);
+    let besides: Vec<String> = besides.collect();
+    if !besides.is_empty() {
+        s.remark(format_args!("Besides: {}", besides.join("; ")));
+    }
     s.markup().literal("<div class=\"strip\"><div>");
     s.markup().leaf("span", &[], "without");
     s.markup().leaf("span", &[], "with");

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use hawser_model::case::Case;
 use hawser_model::copy::CopyCase;
 use hawser_model::drill::DrillCase;
+use hawser_model::trial::RingGain;
 use hawser_report::{copy_page, drill_page, page};
 use proptest::prelude::*;
 use quick_xml::Reader;
@@ -158,6 +159,29 @@ fn a_tune_shows_its_windows_its_proof_and_the_way_back() {
     ] {
         assert!(page.contains(there), "{there}");
     }
+}
+
+#[test]
+fn a_tune_shows_what_a_change_did_besides() {
+    let mut case: Case = case(&tune());
+    let tuning = case.tuning.as_mut().unwrap();
+    let trial = tuning.trials.iter_mut().find(|t| t.kept).unwrap();
+    for pair in &mut trial.pairs {
+        (pair.without.delay, pair.with.delay) = (Some(-7_000_000_000), Some(-6_998_000_000));
+    }
+    let gained = RingGain {
+        token_lost: Some(0),
+        retransmits: Some(4),
+    };
+    trial.corosync.insert("head1".into(), gained);
+    let page = page(&case);
+    for there in [
+        "Besides: delay +2.00 ms",
+        "Corosync on head1: messages sent again × 4",
+    ] {
+        assert!(page.contains(there), "{there}");
+    }
+    assert!(!page.contains("token lost"));
 }
 
 #[test]

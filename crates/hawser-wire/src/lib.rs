@@ -6,7 +6,7 @@
 //! lost; the reports say which, when, and what the sockets themselves counted.
 //!
 //! Pure and usable without a network: [`packet`], [`sequence`], [`jitter`], [`pacing`],
-//! [`tally`], [`drain`], [`packet_memory`]. The operating system is behind [`Sender`],
+//! [`tally`], [`transit`], [`drain`], [`packet_memory`]. The operating system is behind [`Sender`],
 //! [`Receiver`], [`path_mtu`] and [`hello`], and its unsafe calls in one private module.
 #![deny(unsafe_code)]
 
@@ -31,6 +31,7 @@ mod sys;
 pub mod tally;
 mod tcp;
 mod thread;
+pub mod transit;
 mod udp;
 mod waiting;
 

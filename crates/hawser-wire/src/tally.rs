@@ -9,6 +9,7 @@ use hawser_model::units::{Nanos, Packets};
 use crate::jitter::Jitter;
 use crate::packet::{self, Template};
 use crate::sequence::{Arrival, Sequence};
+use crate::transit::Transit;
 
 /// Ports of damaged packets remembered until the sender's own is known.
 const UNDECIDED_PORTS: usize = 64;
@@ -21,6 +22,7 @@ pub struct Tally {
     sender_port: Option<u16>,
     sequence: Sequence,
     jitter: Jitter,
+    transit: Transit,
     corrupted: u64,
     foreign: u64,
     /// Damaged packets from the sender's address, by port, while its port is unknown.
@@ -36,6 +38,7 @@ impl Tally {
             sender_port: None,
             sequence: Sequence::default(),
             jitter: Jitter::default(),
+            transit: Transit::default(),
             corrupted: 0,
             foreign: 0,
             undecided: BTreeMap::new(),
@@ -69,6 +72,7 @@ impl Tally {
         }
         if self.sequence.arrived(probe.sequence, at) != Arrival::Duplicate {
             self.jitter.arrived(probe.sent_at, at);
+            self.transit.arrived(probe.sent_at, at);
         }
         true
     }
@@ -121,6 +125,7 @@ impl Tally {
             first_loss_runs: sequenced.first_runs,
             elapsed: sequenced.elapsed,
             jitter: self.jitter.quantiles(),
+            transit: self.transit.mean(),
             longest_gap: sequenced.longest_gap,
             ..ReceiverReport::default()
         }

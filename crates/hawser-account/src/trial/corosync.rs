@@ -1,9 +1,10 @@
-//! What a tune did to the cluster engine of its hosts: the counters of Corosync's ring before the first
-//! window and after the last.
+//! What a tune, and each of its trials, did to the cluster engine of its hosts: the counters of Corosync's ring before
+//! the first window and after the last.
 
 use hawser_model::case::{Case, Intensity};
 use hawser_model::host::CorosyncFacts;
 use hawser_model::output::tune::CorosyncEffect;
+use hawser_model::trial::RingGain;
 
 /// The token was lost, in whatever state of the ring (cmap_keys(7)).
 const TOKEN_LOST: [&str; 4] = [
@@ -22,23 +23,29 @@ pub(super) fn effects(case: &Case) -> Vec<CorosyncEffect> {
     let hosts = case.hosts.iter().map(|(host, facts)| {
         let before = facts.corosync.as_ref();
         let now = after.and_then(|case| case.hosts.get(host)?.corosync.as_ref());
-        // A Corosync that was started anew counts from zero.
-        let both = before.zip(now).filter(|(b, n)| b.pid == n.pid);
-        let gained = |names: &[&str]| {
-            let (before, now) = both?;
-            Some(sum(now, names)?.saturating_sub(sum(before, names)?))
-        };
         CorosyncEffect {
             node: host.to_string(),
             runs: before.is_some(),
             watched: before.is_some()
                 && case.fanout.is_none()
                 && case.intensity == Intensity::Gentle,
-            token_lost: gained(&TOKEN_LOST),
-            retransmits: gained(&[RETRANSMITS]),
+            gained: gained(before, now),
         }
     });
     hosts.collect()
+}
+
+/// What a Corosync has counted between two looks. One that was started anew in between counts from zero.
+pub fn gained(before: Option<&CorosyncFacts>, now: Option<&CorosyncFacts>) -> RingGain {
+    let both = before.zip(now).filter(|(b, n)| b.pid == n.pid);
+    let gained = |names: &[&str]| {
+        let (before, now) = both?;
+        Some(sum(now, names)?.saturating_sub(sum(before, names)?))
+    };
+    RingGain {
+        token_lost: gained(&TOKEN_LOST),
+        retransmits: gained(&[RETRANSMITS]),
+    }
 }
 
 fn sum(facts: &CorosyncFacts, names: &[&str]) -> Option<u64> {
@@ -59,5 +66,14 @@ mod tests {
         facts.stats.insert(RETRANSMITS.to_owned(), "12".to_owned());
         assert_eq!(sum(&facts, &[RETRANSMITS]), Some(12));
         assert_eq!(sum(&facts, &TOKEN_LOST), None);
+        let mut later = facts.clone();
+        later.stats.insert(RETRANSMITS.to_owned(), "15".to_owned());
+        let gain = gained(Some(&facts), Some(&later));
+        assert_eq!((gain.retransmits, gain.token_lost), (Some(3), None));
+        later.pid += 1;
+        let anew = gained(Some(&facts), Some(&later));
+        assert_eq!(anew.retransmits, None, "it counts from zero");
+        assert_eq!(gain.and(gain).retransmits, Some(6));
+        assert_eq!(gain.and(anew).retransmits, None);
     }
 }

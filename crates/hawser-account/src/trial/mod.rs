@@ -14,10 +14,12 @@
 mod corosync;
 mod placebo;
 mod report;
+mod side_effects;
 mod signed_rank;
 
-use hawser_model::trial::{Pair, Verdict, Window};
+use hawser_model::trial::{Pair, Verdict};
 
+pub use corosync::gained;
 pub use placebo::{PlaceboRate, placebo_rate};
 pub use report::{change, tune_report};
 
@@ -116,41 +118,10 @@ fn matters(pairs: &[Pair]) -> f64 {
     (median * share).max(MATTERS_LEAST)
 }
 
-/// What a change costs besides: each measure with it over without it, medians over the pairs.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct SideEffects {
-    /// Jitter, 99th percentile.
-    pub jitter: Option<f64>,
-    /// CPU time a packet that arrived.
-    pub cpu: Option<f64>,
-    /// Memory of the receive buffer.
-    pub memory: Option<f64>,
-}
-
-/// The side effects that a trial's windows show.
-pub fn side_effects(pairs: &[Pair]) -> SideEffects {
-    let ratio = |of: fn(&Window) -> Option<f64>| {
-        let mut ratios: Vec<f64> = pairs
-            .iter()
-            .filter_map(|p| Some(of(&p.with)? / of(&p.without)?))
-            .filter(|ratio| ratio.is_finite())
-            .collect();
-        ratios.sort_by(f64::total_cmp);
-        ratios.get(ratios.len() / 2).copied()
-    };
-    SideEffects {
-        jitter: ratio(|w| Some(w.jitter.0 as f64)),
-        cpu: ratio(|w| {
-            let arrived = w.sent.0.checked_sub(w.lost.0).filter(|n| *n > 0)?;
-            Some(w.cpu.0 as f64 / arrived as f64)
-        }),
-        memory: ratio(|w| Some(w.buffer.0 as f64)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use hawser_model::units::{Bytes, Nanos, Packets};
+    use hawser_model::trial::Window;
+    use hawser_model::units::Packets;
 
     use super::*;
 
@@ -212,22 +183,6 @@ mod tests {
             "what cannot be told stays"
         );
         assert!(!needless(&[]), "what was not measured stays");
-    }
-
-    #[test]
-    fn side_effects_are_told_where_they_can_be_compared() {
-        let mut tried = pairs(5_000, 0, 0, 8);
-        for pair in &mut tried {
-            (pair.without.buffer, pair.with.buffer) = (Bytes(4_096), Bytes(65_536));
-            (pair.without.cpu, pair.with.cpu) = (Nanos(5_000_000), Nanos(20_000_000));
-        }
-        let effects = side_effects(&tried);
-        assert_eq!((effects.memory, effects.cpu), (Some(16.0), Some(2.0)));
-        let nothing_arrived = side_effects(&pairs(10_000, 0, 0, 8));
-        assert_eq!(
-            nothing_arrived.cpu, None,
-            "there is nothing to compare with"
-        );
     }
 
     #[test]

@@ -63,6 +63,7 @@ fn trial(trial: &Trial) -> TrialReport {
         interval: judged.interval,
         windows: 2 * (trial.pairs.len() + trial.left_out.len()) as u32,
         kept: trial.kept,
+        side_effects: super::side_effects::side_effects(trial),
         note: note(trial, &judged),
     }
 }

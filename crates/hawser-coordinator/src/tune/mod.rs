@@ -211,7 +211,8 @@ fn leave_out(
     while place < survivors.len() {
         let survivor = &survivors[place];
         let trial = &mut trials[survivor.trial];
-        trial.left_out = trial::pairs(agents, case, trial, &survivor.turned, around)?;
+        let left_out = trial::pairs(agents, case, trial, &survivor.turned, around)?;
+        trial.left_out = left_out;
         if needless(&trial.left_out) && survivors.len() > 1 {
             survivors.remove(place).turned.undo(agents, around)?;
         } else {

@@ -1,9 +1,13 @@
 //! One trial: a knob turned to and fro under the traffic that showed the fault.
 
+use std::collections::BTreeMap;
+
 use hawser_account::fixes::{Candidate, Plan};
-use hawser_account::trial::judge;
+use hawser_account::trial::{gained, judge};
 use hawser_agent::{AgentError, Failure};
 use hawser_model::case::Case;
+use hawser_model::host::CorosyncFacts;
+use hawser_model::names::HostName;
 use hawser_model::trial::{Pair, Trial, Verdict, Window};
 
 use super::together::Turned;
@@ -28,6 +32,7 @@ pub(super) fn planned(plan: &Plan, candidate: &Candidate) -> Trial {
             None => Some("Hawser's own traffic does not show the fault".to_owned()),
         },
         kept: false,
+        corosync: BTreeMap::new(),
         left_out: Vec::new(),
     }
 }
@@ -110,8 +115,42 @@ pub(super) fn possible<T>(answer: Result<T, AgentError>) -> Result<Result<T, Str
     }
 }
 
-/// Pairs of windows until the trial is over.
+/// Pairs of windows until the trial is over; what the cluster engines counted meanwhile is added to the trial.
 pub(super) fn pairs(
+    agents: &mut Agents,
+    case: &Case,
+    trial: &mut Trial,
+    turned: &Turned,
+    around: &dyn Surroundings,
+) -> Result<Vec<Pair>, TuneError> {
+    let before = engines(agents, case)?;
+    let pairs = measured(agents, case, trial, turned, around)?;
+    let now = engines(agents, case)?;
+    for (host, facts) in &before {
+        let gain = gained(Some(facts), now.get(host));
+        let all = trial.corosync.get(host).map_or(gain, |g| g.and(gain));
+        trial.corosync.insert(host.clone(), all);
+    }
+    Ok(pairs)
+}
+
+/// The counters of the cluster engine of each host that had one when everything began. One that does not answer is
+/// one of which nothing is known.
+fn engines(
+    agents: &mut Agents,
+    case: &Case,
+) -> Result<BTreeMap<HostName, CorosyncFacts>, AgentError> {
+    let mut engines = BTreeMap::new();
+    for (host, agent) in agents.iter_mut() {
+        if case.hosts.get(host).is_some_and(|h| h.corosync.is_some()) {
+            let answer = possible(agent.corosync())?;
+            engines.insert(host.clone(), answer.ok().flatten().unwrap_or_default());
+        }
+    }
+    Ok(engines)
+}
+
+fn measured(
     agents: &mut Agents,
     case: &Case,
     trial: &Trial,

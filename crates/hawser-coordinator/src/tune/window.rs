@@ -137,6 +137,10 @@ fn send(agents: &mut Agents, measure: &Flow<'_>) -> Result<Window, TuneError> {
         lost: phase.sender.sent.saturating_sub(phase.receiver.received),
         jitter: phase.receiver.jitter.p99,
         cpu: phase.sender.cpu + phase.receiver.cpu,
+        delay: match &phase.sender.stream {
+            Some(stream) => Some(stream.round_trip.0 as i64),
+            None => phase.receiver.transit,
+        },
         buffer: phase.receiver.buffer_granted,
         stream: (measure.kind == PhaseKind::Stream).then(|| stream::rates(&phase)),
     })

@@ -1,12 +1,16 @@
 //! What `hawser tune` and `hawser changes` print with `--json`.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::account::PacketsAccount;
 use crate::knob::Scope;
+use crate::names::HostName;
 use crate::output::fanout::FanoutResult;
-use crate::trial::Verdict;
+use crate::trial::{RingGain, Verdict};
+use crate::units::Nanos;
 
 /// What `hawser tune --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,10 +38,9 @@ pub struct CorosyncEffect {
     pub runs: bool,
     /// It was watched during every window, and trouble would have ended the tune: not with `--full`.
     pub watched: bool,
-    /// How often the token was lost; absent when it is not known, as when nothing was kept.
-    pub token_lost: Option<u64>,
-    /// Messages that were sent again; absent when it is not known.
-    pub retransmits: Option<u64>,
+    /// From the first check to the proof; not known where nothing was kept, and so nothing proven.
+    #[serde(flatten)]
+    pub gained: RingGain,
 }
 
 /// One of the two checks of a tune.
@@ -81,9 +84,75 @@ pub struct TrialReport {
     pub windows: u32,
     /// It stayed.
     pub kept: bool,
+    /// What it did besides; absent when it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side_effects: Option<SideEffects>,
     /// Why it could not be tried, or why the verdict is not the last word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+/// What a change did besides, by the pairs of windows. Of a measure that the windows do not have: absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SideEffects {
+    /// Nanoseconds that packets were longer on their way with it, on average (Hodges-Lehmann); of a TCP stream, its
+    /// round trip.
+    pub delay: Option<i64>,
+    /// 95 % or more of such intervals hold the true difference: low, high.
+    pub delay_interval: Option<[i64; 2]>,
+    /// Jitter, 99th percentile: with it over without it, as the two below.
+    pub jitter: Option<f64>,
+    /// CPU time a packet that arrived.
+    pub cpu: Option<f64>,
+    /// Memory of the receive buffer.
+    pub memory: Option<f64>,
+    /// What the Corosync of each host that has one counted during the windows.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub corosync: BTreeMap<HostName, RingGain>,
+}
+
+impl SideEffects {
+    /// A ratio is told from here up, or below the inverse.
+    pub const NOTEWORTHY: f64 = 1.5;
+    /// And a delay from here up, when its interval leaves no doubt of its sign.
+    pub const NOTEWORTHY_DELAY: Nanos = Nanos(100_000);
+
+    /// Those that are large enough to be told.
+    pub fn told(&self) -> Vec<String> {
+        let mut told: Vec<String> = self.delay_told().into_iter().collect();
+        let ratios = [
+            ("jitter (99 %)", self.jitter),
+            ("CPU time a packet", self.cpu),
+            ("memory of the socket", self.memory),
+        ];
+        let ratios = ratios.into_iter().filter_map(|(what, r)| Some((what, r?)));
+        told.extend(
+            ratios
+                .filter(|(_, r)| *r >= Self::NOTEWORTHY || *r <= 1.0 / Self::NOTEWORTHY)
+                .map(|(what, r)| format!("{what} × {r:.2}")),
+        );
+        for (host, gained) in &self.corosync {
+            let counted = [
+                ("token lost", gained.token_lost),
+                ("messages sent again", gained.retransmits),
+            ];
+            let counted = counted.into_iter().filter_map(|(what, n)| Some((what, n?)));
+            told.extend(
+                counted
+                    .filter(|(_, n)| *n > 0)
+                    .map(|(what, n)| format!("Corosync on {host}: {what} × {n}")),
+            );
+        }
+        told
+    }
+
+    fn delay_told(&self) -> Option<String> {
+        let (delay, [low, high]) = (self.delay?, self.delay_interval?);
+        let size = Nanos(delay.unsigned_abs());
+        let sign = if delay < 0 { "−" } else { "+" };
+        let sure = low > 0 || high < 0;
+        (sure && size >= Self::NOTEWORTHY_DELAY).then(|| format!("delay {sign}{size}"))
+    }
 }
 
 impl TrialReport {
@@ -163,6 +232,41 @@ pub struct ChangesReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_small_or_in_doubt_is_not_told() {
+        let effects = SideEffects {
+            delay: Some(-1_250_000),
+            delay_interval: Some([-1_300_000, -900_000]),
+            jitter: Some(1.2),
+            cpu: Some(0.5),
+            corosync: [("head1", Some(2)), ("head2", Some(0))]
+                .map(|(host, token_lost)| {
+                    let retransmits = None;
+                    let gained = RingGain {
+                        token_lost,
+                        retransmits,
+                    };
+                    (host.into(), gained)
+                })
+                .into(),
+            ..SideEffects::default()
+        };
+        assert_eq!(
+            effects.told(),
+            [
+                "delay −1.25 ms",
+                "CPU time a packet × 0.50",
+                "Corosync on head1: token lost × 2"
+            ]
+        );
+        let doubtful = SideEffects {
+            delay: Some(1_250_000),
+            delay_interval: Some([-10, 2_000_000]),
+            ..SideEffects::default()
+        };
+        assert!(doubtful.told().is_empty());
+    }
 
     #[test]
     fn many_receivers_take_no_more_room_than_few() {

@@ -3,19 +3,18 @@
 use std::fmt::Write as _;
 
 use console::style;
-use hawser_account::trial::{judge, side_effects};
+use hawser_account::trial::judge;
 use hawser_model::account::Account;
 use hawser_model::case::Case;
 use hawser_model::knob::{Knob, Scope, Undone, change_id};
 use hawser_model::names::HostName;
-use hawser_model::output::tune::{ChangeReport, CorosyncEffect, TrialReport, TuneReport, short};
+use hawser_model::output::tune::{
+    ChangeReport, CorosyncEffect, SideEffects, TrialReport, TuneReport, short,
+};
 use hawser_model::topology::Reach;
-use hawser_model::trial::{Pair, Trial, Verdict};
+use hawser_model::trial::{Trial, Verdict};
 
 use super::table::{Align, Table};
-
-/// A side effect is told from this ratio up, or below its inverse.
-const NOTEWORTHY: f64 = 1.5;
 
 /// The whole report. `which` is how the cluster was named, for the commands that are shown.
 pub fn report(case: &Case, report: &TuneReport, which: &str) -> String {
@@ -66,8 +65,8 @@ fn corosync(effects: &[CorosyncEffect]) -> String {
                 "{} {}: {}, {}",
                 e.node,
                 if watched { "watched" } else { "not watched" },
-                counted("tokens lost", e.token_lost),
-                counted("messages sent again", e.retransmits)
+                counted("tokens lost", e.gained.token_lost),
+                counted("messages sent again", e.gained.retransmits)
             ),
         }
     });
@@ -142,11 +141,11 @@ pub fn trials(case: &Case, report: &TuneReport) -> String {
     for line in table.lines("  ") {
         let _ = writeln!(out, "{line}");
     }
-    for (trial, reported) in tuned(case).iter().zip(&report.trials) {
-        let mut notes: Vec<String> = reported.note.clone().into_iter().collect();
-        notes.extend(beside(&trial.pairs));
+    for trial in &report.trials {
+        let mut notes: Vec<String> = trial.note.clone().into_iter().collect();
+        notes.extend(trial.side_effects.iter().flat_map(SideEffects::told));
         if !notes.is_empty() {
-            let _ = writeln!(out, "  {}: {}", reported.knob, notes.join("; "));
+            let _ = writeln!(out, "  {}: {}", trial.knob, notes.join("; "));
         }
     }
     if wider_than_a_node(case) {
@@ -159,7 +158,8 @@ pub fn trials(case: &Case, report: &TuneReport) -> String {
         "  Effect: percentage points of packets lost with it, less without it (of a TCP stream: of its\n  \
          fastest rate, missing in the second half of a window), and the interval of 95 %\n  \
          (Hodges-Lehmann). Windows in pairs, in an order chosen by a coin; exact Wilcoxon\n  \
-         signed-rank test.\n\n",
+         signed-rank test. Side effects (delay, jitter, CPU time, memory, Corosync's token) are told\n  \
+         where they are large.\n\n",
     );
     out
 }
@@ -209,21 +209,6 @@ fn row(trial: &TrialReport) -> [String; 8] {
         *outcome = style(&outcome).green().to_string();
     }
     row
-}
-
-/// Side effects that are large enough to be told.
-fn beside(pairs: &[Pair]) -> Vec<String> {
-    let effects = side_effects(pairs);
-    [
-        ("jitter (99 %)", effects.jitter),
-        ("CPU time a packet", effects.cpu),
-        ("memory of the socket", effects.memory),
-    ]
-    .into_iter()
-    .filter_map(|(what, ratio)| Some((what, ratio?)))
-    .filter(|(_, ratio)| *ratio >= NOTEWORTHY || *ratio <= 1.0 / NOTEWORTHY)
-    .map(|(what, ratio)| format!("{what} × {ratio:.2}"))
-    .collect()
 }
 
 /// One line on a trial that is over, for those who wait.

@@ -38,7 +38,7 @@ bench: build ## side by side with iperf3, iperf2, nuttcp, sockperf, nc, rsync an
 	@bench/exports
 
 setup: ## everything by apt: build, lab and benchmark peers
-	@packaging/setup build lab bench
+	@packaging/setup build lab bench browser
 
 clean:
 	@$(CARGO) clean

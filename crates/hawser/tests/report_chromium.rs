@@ -1,0 +1,113 @@
+//! The pages of real cases as a browser shows them: alone in the world, on a telephone and on a wide screen, by day and
+//! by night, and on paper. Where there is no Chromium this is skipped, and says so.
+
+mod chromium;
+mod support;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use chromium::Chromium;
+use serde_json::{Value, json};
+
+/// A case of each kind of page, those with the widest tables and pictures.
+const CASES: [&str; 6] = [
+    "crates/hawser-report/tests/tune.json",
+    "cases/three-faults-in-one-flow/case.json",
+    "cases/ladder-iscsi/case.json",
+    "cases/fanout-one-context/case.json",
+    "cases/copy/policer/case.json",
+    "cases/drill/power-cut/case.json",
+];
+
+fn page(case: &str, folder: &Path) -> PathBuf {
+    let case = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(case);
+    let file = folder.join(case.parent().unwrap().file_name().unwrap());
+    let file = file.with_extension("html");
+    let (case, to) = (case.to_str().unwrap(), file.to_str().unwrap());
+    let ran = support::run(&["report", case, "-o", to]);
+    assert_eq!(ran.code, Some(0), "{case}: {}", ran.stderr);
+    file
+}
+
+#[test]
+fn pages_are_whole_in_a_real_browser_whatever_its_width_and_colours() {
+    let Some(mut browser) = Chromium::start() else {
+        // Past the harness, which keeps what a test that passes prints.
+        writeln!(std::io::stderr(), "\nskipped: no chromium here").unwrap();
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    for case in CASES {
+        let file = page(case, folder.path());
+        browser.open(&file);
+        for width in [400, 1280] {
+            let (scroll, inner) = widths(&mut browser, width);
+            assert_eq!(inner, width, "{case}");
+            assert!(scroll <= inner, "{case} is {scroll} wide in {inner}");
+        }
+        let (light, dark) = (seen(&mut browser, "light"), seen(&mut browser, "dark"));
+        assert_ne!(light.colours, dark.colours, "{case}");
+        assert_ne!(light.picture, dark.picture, "{case}");
+        let paper = browser.ask("Page.printToPDF", json!({ "printBackground": true }));
+        let paper = paper["data"].as_str().unwrap();
+        // `%PDF-` in base64; a sheet with nothing on it has some 1 000 bytes.
+        assert!(
+            paper.starts_with("JVBERi0") && paper.len() > 10_000,
+            "{case}: {}",
+            paper.len()
+        );
+        alone(&browser, &file);
+    }
+}
+
+/// How wide the page is in a window of that width, and how wide the window then is.
+fn widths(browser: &mut Chromium, width: u64) -> (u64, u64) {
+    let screen = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
+    browser.ask("Emulation.setDeviceMetricsOverride", screen);
+    let found = browser.value("[document.documentElement.scrollWidth, innerWidth]");
+    (found[0].as_u64().unwrap(), found[1].as_u64().unwrap())
+}
+
+struct Seen {
+    colours: Value,
+    picture: String,
+}
+
+fn seen(browser: &mut Chromium, scheme: &str) -> Seen {
+    let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
+    browser.ask(
+        "Emulation.setEmulatedMedia",
+        json!({ "features": [feature] }),
+    );
+    let style = "getComputedStyle(document.body)";
+    let colours = browser.value(&format!("[{style}.color, {style}.backgroundColor]"));
+    assert_ne!(colours[0], colours[1], "text of its background's colour");
+    let picture = browser.ask("Page.captureScreenshot", json!({ "format": "png" }));
+    Seen {
+        colours,
+        picture: picture["data"].as_str().unwrap().to_owned(),
+    }
+}
+
+/// The page asked for nothing but itself, and the browser had nothing to complain of.
+fn alone(browser: &Chromium, file: &Path) {
+    let of = |method: &str| -> Vec<&Value> {
+        let events = browser.events.iter();
+        events.filter(|e| e["method"] == method).collect()
+    };
+    let asked: Vec<&Value> = of("Network.requestWillBeSent")
+        .iter()
+        .map(|e| &e["params"]["request"]["url"])
+        .collect();
+    assert_eq!(asked, [&json!(format!("file://{}", file.display()))]);
+    for complaint in [
+        "Log.entryAdded",
+        "Runtime.consoleAPICalled",
+        "Runtime.exceptionThrown",
+    ] {
+        assert!(of(complaint).is_empty(), "{:?}", of(complaint));
+    }
+}

@@ -15,6 +15,7 @@ use crate::collectors::flows::Watched;
 use crate::collectors::neighbours::Neighbours;
 use crate::collectors::sockets::{self, SocketDiag};
 use crate::collectors::tap::Tap;
+use crate::processors::Processors;
 use crate::{KernelError, sys};
 
 /// Every collector that can run on this host, and of the others why they cannot.
@@ -33,6 +34,7 @@ struct Window {
     before: Vec<Option<Counters>>,
     sockets: Option<BTreeMap<u64, SocketFacts>>,
     neighbours: Neighbours,
+    processors: Option<Processors>,
 }
 
 impl Observer {
@@ -102,6 +104,8 @@ impl Observer {
             before: self.read(),
             sockets: self.sockets(),
             neighbours: Neighbours::before(&watched),
+            // Last, and first when it is closed: what reading costs is not the traffic's.
+            processors: Processors::read().ok(),
         });
         Ok(())
     }
@@ -116,6 +120,8 @@ impl Observer {
             .window
             .take()
             .ok_or(KernelError::Window("no window is open"))?;
+        let processors = window.processors.zip(Processors::read().ok());
+        let processors = processors.map(|(before, after)| after.since(&before).processors);
         // All stop together; what takes time comes after.
         let stopped = self.drop_reasons.stop();
         let taps = self.tap.as_mut().map(Tap::close).transpose();
@@ -147,6 +153,7 @@ impl Observer {
             drops_missed: seen.missed,
             taps,
             sockets,
+            processors: processors.unwrap_or_default(),
             neighbours: window.neighbours.after(),
         })
     }

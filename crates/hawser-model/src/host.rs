@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::counters::Counters;
 use crate::drops::{DropRecord, TapRecord};
+use crate::ladder::ProcessorTime;
 use crate::names::InterfaceName;
 use crate::sockets::SocketFacts;
 use crate::units::{BitsPerSec, Mtu, Nanos};
@@ -144,6 +145,9 @@ pub struct HostWindow {
     pub taps: Option<Vec<TapRecord>>,
     /// Sockets of other programs that dropped in the window, `drops` being the gain.
     pub sockets: Vec<SocketFacts>,
+    /// How each processor spent the time (`/proc/stat`), by its number.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub processors: BTreeMap<u32, ProcessorTime>,
     /// Where the kernel sent what it had for the watched flows' receivers, as far as it knew.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<NeighbourFacts>,

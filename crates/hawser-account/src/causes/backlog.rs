@@ -4,14 +4,15 @@
 //! sender's `tx_dropped` (`enqueue_to_backlog`, `net/core/dev.c`).
 //!
 //! Evidence: `CPU_BACKLOG` events, or softnet `dropped` and `rx_dropped` together. The
-//! sysctl is the whole machine's. An error. Cases: `backlog-overflow`,
+//! sysctl is the whole machine's. A processor that was busy with nothing else, beside others that could
+//! have helped, is `softirq-core-saturated`. An error. Cases: `backlog-overflow`,
 //! `backlog-counted-three-times`.
 
 use hawser_model::account::Layer;
 use hawser_model::finding::{Finding, Severity};
 
-use super::Cause;
 use super::support::{Draft, by_host, confidence, counter_over, place_on};
+use super::{Cause, softirq_core};
 use crate::losses::Losses;
 use crate::view::View;
 
@@ -30,7 +31,7 @@ fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
             let squeezed = counter_over(view, &host, &group, |facts, side| {
                 facts.sum(side, "softnet/", "/time_squeeze")
             });
-            Draft::new(
+            let draft = Draft::new(
                 CAUSE.code,
                 Severity::Error,
                 confidence(&group),
@@ -47,8 +48,13 @@ fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
                 "netdev_max_backlog_packets",
                 view.sysctl(&host, "net.core.netdev_max_backlog"),
             )
-            .maybe("cpus", view.host(&host).map(|h| u64::from(h.cpus)))
-            .done()
+            .maybe("cpus", view.host(&host).map(|h| u64::from(h.cpus)));
+            match softirq_core::crowded(view, &group) {
+                Some(core) => softirq_core::shares(draft, core)
+                    .number("processor", u64::from(core.number))
+                    .done(),
+                None => draft.done(),
+            }
         })
         .collect()
 }

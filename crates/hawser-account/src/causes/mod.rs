@@ -57,6 +57,7 @@ mod send_refused;
 mod sender_queue;
 mod shared_domain;
 mod socket_drain;
+mod softirq_core;
 mod speed;
 mod tc_or_xdp;
 mod ttl_scope;
@@ -94,6 +95,7 @@ pub(crate) const CAUSES: &[Cause] = &[
     tc_or_xdp::CAUSE,
     pause_storm::CAUSE,
     sender_queue::CAUSE,
+    softirq_core::CAUSE,
     nic_ring::CAUSE,
     nic_errors::CAUSE,
     backlog::CAUSE,

@@ -19,7 +19,7 @@ pub(super) const CAUSE: Cause = Cause {
     find,
 };
 
-fn is_ring(loss: &Loss) -> bool {
+pub(super) fn is_ring(loss: &Loss) -> bool {
     let errors = ["rx_crc_errors", "rx_frame_errors", "rx_length_errors"];
     loss.layer == Some(Layer::ReceiverNic)
         && !loss.reason.contains("dev_forward_skb")

@@ -12,6 +12,7 @@ use crate::packets::facts::Side;
 use crate::view::{Path, View};
 
 /// A finding in the making.
+#[derive(Clone)]
 pub(crate) struct Draft {
     finding: Finding,
 }

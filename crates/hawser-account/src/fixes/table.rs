@@ -138,6 +138,15 @@ pub(super) fn candidates(
             rmem_default(),
             backlog(),
         ],
+        // No longer queue: it holds what a short trial sends, and delays what comes after.
+        "softirq-core-saturated" => vec![
+            largest_ring(),
+            no_coalescing(),
+            igmp_2(),
+            rmem_default(),
+            threaded(),
+            all_cpus(),
+        ],
         "nic-ring-overflow" => vec![largest_ring(), threaded(), no_coalescing(), backlog()],
         "reassembly-failure" => vec![
             largest_ring(),

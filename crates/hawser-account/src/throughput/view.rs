@@ -182,7 +182,7 @@ impl<'a> LadderView<'a> {
 }
 
 /// `part` of `whole`, zero of nothing.
-pub(super) fn share(part: u64, whole: u64) -> f64 {
+pub(crate) fn share(part: u64, whole: u64) -> f64 {
     match whole {
         0 => 0.0,
         whole => part as f64 / whole as f64,
@@ -202,6 +202,12 @@ pub(super) fn busy_share(usage: &HostUsage) -> f64 {
     let idle: u64 = usage.processors.values().map(|p| p.idle.0).sum();
     share(total.saturating_sub(idle), total)
 }
+
+/// A processor that spends this share of its time in soft interrupts can handle no more packets …
+pub(crate) const CORE_SATURATED: f64 = 0.8;
+
+/// … and is what limits when the others have this share of theirs to spare.
+pub(crate) const OTHERS_SPARE: f64 = 0.2;
 
 /// A part of a processor's time as a share of all of it.
 pub(super) fn part(time: &ProcessorTime, of: impl Fn(&ProcessorTime) -> u64) -> f64 {

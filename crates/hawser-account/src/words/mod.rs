@@ -71,6 +71,7 @@ const WORDS: &[(&str, Writer)] = &[
     ("send-refused", socket::send_refused),
     ("sender-queue-drops", host::sender_queue_drops),
     ("shared-failure-domain", link::shared_failure_domain),
+    ("softirq-core-saturated", host::softirq_core_saturated),
     ("speed-below-file", link::speed_below_file),
     ("speed-below-peer", link::speed_below_peer),
     ("tc-or-xdp-drop", host::tc_or_xdp_drop),

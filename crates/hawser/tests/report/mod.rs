@@ -125,6 +125,11 @@ impl<'a> Finding<'a> {
         number.unwrap_or_else(|| panic!("no number {key} in {}", self.0["evidence"]))
     }
 
+    /// All of it.
+    pub fn value(&self) -> &'a Value {
+        self.0
+    }
+
     /// A name of its evidence; empty when it has none there.
     pub fn name(&self, key: &str) -> &'a str {
         self.0["evidence"][key].as_str().unwrap_or_default()

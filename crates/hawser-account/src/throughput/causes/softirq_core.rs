@@ -10,15 +10,12 @@ use hawser_model::ladder::RungKind;
 
 use super::LadderCause;
 use crate::causes::support::Draft;
-use crate::throughput::view::{LadderView, part, share};
+use crate::throughput::view::{CORE_SATURATED, LadderView, OTHERS_SPARE, part, share};
 
 pub(super) const CAUSE: LadderCause = LadderCause {
     code: "softirq-core-saturated",
     find,
 };
-
-/// What the other processors must have to spare.
-const SPARE: f64 = 0.2;
 
 fn find(view: &LadderView<'_>, _: &[Finding]) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -31,7 +28,7 @@ fn find(view: &LadderView<'_>, _: &[Finding]) -> Vec<Finding> {
             .iter()
             .map(|(number, time)| (*number, part(time, |t| t.softirq.0)))
             .max_by(|a, b| a.1.total_cmp(&b.1));
-        let Some((number, softirq)) = busiest.filter(|(_, s)| *s >= 0.8) else {
+        let Some((number, softirq)) = busiest.filter(|(_, s)| *s >= CORE_SATURATED) else {
             continue;
         };
         let others = usage.processors.iter().filter(|(n, _)| **n != number);
@@ -39,7 +36,7 @@ fn find(view: &LadderView<'_>, _: &[Finding]) -> Vec<Finding> {
             (idle + t.idle.0, total + t.total().0)
         });
         let spare = share(idle, total);
-        if spare < SPARE {
+        if spare < OTHERS_SPARE {
             continue;
         }
         found.push(

@@ -1,7 +1,9 @@
 //! What a host drops outside the socket.
 
+use hawser_model::case::{Case, Phase};
 use hawser_model::drops::{DropScope, DropSubject};
-use hawser_model::units::Packets;
+use hawser_model::ladder::ProcessorTime;
+use hawser_model::units::{Nanos, Packets};
 
 use super::{Planted, planted_as};
 use crate::support::cluster::*;
@@ -27,6 +29,10 @@ pub fn planted() -> Vec<Planted> {
         backlog(),
         backlog_three_times(),
         backlog_first_hop(),
+        one_core(),
+        one_core_of_a_card(),
+        every_core(),
+        short_queue(),
         not_our_address(),
         no_route(),
         reassembly_memory(),
@@ -286,6 +292,71 @@ fn backlog_first_hop() -> Planted {
     );
     count(&mut phase.receiver_window, &[("softnet/1/dropped", 700)]);
     planted_as("backlog-first-hop", case, 700, &["backlog-overflow"])
+}
+
+/// What the processors of a phase's receiver did: in per cent of the flow's time, each idle around it.
+fn processors(phase: &mut Phase, softirq_and_idle: [(u64, u64); 2]) {
+    let flow = phase.sender.elapsed;
+    let around = phase.receiver_window.elapsed.saturating_sub(flow);
+    let part = |percent: u64| Nanos(flow.0 / 100 * percent);
+    let times = softirq_and_idle.map(|(softirq, idle)| ProcessorTime {
+        softirq: part(softirq),
+        user: part(100 - softirq - idle),
+        idle: part(idle) + around,
+        ..ProcessorTime::default()
+    });
+    phase.receiver_window.processors = (0..).zip(times).collect();
+}
+
+fn bridged_backlog(case: &mut Case) -> &mut Phase {
+    let phase = bulk(case);
+    backlog_overflow(phase, 2_000, 2_000);
+    phase
+        .sender_window
+        .counters
+        .0
+        .remove("link/ring0/tx_dropped");
+    phase
+}
+
+/// The processor in whose backlog they were lost does nothing but packets; the other one has time.
+fn one_core() -> Planted {
+    let mut case = clean(&PAIR);
+    processors(bridged_backlog(&mut case), [(5, 60), (98, 2)]);
+    planted_as("softirq-core", case, 2_000, &["softirq-core-saturated"])
+}
+
+/// A card with one queue: what its processor does not fetch in time the ring has no room for.
+fn one_core_of_a_card() -> Planted {
+    let mut case = clean(&PAIR);
+    let phase = bulk(&mut case);
+    wire(phase, 500, 25);
+    count(
+        &mut phase.receiver_window,
+        &[("driver/ring0/rx_missed_errors", 500)],
+    );
+    processors(phase, [(3, 70), (93, 0)]);
+    interface(&mut case, "head2", "ring0").driver = Some("igb".to_owned());
+    planted_as("softirq-core-ring", case, 500, &["softirq-core-saturated"])
+}
+
+/// The other processor has nothing to spare: that one is the limit cannot be told.
+fn every_core() -> Planted {
+    let mut case = clean(&PAIR);
+    processors(bridged_backlog(&mut case), [(10, 8), (98, 2)]);
+    planted_as("softirq-core-crowded", case, 2_000, &["backlog-overflow"])
+}
+
+/// The processor has time, the queue is too short for a burst.
+fn short_queue() -> Planted {
+    let mut case = clean(&PAIR);
+    processors(bridged_backlog(&mut case), [(5, 60), (20, 75)]);
+    planted_as(
+        "softirq-core-short-queue",
+        case,
+        2_000,
+        &["backlog-overflow"],
+    )
 }
 
 fn not_our_address() -> Planted {

@@ -1,0 +1,170 @@
+//! One processor does all packet handling of a host and can do no more, while the others have time to
+//! spare: one receive queue, the interrupts of all queues on one processor, an RPS mask of one
+//! processor, or a long list of firewall rules for a single flow. What it cannot work off overflows
+//! its backlog or the card's ring.
+//!
+//! Evidence: packets were lost in the backlog of one processor, or in the ring, while that processor
+//! spent four fifths of the flow's time in soft interrupts and the others were idle for a fifth of theirs.
+//! A processor that was busy while the others had nothing to spare is not called the limit:
+//! [`crowded`] tells `backlog-overflow` to say so. Likely; an error. Cases: `softirq-core`,
+//! `softirq-core-ring`, `softirq-core-crowded`, `softirq-core-short-queue`.
+
+use std::collections::BTreeMap;
+
+use hawser_model::account::Layer;
+use hawser_model::finding::{Confidence, Finding, Severity};
+use hawser_model::host::HostWindow;
+use hawser_model::ladder::ProcessorTime;
+use hawser_model::names::HostName;
+use hawser_model::units::Nanos;
+
+use super::support::{Draft, confidence, place_on};
+use super::{Cause, nic_ring};
+use crate::losses::{Loss, Losses};
+use crate::packets::facts::Side;
+use crate::throughput::{CORE_SATURATED, OTHERS_SPARE, share};
+use crate::view::View;
+
+pub(super) const CAUSE: Cause = Cause {
+    code: "softirq-core-saturated",
+    find,
+};
+
+/// `/proc/stat` counts in ticks of 10 ms: of a shorter flow they say too little.
+const SHORTEST: Nanos = Nanos::from_millis(200);
+
+/// Drops count as one processor's from this share of all up; the others' may be of other traffic.
+const OF_ONE: f64 = 0.95;
+
+/// The busiest processor of a receiver while a flow came in, and what the others had to spare.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Core {
+    pub(super) number: u32,
+    /// The share of the flow's time that it spent in soft interrupts.
+    pub(super) softirq: f64,
+    /// The share of that time in which the others had nothing to do.
+    pub(super) others_idle: f64,
+}
+
+impl Core {
+    fn is_saturated(self) -> bool {
+        self.softirq >= CORE_SATURATED
+    }
+}
+
+fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
+    let alone =
+        |l: &Loss| core(view, l).filter(|c| c.is_saturated() && c.others_idle >= OTHERS_SPARE);
+    let mut groups: BTreeMap<(HostName, u32), Vec<Loss>> = BTreeMap::new();
+    for loss in losses.claim(CAUSE.code, |l| alone(l).is_some()) {
+        if let (Some(host), Some(core)) = (loss.host.clone(), alone(&loss)) {
+            groups.entry((host, core.number)).or_default().push(loss);
+        }
+    }
+    groups
+        .into_iter()
+        .map(|((host, number), group)| {
+            let worst = group.iter().max_by_key(|l| l.packets).and_then(&alone);
+            let dropped: u64 = phases(&group)
+                .map(|p| {
+                    window(view, p)
+                        .counters
+                        .or_zero(&format!("softnet/{number}/dropped"))
+                })
+                .sum();
+            let draft = Draft::new(
+                CAUSE.code,
+                Severity::Error,
+                confidence(&group).min(Confidence::Likely),
+                place_on(view, &host, &group),
+            )
+            .losses(view, &group)
+            .number("processor", u64::from(number))
+            .number("softnet_dropped", dropped)
+            .maybe("cpus", view.host(&host).map(|h| u64::from(h.cpus)));
+            worst
+                .map_or(draft.clone(), |core| shares(draft, core))
+                .done()
+        })
+        .collect()
+}
+
+/// The shares as evidence.
+pub(super) fn shares(draft: Draft, core: Core) -> Draft {
+    let percent = |share: f64| (share * 100.0).round() as u64;
+    draft
+        .number("softirq_percent", percent(core.softirq))
+        .number("others_idle_percent", percent(core.others_idle))
+}
+
+/// A processor that dropped and was saturated, of the losses, when it was not claimed for it since the
+/// others had nothing to spare either: nobody can tell whether spreading would help.
+pub(super) fn crowded(view: &View<'_>, group: &[Loss]) -> Option<Core> {
+    let worst = group.iter().max_by_key(|l| l.packets)?;
+    core(view, worst).filter(|c| c.is_saturated())
+}
+
+fn phases(group: &[Loss]) -> impl Iterator<Item = usize> {
+    let mut phases: Vec<usize> = group.iter().map(|l| l.phase).collect();
+    phases.dedup();
+    phases.into_iter()
+}
+
+fn window<'a>(view: &View<'a>, phase: usize) -> &'a HostWindow {
+    view.phases[phase].facts.window(Side::Receiver)
+}
+
+/// The processor that lost the packets on their receiver, if it was one, and can be told.
+fn core(view: &View<'_>, loss: &Loss) -> Option<Core> {
+    let backlog = loss.layer == Some(Layer::Backlog);
+    let received_there =
+        loss.host.as_ref() == Some(&loss.path.to) && loss.path == view.phases[loss.phase].path();
+    if !received_there || !(backlog || nic_ring::is_ring(loss)) {
+        return None;
+    }
+    let phase = &view.phases[loss.phase].facts.phase;
+    // What came late waited for that processor: it was at work until then.
+    let flow = phase.sender.elapsed.max(phase.receiver.elapsed);
+    let window = window(view, loss.phase);
+    if flow < SHORTEST || window.processors.len() < 2 {
+        return None;
+    }
+    let softirq = |time: &ProcessorTime| share(time.softirq.0, flow.0).min(1.0);
+    let number = match backlog {
+        true => only_dropping(window)?,
+        false => {
+            let all = window.processors.iter();
+            *all.max_by_key(|(_, time)| time.softirq)?.0
+        }
+    };
+    let own = softirq(window.processors.get(&number)?);
+    // Before and after the flow everybody is idle: that is nothing to spare.
+    let around = window.elapsed.saturating_sub(flow);
+    let others = window.processors.iter().filter(|(n, _)| **n != number);
+    let (idle, total) = others.fold((0, 0), |(idle, total), (_, time)| {
+        (
+            idle + time.idle.saturating_sub(around).0,
+            total + time.total().saturating_sub(around).0,
+        )
+    });
+    Some(Core {
+        number,
+        softirq: own,
+        others_idle: share(idle, total),
+    })
+}
+
+/// The processor in whose backlog all was lost.
+fn only_dropping(window: &HostWindow) -> Option<u32> {
+    let dropped: Vec<(u32, u64)> = window
+        .counters
+        .under("softnet/")
+        .filter_map(|(name, n)| {
+            let number = name.strip_prefix("softnet/")?.strip_suffix("/dropped")?;
+            Some((number.parse().ok()?, n))
+        })
+        .collect();
+    let all: u64 = dropped.iter().map(|(_, n)| n).sum();
+    let (number, most) = dropped.into_iter().max_by_key(|(_, n)| *n)?;
+    (share(most, all) >= OF_ONE).then_some(number)
+}

@@ -258,6 +258,10 @@ pub(crate) fn phase(
         sender.and(receiver)
     });
     if let Err(e) = opened {
+        if !e.agent_goes_on() {
+            // What follows would be told instead: that the agent is gone.
+            return Err(e);
+        }
         let (sender, receiver) = both(|| give_up(from.agent, &spec), || give_up(to.agent, &spec));
         sender.and(receiver)?;
         return Err(e);
@@ -283,7 +287,9 @@ pub(crate) fn phase(
             stopped,
         )),
         Err(e) => {
-            to.agent.drop_flow(flow)?;
+            if e.agent_goes_on() {
+                to.agent.drop_flow(flow)?;
+            }
             Err(e)
         }
     }

@@ -175,6 +175,8 @@ fn ended_by(what: &str, which: &str) {
     if what != "coordinator" {
         assert_eq!(ended.status.code(), Some(2), "{what}: {said}");
         assert!(said.contains("head2"), "{what}: {said}");
+        let first = !said.contains("earlier error");
+        assert!(first, "the error that ended it is told: {what}: {said}");
     }
     assert_eq!(everything::nodes(&lab), before, "{what}");
     // And it can be reached as before.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The most that one call into the implementation covers, in bytes. A core is held that long and
-/// no longer: about 25 µs in AES-128-CBC encryption, 3 to 6 µs in the other modes, on the machine of
+/// no longer: 25 to 45 µs in CBC encryption, 3 to 11 µs in the other modes, on the machine of
 /// `docs/cipher.md`, which states the longest measured.
 pub const CHUNK: usize = 32 * 1024;
 

@@ -133,11 +133,11 @@ pub struct Row {
     /// The longest such call by the wall clock, with whatever interrupted it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_call_us: Option<f64>,
-    /// The longest by the thread's processor time, of the calls during which no other program was given
-    /// the processor. Interrupts, and what a hypervisor takes, are still in it.
+    /// The longest by the thread's processor time of the least disturbed hundred in a row, of the calls
+    /// during which no other program was given the processor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_undisturbed_us: Option<f64>,
-    /// Of those calls, the ones during which another program was given the processor.
+    /// How many of all timed calls there were during which another program was given the processor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disturbed_calls: Option<usize>,
 }

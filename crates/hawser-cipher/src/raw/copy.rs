@@ -46,7 +46,7 @@ pub(crate) fn words_mut<'a>(pieces: &'a [IoSliceMut<'_>]) -> &'a [usize] {
 #[inline]
 pub(crate) fn lengths(words: &[usize]) -> Pieces {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
+    if words.len() >= 16 && std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2, as was just asked.
         return unsafe { avx2::lengths(words) };
     }

@@ -116,12 +116,13 @@ impl Pieces {
     }
 
     /// What is known of a list whose addresses and lengths are `words`, in turn.
+    #[inline]
     pub(crate) fn summed(words: &[usize]) -> Self {
-        let lengths = words.iter().skip(1).step_by(2);
-        lengths.fold(Self::default(), |all, length| Self {
-            length: all.length.wrapping_add(*length),
-            lengths: all.lengths | length,
-        })
+        let mut all = Self::default();
+        for piece in words.chunks_exact(2) {
+            all = all.and(Self::from(piece[1]));
+        }
+        all
     }
 
     /// Two lists, one after the other.

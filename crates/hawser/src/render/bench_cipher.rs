@@ -172,13 +172,17 @@ fn longest(rows: &[Row]) -> String {
     };
     let disturbed: usize = timed.clone().filter_map(|row| row.disturbed_calls).sum();
     let undisturbed = match row.longest_undisturbed_us {
-        Some(longest) => format!("{longest:.1} µs of processor time while no other program ran"),
-        None => "none without another program in between".to_owned(),
+        Some(longest) => {
+            format!(
+                "the longest of its least disturbed hundred took {longest:.1} µs of processor time"
+            )
+        }
+        None => "no hundred of its calls were without another program".to_owned(),
     };
     format!(
         "\nNo call into {PROVIDER} covers more than 32 KiB. The slowest, AES-{}-{} {}, takes {median:.1} µs;\n\
-         the longest of them {undisturbed},\n{longest:.1} µs by the wall clock. Other programs ran during {disturbed} \
-         of all calls.\n",
+         {undisturbed};\n\
+         the longest of all {longest:.1} µs by the wall clock. Other programs ran during {disturbed} of all calls.\n",
         row.key_bits, row.mode, row.op,
     )
 }

@@ -3,7 +3,7 @@
 //!
 //! Evidence: the two wire rungs; and of the reasons those that show: members of the interface, the
 //! processor's share, segments sent again. Likely with one of them, else possible; a warning.
-//! Case: `ladder-single-stream`.
+//! Case: `ladder-single-stream`; `ladder-cpu-limit-streams` has none.
 
 use hawser_model::finding::{Confidence, Finding, Severity};
 use hawser_model::ladder::RungKind;
@@ -40,15 +40,18 @@ fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
         .filter_map(|host| view.usage(RungKind::WireTcp, host))
         .map(at_work)
         .fold(0.0, f64::max);
-    let own = members > 1 || view.retransmitted() > 0.0005;
+    // A reader that is not let run loses segments too: they are the limit's.
+    let held = any(found, &["cpu-limit"]);
+    let own = members > 1 || (!held && view.retransmitted() > 0.0005);
     // Where other programs leave no processor idle, several streams get more because they are more
-    // threads: that says nothing of one stream.
+    // threads, and where a limit keeps us from them for most of the time, each rung gets what its
+    // moment got: neither says anything of one stream.
     let taken = |usage| busy_share(usage) >= 0.95 && busy <= 0.9;
     let mut usages = view
         .hosts()
         .into_iter()
         .filter_map(|host| view.usage(RungKind::WireTcp, host));
-    if !own && usages.any(taken) {
+    if !own && (held || usages.any(taken)) {
         return Vec::new();
     }
     let known = own || busy > 0.9;

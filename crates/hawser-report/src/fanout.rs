@@ -105,6 +105,7 @@ fn numbers(s: &mut Section<'_>, group: &[FanoutResult]) {
         Column::Number("too many"),
         Column::Text("busiest processor then"),
         Column::Number("lost at its backlog"),
+        Column::Number("taken by a hypervisor"),
         Column::Text("rate held"),
     ];
     let times = |times: Option<f64>| times.map_or("–".to_owned(), |t| format!("{t:.2} ×"));
@@ -134,6 +135,7 @@ fn numbers(s: &mut Section<'_>, group: &[FanoutResult]) {
                     )
                 }),
                 of(&|l| l.backlog_drops.to_string()),
+                of(&|l| format!("{:.1} %", l.stolen_share * 100.0)),
                 of(&|l| if l.sender_slowed { "no" } else { "yes" }.to_owned()),
             ]
         })

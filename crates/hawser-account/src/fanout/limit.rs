@@ -35,6 +35,7 @@ pub(super) fn limit(window: &FanoutWindow, rate: PacketsPerSec) -> Option<Fanout
         softirq_share: rounded(softirq(time), 3),
         busy_share: rounded(1.0 - share(time.idle.0, time.total().0), 3),
         others_idle_share: (total > 0).then(|| rounded(share(idle, total), 3)),
+        stolen_share: rounded(search::stolen(window), 3),
         backlog_drops: backlog,
         socket_drops: socket,
         other_drops: Packets(lost.0 - socket.0 - backlog.0),

@@ -42,13 +42,21 @@ pub(super) fn verdict(window: &FanoutWindow, rate: PacketsPerSec) -> Verdict {
     if served && held(window, rate) {
         return Verdict::Stands;
     }
+    match stolen(window) >= STOLEN {
+        true => Verdict::Disturbed,
+        false => Verdict::Falls,
+    }
+}
+
+/// The share of all processors' time that a hypervisor gave to others.
+pub(super) fn stolen(window: &FanoutWindow) -> f64 {
     let times = window.usage.processors.values();
     let (stolen, total) = times.fold((0, 0), |(stolen, total), time| {
         (stolen + time.steal.0, total + time.total().0)
     });
-    match total > 0 && stolen as f64 >= STOLEN * total as f64 {
-        true => Verdict::Disturbed,
-        false => Verdict::Falls,
+    match total {
+        0 => 0.0,
+        total => stolen as f64 / total as f64,
     }
 }
 

@@ -75,6 +75,9 @@ pub struct FanoutLimit {
     pub busy_share: f64,
     /// Share of the other processors' time with nothing to do; absent when there is no other.
     pub others_idle_share: Option<f64>,
+    /// Share of all processors' time that a hypervisor gave to others (`steal` of `/proc/stat`).
+    #[serde(default)]
+    pub stolen_share: f64,
     /// Packets dropped because a processor's backlog was full (`softnet dropped`).
     pub backlog_drops: Packets,
     /// Packets dropped at the receivers' sockets: their programs did not get to read.

@@ -21,6 +21,9 @@ const TOO_MUCH: f64 = 0.01;
 /// The sender's share of its rate below which a number does not stand.
 const HELD: f64 = 0.995;
 
+/// A hypervisor took this share of the processors: it is said.
+const STOLEN: f64 = 0.01;
+
 /// The whole report.
 pub fn report(case: &Case, run: &FanoutRun, report: &FanoutReport) -> String {
     format!(
@@ -118,6 +121,13 @@ fn exhausted(limit: &FanoutLimit) -> String {
     )];
     if let Some(idle) = limit.others_idle_share {
         parts.push(format!("others {} idle", percent(idle)));
+    }
+    // What the machine was not there for is not the host's to answer.
+    if limit.stolen_share >= STOLEN {
+        parts.push(format!(
+            "{} taken by the hypervisor",
+            percent(limit.stolen_share)
+        ));
     }
     let drops = [
         (limit.backlog_drops, "at the backlog"),

@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 use hawser_model::account::Layer;
 use hawser_model::finding::{Confidence, Finding, Severity};
 use hawser_model::host::HostWindow;
-use hawser_model::ladder::ProcessorTime;
 use hawser_model::names::HostName;
 use hawser_model::units::Nanos;
 
@@ -22,7 +21,7 @@ use super::support::{Draft, confidence, place_on};
 use super::{Cause, nic_ring};
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::Side;
-use crate::throughput::{CORE_SATURATED, OTHERS_SPARE, share};
+use crate::throughput::{CORE_SATURATED, OTHERS_SPARE, share, softirq_share};
 use crate::view::View;
 
 pub(super) const CAUSE: Cause = Cause {
@@ -40,7 +39,7 @@ const OF_ONE: f64 = 0.95;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Core {
     pub(super) number: u32,
-    /// The share of the flow's time that it spent in soft interrupts.
+    /// The share of the flow's time that it spent in soft interrupts, of what a hypervisor left of it.
     pub(super) softirq: f64,
     /// The share of that time in which the others had nothing to do.
     pub(super) others_idle: f64,
@@ -129,7 +128,6 @@ fn core(view: &View<'_>, loss: &Loss) -> Option<Core> {
     if flow < SHORTEST || window.processors.len() < 2 {
         return None;
     }
-    let softirq = |time: &ProcessorTime| share(time.softirq.0, flow.0).min(1.0);
     let number = match backlog {
         true => only_dropping(window)?,
         false => {
@@ -137,7 +135,7 @@ fn core(view: &View<'_>, loss: &Loss) -> Option<Core> {
             *all.max_by_key(|(_, time)| time.softirq)?.0
         }
     };
-    let own = softirq(window.processors.get(&number)?);
+    let own = softirq_share(window.processors.get(&number)?, flow);
     // Before and after the flow everybody is idle: that is nothing to spare.
     let around = window.elapsed.saturating_sub(flow);
     let others = window.processors.iter().filter(|(n, _)| **n != number);

@@ -6,6 +6,7 @@ use hawser_model::host::{HostFacts, Interface};
 use hawser_model::ladder::{HostUsage, LadderRun, ProcessorTime, Rung, RungKind, Stage, StageKind};
 use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::traffic::StreamState;
+use hawser_model::units::Nanos;
 
 use super::rates::{self, Rate};
 
@@ -209,6 +210,19 @@ pub(crate) const CORE_SATURATED: f64 = 0.8;
 /// … and is what limits when the others have this share of theirs to spare.
 pub(crate) const OTHERS_SPARE: f64 = 0.2;
 
+/// A hypervisor that takes no more of a processor than this leaves it a time of which shares can be told.
+const LEFT_ALONE: f64 = 0.25;
+
+/// The share of `of`, in which a processor's time was counted, that it spent in soft interrupts: of what a
+/// hypervisor left of it, since more than that it cannot spend. Where little was left, of all.
+pub(crate) fn softirq_share(time: &ProcessorTime, of: Nanos) -> f64 {
+    let stolen = match share(time.steal.0, of.0) <= LEFT_ALONE {
+        true => time.steal,
+        false => Nanos::ZERO,
+    };
+    share(time.softirq.0, of.saturating_sub(stolen).0).min(1.0)
+}
+
 /// A part of a processor's time as a share of all of it.
 pub(super) fn part(time: &ProcessorTime, of: impl Fn(&ProcessorTime) -> u64) -> f64 {
     share(of(time), time.total().0)
@@ -219,4 +233,27 @@ pub(super) fn part(time: &ProcessorTime, of: impl Fn(&ProcessorTime) -> u64) -> 
 pub(super) fn at_work(usage: &HostUsage) -> f64 {
     let softirq = usage.processors.values().map(|p| part(p, |p| p.softirq.0));
     share(usage.own_cpu.0, usage.elapsed.0).max(softirq.fold(0.0, f64::max))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_hypervisor_took_could_not_be_spent_on_packets() {
+        let of = |softirq, steal| {
+            let time = ProcessorTime {
+                softirq: Nanos(softirq),
+                steal: Nanos(steal),
+                ..ProcessorTime::default()
+            };
+            softirq_share(&time, Nanos(100))
+        };
+        assert!((of(79, 0) - 0.79).abs() < 1e-9);
+        assert!((of(79, 16) - 79.0 / 84.0).abs() < 1e-9);
+        // Of what is left of the rest it spent all, and that says nothing of packets.
+        assert!((of(20, 80) - 0.2).abs() < 1e-9);
+        // Counted in ticks, the parts may be more than the whole.
+        assert!((of(101, 0) - 1.0).abs() < 1e-9);
+    }
 }

@@ -1,8 +1,8 @@
 //! One processor of a host does all packet handling and can do no more, while others have nothing
 //! to do: one receive queue, or interrupts of all queues on one processor.
 //!
-//! Evidence: a processor that spent four fifths of its time in soft interrupts while a stream ran,
-//! the others idle for a fifth of theirs: of two processors the other one also has both ends' programs.
+//! Evidence: a processor that spent four fifths of the time that a hypervisor left it in soft interrupts while a
+//! stream ran, the others idle for a fifth of theirs: of two processors the other one also has both ends' programs.
 //! Likely; a warning. Case: `ladder-softirq-core`.
 
 use hawser_model::finding::{Confidence, Finding, Severity};
@@ -10,7 +10,7 @@ use hawser_model::ladder::RungKind;
 
 use super::LadderCause;
 use crate::causes::support::Draft;
-use crate::throughput::view::{CORE_SATURATED, LadderView, OTHERS_SPARE, part, share};
+use crate::throughput::view::{CORE_SATURATED, LadderView, OTHERS_SPARE, share, softirq_share};
 
 pub(super) const CAUSE: LadderCause = LadderCause {
     code: "softirq-core-saturated",
@@ -26,7 +26,7 @@ fn find(view: &LadderView<'_>, _: &[Finding]) -> Vec<Finding> {
         let busiest = usage
             .processors
             .iter()
-            .map(|(number, time)| (*number, part(time, |t| t.softirq.0)))
+            .map(|(number, time)| (*number, softirq_share(time, time.total())))
             .max_by(|a, b| a.1.total_cmp(&b.1));
         let Some((number, softirq)) = busiest.filter(|(_, s)| *s >= CORE_SATURATED) else {
             continue;

@@ -61,7 +61,22 @@ fn cpu_limit(f: &Told<'_>) -> Words {
         Some(ms) => format!(" Its quota held threads back for {ms} ms."),
         None => String::new(),
     };
-    let steal = match f.count("stolen_percent") {
+    let stolen = f.count("stolen_percent");
+    let allowed = f.count("allowed_processors") >= f.count("online_processors");
+    // Nothing of the host's own limits it.
+    if stolen > 0 && allowed && quota.is_empty() && throttled.is_empty() {
+        return Words {
+            text: format!(
+                "The hypervisor took {stolen} % of the time of {}'s processors while the whole path ran; for {} % of it they had nothing to do.",
+                f.host(),
+                f.count("idle_percent"),
+            ),
+            fix: "Look on the hypervisor for this guest's limit and share of processors and for what its neighbours \
+                  use; `vmstat 1` shows it here as `st`. Measure again when there is less of it."
+                .to_owned(),
+        };
+    }
+    let steal = match stolen {
         0 => String::new(),
         n => format!(" {n} % of the processors' time was taken by the hypervisor."),
     };

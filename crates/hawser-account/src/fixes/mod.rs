@@ -54,6 +54,8 @@ pub enum Target {
     AtLeast(u64),
     /// This many times what it is, in each of its numbers.
     Times(u64),
+    /// This many times what it is; of a number below the second, which an unchanged kernel has, of that.
+    TimesOrOf(u64, u64),
     /// One of these for each receiver, in turn.
     InTurn(Vec<String>),
 }
@@ -82,6 +84,10 @@ impl Target {
                 .collect::<Option<Vec<_>>>()
                 .ok_or_else(|| format!("{now} is not numbers"))?
                 .join(" "),
+            Self::TimesOrOf(factor, usual) => match now.trim().parse::<u64>() {
+                Ok(number) => number.max(*usual).saturating_mul(*factor).to_string(),
+                Err(_) => return Err(format!("{now} is not a number")),
+            },
             Self::InTurn(values) => fanout::in_turn(now, values)?,
         };
         if wanted == *now {
@@ -227,6 +233,14 @@ mod tests {
             Ok("4096")
         );
         assert!(at(Target::Largest, "4096", Some("4096")).is_err());
+        assert_eq!(
+            at(Target::TimesOrOf(10, 1_000), "2", None).as_deref(),
+            Ok("10000")
+        );
+        assert_eq!(
+            at(Target::TimesOrOf(10, 1_000), "3000", None).as_deref(),
+            Ok("30000")
+        );
         assert_eq!(
             at(Target::Times(8), "1 20 300", None).as_deref(),
             Ok("8 160 2400")

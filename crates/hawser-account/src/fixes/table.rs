@@ -15,6 +15,10 @@ use super::{Candidate, Target};
 /// (`SK_RMEM_MAX`, 256 packets; include/net/sock.h): less is no improvement on any host.
 const KERNEL_DEFAULT: u64 = 212_992;
 
+/// Packets that wait for a processor at most, on an unchanged kernel (`netdev_max_backlog`; net/core/dev.c): ten
+/// times a queue that somebody has made tiny is a tiny queue.
+const KERNEL_BACKLOG: u64 = 1_000;
+
 /// From 4 to 8 MiB of `rmem_max`, kronosnet gets half the buffer it wants.
 const KNET_TRAP: std::ops::Range<u64> = 4 << 20..8 << 20;
 
@@ -99,7 +103,12 @@ pub(super) fn candidates(
             Target::Value("2".to_owned()),
         )
     };
-    let backlog = || sysctl("net.core.netdev_max_backlog", Target::Times(10));
+    let backlog = || {
+        sysctl(
+            "net.core.netdev_max_backlog",
+            Target::TimesOrOf(10, KERNEL_BACKLOG),
+        )
+    };
 
     // With room for twice what one check saw: the next burst need not be the same.
     let buffer = number("needed_buffer_bytes")

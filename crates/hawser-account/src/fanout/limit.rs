@@ -7,6 +7,7 @@ use hawser_model::output::fanout::FanoutLimit;
 use hawser_model::units::{Packets, PacketsPerSec};
 
 use super::{rounded, search};
+use crate::throughput::{share, stolen_share};
 
 /// What limited this window; `None` when the processors' times were not read.
 pub(super) fn limit(window: &FanoutWindow, rate: PacketsPerSec) -> Option<FanoutLimit> {
@@ -35,7 +36,7 @@ pub(super) fn limit(window: &FanoutWindow, rate: PacketsPerSec) -> Option<Fanout
         softirq_share: rounded(softirq(time), 3),
         busy_share: rounded(1.0 - share(time.idle.0, time.total().0), 3),
         others_idle_share: (total > 0).then(|| rounded(share(idle, total), 3)),
-        stolen_share: rounded(search::stolen(window), 3),
+        stolen_share: rounded(stolen_share(&window.usage), 3),
         backlog_drops: backlog,
         socket_drops: socket,
         other_drops: Packets(lost.0 - socket.0 - backlog.0),
@@ -45,11 +46,4 @@ pub(super) fn limit(window: &FanoutWindow, rate: PacketsPerSec) -> Option<Fanout
 
 fn softirq(time: &ProcessorTime) -> f64 {
     share(time.softirq.0, time.total().0)
-}
-
-fn share(part: u64, whole: u64) -> f64 {
-    match whole {
-        0 => 0.0,
-        whole => part as f64 / whole as f64,
-    }
 }

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 use hawser_model::fanout::FanoutWindow;
 use hawser_model::units::PacketsPerSec;
 
+use crate::throughput::stolen_share;
+
 /// A window stands when fewer than one in so many packets is lost (0.01 %) …
 const LOST_ONE_IN: u64 = 10_000;
 
@@ -42,21 +44,9 @@ pub(super) fn verdict(window: &FanoutWindow, rate: PacketsPerSec) -> Verdict {
     if served && held(window, rate) {
         return Verdict::Stands;
     }
-    match stolen(window) >= STOLEN {
+    match stolen_share(&window.usage) >= STOLEN {
         true => Verdict::Disturbed,
         false => Verdict::Falls,
-    }
-}
-
-/// The share of all processors' time that a hypervisor gave to others.
-pub(super) fn stolen(window: &FanoutWindow) -> f64 {
-    let times = window.usage.processors.values();
-    let (stolen, total) = times.fold((0, 0), |(stolen, total), time| {
-        (stolen + time.steal.0, total + time.total().0)
-    });
-    match total {
-        0 => 0.0,
-        total => stolen as f64 / total as f64,
     }
 }
 

@@ -73,21 +73,17 @@ impl Target {
                 .largest
                 .clone()
                 .ok_or("the device does not say how much it takes")?,
-            Self::AtLeast(least) => match now.parse::<u64>() {
-                Ok(number) if number >= *least => now.clone(),
-                Ok(_) => least.to_string(),
-                Err(_) => return Err(format!("{now} is not a number")),
-            },
+            Self::AtLeast(least) => number(now)?.max(*least).to_string(),
             Self::Times(factor) => now
                 .split_whitespace()
                 .map(|n| Some(n.parse::<u64>().ok()?.saturating_mul(*factor).to_string()))
                 .collect::<Option<Vec<_>>>()
                 .ok_or_else(|| format!("{now} is not numbers"))?
                 .join(" "),
-            Self::TimesOrOf(factor, usual) => match now.trim().parse::<u64>() {
-                Ok(number) => number.max(*usual).saturating_mul(*factor).to_string(),
-                Err(_) => return Err(format!("{now} is not a number")),
-            },
+            Self::TimesOrOf(factor, usual) => {
+                let number = number(now)?.max(*usual);
+                number.saturating_mul(*factor).to_string()
+            }
             Self::InTurn(values) => fanout::in_turn(now, values)?,
         };
         if wanted == *now {
@@ -96,6 +92,10 @@ impl Target {
             Ok(wanted)
         }
     }
+}
+
+fn number(now: &str) -> Result<u64, String> {
+    now.parse().map_err(|_| format!("{now} is not a number"))
 }
 
 /// The plans for a case's findings, worst finding first. Findings that no knob of a host cures

@@ -17,7 +17,7 @@ use hawser_model::output::{LadderReport, RungReport};
 use crate::words::word;
 use causes::CAUSES;
 use view::LadderView;
-pub(crate) use view::{CORE_SATURATED, OTHERS_SPARE, share, softirq_share};
+pub(crate) use view::{CORE_SATURATED, OTHERS_SPARE, share, softirq_share, stolen_share};
 
 /// The code of every cause of a ladder, in the order in which they are asked.
 pub fn codes() -> impl Iterator<Item = &'static str> {

@@ -191,7 +191,7 @@ pub(crate) fn share(part: u64, whole: u64) -> f64 {
 }
 
 /// The share of its processors' time that a hypervisor gave to others.
-pub(super) fn stolen_share(usage: &HostUsage) -> f64 {
+pub(crate) fn stolen_share(usage: &HostUsage) -> f64 {
     let total: u64 = usage.processors.values().map(|p| p.total().0).sum();
     let steal: u64 = usage.processors.values().map(|p| p.steal.0).sum();
     share(steal, total)

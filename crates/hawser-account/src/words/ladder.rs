@@ -67,7 +67,8 @@ fn cpu_limit(f: &Told<'_>) -> Words {
     if stolen > 0 && allowed && quota.is_empty() && throttled.is_empty() {
         return Words {
             text: format!(
-                "The hypervisor took {stolen} % of the time of {}'s processors while the whole path ran; for {} % of it they had nothing to do.",
+                "The hypervisor took {stolen} % of the time of {}'s processors while the whole path \
+                 ran; for {} % of it they had nothing to do.",
                 f.host(),
                 f.count("idle_percent"),
             ),

@@ -171,6 +171,16 @@ fn planted() -> Vec<(&'static str, CopyCase, &'static [&'static str])> {
     window.sender.tcp[0].snd_wnd = Bytes(65_536);
     window.sender.tcp[0].rtt = Nanos(1_000_000);
     window.receiver.tcp[0].receive_buffer = Bytes(131_072);
+    let resent = copy_of(&[Phase {
+        retransmits: 300,
+        ..steady
+    }]);
+    // Segments that overtook each other between a host's processors are sent again, and were not lost.
+    let mut overtaken = resent.clone();
+    for sample in &mut overtaken.sender.samples {
+        sample.needless = sample.retransmits;
+    }
+    overtaken.sender.tcp[0].needless = overtaken.sender.tcp[0].retransmits - 20;
     vec![
         ("clean", copy_of(&[steady]), &[]),
         (
@@ -214,14 +224,8 @@ fn planted() -> Vec<(&'static str, CopyCase, &'static [&'static str])> {
             &[],
         ),
         ("receive-merging", merging, &["receive-merging-stall"]),
-        (
-            "retransmits",
-            copy_of(&[Phase {
-                retransmits: 300,
-                ..steady
-            }]),
-            &["copy-retransmits"],
-        ),
+        ("retransmits", resent, &["copy-retransmits"]),
+        ("overtaken", overtaken, &[]),
     ]
 }
 

@@ -60,6 +60,7 @@ fn sample(shared: &Shared) -> Option<RateSample> {
         for socket in shared.sockets().iter() {
             let info = tcp::info(socket);
             sample.retransmits += info.retransmits;
+            sample.needless += info.needless;
             sample.tcp_busy += info.busy;
             sample.window_limited += info.window_limited;
             sample.send_buffer_limited += info.send_buffer_limited;

@@ -80,6 +80,7 @@ fn parse(bytes: &[u8; sys::TCP_INFO_BYTES]) -> TcpFacts {
         snd_ssthresh: u32_at(76),
         snd_cwnd: u32_at(80),
         retransmits: u32_at(100).into(),
+        needless: u32_at(216).into(),
         segments_out: u32_at(136).into(),
         min_rtt: micros(u32_at(148).into()),
         data_segments_in: u32_at(152).into(),

@@ -220,6 +220,9 @@ pub struct RateSample {
     pub disk: Nanos,
     /// Segments sent again (`tcpi_total_retrans`).
     pub retransmits: u64,
+    /// Of them, those that the receiver had already (`tcpi_dsack_dups`).
+    #[serde(default)]
+    pub needless: u64,
     /// Time with data under way (`tcpi_busy_time`).
     pub tcp_busy: Nanos,
     /// Of that, held back by the receiver's window (`tcpi_rwnd_limited`).
@@ -256,6 +259,10 @@ pub struct TcpFacts {
     pub rto: Nanos,
     /// `tcpi_total_retrans`.
     pub retransmits: u64,
+    /// `tcpi_dsack_dups` (D-SACK, RFC 2883; since Linux 5.0): of those sent again, the ones that
+    /// the receiver had already. They were overtaken or late, not lost.
+    #[serde(default)]
+    pub needless: u64,
     /// `tcpi_total_rto`: retransmission timeouts; 0 on kernels before 6.7.
     pub timeouts: u64,
     /// `tcpi_segs_out`.
@@ -274,6 +281,20 @@ pub struct TcpFacts {
     pub receive_buffer: Bytes,
     /// The send buffer in force (`SO_SNDBUF`).
     pub send_buffer: Bytes,
+}
+
+impl RateSample {
+    /// Segments sent again because they were lost, as far as the receiver told.
+    pub fn lost(&self) -> u64 {
+        self.retransmits.saturating_sub(self.needless)
+    }
+}
+
+impl TcpFacts {
+    /// Segments sent again because they were lost, as far as the receiver told.
+    pub fn lost(&self) -> u64 {
+        self.retransmits.saturating_sub(self.needless)
+    }
 }
 
 /// Why an end of a copy failed.

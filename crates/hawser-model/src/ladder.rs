@@ -106,6 +106,8 @@ pub enum RungKind {
     LoopbackTcp,
     /// One TCP stream over the link.
     WireTcp,
+    /// One TCP stream over the link with another congestion control than the host's own.
+    WireTcpOther,
     /// Several TCP streams over the link at once.
     WireTcpMany,
     /// Full-size datagrams over the link, as fast as they go.
@@ -134,6 +136,7 @@ impl RungKind {
             Self::ZfsChecksum => "zfs checksum",
             Self::LoopbackTcp => "loopback tcp",
             Self::WireTcp => "wire tcp, one stream",
+            Self::WireTcpOther => "wire tcp, one stream, another congestion control",
             Self::WireTcpMany => "wire tcp, several streams",
             Self::WireUdp => "wire udp",
             Self::WireUdpSmall => "wire udp, small",

@@ -119,6 +119,9 @@ pub struct FlowSpec {
     pub receive_buffer: Option<Bytes>,
     /// Ask for this send buffer by `SO_SNDBUF`.
     pub send_buffer: Option<Bytes>,
+    /// TCP: ask for this congestion control (`TCP_CONGESTION`); absent: the route's or the host's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<String>,
     /// The receiver returns every packet and the sender records round trips.
     pub echo: bool,
     /// Run sender and receiver under `SCHED_RR` priority 1, as cluster engines run theirs
@@ -160,6 +163,7 @@ impl FlowSpec {
             dont_fragment: true,
             receive_buffer: None,
             send_buffer: None,
+            congestion: None,
             echo: false,
             realtime: false,
             reader_delay: Nanos::ZERO,
@@ -314,6 +318,17 @@ pub struct StreamState {
     pub segments: Packets,
     /// Segments sent again (`tcpi_total_retrans`).
     pub retransmits: Packets,
+    /// Of them, those that the receiver said it had already (D-SACK, RFC 2883; `tcpi_dsack_dups`,
+    /// since Linux 5.0): overtaken or late, not lost.
+    #[serde(default)]
+    pub needless: Packets,
+}
+
+impl StreamState {
+    /// Segments sent again because they were lost, as far as the receiver told.
+    pub fn lost(&self) -> Packets {
+        self.retransmits.saturating_sub(self.needless)
+    }
 }
 
 /// How busy the receiving loop was: tells a small buffer from a slow reader.

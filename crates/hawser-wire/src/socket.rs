@@ -116,6 +116,11 @@ pub(crate) fn prepare_sender(socket: &Socket, spec: &FlowSpec) -> Result<(), Wir
             .set_send_buffer_size(bytes.0 as usize)
             .map_err(WireError::call("setsockopt SO_SNDBUF", bytes.0))?;
     }
+    if let Some(name) = &spec.congestion {
+        socket
+            .set_tcp_congestion(name.as_bytes())
+            .map_err(WireError::call("setsockopt TCP_CONGESTION", name))?;
+    }
     let timeout = match spec.transport {
         Transport::Udp => SEND_TIMEOUT,
         Transport::Tcp => STREAM_TIMEOUT,

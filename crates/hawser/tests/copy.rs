@@ -101,14 +101,11 @@ fn copies_are_byte_identical_in_every_manner() {
         let mut all = vec!["--force", from.as_str(), to.as_str()];
         all.extend(manner);
         let ran = copy(&lab, &all);
-        assert_eq!(
-            ran.code,
-            Some(0),
-            "{manner:?}: {}{}",
-            ran.stdout,
-            ran.stderr
-        );
         let report = report(&ran);
+        // Ten megabytes are gone in milliseconds: what is said of their rate is the machine's.
+        assert!(report["error"].is_null(), "{manner:?}: {report:#}");
+        let found = !report["findings"].as_array().unwrap().is_empty();
+        assert_eq!(ran.code, Some(i32::from(found)), "{manner:?}: {report:#}");
         assert_eq!(report["moved_bytes"], data.len(), "{manner:?}");
         assert_eq!(report["checksum"].is_null(), manner == ["--no-checksum"]);
         let link = if manner.contains(&"ring1") {

@@ -36,9 +36,29 @@ fn ladder(lab: &Lab, options: &[&str]) -> LadderReport {
     report
 }
 
+/// What is found, but for what a hypervisor took meanwhile: that is this machine's, and true.
 fn codes(report: &LadderReport) -> Vec<&str> {
-    let findings = report.findings.iter();
-    findings.map(|f| f.finding.code.as_str()).collect()
+    let findings = report.findings.iter().map(|f| &f.finding);
+    findings
+        .filter(|f| f.code != "cpu-limit" || f.evidence["stolen_percent"].as_u64() < Some(10))
+        .map(|f| f.code.as_str())
+        .collect()
+}
+
+/// A lab whose sender uses cubic: with bbr, which may be the host's own, one stream gets less than it could here,
+/// and that is found.
+fn lab_with_cubic() -> Lab {
+    let lab = Lab::up();
+    send_with(&lab, "cubic");
+    lab
+}
+
+/// The congestion control of the route to the other node. A lab's node is not let choose one for all of itself
+/// (`tcp_set_default_congestion_control`, `net/ipv4/tcp_cong.c`).
+fn send_with(lab: &Lab, congestion: &str) {
+    let route = "ip -4 route show dev ring0 scope link | head -1";
+    let change = format!("ip route change $({route}) dev ring0 scope link congctl {congestion}");
+    lab.sh("head1", &change);
 }
 
 #[track_caller]
@@ -88,7 +108,7 @@ const WIRE: &str = "wire tcp, 1 stream";
 
 #[test]
 fn a_token_bucket_that_delays_and_one_that_drops() {
-    let lab = Lab::up();
+    let lab = lab_with_cubic();
     let tbf = "tc qdisc replace dev ring0 root tbf rate";
     lab.sh("head1", &format!("{tbf} 200mbit burst 128kb latency 100ms"));
     let report = planted(&lab, &[], "rate-limit", WIRE);
@@ -106,7 +126,7 @@ fn a_token_bucket_that_delays_and_one_that_drops() {
 
 #[test]
 fn a_window_of_a_few_kilobytes() {
-    let lab = Lab::up();
+    let lab = lab_with_cubic();
     let set = "sysctl -qw net.ipv4.tcp_rmem='4096 8192 8192'";
     lab.sh("head2", set);
     let report = ladder(&lab, &[]);
@@ -119,7 +139,7 @@ fn a_window_of_a_few_kilobytes() {
 
 #[test]
 fn one_hop_of_1500_bytes_on_a_jumbo_path() {
-    let lab = Lab::up();
+    let lab = lab_with_cubic();
     lab.sh("head1", "ip link set dev ring0 mtu 9000");
     let report = ladder(&lab, &[]);
     assert_eq!(codes(&report), ["path-mtu-below-interface"], "{report:#?}");
@@ -131,7 +151,7 @@ fn one_hop_of_1500_bytes_on_a_jumbo_path() {
 
 #[test]
 fn a_clean_path_has_no_findings_and_every_rung() {
-    let lab = Lab::up();
+    let lab = lab_with_cubic();
     let report = ladder(&lab, &["--cipher", "aes-256-ctr", "--streams", "2"]);
     assert_eq!(codes(&report), Vec::<&str>::new(), "{report:#?}");
     for name in [
@@ -148,6 +168,30 @@ fn a_clean_path_has_no_findings_and_every_rung() {
         assert!(rate(&report, name) > 1.0, "{name}: {report:#?}");
     }
     assert!(report.whole_mb_per_s > 10.0, "{report:#?}");
+}
+
+#[test]
+fn a_congestion_control_that_gives_way_to_every_loss() {
+    let lab = Lab::up();
+    send_with(&lab, "reno");
+    let place = ["--name", lab.name(), "head2/ring0"];
+    let loss = ["--loss", "1%", "--only", "tcp"];
+    let planted = support::run(&[&["lab", "impair"][..], &place, &loss].concat());
+    assert_eq!(planted.code, Some(0), "{planted:?}");
+    let report = ladder(&lab, &[]);
+    assert_eq!(codes(&report), ["congestion-control"], "{report:#?}");
+    let evidence = &report.findings[0].finding.evidence;
+    assert_eq!(evidence["congestion_control"], "reno");
+    let lost = evidence["lost_percent"].as_f64().unwrap();
+    assert!((0.3..3.0).contains(&lost), "{report:#?}");
+    // Not each kernel has another one.
+    if let Some(other) = evidence.get("other") {
+        let other = format!("wire tcp, 1 stream, {}", other.as_str().unwrap());
+        assert!(
+            rate(&report, &other) > 1.25 * rate(&report, WIRE),
+            "{report:#?}"
+        );
+    }
 }
 
 #[test]
@@ -181,7 +225,7 @@ fn a_processor_quota_on_one_node() {
 
 #[test]
 fn a_disk_that_takes_twenty_megabytes_a_second() {
-    let lab = Lab::up();
+    let lab = lab_with_cubic();
     let disk = Disk::new();
     let group = Group::new("blkio");
     let limit = format!("{} 20971520", disk.number());

@@ -3,7 +3,7 @@
 //! like a receiver that loses what it merged, and is not: the rate that is left is steady.
 //!
 //! Evidence: a stream fell to a steady rate while its reader waited for data, and it is no
-//! [`super::receive_merging`]. With segments sent again it is likely (a policer drops what is
+//! [`super::receive_merging`]. With segments lost it is likely (a policer drops what is
 //! over); without it is possible (a shaper holds it back, and so would other traffic that began
 //! then). A warning: a limit may be meant. Cases: `stream-policer`, `stream-shaper`.
 
@@ -25,7 +25,7 @@ pub(super) const CAUSE: Cause = Cause {
 /// A rate that varies by more than this is not the work of a bucket.
 pub(super) const STEADY: f64 = 0.25;
 
-/// Of the segments, sent again for a policer to be likely.
+/// Of the segments, lost for a policer to be likely.
 const DROPPING: f64 = 0.002;
 
 fn find(view: &View<'_>, _: &mut Losses) -> Vec<Finding> {
@@ -43,7 +43,7 @@ fn limit(stream: &StreamView<'_>) -> Option<Finding> {
     {
         return None;
     }
-    let dropping = sender.retransmits.0 as f64 > DROPPING * sender.segments.0 as f64;
+    let dropping = sender.lost().0 as f64 > DROPPING * sender.segments.0 as f64;
     let confidence = match dropping {
         true => Confidence::Likely,
         false => Confidence::Possible,
@@ -61,6 +61,6 @@ fn limit(stream: &StreamView<'_>) -> Option<Finding> {
         .number("bits_per_s", 8 * rate(change.after_mb_per_s))
         .number("unsteady_percent", percent(unsteadiness))
         .number("segments", sender.segments.0)
-        .number("retransmits", sender.retransmits.0);
+        .number("lost", sender.lost().0);
     Some(draft.done())
 }

@@ -1,9 +1,9 @@
 //! A host that merges received segments (LRO in the NIC, GRO in the kernel) loses what it merged: a
 //! stream starts well and after some hundred megabytes nearly stops (bnx2x with TPA, and others).
 //!
-//! Evidence: a stream fell to less than a tenth while its reader waited for data, TCP sent segments
-//! again, the receiving interface merges, and its own counter says that most of those segments did
-//! arrive: they were lost behind it. Hardware may merge before it counts, so with LRO an unsteady rate is
+//! Evidence: a stream fell to less than a tenth while its reader waited for data, TCP lost segments
+//! (sent them again, and not because they were late), the receiving interface merges, and its own counter says
+//! that most of those segments did arrive: they were lost behind it. Hardware may merge before it counts, so with LRO an unsteady rate is
 //! enough. A rate limit between the hosts loses them before the interface and leaves a steady rate.
 //! Possible, never more: only a run without merging proves it, and `hawser tune` makes it. An error.
 //! Cases: `stream-merging-stall`, `stream-lro-stall`.
@@ -46,13 +46,13 @@ pub(super) fn stall(stream: &StreamView<'_>) -> Option<Finding> {
     let hardware = HARDWARE.iter().find(|f| on(f));
     let feature = hardware.or(Some(&KERNEL).filter(|f| on(f)))?;
     let arrived = facts.counter(Side::Receiver, &format!("link/{name}/rx_packets"));
-    // A full ring before the interface loses some as well while the stream is fast: most of what was sent
-    // again must have arrived, not all of it.
+    // A full ring before the interface loses some as well while the stream is fast: most of what was
+    // lost must have arrived, not all of it.
     let missing = sender.segments.0.saturating_sub(arrived);
-    let lost_behind = missing * 2 < sender.retransmits.0;
+    let lost_behind = missing * 2 < sender.lost().0;
     let unsteady = stream.unsteadiness.is_none_or(|u| u > STEADY);
     let fits = change.after_mb_per_s < FALL * change.before_mb_per_s
-        && !sender.retransmits.is_zero()
+        && !sender.lost().is_zero()
         && stream.reader_waited()
         && (lost_behind || (hardware.is_some() && unsteady));
     let place = Place {
@@ -68,7 +68,7 @@ pub(super) fn stall(stream: &StreamView<'_>) -> Option<Finding> {
             .name("feature", feature)
             .number("segments", sender.segments.0)
             .number("arrived_packets", arrived)
-            .number("retransmits", sender.retransmits.0)
+            .number("lost", sender.lost().0)
             .number("congestion_window_bytes", sender.congestion_window.0)
             .number(
                 "reader_waited_percent",

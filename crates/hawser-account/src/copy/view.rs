@@ -24,8 +24,8 @@ pub(crate) struct View<'a> {
 pub(crate) struct Part {
     pub(crate) seconds: f64,
     pub(crate) bytes: u64,
-    /// Segments sent again.
-    pub(crate) retransmits: u64,
+    /// Segments sent again because they were lost.
+    pub(crate) lost: u64,
     /// Share of the time with data under way that the receiver's window held it back.
     pub(crate) window_share: f64,
     /// Share of the time that the sender spent reading, a stream.
@@ -128,7 +128,7 @@ fn part(case: &CopyCase, from: f64, to: f64) -> Part {
     Part {
         seconds,
         bytes: r1.bytes.0.saturating_sub(r0.bytes.0),
-        retransmits: s1.retransmits.saturating_sub(s0.retransmits),
+        lost: s1.lost().saturating_sub(s0.lost()),
         window_share: share(
             span(s0.window_limited, s1.window_limited),
             span(s0.tcp_busy, s1.tcp_busy),

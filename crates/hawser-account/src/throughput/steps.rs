@@ -20,6 +20,8 @@ pub(super) struct Way {
     pub(super) unexplained: f64,
 }
 
+const BETWEEN: &str = "the way between the hosts";
+
 /// The rungs that are part of the path, and what each stands for.
 const ON_THE_PATH: [(RungKind, &str); 8] = [
     (RungKind::MemoryCopy, "moving data in memory"),
@@ -27,7 +29,7 @@ const ON_THE_PATH: [(RungKind, &str); 8] = [
     (RungKind::Checksum, "the checksum"),
     (RungKind::Encrypt, "encrypting"),
     (RungKind::LoopbackTcp, "both ends of the TCP stack"),
-    (RungKind::WireTcp, "the way between the hosts"),
+    (RungKind::WireTcp, BETWEEN),
     (RungKind::Decrypt, "decrypting"),
     (RungKind::SinkWrite, "writing the sink"),
 ];
@@ -79,7 +81,16 @@ pub(super) fn steps(view: &LadderView<'_>, found: &[Finding]) -> Way {
 
 fn points(view: &LadderView<'_>) -> Vec<Point> {
     let mut points = Vec::new();
-    for (kind, what) in ON_THE_PATH {
+    let own = view.mb(RungKind::WireTcp);
+    let other = view.mb(RungKind::WireTcpOther);
+    // The path could go that way: what it then has more is the congestion control's.
+    let better = other > own && own.is_some();
+    let on_the_path = ON_THE_PATH.map(|(kind, what)| match kind {
+        RungKind::WireTcp if better => (kind, "the congestion control"),
+        _ => (kind, what),
+    });
+    let detour = better.then_some((RungKind::WireTcpOther, BETWEEN));
+    for (kind, what) in on_the_path.into_iter().chain(detour) {
         for rung in view.run.rungs.iter().filter(|r| r.kind == kind) {
             if let Some(rate) = rates::rate(&rung.samples) {
                 points.push(Point {
@@ -125,7 +136,7 @@ fn because(what: &str, kind: RungKind, found: &[Finding]) -> String {
             "cipher-chained",
             "cipher-below-link",
         ],
-        RungKind::WireTcp => &[
+        RungKind::WireTcp | RungKind::WireTcpOther => &[
             "policer",
             "rate-limit",
             "window-too-small",

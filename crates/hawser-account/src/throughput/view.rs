@@ -33,6 +33,10 @@ impl<'a> LadderView<'a> {
             RungKind::ZfsChecksum => "zfs checksum",
             RungKind::LoopbackTcp => "loopback tcp",
             RungKind::WireTcp => "wire tcp, 1 stream",
+            RungKind::WireTcpOther => {
+                let congestion = rung.streams.first().map_or("", |s| &s.congestion);
+                return format!("wire tcp, 1 stream, {congestion}");
+            }
             RungKind::WireTcpMany => {
                 return format!("wire tcp, {} streams", rung.streams.len());
             }
@@ -105,6 +109,12 @@ impl<'a> LadderView<'a> {
         self.run.rung(RungKind::WireTcp, None)?.streams.first()
     }
 
+    /// The stream with another congestion control.
+    pub(super) fn other_stream(&self) -> Option<&'a StreamState> {
+        let rung = self.run.rung(RungKind::WireTcpOther, None)?;
+        rung.streams.first()
+    }
+
     /// What a host's processors did during a rung.
     pub(super) fn usage(&self, kind: RungKind, host: &HostName) -> Option<&'a HostUsage> {
         self.run.rung(kind, None)?.usage.get(host)
@@ -119,7 +129,12 @@ impl<'a> LadderView<'a> {
 
     /// What the link could carry as far as is known: its speed, or what it was seen to carry.
     pub(super) fn link(&self) -> Option<Rate> {
-        let seen = [RungKind::WireTcp, RungKind::WireTcpMany, RungKind::WireUdp];
+        let seen = [
+            RungKind::WireTcp,
+            RungKind::WireTcpOther,
+            RungKind::WireTcpMany,
+            RungKind::WireUdp,
+        ];
         let seen = seen.into_iter().filter_map(|kind| self.rate(kind));
         let seen = seen.max_by(|a, b| a.mb_per_s.total_cmp(&b.mb_per_s))?;
         let above = |speed: &f64| *speed < seen.mb_per_s;
@@ -150,10 +165,11 @@ impl<'a> LadderView<'a> {
         })
     }
 
-    /// Segments sent again, as a share of those sent, in the wire rung with one stream.
-    pub(super) fn retransmitted(&self) -> f64 {
+    /// Segments lost, as a share of those sent, in the wire rung with one stream. What was sent again although
+    /// it had arrived says nothing of the path: a sender that moves between processors overtakes itself.
+    pub(super) fn lost(&self) -> f64 {
         self.stream()
-            .map_or(0.0, |s| share(s.retransmits.0, s.segments.0))
+            .map_or(0.0, |s| share(s.lost().0, s.segments.0))
     }
 
     /// A place on the sending or receiving host, on the link.

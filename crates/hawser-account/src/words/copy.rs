@@ -121,11 +121,11 @@ fn stream_merging(f: &Told<'_>) -> Words {
             "All {} segments reached {}, and still {} were sent again: they were lost behind it",
             f.count("segments"),
             f.interface(),
-            f.count("retransmits"),
+            f.count("lost"),
         ),
         false => format!(
             "{} of {} segments were sent again",
-            f.count("retransmits"),
+            f.count("lost"),
             f.count("segments"),
         ),
     };
@@ -153,17 +153,17 @@ fn stream_merging(f: &Told<'_>) -> Words {
 
 pub(super) fn rate_after_burst(f: &Told<'_>) -> Words {
     let of_check = f.number("segments").is_some();
-    let dropping = f.count("retransmits_after") > 2 * f.count("retransmits_before");
+    let dropping = f.count("lost_after") > 2 * f.count("lost_before");
     let what = match dropping {
-        _ if of_check && f.is("retransmits") => format!(
+        _ if of_check && f.is("lost") => format!(
             "{} of {} segments had to be sent again",
-            f.count("retransmits"),
+            f.count("lost"),
             f.count("segments"),
         ),
         true => format!(
             "What is over is dropped: {} segments had to be sent again from there on, {} before",
-            f.count("retransmits_after"),
-            f.count("retransmits_before"),
+            f.count("lost_after"),
+            f.count("lost_before"),
         ),
         false => "Nothing was dropped, so it is held back in a queue, or other traffic began \
                   just then"
@@ -194,22 +194,20 @@ pub(super) fn rate_after_burst(f: &Told<'_>) -> Words {
 }
 
 pub(super) fn copy_retransmits(f: &Told<'_>) -> Words {
-    let percent =
-        f.0.evidence
-            .get("retransmit_percent")
-            .and_then(|v| v.as_f64());
+    let percent = f.0.evidence.get("lost_percent").and_then(|v| v.as_f64());
     Words {
         text: format!(
-            "The copy from {} to {}{} {}, and TCP sent {} of {} segments again ({} %, {} timeouts). \
-             {} came out of order. The interfaces counted {} drops and errors at {} and {} at {}.",
+            "The copy from {} to {}{} {}, and TCP sent {} of {} segments again ({} timeouts), {} of \
+             them needlessly: {} % were lost. {} came out of order. The interfaces counted {} drops and errors at {} and {} at {}.",
             f.host(),
             f.peer(),
             f.on_link(),
             fell(f),
             f.count("retransmits"),
             f.count("segments"),
-            super::percent_text(percent.unwrap_or(0.0)),
             f.count("timeouts"),
+            f.count("needless"),
+            super::percent_text(percent.unwrap_or(0.0)),
             f.count("out_of_order"),
             f.count("sender_drops"),
             f.host(),

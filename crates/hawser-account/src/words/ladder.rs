@@ -232,9 +232,9 @@ fn policer(f: &Told<'_>) -> Words {
     Words {
         text: format!(
             "{who} holds the path to {}{burst}, and drops what is above it: {:.1} % of the \
-             segments were sent again. Several streams together got {}.",
+             segments were lost. Several streams together got {}.",
             f.speed("limit_bits_per_s").unwrap_or_default(),
-            decimal(f, "retransmitted_percent"),
+            decimal(f, "lost_percent"),
             mb(f, "streams_mb_per_s"),
         ),
         fix: "Raise the limit where it is set. Where it must stay, let the sender shape to just \
@@ -265,12 +265,15 @@ pub(super) fn softirq_core_saturated(f: &Told<'_>) -> Words {
 }
 
 fn congestion_control(f: &Told<'_>) -> Words {
+    if !f.name("other").is_empty() {
+        return other_congestion_control(f);
+    }
     Words {
         text: format!(
-            "{} slows down at every loss: {:.2} % of the segments were sent again, and one stream \
+            "{} slows down at every loss: {:.2} % of the segments were lost, and one stream \
              got {} where {} are possible.",
             f.name("congestion_control"),
-            decimal(f, "retransmitted_percent"),
+            decimal(f, "lost_percent"),
             mb(f, "stream_mb_per_s"),
             mb(f, "better_mb_per_s"),
         ),
@@ -278,6 +281,32 @@ fn congestion_control(f: &Told<'_>) -> Words {
               congestion control that is not governed by loss: `sysctl -w \
               net.ipv4.tcp_congestion_control=bbr`."
             .to_owned(),
+    }
+}
+
+fn other_congestion_control(f: &Told<'_>) -> Words {
+    let loss = match decimal(f, "lost_percent") {
+        lost if lost < 0.005 => "lost nothing".to_owned(),
+        lost => format!("lost {lost:.2} % of its segments"),
+    };
+    let find_it = match decimal(f, "lost_percent") {
+        lost if lost < 0.005 => "",
+        _ => "Find the loss first (`hawser check`). ",
+    };
+    let (own, other) = (f.name("congestion_control"), f.name("other"));
+    Words {
+        text: format!(
+            "One stream with {own} got {} and {loss}; with {other}, measured on the same path, it got {}.",
+            mb(f, "stream_mb_per_s"),
+            mb(f, "better_mb_per_s"),
+        ),
+        fix: format!(
+            "{find_it}For this network alone: `ip route change NETWORK dev {} proto kernel scope link src \
+             ADDRESS congctl {other}` on {} (`ip route` shows its line; without `congctl` it is as before). For \
+             all of the host: `sysctl -w net.ipv4.tcp_congestion_control={other}`.",
+            f.interface(),
+            f.host(),
+        ),
     }
 }
 
@@ -292,10 +321,10 @@ fn single_stream(f: &Told<'_>) -> Words {
     if f.count("processor_percent") > 90 {
         reasons.push("one processor did all of its work".to_owned());
     }
-    if decimal(f, "retransmitted_percent") > 0.05 {
+    if decimal(f, "lost_percent") > 0.05 {
         reasons.push(format!(
-            "{:.2} % of its segments were sent again",
-            decimal(f, "retransmitted_percent")
+            "{:.2} % of its segments were lost",
+            decimal(f, "lost_percent")
         ));
     }
     let why = match reasons.is_empty() {

@@ -210,6 +210,16 @@ fn paths() -> Vec<PlantedLadder> {
     whole(&mut lossy, 197, [4, 7, 5, 6, 7, 18]);
     waiting_on_wire(&mut lossy, 90);
 
+    let same = with_other(&lossy, "bbr", 205);
+    let mut paced = clean_ladder();
+    set(&mut paced, RungKind::WireTcp, 700);
+    whole(&mut paced, 690, [10, 20, 14, 15, 18, 60]);
+    waiting_on_wire(&mut paced, 80);
+    let other = with_other(&paced, "cubic", 1_150);
+    // Its segments overtook each other: sent again, and not lost.
+    let mut overtaken = lossy.clone();
+    stream(&mut overtaken).needless = Packets(1_998);
+
     let mut bond = clean_ladder();
     set(&mut bond, RungKind::WireTcp, 600);
     whole(&mut bond, 592, [12, 20, 16, 18, 20, 55]);
@@ -253,6 +263,14 @@ fn paths() -> Vec<PlantedLadder> {
             wire,
             &["congestion-control"],
         ),
+        planted_as("ladder-congestion-same", same, wire, &["single-stream"]),
+        planted_as(
+            "ladder-congestion-other",
+            other,
+            wire,
+            &["congestion-control"],
+        ),
+        planted_as("ladder-overtaken", overtaken, wire, &["single-stream"]),
         planted_as("ladder-single-stream", bond, wire, &["single-stream"]),
         planted_as("ladder-path-mtu", hop, "", &["path-mtu-below-interface"]),
         planted_as(
@@ -472,6 +490,7 @@ fn state(mb: u64) -> StreamState {
         send_buffer_limited: Nanos::ZERO,
         segments: Packets(mb * 2_000_000 / 1_448),
         retransmits: Packets::ZERO,
+        needless: Packets::ZERO,
     }
 }
 
@@ -555,6 +574,20 @@ fn read_unit(case: &mut Case, rates: [(u32, u64); 4]) {
     });
     let whole = run(case).rungs.pop().expect("the whole path");
     run(case).rungs.extend(rungs.into_iter().chain([whole]));
+}
+
+/// The same with another congestion control measured beside the host's own.
+fn with_other(case: &Case, congestion: &str, mb: u64) -> Case {
+    let mut case = case.clone();
+    let mut state = state(mb);
+    state.congestion = congestion.to_owned();
+    let rung = Rung {
+        streams: vec![state],
+        samples: samples(mb, 10),
+        ..blank(RungKind::WireTcpOther, None)
+    };
+    run(&mut case).rungs.insert(7, rung);
+    case
 }
 
 /// Sets the rate of the whole path and how busy each stage was, in per cent.

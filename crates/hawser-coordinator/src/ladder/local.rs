@@ -78,6 +78,7 @@ fn spec(task: &Task, options: &LadderOptions, address: IpAddr) -> Result<RungSpe
             duration,
         },
         RungKind::WireTcp
+        | RungKind::WireTcpOther
         | RungKind::WireTcpMany
         | RungKind::WireUdp
         | RungKind::WireUdpSmall

@@ -147,7 +147,8 @@ pub fn ladder(
         },
         next_flow: 0,
     };
-    let tasks = tasks(options);
+    let other = plan::other_congestion_control(&hosts[&from]);
+    let tasks = tasks(options, other.is_some());
     progress.begin(tasks.len());
     let hardware = BTreeMap::from([
         (from.clone(), ends.sender.hardware()?),
@@ -194,7 +195,7 @@ pub fn ladder(
             Where::Between if task.kind == RungKind::Whole => {
                 whole::measure(&mut ends, options, &link, key)
             }
-            Where::Between => wire::measure(&mut ends, task, options),
+            Where::Between => wire::measure(&mut ends, task, options, other.as_deref()),
         };
         run.rungs.push(match rung {
             Ok(rung) => rung,

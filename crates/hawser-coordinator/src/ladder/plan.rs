@@ -1,5 +1,6 @@
 //! Which rungs a ladder has, where each is measured and for how long. Pure.
 
+use hawser_model::host::HostFacts;
 use hawser_model::iscsi::IscsiUnit;
 use hawser_model::ladder::{CipherChoice, RungKind, Storage};
 use hawser_model::names::{HostName, LinkName};
@@ -58,8 +59,22 @@ pub struct Task {
 /// target has to give.
 const DEPTHS: [u32; 4] = [1, 4, 16, 64];
 
-/// The rungs in the order in which they are measured.
-pub fn tasks(options: &LadderOptions) -> Vec<Task> {
+/// The congestion control to measure beside the one the sender uses: of those that hosts really run, cubic
+/// (RFC 9438) and bbr, one that its kernel has and that is not its own. They differ most where a path is short
+/// and fast (bbr paces by what it measured) and where it loses without being full (cubic takes that for congestion).
+pub(super) fn other_congestion_control(sender: &HostFacts) -> Option<String> {
+    let setting = |name| sender.sysctls.get(name).map_or("", String::as_str);
+    let own = setting("net.ipv4.tcp_congestion_control");
+    let available = setting("net.ipv4.tcp_available_congestion_control");
+    let other = ["cubic", "bbr"].into_iter().filter(|name| *name != own);
+    other
+        .filter(|name| available.split_whitespace().any(|a| a == *name))
+        .map(str::to_owned)
+        .next()
+}
+
+/// The rungs in the order in which they are measured; `other` is whether there is another congestion control.
+pub fn tasks(options: &LadderOptions, other: bool) -> Vec<Task> {
     use RungKind as Kind;
     use Where::{Between, Receiver, Sender};
     // In tenths of a rung's time.
@@ -76,6 +91,9 @@ pub fn tasks(options: &LadderOptions) -> Vec<Task> {
     tasks.push((Kind::ZfsChecksum, Sender, 0));
     tasks.push((Kind::LoopbackTcp, Sender, 10));
     tasks.push((Kind::WireTcp, Between, 20));
+    if other {
+        tasks.push((Kind::WireTcpOther, Between, 20));
+    }
     tasks.push((Kind::WireTcpMany, Between, 20));
     tasks.push((Kind::WireUdp, Between, 10));
     tasks.push((Kind::WireUdpSmall, Between, 5));
@@ -132,12 +150,33 @@ mod tests {
             duration: Nanos::from_millis(1_000),
             beside_a_cluster: false,
         };
-        let all = tasks(&options);
+        let all = tasks(&options, true);
         let total: u64 = all.iter().map(|t| t.duration.0).sum();
         assert!(total < 20_000_000_000, "{total}");
+        let others = |tasks: &[Task]| tasks.iter().any(|t| t.kind == RungKind::WireTcpOther);
+        assert!(others(&all) && !others(&tasks(&options, false)));
         let reads = all.iter().filter(|t| t.kind == RungKind::IscsiRead);
         let depths: Vec<u32> = reads.map(|t| t.depth).collect();
         assert_eq!(depths, DEPTHS);
         assert_eq!(all.last().map(|t| t.kind), Some(RungKind::Whole));
+    }
+
+    #[test]
+    fn the_other_congestion_control_is_one_that_the_kernel_has() {
+        let other = |own: &str, available: &str| {
+            let mut host = HostFacts::default();
+            let mut set = |name: &str, value: &str| {
+                let name = format!("net.ipv4.tcp_{name}congestion_control");
+                host.sysctls.insert(name, value.to_owned());
+            };
+            set("", own);
+            set("available_", available);
+            other_congestion_control(&host)
+        };
+        assert_eq!(other("bbr", "reno bbr cubic").as_deref(), Some("cubic"));
+        assert_eq!(other("cubic", "reno cubic bbr").as_deref(), Some("bbr"));
+        assert_eq!(other("reno", "reno cubic bbr").as_deref(), Some("cubic"));
+        assert_eq!(other("cubic", "reno cubic"), None);
+        assert_eq!(other_congestion_control(&HostFacts::default()), None);
     }
 }

@@ -23,15 +23,17 @@ const UDP_BUFFER: Bytes = Bytes(4 << 20);
 /// Payload of the datagrams that show what a frame costs.
 const SMALL: u32 = 64;
 
-/// Measures one.
+/// Measures one. `other` is the congestion control of the rung that has another one.
 pub(super) fn measure(
     ends: &mut Ends<'_>,
     task: &Task,
     options: &LadderOptions,
+    other: Option<&str>,
 ) -> Result<Rung, AgentError> {
     match task.kind {
-        RungKind::WireTcp => tcp(ends, task, 1),
-        RungKind::WireTcpMany => tcp(ends, task, options.streams.max(2)),
+        RungKind::WireTcp => tcp(ends, task, 1, None),
+        RungKind::WireTcpOther => tcp(ends, task, 1, other),
+        RungKind::WireTcpMany => tcp(ends, task, options.streams.max(2), None),
         RungKind::WireUdpSmall => udp(ends, task, SMALL),
         _ => {
             let headers = if ends.path.destination.is_ipv4() {
@@ -45,19 +47,28 @@ pub(super) fn measure(
     }
 }
 
-fn tcp(ends: &mut Ends<'_>, task: &Task, streams: u32) -> Result<Rung, AgentError> {
+fn tcp(
+    ends: &mut Ends<'_>,
+    task: &Task,
+    streams: u32,
+    congestion: Option<&str>,
+) -> Result<Rung, AgentError> {
     let specs: Vec<FlowSpec> = (0..streams)
         .map(|_| {
             let flow = FlowId(ends.flow());
             let path = &ends.path;
-            stream(flow, path.source, path.destination, task.duration)
+            FlowSpec {
+                congestion: congestion.map(str::to_owned),
+                ..stream(flow, path.source, path.destination, task.duration)
+            }
         })
         .collect();
     let (reports, usage) = ends.watched(|ends| run(ends, &specs))?;
     let each: Vec<Vec<Sample>> = reports.iter().map(|(_, r)| slices(r)).collect();
-    let how = match streams {
-        1 => "one stream, 128 KiB writes".to_owned(),
-        n => format!("{n} streams, 128 KiB writes"),
+    let how = match (streams, congestion) {
+        (1, None) => "one stream, 128 KiB writes".to_owned(),
+        (1, Some(name)) => format!("one stream, {name}, 128 KiB writes"),
+        (n, _) => format!("{n} streams, 128 KiB writes"),
     };
     Ok(Rung {
         samples: together(&each),

@@ -8,7 +8,7 @@ use hawser_model::names::InterfaceName;
 use crate::proc;
 
 /// Of the machine, or of the network namespace; which of them is not the same on all kernels.
-const ALL: [&str; 46] = [
+const ALL: [&str; 47] = [
     "net.bridge.bridge-nf-call-arptables",
     "net.bridge.bridge-nf-call-ip6tables",
     "net.bridge.bridge-nf-call-iptables",
@@ -37,6 +37,7 @@ const ALL: [&str; 46] = [
     "net.ipv4.ipfrag_time",
     "net.ipv4.neigh.default.gc_thresh3",
     "net.ipv4.neigh.default.unres_qlen_bytes",
+    "net.ipv4.tcp_available_congestion_control",
     "net.ipv4.tcp_base_mss",
     "net.ipv4.tcp_congestion_control",
     "net.ipv4.tcp_mem",

@@ -90,6 +90,7 @@ pub(crate) fn stream(socket: BorrowedFd<'_>) -> io::Result<StreamState> {
         send_buffer_limited: micros(long(46)),
         segments: Packets(u64::from(info[39])),
         retransmits: Packets(u64::from(info[25])),
+        needless: Packets(u64::from(info[54])),
     })
 }
 

@@ -44,7 +44,7 @@ fn find(view: &View<'_>, explained: bool) -> Option<Finding> {
         .number("merged_bytes", merged.into())
         .number("path_mtu", pmtu.into())
         .number("timeouts", timeouts)
-        .number("retransmits_after", after.retransmits)
+        .number("lost_after", after.lost)
         .done()
     })
 }

@@ -1,7 +1,9 @@
 //! TCP had to send again more than a sound path makes it: packets are lost between the hosts, or
 //! at a queue of theirs.
 //!
-//! Evidence: retransmitted segments, one in two hundred or more; certain, since TCP counted them.
+//! Evidence: segments sent again that the receiver did not have yet (what it had, it says: D-SACK), one in
+//! two hundred or more; certain, since TCP counted them. Where packets only overtake each other, as between
+//! the processors of a host, TCP also sends again, and nothing is lost.
 //! Where they were lost is what `hawser check` finds out. A policer drops too and is named by
 //! itself. Case: `copy/retransmits`.
 
@@ -25,8 +27,8 @@ fn find(view: &View<'_>, explained: bool) -> Option<Finding> {
     let sender = &view.case.sender;
     let sum =
         |of: fn(&hawser_model::copy::TcpFacts) -> u64| -> u64 { sender.tcp.iter().map(of).sum() };
-    let (again, all) = (sum(|t| t.retransmits), sum(|t| t.segments_out));
-    if explained || again == 0 || (again as f64) < SHARE * all as f64 {
+    let (lost, all) = (sum(|t| t.lost()), sum(|t| t.segments_out));
+    if explained || lost == 0 || (lost as f64) < SHARE * all as f64 {
         return None;
     }
     let out_of_order: u64 = view.case.receiver.tcp.iter().map(|t| t.out_of_order).sum();
@@ -37,9 +39,10 @@ fn find(view: &View<'_>, explained: bool) -> Option<Finding> {
         at_sender(view),
     )
     .change(view)
-    .number("retransmits", again)
+    .number("retransmits", sum(|t| t.retransmits))
+    .number("needless", sum(|t| t.needless))
     .number("segments", all)
-    .percent("retransmit_percent", again, all)
+    .percent("lost_percent", lost, all)
     .number("timeouts", sum(|t| t.timeouts))
     .number("out_of_order", out_of_order)
     .number("sender_drops", dropped(sender))

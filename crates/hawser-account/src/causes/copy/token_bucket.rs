@@ -26,17 +26,17 @@ const DROPPING: f64 = 0.002;
 fn find(view: &View<'_>, explained: bool) -> Option<Finding> {
     let (change, (before, after)) = (view.change?, view.parts?);
     let unsteadiness = view.unsteadiness?;
-    let retransmit_rate = |retransmits: u64, bytes: u64| {
+    let share = |lost: u64, bytes: u64| {
         let segment = view
             .case
             .sender
             .tcp
             .first()
             .map_or(1448, |t| t.snd_mss.max(1));
-        retransmits as f64 * f64::from(segment) / (bytes.max(1) as f64)
+        lost as f64 * f64::from(segment) / (bytes.max(1) as f64)
     };
-    let lost_before = retransmit_rate(before.retransmits, before.bytes);
-    let lost_after = retransmit_rate(after.retransmits, after.bytes);
+    let lost_before = share(before.lost, before.bytes);
+    let lost_after = share(after.lost, after.bytes);
     if explained || unsteadiness > STEADY || change.after_mb_per_s <= 0.0 {
         return None;
     }
@@ -51,7 +51,7 @@ fn find(view: &View<'_>, explained: bool) -> Option<Finding> {
         .number("burst_bytes", change.ahead_bytes)
         .number("bits_per_s", 8 * rate(change.after_mb_per_s))
         .number("unsteady_percent", percent(unsteadiness))
-        .number("retransmits_before", before.retransmits)
-        .number("retransmits_after", after.retransmits);
+        .number("lost_before", before.lost)
+        .number("lost_after", after.lost);
     Some(draft.done())
 }

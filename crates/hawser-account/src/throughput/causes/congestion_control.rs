@@ -1,8 +1,11 @@
-//! A congestion control that takes every loss for congestion, on a path that loses a little for
-//! other reasons: each lost segment halves the rate (reno) or cuts it by three tenths (cubic).
+//! A congestion control that does not fill the path: one that takes every loss for congestion where a path
+//! loses a little for other reasons (each lost segment halves reno's rate and cuts cubic's by three tenths), or
+//! one that paces a stream below what a short and fast path can carry, as bbr may.
 //!
-//! Evidence: its name, segments sent again, and a stream that gets much less than datagrams or
-//! several streams do. Likely; a warning. Case: `ladder-congestion-control`.
+//! Evidence: a stream with another congestion control, measured beside it on the same path, gets clearly more.
+//! Where the kernel has no other one to measure: its name, segments lost, and a stream that gets much less than
+//! datagrams or several streams do. A stream that fills the link lacks nothing. Likely; a warning. Cases:
+//! `ladder-congestion-control`, `ladder-congestion-other`; `ladder-congestion-same` has none.
 
 use hawser_model::finding::{Confidence, Finding, Severity};
 use hawser_model::ladder::RungKind;
@@ -27,29 +30,52 @@ const BY_LOSS: [&str; 7] = [
     "westwood",
 ];
 
+/// Of what the other one gets: below it, by more than both vary, the difference is worth a change.
+const LESS: f64 = 0.77;
+
 fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
-    let (Some(stream), Some(rate)) = (view.stream(), view.mb(RungKind::WireTcp)) else {
+    let (Some(stream), Some(rate)) = (view.stream(), view.rate(RungKind::WireTcp)) else {
         return Vec::new();
     };
+    let full = view
+        .speed()
+        .is_some_and(|speed| rate.mb_per_s >= 0.9 * speed);
+    let limited = any(
+        found,
+        &["cpu-limit", "policer", "rate-limit", "window-too-small"],
+    );
+    let (other, better) = match (view.other_stream(), view.rate(RungKind::WireTcpOther)) {
+        (Some(other), Some(better)) => (
+            Some(other.congestion.as_str()),
+            rate.clearly_below(LESS, better).then_some(better.mb_per_s),
+        ),
+        _ => (None, unmeasured(view, &stream.congestion, rate.mb_per_s)),
+    };
+    let Some(better) = better.filter(|_| !full && !limited) else {
+        return Vec::new();
+    };
+    let draft = Draft::new(
+        CAUSE.code,
+        Severity::Warning,
+        Confidence::Likely,
+        view.place(&view.run.from),
+    )
+    .name("congestion_control", &stream.congestion)
+    .decimal("lost_percent", view.lost() * 100.0)
+    .decimal("stream_mb_per_s", rate.mb_per_s)
+    .decimal("better_mb_per_s", better);
+    vec![match other {
+        Some(other) => draft.name("other", other).done(),
+        None => draft.done(),
+    }]
+}
+
+/// What datagrams or several streams get, where that is much more than a stream that is governed by loss and
+/// loses some.
+fn unmeasured(view: &LadderView<'_>, name: &str, rate: f64) -> Option<f64> {
     let better = [RungKind::WireTcpMany, RungKind::WireUdp];
     let better = better.into_iter().filter_map(|kind| view.mb(kind));
     let better = better.fold(0.0, f64::max);
-    let lossy = view.retransmitted() >= 0.0005;
-    let by_loss = BY_LOSS.contains(&stream.congestion.as_str());
-    if any(found, &["policer", "rate-limit"]) || !lossy || !by_loss || better < 1.5 * rate {
-        return Vec::new();
-    }
-    vec![
-        Draft::new(
-            CAUSE.code,
-            Severity::Warning,
-            Confidence::Likely,
-            view.place(&view.run.from),
-        )
-        .name("congestion_control", &stream.congestion)
-        .decimal("retransmitted_percent", view.retransmitted() * 100.0)
-        .decimal("stream_mb_per_s", rate)
-        .decimal("better_mb_per_s", better)
-        .done(),
-    ]
+    let lossy = view.lost() >= 0.0005;
+    (lossy && BY_LOSS.contains(&name) && better >= 1.5 * rate).then_some(better)
 }

@@ -2,7 +2,7 @@
 //! passes unhindered: a policer or a token bucket with a deep bucket and a short queue. A transfer
 //! starts fast and then falls.
 //!
-//! Evidence: that of `rate-limit`, and either segments sent again (1 % or more) or a start at more
+//! Evidence: that of `rate-limit`, and either segments lost (1 % or more) or a start at more
 //! than one and a half times the later rate, from which the bucket's depth follows. Certain where
 //! a discipline of a host is seen to do it, else likely; an error. Case: `ladder-policer`.
 
@@ -20,7 +20,7 @@ pub(super) const CAUSE: LadderCause = LadderCause {
     find,
 };
 
-/// Segments sent again from which something drops.
+/// Segments lost from which something drops.
 const DROPS: f64 = 0.01;
 
 fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
@@ -32,7 +32,7 @@ fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
         .rung(RungKind::WireTcp, None)
         .map(|r| &r.samples[..]);
     let burst = burst(samples.unwrap_or(&[]), rate);
-    let dropped = view.retransmitted();
+    let dropped = view.lost();
     if burst.is_none() && dropped < DROPS {
         return Vec::new();
     }
@@ -44,7 +44,7 @@ fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
     vec![
         evidence(draft, view, rate)
             .maybe("burst_bytes", burst)
-            .decimal("retransmitted_percent", dropped * 100.0)
+            .decimal("lost_percent", dropped * 100.0)
             .done(),
     ]
 }

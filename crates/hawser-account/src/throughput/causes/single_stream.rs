@@ -2,7 +2,7 @@
 //! processor that does all of a stream's work, or loss that several streams share.
 //!
 //! Evidence: the two wire rungs; and of the reasons those that show: members of the interface, the
-//! processor's share, segments sent again. Likely with one of them, else possible; a warning.
+//! processor's share, segments lost. Likely with one of them, else possible; a warning.
 //! Case: `ladder-single-stream`; `ladder-cpu-limit-streams` has none.
 
 use hawser_model::finding::{Confidence, Finding, Severity};
@@ -42,7 +42,7 @@ fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
         .fold(0.0, f64::max);
     // A reader that is not let run loses segments too: they are the limit's.
     let held = any(found, &["cpu-limit"]);
-    let own = members > 1 || (!held && view.retransmitted() > 0.0005);
+    let own = members > 1 || (!held && view.lost() > 0.0005);
     // Where other programs leave no processor idle, several streams get more because they are more
     // threads, and where a limit keeps us from them for most of the time, each rung gets what its
     // moment got: neither says anything of one stream.
@@ -67,7 +67,7 @@ fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
             .number("streams", streams.map_or(0, |r| r.streams.len() as u64))
             .number("bond_members", members as u64)
             .number("processor_percent", (busy * 100.0).round() as u64)
-            .decimal("retransmitted_percent", view.retransmitted() * 100.0)
+            .decimal("lost_percent", view.lost() * 100.0)
             .done(),
     ]
 }

@@ -31,6 +31,7 @@ fn find(view: &LadderView<'_>, _: &[Finding]) -> Vec<Finding> {
     };
     let kinds = [
         RungKind::WireTcp,
+        RungKind::WireTcpOther,
         RungKind::WireTcpMany,
         RungKind::WireUdp,
         RungKind::LoopbackTcp,

@@ -100,6 +100,11 @@ pub struct TrialTraffic {
     /// The rate and the receivers of a fan-out, when it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fanout: Option<FanoutTraffic>,
+    /// Where the fault is a receive buffer that was not granted and nothing is lost for it yet: what the kernel
+    /// grants where it grants all, twice what was asked (socket(7)). The windows are then judged by what is
+    /// missing of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<Bytes>,
 }
 
 /// One multicast flow for many receivers on one host.
@@ -139,6 +144,9 @@ pub struct Window {
     pub delay: Option<i64>,
     /// Memory that the receive buffer may take.
     pub buffer: Bytes,
+    /// [`TrialTraffic::due`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<Bytes>,
     /// Of a TCP stream, which loses nothing but time: how fast it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<StreamRates>,
@@ -165,8 +173,12 @@ impl StreamRates {
 }
 
 impl Window {
-    /// Share of the sent packets that was lost; of a stream, of its own fastest rate.
+    /// Share of the sent packets that was lost; of a stream, of its own fastest rate; of a buffer that is due,
+    /// of it.
     pub fn loss(&self) -> f64 {
+        if let Some(due) = self.due.filter(|due| !due.is_zero()) {
+            return due.saturating_sub(self.buffer).0 as f64 / due.0 as f64;
+        }
         if let Some(stream) = &self.stream {
             return stream.missing(stream.fastest);
         }
@@ -200,6 +212,11 @@ impl Pair {
     /// Whether it is of a TCP stream, which loses nothing but time.
     pub fn is_of_a_stream(&self) -> bool {
         self.without.stream.is_some()
+    }
+
+    /// Whether it is of a buffer that was not granted.
+    pub fn is_of_a_buffer(&self) -> bool {
+        self.without.due.is_some()
     }
 }
 

@@ -19,7 +19,7 @@ pub fn section(page: &mut Page, trials: &[Trial], report: &TuneReport) {
             "Windows of the same traffic, in pairs with and without the change, in an order chosen by a \
              coin. A thin line is a window, the grey box holds the middle half of them, the thick line is \
              their median. Effect: percentage points of packets lost (of a TCP stream: of its fastest rate, \
-             missing in the second half of a window) with the change, less without it, and the interval \
+             missing in the second half of a window; of a buffer that was not granted: of what was asked) with the change, less without it, and the interval \
              of 95 %. Besides: what else it did to delay, jitter, CPU time a packet, the socket's memory and \
              the cluster engine's token, where that is large.",
         );
@@ -128,9 +128,10 @@ fn windows(s: &mut Section<'_>, trial: &Trial, reported: &TrialReport, scale: &S
         losses
     };
     let (without, with) = (in_percent(|p| p.0), in_percent(|p| p.1));
-    let lost = match trial.pairs.iter().any(Pair::is_of_a_stream) {
-        true => "of its rate missing",
-        false => "lost",
+    let lost = match () {
+        () if trial.pairs.iter().any(Pair::is_of_a_stream) => "of its rate missing",
+        () if trial.pairs.iter().any(Pair::is_of_a_buffer) => "of the buffer missing",
+        () => "lost",
     };
     let description = format!(
         "{} pairs of windows. Median: {:.2} % {lost} without the change, {:.2} % with it.",

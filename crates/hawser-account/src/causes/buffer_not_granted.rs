@@ -28,7 +28,7 @@ pub(super) const CAUSE: Cause = Cause {
 };
 
 /// Asked and granted bytes of a phase's receiver that got less than twice what it asked for.
-fn short(facts: &PhaseFacts<'_>) -> Option<(u64, u64)> {
+pub(crate) fn short(facts: &PhaseFacts<'_>) -> Option<(u64, u64)> {
     let asked = facts.phase.receiver.buffer_asked?.0;
     let granted = facts.phase.receiver.buffer_granted.0;
     (granted < asked.saturating_mul(2)).then_some((asked, granted))

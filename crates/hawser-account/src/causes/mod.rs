@@ -17,7 +17,7 @@ pub(crate) mod copy;
 mod backlog;
 mod between_hosts;
 mod bond_member;
-mod buffer_not_granted;
+pub(crate) mod buffer_not_granted;
 mod check_stopped;
 mod checksum;
 mod conntrack_full;

@@ -58,6 +58,7 @@ pub fn fanout_plans(case: &Case) -> Vec<Plan> {
             cause: finding.code.clone(),
             host: host.clone(),
             traffic: Some(TrialTraffic {
+                due: None,
                 from: host.clone(),
                 to: host.clone(),
                 link: LinkName::from(bridge.as_str()),

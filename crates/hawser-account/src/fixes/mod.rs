@@ -11,11 +11,12 @@ use hawser_model::finding::Finding;
 use hawser_model::knob::{Knob, Setting};
 use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::trial::TrialTraffic;
+use hawser_model::units::Bytes;
 
 pub use fanout::fanout_plans;
 pub use together::{in_order, others};
 
-use crate::causes::CAUSES;
+use crate::causes::{CAUSES, buffer_not_granted};
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::Side;
 use crate::view::View;
@@ -134,7 +135,8 @@ pub fn plans(case: &Case, findings: &[Finding]) -> Vec<Plan> {
             host: host.clone(),
             traffic: worst
                 .and_then(|loss| traffic(&view, loss))
-                .or_else(|| stream(case, finding)),
+                .or_else(|| stream(case, finding))
+                .or_else(|| not_granted(&view, finding, host)),
             candidates,
         });
     }
@@ -169,6 +171,7 @@ fn traffic(view: &View<'_>, loss: &Loss) -> Option<TrialTraffic> {
         link: loss.path.link.clone(),
         phase: kind,
         fanout: None,
+        due: None,
     })
 }
 
@@ -195,6 +198,28 @@ fn stream(case: &Case, finding: &Finding) -> Option<TrialTraffic> {
         link,
         phase,
         fanout: None,
+        due: None,
+    })
+}
+
+/// The traffic whose receiver on this host was granted least of what it asked for, as the fault itself: nothing is
+/// lost for it.
+fn not_granted(view: &View<'_>, finding: &Finding, host: &HostName) -> Option<TrialTraffic> {
+    if finding.code != "buffer-not-granted" {
+        return None;
+    }
+    let into = view.phases.iter().map(|phase| &phase.facts);
+    let short = into
+        .filter(|facts| facts.host(Side::Receiver) == host)
+        .filter_map(|facts| Some((facts, buffer_not_granted::short(facts)?)));
+    let (facts, (asked, _)) = short.max_by_key(|(_, (asked, granted))| 2 * asked - granted)?;
+    Some(TrialTraffic {
+        from: facts.host(Side::Sender).clone(),
+        to: host.clone(),
+        link: facts.link().clone(),
+        phase: facts.phase.kind,
+        fanout: None,
+        due: Some(Bytes(2 * asked)),
     })
 }
 

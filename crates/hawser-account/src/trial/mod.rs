@@ -1,7 +1,7 @@
 //! What the windows of a trial come to. Pure: the same windows give the same verdict anywhere.
 //!
 //! The measure is the share of packets lost; of a TCP stream, the share of its fastest rate that is
-//! missing in the second half of a window. Windows come in pairs, one with the change and one
+//! missing in the second half of a window; of a buffer that was not granted, what is missing of it. Windows come in pairs, one with the change and one
 //! without, in an order chosen by a coin; the paired differences are tested (`signed_rank`).
 //!
 //! **When it stops.** After [`LOOKS`] pairs, with the chance of a false "better" that each look may
@@ -121,7 +121,7 @@ fn matters(pairs: &[Pair]) -> f64 {
 #[cfg(test)]
 mod tests {
     use hawser_model::trial::Window;
-    use hawser_model::units::Packets;
+    use hawser_model::units::{Bytes, Packets};
 
     use super::*;
 
@@ -148,6 +148,28 @@ mod tests {
         let early = judge(&pairs(4_400, 0, 20, 7));
         assert_eq!((early.verdict, early.more), (Verdict::CannotTell, 1));
         assert_eq!(judge(&[]).more, 8);
+    }
+
+    #[test]
+    fn a_buffer_that_is_granted_is_proven_where_nothing_is_lost() {
+        let window = |granted| Window {
+            sent: Packets(10_000),
+            buffer: Bytes(granted),
+            due: Some(Bytes(16 << 20)),
+            ..Window::default()
+        };
+        let all = |with| {
+            let pair = Pair {
+                with_first: true,
+                without: window(425_984),
+                with: window(with),
+            };
+            judge(&[pair; 8])
+        };
+        let judged = all(16 << 20);
+        assert_eq!(judged.verdict, Verdict::Better);
+        assert!((judged.effect.unwrap() + 0.9746).abs() < 1e-3);
+        assert_eq!(all(425_984).verdict, Verdict::NoEffect);
     }
 
     #[test]

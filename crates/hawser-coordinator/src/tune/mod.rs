@@ -188,7 +188,7 @@ fn try_all(
                     turned,
                 });
                 if gone {
-                    cured = Some(format!("nothing is lost any more since {knob} was turned"));
+                    cured = Some(format!("the fault is gone since {knob} was turned"));
                 }
             }
         }

@@ -10,7 +10,7 @@ use hawser_model::host::HostFacts;
 use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::traffic::{FlowId, FlowSpec};
 use hawser_model::trial::{TrialTraffic, Window};
-use hawser_model::units::Nanos;
+use hawser_model::units::{Bytes, Nanos};
 use hawser_rungs::fanout::FanoutStep;
 
 use super::{TuneError, fanout};
@@ -39,6 +39,7 @@ pub(super) struct Flow<'a> {
     kind: PhaseKind,
     spec: FlowSpec,
     care: Care,
+    due: Option<Bytes>,
 }
 
 impl<'a> Measure<'a> {
@@ -79,6 +80,7 @@ impl<'a> Flow<'a> {
                 Intensity::Full => Care::None,
             },
             spec,
+            due: traffic.due,
         })
     }
 }
@@ -142,6 +144,7 @@ fn send(agents: &mut Agents, measure: &Flow<'_>) -> Result<Window, TuneError> {
             None => phase.receiver.transit,
         },
         buffer: phase.receiver.buffer_granted,
+        due: measure.due,
         stream: (measure.kind == PhaseKind::Stream).then(|| stream::rates(&phase)),
     })
 }

@@ -76,7 +76,7 @@ pub struct TrialReport {
     pub verdict: Verdict,
     /// Share of packets lost with it, less the share lost without it (Hodges-Lehmann): -0.44 is
     /// 44 percentage points fewer. Of a TCP stream, the share of its fastest rate that is missing
-    /// in the second half of a window. Absent when it was not measured.
+    /// in the second half of a window; of a buffer that was not granted, the share of it that is missing. Absent when it was not measured.
     pub effect: Option<f64>,
     /// 95 % or more of such intervals hold the true effect: low, high.
     pub interval: Option<[f64; 2]>,

@@ -59,22 +59,21 @@ pub struct Task {
 /// target has to give.
 const DEPTHS: [u32; 4] = [1, 4, 16, 64];
 
-/// The congestion control to measure beside the one the sender uses: of those that hosts really run, cubic
-/// (RFC 9438) and bbr, one that its kernel has and that is not its own. They differ most where a path is short
-/// and fast (bbr paces by what it measured) and where it loses without being full (cubic takes that for congestion).
-pub(super) fn other_congestion_control(sender: &HostFacts) -> Option<String> {
-    let setting = |name| sender.sysctls.get(name).map_or("", String::as_str);
-    let own = setting("net.ipv4.tcp_congestion_control");
-    let available = setting("net.ipv4.tcp_available_congestion_control");
-    let other = ["cubic", "bbr"].into_iter().filter(|name| *name != own);
-    other
-        .filter(|name| available.split_whitespace().any(|a| a == *name))
-        .map(str::to_owned)
-        .next()
+/// The congestion control to measure beside `own`, which the path has: of those that hosts really run, cubic
+/// (RFC 9438) and bbr, one that the sender's kernel has. They differ most where a path is short and fast (bbr paces
+/// by what it measured) and where it loses without being full (cubic takes that for congestion).
+pub(super) fn other_congestion_control(own: &str, sender: &HostFacts) -> Option<&'static str> {
+    let available = sender
+        .sysctls
+        .get("net.ipv4.tcp_available_congestion_control")?;
+    let has = |name: &str| available.split_whitespace().any(|a| a == name);
+    let mut known = ["cubic", "bbr"].into_iter();
+    known.find(|name| *name != own && has(name))
 }
 
-/// The rungs in the order in which they are measured; `other` is whether there is another congestion control.
-pub fn tasks(options: &LadderOptions, other: bool) -> Vec<Task> {
+/// The rungs in the order in which they are measured. A stream with the path's own congestion control and one with
+/// another take turns, since what else happens on a host changes between any two of them.
+pub fn tasks(options: &LadderOptions) -> Vec<Task> {
     use RungKind as Kind;
     use Where::{Between, Receiver, Sender};
     // In tenths of a rung's time.
@@ -91,9 +90,9 @@ pub fn tasks(options: &LadderOptions, other: bool) -> Vec<Task> {
     tasks.push((Kind::ZfsChecksum, Sender, 0));
     tasks.push((Kind::LoopbackTcp, Sender, 10));
     tasks.push((Kind::WireTcp, Between, 20));
-    if other {
-        tasks.push((Kind::WireTcpOther, Between, 20));
-    }
+    tasks.push((Kind::WireTcpOther, Between, 10));
+    tasks.push((Kind::WireTcp, Between, 10));
+    tasks.push((Kind::WireTcpOther, Between, 10));
     tasks.push((Kind::WireTcpMany, Between, 20));
     tasks.push((Kind::WireUdp, Between, 10));
     tasks.push((Kind::WireUdpSmall, Between, 5));
@@ -150,11 +149,9 @@ mod tests {
             duration: Nanos::from_millis(1_000),
             beside_a_cluster: false,
         };
-        let all = tasks(&options, true);
+        let all = tasks(&options);
         let total: u64 = all.iter().map(|t| t.duration.0).sum();
         assert!(total < 20_000_000_000, "{total}");
-        let others = |tasks: &[Task]| tasks.iter().any(|t| t.kind == RungKind::WireTcpOther);
-        assert!(others(&all) && !others(&tasks(&options, false)));
         let reads = all.iter().filter(|t| t.kind == RungKind::IscsiRead);
         let depths: Vec<u32> = reads.map(|t| t.depth).collect();
         assert_eq!(depths, DEPTHS);
@@ -165,18 +162,17 @@ mod tests {
     fn the_other_congestion_control_is_one_that_the_kernel_has() {
         let other = |own: &str, available: &str| {
             let mut host = HostFacts::default();
-            let mut set = |name: &str, value: &str| {
-                let name = format!("net.ipv4.tcp_{name}congestion_control");
-                host.sysctls.insert(name, value.to_owned());
-            };
-            set("", own);
-            set("available_", available);
-            other_congestion_control(&host)
+            let name = "net.ipv4.tcp_available_congestion_control";
+            host.sysctls.insert(name.to_owned(), available.to_owned());
+            other_congestion_control(own, &host)
         };
-        assert_eq!(other("bbr", "reno bbr cubic").as_deref(), Some("cubic"));
-        assert_eq!(other("cubic", "reno cubic bbr").as_deref(), Some("bbr"));
-        assert_eq!(other("reno", "reno cubic bbr").as_deref(), Some("cubic"));
+        assert_eq!(other("bbr", "reno bbr cubic"), Some("cubic"));
+        assert_eq!(other("cubic", "reno cubic bbr"), Some("bbr"));
+        assert_eq!(other("reno", "reno cubic bbr"), Some("cubic"));
         assert_eq!(other("cubic", "reno cubic"), None);
-        assert_eq!(other_congestion_control(&HostFacts::default()), None);
+        assert_eq!(
+            other_congestion_control("cubic", &HostFacts::default()),
+            None
+        );
     }
 }

@@ -245,6 +245,10 @@ fn paths() -> Vec<PlantedLadder> {
     let usage = rung(&mut frames, RungKind::WireTcp).usage.get_mut("head1");
     usage.unwrap().own_cpu = Nanos::from_millis(2_900);
     whole(&mut frames, 690, [15, 25, 92, 50, 22, 65]);
+    let mut frames_stolen = frames.clone();
+    for time in self::usage(&mut frames_stolen, RungKind::Whole, "head1").values_mut() {
+        *time = processor(600, 1_000, 800, 500, 100);
+    }
     vec![
         planted_as("ladder-rate-limit", shaped, wire, &["rate-limit"]),
         planted_as("ladder-rate-limit-between", between, wire, &["rate-limit"]),
@@ -273,6 +277,12 @@ fn paths() -> Vec<PlantedLadder> {
         planted_as("ladder-overtaken", overtaken, wire, &["single-stream"]),
         planted_as("ladder-single-stream", bond, wire, &["single-stream"]),
         planted_as("ladder-path-mtu", hop, "", &["path-mtu-below-interface"]),
+        planted_as(
+            "ladder-small-frames-stolen",
+            frames_stolen,
+            "send head1",
+            &["cpu-limit", "small-frames"],
+        ),
         planted_as(
             "ladder-small-frames",
             frames,

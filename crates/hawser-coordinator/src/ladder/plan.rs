@@ -59,15 +59,15 @@ pub struct Task {
 /// target has to give.
 const DEPTHS: [u32; 4] = [1, 4, 16, 64];
 
-/// The congestion control to measure beside `own`, which the path has: of those that hosts really run, cubic
-/// (RFC 9438) and bbr, one that the sender's kernel has. They differ most where a path is short and fast (bbr paces
+/// The congestion control to measure beside `own`, which the path has: of those that hosts really run, bbr and cubic
+/// (RFC 9438), one that the sender's kernel has. They differ most where a path is short and fast (bbr paces
 /// by what it measured) and where it loses without being full (cubic takes that for congestion).
 pub(super) fn other_congestion_control(own: &str, sender: &HostFacts) -> Option<&'static str> {
     let available = sender
         .sysctls
         .get("net.ipv4.tcp_available_congestion_control")?;
     let has = |name: &str| available.split_whitespace().any(|a| a == name);
-    let mut known = ["cubic", "bbr"].into_iter();
+    let mut known = ["bbr", "cubic"].into_iter();
     known.find(|name| *name != own && has(name))
 }
 
@@ -168,7 +168,8 @@ mod tests {
         };
         assert_eq!(other("bbr", "reno bbr cubic"), Some("cubic"));
         assert_eq!(other("cubic", "reno cubic bbr"), Some("bbr"));
-        assert_eq!(other("reno", "reno cubic bbr"), Some("cubic"));
+        assert_eq!(other("reno", "reno cubic bbr"), Some("bbr"));
+        assert_eq!(other("reno", "reno cubic"), Some("cubic"));
         assert_eq!(other("cubic", "reno cubic"), None);
         assert_eq!(
             other_congestion_control("cubic", &HostFacts::default()),

@@ -3,7 +3,7 @@
 //! one that paces a stream below what a short and fast path can carry, as bbr may.
 //!
 //! Evidence: a stream with another congestion control, measured beside it on the same path, gets clearly more.
-//! Where the kernel has no other one to measure: its name, segments lost, and a stream that gets much less than
+//! Where the kernel has no other one, or only one that is governed by loss too: its name, segments lost, and a stream that gets much less than
 //! datagrams or several streams do. A stream that fills the link lacks nothing. Likely; a warning. Cases:
 //! `ladder-congestion-control`, `ladder-congestion-other`; `ladder-congestion-same` has none.
 
@@ -33,6 +33,10 @@ const BY_LOSS: [&str; 7] = [
 /// Of what the other one gets: below it, by more than both vary, the difference is worth a change.
 const LESS: f64 = 0.77;
 
+fn by_loss(name: &str) -> bool {
+    BY_LOSS.contains(&name)
+}
+
 fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
     let (Some(stream), Some(rate)) = (view.stream(), view.rate(RungKind::WireTcp)) else {
         return Vec::new();
@@ -44,12 +48,14 @@ fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
         found,
         &["cpu-limit", "policer", "rate-limit", "window-too-small"],
     );
-    let (other, better) = match (view.other_stream(), view.rate(RungKind::WireTcpOther)) {
-        (Some(other), Some(better)) => (
-            Some(other.congestion.as_str()),
-            rate.clearly_below(LESS, better).then_some(better.mb_per_s),
-        ),
-        _ => (None, unmeasured(view, &stream.congestion, rate.mb_per_s)),
+    let other = view.other_stream().zip(view.rate(RungKind::WireTcpOther));
+    let better = other.filter(|(_, better)| rate.clearly_below(LESS, *better));
+    // One that is not governed by loss and gets no more shows that loss is not what takes the rate.
+    let shown = other.is_some_and(|(other, _)| !by_loss(&other.congestion));
+    let (other, better) = match better {
+        Some((other, better)) => (Some(&other.congestion), Some(better.mb_per_s)),
+        None if shown => (None, None),
+        None => (None, unmeasured(view, &stream.congestion, rate.mb_per_s)),
     };
     let Some(better) = better.filter(|_| !full && !limited) else {
         return Vec::new();
@@ -77,5 +83,5 @@ fn unmeasured(view: &LadderView<'_>, name: &str, rate: f64) -> Option<f64> {
     let better = better.into_iter().filter_map(|kind| view.mb(kind));
     let better = better.fold(0.0, f64::max);
     let lossy = view.lost() >= 0.0005;
-    (lossy && BY_LOSS.contains(&name) && better >= 1.5 * rate).then_some(better)
+    (lossy && by_loss(name) && better >= 1.5 * rate).then_some(better)
 }

@@ -7,7 +7,7 @@
 //! show what a frame costs, full ones what a byte costs.
 //!
 //! Evidence: MTU, the sender's features, the two UDP rungs. Likely; a warning.
-//! Case: `ladder-small-frames`.
+//! Cases: `ladder-small-frames`, `ladder-small-frames-stolen`.
 
 use hawser_model::finding::{Confidence, Finding, Severity};
 use hawser_model::ladder::RungKind;
@@ -15,6 +15,7 @@ use hawser_model::units::Mtu;
 
 use super::{LadderCause, any};
 use crate::causes::support::Draft;
+use crate::throughput::resources::held_back;
 use crate::throughput::view::LadderView;
 
 pub(super) const CAUSE: LadderCause = LadderCause {
@@ -33,9 +34,17 @@ fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
         "path-mtu-below-interface",
         "rate-limit",
         "policer",
-        "cpu-limit",
         "window-too-small",
     ];
+    // A quota is what holds the path, and the cost of a frame cannot be told beside it. What a hypervisor takes,
+    // it takes of small frames and of large ones.
+    if view
+        .hosts()
+        .into_iter()
+        .any(|host| held_back(view, host).is_some())
+    {
+        return Vec::new();
+    }
     let port = view.port(&view.run.from);
     let Some(mtu) = port.and_then(|(_, i)| i.mtu).filter(|m| m.0 <= 1_500) else {
         return Vec::new();

@@ -11,9 +11,9 @@ STATIC = OPENSSL_STATIC=1 RUSTFLAGS="-C target-feature=+crt-static"
 
 build: ## target/release/hawser, self-contained, and target/release/hawser-client, which needs libiscsi
 	@packaging/setup build
-	@$(STATIC) $(CARGO) build --release --locked --target $(HOST) --bin hawser
+	@$(STATIC) $(CARGO) build --target-dir target --release --locked --target $(HOST) --bin hawser
 	@install -D target/$(HOST)/release/hawser target/release/hawser
-	@$(CARGO) build --release --locked --bin hawser-client
+	@$(CARGO) build --target-dir target --release --locked --bin hawser-client
 
 demo: build ## the main job: a lab, a planted fault, the account, the cause
 	@packaging/setup lab

@@ -53,6 +53,14 @@ pub(super) fn rate(samples: &[Sample]) -> Option<Rate> {
     })
 }
 
+/// The median of the steady slices' rates: a stream that stood still for a while, or had one good moment, does not
+/// move it. `None` without any.
+pub(super) fn median(samples: &[Sample]) -> Option<f64> {
+    let mut rates: Vec<f64> = steady(samples).iter().map(of).collect();
+    rates.sort_by(f64::total_cmp);
+    (!rates.is_empty()).then(|| quantile(&rates, 0.5))
+}
+
 /// The `q`-quantile of sorted values, between neighbours by proportion.
 fn quantile(sorted: &[f64], q: f64) -> f64 {
     let place = q * (sorted.len().max(1) - 1) as f64;
@@ -89,5 +97,8 @@ mod tests {
         let rate = rate(&slices(&[80, 90, 100, 110])).unwrap();
         assert!((rate.spread - 7.5 / 95.0).abs() < 1e-9, "{rate:?}");
         assert!(super::rate(&[]).is_none());
+        let stood = slices(&[100_000, 100_000, 0, 0, 100_000, 120_000, 110_000]);
+        assert!((median(&stood).unwrap() - 1.0).abs() < 1e-9);
+        assert!(median(&[]).is_none());
     }
 }

@@ -211,6 +211,7 @@ fn paths() -> Vec<PlantedLadder> {
     waiting_on_wire(&mut lossy, 90);
 
     let same = with_other(&lossy, "bbr", 205);
+    let loss = with_other(&lossy, "bbr", 640);
     let mut paced = clean_ladder();
     set(&mut paced, RungKind::WireTcp, 700);
     whole(&mut paced, 690, [10, 20, 14, 15, 18, 60]);
@@ -264,6 +265,12 @@ fn paths() -> Vec<PlantedLadder> {
         planted_as(
             "ladder-congestion-control",
             lossy,
+            wire,
+            &["congestion-control"],
+        ),
+        planted_as(
+            "ladder-congestion-loss",
+            loss,
             wire,
             &["congestion-control"],
         ),

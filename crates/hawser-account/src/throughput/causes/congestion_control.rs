@@ -5,13 +5,15 @@
 //! Evidence: a stream with another congestion control, measured beside it on the same path, gets clearly more.
 //! Where the kernel has no other one, or only one that is governed by loss too: its name, segments lost, and a stream that gets much less than
 //! datagrams or several streams do. A stream that fills the link lacks nothing. Likely; a warning. Cases:
-//! `ladder-congestion-control`, `ladder-congestion-other`; `ladder-congestion-same` has none.
+//! `ladder-congestion-control`, `ladder-congestion-loss`, `ladder-congestion-other`; `ladder-congestion-same` has none.
 
 use hawser_model::finding::{Confidence, Finding, Severity};
 use hawser_model::ladder::RungKind;
 
 use super::{LadderCause, any};
 use crate::causes::support::Draft;
+use crate::throughput::rates::{self, Rate};
+use crate::throughput::resources::held_back;
 use crate::throughput::view::LadderView;
 
 pub(super) const CAUSE: LadderCause = LadderCause {
@@ -30,12 +32,8 @@ const BY_LOSS: [&str; 7] = [
     "westwood",
 ];
 
-/// Of what the other one gets: below it, by more than both vary, the difference is worth a change.
+/// Of what the other one gets: below it the difference is worth a change.
 const LESS: f64 = 0.77;
-
-fn by_loss(name: &str) -> bool {
-    BY_LOSS.contains(&name)
-}
 
 fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
     let (Some(stream), Some(rate)) = (view.stream(), view.rate(RungKind::WireTcp)) else {
@@ -44,20 +42,22 @@ fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
     let full = view
         .speed()
         .is_some_and(|speed| rate.mb_per_s >= 0.9 * speed);
-    let limited = any(
-        found,
-        &["cpu-limit", "policer", "rate-limit", "window-too-small"],
-    );
-    let other = view.other_stream().zip(view.rate(RungKind::WireTcpOther));
-    let better = other.filter(|(_, better)| rate.clearly_below(LESS, *better));
-    // One that is not governed by loss and gets no more shows that loss is not what takes the rate.
-    let shown = other.is_some_and(|(other, _)| !by_loss(&other.congestion));
-    let (other, better) = match better {
-        Some((other, better)) => (Some(&other.congestion), Some(better.mb_per_s)),
-        None if shown => (None, None),
-        None => (None, unmeasured(view, &stream.congestion, rate.mb_per_s)),
+    let held = view
+        .hosts()
+        .into_iter()
+        .any(|host| held_back(view, host).is_some());
+    if full || held || any(found, &["policer", "rate-limit", "window-too-small"]) {
+        return Vec::new();
+    }
+    let (other, better) = match view.other_stream().zip(view.rate(RungKind::WireTcpOther)) {
+        Some((other, better)) if gets_more(view, found, rate, better) => {
+            (Some(&other.congestion), Some(better.mb_per_s))
+        }
+        // Not governed by loss, and it gets no more: loss is not what takes the rate.
+        Some((other, _)) if !by_loss(&other.congestion) => (None, None),
+        _ => (None, unmeasured(view, &stream.congestion, rate.mb_per_s)),
     };
-    let Some(better) = better.filter(|_| !full && !limited) else {
+    let Some(better) = better else {
         return Vec::new();
     };
     let draft = Draft::new(
@@ -76,12 +76,34 @@ fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
     }]
 }
 
+/// Whether a stream with the other congestion control gets clearly more. One that gives way to a loss that is there
+/// goes up and down by nature: the median slices are held against each other. Else it must be more than both vary,
+/// and no hypervisor may have taken the processors from one of the two.
+fn gets_more(view: &LadderView<'_>, found: &[Finding], own: Rate, other: Rate) -> bool {
+    let median = |kind| rates::median(&view.run.rung(kind, None)?.samples);
+    let medians = median(RungKind::WireTcp).zip(median(RungKind::WireTcpOther));
+    let gives_way = view.stream().is_some_and(|s| by_loss(&s.congestion)) && lossy(view);
+    match gives_way {
+        true => {
+            own.mb_per_s < other.mb_per_s && medians.is_some_and(|(own, other)| own < LESS * other)
+        }
+        false => !any(found, &["cpu-limit"]) && own.clearly_below(LESS, other),
+    }
+}
+
+fn lossy(view: &LadderView<'_>) -> bool {
+    view.lost() >= 0.0005
+}
+
+fn by_loss(name: &str) -> bool {
+    BY_LOSS.contains(&name)
+}
+
 /// What datagrams or several streams get, where that is much more than a stream that is governed by loss and
 /// loses some.
 fn unmeasured(view: &LadderView<'_>, name: &str, rate: f64) -> Option<f64> {
     let better = [RungKind::WireTcpMany, RungKind::WireUdp];
     let better = better.into_iter().filter_map(|kind| view.mb(kind));
     let better = better.fold(0.0, f64::max);
-    let lossy = view.lost() >= 0.0005;
-    (lossy && by_loss(name) && better >= 1.5 * rate).then_some(better)
+    (lossy(view) && by_loss(name) && better >= 1.5 * rate).then_some(better)
 }

@@ -35,9 +35,6 @@ const BY_LOSS: [&str; 7] = [
 /// Of what the other one gets: below it the difference is worth a change.
 const LESS: f64 = 0.77;
 
-/// Above this share of the other's the own one has no less.
-const EQUAL: f64 = 0.9;
-
 fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
     let (Some(stream), Some(rate)) = (view.stream(), view.rate(RungKind::WireTcp)) else {
         return Vec::new();
@@ -57,7 +54,7 @@ fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
             (Some(&other.congestion), Some(better.mb_per_s))
         }
         // Not governed by loss, and it gets no more: loss is not what takes the rate.
-        Some((other, _)) if !by_loss(&other.congestion) && !at_times(view, EQUAL) => (None, None),
+        Some((other, _)) if !by_loss(&other.congestion) && went_on(view) => (None, None),
         _ => (None, unmeasured(view, &stream.congestion, rate.mb_per_s)),
     };
     let Some(better) = better else {
@@ -85,17 +82,23 @@ fn find(view: &LadderView<'_>, found: &[Finding]) -> Vec<Finding> {
 fn gets_more(view: &LadderView<'_>, found: &[Finding], own: Rate, other: Rate) -> bool {
     let gives_way = view.stream().is_some_and(|s| by_loss(&s.congestion)) && lossy(view);
     match gives_way {
-        true => own.mb_per_s < other.mb_per_s && at_times(view, LESS),
+        true => own.mb_per_s < other.mb_per_s && half_below(view),
         false => !any(found, &["cpu-limit"]) && own.clearly_below(LESS, other),
     }
 }
 
-/// Whether half of the time the own stream stays below `share` of the other's: also where the other one stood still
-/// for a while, as after a lost retransmission, and gets no more in all.
-fn at_times(view: &LadderView<'_>, share: f64) -> bool {
+/// Whether half of the time the own stream stays below [`LESS`] of the other's.
+fn half_below(view: &LadderView<'_>) -> bool {
     let median = |kind| rates::median(&view.run.rung(kind, None)?.samples);
     let medians = median(RungKind::WireTcp).zip(median(RungKind::WireTcpOther));
-    medians.is_some_and(|(own, other)| own < share * other)
+    medians.is_some_and(|(own, other)| own < LESS * other)
+}
+
+/// Whether the other stream never stood still. A retransmission that is lost as well costs 200 ms and more (RFC 6298
+/// with Linux' least timeout): of one or two such times a short measurement cannot speak.
+fn went_on(view: &LadderView<'_>) -> bool {
+    let rung = view.run.rung(RungKind::WireTcpOther, None);
+    rung.is_some_and(|rung| rung.samples.iter().all(|s| !s.bytes.is_zero()))
 }
 
 fn lossy(view: &LadderView<'_>) -> bool {

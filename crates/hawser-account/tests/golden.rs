@@ -77,7 +77,12 @@ fn a_phase_worth_repeating_is_told_from_one_with_a_fault() {
         .collect();
     assert_eq!(
         disturbed,
-        ["reader-stalled", "reader-late-once", "reader-stalled-short"]
+        [
+            "reader-stalled",
+            "reader-late-once",
+            "bursts-together-once",
+            "reader-stalled-short"
+        ]
     );
 }
 

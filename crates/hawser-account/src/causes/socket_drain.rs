@@ -145,8 +145,12 @@ impl Pace {
     }
 }
 
-/// A buffer that is too small for what comes overflows more often than once in this many bursts.
+/// A buffer that is too small for what comes overflows more often than once in this many bursts …
 const RARE: u64 = 50;
+
+/// … or loses more than so many bursts, or not most of it at one time. When several bursts come together once and
+/// the reader takes some of the packets meanwhile, that is seen as a long loss and short ones beside it.
+const FEW: u64 = 2;
 
 /// Whether a phase's socket dropped packets that it should have taken with ease, so that the
 /// measuring host itself is in doubt: worth measuring again before anybody is told.
@@ -158,10 +162,15 @@ pub fn disturbed(phase: &Phase) -> bool {
         return false;
     }
     let pace = Pace::of(phase);
-    let bursts = phase.sender.sent.0 / u64::from(phase.spec.burst.max(1));
+    let burst = u64::from(phase.spec.burst.max(1));
+    let bursts = phase.sender.sent.0 / burst;
     let runs = &phase.receiver.loss_runs_by_length;
     let overflows = runs.values().fold(0u64, |sum, n| sum.saturating_add(*n));
-    let rare = overflows.saturating_mul(RARE) <= bursts;
+    let lost = runs.iter().fold(0u64, |sum, (length, n)| {
+        sum.saturating_add(length.saturating_mul(*n))
+    });
+    let once = bursts >= RARE && lost <= FEW * burst && lost <= 2 * pace.longest_run;
+    let rare = once || overflows.saturating_mul(RARE) <= bursts;
     pace.stalled() || (rare && !unpaced(phase) && pace.takes_bursts())
 }
 

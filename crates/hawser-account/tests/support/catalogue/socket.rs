@@ -19,6 +19,7 @@ pub fn planted() -> Vec<Planted> {
         reader_at_full_speed(),
         reader_stalled(),
         reader_late_once(),
+        bursts_together_once(),
         reader_stalled_in_a_short_phase(),
         not_granted(),
         not_granted_and_lossy(),
@@ -131,6 +132,19 @@ fn reader_late_once() -> Planted {
     socket_overflow(phase, 6, 6);
     phase.receiver.longest_gap = Nanos(7_998_404);
     planted_as("reader-late-once", case, 6, &["receive-buffer-too-small"])
+}
+
+/// As seen on a virtual machine whose processors were taken for 8 ms: three bursts came together once, and the reader
+/// took some of the last one meanwhile.
+fn bursts_together_once() -> Planted {
+    let mut case = clean(&PAIR);
+    let phase = bulk(&mut case);
+    phase.receiver.buffer_granted = Bytes(92 * 2_304);
+    socket_overflow(phase, 61, 54);
+    phase.receiver.loss_runs_by_length = [(54, 1), (3, 1), (2, 2)].into();
+    phase.receiver.longest_gap = Nanos(8_586_710);
+    let codes = &["receive-buffer-too-small"];
+    planted_as("bursts-together-once", case, 61, codes)
 }
 
 /// The stall is most of a short phase, so that over all the reader took less than arrived.

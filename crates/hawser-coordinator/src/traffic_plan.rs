@@ -209,7 +209,7 @@ pub fn phases(
 const PHASES: u32 = 5;
 
 /// How often a phase is measured at most, when the measuring hosts keep disturbing it.
-pub const ATTEMPTS: u32 = 4;
+pub const ATTEMPTS: u32 = 6;
 
 /// Flow numbers one measurement may use.
 pub const FLOWS_PER_MEASUREMENT: u32 = PHASES * ATTEMPTS;

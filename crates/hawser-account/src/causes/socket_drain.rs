@@ -171,7 +171,18 @@ pub fn disturbed(phase: &Phase) -> bool {
     });
     let once = bursts >= RARE && lost <= FEW * burst && lost <= 2 * pace.longest_run;
     let rare = once || overflows.saturating_mul(RARE) <= bursts;
-    pace.stalled() || (rare && !unpaced(phase) && pace.takes_bursts())
+    pace.stalled() || ((rare || sender_was_late(phase)) && !unpaced(phase) && pace.takes_bursts())
+}
+
+/// Whether the sender left out a burst or more of what it was to send: it was not run either, and sends what is due
+/// together when it is.
+fn sender_was_late(phase: &Phase) -> bool {
+    let Rate::PerSecond(rate) = phase.spec.rate else {
+        return false;
+    };
+    let due = u128::from(rate.0) * u128::from(phase.spec.duration.0) / 1_000_000_000;
+    let burst = u128::from(phase.spec.burst.max(1));
+    u128::from(phase.sender.sent.0) + burst <= due
 }
 
 /// True when the flow was sent as fast as the sender could: its reader need not keep up.

@@ -35,6 +35,14 @@ fn check_by(mut command: Command, lab: &Lab, options: &[&str]) -> Report {
     Report::of(&command.output().expect("hawser runs").into())
 }
 
+/// A lab whose sockets have room for what comes together when a hypervisor takes the processors for a while: that is
+/// lost at a socket otherwise, is found, and is not what was planted.
+fn roomy() -> Lab {
+    let lab = Lab::up();
+    lab.ok(&["impair", "--machine", "--rmem-default", "2097152"]);
+    lab
+}
+
 /// A number that a line of shell prints in a node.
 #[track_caller]
 fn number(lab: &Lab, node: &str, line: &str) -> u64 {
@@ -145,7 +153,7 @@ fn a_socket_that_did_not_get_the_buffer_it_asked_for() {
 
 #[test]
 fn a_token_bucket_in_front_of_the_wire() {
-    let lab = Lab::up();
+    let lab = roomy();
     lab.sh(
         "head1",
         "tc qdisc add dev ring0 root tbf rate 20mbit burst 5000 limit 20000",
@@ -167,7 +175,7 @@ fn a_token_bucket_in_front_of_the_wire() {
 
 #[test]
 fn a_firewall_on_either_side() {
-    let lab = Lab::up();
+    let lab = roomy();
     lab.sh(
         "head2",
         "nft 'add table inet t; add chain inet t c { type filter hook input priority 0; }; \
@@ -261,7 +269,7 @@ fn a_processor_that_has_all_the_packets_and_no_time_for_them() {
 
 #[test]
 fn corruption_is_found_whether_the_kernel_drops_it_or_not() {
-    let lab = Lab::up();
+    let lab = roomy();
     lab.ok(&["impair", "head2/ring0", "--corrupt", "5"]);
     // With checksum offload on a veth pair nobody verifies: damaged packets are delivered.
     let report = check(&lab, &[]);
@@ -279,7 +287,7 @@ fn corruption_is_found_whether_the_kernel_drops_it_or_not() {
 
 #[test]
 fn fragments_that_cannot_be_reassembled() {
-    let lab = Lab::up();
+    let lab = roomy();
     lab.sh(
         "head2",
         "sysctl -qw net.ipv4.ipfrag_low_thresh=2000 && sysctl -qw net.ipv4.ipfrag_high_thresh=4000",
@@ -296,7 +304,7 @@ fn fragments_that_cannot_be_reassembled() {
 
 #[test]
 fn loss_on_the_wire_is_named_by_what_the_lossy_directions_share() {
-    let lab = Lab::up();
+    let lab = roomy();
     lab.ok(&["impair", "head2/ring0", "--loss", "10"]);
     let report = check(&lab, &[]);
     report.balances();
@@ -312,7 +320,7 @@ fn loss_on_the_wire_is_named_by_what_the_lossy_directions_share() {
 
 #[test]
 fn duplicates_and_reordering() {
-    let lab = Lab::up();
+    let lab = roomy();
     lab.ok(&["impair", "head2/ring0", "--duplicate", "5"]);
     let report = check(&lab, &[]);
     assert_eq!(report.packets("lost"), 0, "{report}");
@@ -327,7 +335,7 @@ fn duplicates_and_reordering() {
 
 #[test]
 fn a_port_that_swallows_large_packets() {
-    let lab = Lab::up();
+    let lab = roomy();
     lab.ok(&["impair", "head2/ring1", "--mtu", "1400"]);
     let report = check(&lab, &[]);
     report.balances();
@@ -359,7 +367,7 @@ fn a_port_that_swallows_large_packets() {
 
 #[test]
 fn a_reverse_path_filter() {
-    let lab = Lab::up();
+    let lab = roomy();
     // head2 would answer head1's ring0 address through ring1, so strict filtering (RFC 3704)
     // drops what comes from it on ring0. The same filter would swallow head1's ARP requests,
     // which is another cause; a fixed neighbour entry keeps the two apart.
@@ -383,7 +391,7 @@ fn a_reverse_path_filter() {
 
 #[test]
 fn a_cut_link() {
-    let lab = Lab::up();
+    let lab = roomy();
     lab.ok(&["cut", "head2/ring0"]);
     let report = check(&lab, &[]);
     report.balances();
@@ -476,12 +484,13 @@ fn two_links_that_share_a_segment_although_their_switches_differ() {
 
 #[test]
 fn another_programs_socket_that_drops_is_named() {
-    let lab = Lab::up();
+    let lab = roomy();
     // A program that binds and never reads, and one that floods it while the check runs.
     let idle = background(
         &lab,
         "exec python3 -c 'import socket,time\n\
-         s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.bind((\"127.0.0.1\",7007)); time.sleep(60)'",
+         s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.setsockopt(socket.SOL_SOCKET,socket.SO_RCVBUF,100000)\n\
+         s.bind((\"127.0.0.1\",7007)); time.sleep(60)'",
     );
     let noise = background(
         &lab,
@@ -506,7 +515,7 @@ fn another_programs_socket_that_drops_is_named() {
 
 #[test]
 fn a_case_explains_itself_offline() {
-    let lab = Lab::up();
+    let lab = roomy();
     lab.ok(&["impair", "head1/ring1", "--loss", "5"]);
     let case = file("");
     let path = case.path().to_str().unwrap();

@@ -39,8 +39,13 @@ fn check_by(mut command: Command, lab: &Lab, options: &[&str]) -> Report {
 /// lost at a socket otherwise, is found, and is not what was planted.
 fn roomy() -> Lab {
     let lab = Lab::up();
-    lab.ok(&["impair", "--machine", "--rmem-default", "2097152"]);
+    make_room(&lab);
     lab
+}
+
+/// That room, which `clear --all` takes away.
+fn make_room(lab: &Lab) {
+    lab.ok(&["impair", "--machine", "--rmem-default", "2097152"]);
 }
 
 /// A number that a line of shell prints in a node.
@@ -315,6 +320,7 @@ fn loss_on_the_wire_is_named_by_what_the_lossy_directions_share() {
         "{report}"
     );
     lab.ok(&["clear", "--all"]);
+    make_room(&lab);
     assert_eq!(check(&lab, &[]).codes(), Vec::<&str>::new());
 }
 
@@ -326,6 +332,7 @@ fn duplicates_and_reordering() {
     assert_eq!(report.packets("lost"), 0, "{report}");
     report.only("duplicated-path");
     lab.ok(&["clear", "--all"]);
+    make_room(&lab);
 
     lab.ok(&["impair", "head2/ring0", "--reorder", "5"]);
     let report = check(&lab, &[]);
@@ -347,6 +354,7 @@ fn a_port_that_swallows_large_packets() {
 
     // The same of IPv6 alone, which the flows do not use.
     lab.ok(&["clear", "--all"]);
+    make_room(&lab);
     lab.sh(
         "head2",
         "nft add table ip6 t

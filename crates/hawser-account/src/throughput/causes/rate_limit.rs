@@ -12,6 +12,7 @@ use hawser_model::ladder::RungKind;
 
 use super::{LadderCause, any};
 use crate::causes::support::Draft;
+use crate::throughput::resources::held_back;
 use crate::throughput::view::{LadderView, at_work, busy_share};
 
 pub(super) const CAUSE: LadderCause = LadderCause {
@@ -55,10 +56,11 @@ pub(super) fn evidence(draft: Draft, view: &LadderView<'_>, rate: f64) -> Draft 
 
 /// The rate the path is held to, when it looks as if it were.
 pub(super) fn limit(view: &LadderView<'_>, found: &[Finding]) -> Option<f64> {
-    if any(
-        found,
-        &["cpu-limit", "window-too-small", "rung-not-measured"],
-    ) {
+    let held = view
+        .hosts()
+        .into_iter()
+        .any(|host| held_back(view, host).is_some());
+    if held || any(found, &["window-too-small", "rung-not-measured"]) {
         return None;
     }
     let stream = view.mb(RungKind::WireTcp)?;
@@ -67,9 +69,10 @@ pub(super) fn limit(view: &LadderView<'_>, found: &[Finding]) -> Option<f64> {
     let able = view.speed().map_or(able, |speed| able.min(speed));
     // Several streams that are dropped at can get even less.
     let flat = many <= 1.2 * stream && stream <= 2.0 * many;
-    // Where other programs leave no processor idle a stream is slow without any limit: only a
-    // discipline that counted what it held back speaks for one.
-    let shown = shaper(view).is_some() || !taken(view);
+    // Where other programs leave no processor idle, or a hypervisor takes its share, a stream is slow without any
+    // limit: only a discipline that counted what it held back speaks for one.
+    let disturbed = taken(view) || any(found, &["cpu-limit"]);
+    let shown = shaper(view).is_some() || !disturbed;
     (stream <= 0.6 * able && flat && busy(view) < 0.85 && shown).then_some(stream)
 }
 

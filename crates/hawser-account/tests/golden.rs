@@ -86,6 +86,21 @@ fn a_phase_worth_repeating_is_told_from_one_with_a_fault() {
     );
 }
 
+#[test]
+fn a_socket_that_the_machine_had_no_memory_for_is_not_a_late_reader() {
+    let all = planted();
+    let stalled = all.iter().find(|p| p.name == "reader-stalled");
+    let case = &stalled.expect("it is planted").case;
+    let mut phases = case.measurements.iter().flat_map(|m| &m.phases);
+    let mut phase = phases
+        .find(|phase| hawser_account::disturbed(phase))
+        .expect("it is disturbed")
+        .clone();
+    let counters = &mut phase.receiver_window.counters.0;
+    counters.insert("udp/MemErrors".to_owned(), 1);
+    assert!(!hawser_account::disturbed(&phase));
+}
+
 /// Evidence that every finding about a loss has; `docs/account.md` explains it.
 const COMMON: [&str; 3] = ["lost_packets", "sent_packets", "lost_percent"];
 

@@ -73,6 +73,16 @@ fn group(family_of: IpAddr) -> IpAddr {
     }
 }
 
+/// One of 65 536 groups of the same scope as `group`, each with a MAC address of its own. What a switch remembers of
+/// a membership, for minutes, it does not remember of these.
+pub fn fresh_group(group: IpAddr, number: u16) -> IpAddr {
+    let [high, low] = number.to_be_bytes();
+    match group {
+        IpAddr::V4(_) => Ipv4Addr::new(239, 193, high, low).into(),
+        IpAddr::V6(_) => Ipv6Addr::new(0xff12, 0, 0, 0, 0, 0, 0x4862, number).into(),
+    }
+}
+
 /// A group beside it that nobody joins, of the same scope.
 pub fn unjoined(family_of: IpAddr) -> IpAddr {
     match family_of {

@@ -6,8 +6,10 @@
 //! still members (RFC 2236, 3; RFC 3810, 7.4.1): so a group is joined, left, and the question awaited.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use hawser_model::names::InterfaceName;
@@ -65,7 +67,9 @@ impl MulticastListener {
         let socket = link::open(index, ethertype)
             .and_then(|socket| {
                 link::attach(socket.as_fd(), &wanted(unjoined))?;
-                link::hear_all_multicast(socket.as_fd(), index)?;
+                if !over_a_bridge(interface) {
+                    link::hear_all_multicast(socket.as_fd(), index)?;
+                }
                 Ok(socket)
             })
             .map_err(WireError::call("socket AF_PACKET", interface))?;
@@ -144,6 +148,21 @@ pub fn send_unjoined(source: IpAddr, group: IpAddr, key: RunKey) -> Result<Packe
             .map_err(WireError::call("sendto", to))?;
     }
     Ok(Packets(UNJOINED))
+}
+
+/// Whether it is a bridge of this host's, or a VLAN and the like on one. A bridge that is told to hear all multicast hands
+/// all of it up (`IFF_ALLMULTI` in `br_handle_frame_finish`, net/bridge/br_input.c), so listening would undo the very
+/// filter that is looked for. Its ports hear everything anyway.
+fn over_a_bridge(interface: &InterfaceName) -> bool {
+    let folder = Path::new("/sys/class/net").join(interface.as_str());
+    let lower = |entry: &str| entry.strip_prefix("lower_").map(InterfaceName::from);
+    folder.join("bridge").exists()
+        || fs::read_dir(folder).is_ok_and(|entries| {
+            let names = entries.flatten().map(|e| e.file_name());
+            names
+                .filter_map(|name| lower(name.to_str()?))
+                .any(|below| over_a_bridge(&below))
+        })
 }
 
 /// A filter (packet(7), `SO_ATTACH_FILTER`) for queries and packets to the group: whole packets

@@ -7,7 +7,7 @@ use std::fs;
 use std::time::Duration;
 
 use hawser_lab::impair::Direction::{FromNode, ToNode};
-use hawser_lab::impair::{Changed, MachineSetting};
+use hawser_lab::impair::{Changed, MachineSetting, Numbers};
 use hawser_model::units::Mtu;
 use nix::fcntl::{Flock, FlockArg};
 use support::{Lab, Traffic, eventually, is_running};
@@ -295,8 +295,8 @@ fn machine_wide_settings_are_put_back_whatever_dies() {
     assert!(said.contains("whole machine"), "{said}");
     assert_eq!(read(), other);
     let changed = Changed {
-        before: own,
-        now: other,
+        before: Numbers::One(own),
+        now: Numbers::One(other),
     };
     assert_eq!(
         lab.status().machine_wide[&MachineSetting::RmemDefault],

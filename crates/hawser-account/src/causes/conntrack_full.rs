@@ -4,8 +4,7 @@
 //!
 //! Evidence: packets lost in the packet filter while `conntrack/drop` counted nearly as many
 //! (`nf_conntrack: table full, dropping packet`; `__nf_conntrack_alloc`). Likely, since other flows
-//! move that counter too. An error. Case: `conntrack-table-full`; its numbers are the counters' meaning
-//! in the kernel's source, since the limit is the whole machine's and a lab cannot plant it in a node.
+//! move that counter too. An error. Case: `conntrack-table-full`.
 
 use hawser_model::account::Layer;
 use hawser_model::finding::{Confidence, Finding, Severity};

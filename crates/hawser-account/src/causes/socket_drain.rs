@@ -158,7 +158,7 @@ const FEW: u64 = 2;
 /// That is a reader that stood still; or an overflow once in a while although the bursts fit
 /// and the reader is fast: a host that was late by less than a stall, at either end.
 pub fn disturbed(phase: &Phase) -> bool {
-    if phase.receiver.socket_drops.is_zero() {
+    if phase.receiver.socket_drops.is_zero() || wanted_memory(phase) {
         return false;
     }
     let pace = Pace::of(phase);
@@ -172,6 +172,14 @@ pub fn disturbed(phase: &Phase) -> bool {
     let once = bursts >= RARE && lost <= FEW * burst && lost <= 2 * pace.longest_run;
     let rare = once || overflows.saturating_mul(RARE) <= bursts;
     pace.stalled() || ((rare || sender_was_late(phase)) && !unpaced(phase) && pace.takes_bursts())
+}
+
+/// Whether the receiving host counted drops for want of memory for all UDP sockets: then it is not the reader.
+fn wanted_memory(phase: &Phase) -> bool {
+    let counters = &phase.receiver_window.counters;
+    ["udp/MemErrors", "udp6/MemErrors"]
+        .iter()
+        .any(|name| counters.or_zero(name) > 0)
 }
 
 /// Whether the sender left out a burst or more of what it was to send: it was not run either, and sends what is due

@@ -188,10 +188,12 @@ pub(super) fn candidates(
         "group-not-forwarded" => vec![igmp_2()],
         "igmp-no-querier" => vec![
             igmp_2(),
-            on_bridge("multicast_snooping", "0"),
+            // Not filtering at all comes last: it burdens every port.
             on_bridge("multicast_querier", "1"),
+            on_bridge("multicast_snooping", "0"),
         ],
         "conntrack-table-full" => vec![
+            igmp_2(),
             rmem_default(),
             backlog(),
             sysctl("net.netfilter.nf_conntrack_max", Target::Times(4)),
@@ -216,7 +218,13 @@ pub(super) fn candidates(
             offload_off("rx-gro-hw"),
             offload_off("rx-gro"),
         ],
-        "udp-memory-pressure" => vec![rmem_default(), sysctl("net.ipv4.udp_mem", Target::Times(8))],
+        "udp-memory-pressure" => vec![
+            largest_ring(),
+            igmp_2(),
+            backlog(),
+            rmem_default(),
+            sysctl("net.ipv4.udp_mem", Target::Times(8)),
+        ],
         _ => Vec::new(),
     };
     candidates.into_iter().flatten().collect()

@@ -1,5 +1,7 @@
 //! One window of a trial: the flow that showed the fault, once more and shorter.
 
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hawser_account::stream;
@@ -16,6 +18,7 @@ use hawser_rungs::fanout::FanoutStep;
 use super::{TuneError, fanout};
 use crate::check::Agents;
 use crate::measure::{End, phase};
+use crate::traffic_plan::fresh_group;
 
 /// Long enough for ten bursts at the gentle rate, and for a loss of one per cent to be seen;
 /// a trial has sixteen windows and more.
@@ -23,6 +26,9 @@ const WINDOW: Nanos = Nanos::from_millis(250);
 
 /// Flow numbers of trials; those of checks are small.
 static NEXT_FLOW: AtomicU32 = AtomicU32::new(1_000_000);
+
+/// Not the groups of a tune before: their memberships may still be known.
+static FIRST_GROUP: LazyLock<u16> = LazyLock::new(|| RandomState::new().hash_one(()) as u16);
 
 /// What is measured in each window.
 pub(super) enum Measure<'a> {
@@ -119,10 +125,15 @@ fn send(agents: &mut Agents, measure: &Flow<'_>) -> Result<Window, TuneError> {
         interface,
         facts,
     };
-    let spec = FlowSpec {
-        flow: FlowId(NEXT_FLOW.fetch_add(1, Ordering::Relaxed)),
+    let number = NEXT_FLOW.fetch_add(1, Ordering::Relaxed);
+    let mut spec = FlowSpec {
+        flow: FlowId(number),
         ..measure.spec.clone()
     };
+    // A membership outlives its window on a switch, and would make the next one good as well.
+    if spec.destination.is_multicast() {
+        spec.destination = fresh_group(spec.destination, FIRST_GROUP.wrapping_add(number as u16));
+    }
     let (phase, stopped) = phase(
         measure.kind,
         spec,

@@ -6,8 +6,11 @@
 //! the lab that changed it, and, when that lab has died, by the next `up` or `down` of any.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs;
 use std::io;
+use std::num::ParseIntError;
+use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,16 +44,61 @@ pub enum MachineSetting {
     /// Largest send buffer a socket may ask for, in bytes.
     #[serde(rename = "net.core.wmem_max")]
     WmemMax,
+    /// Memory of all UDP sockets together, in pages: three numbers, of which the last is the limit (udp(7)).
+    #[serde(rename = "net.ipv4.udp_mem")]
+    UdpMem,
+    /// Connections that each namespace may track.
+    #[serde(rename = "net.netfilter.nf_conntrack_max")]
+    ConntrackMax,
+}
+
+/// What such a setting is: one number, or several of one line.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Numbers {
+    /// One.
+    One(u64),
+    /// Several, in their order.
+    Several(Vec<u64>),
+}
+
+impl fmt::Display for Numbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::One(number) => write!(f, "{number}"),
+            Self::Several(numbers) => {
+                let words: Vec<String> = numbers.iter().map(u64::to_string).collect();
+                f.write_str(&words.join(" "))
+            }
+        }
+    }
+}
+
+impl FromStr for Numbers {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let numbers = text.split_whitespace().map(str::parse);
+        let numbers: Vec<u64> = numbers.collect::<Result<_, _>>()?;
+        match numbers[..] {
+            [number] => Ok(Self::One(number)),
+            // No number at all is as wrong as a word.
+            [] => "".parse().map(Self::One),
+            _ => Ok(Self::Several(numbers)),
+        }
+    }
 }
 
 impl MachineSetting {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 8] = [
         Self::RmemDefault,
         Self::RmemMax,
         Self::Backlog,
         Self::Budget,
         Self::WmemDefault,
         Self::WmemMax,
+        Self::UdpMem,
+        Self::ConntrackMax,
     ];
 
     /// The setting of that name, as `sysctl` has it.
@@ -67,6 +115,8 @@ impl MachineSetting {
             Self::Budget => "net.core.netdev_budget",
             Self::WmemDefault => "net.core.wmem_default",
             Self::WmemMax => "net.core.wmem_max",
+            Self::UdpMem => "net.ipv4.udp_mem",
+            Self::ConntrackMax => "net.netfilter.nf_conntrack_max",
         }
     }
 
@@ -74,47 +124,46 @@ impl MachineSetting {
         format!("/proc/sys/{}", self.sysctl().replace('.', "/"))
     }
 
-    fn read(self) -> Result<u64, LabError> {
+    fn read(self) -> Result<Numbers, LabError> {
         let path = self.path();
         let text = fs::read_to_string(&path).map_err(|e| LabError::io("read", &path, e))?;
-        text.trim()
-            .parse()
+        text.parse()
             .map_err(|_| LabError::io("read", &path, io::ErrorKind::InvalidData.into()))
     }
 
-    fn write(self, value: u64) -> Result<(), LabError> {
+    fn write(self, value: &Numbers) -> Result<(), LabError> {
         let path = self.path();
         fs::write(&path, value.to_string()).map_err(|e| LabError::io("write", &path, e))
     }
 }
 
 /// A setting that a lab has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Changed {
     /// The host's own value.
-    pub before: u64,
+    pub before: Numbers,
     /// The lab's value.
-    pub now: u64,
+    pub now: Numbers,
 }
 
 /// What became of a setting that was to be put back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restored {
     /// It has the host's own value again.
     To {
         /// Which.
         setting: MachineSetting,
         /// The value.
-        value: u64,
+        value: Numbers,
     },
     /// Somebody else has changed it since: it was left as it is.
     Left {
         /// Which.
         setting: MachineSetting,
         /// The value it has.
-        found: u64,
+        found: Numbers,
         /// The host's own value, as it was.
-        before: u64,
+        before: Numbers,
     },
 }
 
@@ -129,14 +178,14 @@ struct Record {
     changed: BTreeMap<MachineSetting, Changed>,
     /// Values that somebody in the lab may set besides: announced before they are.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    announced: BTreeMap<MachineSetting, BTreeSet<u64>>,
+    announced: BTreeMap<MachineSetting, BTreeSet<Numbers>>,
 }
 
 /// Changes settings for the lab `state`.
 pub(super) fn change(
     root: &Root,
     state: &State,
-    wanted: &BTreeMap<MachineSetting, u64>,
+    wanted: &BTreeMap<MachineSetting, Numbers>,
 ) -> Result<(), LabError> {
     let lock = lock(root)?;
     let done = change_locked(root, state, wanted);
@@ -152,13 +201,12 @@ pub(super) fn announce(
     root: &Root,
     state: &State,
     setting: MachineSetting,
-    value: u64,
+    value: Numbers,
 ) -> Result<(), LabError> {
     let _lock = lock(root)?;
     let mut record = record_of(root, state)?;
     let now = setting.read()?;
-    let own = Changed { before: now, now };
-    record.changed.entry(setting).or_insert(own);
+    record.changed.entry(setting).or_insert(unchanged(now));
     record.announced.entry(setting).or_default().insert(value);
     write_whole(&root.machine_state(), &record)
 }
@@ -192,33 +240,33 @@ fn record_of(root: &Root, state: &State) -> Result<Record, LabError> {
 fn change_locked(
     root: &Root,
     state: &State,
-    wanted: &BTreeMap<MachineSetting, u64>,
+    wanted: &BTreeMap<MachineSetting, Numbers>,
 ) -> Result<(), LabError> {
     let mut record = record_of(root, state)?;
     for (setting, value) in wanted {
         let now = setting.read()?;
-        let entry = record
-            .changed
-            .entry(*setting)
-            .or_insert(Changed { before: now, now });
-        entry.now = *value;
+        let entry = record.changed.entry(*setting).or_insert(unchanged(now));
+        entry.now = value.clone();
         // On the disk before the kernel has it: a crash in between loses nothing.
         write_whole(&root.machine_state(), &record)?;
-        setting.write(*value)?;
+        setting.write(value)?;
         // The kernel raises values that are too small for it without a word.
         let took = setting.read()?;
         if took != *value {
-            record.changed.insert(
-                *setting,
-                Changed {
-                    now: took,
-                    ..record.changed[setting]
-                },
-            );
+            if let Some(changed) = record.changed.get_mut(setting) {
+                changed.now = took;
+            }
             write_whole(&root.machine_state(), &record)?;
         }
     }
     Ok(())
+}
+
+fn unchanged(now: Numbers) -> Changed {
+    Changed {
+        before: now.clone(),
+        now,
+    }
 }
 
 /// Puts back what the lab of that name changed.
@@ -231,12 +279,18 @@ pub(crate) fn restore_stale(root: &Root) -> Result<Vec<Restored>, LabError> {
     restore_if(root, |record| !owner_lives(root, record))
 }
 
-/// What the lab has changed, as it stands.
+/// What the lab has changed, as it stands: something in the lab may have set what it announced.
 pub(crate) fn changed(root: &Root, state: &State) -> BTreeMap<MachineSetting, Changed> {
-    match read(root) {
+    let mut changed = match read(root) {
         Ok(Some(record)) if is_of(&record, state) => record.changed,
         _ => BTreeMap::new(),
+    };
+    for (setting, it) in &mut changed {
+        if let Ok(found) = setting.read() {
+            it.now = found;
+        }
     }
+    changed
 }
 
 fn restore_if(root: &Root, due: impl Fn(&Record) -> bool) -> Result<Vec<Restored>, LabError> {
@@ -262,12 +316,12 @@ fn put_back(record: &Record) -> Result<Vec<Restored>, LabError> {
     }
     let mut restored = Vec::new();
     for (setting, Changed { before, now }) in &record.changed {
-        let (setting, value) = (*setting, *before);
+        let (setting, value) = (*setting, before.clone());
         let found = setting.read()?;
         let announced = record.announced.get(&setting);
         let announced = announced.is_some_and(|values| values.contains(&found));
         if found == *now || found == value || announced {
-            setting.write(value)?;
+            setting.write(&value)?;
             restored.push(Restored::To { setting, value });
         } else {
             restored.push(Restored::Left {

@@ -14,7 +14,7 @@ mod share;
 pub(crate) use apply::{port_report, reapply, switch as apply_switch};
 pub use fault::{BurstLoss, Direction, Fault, Gilbert, Only};
 pub(crate) use filter::dropped as filter_dropped;
-pub use machine::{Changed, MachineSetting, Restored};
+pub use machine::{Changed, MachineSetting, Numbers, Restored};
 pub use program::Counts;
 pub use share::{Share, parse_rate, parse_size};
 
@@ -39,7 +39,7 @@ use crate::state::{Port, State};
 pub fn announce_machine(
     name: &LabName,
     setting: MachineSetting,
-    value: u64,
+    value: Numbers,
 ) -> Result<(), LabError> {
     let change = Change::begin(name)?;
     machine::announce(&Root::from_environment(), &change.state, setting, value)
@@ -96,7 +96,7 @@ pub enum Order {
         multicast: Multicast,
     },
     /// In settings of the whole machine: the host and all labs.
-    Machine(BTreeMap<MachineSetting, u64>),
+    Machine(BTreeMap<MachineSetting, Numbers>),
 }
 
 /// What to clear of faults.

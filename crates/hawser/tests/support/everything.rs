@@ -17,11 +17,13 @@ pub fn nodes(lab: &Lab) -> String {
 /// What the kernel has once for the whole machine.
 pub fn machine() -> String {
     [
-        "netdev_max_backlog",
-        "netdev_budget",
-        "rmem_default",
-        "rmem_max",
+        "core/netdev_max_backlog",
+        "core/netdev_budget",
+        "core/rmem_default",
+        "core/rmem_max",
+        "ipv4/udp_mem",
+        "netfilter/nf_conntrack_max",
     ]
-    .map(|name| std::fs::read_to_string(format!("/proc/sys/net/core/{name}")).unwrap_or_default())
+    .map(|name| std::fs::read_to_string(format!("/proc/sys/net/{name}")).unwrap_or_default())
     .concat()
 }

@@ -33,7 +33,7 @@ pub(super) fn line(module: &str, parameter: &str, value: &str) -> String {
 }
 
 /// Whether some installed kernel has it as a file; in names `-` and `_` are the same.
-fn loadable(root: &Path, module: &str) -> bool {
+pub(super) fn loadable(root: &Path, module: &str) -> bool {
     let wanted = module.replace('-', "_");
     let kernels = fs::read_dir(root.join("lib/modules"))
         .into_iter()

@@ -8,7 +8,12 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::modprobe_d;
+
 const FILE: &str = "60-hawser.conf";
+
+/// The sysctls of `nf_conntrack`, which is loaded with the first rule that needs it.
+const CONNTRACK: &str = "net.netfilter.nf_conntrack";
 
 /// Programs that read the folders at boot.
 const READERS: [&str; 5] = [
@@ -36,12 +41,36 @@ pub(super) fn plan(root: &Path, name: &str, value: &str) -> Result<PathBuf, Stri
     if !READERS.iter().any(|reader| Path::new(reader).exists()) {
         return Err(format!("nothing on this host reads {}", folder.display()));
     }
-    match overrider(root, name, value) {
-        Some(other) => Err(format!(
+    if let Some(other) = overrider(root, name, value) {
+        return Err(format!(
             "{other} is read later and sets {name} to something else: change it there"
-        )),
-        None => Ok(folder.join(FILE)),
+        ));
     }
+    if name.starts_with(CONNTRACK) && comes_late(root, "nf_conntrack") {
+        return Err(
+            "nf_conntrack is a module that may be loaded after sysctl.d is read: name it in \
+             /etc/modules-load.d first"
+                .to_owned(),
+        );
+    }
+    Ok(folder.join(FILE))
+}
+
+/// Whether a module may come after sysctl.d was read, so that its sysctls are not there yet (sysctl.d(5), "Examples").
+fn comes_late(root: &Path, module: &str) -> bool {
+    let listed = FOLDERS.map(|folder| folder.replace("sysctl.d", "modules-load.d"));
+    let files = listed
+        .iter()
+        .flat_map(|folder| fs::read_dir(root.join(folder)))
+        .flatten()
+        .flatten()
+        .map(|file| file.path())
+        .filter(|path| path.extension().is_some_and(|e| e == "conf"));
+    let mut texts = files
+        .chain([root.join("etc/modules")])
+        .filter_map(|path| fs::read_to_string(path).ok());
+    let early = texts.any(|text| text.lines().any(|line| line.trim() == module));
+    !early && modprobe_d::loadable(root, module)
 }
 
 pub(super) fn line(name: &str, value: &str) -> String {

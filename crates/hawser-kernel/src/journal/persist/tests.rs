@@ -312,6 +312,24 @@ fn a_later_sysctl_of_any_folder_overrides_and_a_masked_or_equal_one_does_not() {
 }
 
 #[test]
+fn a_sysctl_of_a_module_that_comes_late_does_not_last() {
+    let knob = Knob::Sysctl {
+        name: "net.netfilter.nf_conntrack_max".into(),
+    };
+    let of = |files: &[(&str, &str)]| planned(&host(files), &change(knob.clone(), "800"));
+    let dep = (
+        "lib/modules/6.1/modules.dep",
+        "kernel/net/netfilter/nf_conntrack.ko.xz: kernel/a.ko\n",
+    );
+    let why = of(&[dep]).unwrap_err();
+    assert!(why.contains("/etc/modules-load.d"), "{why}");
+    for list in ["etc/modules", "usr/lib/modules-load.d/filter.conf"] {
+        assert!(of(&[dep, (list, "# first\n nf_conntrack\n")]).is_ok());
+    }
+    assert!(of(&[]).is_ok(), "built in");
+}
+
+#[test]
 fn a_module_that_is_loaded_gets_its_options_and_an_interrupt_nothing() {
     let parameter = |module: &str| {
         let parameter = "napi_weight".to_owned();

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use clap::ValueEnum;
 use hawser_lab::LabError;
 use hawser_lab::impair::{
-    BurstLoss, Clear, Direction, Fault, Gilbert, MachineSetting, Multicast, Only, Order, Share,
-    parse_rate, parse_size,
+    BurstLoss, Clear, Direction, Fault, Gilbert, MachineSetting, Multicast, Numbers, Only, Order,
+    Share, parse_rate, parse_size,
 };
 use hawser_model::units::{BitsPerSec, Bytes, Mtu};
 
@@ -114,6 +114,14 @@ pub(super) struct ImpairArgs {
     #[arg(long, value_name = "N", requires = "machine", help_heading = "On the whole machine",
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     backlog: Option<u64>,
+    /// net.ipv4.udp_mem: memory of all UDP sockets together, all three of its numbers
+    #[arg(long, value_name = "PAGES", requires = "machine", help_heading = "On the whole machine",
+          value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
+    udp_mem: Option<u64>,
+    /// net.netfilter.nf_conntrack_max: connections that each node may track
+    #[arg(long, value_name = "N", requires = "machine", help_heading = "On the whole machine",
+          value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
+    conntrack_max: Option<u64>,
 }
 
 impl ImpairArgs {
@@ -121,13 +129,17 @@ impl ImpairArgs {
     pub fn order(&self, is_switch: impl Fn(&str) -> bool) -> Result<Order, LabError> {
         let Some(place) = &self.place else {
             self.only_for("the whole machine", [true, true, true, false])?;
+            let one = |value: Option<u64>| value.map(Numbers::One);
+            let bytes = |value: Option<Bytes>| one(value.map(Bytes::get));
             let settings = [
+                (MachineSetting::RmemDefault, bytes(self.rmem_default)),
+                (MachineSetting::RmemMax, bytes(self.rmem_max)),
+                (MachineSetting::Backlog, one(self.backlog)),
                 (
-                    MachineSetting::RmemDefault,
-                    self.rmem_default.map(Bytes::get),
+                    MachineSetting::UdpMem,
+                    self.udp_mem.map(|pages| Numbers::Several(vec![pages; 3])),
                 ),
-                (MachineSetting::RmemMax, self.rmem_max.map(Bytes::get)),
-                (MachineSetting::Backlog, self.backlog),
+                (MachineSetting::ConntrackMax, one(self.conntrack_max)),
             ];
             let wanted: BTreeMap<_, _> = settings
                 .into_iter()
@@ -136,7 +148,7 @@ impl ImpairArgs {
             return if wanted.is_empty() {
                 Err(nothing(
                     "--machine",
-                    "--rmem-default, --rmem-max, --backlog",
+                    "--rmem-default, --rmem-max, --backlog, --udp-mem, --conntrack-max",
                 ))
             } else {
                 Ok(Order::Machine(wanted))

@@ -32,6 +32,8 @@ pub struct FanoutOptions {
     pub most: u32,
     /// How long a window is.
     pub duration: Nanos,
+    /// Receivers count in the kernel and read nothing.
+    pub count_only: bool,
     /// Also on a host where a cluster engine runs.
     pub beside_a_cluster: bool,
     /// The ways of spreading the work, each a search.
@@ -121,6 +123,7 @@ pub fn fanout(
             burst: options.burst,
             duration: options.duration,
             most: options.most,
+            count_only: options.count_only,
             hosts: measured,
         }),
         ..Case::new(now, Intensity::Full, topology, hosts)
@@ -213,6 +216,7 @@ fn search(
             payload: options.payload,
             burst: options.burst,
             duration: options.duration,
+            count_only: options.count_only,
             number: *number,
         };
         match agent.measure_fanout(&step) {

@@ -20,6 +20,10 @@ pub struct FanoutRun {
     pub duration: Nanos,
     /// The most receivers that would be tried.
     pub most: u32,
+    /// Receivers counted in the kernel and read nothing: what is measured is this host's copying and delivering, as
+    /// where receivers have processors of their own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub count_only: bool,
     /// Each host that was measured, one after the other.
     pub hosts: BTreeMap<HostName, FanoutHost>,
 }

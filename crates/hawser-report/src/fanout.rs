@@ -17,8 +17,12 @@ pub fn page(case: &Case, run: &FanoutRun, report: &FanoutReport) -> String {
     let mut page = Page::new(&title, case.recorded, &case.hawser);
     page.lead(format_args!(
         "How many receivers of one multicast flow of {} bytes a host serves with less than 0.01 % lost. A \
-         number counts only where the sender held its rate.",
-        run.payload
+         number counts only where the sender held its rate.{}",
+        run.payload,
+        match run.count_only {
+            true => " Receivers counted in the kernel and read nothing.",
+            false => "",
+        },
     ));
     groups(&mut page, &report.series, "");
     findings::section(&mut page, &report.findings);

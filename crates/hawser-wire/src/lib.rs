@@ -11,6 +11,7 @@
 #![deny(unsafe_code)]
 
 mod clock;
+mod counting;
 pub mod drain;
 mod error;
 pub mod hello;
@@ -35,6 +36,7 @@ pub mod transit;
 mod udp;
 mod waiting;
 
+pub use counting::CountingReceiver;
 pub use error::{LARGEST_PAYLOAD, WireError};
 pub use path_mtu::{PathMtuResponder, search_path_mtu};
 pub use receiver::Receiver;

@@ -82,6 +82,7 @@ pub fn report(case: &Case) -> Option<FanoutReport> {
     Some(FanoutReport {
         payload_bytes: run.payload,
         tried_up_to: run.most,
+        count_only: run.count_only,
         findings: found.iter().map(word).collect(),
         series,
         case: String::new(),

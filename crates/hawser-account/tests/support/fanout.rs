@@ -124,6 +124,7 @@ fn searched(spreads: &[Spread], limits: &[u32]) -> Case {
     case.hellos = None;
     case.measurements.clear();
     case.fanout = Some(FanoutRun {
+        count_only: false,
         payload: 800,
         burst: 4,
         duration: Nanos::from_millis(500),

@@ -75,6 +75,7 @@ pub(super) fn step(run: &FanoutRun, traffic: &TrialTraffic) -> Option<FanoutStep
         payload: run.payload,
         burst: run.burst,
         duration: run.duration,
+        count_only: run.count_only,
         number: 0,
     })
 }
@@ -115,6 +116,7 @@ mod tests {
             payload: 800,
             burst: 4,
             duration: Nanos::from_millis(500),
+            count_only: false,
             number: 1,
         };
         let measured = FanoutWindow {

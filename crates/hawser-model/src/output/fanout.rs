@@ -15,6 +15,9 @@ pub struct FanoutReport {
     pub payload_bytes: u32,
     /// The most receivers that would be tried.
     pub tried_up_to: u32,
+    /// Receivers counted in the kernel and read nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub count_only: bool,
     /// A line a host, rate and way of spreading the work.
     pub series: Vec<FanoutResult>,
     /// The findings, worst first.

@@ -17,11 +17,9 @@ use std::time::Duration;
 
 use hawser_model::fanout::{ReceiverSetting, Spread};
 use hawser_model::names::InterfaceName;
-use hawser_model::traffic::{
-    FlowId, FlowSpec, Membership, Rate, ReceiverReport, RunKey, SenderReport, Transport,
-};
+use hawser_model::traffic::{FlowId, FlowSpec, Membership, Rate, RunKey, SenderReport, Transport};
 use hawser_model::units::{Bytes, Nanos, Packets, PacketsPerSec};
-use hawser_wire::{Receiver, Sender};
+use hawser_wire::{CountingReceiver, Receiver, Sender};
 use nix::sched::sched_getaffinity;
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
@@ -60,6 +58,8 @@ pub struct FanoutStep {
     pub burst: u32,
     /// How long.
     pub duration: Nanos,
+    /// Receivers count in the kernel and read nothing.
+    pub count_only: bool,
     /// Its number, one after the other: late packets of one window are foreign to the next.
     pub number: u32,
 }
@@ -107,12 +107,11 @@ impl Fanout {
     ) -> Result<Prepared, RungError> {
         self.stage.attach(step.receivers)?;
         self.stage.spread(step.spread, &self.processors, as_set)?;
-        let mut receivers: Vec<Receiver> = Vec::new();
+        let mut receivers: Vec<End> = Vec::new();
         let mut port = 0;
         for (number, namespace) in self.stage.guests(step.receivers).enumerate() {
             let spec = self.flow(step, guest(number as u32));
-            let receiver =
-                namespace.within(|| Ok(Receiver::open_napping(&spec, self.key, port, NAP)?))?;
+            let receiver = namespace.within(|| End::open(step, &spec, self.key, port))?;
             port = receiver.port();
             receivers.push(receiver);
         }
@@ -155,9 +154,60 @@ impl Fanout {
     }
 }
 
+/// A receiver of either kind.
+enum End {
+    Reading(Box<Receiver>),
+    Counting(CountingReceiver),
+}
+
+impl End {
+    /// In the network namespace of the calling thread.
+    fn open(step: &FanoutStep, spec: &FlowSpec, key: RunKey, port: u16) -> Result<Self, RungError> {
+        Ok(match step.count_only {
+            true => Self::Counting(CountingReceiver::open(spec, key, port)?),
+            false => Self::Reading(Box::new(Receiver::open_napping(spec, key, port, NAP)?)),
+        })
+    }
+
+    fn port(&self) -> u16 {
+        match self {
+            Self::Reading(receiver) => receiver.port(),
+            Self::Counting(receiver) => receiver.port(),
+        }
+    }
+
+    fn finish(self, sent: Packets) -> Result<Got, RungError> {
+        Ok(match self {
+            Self::Reading(receiver) => {
+                let report = receiver.finish(sent, SETTLE)?;
+                Got {
+                    received: report.received,
+                    socket_drops: report.socket_drops,
+                }
+            }
+            Self::Counting(receiver) => {
+                thread::sleep(SETTLE);
+                Got {
+                    received: receiver.counted()?,
+                    socket_drops: Packets::ZERO,
+                }
+            }
+        })
+    }
+}
+
+/// What a receiver got of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Got {
+    /// Packets, each once; counted in the kernel, as often as they came.
+    pub received: Packets,
+    /// Dropped at its socket, since its program did not get to read.
+    pub socket_drops: Packets,
+}
+
 /// A window that is ready to be measured.
 pub struct Prepared {
-    receivers: Vec<Receiver>,
+    receivers: Vec<End>,
     sender: Sender,
     port: u16,
 }
@@ -186,7 +236,7 @@ impl Prepared {
 
 /// A window whose sender is done.
 pub struct Sent {
-    receivers: Vec<Receiver>,
+    receivers: Vec<End>,
     sent: Packets,
 }
 
@@ -195,17 +245,17 @@ impl Sent {
     ///
     /// # Errors
     /// [`RungError`] when reading failed.
-    pub fn finish(self) -> Result<Vec<ReceiverReport>, RungError> {
+    pub fn finish(self) -> Result<Vec<Got>, RungError> {
         let sent = self.sent;
         thread::scope(|scope| {
             let asked: Vec<_> = self
                 .receivers
                 .into_iter()
-                .map(|receiver| scope.spawn(move || receiver.finish(sent, SETTLE)))
+                .map(|receiver| scope.spawn(move || receiver.finish(sent)))
                 .collect();
             asked
                 .into_iter()
-                .map(|a| Ok(a.join().map_err(|_| RungError::Panicked("receiving"))??))
+                .map(|a| a.join().map_err(|_| RungError::Panicked("receiving"))?)
                 .collect()
         })
     }

@@ -36,10 +36,14 @@ pub fn report(case: &Case, run: &FanoutRun, report: &FanoutReport) -> String {
 /// What was measured and found.
 pub fn measured(case: &Case, run: &FanoutRun, report: &FanoutReport) -> String {
     let mut out = format!(
-        "{} {}: most receivers of one multicast flow of {} bytes with less than {TOO_MUCH} % lost\n\n",
+        "{} {}: most receivers of one multicast flow of {} bytes with less than {TOO_MUCH} % lost{}\n\n",
         style("Fan-out").bold(),
         case.topology.cluster,
         run.payload,
+        match run.count_only {
+            true => ",\ncounted in the kernel and not read",
+            false => "",
+        },
     );
     for group in groups(report) {
         let first = group[0];
@@ -61,12 +65,20 @@ pub fn proof(before: &[FanoutResult], after: &[FanoutResult]) -> String {
     let lines = before.iter().filter(as_set).map(|r| {
         let mut now = after.iter().filter(as_set);
         let now = now.find(|now| now.host == r.host && now.rate == r.rate);
+        let limit = now.and_then(|now| now.limit.as_ref());
+        // A machine that was taken away meanwhile proves little, either way.
+        let taken = limit.filter(|limit| limit.stolen_share >= STOLEN);
+        let taken = taken.map(|limit| {
+            let percent = limit.stolen_share * 100.0;
+            format!(" (where a hypervisor took {percent:.0} % of the processors)")
+        });
         format!(
-            "{} at {}: {} receivers before, {} with what was kept",
+            "{} at {}: {} receivers before, {} with what was kept{}",
             r.host,
             r.rate,
             most(r),
-            now.map_or("unknown".to_owned(), most)
+            now.map_or("unknown".to_owned(), most),
+            taken.unwrap_or_default()
         )
     });
     lines.collect::<Vec<_>>().join("; ")
@@ -90,8 +102,16 @@ fn bars(group: &[&FanoutResult]) -> String {
     use Align::{Left, Right};
     let best = group.iter().filter_map(|r| r.most_receivers).max();
     let best = f64::from(best.unwrap_or(0).max(1));
-    let mut table = Table::new(&[Left, Right, Left, Left]);
-    let heads = ["", "receivers", "", "what was exhausted with more"];
+    let mut table = Table::new(&[Left, Right, Right, Left, Left]);
+    let first = group.first().map_or("", |r| r.spread.word());
+    let of_first = format!("of {first}");
+    let heads = [
+        "",
+        "receivers",
+        &of_first,
+        "",
+        "what was exhausted with more",
+    ];
     table.row(heads.map(|h| style(h).dim().to_string()));
     for result in group {
         let (number, bar) = match result.most_receivers {
@@ -106,7 +126,14 @@ fn bars(group: &[&FanoutResult]) -> String {
             (Some(limit), _) => exhausted(limit),
             (None, None) => "nothing: as many as were tried".to_owned(),
         };
-        table.row([result.spread.word().to_owned(), number, bar, why]);
+        let base = group.first().and_then(|r| r.most_receivers);
+        let times = match (result.most_receivers, base) {
+            (Some(most), Some(base)) if base > 0 => {
+                format!("{:.2} ×", f64::from(most) / f64::from(base))
+            }
+            _ => "–".to_owned(),
+        };
+        table.row([result.spread.word().to_owned(), number, times, bar, why]);
     }
     lines(&table)
 }

@@ -44,6 +44,10 @@ pub struct FanoutArgs {
     #[arg(long, value_name = "N", default_value_t = 64, requires = "multicast_fanout",
           value_parser = clap::value_parser!(u32).range(1..=200))]
     receivers: u32,
+    /// Receivers count in the kernel and read nothing: the host's own work alone, as where receivers have
+    /// processors of their own
+    #[arg(long, requires = "multicast_fanout")]
+    count_only: bool,
 }
 
 impl FanoutArgs {
@@ -76,6 +80,7 @@ impl FanoutArgs {
             payload,
             burst: traffic.burst.unwrap_or(BURST),
             most: self.receivers,
+            count_only: self.count_only,
             duration,
             beside_a_cluster: traffic.intensity == Intensity::Full,
             spreads,

@@ -112,6 +112,9 @@ fn windows(s: &mut Section<'_>, trial: &Trial, reported: &TrialReport, scale: &S
             m.text(format_args!(", {effect}"));
         }
     });
+    if let Some(rate) = &reported.rate {
+        s.remark(format_args!("Stream: {}", rate.told()));
+    }
     let besides = reported.side_effects.iter().flat_map(SideEffects::told);
     let besides: Vec<String> = besides.collect();
     if !besides.is_empty() {

@@ -463,6 +463,65 @@ fn an_mtu_is_raised_at_the_switch_and_the_host_as_one_change_and_undone_as_one()
     std::fs::remove_file(report["case"].as_str().unwrap()).unwrap();
 }
 
+/// All ports at 1500 bytes where the file says 9000; each frame costs both hosts its passage, as it does where a card cuts
+/// and joins nothing.
+fn all_small() -> Lab {
+    let layout = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(layout.path(), JUMBO).unwrap();
+    let lab = Lab::up_with(&["--file", layout.path().to_str().unwrap()]);
+    let switch = lab.status().switches[0].name.clone();
+    for node in ["head1", "head2"] {
+        lab.sh(
+            node,
+            "ethtool -K ring0 tso off gso off gro off; ip link set ring0 mtu 1500",
+        );
+        lab.sh(&switch, &format!("ip link set {node}.ring0 mtu 1500"));
+    }
+    lab
+}
+
+/// Short for the other phases, and no frame lost for want of a buffer.
+const STREAM: [&str; 5] = ["--stream", "--duration", "300ms", "--rcvbuf", "4M"];
+
+/// The report `jumbo`: blocks of 8 KiB cut into six frames.
+#[test]
+fn jumbo_frames_are_kept_where_a_stream_is_faster_with_them() {
+    let lab = all_small();
+    let before = everything(&lab);
+    let (report, _) = tune(&lab, &STREAM);
+    cured(&report, "mtu-mismatch", &["mtu of ring0"]);
+    let trial = &trials(&report)[0];
+    let rate = |which: &str| trial["rate"][which].as_f64().unwrap();
+    assert!(
+        rate("with_mb_per_s") > 1.2 * rate("without_mb_per_s"),
+        "{report:#}"
+    );
+    assert_eq!(trial["also"].as_array().unwrap().len(), 3, "{report:#}");
+    assert_eq!(report["before"]["frames_per_8_kib"]["ring0"], 6);
+    assert_eq!(report["after"]["frames_per_8_kib"]["ring0"], 1);
+    assert_eq!(run(&["undo", "--all", "--lab", lab.name()]).code, Some(0));
+    assert_eq!(everything(&lab), before);
+    std::fs::remove_file(report["case"].as_str().unwrap()).unwrap();
+}
+
+#[test]
+fn jumbo_frames_are_rolled_back_where_a_hop_on_the_way_does_not_take_them() {
+    let lab = all_small();
+    lab.ok(&["impair", "head2/ring0", "--mtu", "1500"]);
+    let before = everything(&lab);
+    let (report, ran) = tune(&lab, &STREAM);
+    assert_eq!(ran.code, Some(1), "{report:#}");
+    let trial = &trials(&report)[0];
+    assert_eq!(
+        (&trial["verdict"], &trial["kept"]),
+        (&"worse".into(), &false.into()),
+        "{report:#}"
+    );
+    assert_eq!(kept(&report), Vec::<&str>::new());
+    assert_eq!(everything(&lab), before, "nothing to undo is left");
+    std::fs::remove_file(report["case"].as_str().unwrap()).unwrap();
+}
+
 /// Kills the agents in a node, and not their guards.
 const KILL_AGENTS: &str = "\
     for p in /proc/[0-9]*; do

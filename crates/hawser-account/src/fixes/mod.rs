@@ -109,7 +109,8 @@ pub fn plans(case: &Case, findings: &[Finding]) -> Vec<Plan> {
     }
     let mut plans: Vec<Plan> = Vec::new();
     for finding in findings {
-        let Some(host) = &finding.place.host else {
+        let end = first_end(case, finding);
+        let Some(host) = finding.place.host.as_ref().or(end.as_ref().map(|e| &e.0)) else {
             continue;
         };
         let known = plans
@@ -121,7 +122,8 @@ pub fn plans(case: &Case, findings: &[Finding]) -> Vec<Plan> {
             .max_by_key(|l| l.packets);
         let interface = worst
             .and_then(|loss| interface(&view, loss, host))
-            .or_else(|| finding.place.interface.clone());
+            .or_else(|| finding.place.interface.clone())
+            .or_else(|| Some(end.as_ref()?.1.clone()));
         let candidates = table::candidates(
             finding,
             interface.as_ref(),
@@ -136,6 +138,7 @@ pub fn plans(case: &Case, findings: &[Finding]) -> Vec<Plan> {
             traffic: worst
                 .and_then(|loss| traffic(&view, loss))
                 .or_else(|| stream(case, finding))
+                .or_else(|| faster(case, finding, host))
                 .or_else(|| not_granted(&view, finding, host)),
             candidates,
         });
@@ -170,6 +173,38 @@ fn traffic(view: &View<'_>, loss: &Loss) -> Option<TrialTraffic> {
         to: loss.path.to.clone(),
         link: loss.path.link.clone(),
         phase: kind,
+        fanout: None,
+        due: None,
+    })
+}
+
+/// Where to begin with a link all of whose ports have another MTU than they are to have: its first host's; the others
+/// are turned with it.
+fn first_end(case: &Case, finding: &Finding) -> Option<(HostName, InterfaceName)> {
+    let link = finding.place.link.as_ref();
+    let link = link.filter(|_| finding.code == "mtu-mismatch")?;
+    case.topology.nodes.iter().find_map(|node| {
+        let facts = case.hosts.get(&node.name)?;
+        let (name, _) = facts.interface_with(*node.addresses.get(link)?)?;
+        Some((node.name.clone(), name.clone()))
+    })
+}
+
+/// What shows the gain of an MTU for want of which nothing is lost: a stream of the link, from or to the host.
+fn faster(case: &Case, finding: &Finding, host: &HostName) -> Option<TrialTraffic> {
+    let link = finding.place.link.as_ref();
+    let link = link.filter(|_| finding.code == "mtu-mismatch")?;
+    let phase = PhaseKind::Stream;
+    let measured = case.measurements.iter().find(|m| {
+        m.link == *link
+            && [&m.from, &m.to].contains(&host)
+            && m.phases.iter().any(|p| p.kind == phase)
+    })?;
+    Some(TrialTraffic {
+        from: measured.from.clone(),
+        to: measured.to.clone(),
+        link: link.clone(),
+        phase,
         fanout: None,
         due: None,
     })

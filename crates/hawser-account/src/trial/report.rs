@@ -1,12 +1,15 @@
 //! What a tune came to, derived from its case alone.
 
+use std::collections::BTreeMap;
+
 use hawser_model::case::Case;
 use hawser_model::knob::{Change, change_id};
-use hawser_model::names::HostName;
-use hawser_model::output::tune::{ChangeReport, TrialReport, TuneCheck, TuneReport};
-use hawser_model::trial::{Trial, Tuning, Verdict};
+use hawser_model::names::{HostName, LinkName};
+use hawser_model::output::tune::{ChangeReport, RateEffect, TrialReport, TuneCheck, TuneReport};
+use hawser_model::trial::{Pair, StreamRates, Trial, Tuning, Verdict};
 
 use super::{Judgement, judge};
+use crate::packets::facts::frames_a_block;
 use crate::{findings, packets_account};
 
 /// The report of a tuned case; `None` for the case of a check. `case` of it is empty: where the
@@ -34,6 +37,7 @@ fn check(case: &Case) -> TuneCheck {
         return TuneCheck {
             packets,
             findings: codes.collect(),
+            frames_per_8_kib: BTreeMap::new(),
             fanout: report.series,
         };
     }
@@ -41,8 +45,40 @@ fn check(case: &Case) -> TuneCheck {
     TuneCheck {
         packets,
         findings: findings.into_iter().map(|f| f.code).collect(),
+        frames_per_8_kib: frames(case),
         fanout: Vec::new(),
     }
+}
+
+fn frames(case: &Case) -> BTreeMap<LinkName, u64> {
+    let mut most = BTreeMap::new();
+    for measured in &case.measurements {
+        let passed = measured.path_mtu.as_ref().and_then(|path| path.passed);
+        if let Some(frames) = passed.and_then(frames_a_block) {
+            let known = most.entry(measured.link.clone()).or_insert(frames);
+            *known = frames.max(*known);
+        }
+    }
+    most
+}
+
+/// How fast the stream of the trial was; `None` of other traffic.
+fn rate(trial: &Trial) -> Option<RateEffect> {
+    let median = |late: fn(&Pair) -> Option<StreamRates>| {
+        let mut rates: Vec<u64> = trial
+            .pairs
+            .iter()
+            .filter_map(|pair| Some(late(pair)?.late.0))
+            .collect();
+        rates.sort_unstable();
+        // In MB, to three decimals.
+        let middle = *rates.get(rates.len() / 2)?;
+        Some((middle as f64 / 1e3).round() / 1e3)
+    };
+    Some(RateEffect {
+        without_mb_per_s: median(|pair| pair.without.stream)?,
+        with_mb_per_s: median(|pair| pair.with.stream)?,
+    })
 }
 
 fn trial(trial: &Trial) -> TrialReport {
@@ -61,6 +97,7 @@ fn trial(trial: &Trial) -> TrialReport {
         verdict: judged.verdict,
         effect: judged.effect,
         interval: judged.interval,
+        rate: rate(trial),
         windows: 2 * (trial.pairs.len() + trial.left_out.len()) as u32,
         kept: trial.kept,
         side_effects: super::side_effects::side_effects(trial),

@@ -29,11 +29,21 @@ pub(super) fn planned(plan: &Plan, candidate: &Candidate) -> Trial {
         pairs: Vec::new(),
         not_tried: match plan.traffic {
             Some(_) => None,
-            None => Some("Hawser's own traffic does not show the fault".to_owned()),
+            None => Some(unseen(&plan.cause).to_owned()),
         },
         kept: false,
         corosync: BTreeMap::new(),
         left_out: Vec::new(),
+    }
+}
+
+/// Why no traffic of the check shows whether it is cured.
+fn unseen(cause: &str) -> &'static str {
+    match cause {
+        "mtu-mismatch" => {
+            "nothing is lost for it, and what is gained shows in the rate of a TCP stream: --stream"
+        }
+        _ => "Hawser's own traffic does not show the fault",
     }
 }
 

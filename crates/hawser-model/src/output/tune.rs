@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::account::PacketsAccount;
 use crate::knob::Scope;
-use crate::names::HostName;
+use crate::names::{HostName, LinkName};
 use crate::output::fanout::FanoutResult;
 use crate::trial::{RingGain, Verdict};
-use crate::units::Nanos;
+use crate::units::{Nanos, mb_per_s};
 
 /// What `hawser tune --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +50,9 @@ pub struct TuneCheck {
     pub packets: PacketsAccount,
     /// Codes of its findings, worst first.
     pub findings: Vec<String>,
+    /// In how many frames a block of 8 KiB, as one datagram, goes through each link's smallest path.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub frames_per_8_kib: BTreeMap<LinkName, u64>,
     /// How many receivers each host served, with `--multicast-fanout`; then `packets` is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fanout: Vec<FanoutResult>,
@@ -80,6 +83,9 @@ pub struct TrialReport {
     pub effect: Option<f64>,
     /// 95 % or more of such intervals hold the true effect: low, high.
     pub interval: Option<[f64; 2]>,
+    /// How fast the stream was, where it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateEffect>,
     /// Windows of traffic measured, with and without it together.
     pub windows: u32,
     /// It stayed.
@@ -90,6 +96,27 @@ pub struct TrialReport {
     /// Why it could not be tried, or why the verdict is not the last word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+/// How fast a TCP stream was in the second half of the windows; medians.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateEffect {
+    /// Without it, MB/s (10^6 bytes).
+    pub without_mb_per_s: f64,
+    /// With it.
+    pub with_mb_per_s: f64,
+}
+
+impl RateEffect {
+    /// `620 MB/s → 1.85 GB/s (× 2.98)`.
+    pub fn told(&self) -> String {
+        let (without, with) = (self.without_mb_per_s, self.with_mb_per_s);
+        let times = match without > 0.0 {
+            true => format!(" (× {:.2})", with / without),
+            false => String::new(),
+        };
+        format!("{} → {}{times}", mb_per_s(without), mb_per_s(with))
+    }
 }
 
 /// What a change did besides, by the pairs of windows. Of a measure that the windows do not have: absent.

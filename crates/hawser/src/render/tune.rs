@@ -9,7 +9,7 @@ use hawser_model::case::Case;
 use hawser_model::knob::{Knob, Scope, Undone, change_id};
 use hawser_model::names::HostName;
 use hawser_model::output::tune::{
-    ChangeReport, CorosyncEffect, SideEffects, TrialReport, TuneReport, short,
+    ChangeReport, CorosyncEffect, RateEffect, SideEffects, TrialReport, TuneReport, short,
 };
 use hawser_model::topology::Reach;
 use hawser_model::trial::{Trial, Verdict};
@@ -83,11 +83,22 @@ fn proof(report: &TuneReport) -> String {
     if !report.before.fanout.is_empty() {
         return super::fanout::proof(&report.before.fanout, &report.after.fanout);
     }
-    format!(
+    let (before, after) = (&report.before, &report.after);
+    let mut out = format!(
         "lost before: {}; with what was kept: {}",
-        share(&report.before.packets.total),
-        share(&report.after.packets.total)
-    )
+        share(&before.packets.total),
+        share(&after.packets.total)
+    );
+    for (link, frames) in &before.frames_per_8_kib {
+        let now = after.frames_per_8_kib.get(link);
+        if let Some(now) = now.filter(|now| *now != frames) {
+            let _ = write!(
+                out,
+                "; a block of 8 KiB in {frames} frames before on {link}, in {now} now"
+            );
+        }
+    }
+    out
 }
 
 fn before(report: &TuneReport) -> String {
@@ -143,6 +154,7 @@ pub fn trials(case: &Case, report: &TuneReport) -> String {
     }
     for trial in &report.trials {
         let mut notes: Vec<String> = trial.note.clone().into_iter().collect();
+        notes.extend(trial.rate.iter().map(RateEffect::told));
         notes.extend(trial.side_effects.iter().flat_map(SideEffects::told));
         if !notes.is_empty() {
             let _ = writeln!(out, "  {}: {}", trial.knob, notes.join("; "));

@@ -89,12 +89,14 @@ pub fn rates(phase: &Phase) -> StreamRates {
 /// The shortest window that tells a stream that stays fast from one that does not.
 const LEAST: Nanos = Nanos::from_millis(300);
 
+/// Of a stream that did not fall: a few hundred round trips of a local network, so that its beginning does not count.
+const STEADY: Nanos = Nanos::from_millis(1_000);
+
 /// How long a window of a trial must last for the fall to be seen in it: four times as long as it
 /// took the stream of the check, so that a slower beginning is over before the second half.
 pub fn window(phase: &Phase) -> Nanos {
-    let fell = change_point(&points(phase)).map_or(phase.spec.duration, |change| {
-        Nanos((change.at_s * 4e9) as u64)
-    });
+    let fell =
+        change_point(&points(phase)).map_or(STEADY, |change| Nanos((change.at_s * 4e9) as u64));
     fell.max(LEAST).min(phase.spec.duration.max(LEAST))
 }
 

@@ -481,7 +481,7 @@ fn all_small() -> Lab {
 }
 
 /// Short for the other phases, and no frame lost for want of a buffer.
-const STREAM: [&str; 5] = ["--stream", "--duration", "300ms", "--rcvbuf", "4M"];
+const STREAM: [&str; 5] = ["--stream=500ms", "--duration", "300ms", "--rcvbuf", "4M"];
 
 /// The report `jumbo`: blocks of 8 KiB cut into six frames.
 #[test]

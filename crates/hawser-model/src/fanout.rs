@@ -137,7 +137,7 @@ pub struct FanoutWindow {
     pub sent: Packets,
     /// How long it sent.
     pub elapsed: Nanos,
-    /// What all receivers got together, each packet once a receiver.
+    /// What all receivers got together, each packet once a receiver (with `count_only`: as often as it came).
     pub received: Packets,
     /// What the receiver got that got least.
     pub least: Packets,

@@ -9,12 +9,15 @@ use std::io;
 use std::os::fd::AsFd;
 
 use hawser_model::traffic::{FlowSpec, PROBE_MAGIC, RunKey};
-use hawser_model::units::Packets;
+use hawser_model::units::{Bytes, Packets};
 use socket2::{Socket, Type};
 
 use crate::error::WireError;
 use crate::socket;
 use crate::sys::{link, option};
+
+/// Room for what is not the flow's.
+const KEPT: Bytes = Bytes(64 << 10);
 
 /// A socket that counts its flow's packets from the moment it is open.
 pub struct CountingReceiver {
@@ -37,6 +40,8 @@ impl CountingReceiver {
         let socket = socket::bound(Type::DGRAM, socket::scoped(address, port, spec.receiver)?)?;
         link::attach(socket.as_fd(), &all_but(spec, key))
             .map_err(WireError::call("setsockopt SO_ATTACH_FILTER", address))?;
+        // What is not the flow's is kept here: enough to see that it comes.
+        socket::ask_receive_buffer(&socket, Some(KEPT))?;
         if multicast {
             socket::join(&socket, spec)?;
         }

@@ -150,19 +150,22 @@ pub fn send_unjoined(source: IpAddr, group: IpAddr, key: RunKey) -> Result<Packe
     Ok(Packets(UNJOINED))
 }
 
-/// Whether it is a bridge of this host's, or a VLAN and the like on one. A bridge that is told to hear all multicast hands
+/// Whether it is a bridge of this host's, or a VLAN on one. A bridge that is told to hear all multicast hands
 /// all of it up (`IFF_ALLMULTI` in `br_handle_frame_finish`, net/bridge/br_input.c), so listening would undo the very
 /// filter that is looked for. Its ports hear everything anyway.
 fn over_a_bridge(interface: &InterfaceName) -> bool {
     let folder = Path::new("/sys/class/net").join(interface.as_str());
     let lower = |entry: &str| entry.strip_prefix("lower_").map(InterfaceName::from);
+    let vlan = fs::read_to_string(folder.join("uevent"));
+    let vlan = vlan.is_ok_and(|text| text.lines().any(|line| line == "DEVTYPE=vlan"));
     folder.join("bridge").exists()
-        || fs::read_dir(folder).is_ok_and(|entries| {
-            let names = entries.flatten().map(|e| e.file_name());
-            names
-                .filter_map(|name| lower(name.to_str()?))
-                .any(|below| over_a_bridge(&below))
-        })
+        || vlan
+            && fs::read_dir(folder).is_ok_and(|entries| {
+                let names = entries.flatten().map(|e| e.file_name());
+                names
+                    .filter_map(|name| lower(name.to_str()?))
+                    .any(|below| over_a_bridge(&below))
+            })
 }
 
 /// A filter (packet(7), `SO_ATTACH_FILTER`) for queries and packets to the group: whole packets

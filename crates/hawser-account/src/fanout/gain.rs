@@ -84,6 +84,7 @@ impl<'a> Gain<'a> {
             .number("busy_percent", percent(limit.busy_share))
             .number("softirq_percent", percent(limit.softirq_share))
             .number("backlog_dropped_packets", limit.backlog_drops.0)
+            .maybe("count_only", view.run.count_only.then_some(1))
             .maybe("others_idle_percent", limit.others_idle_share.map(percent));
         draft.done()
     }

@@ -113,22 +113,25 @@ pub fn plans(case: &Case, findings: &[Finding]) -> Vec<Plan> {
         let Some(host) = finding.place.host.as_ref().or(end.as_ref().map(|e| &e.0)) else {
             continue;
         };
-        let known = plans
-            .iter()
-            .any(|p| p.cause == finding.code && p.host == *host);
+        let link = finding.place.link.as_ref();
         let worst = losses
             .claimed_by(&finding.code)
             .filter(|l| l.host.as_ref() == Some(host) || crosses_to(l, host))
+            .filter(|l| link.is_none_or(|link| l.path.link == *link))
             .max_by_key(|l| l.packets);
-        let interface = worst
-            .and_then(|loss| interface(&view, loss, host))
-            .or_else(|| finding.place.interface.clone())
-            .or_else(|| Some(end.as_ref()?.1.clone()));
+        let interface = (end.as_ref().map(|e| e.1.clone()))
+            .or_else(|| worst.and_then(|loss| interface(&view, loss, host)))
+            .or_else(|| finding.place.interface.clone());
         let candidates = table::candidates(
             finding,
             interface.as_ref(),
             view.host(host).map_or(1, |facts| facts.cpus),
         );
+        // One interface's setting is another one on the next link; the others are the host's.
+        let known = plans.iter().any(|p| {
+            let same = p.cause == finding.code && p.host == *host;
+            same && (finding.code != "mtu-mismatch" || p.candidates == candidates)
+        });
         if known || candidates.is_empty() {
             continue;
         }
@@ -178,12 +181,17 @@ fn traffic(view: &View<'_>, loss: &Loss) -> Option<TrialTraffic> {
     })
 }
 
-/// Where to begin with a link all of whose ports have another MTU than they are to have: its first host's; the others
-/// are turned with it.
+/// Where an MTU is turned: at the host of the finding, or, when all ports of the link are alike, at its first one; the
+/// other ends are turned with it.
 fn first_end(case: &Case, finding: &Finding) -> Option<(HostName, InterfaceName)> {
     let link = finding.place.link.as_ref();
     let link = link.filter(|_| finding.code == "mtu-mismatch")?;
-    case.topology.nodes.iter().find_map(|node| {
+    let of = finding.place.host.as_ref();
+    let mut nodes = case.topology.nodes.iter();
+    nodes.find_map(|node| {
+        if of.is_some_and(|host| *host != node.name) {
+            return None;
+        }
         let facts = case.hosts.get(&node.name)?;
         let (name, _) = facts.interface_with(*node.addresses.get(link)?)?;
         Some((node.name.clone(), name.clone()))

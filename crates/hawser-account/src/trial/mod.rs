@@ -108,14 +108,13 @@ pub fn needless(left_out: &[Pair]) -> bool {
 
 /// The smallest effect that matters against the loss at hand.
 fn matters(pairs: &[Pair]) -> f64 {
-    let mut losses: Vec<f64> = pairs.iter().map(|p| p.without.loss()).collect();
+    let mut losses: Vec<f64> = pairs.iter().map(|p| p.losses().0).collect();
     losses.sort_by(f64::total_cmp);
     let median = losses.get(losses.len() / 2).copied().unwrap_or(0.0);
-    let share = match pairs.iter().any(Pair::is_of_a_stream) {
+    match pairs.iter().any(Pair::is_of_a_stream) {
         true => MATTERS_SHARE_OF_STREAM,
-        false => MATTERS_SHARE,
-    };
-    (median * share).max(MATTERS_LEAST)
+        false => (median * MATTERS_SHARE).max(MATTERS_LEAST),
+    }
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ fn check(case: &Case) -> TuneCheck {
             packets,
             findings: codes.collect(),
             frames_per_8_kib: BTreeMap::new(),
+            count_only: report.count_only,
             fanout: report.series,
         };
     }
@@ -46,6 +47,7 @@ fn check(case: &Case) -> TuneCheck {
         packets,
         findings: findings.into_iter().map(|f| f.code).collect(),
         frames_per_8_kib: frames(case),
+        count_only: false,
         fanout: Vec::new(),
     }
 }
@@ -113,6 +115,9 @@ fn note(trial: &Trial, judged: &Judgement) -> Option<String> {
         return Some("the other changes do as well without it".to_owned());
     }
     match (judged.verdict, judged.needs) {
+        (Verdict::Better, _) if !trial.kept => {
+            Some("it leaves some of the fault, and another change cures all of it".to_owned())
+        }
         (Verdict::CannotTell, Some(more)) => {
             Some(format!("noise too high: about {more} more windows needed"))
         }

@@ -55,13 +55,17 @@ fn one_context(f: &Told<'_>) -> Words {
 /// How many, set so, and how many when the work is spread.
 fn serves(f: &Told<'_>, key: &str, how: &str) -> String {
     format!(
-        "At {} of {} bytes {} serves {} {how}, and {} when the work is spread ({}).",
+        "At {} of {} bytes {} serves {} {how}, and {} when the work is spread ({}){}.",
         PacketsPerSec(f.count("rate_packets_per_s")),
         f.count("payload_bytes"),
         f.host(),
         counted(f.count(key), "receiver"),
         f.count("receivers_spread"),
         f.name("spread"),
+        match f.number("count_only") {
+            Some(_) => "; they count in the kernel and read nothing",
+            None => "",
+        },
     )
 }
 

@@ -153,7 +153,8 @@ fn experiment(
     })
 }
 
-/// Every candidate of every plan in turn.
+/// Every candidate of every plan in turn. What is better and leaves some of the fault is put aside: it would be in the way
+/// of proving what cures all of it, and is needed only where nothing does.
 fn try_all(
     agents: &mut Agents,
     case: &Case,
@@ -168,6 +169,7 @@ fn try_all(
             continue;
         }
         let mut cured: Option<String> = None;
+        let mut aside = Vec::new();
         for candidate in &plan.candidates {
             let mut trial = trial::planned(plan, candidate);
             around.trial_begins(&trial, trials.len() + 1, of);
@@ -189,8 +191,32 @@ fn try_all(
                 });
                 if gone {
                     cured = Some(format!("the fault is gone since {knob} was turned"));
+                } else if let Some(Survivor { trial, turned }) = survivors.last() {
+                    turned.turn(agents, around, false)?;
+                    aside.push(*trial);
                 }
             }
+        }
+        take_back(agents, around, survivors, &aside, cured.is_none())?;
+    }
+    Ok(())
+}
+
+/// What was put aside is turned again, or goes for good.
+fn take_back(
+    agents: &mut Agents,
+    around: &dyn Surroundings,
+    survivors: &mut Vec<Survivor>,
+    aside: &[usize],
+    needed: bool,
+) -> Result<(), TuneError> {
+    for trial in aside {
+        let Some(place) = survivors.iter().position(|s| s.trial == *trial) else {
+            continue;
+        };
+        match needed {
+            true => survivors[place].turned.turn(agents, around, true)?,
+            false => survivors.remove(place).turned.undo(agents, around)?,
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hawser_account::fixes::{Candidate, Plan};
 use hawser_account::trial::{gained, judge};
 use hawser_agent::{AgentError, Failure};
-use hawser_model::case::Case;
+use hawser_model::case::{Case, PhaseKind};
 use hawser_model::host::CorosyncFacts;
 use hawser_model::names::HostName;
 use hawser_model::trial::{Pair, Trial, Verdict, Window};
@@ -41,7 +41,7 @@ pub(super) fn planned(plan: &Plan, candidate: &Candidate) -> Trial {
 fn unseen(cause: &str) -> &'static str {
     match cause {
         "mtu-mismatch" => {
-            "nothing is lost for it, and what is gained shows in the rate of a TCP stream: --stream"
+            "no packet is lost because of it; --stream shows whether a TCP stream gets faster"
         }
         _ => "Hawser's own traffic does not show the fault",
     }
@@ -223,7 +223,13 @@ pub(super) fn cured_already(
     plan: &Plan,
     survivors: &[Survivor],
 ) -> Result<bool, TuneError> {
-    if survivors.is_empty() {
+    // A steady stream does not tell whether it could be faster.
+    let faster = plan.cause == "mtu-mismatch"
+        && plan
+            .traffic
+            .as_ref()
+            .is_some_and(|t| t.phase == PhaseKind::Stream);
+    if survivors.is_empty() || faster {
         return Ok(false);
     }
     let Some(on) = plan.traffic.as_ref().and_then(|t| Measure::of(case, t)) else {

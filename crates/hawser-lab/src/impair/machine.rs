@@ -10,6 +10,7 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::num::ParseIntError;
+use std::path::Path;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
@@ -244,6 +245,7 @@ fn change_locked(
 ) -> Result<(), LabError> {
     let mut record = record_of(root, state)?;
     for (setting, value) in wanted {
+        spares_the_host(*setting, value)?;
         let now = setting.read()?;
         let entry = record.changed.entry(*setting).or_insert(unchanged(now));
         entry.now = value.clone();
@@ -260,6 +262,26 @@ fn change_locked(
         }
     }
     Ok(())
+}
+
+/// The host's own connections count against the same number: those it tracks must not be cut off by a lab.
+fn spares_the_host(setting: MachineSetting, value: &Numbers) -> Result<(), LabError> {
+    if setting != MachineSetting::ConntrackMax {
+        return Ok(());
+    }
+    let path = "/proc/sys/net/netfilter/nf_conntrack_count";
+    let tracked = fs::read_to_string(path).map_err(|e| LabError::io("read", path, e))?;
+    let tracked: u64 = tracked.trim().parse().unwrap_or(u64::MAX);
+    match value {
+        Numbers::One(most) if *most < tracked.saturating_mul(2) => {
+            Err(LabError::Impairment(format!(
+                "this host itself tracks {tracked} connections, which count against the same number: \
+                 --conntrack-max {value} would cut it off; from {} on it is allowed",
+                tracked.saturating_mul(2)
+            )))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn unchanged(now: Numbers) -> Changed {
@@ -317,6 +339,10 @@ fn put_back(record: &Record) -> Result<Vec<Restored>, LabError> {
     let mut restored = Vec::new();
     for (setting, Changed { before, now }) in &record.changed {
         let (setting, value) = (*setting, before.clone());
+        // A module that was unloaded has taken its settings along.
+        if !Path::new(&setting.path()).exists() {
+            continue;
+        }
         let found = setting.read()?;
         let announced = record.announced.get(&setting);
         let announced = announced.is_some_and(|values| values.contains(&found));

@@ -53,6 +53,9 @@ pub struct TuneCheck {
     /// In how many frames a block of 8 KiB, as one datagram, goes through each link's smallest path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub frames_per_8_kib: BTreeMap<LinkName, u64>,
+    /// Those receivers counted in the kernel and read nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub count_only: bool,
     /// How many receivers each host served, with `--multicast-fanout`; then `packets` is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fanout: Vec<FanoutResult>,

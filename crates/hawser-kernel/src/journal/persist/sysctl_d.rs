@@ -69,7 +69,16 @@ fn comes_late(root: &Path, module: &str) -> bool {
     let mut texts = files
         .chain([root.join("etc/modules")])
         .filter_map(|path| fs::read_to_string(path).ok());
-    let early = texts.any(|text| text.lines().any(|line| line.trim() == module));
+    // `-` and `_` are the same, and parameters may follow (modules-load.d(5), modules(5)).
+    let named = |line: &str| {
+        line.split_whitespace()
+            .next()
+            .map(|word| word.replace('-', "_"))
+    };
+    let early = texts.any(|text| {
+        text.lines()
+            .any(|line| named(line).as_deref() == Some(module))
+    });
     !early && modprobe_d::loadable(root, module)
 }
 

@@ -118,7 +118,7 @@ pub(super) struct ImpairArgs {
     #[arg(long, value_name = "PAGES", requires = "machine", help_heading = "On the whole machine",
           value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
     udp_mem: Option<u64>,
-    /// net.netfilter.nf_conntrack_max: connections that each node may track
+    /// net.netfilter.nf_conntrack_max: connections that each node, and this host, may track
     #[arg(long, value_name = "N", requires = "machine", help_heading = "On the whole machine",
           value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
     conntrack_max: Option<u64>,

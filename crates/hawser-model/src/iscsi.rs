@@ -10,6 +10,22 @@ use serde::{Deserialize, Serialize};
 /// The port of iSCSI (RFC 7143).
 pub const ISCSI_PORT: u16 = 3260;
 
+/// The name that clients know a target of a pool by: `AUTHORITY:POOL`, or `AUTHORITY:POOL:TARGET` for one that the pool
+/// does not lend its own name. Of names, only the letters that RFC 3722 leaves: two names may become one.
+pub fn target_name(authority: &str, pool: &str, target: Option<&str>) -> String {
+    let plain = |name: &str| -> String {
+        let plain = |c: char| match c.to_ascii_lowercase() {
+            c if c.is_ascii_alphanumeric() || c == '.' => c,
+            _ => '-',
+        };
+        name.chars().map(plain).collect()
+    };
+    match target {
+        None => format!("{authority}:{}", plain(pool)),
+        Some(target) => format!("{authority}:{}:{}", plain(pool), plain(target)),
+    }
+}
+
 /// A unit and where it is offered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IscsiUnit {

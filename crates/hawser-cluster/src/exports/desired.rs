@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
 use hawser_model::cluster_file::{Backend, SecretRef};
+use hawser_model::iscsi::target_name;
 use serde::{Deserialize, Serialize};
 
 use super::nfs::NfsOptions;
@@ -48,20 +49,10 @@ impl Context {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
     }
 
-    /// The name that clients know a target by: `AUTHORITY:POOL`, `AUTHORITY:POOL:TARGET`, in the letters that RFC 3722 leaves.
+    /// The name that clients know a target by; the one named as the pool has the pool's own.
     pub fn iqn(&self, target: &str) -> String {
-        let plain = |name: &str| -> String {
-            let plain = |c: char| match c.to_ascii_lowercase() {
-                c if c.is_ascii_alphanumeric() || c == '.' => c,
-                _ => '-',
-            };
-            name.chars().map(plain).collect()
-        };
-        let (authority, pool) = (&self.authority, plain(&self.pool));
-        match target == self.pool {
-            true => format!("{authority}:{pool}"),
-            false => format!("{authority}:{pool}:{}", plain(target)),
-        }
+        let beside = (target != self.pool).then_some(target);
+        target_name(&self.authority, &self.pool, beside)
     }
 }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::network::{Given, inside, names};
 use super::{Found, Problem};
 use crate::cluster_file::{At, ClusterFile, ExportKind, Pool, PoolKind, Role};
+use crate::iscsi::target_name;
 
 /// What can be wrong with pools.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -91,6 +92,19 @@ pub enum BrokenPools {
         /// The device, directory or group.
         what: String,
     },
+    /// Two pools that clients could not tell apart.
+    #[error(
+        "pools \"{first}\" and \"{second}\" would both be offered as {iqn}: an iSCSI name has small letters, \
+         digits, '.' and '-' only"
+    )]
+    SameTarget {
+        /// One pool.
+        first: String,
+        /// The other.
+        second: String,
+        /// The name.
+        iqn: String,
+    },
     /// Resource names that run into each other.
     #[error("pools \"{first}\" and \"{second}\" would both have a resource \"{id}\"")]
     SameResource {
@@ -127,7 +141,7 @@ impl BrokenPools {
             Self::Shared { .. } => {
                 "a pool is the unit that moves: nothing is in two of them".into()
             }
-            Self::SameResource { .. } => "rename one of them".into(),
+            Self::SameTarget { .. } | Self::SameResource { .. } => "rename one of them".into(),
         }
     }
 }
@@ -172,6 +186,7 @@ pub(super) fn check(file: &ClusterFile, given: &mut Given, found: &mut Found) {
         found.push(BrokenPools::NoIqn { pool: name }, pool.name.span());
     }
     shared(file, found);
+    targets(file, found);
     resources(file, found);
 }
 
@@ -381,6 +396,32 @@ fn shared(file: &ClusterFile, found: &mut Found) {
                 };
                 found.push_with(broken, span, other);
             }
+        }
+    }
+}
+
+/// Pools `vm_1` and `VM-1` would be one target to their clients, and a head that has one could not take the other.
+fn targets(file: &ClusterFile, found: &mut Found) {
+    let Some(authority) = &file.exports.iqn else {
+        return;
+    };
+    let iqn = |pool: &Pool| target_name(authority, pool.name.as_str(), None);
+    let offered: Vec<&Pool> = file
+        .pools
+        .iter()
+        .filter(|pool| *pool.exports == ExportKind::Iscsi)
+        .collect();
+    for (i, second) in offered.iter().enumerate() {
+        let name = iqn(second);
+        // One name twice is told of where names are.
+        let differs = |first: &&&Pool| first.name != second.name && iqn(first) == name;
+        if let Some(first) = offered[..i].iter().find(differs) {
+            let broken = BrokenPools::SameTarget {
+                first: first.name.to_string(),
+                second: second.name.to_string(),
+                iqn: name,
+            };
+            found.push_with(broken, second.name.span(), first.name.span());
         }
     }
 }

@@ -27,3 +27,4 @@ pub mod topology;
 pub mod traffic;
 pub mod trial;
 pub mod units;
+pub mod visible;

@@ -3,6 +3,8 @@
 
 use std::fmt::{Display, Write as _};
 
+use hawser_model::visible;
+
 /// Attributes of an element.
 pub type Attributes<'a> = &'a [(&'static str, &'a dyn Display)];
 
@@ -60,8 +62,8 @@ impl Markup {
     }
 }
 
-/// Escapes what could end a text or an attribute. Control characters, and those that turn the
-/// direction of what follows, would let one name pass for another: they are shown as unknown.
+/// Escapes what could end a text or an attribute. Characters without a shape, and those that turn the
+/// direction of what follows, would let one name pass for another: they are shown by their numbers.
 fn escape(out: &mut String, text: &str) {
     for c in text.chars() {
         match c {
@@ -71,10 +73,7 @@ fn escape(out: &mut String, text: &str) {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(c),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => {
-                out.push('\u{fffd}');
-            }
-            c if c.is_control() => out.push('\u{fffd}'),
+            c if visible::is_hidden(c) => visible::push_escape(out, c),
             c => out.push(c),
         }
     }
@@ -97,8 +96,8 @@ mod tests {
         m.node("p", &[("class", &hostile)], |m| m.text(hostile));
         assert_eq!(
             m.into_string(),
-            "<p class=\"&quot;&gt;&lt;script&gt;&#39;&amp;\u{fffd}\u{fffd}\">\
-             &quot;&gt;&lt;script&gt;&#39;&amp;\u{fffd}\u{fffd}</p>"
+            "<p class=\"&quot;&gt;&lt;script&gt;&#39;&amp;\\u202e\\u0000\">\
+             &quot;&gt;&lt;script&gt;&#39;&amp;\\u202e\\u0000</p>"
         );
         assert_eq!(percent(f64::NAN), "0.00%");
     }

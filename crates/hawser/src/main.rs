@@ -12,7 +12,6 @@ mod render;
 mod target;
 mod verbs;
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -71,7 +70,7 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    show_errors_whole();
+    output::errors::show_whole();
     let outcome = match Cli::parse().verb {
         Verb::Agent(args) => verbs::agent::run(args),
         Verb::Apply(args) => verbs::apply::run(args),
@@ -101,15 +100,4 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
-}
-
-/// Errors are wrapped for a person's terminal, at spaces; a log or a script gets whole lines.
-fn show_errors_whole() {
-    let hook = miette::set_hook(Box::new(|_| {
-        let options = miette::MietteHandlerOpts::new()
-            .break_words(false)
-            .wrap_lines(std::io::stderr().is_terminal());
-        Box::new(options.build())
-    }));
-    debug_assert!(hook.is_ok(), "nobody else sets the hook");
 }

@@ -2,6 +2,13 @@
 //!
 //! A verb whose reader is gone does its work to the end, unheard: an `apply` that is half done would be worse
 //! than one nobody watched. What ends then is only the talk, and the exit code says so.
+//!
+//! All text goes out through one gate, [`paint::shown`]: what a host, a peer or a file put into it cannot move
+//! the cursor, turn the direction of text or colour it.
+
+pub mod bar;
+pub mod errors;
+pub mod paint;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -16,17 +23,22 @@ static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
 
 /// Writes to standard output. What fails is kept for [`ended`].
 pub fn print(text: &str) {
-    print_bytes(text.as_bytes());
+    print_bytes(paint::shown(text, |_| false).as_bytes());
 }
 
-/// The same, of what need not be text.
+/// Writes a file's text, in which a tab is one.
+pub fn document(text: &str) {
+    print_bytes(paint::shown(text, |c| c == '\t').as_bytes());
+}
+
+/// Writes what need not be text, as it is: into a file or a pipe that was named for it.
 pub fn print_bytes(bytes: &[u8]) {
     attempt(|out| out.write_all(bytes));
 }
 
 /// Writes to standard error; nobody can be told that it failed.
 pub fn error_line(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", paint::shown(text, |_| false));
 }
 
 /// The exit code of work that ended with `code`, when all that was to be said has been said.

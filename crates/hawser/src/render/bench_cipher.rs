@@ -3,12 +3,12 @@
 
 use std::fmt::Write as _;
 
-use console::style;
 use hawser_cipher::bench::{self, LINKS_GBIT, Layout, Plan, Row};
 use hawser_cipher::{CHUNK, KeySize, PROVIDER};
 use hawser_model::units::{Bytes, grouped};
 
 use super::table::{Align, Table};
+use crate::output::paint::style;
 
 /// The whole report.
 pub fn table(rows: &[Row], plan: &Plan) -> String {

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use console::{Style, style};
 use hawser_account::stream;
 use hawser_model::account::{Account, FlowAccount, PacketsAccount};
 use hawser_model::case::{Case, Intensity, Measurement, Phase, PhaseKind};
@@ -13,6 +12,7 @@ use hawser_model::traffic::Rate;
 use hawser_model::units::{BitsPerSec, Bytes, Packets};
 
 use super::table::{Align, Table};
+use crate::output::paint::{Style, style};
 
 /// Lines of text are wrapped to this width on a terminal that is at least as wide.
 const WIDTH: usize = 100;

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use console::style;
 use hawser_model::output::copy::CopyReport;
 use hawser_model::units::{Bytes, mb_per_s};
 
 use super::check::findings;
 use super::rate_chart;
 use super::table::{Align, Table};
+use crate::output::paint::style;
 
 /// The whole report. What failed is said by its caller, on stderr.
 pub fn report(report: &CopyReport) -> String {

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use console::style;
 use hawser_model::drill::DrillCase;
 use hawser_model::names::HostName;
 use hawser_model::output::drill::{DrillReport, OutagePhase};
@@ -10,6 +9,7 @@ use hawser_model::units::grouped;
 
 use super::check::findings;
 use super::table::{Align, Table};
+use crate::output::paint::style;
 
 /// Width of the picture of the account.
 const COLUMNS: usize = 60;

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use console::style;
 use hawser_model::case::Case;
 use hawser_model::fanout::{FanoutRun, Spread};
 use hawser_model::output::fanout::{FanoutLimit, FanoutPoint, FanoutReport, FanoutResult};
@@ -11,6 +10,7 @@ use hawser_model::units::Packets;
 
 use super::check::findings;
 use super::table::{Align, Table};
+use crate::output::paint::style;
 
 /// Cells of the longest bar.
 const BAR: f64 = 40.0;

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use hawser_model::output::drill::DrillReport;
+use hawser_model::visible;
 
 /// The whole document.
 pub fn junit(reports: &[DrillReport]) -> String {
@@ -75,7 +76,8 @@ fn suite(out: &mut String, report: &DrillReport) {
     out.push_str("  </testsuite>\n");
 }
 
-/// As XML 1.0 wants it in text and in attributes; characters that it does not allow at all are left out.
+/// As XML 1.0 wants it in text and in attributes. Characters that it does not allow at all, and others without a
+/// shape, are shown by their numbers.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -86,7 +88,7 @@ fn escaped(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\n' => out.push_str("&#10;"),
             '\t' => out.push_str("&#9;"),
-            c if (c as u32) < 0x20 || matches!(c, '\u{fffe}' | '\u{ffff}') => {}
+            c if visible::is_hidden(c) => visible::push_escape(&mut out, c),
             c => out.push(c),
         }
     }
@@ -101,10 +103,11 @@ mod tests {
     fn a_promise_that_broke_is_a_failure() {
         let text = include_str!("../../../../cases/drill/lost-write/expected.json");
         let mut report: DrillReport = serde_json::from_str(text).expect("a report");
-        report.promises[0].text = "a <\u{1}&\"> b".to_owned();
+        report.promises[0].text = "a <\u{1}&\"> \u{202e}b".to_owned();
         report.promises[0].held = false;
         let xml = junit(&[report]);
-        assert!(xml.contains("message=\"a &lt;&amp;&quot;&gt; b\""), "{xml}");
+        let text = "message=\"a &lt;\\u0001&amp;&quot;&gt; \\u202eb\"";
+        assert!(xml.contains(text), "{xml}");
         assert!(xml.contains("name=\"no-write-lost\"><failure"), "{xml}");
         assert!(xml.contains("failures=\"2\""), "{xml}");
     }

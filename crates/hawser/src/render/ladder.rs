@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use console::style;
 use hawser_model::case::Case;
 use hawser_model::ladder::LadderRun;
 use hawser_model::output::{LadderReport, Step};
 
 use super::check::findings;
 use super::table::{Align, Table};
+use crate::output::paint::style;
 
 /// Cells of the longest bar.
 const BAR: f64 = 40.0;

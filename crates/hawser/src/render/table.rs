@@ -26,9 +26,10 @@ impl Table {
         }
     }
 
-    /// Adds a row; missing cells are blank.
+    /// Adds a row; missing cells are blank. A row is one line, whatever a cell holds.
     pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
-        self.rows.push(cells.into_iter().map(Into::into).collect());
+        let cell = |cell: S| cell.into().replace('\n', "\\u000a");
+        self.rows.push(cells.into_iter().map(cell).collect());
     }
 
     /// The lines, each behind `indent`.

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use console::style;
 use hawser_account::trial::judge;
 use hawser_model::account::Account;
 use hawser_model::case::Case;
@@ -15,6 +14,7 @@ use hawser_model::topology::Reach;
 use hawser_model::trial::{Trial, Verdict};
 
 use super::table::{Align, Table};
+use crate::output::paint::style;
 
 /// The whole report. `which` is how the cluster was named, for the commands that are shown.
 pub fn report(case: &Case, report: &TuneReport, which: &str) -> String {

@@ -14,7 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::fanout::FanoutArgs;
 use crate::cluster::{Cluster, Which};
-use crate::output::complain;
+use crate::output::{bar, complain};
 use crate::{case_file, parse, verbs};
 
 /// Arguments of `hawser check`.
@@ -120,7 +120,7 @@ pub fn measure(cluster: &Cluster, options: &TrafficOptions) -> miette::Result<Ca
     let bar = Bar::new();
     let mut agents = cluster.connect()?;
     let hosts: Vec<_> = agents.keys().cloned().collect();
-    bar.0.set_message("asking fence devices");
+    bar::message(&bar.0, "asking fence devices");
     let fencing = ask_fence_devices(&mut agents, cluster.fence_asks(&hosts));
     let case = checked(cluster, &mut agents, options, &bar);
     bar.0.finish_and_clear();
@@ -165,7 +165,7 @@ impl Bar {
     /// While the agents start.
     pub fn new() -> Self {
         let bar = ProgressBar::new_spinner();
-        bar.set_message("starting agents");
+        bar::message(&bar, "starting agents");
         bar.enable_steady_tick(Duration::from_millis(100));
         Self(bar)
     }
@@ -175,7 +175,7 @@ impl Bar {
         if self.0.is_hidden() {
             complain!("{text}");
         } else {
-            self.0.println(text);
+            bar::line_above(&self.0, text);
         }
     }
 }
@@ -186,12 +186,12 @@ impl Progress for Bar {
             .expect("a template that was tried");
         self.0.set_style(style);
         self.0.set_length(directions as u64);
-        self.0.set_message("");
+        bar::message(&self.0, "");
     }
 
     fn measured(&self, direction: &Direction) {
         let Direction { from, to, link } = direction;
-        self.0.set_message(format!("{link} {from} → {to}"));
+        bar::message(&self.0, format_args!("{link} {from} → {to}"));
         self.0.inc(1);
     }
 }

@@ -8,10 +8,10 @@
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use console::style;
 use hawser_lab::Interrupt;
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
 
+use crate::output::paint::style;
 use crate::output::{READER_GONE, say};
 
 const LAB: &str = "demo";

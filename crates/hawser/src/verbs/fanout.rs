@@ -14,6 +14,7 @@ use miette::{bail, miette};
 
 use super::check::{Bar, now};
 use crate::cluster::Cluster;
+use crate::output::bar;
 
 /// The rates at which the report that this comes from was made.
 pub const RATES: [PacketsPerSec; 2] = [PacketsPerSec(40_000), PacketsPerSec(30_000)];
@@ -129,10 +130,10 @@ impl Progress for Bar {
         self.0.set_style(style);
         self.0.enable_steady_tick(Duration::from_millis(100));
         let what = format!("{number} of {of}, {host}, {rate}, {}", spread.word());
-        self.0.set_prefix(what);
+        bar::prefix(&self.0, what);
     }
 
     fn receivers(&self, count: u32) {
-        self.0.set_message(count.to_string());
+        bar::message(&self.0, count);
     }
 }

@@ -18,6 +18,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
 
 use crate::cluster::{Cluster, Which};
+use crate::output::bar;
 use crate::{case_file, parse, verbs};
 
 /// Arguments of `hawser ladder`.
@@ -152,7 +153,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
 
 fn measure(cluster: &Cluster, options: &LadderOptions) -> miette::Result<Case> {
     let bar = Bar(ProgressBar::new_spinner());
-    bar.0.set_message("starting agents");
+    bar::message(&bar.0, "starting agents");
     bar.0.enable_steady_tick(Duration::from_millis(100));
     let mut agents = cluster.connect()?;
     let hosts = check::facts(&mut agents).map_err(|e| miette!("{e}"))?;
@@ -195,7 +196,7 @@ impl Progress for Bar {
     }
 
     fn measuring(&self, task: &Task) {
-        self.0.set_message(task.kind.word());
+        bar::message(&self.0, task.kind.word());
         self.0.inc(1);
     }
 }

@@ -14,7 +14,7 @@ use hawser_model::cluster_file::ClusterFile;
 use hawser_model::output::cluster::PlanOutput;
 use miette::{IntoDiagnostic, WrapErr};
 
-use crate::output::{complain, print};
+use crate::output::{complain, document, print};
 use crate::target::{Known, Target};
 
 /// Arguments of `hawser plan`.
@@ -64,7 +64,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         Print::Files => files(file),
         Print::WhatIf => scenarios(file, &numbering)?,
     };
-    print(&out);
+    document(&out);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -97,7 +97,7 @@ fn live(known: &Known, args: &Args) -> miette::Result<ExitCode> {
         false => print(&report.to_string()),
     }
     if args.diff {
-        print(&plan.diff);
+        document(&plan.diff);
     }
     for unreached in &reached.failed {
         complain!("{unreached}");

@@ -26,7 +26,7 @@ use super::check::{Bar, TrafficArgs, checked, now};
 use super::fanout::{self, FanoutArgs};
 use super::tune_switches::Switches;
 use crate::cluster::{Cluster, Which};
-use crate::output::{self, say};
+use crate::output::{self, bar, say};
 use crate::{case_file, parse, render};
 
 /// Arguments of `hawser tune`.
@@ -192,10 +192,8 @@ impl Surroundings for Around<'_> {
 
     fn trial_begins(&self, trial: &Trial, number: usize, of: usize) {
         let bar: &ProgressBar = &self.bar.0;
-        bar.set_message(format!(
-            "trial {number} of {of}: {} on {}",
-            trial.knob, trial.host
-        ));
+        let what = format!("trial {number} of {of}: {} on {}", trial.knob, trial.host);
+        bar::message(bar, what);
         bar.enable_steady_tick(Duration::from_millis(100));
     }
 

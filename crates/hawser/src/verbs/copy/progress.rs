@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use hawser_model::units::mb_per_s;
 
-use crate::output::complain;
+use crate::output::{bar, complain};
 
 /// The rate of the moment is that of this time.
 const MOMENT: Duration = Duration::from_secs(1);
@@ -36,7 +36,7 @@ pub(super) struct Display<'a> {
 impl<'a> Display<'a> {
     pub(super) fn new(interrupt: &'a Interrupt) -> Self {
         let bar = ProgressBar::new_spinner();
-        bar.set_message("starting agents");
+        bar::message(&bar, "starting agents");
         bar.enable_steady_tick(Duration::from_millis(100));
         Self {
             interrupt,
@@ -81,8 +81,8 @@ impl Watcher for Display<'_> {
             return false;
         }
         let Some(size) = now.size else {
-            self.bar
-                .set_message("connecting, looking at what is there already");
+            let what = "connecting, looking at what is there already";
+            bar::message(&self.bar, what);
             return true;
         };
         let at = Instant::now();
@@ -108,7 +108,7 @@ impl Watcher for Display<'_> {
         );
         if self.terminal {
             self.bar.set_position(now.bytes.0);
-            self.bar.set_message(message);
+            bar::message(&self.bar, message);
         } else if self.said.get_or_insert(at).elapsed() >= LINE {
             self.said = Some(at);
             complain!("{message}");

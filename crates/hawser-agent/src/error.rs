@@ -11,7 +11,7 @@ use crate::marker::NoMarker;
 
 /// An error of the coordinator's side.
 #[derive(Debug, thiserror::Error)]
-#[error("{host}: {failure}")]
+#[error("{host}: {}", indented(.failure))]
 pub struct AgentError {
     /// The host it is about.
     pub host: HostName,
@@ -168,6 +168,20 @@ pub enum Failure {
         /// What came, in short.
         answer: String,
     },
+    /// An answer came before its request. The agent has been ended.
+    #[error("answered before {request} was asked")]
+    Unasked {
+        /// The request.
+        request: &'static str,
+    },
+    /// Its answers are more than a run can hold. The agent has been ended.
+    #[error("answer to {request}: more than {allowed} bytes of answers in one run")]
+    TooMuch {
+        /// The request.
+        request: &'static str,
+        /// The limit.
+        allowed: usize,
+    },
     /// The agent could not do it; it can still be used.
     #[error("{request}: {error}")]
     Declined {
@@ -199,6 +213,11 @@ impl AgentError {
     pub fn agent_goes_on(&self) -> bool {
         matches!(*self.failure, Failure::Declined { .. })
     }
+}
+
+/// What a node says in several lines stands below the line that names the node: none of it passes for a line of ours.
+fn indented(failure: &Failure) -> String {
+    failure.to_string().replace('\n', "\n  ")
 }
 
 impl Failure {

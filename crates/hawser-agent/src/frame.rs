@@ -28,10 +28,12 @@ pub enum FrameError {
     },
     /// The length is beyond the limit: the peer does not speak this protocol, or text from a
     /// shell got between two frames.
-    #[error("frame of {length} bytes announced, {MAX_FRAME} allowed (first bytes {start:?})")]
+    #[error("frame of {length} bytes announced, {allowed} allowed (first bytes {start:?})")]
     TooLarge {
         /// The announced length.
         length: usize,
+        /// The limit of the message that was expected.
+        allowed: usize,
         /// The first bytes as text, since stray output is the usual reason.
         start: String,
     },
@@ -71,6 +73,7 @@ pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, FrameError> {
         }
         _ => Err(FrameError::TooLarge {
             length,
+            allowed: MAX_FRAME,
             start: excerpt(&frame[HEADER..]),
         }),
     }
@@ -92,12 +95,32 @@ pub fn write<T: Serialize>(writer: &mut impl Write, message: &T) -> Result<(), F
 }
 
 /// Collects bytes as they come and takes whole messages off them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Decoder {
     buffer: Vec<u8>,
+    limit: usize,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self {
+            buffer: Vec::new(),
+            limit: MAX_FRAME,
+        }
+    }
 }
 
 impl Decoder {
+    /// Expects no message above this size from now on; never more than [`MAX_FRAME`].
+    pub fn expect_at_most(&mut self, bytes: usize) {
+        self.limit = bytes.min(MAX_FRAME);
+    }
+
+    /// Whether nothing has arrived that belongs to a message not yet taken.
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
     /// Adds bytes that arrived.
     pub fn push(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
@@ -145,9 +168,10 @@ impl Decoder {
             return Ok(None);
         };
         let length = u32::from_be_bytes(*header) as usize;
-        if length > MAX_FRAME {
+        if length > self.limit {
             return Err(FrameError::TooLarge {
                 length,
+                allowed: self.limit,
                 start: excerpt(&self.buffer),
             });
         }
@@ -221,6 +245,25 @@ mod tests {
             decode_all(&bytes),
             Err(FrameError::TooLarge { length, .. }) if length == MAX_FRAME + 1
         ));
+    }
+
+    #[test]
+    fn a_message_that_is_small_has_a_limit_of_its_own() {
+        let mut decoder = Decoder::default();
+        decoder.expect_at_most(3);
+        decoder.push(&[0, 0, 0, 4]);
+        let error = decoder.message::<Value>().unwrap_err();
+        assert!(
+            matches!(
+                error,
+                FrameError::TooLarge {
+                    length: 4,
+                    allowed: 3,
+                    ..
+                }
+            ),
+            "{error}"
+        );
     }
 
     #[test]

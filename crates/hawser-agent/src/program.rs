@@ -11,6 +11,9 @@ use crate::marker::Marker;
 /// How long a program that is here already may take to announce itself.
 const ANNOUNCES: Duration = Duration::from_secs(15);
 
+/// Longest line.
+const LINE: usize = 1 << 20;
+
 /// How long a pipe may refuse a line.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -77,6 +80,10 @@ impl Program {
             let lines = whole_lines(&mut self.rest);
             if !lines.is_empty() {
                 return Ok(Heard::Lines(lines));
+            }
+            if self.rest.len() > LINE {
+                let what = format!("a line of more than {LINE} bytes");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
             }
             match self.pipes.receive(deadline)? {
                 Arrived::Bytes(bytes) => self.rest.extend_from_slice(&bytes),

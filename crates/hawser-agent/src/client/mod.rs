@@ -1,5 +1,6 @@
 //! The coordinator's side: one blocking method a request.
 
+mod bounds;
 mod keepalive;
 mod opening;
 mod pipes;
@@ -97,6 +98,7 @@ impl Agent {
         let answer = match self.exchange(request, within) {
             Ok(Response::Failed { error }) => {
                 let request = name;
+                let error = error.chars().take(bounds::WORDS).collect();
                 return Err(Failure::Declined { request, error }.on(&self.host));
             }
             Ok(answer) => pick(answer).map_err(|other| Failure::Unexpected {
@@ -119,6 +121,8 @@ impl Agent {
         let name = request.name();
         let link = self.link.as_mut().ok_or(Failure::Gone { request: name })?;
         let deadline = Instant::now() + within;
+        link.nothing_unasked(name)?;
+        link.decoder.expect_at_most(bounds::largest(request));
         let unreadable = |source, said| Failure::Frame {
             request: name,
             source,
@@ -130,14 +134,24 @@ impl Agent {
             ErrorKind::BrokenPipe => link.ended(name),
             _ => link.broken("write to agent", source),
         })?;
+        let mut late = false;
         loop {
             match link.decoder.message() {
                 Ok(Some(answer)) => return Ok(answer),
+                // Bytes that trickle in do not put the deadline off.
+                Ok(None) if late => return Err(link.timeout(name, within)),
                 Ok(None) => {}
                 Err(source) => return Err(unreadable(source, link.said())),
             }
-            match link.pipes.receive(deadline) {
-                Ok(Arrived::Bytes(bytes)) => link.decoder.push(&bytes),
+            let arrived = link.pipes.receive(deadline);
+            late = Instant::now() >= deadline;
+            match arrived {
+                Ok(Arrived::Bytes(bytes)) => {
+                    if bounds::is_kept(request) {
+                        link.keep(name, bytes.len())?;
+                    }
+                    link.decoder.push(&bytes);
+                }
                 Ok(Arrived::End) => return Err(link.ended(name)),
                 Ok(Arrived::Nothing) => return Err(link.timeout(name, within)),
                 Err(source) => return Err(link.broken("read from agent", source)),
@@ -147,6 +161,31 @@ impl Agent {
 }
 
 impl Link {
+    /// An answer is asked for before it comes. One that is there already would be taken for that of the next
+    /// request.
+    fn nothing_unasked(&mut self, request: &'static str) -> Result<(), Failure> {
+        if self.decoder.is_empty() {
+            match self.pipes.receive(Instant::now()) {
+                Ok(Arrived::Bytes(bytes)) => self.decoder.push(&bytes),
+                // Whoever writes or reads next is told.
+                Ok(Arrived::Nothing | Arrived::End) | Err(_) => return Ok(()),
+            }
+        }
+        Err(Failure::Unasked { request })
+    }
+
+    /// Counts what becomes part of a case.
+    fn keep(&mut self, request: &'static str, bytes: usize) -> Result<(), Failure> {
+        self.kept = self.kept.saturating_add(bytes);
+        match self.kept > bounds::KEPT {
+            true => Err(Failure::TooMuch {
+                request,
+                allowed: bounds::KEPT,
+            }),
+            false => Ok(()),
+        }
+    }
+
     fn ended(&mut self, request: &'static str) -> Failure {
         let how = match self.pipes.end() {
             Ok(status) => status.to_string(),

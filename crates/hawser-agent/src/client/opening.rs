@@ -37,6 +37,8 @@ pub(crate) enum Silence {
 pub struct Link {
     pub(crate) pipes: Pipes,
     pub(crate) decoder: Decoder,
+    /// Bytes of answers that are kept.
+    pub(crate) kept: usize,
 }
 
 impl Opening {
@@ -127,6 +129,7 @@ impl Opening {
         Ok(Link {
             pipes: self.pipes,
             decoder,
+            kept: 0,
         })
     }
 }

@@ -97,7 +97,8 @@ impl Pipes {
                     Err(e) if retry(&e) => {}
                     Err(e) => return Err(e),
                 }
-            } else if !ready {
+            } else if !ready || Instant::now() >= deadline {
+                // Somebody who writes to stderr without end is not waited for.
                 return Ok(Arrived::Nothing);
             }
         }
@@ -135,9 +136,13 @@ impl Pipes {
         let _ = self.child.wait();
     }
 
+    /// Takes what is there, but no more than a pipe holds: a writer that is faster than we are has no end.
     fn take_errors(&mut self) {
         let mut chunk = [0; 4096];
-        while let Some(errors) = &mut self.errors {
+        for _ in 0..16 {
+            let Some(errors) = &mut self.errors else {
+                return;
+            };
             match errors.read(&mut chunk) {
                 Ok(0) => self.errors = None,
                 Ok(n) => {
@@ -268,6 +273,17 @@ mod tests {
         assert_eq!(bytes, b"done\n");
         let said = pipes.said();
         assert!(said.ends_with("100000") && said.len() <= TAIL);
+    }
+
+    #[test]
+    fn endless_words_on_stderr_do_not_put_the_deadline_off() {
+        let mut pipes = shell("exec yes >&2");
+        let started = Instant::now();
+        let arrived = pipes.receive(started + Duration::from_millis(300)).unwrap();
+        assert!(matches!(arrived, Arrived::Nothing));
+        assert!(started.elapsed() < Duration::from_secs(10));
+        assert!(pipes.said().len() <= TAIL);
+        pipes.kill();
     }
 
     #[test]

@@ -255,7 +255,12 @@ impl Agent {
     /// # Errors
     /// See [`AgentError`].
     pub fn hellos_heard(&mut self) -> Result<Vec<HelloHeard>, AgentError> {
-        self.ask(&Request::HellosHeard, SOON, value!(Hellos))
+        let own = self.host().clone();
+        self.ask(&Request::HellosHeard, SOON, |answer| match answer {
+            // What another host heard is that host's to say.
+            Response::Hellos(heard) if heard.iter().all(|hello| hello.by == own) => Ok(heard),
+            other => Err(other),
+        })
     }
 
     /// Asks for the host's own addresses; answers who else has them.
@@ -266,11 +271,12 @@ impl Agent {
         &mut self,
         addresses: &[(InterfaceName, LinkName, Ipv4Addr)],
     ) -> Result<Vec<AddressClaim>, AgentError> {
-        self.ask(
-            &Request::AskForOwn(addresses.to_vec()),
-            SOON,
-            value!(Claims),
-        )
+        let own = self.host().clone();
+        let request = Request::AskForOwn(addresses.to_vec());
+        self.ask(&request, SOON, |answer| match answer {
+            Response::Claims(claims) if claims.iter().all(|claim| claim.host == own) => Ok(claims),
+            other => Err(other),
+        })
     }
 
     /// Starts to listen to multicast control on an interface.

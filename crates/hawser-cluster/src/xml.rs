@@ -6,6 +6,10 @@ use quick_xml::Reader;
 use quick_xml::Writer;
 use quick_xml::events::{BytesEnd, BytesStart, BytesText, Event};
 
+/// Deepest document that is read. Pacemaker's have some ten levels; one of a million, from a node that is hostile,
+/// would take the stack of whoever walks it.
+const DEEPEST: usize = 100;
+
 /// An XML element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
@@ -126,6 +130,12 @@ impl Element {
             };
             let at = reader.buffer_position();
             match event {
+                Event::Start(_) if open.len() > DEEPEST => {
+                    return Err(wrong(
+                        format!("more than {DEEPEST} elements in each other"),
+                        at,
+                    ));
+                }
                 Event::Start(tag) => open.push(start(&tag).map_err(|e| wrong(e, at))?),
                 Event::Empty(tag) => {
                     let element = start(&tag).map_err(|e| wrong(e, at))?;
@@ -239,5 +249,13 @@ mod tests {
     fn text_with_entities_is_kept() {
         let element = Element::parse("<a>x &lt; y</a>", "test").unwrap();
         assert_eq!(element.text.replace(' ', ""), "x<y");
+    }
+
+    #[test]
+    fn a_document_that_is_too_deep_is_an_error_and_no_stack_overflow() {
+        let deep = |levels: usize| "<a>".repeat(levels) + &"</a>".repeat(levels);
+        assert!(Element::parse(&deep(DEEPEST), "CIB").is_ok());
+        let error = Element::parse(&deep(1_000_000), "CIB").unwrap_err();
+        assert!(error.reason.contains("more than 100 elements"), "{error}");
     }
 }

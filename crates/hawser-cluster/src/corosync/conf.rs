@@ -2,6 +2,10 @@
 
 use std::fmt::Write;
 
+/// Deepest file that is read. Corosync's have two levels; a file of a million, from a node that is hostile, would
+/// take the stack of whoever walks it.
+const DEEPEST: usize = 20;
+
 /// A section, or the whole file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conf {
@@ -82,6 +86,9 @@ impl Conf {
                 continue;
             }
             if let Some(name) = line.strip_suffix('{') {
+                if open.len() > DEEPEST {
+                    return Err(wrong("too many sections in each other"));
+                }
                 open.push((name.trim().to_owned(), Conf::default()));
             } else if line.starts_with('}') {
                 let (Some((name, section)), Some((_, outer))) = (open.pop(), open.last_mut())
@@ -166,5 +173,13 @@ mod tests {
             "a section is not closed"
         );
         assert_eq!(Conf::parse("}\n").unwrap_err().line, 1);
+    }
+
+    #[test]
+    fn a_file_that_is_too_deep_is_an_error_and_no_stack_overflow() {
+        let deep = |levels: usize| "a {\n".repeat(levels) + &"}\n".repeat(levels);
+        assert!(Conf::parse(&deep(DEEPEST)).is_ok());
+        let error = Conf::parse(&deep(1_000_000)).unwrap_err();
+        assert_eq!(error.reason, "too many sections in each other");
     }
 }

@@ -35,6 +35,7 @@ pub fn explain(case: &Case) -> CheckReport {
     let packets = packets_account(case);
     let findings = findings(case, &packets).iter().map(word).collect();
     CheckReport {
+        absent: case.absent.clone(),
         packets,
         findings,
         case: String::new(),

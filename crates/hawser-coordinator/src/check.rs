@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hawser_agent::protocol::Care;
 use hawser_agent::{Agent, AgentError};
-use hawser_model::case::{Case, Intensity, Measurement, Phase, Stopped};
+use hawser_model::case::{Absent, Case, Intensity, Measurement, Phase, Stopped};
 use hawser_model::host::{HostFacts, Interface};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::probe::{AddressClaim, HelloHeard};
@@ -53,6 +53,30 @@ pub trait Progress: Sync {
 /// The first agent that cannot be talked to or cannot read its host.
 pub fn facts(agents: &mut Agents) -> Result<BTreeMap<HostName, HostFacts>, AgentError> {
     on_all(agents, |_, agent| agent.host_facts())
+}
+
+/// The facts of every host that can tell them, read at the same time; the agents of the others are let go.
+pub fn facts_of_those_that_answer(
+    agents: &mut Agents,
+) -> (BTreeMap<HostName, HostFacts>, Vec<Absent>) {
+    let answers = on_all(agents, |_, agent| Ok(agent.host_facts()));
+    let mut facts = BTreeMap::new();
+    let mut absent = Vec::new();
+    for (host, answer) in answers.into_iter().flatten() {
+        match answer {
+            Ok(found) => {
+                facts.insert(host, found);
+            }
+            Err(error) => {
+                agents.remove(&host);
+                absent.push(Absent {
+                    reason: error.failure.to_string(),
+                    host,
+                });
+            }
+        }
+    }
+    (facts, absent)
 }
 
 /// Tells of a phase whether the measuring itself was disturbed, so that it should be made again.

@@ -39,6 +39,9 @@ pub struct Case {
     /// Who answered for a host's own addresses on its links; absent when some host could not ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address_claims: Option<Vec<AddressClaim>>,
+    /// Hosts of the cluster that did not answer; nothing to or from them was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<Absent>,
     /// What was measured, in order.
     pub measurements: Vec<Measurement>,
     /// Other programs' UDP sockets on each host at the start.
@@ -77,6 +80,7 @@ impl Case {
             hosts,
             hellos: None,
             address_claims: None,
+            absent: Vec::new(),
             measurements: Vec::new(),
             sockets: BTreeMap::new(),
             stopped: None,
@@ -86,6 +90,15 @@ impl Case {
             tuning: None,
         }
     }
+}
+
+/// A host that took no part in a check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Absent {
+    /// The host.
+    pub host: HostName,
+    /// Why: how it was not reached, or what its agent did not answer.
+    pub reason: String,
 }
 
 /// How hard a check may press.

@@ -11,11 +11,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::account::PacketsAccount;
+use crate::case::Absent;
 use crate::finding::WordedFinding;
 
 /// What `hawser check --json` and `hawser explain --json` print.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckReport {
+    /// Hosts that did not answer: nothing to or from them was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<Absent>,
     /// The packets account.
     pub packets: PacketsAccount,
     /// The findings, worst first.

@@ -161,16 +161,19 @@ fn read(path: &Path) -> miette::Result<(String, String, ClusterFile)> {
 }
 
 impl Cluster {
-    /// Its topology: as the file or the lab has it, else as the hosts' networks show it.
+    /// Its topology, as far as these hosts are in it: as the file or the lab has it, else as the hosts' networks show it.
     pub fn topology_of(&self, hosts: &BTreeMap<HostName, HostFacts>) -> Topology {
-        self.topology.clone().unwrap_or_else(|| {
-            let known: Vec<_> = self
-                .nodes
-                .iter()
-                .map(|(name, reach)| (name.clone(), reach.clone(), &hosts[name]))
-                .collect();
-            discover(&known)
-        })
+        if let Some(whole) = &self.topology {
+            let mut topology = whole.clone();
+            topology.nodes.retain(|node| hosts.contains_key(&node.name));
+            return topology;
+        }
+        let known: Vec<_> = self
+            .nodes
+            .iter()
+            .filter_map(|(name, reach)| Some((name.clone(), reach.clone(), hosts.get(name)?)))
+            .collect();
+        discover(&known)
     }
 
     /// The cluster of these nodes.

@@ -123,8 +123,30 @@ fn a_wrong_address_is_shown_in_its_place_in_the_file() {
 }
 
 #[test]
-fn a_node_that_is_off_is_named_and_nothing_is_half_done() {
+fn a_node_that_is_off_is_named_and_the_others_are_measured() {
     let lab = lab_with_sshd();
+    // A third one, whose address nobody has.
+    let third = "\n[[node]]\nname = \"head3\"\nssh = \"root@10.72.1.9\"\n\
+                 addresses = { ring0 = \"fd48:6177:7365::9\", ring1 = \"10.72.1.9\" }\n";
+    write(&lab, &(CLUSTER.to_owned() + third));
+    let ran = check(&lab, "-f /tmp/hawser.toml --case /tmp/third.json");
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.stdout.starts_with("Not measured: head3: not reached"),
+        "{ran:?}"
+    );
+    assert!(
+        ran.stderr.starts_with("head3 is not measured: not reached"),
+        "{ran:?}"
+    );
+    assert!(
+        ran.stdout.contains(": 2 nodes, 2 links, 4 directions"),
+        "{ran:?}"
+    );
+    assert!(ran.stdout.contains("No findings"), "{ran:?}");
+
+    // With one left there is nothing to measure.
+    write(&lab, CLUSTER);
     lab.ok(&["power", "cut", "head2"]);
     let ran = check(&lab, "-f /tmp/hawser.toml --case /tmp/case.json");
     assert_eq!(ran.code, Some(2));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use hawser_account::stream;
 use hawser_model::account::{Account, FlowAccount, PacketsAccount};
-use hawser_model::case::{Case, Intensity, Measurement, Phase, PhaseKind};
+use hawser_model::case::{Absent, Case, Intensity, Measurement, Phase, PhaseKind};
 use hawser_model::finding::{Severity, WordedFinding};
 use hawser_model::output::CheckReport;
 use hawser_model::probe::PathMtu;
@@ -20,6 +20,7 @@ const WIDTH: usize = 100;
 /// The whole report.
 pub fn report(case: &Case, report: &CheckReport) -> String {
     let mut out = String::new();
+    out.push_str(&absent(&report.absent));
     out.push_str(&heading(case));
     out.push_str(&links(case, &report.packets));
     out.push_str(&streams(case));
@@ -29,6 +30,19 @@ pub fn report(case: &Case, report: &CheckReport) -> String {
     out.push_str(&fencing(case));
     out.push_str(&findings(&report.findings));
     let _ = writeln!(out, "Case file: {}", report.case);
+    out
+}
+
+/// The hosts of which nothing is known, before anything is said of the others.
+fn absent(hosts: &[Absent]) -> String {
+    let mut out = String::new();
+    for Absent { host, reason } in hosts {
+        let said = format!("{} {host}: {reason}", style("Not measured:").red().bold());
+        wrap(&mut out, "", &said);
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
     out
 }
 

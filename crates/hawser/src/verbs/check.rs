@@ -1,5 +1,6 @@
 //! `hawser check`: measure the interconnect, print the account and the findings.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -8,9 +9,12 @@ use hawser_coordinator::check::{self, Agents, CheckError, Progress};
 use hawser_coordinator::fencing::ask_fence_devices;
 use hawser_coordinator::schedule::Direction;
 use hawser_coordinator::traffic_plan::TrafficOptions;
-use hawser_model::case::{Case, Intensity};
+use hawser_model::case::{Absent, Case, Intensity};
+use hawser_model::host::HostFacts;
+use hawser_model::names::HostName;
 use hawser_model::units::{Bytes, Nanos, PacketsPerSec};
 use indicatif::{ProgressBar, ProgressStyle};
+use miette::bail;
 
 use super::fanout::FanoutArgs;
 use crate::cluster::{Cluster, Which};
@@ -118,13 +122,31 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
 /// Measures a cluster, and asks its fence devices whether they would fence.
 pub fn measure(cluster: &Cluster, options: &TrafficOptions) -> miette::Result<Case> {
     let bar = Bar::new();
-    let mut agents = cluster.connect()?;
+    let (mut agents, unreached) = cluster.try_connect()?;
+    let unreached = unreached.into_iter().map(|error| Absent {
+        reason: error.failure.to_string(),
+        host: error.host,
+    });
+    let mut absent: Vec<Absent> = unreached.collect();
+    let (facts, silent) = check::facts_of_those_that_answer(&mut agents);
+    absent.extend(silent);
+    if agents.len() < 2 && !absent.is_empty() {
+        let lines = absent.iter().map(|a| format!("{}: {}", a.host, a.reason));
+        bail!("{}", lines.collect::<Vec<_>>().join("\n"));
+    }
+    for Absent { host, reason } in &absent {
+        bar.line(&format!("{host} is not measured: {reason}"));
+    }
     let hosts: Vec<_> = agents.keys().cloned().collect();
     bar::message(&bar.0, "asking fence devices");
     let fencing = ask_fence_devices(&mut agents, cluster.fence_asks(&hosts));
-    let case = checked(cluster, &mut agents, options, &bar);
+    let case = checked_hosts(cluster, &mut agents, facts, options, &bar);
     bar.0.finish_and_clear();
-    Ok(Case { fencing, ..case? })
+    Ok(Case {
+        fencing,
+        absent,
+        ..case?
+    })
 }
 
 /// Checks a cluster whose agents run.
@@ -135,6 +157,16 @@ pub fn checked(
     progress: &dyn Progress,
 ) -> miette::Result<Case> {
     let hosts = check::facts(agents).map_err(|e| miette::miette!("{e}"))?;
+    checked_hosts(cluster, agents, hosts, options, progress)
+}
+
+fn checked_hosts(
+    cluster: &Cluster,
+    agents: &mut Agents,
+    hosts: BTreeMap<HostName, HostFacts>,
+    options: &TrafficOptions,
+    progress: &dyn Progress,
+) -> miette::Result<Case> {
     let topology = cluster.topology_of(&hosts);
     let case = check::check(
         agents,

@@ -76,7 +76,7 @@ fn check(case: &Case, path: &str, json: bool) -> (String, usize) {
         true => pretty(&report),
         false => render::check::report(case, &report) + &tuned(case),
     };
-    (text, report.findings.len())
+    (text, report.findings.len() + report.absent.len())
 }
 
 fn pretty<T: serde::Serialize>(report: &T) -> String {

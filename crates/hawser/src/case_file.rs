@@ -1,7 +1,7 @@
 //! Case files on disk: where a run's facts are kept and how they are read back.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -14,6 +14,9 @@ use crate::output;
 
 /// Where cases are kept unless `--case` says otherwise.
 const FOLDER: &str = "/var/lib/hawser/cases";
+
+/// Largest case that is read, in bytes: a drill of an hour has some ten million.
+const LARGEST: u64 = 256 << 20;
 
 /// Writes the case of a check, a fan-out or a ladder, whole or not at all, and returns its path.
 pub fn write(case: &Case, asked: Option<&Path>) -> miette::Result<PathBuf> {
@@ -95,13 +98,24 @@ pub enum AnyCase {
 
 /// Reads a case.
 pub fn read(path: &Path) -> miette::Result<AnyCase> {
-    let text = fs::read_to_string(path)
+    let failed = || format!("read the case file {}", path.display());
+    let mut text = String::new();
+    let file = fs::File::open(path)
         .into_diagnostic()
-        .wrap_err_with(|| format!("read the case file {}", path.display()))?;
+        .wrap_err_with(failed)?;
+    file.take(LARGEST + 1)
+        .read_to_string(&mut text)
+        .into_diagnostic()
+        .wrap_err_with(failed)?;
+    if text.len() as u64 > LARGEST {
+        bail!(
+            "{}: not a case file: it has more than {LARGEST} bytes",
+            path.display()
+        );
+    }
     let format = serde_json::from_str::<serde_json::Value>(&text)
         .ok()
         .and_then(|v| v.get("format").and_then(|f| f.as_str().map(str::to_owned)));
-    let failed = || format!("read the case file {}", path.display());
     match format.as_deref() {
         Some(CASE_FORMAT) => serde_json::from_str(&text)
             .map(|case| AnyCase::Check(Box::new(case)))

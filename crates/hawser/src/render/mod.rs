@@ -12,3 +12,6 @@ mod rate_chart;
 pub mod status;
 mod table;
 pub mod tune;
+
+#[cfg(test)]
+mod tests;

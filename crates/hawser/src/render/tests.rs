@@ -1,0 +1,161 @@
+//! Recorded cases in which every text that may be any text is hostile: nothing of it reaches a reader raw.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use hawser_model::case::Case;
+use hawser_model::copy::CopyCase;
+use hawser_model::drill::DrillCase;
+use hawser_model::visible::is_hidden;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::output::paint;
+use crate::render;
+use crate::verbs;
+
+/// Behind each text: a colour, a turn of direction, C1's control sequence, a line of its own, a line of another's.
+const HOSTILE: &str = "\u{1b}[31m\u{202e}\u{9b}2J\r\u{7}\u{2066}\u{85}\u{feff}";
+
+fn saved(name: &str) -> Value {
+    let file = format!(
+        "{}/../../cases/{name}/case.json",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let text = std::fs::read_to_string(Path::new(&file)).expect("a case");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// The case with hostile words wherever it is still a case, and how many texts that are.
+fn hostile<T: Serialize + DeserializeOwned>(name: &str) -> (T, usize) {
+    let mut case = saved(name);
+    let mut texts = BTreeSet::new();
+    collect(&case, &mut texts);
+    let mut planted = 0;
+    plant::<T>(
+        &mut case,
+        &texts.into_iter().collect::<Vec<_>>(),
+        &mut planted,
+    );
+    (serde_json::from_value(case).expect("a case still"), planted)
+}
+
+/// Plants all of these, or those of each half that can be.
+fn plant<T: Serialize + DeserializeOwned>(case: &mut Value, texts: &[String], planted: &mut usize) {
+    if texts.is_empty() {
+        return;
+    }
+    let mut tried = case.clone();
+    replace(&mut tried, &texts.iter().collect());
+    // A key that is a field's name would only be forgotten.
+    let whole = |value: &Value| {
+        let read: T = serde_json::from_value(value.clone()).ok()?;
+        Some(serde_json::to_string(&read).ok()?.len())
+    };
+    let longer = HOSTILE.len() / 2;
+    match (whole(&tried), whole(case)) {
+        (Some(after), Some(before)) if after >= before + longer * texts.len() => {
+            *case = tried;
+            *planted += texts.len();
+        }
+        _ if texts.len() > 1 => {
+            let (first, second) = texts.split_at(texts.len() / 2);
+            plant::<T>(case, first, planted);
+            plant::<T>(case, second, planted);
+        }
+        _ => {}
+    }
+}
+
+fn collect(value: &Value, texts: &mut BTreeSet<String>) {
+    match value {
+        Value::String(text) => {
+            texts.insert(text.clone());
+        }
+        Value::Array(values) => values.iter().for_each(|v| collect(v, texts)),
+        Value::Object(fields) => fields.values().for_each(|v| collect(v, texts)),
+        _ => {}
+    }
+}
+
+/// Keys too: a host is a key in one place and a text in another.
+fn replace(value: &mut Value, texts: &BTreeSet<&String>) {
+    match value {
+        Value::String(text) if texts.contains(text) => text.push_str(HOSTILE),
+        Value::Array(values) => values.iter_mut().for_each(|v| replace(v, texts)),
+        Value::Object(fields) => {
+            let old = std::mem::take(fields);
+            for (mut key, mut value) in old {
+                replace(&mut value, texts);
+                if texts.contains(&key) {
+                    key.push_str(HOSTILE);
+                }
+                fields.insert(key, value);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_clean(what: &str, text: &str, stays: &[char]) {
+    let raw = text
+        .char_indices()
+        .find(|(_, c)| is_hidden(*c) && !stays.contains(c));
+    if let Some((at, c)) = raw {
+        let around: String = text[..at].chars().rev().take(60).collect();
+        let around: String = around.chars().rev().collect();
+        panic!("{what}: {c:?} behind {around:?}");
+    }
+    assert!(
+        text.contains("\\u001b[31m\\u202e\\u009b2J"),
+        "{what} shows none of it:\n{text}"
+    );
+}
+
+fn gated(text: &str) -> String {
+    paint::shown(text, |_| false)
+}
+
+#[test]
+fn a_check_with_hostile_names_is_shown_with_every_character() {
+    for name in [
+        "buffer-not-granted",
+        "duplicate-address",
+        "foreign-socket-dropping",
+        "ladder-clean",
+    ] {
+        let (case, planted) = hostile::<Case>(name);
+        assert!(planted > 5, "{name}: {planted} texts planted");
+        let report = verbs::explain::judge(&case, "case.json");
+        is_clean(
+            name,
+            &gated(&render::check::report(&case, &report)),
+            &['\n'],
+        );
+        is_clean(name, &hawser_report::page(&case), &['\n']);
+        let json = serde_json::to_string_pretty(&report).expect("JSON");
+        let shown: Value = serde_json::from_str(&gated(&json)).expect("JSON still");
+        assert_eq!(shown, serde_json::to_value(&report).expect("JSON"));
+    }
+}
+
+#[test]
+fn a_copy_and_a_drill_with_hostile_names_too() {
+    let (case, planted) = hostile::<CopyCase>("copy/policer");
+    assert!(planted > 2, "{planted} texts planted");
+    let report = hawser_account::copy::explain_copy(&case);
+    is_clean("copy", &gated(&render::copy::report(&report)), &['\n']);
+    is_clean("copy", &hawser_report::copy_page(&case), &['\n']);
+
+    let (case, planted) = hostile::<DrillCase>("drill/lost-write");
+    assert!(planted > 5, "{planted} texts planted");
+    let report = hawser_account::outage::explain_drill(&case);
+    is_clean(
+        "drill",
+        &gated(&render::drill::text(&case, &report)),
+        &['\n'],
+    );
+    is_clean("drill", &hawser_report::drill_page(&case), &['\n']);
+    is_clean("JUnit", &render::junit::junit(&[report]), &['\n']);
+}

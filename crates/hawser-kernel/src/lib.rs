@@ -10,6 +10,7 @@
 #![deny(unsafe_code)]
 
 mod collectors;
+pub mod descriptors;
 mod error;
 mod ethtool;
 mod host;

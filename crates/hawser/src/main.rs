@@ -71,6 +71,11 @@ enum Verb {
 
 fn main() -> ExitCode {
     output::errors::show_whole();
+    // Before anything is opened or started: a node of a lab, a guard of the agent and a daemon outlive this process.
+    if let Err(e) = hawser_kernel::descriptors::keep_from_children() {
+        output::complain!("close_range on inherited descriptors: {e}");
+        return ExitCode::from(2);
+    }
     let outcome = match Cli::parse().verb {
         Verb::Agent(args) => verbs::agent::run(args),
         Verb::Apply(args) => verbs::apply::run(args),

@@ -4,6 +4,7 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
+use crate::cgroup;
 use crate::cluster::shelf;
 use crate::error::LabError;
 use crate::impair::Restored;
@@ -89,6 +90,7 @@ pub(crate) fn take_apart(root: &Root, name: &LabName) -> Result<(), LabError> {
         }
     }
     shelf::wait_gone(&disks)?;
+    cgroup::remove_all(&dir)?;
     fs::remove_dir_all(dir.path()).map_err(|e| LabError::io("remove", dir.path(), e))
 }
 

@@ -7,6 +7,7 @@ use std::process::Command;
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::topology::{Link, Node, Reach, Topology};
 
+use crate::cgroup;
 use crate::cluster::bmc::PowerChange;
 use crate::error::LabError;
 use crate::init::{BIN_INSIDE, SWITCHES};
@@ -81,8 +82,11 @@ impl Lab {
 
     fn enter(&self, node: &str) -> Result<Command, LabError> {
         let place = self.place(node)?;
-        let mut command = Command::new("nsenter");
+        // The kernel lets a process into a control group only from outside of the group's namespace.
+        let mut command = Command::new(self.dir.binary());
         command
+            .args(["lab", cgroup::SUBCOMMAND, &place.pid.to_string()])
+            .args(["--", "nsenter"])
             .arg(format!("--target={}", place.pid))
             .args([
                 "--net", "--mount", "--uts", "--ipc", "--pid", "--cgroup", "--",

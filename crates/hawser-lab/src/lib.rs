@@ -8,6 +8,7 @@
 //! [`impair`] plants faults; [`up`] and [`down`] make and remove one, [`Lab::open`] is for those who work in it.
 #![deny(unsafe_code)]
 
+pub mod cgroup;
 mod change;
 pub mod cluster;
 mod down;

@@ -10,6 +10,7 @@
 mod mounts;
 mod reap;
 
+pub(crate) use mounts::checksum;
 pub(crate) use reap::{SOFT_OFF, STOPS_POOLS};
 
 use std::io::{Read, Write};
@@ -21,6 +22,7 @@ use nix::fcntl::{OFlag, open};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::setsid;
 
+use crate::cgroup;
 use crate::cluster::services::{self, Wish};
 use crate::error::LabError;
 use crate::paths::LabDir;
@@ -74,6 +76,7 @@ fn outer(args: &InitArgs) -> Result<(), LabError> {
         nix::sys::stat::Mode::empty(),
     )
     .map_err(|e| LabError::system("open", "/proc/self/ns/net", e))?;
+    cgroup::renew(&args.dir, &args.node)?;
     let flags = CloneFlags::CLONE_NEWNET
         | CloneFlags::CLONE_NEWNS
         | CloneFlags::CLONE_NEWUTS
@@ -141,7 +144,7 @@ fn prepare(args: &InitArgs) -> Result<bool, LabError> {
     if args.node == SWITCHES {
         nix::unistd::sethostname("switches")
             .map_err(|e| LabError::system("sethostname", "switches", e))?;
-        mounts::kernel_filesystems()?;
+        mounts::switches(&dir)?;
         // A switch answers nobody; IPv6 of its own would only add its neighbour discovery.
         set("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1")?;
         set("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1")?;

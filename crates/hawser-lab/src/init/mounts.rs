@@ -2,7 +2,7 @@
 //! `/dev/shm`, and the kernel's views of the node's own namespaces.
 
 use std::fs;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -28,12 +28,7 @@ const OVERLAID: [&str; 2] = ["etc", "var"];
 pub(super) fn node(dir: &LabDir, name: &str, state: &State) -> Result<(), LabError> {
     kernel_filesystems()?;
     // The lab's folder may lie under a path that is about to be covered: hold on to it.
-    let held = open(
-        dir.path(),
-        OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC,
-        Mode::empty(),
-    )
-    .map_err(|e| LabError::system("open", dir.path().display().to_string(), e))?;
+    let held = hold(dir.path())?;
     let lab = LabDir(format!("/proc/self/fd/{}", held.as_raw_fd()).into());
     configuration(&lab.node(name).join("etc.upper"), name, state)?;
     for folder in OVERLAID {
@@ -53,6 +48,39 @@ pub(super) fn node(dir: &LabDir, name: &str, state: &State) -> Result<(), LabErr
         journal(&lab.node(name).join("changes"))?;
     }
     Ok(())
+}
+
+/// Mounts what the switches have of their own: a `/run` of the lab's, so that a network namespace that is made among
+/// them is not one of the machine's, and the lab's folder in it, should that lie there.
+pub(super) fn switches(dir: &LabDir) -> Result<(), LabError> {
+    kernel_filesystems()?;
+    let real = fs::canonicalize(dir.path())
+        .map_err(|e| LabError::io("resolve the path", dir.path(), e))?;
+    let held = hold(&real)?;
+    memory("/run", 0o755)?;
+    if !real.starts_with("/run") {
+        return Ok(());
+    }
+    let (from, to) = (
+        format!("/proc/self/fd/{}", held.as_raw_fd()),
+        real.display().to_string(),
+    );
+    folder(&to, 0o755)?;
+    mount(
+        Some(from.as_str()),
+        to.as_str(),
+        None::<&str>,
+        MsFlags::MS_BIND,
+        None::<&str>,
+    )
+    .map_err(|e| LabError::system("mount --bind", to, e))
+}
+
+/// Keeps a folder reachable whose path is about to be covered.
+fn hold(folder: &Path) -> Result<OwnedFd, LabError> {
+    let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+    open(folder, flags, Mode::empty())
+        .map_err(|e| LabError::system("open", folder.display().to_string(), e))
 }
 
 /// `/proc` and `/sys` as the new namespaces see them, with what usually hangs below `/sys`.
@@ -116,7 +144,7 @@ fn overlay_at(lab: &LabDir, name: &str, folder: &str, target: &str) -> Result<()
 
 /// Writes what makes the node itself, before the first boot only: what its user changes stays.
 fn configuration(upper: &Path, name: &str, state: &State) -> Result<(), LabError> {
-    let machine = format!("{:.24}{:08x}\n", state.token, checksum(name));
+    let machine = format!("{:.24}{:08x}\n", state.token, checksum(name.as_bytes()));
     let files = [
         ("hostname", format!("{name}\n")),
         ("hosts", plan::hosts_file(&state.spec)),
@@ -132,10 +160,10 @@ fn configuration(upper: &Path, name: &str, state: &State) -> Result<(), LabError
     Ok(())
 }
 
-/// FNV-1a, to make one machine id a node out of the lab's token.
-fn checksum(text: &str) -> u32 {
-    text.bytes().fold(0x811c_9dc5, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+/// FNV-1a: short names for long ones.
+pub(crate) fn checksum(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
     })
 }
 

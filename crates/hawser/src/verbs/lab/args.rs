@@ -163,6 +163,13 @@ pub(super) enum Action {
         #[arg(trailing_var_arg = true)]
         words: Vec<String>,
     },
+    /// A command in the control group of a node (started by `exec` and by whoever works in a node)
+    #[command(name = hawser_lab::cgroup::SUBCOMMAND, hide = true)]
+    Join {
+        init: i32,
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        command: Vec<String>,
+    },
     /// Holds packets to be reordered (started by `impair`)
     #[command(name = hawser_lab::impair::hold::SUBCOMMAND, hide = true)]
     HoldLine(HoldLine),

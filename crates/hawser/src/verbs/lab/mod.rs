@@ -45,6 +45,7 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
     match action {
         Action::NodeInit(args) => node_init(args)?,
         Action::HoldLine(args) => hold_line(args)?,
+        Action::Join { init, command } => hawser_lab::cgroup::run(init, &command)?,
         Action::NodeService { wish } => services::run(match wish {
             Service::Target => Wish::Target,
             Service::Start => Wish::Start,

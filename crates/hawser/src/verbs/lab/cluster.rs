@@ -2,20 +2,22 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::ExitCode;
-use std::time::Instant;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
-use hawser_cluster::live::Options;
-use hawser_lab::{LabName, LabSpec};
+use hawser_lab::{Interrupt, LabError, LabName, LabSpec, UpOutcome};
 use hawser_model::cluster_file::parse_complete;
 use miette::{IntoDiagnostic, WrapErr};
 
+use crate::bad_file;
 use crate::output::say;
 use crate::target::Target;
-use crate::{bad_file, verbs};
 
 /// The cluster that is built when no file is named.
 const EXAMPLE: &str = include_str!("../../../../../examples/lab/hawser.toml");
+
+/// How often it is looked whether the apply has ended or is to end.
+const LOOKS: Duration = Duration::from_millis(50);
 
 /// Reads the cluster file, or takes the example.
 pub(super) fn spec(file: Option<&Path>) -> miette::Result<LabSpec> {
@@ -33,20 +35,65 @@ pub(super) fn spec(file: Option<&Path>) -> miette::Result<LabSpec> {
     LabSpec::of_cluster(&file, &text).map_err(|e| miette::miette!("{shown}: {e}"))
 }
 
-/// Applies the lab's cluster file, by the code of `hawser apply`.
-pub(super) fn apply(name: &LabName, begun: Instant) -> miette::Result<ExitCode> {
+/// Applies the lab's cluster file by `hawser apply`, a process of its own: Ctrl-C ends it wherever it is, and the lab
+/// that was built for it goes.
+pub(super) fn apply(
+    name: &LabName,
+    found: &UpOutcome,
+    begun: Instant,
+    interrupt: &Interrupt,
+) -> miette::Result<ExitCode> {
     let target = Target {
         file: None,
         lab: Some(name.to_string()),
         ssh_config: None,
     };
     let known = target.known()?;
-    let applied = verbs::apply::run_on(&known, Options::default())?;
-    let done = verbs::apply::in_words(&applied);
+    let binary = std::env::current_exe()
+        .into_diagnostic()
+        .wrap_err("find /proc/self/exe")?;
+    let mut apply = Command::new("setpriv")
+        .args(["--pdeathsig", "KILL", "--"])
+        .arg(binary)
+        .args(["apply", "--lab", name.as_str()])
+        .stdin(Stdio::null())
+        .spawn()
+        .into_diagnostic()
+        .wrap_err("run setpriv")?;
+    let ended = loop {
+        if let Some(status) = apply.try_wait().into_diagnostic()? {
+            break status;
+        }
+        if interrupt.requested() {
+            // It may have ended meanwhile.
+            let _gone = apply.kill();
+            apply.wait().into_diagnostic()?;
+            return Err(interrupted(name, found)?);
+        }
+        std::thread::sleep(LOOKS);
+    };
+    let code = match ended.code() {
+        Some(code @ (0 | 1)) => u8::from(code == 1),
+        Some(_) => return Ok(ExitCode::from(2)),
+        None => miette::bail!("hawser apply --lab {name}: {ended}"),
+    };
     let took = begun.elapsed().as_secs_f64();
     say!(
-        "{done}; cluster {} stands after {took:.1} s",
+        "cluster {} stands after {took:.1} s",
         *known.file.cluster.name
     );
-    Ok(verbs::apply::outcome(&applied))
+    Ok(ExitCode::from(code))
+}
+
+/// Takes back what was built; a lab that stood before stays.
+fn interrupted(name: &LabName, found: &UpOutcome) -> miette::Result<miette::Report> {
+    Ok(match found {
+        UpOutcome::Built | UpOutcome::Rebuilt { .. } => {
+            hawser_lab::down(name).map_err(|e| miette::miette!("{e}"))?;
+            miette::miette!("{}", LabError::Interrupted)
+        }
+        UpOutcome::AlreadyUp | UpOutcome::Restarted(_) => miette::miette!(
+            "interrupted; the lab stood before and stands; `hawser apply --lab {name}` goes on"
+        ),
+    })
 }

@@ -31,10 +31,11 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
             let begun = std::time::Instant::now();
             let spec = cluster::spec(layout.file.as_deref())?;
             let name = name.lab().map_err(report)?;
-            up(&name, Some(&spec)).map_err(report)?;
+            let interrupt = Interrupt::hold().map_err(report)?;
+            let found = up(&name, Some(&spec), &interrupt).map_err(report)?;
             return match layout.bare {
                 true => Ok(ExitCode::SUCCESS),
-                false => cluster::apply(&name, begun),
+                false => cluster::apply(&name, &found, begun, &interrupt),
             };
         }
     }
@@ -64,7 +65,10 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
         Action::Chassis { lab, node, words } => {
             output::print(&bmc::chassis(&LabName::new(&lab)?, &node, &words)?);
         }
-        Action::Up { name, layout } => up(&name.lab()?, spec(&layout)?.as_ref())?,
+        Action::Up { name, layout } => {
+            let interrupt = Interrupt::hold()?;
+            up(&name.lab()?, spec(&layout)?.as_ref(), &interrupt)?;
+        }
         Action::Down { name } => down(&name.lab()?)?,
         Action::List { json } => {
             let labs = hawser_lab::list()?;
@@ -128,9 +132,12 @@ fn spec(layout: &Layout) -> Result<Option<LabSpec>, LabError> {
     })
 }
 
-fn up(name: &LabName, spec: Option<&LabSpec>) -> Result<(), LabError> {
+fn up(
+    name: &LabName,
+    spec: Option<&LabSpec>,
+    interrupt: &Interrupt,
+) -> Result<UpOutcome, LabError> {
     let begun = std::time::Instant::now();
-    let interrupt = Interrupt::hold()?;
     let binary = std::env::current_exe().map_err(|source| LabError::Io {
         call: "find",
         path: "/proc/self/exe".into(),
@@ -144,7 +151,7 @@ fn up(name: &LabName, spec: Option<&LabSpec>) -> Result<(), LabError> {
     })?;
     let took = begun.elapsed().as_secs_f64();
     output::print(&show::restored(&up.restored));
-    match up.outcome {
+    match &up.outcome {
         UpOutcome::AlreadyUp => say!("lab {name} is up already"),
         UpOutcome::Restarted(nodes) => {
             say!(
@@ -158,7 +165,7 @@ fn up(name: &LabName, spec: Option<&LabSpec>) -> Result<(), LabError> {
         }
         UpOutcome::Built => describe(name, took)?,
     }
-    Ok(())
+    Ok(up.outcome)
 }
 
 fn describe(name: &LabName, took: f64) -> Result<(), LabError> {

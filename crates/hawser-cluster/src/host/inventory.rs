@@ -6,9 +6,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{device, engine, exports_agent, run};
+use super::{boot, device, engine, exports_agent, run};
 use crate::exports::lio;
 use crate::plan::DeviceFacts;
+use crate::plan::boot::BootFacts;
 
 /// What is installed and what runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +38,9 @@ pub struct Inventory {
     /// Its part of a quorum device.
     #[serde(default)]
     pub device: DeviceFacts,
+    /// What the machine would do by itself at its next boot.
+    #[serde(default)]
+    pub boot: BootFacts,
 }
 
 /// Where OCF agents are, a folder a provider (the OCF standard's `OCF_ROOT`).
@@ -93,6 +97,7 @@ pub(super) fn take() -> Inventory {
         systemd: engine::by_systemd(),
         starts_at_boot: engine::starts_at_boot(),
         device: device::look(),
+        boot: boot::look(Path::new("/")),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is done on a node: the orders that its agent obeys, each by a name of its own. There is no
 //! order that runs an arbitrary command or touches an arbitrary file.
 
+pub mod boot;
 mod device;
 pub mod drill;
 mod engine;

@@ -118,6 +118,7 @@ fn node(
         systemd: inventory.systemd,
         starts_at_boot: inventory.starts_at_boot,
         device: inventory.device,
+        boot: Some(inventory.boot.clone()),
     };
     Ok((facts, inventory))
 }

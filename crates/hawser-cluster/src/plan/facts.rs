@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use hawser_model::names::HostName;
 use serde::{Deserialize, Serialize};
 
+use super::boot::BootFacts;
+
 /// What is known about the nodes and the cluster they form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
@@ -55,6 +57,9 @@ pub struct NodeFacts {
     /// Its part of a quorum device.
     #[serde(default)]
     pub device: DeviceFacts,
+    /// What it would do by itself at its next boot; none: nobody has looked.
+    #[serde(default)]
+    pub boot: Option<BootFacts>,
 }
 
 /// corosync-qdevice on a node.

@@ -1,6 +1,7 @@
 //! The plan: what must change on the nodes so that they are what the file says, what that leads to,
 //! and in which order it is done.
 
+pub mod boot;
 mod conf_diff;
 mod device;
 mod diff;
@@ -128,16 +129,23 @@ pub fn plan(
         reaction: &reaction,
     };
     let (changes, effects) = stages.changes_and_effects();
+    let heads = facts.nodes.iter();
+    let heads = heads.filter_map(|(node, there)| Some((node.clone(), there.boot.clone()?)));
+    let (dangers, hints): (Vec<_>, Vec<_>) = boot::dangers_at_boot(file, &heads.collect())
+        .into_iter()
+        .partition(boot::Danger::stops_an_apply);
     let report = PlanReport {
         changes,
         consequence: words::consequence(&reaction.stories, &live),
         problems: problems(file, facts)
             .iter()
             .map(ToString::to_string)
+            .chain(dangers.iter().map(ToString::to_string))
             .collect(),
         notes: notes(file, &live, &diff)
             .iter()
             .map(ToString::to_string)
+            .chain(hints.iter().map(ToString::to_string))
             .collect(),
     };
     let diff = unified::unified(facts, &effects, &live, &target);

@@ -2,6 +2,7 @@
 //! `goldens/`. `HAWSER_REGENERATE=1 cargo test -p hawser-cluster` writes the answers anew, for a
 //! person to read the difference.
 
+mod boot;
 mod exports;
 mod generate;
 mod golden;

@@ -1,0 +1,137 @@
+//! The lines of a head's files that mount, export or offer something at boot.
+
+use super::Mount;
+
+/// What a `fstab` mounts at boot, without other names of the devices.
+pub(crate) fn mounts(fstab: &str) -> Vec<Mount> {
+    let lines = fstab
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    lines
+        .filter(|fields| fields.first().is_some_and(|first| !first.starts_with('#')))
+        .filter_map(|fields| {
+            let (device, place) = (fields.first()?, fields.get(1)?);
+            let options = fields.get(3).copied().unwrap_or_default();
+            let by_hand = options.split(',').any(|option| option == "noauto");
+            (!by_hand).then(|| Mount {
+                device: (*device).to_owned(),
+                place: (*place).to_owned(),
+                ..Mount::default()
+            })
+        })
+        .collect()
+}
+
+/// The directories of an exports(5) file.
+pub(crate) fn exported(text: &str) -> Vec<String> {
+    // A line goes on behind a backslash at its end.
+    let whole = text.replace("\\\n", " ");
+    let lines = whole.lines().map(str::trim);
+    lines
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .filter_map(|line| match line.strip_prefix('"') {
+            Some(quoted) => quoted.split('"').next(),
+            None => line.split_whitespace().next(),
+        })
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The backing stores in a targets.conf(5) of tgt-admin.
+pub(crate) fn backing_stores(text: &str) -> Vec<String> {
+    let lines = text.lines().map(str::trim);
+    lines
+        .filter_map(|line| {
+            let mut words = line.trim_start_matches('<').split_whitespace();
+            let key = words.next()?;
+            let store = key == "backing-store" || key == "direct-store";
+            let path = words.next().filter(|_| store)?;
+            Some(path.trim_end_matches('>').to_owned())
+        })
+        .collect()
+}
+
+/// The devices and files of the storage objects that targetcli has saved; `None`: it is not what targetcli writes.
+pub(crate) fn saved_objects(text: &str) -> Option<Vec<String>> {
+    let saved: serde_json::Value = serde_json::from_str(text).ok()?;
+    let objects = match saved.get("storage_objects") {
+        None => &Vec::new(),
+        Some(objects) => objects.as_array()?,
+    };
+    let device = |object: &serde_json::Value| {
+        let named = object.get("dev").or_else(|| object.get("name"));
+        named
+            .and_then(|d| d.as_str())
+            .unwrap_or_default()
+            .to_owned()
+    };
+    Some(objects.iter().map(device).collect())
+}
+
+/// The last value of a setting in a file of LVM (lvm.conf(5)): `key = "value"`, `section/key = "value"`.
+pub(crate) fn lvm_setting<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let lines = text.lines().map(|line| line.trim());
+    let values = lines.filter_map(|line| {
+        let (name, value) = line.split_once('=')?;
+        let name = name.trim().rsplit('/').next()?;
+        // The value ends at its quote, or at a comment or a brace of a section in one line.
+        let value = value.trim();
+        let value = match value.strip_prefix('"') {
+            Some(quoted) => quoted.split('"').next()?,
+            None => value.split([' ', '#', '}']).next()?,
+        };
+        let name = name.rsplit(['{', ' ']).next()?;
+        (name == key && !line.starts_with('#')).then_some(value)
+    });
+    values.last()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_fstab_counts_unless_it_waits_for_somebody() {
+        let text =
+            "# /dev/a /a ext4\n/dev/b /b ext4 defaults 0 2\n/dev/c /c xfs rw,noauto 0 0\nshort\n";
+        let found = mounts(text);
+        assert_eq!(found.len(), 1);
+        assert_eq!((&*found[0].device, &*found[0].place), ("/dev/b", "/b"));
+    }
+
+    #[test]
+    fn exports_may_be_quoted_and_go_on_in_the_next_line() {
+        let text = "#/x *(ro)\n/vmpool01 \\\n  10.0.0.1(rw)\n\"/srv/with space\" *(ro)\n\n";
+        assert_eq!(exported(text), ["/vmpool01", "/srv/with space"]);
+    }
+
+    #[test]
+    fn stores_of_tgt_stand_alone_or_open_a_block() {
+        let text = "<target iqn.a>\n backing-store /dev/vg/a\n <direct-store /dev/sdb>\n </direct-store>\n \
+                    # backing-store /dev/no\n</target>";
+        assert_eq!(backing_stores(text), ["/dev/vg/a", "/dev/sdb"]);
+    }
+
+    #[test]
+    fn objects_of_targetcli_are_named_by_their_device() {
+        let text = r#"{"storage_objects": [{"plugin": "block", "dev": "/dev/zvol/p/a"}, {"name": "ram"}]}"#;
+        assert_eq!(saved_objects(text).unwrap(), ["/dev/zvol/p/a", "ram"]);
+        assert_eq!(saved_objects("{}").unwrap(), Vec::<String>::new());
+        assert_eq!(saved_objects("oops"), None);
+    }
+
+    #[test]
+    fn a_setting_of_lvm_is_found_in_its_forms_and_not_in_comments() {
+        let of = |text| lvm_setting(text, "system_id_source");
+        assert_eq!(of("global {\n\t# system_id_source = \"none\"\n}"), None);
+        assert_eq!(
+            of("global {\n\tsystem_id_source = \"uname\"\n}"),
+            Some("uname")
+        );
+        assert_eq!(
+            of("global/system_id_source=\"machineid\""),
+            Some("machineid")
+        );
+        assert_eq!(of("global { system_id_source = none }"), Some("none"));
+    }
+}

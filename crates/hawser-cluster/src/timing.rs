@@ -37,7 +37,7 @@ impl EngineTiming {
         let base = Self {
             token,
             token_coefficient: None,
-            consensus: timing.consensus.as_ref().map(|consensus| **consensus),
+            consensus: timing.consensus(),
             token_warning: None,
             ping: None,
             dc_deadtime: timing
@@ -46,17 +46,31 @@ impl EngineTiming {
                 .map_or(DC_DEADTIME, |initial| **initial),
             power_wait: None,
         };
-        match (*timing.profile, &timing.keepalive, &timing.warning) {
-            // Both are whole per cents of `dead` and less than it: the file's rules say so.
-            (Profile::Heartbeat, Some(keepalive), Some(warning)) => Self {
-                // Heartbeat's deadtime does not grow with the cluster.
-                token_coefficient: Some(Period::from_millis(0)),
-                token_warning: Some(percent(**warning, token)),
-                // A silence worth a warning is also what makes a link count as down; the two
-                // knet times must be given together (corosync.conf(5)).
-                ping: Some((**keepalive, **warning)),
-                ..base
-            },
+        match (
+            *timing.profile,
+            &timing.keepalive,
+            &timing.warning,
+            &timing.dead,
+        ) {
+            // The file's rules say: keepalive < warning < dead.
+            (Profile::Heartbeat, Some(keepalive), Some(warning), Some(dead)) => {
+                // Corosync knows a silence as long as the token and no longer one, so what is a part of `dead` is
+                // the same part of the token. A link must count as down before the token is lost, or one that fails
+                // while another carries on costs a membership.
+                let of_token = |part: Period| {
+                    let share = part.as_millis() * token.as_millis() / dead.as_millis().max(1);
+                    Period::from_millis(share.max(1))
+                };
+                Self {
+                    // Heartbeat's deadtime does not grow with the cluster.
+                    token_coefficient: Some(Period::from_millis(0)),
+                    token_warning: Some(percent(**warning, **dead)),
+                    // A silence worth a warning is also what makes a link count as down; the two
+                    // knet times must be given together (corosync.conf(5)).
+                    ping: Some((of_token(**keepalive), of_token(**warning))),
+                    ..base
+                }
+            }
             // The agent asks for the power status until it is off (fence-agents `power_timeout`,
             // 20 s), so not waiting before the first question loses nothing.
             (Profile::Tuned, ..) => Self {
@@ -105,12 +119,34 @@ mod tests {
         let t = timing(
             "profile = \"heartbeat\"\nkeepalive = \"1s\"\nwarning = \"5s\"\ndead = \"10s\"\ninitial = \"60s\"",
         );
-        assert_eq!(t.token, Period::from_secs(10));
+        assert_eq!(t.token, Period::from_millis(4545));
+        assert_eq!(t.consensus, Some(Period::from_millis(5455)));
         assert_eq!(t.token_warning, Some(50));
-        assert_eq!(t.ping, Some((Period::from_secs(1), Period::from_secs(5))));
+        let (interval, timeout) = t.ping.unwrap();
+        assert_eq!(interval, Period::from_millis(454));
+        assert_eq!(timeout, Period::from_millis(2272));
         assert_eq!(t.dc_deadtime, Period::from_secs(60));
-        assert_eq!(t.noticed(4), Period::from_secs(10));
-        assert_eq!(t.declared_lost(2), Period::from_secs(22));
+    }
+
+    #[test]
+    fn heartbeats_dead_is_token_and_consensus_of_any_number_of_nodes() {
+        let times = "profile = \"heartbeat\"\nkeepalive = \"1s\"\nwarning = \"5s\"\ndead = ";
+        for dead in [700, 1000, 3333, 10_000, 60_001] {
+            let times = times.replace("1s", "100ms").replace("5s", "500ms");
+            let t = timing(&format!("{times}\"{dead}ms\""));
+            for nodes in [2, 3, 8] {
+                assert_eq!(t.declared_lost(nodes), Period::from_millis(dead));
+                assert_eq!(t.noticed(nodes), t.token);
+            }
+            // corosync.conf(5): with three nodes and more consensus must be at least 1.2 × token.
+            let consensus = t.consensus.unwrap().as_millis();
+            assert!(consensus * 10 >= t.token.as_millis() * 12, "{t:?}");
+            // A link is given up before the node is.
+            assert!(t.ping.unwrap().1 < t.token, "{t:?}");
+        }
+        let own = timing(&format!("{times}\"10s\"\nconsensus = \"6s\""));
+        assert_eq!(own.token, Period::from_secs(4));
+        assert_eq!(own.declared_lost(3), Period::from_secs(10));
     }
 
     #[test]

@@ -184,7 +184,8 @@ pub struct Timing {
     pub profile: At<Profile>,
     /// Corosync's `token`: silence for so long is the loss of a node. Not with `heartbeat`.
     pub token: Option<At<Period>>,
-    /// Corosync's `consensus`: how long the others then confer. Default: 1.2 × token.
+    /// Corosync's `consensus`: how long the others then confer. Default: 1.2 × token. With `heartbeat` it is a part of
+    /// `dead`.
     pub consensus: Option<At<Period>>,
     /// How long a starting node waits for the others (Heartbeat's initdead, Pacemaker's
     /// `dc-deadtime`). Default: Pacemaker's own, 20 s.
@@ -193,7 +194,7 @@ pub struct Timing {
     pub keepalive: Option<At<Period>>,
     /// Heartbeat's warntime: a silence of this length is logged.
     pub warning: Option<At<Period>>,
-    /// Heartbeat's deadtime: a silence of this length is the loss of a node.
+    /// Heartbeat's deadtime: a silence of this length is the loss of a node, so token and consensus together.
     pub dead: Option<At<Period>>,
 }
 
@@ -212,16 +213,40 @@ pub enum Profile {
 
 impl Timing {
     /// Corosync's `token`, by the profile, for two nodes.
+    ///
+    /// Heartbeat's deadtime is the whole silence after which a node is dead, and Corosync declares a node lost after
+    /// token and consensus: together they are `dead`.
     pub fn token(&self) -> Period {
-        let given = match *self.profile {
-            Profile::Heartbeat => &self.dead,
-            Profile::Stock | Profile::Tuned => &self.token,
-        };
         let default = match *self.profile {
             // corosync.conf(5), since Corosync 3.1; 3.0 had 1 s.
-            Profile::Stock | Profile::Heartbeat => Period::from_secs(3),
+            Profile::Stock => Period::from_secs(3),
             Profile::Tuned => Period::from_secs(1),
+            Profile::Heartbeat => {
+                let (dead, consensus) = (self.dead(), self.consensus.as_ref());
+                return Period::from_millis(match consensus {
+                    Some(consensus) => dead.saturating_sub(consensus.as_millis()),
+                    // Corosync's own ratio: consensus is 1.2 × token (corosync.conf(5)).
+                    None => dead * 10 / 22,
+                });
+            }
         };
-        given.as_ref().map_or(default, |period| **period)
+        self.token.as_ref().map_or(default, |period| **period)
+    }
+
+    /// Corosync's `consensus`; `None`: its own 1.2 × token.
+    pub fn consensus(&self) -> Option<Period> {
+        match (*self.profile, &self.consensus) {
+            (_, Some(consensus)) => Some(**consensus),
+            // The rest of `dead`, so that no rounding makes it longer or shorter.
+            (Profile::Heartbeat, None) => Some(Period::from_millis(
+                self.dead().saturating_sub(self.token().as_millis()),
+            )),
+            (Profile::Stock | Profile::Tuned, None) => None,
+        }
+    }
+
+    /// Heartbeat's deadtime in milliseconds; the file's rules say that it is there with its profile.
+    fn dead(&self) -> u64 {
+        self.dead.as_ref().map_or(0, |dead| dead.as_millis())
     }
 }

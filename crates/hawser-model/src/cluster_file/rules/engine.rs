@@ -100,6 +100,16 @@ pub enum BrokenEngine {
         /// As it results.
         token: Period,
     },
+    /// A consensus that leaves nothing of `dead` for the token.
+    #[error(
+        "consensus ({consensus}) must be less than dead ({dead}), which is token and consensus together"
+    )]
+    LongConsensus {
+        /// As given.
+        consensus: Period,
+        /// As given.
+        dead: Period,
+    },
     /// A token so short that the engine's own timers do not fit into it.
     #[error("{key} of {value} is too short to tell a lost node from a busy one")]
     TooShort {
@@ -139,6 +149,10 @@ impl BrokenEngine {
             Self::Order { .. } => "keepalive < warning < dead".into(),
             Self::ShortConsensus { .. } => {
                 "leave consensus out: Corosync takes 1.2 × token (corosync.conf(5))".into()
+            }
+            Self::LongConsensus { .. } => "leave consensus out: it is then 6/11 of dead".into(),
+            Self::TooShort { key: "dead", .. } => {
+                "660 ms and more: 300 ms of them are the token".into()
             }
             Self::TooShort { .. } => "300 ms and more for a node, 100 ms for consensus".into(),
         }
@@ -248,7 +262,7 @@ fn timing(file: &ClusterFile, found: &mut Found) {
         ("warning", &timing.warning),
         ("dead", &timing.dead),
     ];
-    let token = match *timing.profile {
+    let given = match *timing.profile {
         Profile::Heartbeat => {
             if let Some(token) = &timing.token {
                 let broken = BrokenEngine::NotInProfile {
@@ -288,18 +302,18 @@ fn timing(file: &ClusterFile, found: &mut Found) {
             timing.token.as_ref()
         }
     };
-    if let Some(token) = token {
-        if **token < SHORTEST_TOKEN {
-            let key = if *timing.profile == Profile::Heartbeat {
-                "dead"
-            } else {
-                "token"
-            };
+    if let Some(given) = given.filter(|_| timing.token() < SHORTEST_TOKEN) {
+        let key = match *timing.profile {
+            Profile::Heartbeat => "dead",
+            Profile::Stock | Profile::Tuned => "token",
+        };
+        // That there is no token left at all is what `consensus` says.
+        if timing.token() > Period::from_millis(0) {
             let broken = BrokenEngine::TooShort {
                 key,
-                value: **token,
+                value: **given,
             };
-            found.push(broken, token.span());
+            found.push(broken, given.span());
         }
     }
     consensus(file, found);
@@ -317,6 +331,16 @@ fn consensus(file: &ClusterFile, found: &mut Found) {
             value: **consensus,
         };
         found.push(broken, consensus.span());
+    } else if let (Profile::Heartbeat, Some(dead), true) = (
+        *file.timing.profile,
+        &file.timing.dead,
+        token == Period::from_millis(0),
+    ) {
+        let broken = BrokenEngine::LongConsensus {
+            consensus: **consensus,
+            dead: **dead,
+        };
+        found.push_with(broken, consensus.span(), dead.span());
     } else if nodes > 2 && **consensus <= token {
         let broken = BrokenEngine::ShortConsensus {
             nodes,

@@ -131,6 +131,16 @@ pub(super) fn avoids(resource: &str, node: &str) -> Element {
         .with("score", "-INFINITY")
 }
 
+/// `resource` runs on `node` and is not even looked for elsewhere.
+pub(super) fn only_on(resource: &str, node: &str) -> Element {
+    Element::new("rsc_location")
+        .with("id", format!("{OWN_CONSTRAINT}{resource}-on-{node}"))
+        .with("rsc", resource)
+        .with("node", node)
+        .with("score", "INFINITY")
+        .with("resource-discovery", "exclusive")
+}
+
 /// A name-value pair.
 pub(super) fn pair(name: &str, value: impl ToString) -> (String, String) {
     (name.to_owned(), value.to_string())

@@ -1,5 +1,6 @@
 //! Changes to a CIB that are not the cluster file's: the state a person puts a node in.
 
+use super::port_attribute;
 use crate::xml::Element;
 
 /// The CIB with a node in standby, or out of it.
@@ -30,6 +31,37 @@ pub fn with_standby(cib: &Element, node: &str, standby: bool) -> Element {
                     .with("name", "standby")
                     .with("value", value),
             ),
+        }
+    }
+    cib
+}
+
+/// The CIB with the ports of these nodes to these SANs seen to be well, or without a carrier.
+#[must_use]
+pub fn with_ports(cib: &Element, nodes: &[String], sans: &[String], well: bool) -> Element {
+    let mut cib = cib.clone();
+    let status = cib.first_or_new("status");
+    for state in &mut status.children {
+        let (Some(uname), Some(id)) = (state.get("uname"), state.get("id")) else {
+            continue;
+        };
+        if !nodes.iter().any(|node| node == uname) {
+            continue;
+        }
+        let id = id.to_owned();
+        let transient = state.first_or_new("transient_attributes");
+        transient.set("id", id.clone());
+        let set = transient.first_or_new("instance_attributes");
+        set.set("id", format!("status-{id}"));
+        for san in sans {
+            let name = port_attribute(san);
+            set.children
+                .retain(|pair| pair.get("name") != Some(name.as_str()));
+            let pair = Element::new("nvpair")
+                .with("id", format!("status-{id}-{name}"))
+                .with("name", name)
+                .with("value", if well { "10000" } else { "0" });
+            set.children.push(pair);
         }
     }
     cib

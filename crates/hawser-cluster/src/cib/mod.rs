@@ -7,11 +7,14 @@ mod build;
 pub mod edit;
 pub mod fencing;
 mod pools;
+mod ports;
 mod properties;
 pub mod secrets;
 
 use hawser_model::cluster_file::ClusterFile;
 
+pub(crate) use ports::NEEDS_A_SAN;
+pub use ports::{Ports, port_attribute, watcher_id};
 pub use properties::PROPERTY_SET;
 
 use crate::numbering::Numbering;
@@ -23,8 +26,14 @@ pub const OWN_CONSTRAINT: &str = "hawser-";
 /// Descriptions of resources that Hawser made begin with this.
 pub const OWN_DESCRIPTION: &str = "Hawser: ";
 
-/// The whole CIB of a file, with an empty status: what a cluster has after the first apply.
+/// The whole CIB of a file alone, with an empty status. The watch over the heads' SAN ports is not in it: the names of
+/// their interfaces are not in the file.
 pub fn generate(file: &ClusterFile, numbering: &Numbering) -> Element {
+    generate_watching(file, numbering, &Ports::default())
+}
+
+/// The whole CIB of a file and of the heads' ports, with an empty status: what a cluster has after the first apply.
+pub fn generate_watching(file: &ClusterFile, numbering: &Numbering, ports: &Ports) -> Element {
     let nodes = file.nodes.iter().map(|node| {
         let id = numbering
             .nodes
@@ -37,18 +46,21 @@ pub fn generate(file: &ClusterFile, numbering: &Numbering) -> Element {
     });
     let fencing = fencing::generate(file);
     let pools = pools::generate(file);
+    let (watchers, leave) = ports::generate(file, ports);
     let mut configuration = Element::new("configuration")
         .child(properties::crm_config(file))
         .child(Element::new("nodes").children(nodes))
         .child(
             Element::new("resources")
                 .children(fencing.devices)
-                .children(pools.resources),
+                .children(pools.resources)
+                .children(watchers),
         )
         .child(
             Element::new("constraints")
                 .children(fencing.constraints)
-                .children(pools.constraints),
+                .children(pools.constraints)
+                .children(leave),
         );
     if let Some(topology) = fencing.topology {
         configuration.children.push(topology);

@@ -20,6 +20,14 @@ pub(super) struct PoolsXml {
 /// Exports of a hundred units start well within this; a stop that takes longer is one that hangs.
 const EXPORTS_TIMEOUT: Period = Period::from_secs(120);
 
+/// How often the exports are looked at. A look takes some milliseconds, and a target that hangs keeps every client
+/// waiting from then on.
+const EXPORTS_LOOK: Period = Period::from_secs(3);
+
+/// How long a look may take. The agent gives up before and says what does not answer; this is for an agent that
+/// does not come back at all.
+const EXPORTS_ANSWER: Period = Period::from_secs(6);
+
 /// What ocf:heartbeat:IPaddr2 advises for each operation.
 const ADDRESS_TIMEOUT: Period = Period::from_secs(20);
 
@@ -198,7 +206,7 @@ fn exports(file: &ClusterFile, pool: &Pool, stuck: &'static str) -> Element {
         Op::once("start", EXPORTS_TIMEOUT),
         Op::once("stop", EXPORTS_TIMEOUT).on_fail(Some(stuck)),
         Op::once("reload-agent", EXPORTS_TIMEOUT),
-        Op::monitor(Period::from_secs(20), Period::from_secs(60)),
+        Op::monitor(EXPORTS_LOOK, EXPORTS_ANSWER),
     ];
     let what = format!("offers pool {} by {by}", pool.name);
     primitive(

@@ -60,7 +60,7 @@ pub(super) fn rsc_defaults(file: &ClusterFile) -> Element {
 
 /// To stay must weigh more than any preference, or a returning head would take its pool back. Even
 /// when it shall, staying weighs something, or pools without a preference would move about.
-fn stickiness(file: &ClusterFile) -> u32 {
+pub(super) fn stickiness(file: &ClusterFile) -> u32 {
     match file.cluster.failback {
         Failback::Automatic => 1,
         Failback::Manual => {

@@ -1,15 +1,16 @@
 //! What is installed on this machine and what runs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::net::IpAddr;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{boot, device, engine, exports_agent, run};
+use super::{boot, device, engine, exports_agent, ports, run};
 use crate::exports::lio;
-use crate::plan::DeviceFacts;
 use crate::plan::boot::BootFacts;
+use crate::plan::{DeviceFacts, PortFacts};
 
 /// What is installed and what runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +42,9 @@ pub struct Inventory {
     /// What the machine would do by itself at its next boot.
     #[serde(default)]
     pub boot: BootFacts,
+    /// The interface that has each of its addresses.
+    #[serde(default)]
+    pub ports: BTreeMap<IpAddr, PortFacts>,
 }
 
 /// Where OCF agents are, a folder a provider (the OCF standard's `OCF_ROOT`).
@@ -98,6 +102,7 @@ pub(super) fn take() -> Inventory {
         starts_at_boot: engine::starts_at_boot(),
         device: device::look(),
         boot: boot::look(Path::new("/")),
+        ports: ports::look(),
     }
 }
 

@@ -10,6 +10,7 @@ mod fence_status;
 mod files;
 mod inventory;
 mod pacemaker;
+mod ports;
 mod run;
 
 use std::collections::BTreeMap;

@@ -119,6 +119,7 @@ fn node(
         starts_at_boot: inventory.starts_at_boot,
         device: inventory.device,
         boot: Some(inventory.boot.clone()),
+        ports: inventory.ports.clone(),
     };
     Ok((facts, inventory))
 }

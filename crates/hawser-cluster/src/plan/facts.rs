@@ -2,6 +2,7 @@
 //! empty, which means a cluster that is not there yet.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use hawser_model::names::HostName;
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,19 @@ pub struct NodeFacts {
     /// What it would do by itself at its next boot; none: nobody has looked.
     #[serde(default)]
     pub boot: Option<BootFacts>,
+    /// The interface that has each of its addresses.
+    #[serde(default)]
+    pub ports: BTreeMap<IpAddr, PortFacts>,
+}
+
+/// An interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortFacts {
+    /// Its name.
+    pub interface: String,
+    /// Why `ocf:pacemaker:ifspeed` cannot tell whether it has a carrier; none when it can.
+    #[serde(default)]
+    pub blind: Option<String>,
 }
 
 /// corosync-qdevice on a node.

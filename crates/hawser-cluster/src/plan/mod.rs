@@ -7,9 +7,11 @@ mod device;
 mod diff;
 mod effects;
 mod facts;
+mod forecast;
 mod merge;
 mod notes;
 mod objects;
+mod ports;
 mod problems;
 mod reaction;
 mod stages;
@@ -22,10 +24,12 @@ use hawser_model::cluster_file::ClusterFile;
 pub use conf_diff::{Setting, conf_diff};
 pub use diff::{CibDiff, ObjectChange, diff, made_by_hawser, values_that_differ};
 pub use effects::{AUTHKEY, AUTHKEY_BYTES, COROSYNC_CONF, Effect, Stage};
-pub use facts::{DeviceFacts, Facts, FileFacts, KeyFacts, NodeFacts};
+pub use facts::{DeviceFacts, Facts, FileFacts, KeyFacts, NodeFacts, PortFacts};
+pub use forecast::{Forecast, forecast};
 pub use merge::merge;
 pub use notes::{Note, notes};
 pub use objects::{Key, Object, objects};
+pub use ports::{Unwatched, watched};
 pub use problems::{Problem, problems};
 pub use waits::{Wait, waits};
 
@@ -103,12 +107,13 @@ pub fn plan(
 ) -> Result<Plan, PlanError> {
     let confs = stages::live_confs(facts)?;
     let numbering = Numbering::of(file, confs.values().next());
-    let desired = crate::cib::generate(file, &numbering);
     let live = match &facts.cib {
         Some(text) => Element::parse(text, "the live CIB")?,
         // A cluster that is not there yet: nothing in it, and no nodes either.
         None => Element::new("cib").child(Element::new("configuration")),
     };
+    let (ports, unwatched) = ports::watched(file, facts, &live);
+    let desired = crate::cib::generate_watching(file, &numbering, &ports);
     let diff = diff(&desired, &live);
     let target = match facts.cib {
         Some(_) => merge(&live, &diff.changes),
@@ -146,6 +151,7 @@ pub fn plan(
             .iter()
             .map(ToString::to_string)
             .chain(hints.iter().map(ToString::to_string))
+            .chain(unwatched.iter().map(ToString::to_string))
             .collect(),
     };
     let diff = unified::unified(facts, &effects, &live, &target);

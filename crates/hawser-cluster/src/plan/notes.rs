@@ -6,20 +6,15 @@ use std::fmt;
 use hawser_model::cluster_file::{ClusterFile, Period, PoolKind, Role};
 
 use super::diff::CibDiff;
+use super::forecast::{Forecast, forecast};
 use crate::cib::edit::in_standby;
-use crate::timing::EngineTiming;
 use crate::xml::Element;
 
 /// A note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// How fast a lost node is noticed.
-    Detection {
-        /// Silence after which it is noticed.
-        noticed: Period,
-        /// Silence after which fencing begins.
-        declared: Period,
-    },
+    /// How long it takes when a head dies.
+    Forecast(Forecast),
     /// What a delay costs when the node it protects really dies.
     Delay {
         /// The node.
@@ -46,10 +41,7 @@ pub enum Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Detection { noticed, declared } => write!(
-                f,
-                "a lost node is noticed after {noticed} of silence, and fencing begins after {declared}"
-            ),
+            Self::Forecast(forecast) => write!(f, "{forecast}"),
             Self::Delay { node, delay } => write!(
                 f,
                 "when {node} dies its pools are taken over {delay} later than they could be: the \
@@ -87,11 +79,10 @@ impl fmt::Display for Note {
 /// Notes on a file, on the live CIB and on what lies between them.
 pub fn notes(file: &ClusterFile, live: &Element, diff: &CibDiff) -> Vec<Note> {
     let mut notes = Vec::new();
-    let timing = EngineTiming::of(file);
-    let nodes = file.nodes.len();
-    notes.push(Note::Detection {
-        noticed: timing.noticed(nodes),
-        declared: timing.declared_lost(nodes),
+    let all = forecast(file, live);
+    notes.extend(match Forecast::of_any(&all) {
+        Some(any) => vec![Note::Forecast(any)],
+        None => all.into_iter().map(Note::Forecast).collect(),
     });
     for (node, delay) in file.fencing.iter().flat_map(|fencing| &fencing.delay) {
         let (node, delay) = (node.to_string(), **delay);

@@ -174,7 +174,8 @@ fn no_target(backend: Backend, node: &HostName, there: &NodeFacts) -> Option<Pro
 /// Looks.
 pub fn problems(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
     let mut found = Vec::new();
-    let cib = crate::cib::generate(file, &Numbering::of(file, None));
+    let (ports, _) = super::ports::watched(file, facts, &Element::new("cib"));
+    let cib = crate::cib::generate_watching(file, &Numbering::of(file, None), &ports);
     for node in &file.nodes {
         let name = node.name.get();
         let Some(there) = facts.nodes.get(name) else {
@@ -291,6 +292,7 @@ fn needed_agents(cib: &Element, node: &str) -> BTreeSet<String> {
 fn package_of(agent: &str) -> &'static str {
     match agent.split(':').collect::<Vec<_>>()[..] {
         ["stonith", ..] => "the package fence-agents",
+        ["ocf", "pacemaker", ..] => "the package pacemaker-resource-agents",
         _ => "the package resource-agents",
     }
 }

@@ -47,7 +47,10 @@ impl Reaction {
             cib = Element::parse(&answer.cib_after, "the CIB after a step")?;
         }
         let resources = &reaction.directory.resources;
-        let fence = |id: &String| resources.get(id).is_some_and(|r| r.part == Part::Fence);
+        let fence = |id: &String| {
+            let resource = resources.get(id);
+            resource.is_some_and(|r| matches!(r.part, Part::Fence | Part::Watch))
+        };
         reaction
             .interrupted
             .retain(|id| !anyway.contains(id) && !fence(id));

@@ -57,7 +57,7 @@ fn kind_of_part(part: &Part) -> Option<Kind> {
         Part::Storage(_) => Some(Kind::Storage),
         Part::Exports => Some(Kind::Exports),
         Part::Address(_) => Some(Kind::Addresses),
-        Part::Fence | Part::Other => None,
+        Part::Fence | Part::Watch | Part::Other => None,
     }
 }
 
@@ -86,6 +86,16 @@ fn wait(pool: &str, done: &[(Kind, bool)], directory: &Directory, times: &Times<
         }
     }
     wait
+}
+
+/// How long a pool takes to start, in milliseconds, by what its parts took when they last did: none when a part has
+/// never started here.
+pub(super) fn starts(live: &Element, pool: &str) -> Option<u64> {
+    let (times, directory) = (Times::of(live), Directory::of(live));
+    let done = [Kind::Storage, Kind::Exports, Kind::Addresses].map(|kind| (kind, true));
+    let wait = wait(pool, &done, &directory, &times);
+    let known = directory.of_pool(pool).next().is_some() && !wait.at_least;
+    known.then_some(wait.millis)
 }
 
 /// What the operations of resources took.

@@ -152,15 +152,25 @@ fn constraint(element: &Element) -> String {
                 Some(one) => one.to_owned(),
                 None => several.join(", "),
             };
+            let exclusive = element.get("resource-discovery") == Some("exclusive");
             match (score, element.get("node")) {
+                (_, Some(node)) if exclusive => format!("{who} runs only on {node}"),
                 ("-INFINITY", Some(node)) => format!("{who} never runs on {node}"),
                 ("INFINITY", Some(node)) => format!("{who} runs on {node} if it can"),
                 (score, Some(node)) => format!("{who} prefers {node} by {score}"),
+                _ if element.get("id").is_some_and(needs_a_san) => {
+                    format!("{who} leaves a head whose SAN ports have all lost their carrier")
+                }
                 _ => format!("a rule about where {who} runs"),
             }
         }
         name => format!("a {name}"),
     }
+}
+
+/// Whether a constraint of that id is the one that `cib::ports` makes.
+fn needs_a_san(id: &str) -> bool {
+    id.starts_with(crate::cib::OWN_CONSTRAINT) && id.ends_with(crate::cib::NEEDS_A_SAN)
 }
 
 /// What differs in a node's corosync.conf.

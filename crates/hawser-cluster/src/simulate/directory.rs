@@ -34,6 +34,8 @@ pub enum Part {
     Address(String),
     /// A fence device.
     Fence,
+    /// Watches a port of a head.
+    Watch,
     /// Something else.
     Other,
 }
@@ -73,7 +75,7 @@ impl Directory {
             };
             let part = part(primitive);
             let pool = match part {
-                Part::Fence | Part::Other => None,
+                Part::Fence | Part::Watch | Part::Other => None,
                 _ => Some(foot(id, &colocations).to_owned()),
             };
             if part == Part::Fence {
@@ -111,6 +113,7 @@ fn part(primitive: &Element) -> Part {
     let kind = primitive.get("type").unwrap_or_default();
     match (primitive.get("class"), kind) {
         (Some("stonith"), _) => Part::Fence,
+        (_, "ifspeed" | "ethmonitor" | "ping") => Part::Watch,
         (_, "ZFS") => Part::Storage(Verb::Import),
         (_, "Filesystem") => Part::Storage(Verb::Mount),
         (_, "LVM-activate") => Part::Storage(Verb::Activate),

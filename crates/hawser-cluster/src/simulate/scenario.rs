@@ -39,6 +39,13 @@ pub enum Scenario {
     },
     /// A node that died is back.
     Returns(String),
+    /// Nodes lose the carrier of their own ports to these SANs, and have it again later.
+    PortsLost {
+        /// The nodes.
+        nodes: Vec<String>,
+        /// The SANs.
+        sans: Vec<String>,
+    },
 }
 
 /// What would happen: one chapter for each time that Pacemaker decides.
@@ -111,6 +118,7 @@ pub fn what_if(
             let back = [Event::NodeUp(node.clone())];
             vec![cluster.ask(&died.1.cib_after, &back, heading)?.0]
         }
+        Scenario::PortsLost { nodes, sans } => cluster.ports_lost(&cib, nodes, sans)?,
     };
     Ok(Prediction { chapters })
 }
@@ -163,10 +171,8 @@ impl Cluster<'_> {
         let all = started(graph.actions().collect());
         let done = started(graph.done_when(fencing));
         let is_fence = |id: &&String| {
-            self.directory
-                .resources
-                .get(*id)
-                .is_some_and(|resource| resource.part == Part::Fence)
+            let resource = self.directory.resources.get(*id);
+            resource.is_some_and(|resource| matches!(resource.part, Part::Fence | Part::Watch))
         };
         let held: Vec<&str> = all
             .iter()
@@ -271,6 +277,25 @@ impl Cluster<'_> {
             "The shot at {winner} is held back {lead} s longer, so {winner} fires first, {loser} is \
              off before it fires, and only what {winner} would do happens."
         )
+    }
+
+    fn ports_lost(
+        &self,
+        cib: &Element,
+        nodes: &[String],
+        sans: &[String],
+    ) -> Result<Vec<Chapter>, SimulateError> {
+        // All ports are seen to be well first: who has never looked says nothing.
+        let all: Vec<String> = names(cib).map(str::to_owned).collect();
+        let well = edit::with_ports(cib, &all, sans, true);
+        let (nodes_, sans_) = (nodes.join(" and "), sans.join(" and "));
+        let heading = format!("{nodes_} without a carrier on {sans_}.");
+        let lost = edit::with_ports(&well, nodes, sans, false).to_text();
+        let (first, answer) = self.ask(&lost, &[], heading)?;
+        let after = Element::parse(&answer.cib_after, "the CIB")?;
+        let back = edit::with_ports(&after, nodes, sans, true).to_text();
+        let heading = format!("{sans_} of {nodes_} again with a carrier.");
+        Ok(vec![first, self.ask(&back, &[], heading)?.0])
     }
 
     fn stuck(&self, cib: &Element, node: &str, pool: &str) -> Result<Vec<Chapter>, SimulateError> {

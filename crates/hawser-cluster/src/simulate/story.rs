@@ -188,8 +188,8 @@ fn step(executed: &Executed, directory: &Directory) -> Option<Step> {
     let start = match operation.as_str() {
         "start" => true,
         "stop" => false,
-        // Pacemaker's own housekeeping: it forgets a resource that is gone.
-        "delete" => return None,
+        // Pacemaker's own housekeeping: it forgets a resource that is gone, and ends a monitor that is to be another.
+        "delete" | "cancel" => return None,
         _ => {
             let (resource, operation) = (id.clone(), operation.clone());
             return Some(Step::Other {
@@ -214,8 +214,8 @@ fn step(executed: &Executed, directory: &Directory) -> Option<Step> {
             start,
             node,
         }),
-        // Where the fencer happens to watch a device from is of no interest to anybody.
-        (Part::Fence, _) => None,
+        // Where the fencer happens to watch a device from is of no interest to anybody, nor is who looks at a port.
+        (Part::Fence | Part::Watch, _) => None,
         _ => Some(Step::Other {
             resource: id.clone(),
             operation: operation.clone(),

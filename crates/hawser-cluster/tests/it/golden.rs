@@ -1,10 +1,16 @@
 //! The golden clusters: a cluster file each, and beside it what is made of it.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use hawser_cluster::cib;
 use hawser_cluster::numbering::Numbering;
-use hawser_model::cluster_file::{ClusterFile, parse_complete};
+use hawser_cluster::plan::{Facts, NodeFacts, PortFacts, watched};
+use hawser_cluster::xml::Element;
+use hawser_model::cluster_file::{At, ClusterFile, NodeEntry, parse_complete};
+use hawser_model::names::{HostName, LinkName};
 
 /// A golden cluster.
 pub struct Golden {
@@ -34,6 +40,20 @@ impl Golden {
         let file = parse_complete(&text, &path.display().to_string());
         let file = file.unwrap_or_else(|errors| panic!("{errors}"));
         Self { name, file }
+    }
+
+    /// The CIB that such a cluster gets.
+    pub fn cib(&self) -> Element {
+        let mut facts = Facts::default();
+        for (node, ports) in ports(&self.file) {
+            let there = NodeFacts {
+                ports,
+                ..NodeFacts::default()
+            };
+            facts.nodes.insert(node, there);
+        }
+        let (ports, _) = watched(&self.file, &facts, &Element::new("cib"));
+        cib::generate_watching(&self.file, &self.numbering(), &ports)
     }
 
     pub fn numbering(&self) -> Numbering {
@@ -69,4 +89,20 @@ pub fn compare(path: &Path, made: &str) {
          a person reads the difference.\n--- made now ---\n{made}",
         path.display()
     );
+}
+
+/// The ports of heads on which each interface is named as its link.
+pub fn ports(file: &ClusterFile) -> BTreeMap<HostName, BTreeMap<IpAddr, PortFacts>> {
+    let port = |(link, address): (&At<LinkName>, &At<IpAddr>)| {
+        let facts = PortFacts {
+            interface: link.to_string(),
+            blind: None,
+        };
+        (**address, facts)
+    };
+    let of = |node: &NodeEntry| {
+        let ports = node.addresses.iter().map(port).collect();
+        (node.name.get().clone(), ports)
+    };
+    file.nodes.iter().map(of).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use crate::golden::{Golden, compare, folder};
+use crate::golden::{Golden, compare, folder, ports};
 use hawser_cluster::cib::{self, fencing::node_files};
 use hawser_cluster::corosync;
 use hawser_cluster::host::DeviceWish;
@@ -30,6 +30,11 @@ fn file_with(replacements: &[(&str, &str)]) -> ClusterFile {
 
 /// A CIB in which all nodes are up and everything runs, as Pacemaker would have it.
 pub fn running(golden: &Golden) -> Element {
+    running_with(golden, &golden.cib())
+}
+
+/// The same of a cluster with that CIB.
+fn running_with(golden: &Golden, cib: &Element) -> Element {
     let nodes = golden
         .file
         .nodes
@@ -37,8 +42,10 @@ pub fn running(golden: &Golden) -> Element {
         .map(|node| Event::NodeUp(node.name.to_string()));
     let mut events = vec![Event::Quorum(true)];
     events.extend(nodes);
-    let cib = cib::generate(&golden.file, &golden.numbering()).to_text();
-    let up = CrmSimulate.simulate(&cib, &events).unwrap().cib_after;
+    let up = CrmSimulate
+        .simulate(&cib.to_text(), &events)
+        .unwrap()
+        .cib_after;
     // What Pacemaker and its tools write into every CIB.
     let own = [
         "have-watchdog",
@@ -83,12 +90,17 @@ fn facts(file: &ClusterFile, cib: &Element) -> Facts {
         },
         ..ready()
     };
+    let with_ports = |(name, ports)| {
+        (
+            name,
+            NodeFacts {
+                ports,
+                ..node.clone()
+            },
+        )
+    };
     Facts {
-        nodes: file
-            .nodes
-            .iter()
-            .map(|n| (n.name.get().clone(), node.clone()))
-            .collect(),
+        nodes: ports(file).into_iter().map(with_ports).collect(),
         cib: Some(cib.to_text()),
         ..Facts::default()
     }
@@ -107,6 +119,7 @@ fn ready() -> NodeFacts {
             "ocf:heartbeat:ZFS",
             "ocf:heartbeat:IPaddr2",
             "ocf:hawser:exports",
+            "ocf:pacemaker:ifspeed",
             "stonith:fence_ipmilan",
         ]),
         programs: set(&[
@@ -153,8 +166,8 @@ fn golden_plan(name: &str, file: &ClusterFile, facts: &Facts) -> Plan {
 fn bare_nodes_get_files_key_configuration_and_engine_in_this_order() {
     let golden = Golden::named("zfs-appliance");
     let mut facts = Facts::default();
-    for node in &golden.file.nodes {
-        facts.nodes.insert(node.name.get().clone(), ready());
+    for (node, ports) in ports(&golden.file) {
+        facts.nodes.insert(node, NodeFacts { ports, ..ready() });
     }
     let plan = golden_plan("bare-nodes", &golden.file, &facts);
     assert!(!plan.is_disruptive());
@@ -687,7 +700,7 @@ fn a_merged_cib_is_what_was_asked_for() {
     for from in &all {
         let live = running(from);
         for to in &all {
-            let desired = cib::generate(&to.file, &to.numbering());
+            let desired = to.cib();
             let merged = merge(&live, &diff(&desired, &live).changes);
             let left = diff(&desired, &merged);
             assert_eq!(left.changes, [], "{} to {}", from.name, to.name);
@@ -695,4 +708,118 @@ fn a_merged_cib_is_what_was_asked_for() {
             assert_eq!(left.left_alone, [], "{} to {}", from.name, to.name);
         }
     }
+}
+
+/// What a cluster of the version before gets: the watch over its SAN ports and another interval, and no client notices.
+#[test]
+fn a_cluster_made_before_gets_the_watch_over_its_ports_without_a_pause() {
+    let golden = Golden::named("lab");
+    let before = cib::generate(&golden.file, &golden.numbering()).to_text();
+    let before = before
+        .replace("exports-monitor-3s", "exports-monitor-20s")
+        .replace(
+            "interval=\"3s\" timeout=\"6s\"",
+            "interval=\"20s\" timeout=\"60s\"",
+        );
+    let before = Element::parse(&before, "the CIB of before").unwrap();
+    let mut facts = facts(&golden.file, &running_with(&golden, &before));
+    for node in facts.nodes.values_mut() {
+        node.agents.insert("ocf:heartbeat:Filesystem".into());
+    }
+    let plan = golden_plan("ports-watched", &golden.file, &facts);
+    assert!(!plan.is_disruptive());
+    assert_eq!(plan.report.problems, [""; 0]);
+    // It is what a new cluster has.
+    assert_eq!(diff(&golden.cib(), &plan.target_cib).changes, []);
+}
+
+/// systemd-networkd takes the address off a port that has lost its carrier: its watch stays, by the live CIB.
+#[test]
+fn a_port_that_has_lost_its_address_is_watched_as_before() {
+    let golden = Golden::named("lab");
+    let mut facts = facts(&golden.file, &running(&golden));
+    let changes = |facts: &Facts| plan(&golden.file, facts, &CrmSimulate).unwrap().report;
+    facts.nodes.get_mut("head1").unwrap().ports.clear();
+    let there = changes(&facts);
+    assert_eq!(there.changes, []);
+    assert!(!there.notes.iter().any(|note| note.contains("not watched")));
+    // What nobody knows is not watched, and that is said.
+    let bare = cib::generate(&golden.file, &golden.numbering());
+    facts.cib = Some(running_with(&golden, &bare).to_text());
+    let notes = changes(&facts).notes;
+    let said =
+        |note: &&String| note.contains("the port of head1 to san0") && note.contains("not watched");
+    assert_eq!(notes.iter().filter(said).count(), 2, "{notes:?}");
+}
+
+/// The agent says 0 of such an interface all the time: a head with one would have no pool whose other head has none.
+#[test]
+fn an_interface_of_which_the_agent_knows_nothing_is_not_watched() {
+    let golden = Golden::named("lab");
+    let mut facts = facts(&golden.file, &running(&golden));
+    let head1 = facts.nodes.get_mut("head1").unwrap();
+    for port in head1
+        .ports
+        .values_mut()
+        .filter(|port| port.interface == "san01")
+    {
+        port.interface = "br0".into();
+        port.blind = Some("it is a bridge".into());
+    }
+    let (ports, unwatched) = hawser_cluster::plan::watched(&golden.file, &facts, &golden.cib());
+    let names: Vec<String> = unwatched.iter().map(ToString::to_string).collect();
+    assert_eq!(names.len(), 1);
+    assert!(
+        names[0].contains("head1 to san01") && names[0].ends_with("br0: it is a bridge"),
+        "{names:?}"
+    );
+    assert_eq!(ports.0.len(), 3);
+}
+
+/// Interfaces are told by the head's own address, else by the link's network; each head has its own name for it.
+#[test]
+fn each_heads_own_interface_is_watched() {
+    let golden = Golden::named("lab");
+    let mut facts = facts(&golden.file, &running(&golden));
+    let other = hawser_cluster::plan::PortFacts {
+        interface: "eno2".into(),
+        blind: None,
+    };
+    let ports = &mut facts.nodes.get_mut("head2").unwrap().ports;
+    ports.clear();
+    ports.insert("10.72.3.99".parse().unwrap(), other);
+    let nothing = Element::new("cib");
+    let (ports, _) = hawser_cluster::plan::watched(&golden.file, &facts, &nothing);
+    let of = |node: &str, link: &str| ports.0.get(&(node.into(), link.into())).map(String::as_str);
+    assert_eq!(of("head1", "san02"), Some("san02"));
+    assert_eq!(of("head2", "san02"), Some("eno2"));
+    assert_eq!(of("head2", "san01"), None);
+}
+
+#[test]
+fn how_long_it_takes_when_a_head_dies_is_told() {
+    let said = |name: &'static str| {
+        let golden = Golden::named(name);
+        let all = hawser_cluster::plan::forecast(&golden.file, &running(&golden));
+        all.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    // token 1 s and consensus 1.2 s; a second each for the decision and the shot; head1's is held back a second more.
+    // crm_simulate's agents take no time.
+    assert_eq!(
+        said("lab"),
+        [
+            "when head1 dies it is declared lost after 2.2 s of silence, fenced by 5.2 s, and clients are expected back by 5.2 s",
+            "when head2 dies it is declared lost after 2.2 s of silence, fenced by 4.2 s, and clients are expected back by 4.2 s",
+        ]
+    );
+    // Heartbeat's ten seconds, and two more that fence_ipmilan waits.
+    let appliance = said("zfs-appliance").concat();
+    for part in ["lost after 10.0 s", "fenced by 24.0 s", "fenced by 14.0 s"] {
+        assert!(appliance.contains(part), "{appliance}");
+    }
+    let unfenced = said("without-fencing").concat();
+    assert!(
+        unfenced.contains("nobody sees to it that it is off"),
+        "{unfenced}"
+    );
 }

@@ -4,13 +4,12 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use crate::golden::Golden;
-use hawser_cluster::cib;
 use hawser_cluster::simulate::{CrmSimulate, Event, Scenario, Simulator, Step, what_if};
 use hawser_cluster::xml::Element;
-use hawser_model::cluster_file::Pool;
+use hawser_model::cluster_file::{Pool, Role};
 
 fn cib_of(golden: &Golden) -> Element {
-    cib::generate(&golden.file, &golden.numbering())
+    golden.cib()
 }
 
 fn scenarios(golden: &Golden) -> Vec<(&'static str, Scenario)> {
@@ -24,6 +23,19 @@ fn scenarios(golden: &Golden) -> Vec<(&'static str, Scenario)> {
         ("standby", Scenario::Standby(node(0))),
         ("returns", Scenario::Returns(node(0))),
     ];
+    // Where clients reach the pools, and which heads lose it: one of several SANs, all of them, all of everybody.
+    let links = golden.file.links_with(Role::San);
+    let sans: Vec<String> = links.map(|link| link.name.to_string()).collect();
+    let lost = |nodes: &[String], sans: &[String]| Scenario::PortsLost {
+        nodes: nodes.to_vec(),
+        sans: sans.to_vec(),
+    };
+    let nodes: Vec<String> = (0..golden.file.nodes.len()).map(node).collect();
+    if sans.len() > 1 {
+        all.push(("san-unplugged", lost(&nodes[..1], &sans[..1])));
+    }
+    all.push(("sans-unplugged", lost(&nodes[..1], &sans)));
+    all.push(("sans-down", lost(&nodes, &sans)));
     match golden.file.nodes.len() {
         2 => all.push(("links-lost", Scenario::LinksLost(node(0), node(1)))),
         _ => {
@@ -45,6 +57,47 @@ fn what_will_happen() {
             let prediction = what_if(&CrmSimulate, &cib_of(&golden), &scenario);
             let prediction = prediction.expect("crm_simulate: packaging/setup lab");
             golden.check(&format!("scenarios/{name}.txt"), &prediction.to_string());
+        }
+    }
+}
+
+/// Whatever the golden texts say: who lost all SANs of a pool gives it away, once; nobody else moves anything; nobody
+/// is fenced; and when the cables are in again nothing happens.
+#[test]
+fn a_head_without_san_ports_gives_its_pools_away_and_nobody_else_does() {
+    for golden in Golden::all() {
+        let cib = golden.cib();
+        for (name, scenario) in scenarios(&golden) {
+            let Scenario::PortsLost { nodes, sans } = &scenario else {
+                continue;
+            };
+            let prediction = what_if(&CrmSimulate, &cib, &scenario).unwrap();
+            let [lost, back] = &prediction.chapters[..] else {
+                panic!("{prediction}");
+            };
+            let (lost, back) = (lost.story.as_ref().unwrap(), back.story.as_ref().unwrap());
+            let fences = |step: &Step| matches!(step, Step::Fence { .. });
+            assert!(!lost.steps.iter().any(fences), "{prediction}");
+            assert_eq!(back.steps, [], "{} {name}: {prediction}", golden.name);
+            for (pool, place) in &lost.pools {
+                let was_there = place
+                    .before
+                    .as_ref()
+                    .is_some_and(|node| nodes.contains(node));
+                let pool_ = golden
+                    .file
+                    .pools
+                    .iter()
+                    .find(|it| *it.name == *pool)
+                    .unwrap();
+                let mut links = pool_.addresses.keys();
+                let reached =
+                    links.len() == 0 || links.any(|link| !sans.contains(&link.to_string()));
+                let moves = name != "sans-down" && was_there && !reached;
+                let moved = place.before != place.after;
+                assert_eq!(moves, moved, "{} {name} {pool}: {prediction}", golden.name);
+                assert!(place.missing.is_empty(), "{prediction}");
+            }
         }
     }
 }

@@ -112,6 +112,33 @@ pub(super) const ALL: &[Scenario] = &[
             )
         },
     },
+    Scenario {
+        name: "san-unplugged",
+        about: "the head that has the pool loses its own port to one SAN",
+        reaction: SEEN,
+        // A real head's packet filter leaves the carrier, which is what is looked at.
+        real: false,
+        plan: |stage| {
+            let san: Vec<_> = links(stage, Role::San).into_iter().take(1).collect();
+            let promises = Promises {
+                no_takeover: true,
+                ..nobody_is_fenced(3000)
+            };
+            Plan::of(Cut::cables("san-unplugged", &stage.active, &san), promises)
+        },
+    },
+    Scenario {
+        name: "sans-unplugged",
+        about: "the head that has the pool loses its own ports to all SANs, and no other head does",
+        reaction: Reaction::Moves,
+        real: false,
+        plan: |stage| {
+            Plan::of(
+                Cut::cables("sans-unplugged", &stage.active, &links(stage, Role::San)),
+                nobody_is_fenced(10_000),
+            )
+        },
+    },
 ];
 
 fn told(outage_ms: u64) -> Promises {

@@ -78,12 +78,24 @@ pub(super) const ALL: &[Scenario] = &[
     Scenario {
         name: "kill-tgtd",
         about: "the iSCSI target dies on the head that has the pool",
-        reaction: Reaction::Within(Duration::from_secs(30)),
+        reaction: Reaction::Within(Duration::from_secs(15)),
         real: true,
         plan: |stage| {
             Plan::of(
                 active(stage, Which::Tgtd, How::Killed),
-                may_be_fenced(stage, 60_000),
+                may_be_fenced(stage, 15_000),
+            )
+        },
+    },
+    Scenario {
+        name: "stop-tgtd",
+        about: "the iSCSI target stands still on the head that has the pool",
+        reaction: Reaction::Within(Duration::from_secs(20)),
+        real: true,
+        plan: |stage| {
+            Plan::of(
+                active(stage, Which::Tgtd, How::Stopped),
+                may_be_fenced(stage, 10_000),
             )
         },
     },

@@ -3,6 +3,9 @@
 
 mod support;
 
+#[path = "lab/clean.rs"]
+mod clean;
+
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;

@@ -243,6 +243,23 @@ pub fn remains(lab: &str) -> Vec<String> {
             .filter(|m| m.contains(&folder))
             .map(str::to_owned),
     );
+    found.extend(control_groups(lab));
+    found
+}
+
+/// The control groups of a lab, wherever below the machine's they are.
+pub fn control_groups(lab: &str) -> Vec<String> {
+    let (mut found, mut left) = (Vec::new(), vec![PathBuf::from("/sys/fs/cgroup")]);
+    let start = format!("hawser-lab-{lab}-");
+    while let Some(folder) = left.pop() {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+            match entry.file_name().to_string_lossy().starts_with(&start) {
+                true => found.push(entry.path().display().to_string()),
+                false => left.push(entry.path()),
+            }
+        }
+    }
     found
 }
 

@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn endless_words_on_stderr_do_not_put_the_deadline_off() {
-        let mut pipes = shell("exec yes >&2");
+        let mut pipes = shell("exec 3>&1 yes >&2");
         let started = Instant::now();
         let arrived = pipes.receive(started + Duration::from_millis(300)).unwrap();
         assert!(matches!(arrived, Arrived::Nothing));

@@ -87,11 +87,8 @@ fn an_answer_that_was_not_asked_for_is_not_taken_for_one_that_will_be() {
     let error = Node::greeting().at_once().connect().unwrap_err();
     is_said(&error, &["answered before hello was asked"]);
 
-    let mut agent = Node::greeting()
-        .then(Response::Done)
-        .at_once()
-        .connect()
-        .unwrap();
+    let node = Node::greeting().then(Response::Done).at_once();
+    let mut agent = node.connect().unwrap();
     is_said(
         &agent.ping().unwrap_err(),
         &["answered before ping was asked"],
@@ -101,7 +98,8 @@ fn an_answer_that_was_not_asked_for_is_not_taken_for_one_that_will_be() {
 
 #[test]
 fn an_answer_of_another_kind_is_named() {
-    let mut agent = Node::greeting().then(Response::Port(1)).connect().unwrap();
+    let node = Node::greeting().then(Response::Port(1));
+    let mut agent = node.connect().unwrap();
     is_said(&agent.ping().unwrap_err(), &["answer to ping is Port(1)"]);
 }
 
@@ -115,9 +113,11 @@ fn a_host_speaks_for_itself_alone() {
         copies: 1,
     };
     let hellos = |by: &str| Response::Hellos(vec![heard("head2"), heard(by)]);
-    let mut agent = Node::greeting().then(hellos("head2")).connect().unwrap();
+    let node = Node::greeting().then(hellos("head2"));
+    let mut agent = node.connect().unwrap();
     assert_eq!(agent.hellos_heard().unwrap().len(), 2);
-    let mut agent = Node::greeting().then(hellos("head3")).connect().unwrap();
+    let node = Node::greeting().then(hellos("head3"));
+    let mut agent = node.connect().unwrap();
     is_said(
         &agent.hellos_heard().unwrap_err(),
         &["answer to hellos heard is"],
@@ -127,7 +127,8 @@ fn a_host_speaks_for_itself_alone() {
 #[test]
 fn an_answer_is_no_larger_than_its_request_explains() {
     let announced = (1_u32 << 20).to_be_bytes().to_vec();
-    let mut agent = Node::greeting().then_bytes(announced).connect().unwrap();
+    let node = Node::greeting().then_bytes(announced);
+    let mut agent = node.connect().unwrap();
     let error = agent.ping().unwrap_err();
     is_said(
         &error,
@@ -138,10 +139,8 @@ fn an_answer_is_no_larger_than_its_request_explains() {
 #[test]
 fn words_of_a_node_do_not_pass_for_lines_of_ours() {
     let error = "no\ncluster lab: redundant".to_owned();
-    let mut agent = Node::greeting()
-        .then(Response::Failed { error })
-        .connect()
-        .unwrap();
+    let node = Node::greeting().then(Response::Failed { error });
+    let mut agent = node.connect().unwrap();
     let text = agent.ping().unwrap_err().to_string();
     assert_eq!(text, "head2: ping: no\n  cluster lab: redundant");
 }
@@ -149,10 +148,8 @@ fn words_of_a_node_do_not_pass_for_lines_of_ours() {
 #[test]
 fn words_without_end_are_cut() {
     let error = "x".repeat(200 << 10);
-    let mut agent = Node::greeting()
-        .then(Response::Failed { error })
-        .connect()
-        .unwrap();
+    let node = Node::greeting().then(Response::Failed { error });
+    let mut agent = node.connect().unwrap();
     let text = agent.ping().unwrap_err().to_string();
     assert!(text.len() < 20 << 10, "{} bytes", text.len());
 }

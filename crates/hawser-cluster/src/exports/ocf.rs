@@ -11,6 +11,7 @@ use super::host::Parameters;
 use super::lio::{self, KernelError};
 use super::nfs::server::{self, NfsError};
 use super::service::{self, Health, ServiceError};
+use super::tgt::visible;
 
 /// Where Pacemaker looks for the agent.
 pub const PATH: &str = "/usr/lib/ocf/resource.d/hawser/exports";
@@ -39,6 +40,17 @@ pub struct Outcome {
     pub output: String,
     /// For stderr, which Pacemaker logs.
     pub log: Vec<String>,
+}
+
+/// How a reason is told from what is only logged: Pacemaker keeps it with the failed action and shows it
+/// (`ocf_exit_reason` of resource-agents' ocf-shellfuncs).
+const REASON: &str = "ocf-exit-reason:";
+
+/// A reason as Pacemaker takes it: one line, and nothing in it that a terminal obeys.
+fn reason(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let one: Vec<&str> = lines.collect();
+    format!("{REASON}{}", visible(&one.join("; ")))
 }
 
 /// The script that is put where Pacemaker looks: it runs the program at `hawser`.
@@ -80,18 +92,18 @@ pub fn run(action: Option<&str>, environment: &BTreeMap<String, String>) -> Outc
         Some(other) => {
             return ended(
                 Code::Unimplemented,
-                vec![format!("ocf:hawser:exports has no action {other}")],
+                vec![reason(&format!("ocf:hawser:exports has no action {other}"))],
             );
         }
-        None => return ended(Code::Unimplemented, vec!["no action is named".into()]),
+        None => return ended(Code::Unimplemented, vec![reason("no action is named")]),
     };
     let parameters = match parameters(environment) {
         Ok(parameters) => parameters,
-        Err(reason) => return ended(Code::Configured, vec![reason]),
+        Err(why) => return ended(Code::Configured, vec![reason(&why)]),
     };
     let mut log = Vec::new();
     let failed = |error: ServiceError, mut log: Vec<String>| {
-        log.push(error.to_string());
+        log.push(reason(&error.to_string()));
         ended(code(&error), log)
     };
     match action {
@@ -108,7 +120,7 @@ pub fn run(action: Option<&str>, environment: &BTreeMap<String, String>) -> Outc
         "monitor" | "status" => match service::health(&parameters) {
             Ok(Health::Running) => ended(Code::Success, log),
             Ok(Health::Stopped) => ended(Code::NotRunning, log),
-            Ok(Health::Broken(what)) => ended(Code::Generic, what),
+            Ok(Health::Broken(what)) => ended(Code::Generic, vec![reason(&what.join("; "))]),
             Err(error) => failed(error, log),
         },
         _ => validate(&parameters, ended),
@@ -127,18 +139,18 @@ fn validate(parameters: &Parameters, ended: impl Fn(Code, Vec<String>) -> Outcom
     let wanted = service::wanted(parameters);
     let needs = |all: fn(&Desired) -> bool| wanted.as_ref().map(|it| all(&it.desired));
     if let (Some(lacking), true) = (lacking, needs(|it| !it.targets.is_empty()).unwrap_or(true)) {
-        return ended(Code::Installed, vec![lacking]);
+        return ended(Code::Installed, vec![reason(&lacking)]);
     }
     if let (true, Err(error)) = (
         needs(|it| !it.nfs.is_empty()).unwrap_or(false),
         server::ready(),
     ) {
-        return ended(Code::Installed, vec![error.to_string()]);
+        return ended(Code::Installed, vec![reason(&error.to_string())]);
     }
     match wanted {
         // Nothing is wrong with a pool that is on the other head.
         Ok(_) | Err(ServiceError::NotMounted { .. }) => ended(Code::Success, Vec::new()),
-        Err(error) => ended(Code::Configured, vec![error.to_string()]),
+        Err(error) => ended(Code::Configured, vec![reason(&error.to_string())]),
     }
 }
 
@@ -207,12 +219,20 @@ mod tests {
             assert_eq!(outcome.code, Code::Configured);
             outcome.log.join("\n")
         };
-        assert_eq!(said(&[]), "the parameter pool is missing");
+        assert_eq!(said(&[]), "ocf-exit-reason:the parameter pool is missing");
         let pool = ("pool", "tank");
         let iqn = ("iqn", "iqn.2026-01.lab");
         assert!(said(&[pool, iqn, ("backend", "scst")]).contains("neither tgt nor lio"));
         assert!(said(&[pool, iqn, ("portals", "192.0.2.1 san01")]).contains("\"san01\""));
         assert!(said(&[("pool", "../tank"), iqn]).contains("no name of a pool"));
+    }
+
+    #[test]
+    fn a_reason_is_one_line_that_says_no_more_than_it_shows() {
+        assert_eq!(
+            reason("/tank/exports.toml:2:1: \"volum\" is not known\n\n  also \u{1b}[2J\u{202e}\n"),
+            "ocf-exit-reason:/tank/exports.toml:2:1: \"volum\" is not known; also \\u{1b}[2J\\u{202e}"
+        );
     }
 
     #[test]

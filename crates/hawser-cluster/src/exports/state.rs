@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::desired::Desired;
+
 /// What is remembered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -94,6 +96,40 @@ impl State {
             }
         }
         Ok(state)
+    }
+
+    /// The same, and what is offered at this moment: a number that clients use is known although the file is
+    /// lost. Where both say something of a volume, the file counts.
+    #[must_use]
+    pub fn with(&self, served: Option<&Desired>) -> Self {
+        let mut all = self.clone();
+        let targets = served.into_iter().flat_map(|served| {
+            let targets = served.targets.iter();
+            targets.map(move |(iqn, target)| (served, iqn, target))
+        });
+        for (served, iqn, target) in targets {
+            for (lun, exposure) in &target.luns {
+                let Some(unit) = served.units.get(&exposure.serial) else {
+                    continue;
+                };
+                let mut volumes = all.volumes.iter();
+                let given = volumes.any(|(identity, known)| {
+                    let other = *identity != unit.identity;
+                    known.luns.get(iqn) == Some(lun) || (other && known.serial == exposure.serial)
+                });
+                if given {
+                    continue;
+                }
+                let new = || Remembered {
+                    name: unit.name.clone(),
+                    serial: exposure.serial.clone(),
+                    luns: BTreeMap::new(),
+                };
+                let known = all.volumes.entry(unit.identity.clone()).or_insert_with(new);
+                known.luns.entry(iqn.clone()).or_insert(*lun);
+            }
+        }
+        all
     }
 
     /// The text that is written.

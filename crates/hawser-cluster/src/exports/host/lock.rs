@@ -1,42 +1,140 @@
-//! One start or stop at a time: tgtd's target numbers and accounts are shared by all pools.
+//! One start or stop at a time: tgtd's target numbers and accounts are shared by all pools. Who only looks
+//! waits for a change to end, or learns whose it is.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
 
+use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
-
-use super::saved::FOLDER;
 
 /// Held until it is dropped or its process ends.
 #[derive(Debug)]
-pub struct Lock(#[allow(dead_code, reason = "its drop unlocks")] Flock<fs::File>);
+pub struct Lock(#[allow(dead_code, reason = "its drop unlocks")] Flock<File>);
+
+/// A change that is under way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// The pool whose exports are changed.
+    pub pool: String,
+    /// The process that does it.
+    pub pid: u32,
+    /// For how many seconds so far.
+    pub seconds: u64,
+}
+
+/// What one who looks gets.
+#[derive(Debug)]
+pub enum Look {
+    /// Nobody changes anything while this is held. `None`: nobody ever did.
+    Quiet(Option<Lock>),
+    /// Somebody does.
+    Changing(Change),
+}
 
 /// It cannot be had.
 #[derive(Debug, thiserror::Error)]
-#[error("{call} {FOLDER}/lock: {source}")]
+#[error("{call} {path}: {source}")]
 pub struct LockError {
     call: &'static str,
+    path: String,
     source: std::io::Error,
 }
 
 impl Lock {
-    /// Waits for it.
-    pub fn wait() -> Result<Self, LockError> {
-        let failed = |call| move |source| LockError { call, source };
+    /// Waits for it, to change the exports of a pool. It lies in `folder`.
+    pub fn wait(folder: &Path, pool: &str) -> Result<Self, LockError> {
+        let path = folder.join("lock");
+        let failed = |call| {
+            let path = path.display().to_string();
+            move |source| LockError { call, path, source }
+        };
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
-            .create(FOLDER)
+            .create(folder)
             .map_err(failed("create the folder of"))?;
         let file = OpenOptions::new()
             .write(true)
             .create(true)
             .truncate(false)
             .mode(0o600)
-            .open(format!("{FOLDER}/lock"))
+            .open(&path)
             .map_err(failed("open"))?;
-        Flock::lock(file, FlockArg::LockExclusive)
-            .map(Self)
-            .map_err(|(_, errno)| failed("lock")(errno.into()))
+        let locked = Flock::lock(file, FlockArg::LockExclusive);
+        let mut lock = locked.map_err(|(_, errno)| failed("lock")(errno.into()))?;
+        let text = format!("{} {} {pool}\n", std::process::id(), uptime());
+        lock.set_len(0)
+            .and_then(|()| lock.write_all(text.as_bytes()))
+            .map_err(failed("write"))?;
+        Ok(Self(lock))
+    }
+
+    /// Keeps changes away while somebody looks, unless one is under way.
+    pub fn share(folder: &Path) -> Result<Look, LockError> {
+        let path = folder.join("lock");
+        let failed = |call| {
+            let path = path.display().to_string();
+            move |source| LockError { call, path, source }
+        };
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Look::Quiet(None)),
+            file => file.map_err(failed("open"))?,
+        };
+        match Flock::lock(file, FlockArg::LockSharedNonblock) {
+            Ok(lock) => Ok(Look::Quiet(Some(Self(lock)))),
+            Err((mut file, Errno::EWOULDBLOCK)) => {
+                let mut text = String::new();
+                file.read_to_string(&mut text).map_err(failed("read"))?;
+                Ok(Look::Changing(change(&text)))
+            }
+            Err((_, errno)) => Err(failed("lock")(errno.into())),
+        }
+    }
+}
+
+/// What its holder wrote; nothing known when he is just about to.
+fn change(text: &str) -> Change {
+    let mut words = text.trim_end().splitn(3, ' ');
+    let mut number = || words.next().and_then(|word| word.parse::<u64>().ok());
+    let (pid, since) = (number(), number());
+    Change {
+        pool: words.next().unwrap_or_default().to_owned(),
+        pid: pid.and_then(|pid| u32::try_from(pid).ok()).unwrap_or(0),
+        seconds: since.map_or(0, |since| uptime().saturating_sub(since)),
+    }
+}
+
+/// Seconds since boot: no clock that somebody sets.
+fn uptime() -> u64 {
+    let text = fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let seconds = text.split('.').next().and_then(|text| text.parse().ok());
+    seconds.unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_looks_learns_whose_change_is_under_way() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(Lock::share(folder.path()), Ok(Look::Quiet(None))));
+        let lock = Lock::wait(folder.path(), "my pool").unwrap();
+        let Ok(Look::Changing(change)) = Lock::share(folder.path()) else {
+            panic!("a change is under way");
+        };
+        assert_eq!(
+            (change.pool.as_str(), change.pid),
+            ("my pool", std::process::id())
+        );
+        drop(lock);
+        let one = Lock::share(folder.path());
+        assert!(matches!(one, Ok(Look::Quiet(Some(_)))));
+        assert!(
+            matches!(Lock::share(folder.path()), Ok(Look::Quiet(Some(_)))),
+            "two may look"
+        );
     }
 }

@@ -4,7 +4,9 @@ mod cib;
 mod directories;
 mod lock;
 mod mounts;
+mod open;
 mod parameters;
+mod place;
 mod saved;
 mod secret;
 mod volumes;
@@ -12,10 +14,15 @@ mod write;
 
 pub use cib::{CibError, parameters as parameters_from_cib};
 pub use directories::{DirectoriesError, find as find_directories};
-pub use lock::{Lock, LockError};
+pub use lock::{Change, Lock, LockError, Look};
 pub use mounts::{Mount, mounted};
+pub use open::{
+    Above, Backstore, Facts, Open, Process, SERVERS, closure, look as look_at_open, open_by,
+    process,
+};
 pub use parameters::Parameters;
-pub use saved::{Mark, Saved, SavedError};
+pub use place::{Place, Places, at as places_at, of_pool as places_of_pool};
+pub use saved::{FOLDER, Made, Mark, Saved, SavedError};
 pub use secret::{SecretError, read as read_secret};
 pub use volumes::{VolumesError, find as find_volumes};
 pub use write::{WriteError, whole as write_whole};

@@ -5,17 +5,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{ErrorKind, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::parameters::Parameters;
+use super::place::Place;
 use super::write::{WriteError, whole};
 use crate::exports::desired::{Desired, Portal};
+use crate::exports::tgt::{Instance, Targets};
 
 /// Where the copies are.
-pub(super) const FOLDER: &str = "/run/hawser/exports";
+pub const FOLDER: &str = "/run/hawser/exports";
 
 /// What a start made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +32,21 @@ pub struct Saved {
     pub marks: BTreeMap<String, Mark>,
     /// Where it had the target listen.
     pub portals: BTreeSet<Portal>,
+    /// What it made in tgtd, by number. `None`: nothing, or a Hawser made it that did not write that down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<Made>,
+    /// What its volumes are, whatever becomes of their names: file or device by path.
+    #[serde(default)]
+    pub volumes: BTreeMap<String, Place>,
+}
+
+/// What a start made in tgtd, or was about to make.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Made {
+    /// In which tgtd.
+    pub instance: Instance,
+    /// Its targets.
+    pub targets: Targets,
 }
 
 /// A salted hash of a secret: whether it has changed can be told, the secret cannot.
@@ -86,14 +103,19 @@ fn hash(salt: &str, secret: &str) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn path(pool: &str) -> PathBuf {
-    PathBuf::from(format!("{FOLDER}/{pool}.json"))
+fn path(folder: &Path, pool: &str) -> PathBuf {
+    folder.join(format!("{pool}.json"))
 }
 
 impl Saved {
     /// The copy of a pool.
     pub fn read(pool: &str) -> Result<Option<Self>, SavedError> {
-        let path = path(pool);
+        Self::read_in(Path::new(FOLDER), pool)
+    }
+
+    /// The copy of a pool in a folder.
+    pub fn read_in(folder: &Path, pool: &str) -> Result<Option<Self>, SavedError> {
+        let path = path(folder, pool);
         let shown = path.display().to_string();
         match fs::read_to_string(&path) {
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
@@ -114,8 +136,8 @@ impl Saved {
     }
 
     /// The copies of all other pools.
-    pub fn others(pool: &str) -> Result<Vec<Self>, SavedError> {
-        let Ok(entries) = fs::read_dir(FOLDER) else {
+    pub fn others(folder: &Path, pool: &str) -> Result<Vec<Self>, SavedError> {
+        let Ok(entries) = fs::read_dir(folder) else {
             return Ok(Vec::new());
         };
         let names = entries.flatten().filter_map(|entry| {
@@ -124,20 +146,24 @@ impl Saved {
         });
         let others: Result<Vec<_>, _> = names
             .filter(|name| name != pool)
-            .map(|name| Self::read(&name))
+            .map(|name| Self::read_in(folder, &name))
             .collect();
         Ok(others?.into_iter().flatten().collect())
     }
 
     /// Writes it.
-    pub fn write(&self) -> Result<(), SavedError> {
+    pub fn write(&self, folder: &Path) -> Result<(), SavedError> {
         let text = serde_json::to_string_pretty(self).unwrap_or_default();
-        Ok(whole(&path(&self.parameters.pool), &(text + "\n"), 0o600)?)
+        Ok(whole(
+            &path(folder, &self.parameters.pool),
+            &(text + "\n"),
+            0o600,
+        )?)
     }
 
     /// Removes the copy of a pool.
-    pub fn remove(pool: &str) -> Result<(), SavedError> {
-        let path = path(pool);
+    pub fn remove(folder: &Path, pool: &str) -> Result<(), SavedError> {
+        let path = path(folder, pool);
         match fs::remove_file(&path) {
             Err(source) if source.kind() != ErrorKind::NotFound => Err(SavedError::Io {
                 call: "remove",

@@ -64,6 +64,27 @@ impl Configfs {
             .collect())
     }
 
+    /// The targets that offer units and nothing but a pool's own.
+    pub fn targets_of(&self, pool: &str) -> Result<BTreeSet<String>, ConfigfsError> {
+        let number = number(pool);
+        let own = ["fileio", "iblock"].map(|plugin| format!("core/{plugin}_{number}/"));
+        let mut targets = BTreeSet::new();
+        for iqn in self.targets()? {
+            let mut tree = Tree::new();
+            for lun in self.folders(&format!("iscsi/{iqn}/{GROUP}/lun"))? {
+                self.links(&mut tree, &format!("iscsi/{iqn}/{GROUP}/lun/{lun}"))?;
+            }
+            let leads_here = |entry: &Entry| match entry {
+                Entry::Link(to) => own.iter().any(|own| to.starts_with(own)),
+                _ => false,
+            };
+            if !tree.is_empty() && tree.values().all(leads_here) {
+                targets.insert(iqn);
+            }
+        }
+        Ok(targets)
+    }
+
     /// What is there of a pool: its backstores, and these targets.
     pub fn look(&self, pool: &str, targets: &BTreeSet<String>) -> Result<Tree, ConfigfsError> {
         let mut tree = Tree::new();

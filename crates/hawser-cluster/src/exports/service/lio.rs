@@ -5,15 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use hawser_model::cluster_file::SecretRef;
 use sha2::{Digest as _, Sha256};
 
-use super::{Health, ServiceError, Targets, Wanted, begin, judged, wanted};
+use super::change::begin;
+use super::health::UNFINISHED;
+use super::here::Here;
+use super::owned::{Thing, Whose, only_ours};
+use super::{Health, ServiceError, Targets, Wanted};
 use crate::exports::desired::Desired;
 use crate::exports::host::{Parameters, Saved, read_secret};
 use crate::exports::lio::{
     Configfs, Digest, Operation, Tree, backstore, nodes, notable, plan, ready,
 };
+use crate::exports::tgt::visible;
 
 /// Makes the kernel offer what is wanted.
 pub(super) fn start(
+    here: &Here,
     parameters: &Parameters,
     wanted: &Wanted,
     saved: Option<Saved>,
@@ -21,17 +27,21 @@ pub(super) fn start(
 ) -> Result<Saved, ServiceError> {
     let desired = &wanted.desired;
     let secrets = secrets(desired)?;
-    let configfs = Configfs::default();
-    let found = look(&configfs, parameters, saved.as_ref(), Some(desired))?;
+    let configfs = &here.configfs;
+    let ours = ours(configfs, parameters, saved.as_ref())?;
+    foreign(configfs, desired, &ours)?;
+    let found = configfs.look(&parameters.pool, &ours)?;
+    renumbered(configfs, desired, saved.as_ref())?;
     let pool = &parameters.pool;
     let nodes = nodes(pool, desired, &digests(&secrets));
     let stale = stale(pool, desired, saved.as_ref());
     let operations = plan(&nodes, &found, &stale);
     let names = names(desired, saved.as_ref());
-    let copy = begin(parameters, wanted, saved, BTreeMap::new(), BTreeSet::new())?;
-    perform(&configfs, &operations, &secrets, &names, said)?;
+    let (marks, portals) = (BTreeMap::new(), BTreeSet::new());
+    let copy = begin(here, parameters, wanted, saved, marks, portals, None)?;
+    perform(configfs, &operations, &secrets, &names, said)?;
 
-    let found = look(&configfs, parameters, Some(&copy), Some(desired))?;
+    let found = look(configfs, parameters, Some(&copy))?;
     let left = plan(&nodes, &found, &BTreeSet::new());
     if !left.is_empty() {
         return Err(ServiceError::NotTaken(words(&left, &names)));
@@ -41,22 +51,17 @@ pub(super) fn start(
 
 /// Takes everything of the pool away from the kernel.
 pub(super) fn stop(
+    here: &Here,
     saved: Option<&Saved>,
     parameters: &Parameters,
     said: &mut dyn FnMut(&str),
 ) -> Result<(), ServiceError> {
-    let configfs = Configfs::default();
-    // Without a copy, what the pool says now is the next best: a target may have a name of its own
-    // there.
-    let now = match saved {
-        Some(_) => None,
-        None => wanted(parameters).ok().map(|wanted| wanted.desired),
-    };
+    let configfs = &here.configfs;
     let names = names(&Desired::default(), saved);
-    let found = look(&configfs, parameters, saved, now.as_ref())?;
+    let found = look(configfs, parameters, saved)?;
     let operations = plan(&[], &found, &BTreeSet::new());
-    perform(&configfs, &operations, &BTreeMap::new(), &names, said)?;
-    let found = look(&configfs, parameters, saved, now.as_ref())?;
+    perform(configfs, &operations, &BTreeMap::new(), &names, said)?;
+    let found = look(configfs, parameters, saved)?;
     match found.is_empty() {
         true => Ok(()),
         false => Err(ServiceError::NotTaken(found.into_keys().collect())),
@@ -65,63 +70,126 @@ pub(super) fn stop(
 
 /// Compares the kernel with what the pool is to offer.
 pub(super) fn compare(
+    here: &Here,
     parameters: &Parameters,
     desired: &Desired,
     saved: Option<&Saved>,
 ) -> Result<Targets, ServiceError> {
     let secrets = secrets(desired)?;
     ready()?;
-    let configfs = Configfs::default();
-    let found = look(&configfs, parameters, saved, Some(desired))?;
+    let configfs = &here.configfs;
+    let ours = ours(configfs, parameters, saved)?;
+    foreign(configfs, desired, &ours)?;
+    let found = configfs.look(&parameters.pool, &ours)?;
     let nodes = nodes(&parameters.pool, desired, &digests(&secrets));
     let operations = plan(&nodes, &found, &stale(&parameters.pool, desired, saved));
     let mut sessions = BTreeMap::new();
     for iqn in targets(&found) {
         let there = configfs.sessions(&iqn)?;
-        sessions.insert(iqn, there);
+        sessions.insert(iqn, there.iter().map(|name| visible(name)).collect());
     }
     Ok((sessions, words(&operations, &names(desired, saved))))
 }
 
 /// Whether what was started is still there.
 pub(super) fn health(
+    here: &Here,
     parameters: &Parameters,
     saved: Option<&Saved>,
 ) -> Result<Health, ServiceError> {
-    let configfs = Configfs::default();
-    let found = look(&configfs, parameters, saved, None)?;
+    let found = look(&here.configfs, parameters, saved)?;
     let there = targets(&found);
-    if there.is_empty() {
+    let Some(saved) = saved.filter(|_| !there.is_empty()) else {
         return Ok(Health::Stopped);
+    };
+    let nodes = nodes(&parameters.pool, &saved.desired, &BTreeMap::new());
+    let operations = plan(&nodes, &found, &BTreeSet::new());
+    let mut missing = words(&operations, &names(&saved.desired, Some(saved)));
+    if missing.is_empty() && !saved.before.is_empty() {
+        missing.push(UNFINISHED.into());
     }
-    let missing = saved.map_or(Vec::new(), |saved| {
-        let nodes = nodes(&parameters.pool, &saved.desired, &BTreeMap::new());
-        let operations = plan(&nodes, &found, &BTreeSet::new());
-        words(&operations, &names(&saved.desired, Some(saved)))
-    });
-    Ok(judged(saved, there, missing))
+    Ok(match missing.is_empty() {
+        true => Health::Running,
+        false => Health::Broken(missing),
+    })
 }
 
-/// What is there of the pool: what it has made by its copy or is about to make; without a copy, the
-/// targets with the names that its targets have when the file gives them no others.
+/// What is there of the pool.
 fn look(
     configfs: &Configfs,
     parameters: &Parameters,
     saved: Option<&Saved>,
-    desired: Option<&Desired>,
 ) -> Result<Tree, ServiceError> {
-    let made = saved.into_iter();
-    let made = made.flat_map(|saved| saved.before.iter().chain([&saved.desired]));
-    let mut ours: BTreeSet<String> = made
-        .chain(desired)
-        .flat_map(|desired| desired.targets.keys().cloned())
-        .collect();
-    if saved.is_none() {
-        let context = parameters.context();
-        let there = configfs.targets()?.into_iter();
-        ours.extend(there.filter(|iqn| context.names(iqn)));
-    }
+    let ours = ours(configfs, parameters, saved)?;
     Ok(configfs.look(&parameters.pool, &ours)?)
+}
+
+/// The targets that starts of this pool made: by its copy. Without one, those that offer the pool's own units
+/// and no others; what a target is called proves nothing.
+fn ours(
+    configfs: &Configfs,
+    parameters: &Parameters,
+    saved: Option<&Saved>,
+) -> Result<BTreeSet<String>, ServiceError> {
+    let Some(saved) = saved else {
+        return Ok(configfs.targets_of(&parameters.pool)?);
+    };
+    let made = saved.before.iter().chain([&saved.desired]);
+    Ok(made
+        .flat_map(|desired| desired.targets.keys().cloned())
+        .collect())
+}
+
+/// That no target of a wanted name is there which is not ours.
+fn foreign(
+    configfs: &Configfs,
+    desired: &Desired,
+    ours: &BTreeSet<String>,
+) -> Result<(), ServiceError> {
+    let there = configfs.targets()?;
+    let wanted = desired.targets.keys().cloned();
+    let of = "the kernel's target";
+    let wanted = wanted.map(|iqn| Thing::Target { iqn, of });
+    Ok(only_ours(wanted, |thing| match thing {
+        Thing::Target { iqn, .. } if ours.contains(iqn) => Some(Whose::Ours),
+        Thing::Target { iqn, .. } => there.contains(iqn).then_some(Whose::Unknown),
+        _ => None,
+    })?)
+}
+
+/// That no number that clients are using comes to mean another volume.
+fn renumbered(
+    configfs: &Configfs,
+    desired: &Desired,
+    saved: Option<&Saved>,
+) -> Result<(), ServiceError> {
+    let Some(served) = saved.map(|saved| &saved.desired) else {
+        return Ok(());
+    };
+    for (iqn, target) in &desired.targets {
+        let Some(now) = served.targets.get(iqn) else {
+            continue;
+        };
+        for (lun, exposure) in &target.luns {
+            let unit = |desired: &Desired, serial: &str| desired.units.get(serial).cloned();
+            let serial = now.luns.get(lun).map_or("", |now| now.serial.as_str());
+            let now = unit(served, serial);
+            let then = unit(desired, &exposure.serial);
+            let (Some(now), Some(then)) = (now, then) else {
+                continue;
+            };
+            let other = now.identity != then.identity && serial != exposure.serial;
+            if other && !configfs.sessions(iqn)?.is_empty() {
+                return Err(ServiceError::Renumbered {
+                    iqn: iqn.clone(),
+                    lun: *lun,
+                    now: now.path,
+                    then: then.path,
+                });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Volumes that were replaced by others of the same name are still the old ones to the kernel.

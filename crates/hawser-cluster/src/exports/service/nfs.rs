@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::owned::{Thing, Whose, only_ours};
 use super::{Health, ServiceError};
 use crate::exports::desired::Desired;
 use crate::exports::host::{Parameters, Saved};
@@ -20,11 +21,17 @@ pub(super) fn check(
     server::ready()?;
     let found = server::look()?;
     let ours = ours(parameters, saved, &found);
-    let foreign = pairs(desired).find(|pair| found.contains_key(pair) && !ours.contains(pair));
-    match foreign {
-        Some((directory, client)) => Err(ServiceError::ForeignExport { directory, client }),
-        None => Ok(()),
-    }
+    let wanted = pairs(desired).map(|(directory, client)| Thing::Export(directory, client));
+    Ok(only_ours(wanted, |thing| {
+        let Thing::Export(directory, client) = thing else {
+            return None;
+        };
+        let pair = (directory.clone(), client.clone());
+        match ours.contains(&pair) {
+            true => Some(Whose::Ours),
+            false => found.contains_key(&pair).then_some(Whose::Unknown),
+        }
+    })?)
 }
 
 /// Exports what is wanted and no longer what was. `saved` knows what starts before made.

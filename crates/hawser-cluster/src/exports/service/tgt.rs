@@ -1,14 +1,27 @@
 //! The service with tgtd.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
-use super::{Health, ServiceError, Targets, Wanted, begin, judged, wanted};
+use super::accounts::{judge_accounts, marks, secrets};
+use super::change::begin;
+use super::health::{PATIENCE, UNFINISHED};
+use super::here::Here;
+use super::known::{confirmed, known};
+use super::owned::{Thing, Whose, only_ours};
+use super::{Health, ServiceError, Targets, Wanted, wanted};
 use crate::exports::desired::{Desired, Portal};
-use crate::exports::host::{Mark, Parameters, Saved, read_secret};
-use crate::exports::tgt::{self, Account, Daemon, DaemonError, Found, Operation, Ours};
+use crate::exports::host::{Made, Parameters, Place, Places, Saved, open_by};
+use crate::exports::tgt::{
+    self, Account, Daemon, DaemonError, Found, Instance, Operation, Ours, after, during, numbers,
+};
+
+/// How long a stop waits for the first answer.
+const FIRST_ANSWER: Duration = Duration::from_secs(4);
 
 /// Makes tgtd offer what is wanted.
 pub(super) fn start(
+    here: &Here,
     parameters: &Parameters,
     wanted: &Wanted,
     saved: Option<Saved>,
@@ -17,52 +30,105 @@ pub(super) fn start(
 ) -> Result<Saved, ServiceError> {
     let desired = &wanted.desired;
     let secrets = secrets(desired)?;
-    let daemon = Daemon::default();
-    let ours = ours(saved.as_ref(), parameters, &daemon)?;
-    let found = look(&daemon, others)?;
+    let daemon = &here.daemon;
+    let instance = running(daemon)?;
+    let there = known(daemon, instance, saved.as_ref(), Some(desired), true)?;
+    renumbered(desired, &there)?;
     let marks = marks(&secrets, saved.as_ref())?;
-    let found = judge_accounts(found, &secrets, saved.as_ref(), others)?;
+    let found = look(daemon, there.clone(), desired, others)?;
+    let found = judge_accounts(found, &secrets, instance, saved.as_ref(), true, others)?;
 
+    let ours = ours(saved.as_ref());
     let operations = tgt::start(desired, &found, &ours);
     let portals = new_portals(&operations);
     let kept = ours.portals.union(&portals).copied().collect();
-    let mut copy = begin(parameters, wanted, saved, marks, kept)?;
-    perform(&daemon, &operations, &found, &secrets, said)?;
+    let targets = during(&there, &operations, desired);
+    let made = Some(Made { instance, targets });
+    let mut copy = begin(here, parameters, wanted, saved, marks, kept, made)?;
+    match perform(daemon, &operations, &found, &secrets, said) {
+        Err(Failed {
+            operation: Operation::NewTarget { iqn, .. },
+            error: DaemonError::Foreign { .. },
+        }) => {
+            // The name is somebody else's, and no number of it ours.
+            if let Some(made) = &mut copy.made {
+                made.targets.remove(&iqn);
+            }
+            copy.write(&here.folder)?;
+            let target = Thing::Target { iqn, of: "tgtd" };
+            only_ours([target], |_| Some(Whose::Unknown))?;
+        }
+        Err(failed) => return Err(failed.error.into()),
+        Ok(()) => {}
+    }
 
-    let found = judge_accounts(look(&daemon, others)?, &secrets, Some(&copy), others)?;
+    let targets = after(&there, &operations, desired);
+    let found = look(
+        daemon,
+        confirmed(daemon, targets.clone(), true)?,
+        desired,
+        others,
+    )?;
+    let found = judge_accounts(found, &secrets, instance, Some(&copy), false, others)?;
     let left = tgt::start(desired, &found, &Ours::of(desired));
     if !left.is_empty() {
         return Err(ServiceError::NotTaken(words(&left, &found)));
     }
     copy.portals.retain(|portal| found.portals.contains(portal));
+    copy.made = Some(Made { instance, targets });
     Ok(copy)
 }
 
-/// Takes everything of the pool away from tgtd.
+/// Takes everything of the pool away from tgtd. What is left open is looked for afterwards, whatever this
+/// comes to; why tgtd could not be asked is returned.
 pub(super) fn stop(
+    here: &Here,
+    saved: Option<&Saved>,
+    parameters: &Parameters,
+    said: &mut dyn FnMut(&str),
+) -> Result<Option<String>, ServiceError> {
+    match taken_away(here, saved, parameters, said) {
+        Err(ServiceError::Daemon(
+            error @ (DaemonError::Silent { .. }
+            | DaemonError::NotRunning(_)
+            | DaemonError::Io { .. }),
+        )) => Ok(Some(error.to_string())),
+        outcome => outcome.map(|()| None),
+    }
+}
+
+fn taken_away(
+    here: &Here,
     saved: Option<&Saved>,
     parameters: &Parameters,
     said: &mut dyn FnMut(&str),
 ) -> Result<(), ServiceError> {
-    let daemon = Daemon::default();
-    // A target that does not run offers nothing, and will not when it is started again.
-    if !daemon.runs()? {
+    let daemon = &here.daemon;
+    let first = daemon.until(Instant::now() + FIRST_ANSWER);
+    let Some(instance) = first.instance()? else {
         return Ok(());
-    }
-    let others = Saved::others(&parameters.pool)?;
-    let mut ours = ours(saved, parameters, &daemon)?;
-    if saved.is_none() {
-        // Without a copy, what the pool says now is the next best: a target may have a name of
-        // its own there.
-        if let Ok(wanted) = wanted(parameters) {
-            ours.targets.extend(wanted.desired.targets.into_keys());
-        }
-    }
-    let found = look(&daemon, &others)?;
+    };
+    // Without a copy, what the pool says now is the next best; when it says nothing that can be read, what
+    // is open will tell.
+    let stated = match saved {
+        Some(_) => None,
+        None => wanted(parameters).ok().map(|wanted| wanted.desired),
+    };
+    let others = Saved::others(&here.folder, &parameters.pool)?;
+    let there = known(daemon, instance, saved, stated.as_ref(), true)?;
+    let nothing = Desired::default();
+    let found = look(daemon, there, &nothing, &others)?;
+    // What another tgtd was told is not in this one.
+    let made = saved.and_then(|saved| saved.made.as_ref());
+    let ours = match made.is_none_or(|made| made.instance == instance) {
+        true => ours(saved),
+        false => Ours::default(),
+    };
     let operations = tgt::stop(&found, &ours);
-    perform(&daemon, &operations, &found, &BTreeMap::new(), said)?;
-    let found = look(&daemon, &others)?;
-    let left = tgt::stop(&found, &ours);
+    let none = BTreeMap::new();
+    perform(daemon, &operations, &found, &none, said).map_err(|failed| failed.error)?;
+    let left = confirmed(daemon, found.targets.clone(), false)?;
+    let left = tgt::stop(&look(daemon, left, &nothing, &others)?, &ours);
     match left.is_empty() {
         true => Ok(()),
         false => Err(ServiceError::NotTaken(words(&left, &found))),
@@ -71,61 +137,129 @@ pub(super) fn stop(
 
 /// Compares tgtd with what the pool is to offer.
 pub(super) fn compare(
+    here: &Here,
     parameters: &Parameters,
     desired: &Desired,
     saved: Option<&Saved>,
 ) -> Result<Targets, ServiceError> {
-    let others = Saved::others(&parameters.pool)?;
+    let others = Saved::others(&here.folder, &parameters.pool)?;
     let secrets = secrets(desired)?;
-    let daemon = Daemon::default();
-    let ours = ours(saved, parameters, &daemon)?;
-    let found = judge_accounts(look(&daemon, &others)?, &secrets, saved, &others)?;
-    let pending = words(&tgt::start(desired, &found, &ours), &found);
-    let there = found.targets.into_iter();
-    let sessions = there
-        .map(|(iqn, target)| {
-            let names = target.sessions.into_iter().map(|s| s.initiator);
-            (iqn, names.collect())
-        })
-        .collect();
+    let daemon = &here.daemon;
+    let instance = running(daemon)?;
+    let there = known(daemon, instance, saved, Some(desired), true)?;
+    let found = look(daemon, there, desired, &others)?;
+    let found = judge_accounts(found, &secrets, instance, saved, true, &others)?;
+    let mut pending = words(&tgt::start(desired, &found, &ours(saved)), &found);
+    pending.extend(not_open(saved, &found.targets, instance));
+    let mut sessions = BTreeMap::new();
+    for (iqn, target) in found.targets {
+        sessions.insert(iqn, daemon.initiators(target.tid)?);
+    }
     Ok((sessions, pending))
 }
 
-/// Whether what was started is still there.
+/// Whether what was started is still there, and answers a client.
 pub(super) fn health(
+    here: &Here,
     parameters: &Parameters,
     saved: Option<&Saved>,
 ) -> Result<Health, ServiceError> {
-    let daemon = Daemon::default();
-    if !daemon.runs()? {
+    // Whether tgtd answers is of interest to whom it serves.
+    let Some(copy) = saved else {
+        return Ok(Health::Stopped);
+    };
+    let until = Instant::now() + PATIENCE;
+    let daemon = &here.daemon.until(until);
+    let Some(instance) = daemon.instance()? else {
+        return Ok(Health::Stopped);
+    };
+    let there = known(daemon, instance, saved, None, false)?;
+    if there.is_empty() {
         return Ok(Health::Stopped);
     }
-    let others = Saved::others(&parameters.pool)?;
-    let found = look(&daemon, &others)?;
-    let ours = ours(saved, parameters, &daemon)?;
-    if !ours
+    let others = Saved::others(&here.folder, &parameters.pool)?;
+    let desired = &copy.desired;
+    let found = look(daemon, there, desired, &others)?;
+    let mut missing = words(&tgt::start(desired, &found, &ours(saved)), &found);
+    if !copy.before.is_empty() {
+        missing.insert(0, UNFINISHED.into());
+    }
+    if missing.is_empty() {
+        missing.extend(not_open(saved, &found.targets, instance));
+        missing.extend(deaf(here, desired, &found, until));
+    }
+    Ok(match missing.is_empty() {
+        true => Health::Running,
+        false => Health::Broken(missing),
+    })
+}
+
+/// Volumes that this tgtd does not have open, although a unit of its is there: somebody put another in its place.
+fn not_open(saved: Option<&Saved>, there: &tgt::Targets, instance: Instance) -> Vec<String> {
+    let Some(saved) = saved else {
+        return Vec::new();
+    };
+    let units = there.values().flat_map(|target| target.units.values());
+    let place = |path: &String| Some((*saved.volumes.get(path)?, path.clone()));
+    let places: Places = units.filter_map(|unit| place(&unit.path)).collect();
+    let open: BTreeSet<Place> = open_by(instance.pid, &places);
+    let closed = places.iter().filter(|(place, _)| !open.contains(place));
+    closed
+        .map(|(_, path)| format!("tgtd does not have {path} open"))
+        .collect()
+}
+
+/// A portal of the pool at which no client is answered.
+fn deaf(here: &Here, desired: &Desired, found: &Found, until: Instant) -> Option<String> {
+    let wanted: BTreeSet<Portal> = desired
         .targets
-        .iter()
-        .any(|iqn| found.targets.contains_key(iqn))
-    {
-        return Ok(Health::Stopped);
-    }
-    let missing = saved.map_or(Vec::new(), |saved| {
-        words(&tgt::start(&saved.desired, &found, &ours), &found)
-    });
-    Ok(judged(saved, ours.targets.into_iter().collect(), missing))
+        .values()
+        .flat_map(|t| t.portals.clone())
+        .collect();
+    let serves = |listens: &&Portal| {
+        wanted.iter().any(|portal| {
+            let family = portal.is_ipv4() == listens.is_ipv4() && listens.ip().is_unspecified();
+            portal.port() == listens.port() && (family || portal.ip() == listens.ip())
+        })
+    };
+    let portal = found.portals.iter().find(serves)?;
+    let error = (here.login)(*portal, until).err()?;
+    Some(format!("no client can log in at {portal}: {error}"))
+}
+
+fn running(daemon: &Daemon) -> Result<Instance, DaemonError> {
+    let none = || DaemonError::NotRunning(tgt::SOCKET.into());
+    daemon.instance()?.ok_or_else(none)
 }
 
 /// What tgtd has; accounts as if their secrets were right.
-fn look(daemon: &Daemon, others: &[Saved]) -> Result<Found, ServiceError> {
-    let accounts = daemon.accounts()?;
+fn look(
+    daemon: &Daemon,
+    targets: tgt::Targets,
+    desired: &Desired,
+    others: &[Saved],
+) -> Result<Found, ServiceError> {
+    let accounts = daemon.accounts()?.into_iter();
+    let mut taken = BTreeSet::new();
+    for iqn in desired
+        .targets
+        .keys()
+        .filter(|iqn| !targets.contains_key(*iqn))
+    {
+        for tid in numbers(iqn) {
+            if !taken.contains(&tid) && !daemon.has_target(tid)? {
+                break;
+            }
+            taken.insert(tid);
+        }
+    }
+    let of_others = |other: &Saved| other.desired.accounts().into_keys().collect::<Vec<_>>();
     Ok(Found {
-        targets: daemon.targets()?,
+        targets,
+        taken,
         portals: daemon.portals()?,
-        accounts: accounts
-            .into_iter()
-            .map(|user| (user, Account::Same))
-            .collect(),
+        accounts: accounts.map(|user| (user, Account::Same)).collect(),
+        others_accounts: others.iter().flat_map(of_others).collect(),
         others_portals: others
             .iter()
             .flat_map(|other| other.portals.iter().copied())
@@ -133,91 +267,48 @@ fn look(daemon: &Daemon, others: &[Saved]) -> Result<Found, ServiceError> {
     })
 }
 
-/// What this pool has made: by its copy. Without one, by the names that its targets have when the
-/// file gives them no others.
-fn ours(
-    saved: Option<&Saved>,
-    parameters: &Parameters,
-    daemon: &Daemon,
-) -> Result<Ours, ServiceError> {
+/// Accounts and portals that this pool has made: by its copy.
+fn ours(saved: Option<&Saved>) -> Ours {
     let Some(saved) = saved else {
-        let context = parameters.context();
-        let there = daemon.targets()?.into_keys();
-        return Ok(Ours {
-            targets: there.filter(|iqn| context.names(iqn)).collect(),
-            ..Ours::default()
-        });
+        return Ours::default();
     };
     let mut ours = Ours::of(&saved.desired);
     ours.portals.clone_from(&saved.portals);
     for before in &saved.before {
-        let before = Ours::of(before);
-        ours.targets.extend(before.targets);
-        ours.accounts.extend(before.accounts);
-        // What was there before may still be: only what both agree on is known to be in place.
-        ours.volumes
-            .retain(|serial, volume| before.volumes.get(serial).is_none_or(|v| v == volume));
+        ours.accounts.extend(Ours::of(before).accounts);
     }
-    Ok(ours)
+    ours
 }
 
-fn secrets(desired: &Desired) -> Result<BTreeMap<String, String>, ServiceError> {
-    let accounts = desired.accounts().into_iter();
-    accounts
-        .map(|(user, secret)| Ok((user, read_secret(&secret)?)))
-        .collect()
-}
-
-fn marks(
-    secrets: &BTreeMap<String, String>,
-    saved: Option<&Saved>,
-) -> Result<BTreeMap<String, Mark>, ServiceError> {
-    let one = |(user, secret): (&String, &String)| {
-        let known = saved.and_then(|saved| saved.marks.get(user));
-        let mark = match known.filter(|mark| mark.is_of(secret)) {
-            Some(mark) => mark.clone(),
-            None => Mark::of(secret).map_err(|source| ServiceError::Io {
-                call: "read",
-                path: "/dev/urandom".into(),
-                source,
-            })?,
-        };
-        Ok((user.clone(), mark))
-    };
-    secrets.iter().map(one).collect()
-}
-
-/// Whether each account that is wanted is there with the right secret.
-fn judge_accounts(
-    mut found: Found,
-    secrets: &BTreeMap<String, String>,
-    saved: Option<&Saved>,
-    others: &[Saved],
-) -> Result<Found, ServiceError> {
-    for (user, secret) in secrets {
-        let Some(account) = found.accounts.get_mut(user) else {
-            continue;
-        };
-        let foreign = |whose: String| ServiceError::ForeignAccount {
-            user: user.clone(),
-            whose,
-        };
-        let other = others
-            .iter()
-            .find_map(|other| Some((other, other.marks.get(user)?)));
-        let own = saved.and_then(|saved| saved.marks.get(user));
-        match (other, own) {
-            (Some((_, mark)), _) if mark.is_of(secret) => {}
-            (Some((other, _)), _) => {
-                let whose = format!("with another secret, for pool {}", other.parameters.pool);
-                return Err(foreign(whose));
+/// That no number that clients are using comes to mean another volume: they would go on writing to it.
+fn renumbered(desired: &Desired, there: &tgt::Targets) -> Result<(), ServiceError> {
+    for (iqn, target) in there
+        .iter()
+        .filter(|(_, target)| !target.sessions.is_empty())
+    {
+        let luns = desired
+            .targets
+            .get(iqn)
+            .into_iter()
+            .flat_map(|target| &target.luns);
+        for (lun, exposure) in luns {
+            let (Some(now), Some(then)) =
+                (target.units.get(lun), desired.units.get(&exposure.serial))
+            else {
+                continue;
+            };
+            let known = !now.serial.is_empty() && !now.identity.is_empty();
+            if known && now.serial != exposure.serial && now.identity != then.identity {
+                return Err(ServiceError::Renumbered {
+                    iqn: iqn.clone(),
+                    lun: *lun,
+                    now: now.path.clone(),
+                    then: then.path.clone(),
+                });
             }
-            (None, Some(mark)) if mark.is_of(secret) => {}
-            (None, Some(_)) => *account = Account::Older,
-            (None, None) => return Err(foreign("and not made by hawser".into())),
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 fn new_portals(operations: &[Operation]) -> BTreeSet<Portal> {
@@ -236,24 +327,29 @@ fn words(operations: &[Operation], found: &Found) -> Vec<String> {
         .collect()
 }
 
+/// An operation that failed.
+struct Failed {
+    operation: Operation,
+    error: DaemonError,
+}
+
 fn perform(
     daemon: &Daemon,
     operations: &[Operation],
     found: &Found,
     secrets: &BTreeMap<String, String>,
     said: &mut dyn FnMut(&str),
-) -> Result<(), ServiceError> {
+) -> Result<(), Failed> {
     let none = String::new();
     for (operation, what) in operations.iter().zip(words(operations, found)) {
         let secret = match operation {
             Operation::NewAccount { user, .. } => secrets.get(user).unwrap_or(&none),
             _ => &none,
         };
-        match (daemon.perform(operation, secret, &what), operation) {
-            // A session that ended by itself meanwhile.
-            (Err(DaemonError::Refused { .. }), Operation::Disconnect { .. }) => {}
-            (outcome, _) => outcome?,
-        }
+        let operation = operation.clone();
+        daemon
+            .perform(&operation, secret, &what)
+            .map_err(|error| Failed { operation, error })?;
         said(&what);
     }
     Ok(())

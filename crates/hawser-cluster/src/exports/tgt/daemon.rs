@@ -1,14 +1,23 @@
 //! The tgtd that runs on this host.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io::{ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, UnixAddr, connect, getsockopt, socket, sockopt,
+};
+use serde::{Deserialize, Serialize};
+
+use super::current::Session;
 use super::operations::Operation;
-use super::show::{self, CurrentTarget, ShowError};
+use super::show::{self, ShowError};
 use super::wire::{self, Mode, Request};
 use crate::exports::desired::Portal;
 
@@ -21,10 +30,23 @@ const LAST_COMMANDS: Duration = Duration::from_secs(30);
 /// How long tgtd, which does one thing at a time, may take to answer.
 const ANSWER: Duration = Duration::from_secs(30);
 
+/// How long an answer may be: some hundred thousand clients.
+const LONGEST: usize = 64 << 20;
+
 /// tgtd on this host.
 #[derive(Clone, Debug)]
 pub struct Daemon {
     socket: PathBuf,
+    until: Option<Instant>,
+}
+
+/// Which tgtd it is: whatever another one had is not in this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instance {
+    /// Its process.
+    pub pid: i32,
+    /// When that was started, in the kernel's ticks since boot; 0 when it is not known.
+    pub since: u64,
 }
 
 /// What went wrong with it.
@@ -43,9 +65,23 @@ pub enum DaemonError {
         /// Why.
         source: std::io::Error,
     },
+    /// It runs and does not answer.
+    #[error("tgtd does not answer on {socket} within {seconds:.0} s: it hangs")]
+    Silent {
+        /// The socket.
+        socket: String,
+        /// How long was waited.
+        seconds: f64,
+    },
     /// It answers something unexpected.
     #[error(transparent)]
     Show(#[from] ShowError),
+    /// What is to be made is there, and somebody else's.
+    #[error("{what}: it exists in tgtd already, and was not made by hawser")]
+    Foreign {
+        /// What was asked, in words.
+        what: String,
+    },
     /// It refuses.
     #[error("{what}: {reason}")]
     Refused {
@@ -58,26 +94,90 @@ pub enum DaemonError {
 
 impl Default for Daemon {
     fn default() -> Self {
-        Self {
-            socket: SOCKET.into(),
-        }
+        Self::at(SOCKET)
     }
 }
 
 impl Daemon {
-    /// Whether it runs, which is to answer a whole question. One who connects and says nothing stays in tgtd's
-    /// table for good, and tgtd reads from him in a circle: it takes the end for a request that is not yet
-    /// complete (`mgmt.c`). A monitor that did so took a processor and, in hours, every descriptor.
-    pub fn runs(&self) -> Result<bool, DaemonError> {
-        match self.ask(&Request::show(Mode::Portal)) {
-            Err(DaemonError::NotRunning(_)) => Ok(false),
-            answered => answered.map(|_| true),
+    /// The one that listens here.
+    pub fn at(socket: impl Into<PathBuf>) -> Self {
+        Self {
+            socket: socket.into(),
+            until: None,
         }
     }
 
-    /// Its targets, by name.
-    pub fn targets(&self) -> Result<BTreeMap<String, CurrentTarget>, DaemonError> {
-        Ok(show::parse(&self.show(Mode::Target)?)?)
+    /// The same, which must answer everything that it is asked until then.
+    #[must_use]
+    pub fn until(&self, until: Instant) -> Self {
+        Self {
+            until: Some(until),
+            ..self.clone()
+        }
+    }
+
+    /// Which one runs, and whether one does, which is to answer a whole question. One who connects and says
+    /// nothing stays in tgtd's table for good, and tgtd reads from him in a circle: it takes the end for a
+    /// request that is not yet complete (`mgmt.c`).
+    pub fn instance(&self) -> Result<Option<Instance>, DaemonError> {
+        match self.exchange(&Request::show(Mode::Portal)) {
+            Err(DaemonError::NotRunning(_)) => Ok(None),
+            answered => answered.map(|(instance, _, _)| Some(instance)),
+        }
+    }
+
+    /// Whether it has a target of this number.
+    pub fn has_target(&self, tid: u32) -> Result<bool, DaemonError> {
+        let (error, _) = self.ask(&Request::count(Mode::Target, tid))?;
+        yes("look for a target", error, &[wire::NO_TARGET])
+    }
+
+    /// Whether a target has a unit of this number.
+    pub fn has_unit(&self, tid: u32, lun: u16) -> Result<bool, DaemonError> {
+        let (error, _) = self.ask(&Request::count(Mode::Unit, tid).unit(lun))?;
+        let none = [wire::NO_TARGET, wire::NO_UNIT];
+        yes("look for a unit", error, &none)
+    }
+
+    /// Who is logged in to a target, by number. Every session sees the controller.
+    pub fn sessions(&self, tid: u32) -> Result<Vec<Session>, DaemonError> {
+        let (error, text) = self.ask(&Request::count(Mode::Unit, tid).unit(0))?;
+        let none = [wire::NO_TARGET, wire::NO_UNIT];
+        if !yes("look for sessions", error, &none)? {
+            return Ok(Vec::new());
+        }
+        let mut sessions = Vec::new();
+        for id in show::sessions(&text)? {
+            let request = Request::count(Mode::Session, tid).connection(id, 0);
+            let (error, text) = self.ask(&request)?;
+            if yes("look for connections", error, &[wire::NO_SESSION])? {
+                let connections = show::connections(&text)?.into_iter();
+                let connections = connections.filter_map(|number| u32::try_from(number).ok());
+                let connections = connections.collect();
+                sessions.push(Session { id, connections });
+            }
+        }
+        Ok(sessions)
+    }
+
+    /// What those who are logged in to a target call themselves, for people.
+    pub fn initiators(&self, tid: u32) -> Result<Vec<String>, DaemonError> {
+        let ids: BTreeSet<u64> = self
+            .sessions(tid)?
+            .iter()
+            .map(|session| session.id)
+            .collect();
+        let mut request = Request::new(wire::Op::Show, Mode::Connection, tid);
+        request = request.connection(0, 0);
+        let names = match self.ask(&request)? {
+            (0, text) => show::initiators(&text, &ids),
+            _ => BTreeMap::new(),
+        };
+        let name = |id: &u64| names.get(id).cloned();
+        let all = ids
+            .iter()
+            .map(|id| name(id).unwrap_or_else(|| format!("session {id}")));
+        Ok(all.collect())
     }
 
     /// Its accounts.
@@ -90,8 +190,8 @@ impl Daemon {
         Ok(show::portals(&self.show(Mode::Portal)?)?)
     }
 
-    /// Does one operation; waits for clients' last commands when a unit goes. `what` names it in
-    /// errors, `secret` is an account's.
+    /// Does one operation; what is done already is done. Waits for clients' last commands when a unit goes,
+    /// and cuts off who comes while a target goes. `what` names it in errors, `secret` is an account's.
     pub fn perform(
         &self,
         operation: &Operation,
@@ -102,72 +202,181 @@ impl Daemon {
         let deadline = Instant::now() + LAST_COMMANDS;
         loop {
             let (error, _) = self.ask(&request)?;
-            let busy = wire::BUSY.contains(&error) && Instant::now() < deadline;
+            let what = what.to_owned();
             match error {
                 0 => return Ok(()),
-                _ if busy => thread::sleep(Duration::from_millis(10)),
-                _ => {
-                    return Err(DaemonError::Refused {
-                        what: what.to_owned(),
-                        reason: wire::error(error),
-                    });
+                error if operation.is_done(error) => return Ok(()),
+                error if operation.is_foreign(error) => return Err(DaemonError::Foreign { what }),
+                error if wire::BUSY.contains(&error) && Instant::now() < deadline => {
+                    if let (wire::CONNECTED, Some(tid)) = (error, operation.target()) {
+                        self.cut(tid)?;
+                    }
+                    thread::sleep(Duration::from_millis(10));
+                }
+                error => {
+                    let reason = wire::error(error);
+                    return Err(DaemonError::Refused { what, reason });
                 }
             }
         }
     }
 
-    fn show(&self, mode: Mode) -> Result<String, DaemonError> {
-        match self.ask(&Request::show(mode))? {
-            (0, text) => Ok(text),
-            (error, _) => Err(DaemonError::Refused {
-                what: "show".into(),
-                reason: wire::error(error),
-            }),
+    fn cut(&self, tid: u32) -> Result<(), DaemonError> {
+        for session in self.sessions(tid)? {
+            for connection in session.connections {
+                let session = session.id;
+                let cut = Operation::Disconnect {
+                    tid,
+                    session,
+                    connection,
+                };
+                self.ask(&cut.request(""))?;
+            }
         }
+        Ok(())
+    }
+
+    fn show(&self, mode: Mode) -> Result<String, DaemonError> {
+        let (error, text) = self.ask(&Request::show(mode))?;
+        yes("show", error, &[]).map(|_| text)
     }
 
     fn ask(&self, request: &Request) -> Result<(u32, String), DaemonError> {
-        let failed = |call| {
-            let socket = self.socket.display().to_string();
-            move |source| DaemonError::Io {
-                call,
-                socket,
-                source,
+        let (_, error, text) = self.exchange(request)?;
+        Ok((error, text))
+    }
+
+    fn exchange(&self, request: &Request) -> Result<(Instance, u32, String), DaemonError> {
+        let begun = Instant::now();
+        let until = self.until.unwrap_or(begun + ANSWER);
+        let socket = || self.socket.display().to_string();
+        let failed = |call: &'static str| {
+            move |source: std::io::Error| match source.kind() {
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => DaemonError::Silent {
+                    socket: socket(),
+                    seconds: begun.elapsed().as_secs_f64(),
+                },
+                ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
+                    DaemonError::NotRunning(socket())
+                }
+                _ => DaemonError::Io {
+                    call,
+                    socket: socket(),
+                    source,
+                },
             }
         };
-        let mut stream = connect(&self.socket)?;
-        stream
-            .set_read_timeout(Some(ANSWER))
-            .map_err(failed("set a timeout on"))?;
-        stream
-            .write_all(&request.bytes())
-            .map_err(failed("write to"))?;
+        let mut stream = connected(&self.socket, until).map_err(failed("connect to"))?;
+        let peer = getsockopt(&stream, sockopt::PeerCredentials)
+            .map_err(|errno| failed("ask who listens on")(errno.into()))?;
+        let instance = Instance {
+            pid: peer.pid(),
+            since: since(peer.pid()),
+        };
+        let mut bytes = request.bytes();
+        write(&mut stream, &bytes, until).map_err(failed("write to"))?;
+        bytes.clear();
         let mut head = [0; wire::ANSWER];
-        stream.read_exact(&mut head).map_err(failed("read from"))?;
+        read(&mut stream, &mut head, until).map_err(failed("read from"))?;
         let (error, length) = wire::answer(head);
-        let mut text = Vec::new();
-        if error == 0 && length > 0 {
-            let limit = u64::try_from(length).unwrap_or(u64::MAX);
-            stream
-                .take(limit)
-                .read_to_end(&mut text)
-                .map_err(failed("read from"))?;
-        }
+        let mut text = vec![0; if error == 0 { length.min(LONGEST) } else { 0 }];
+        read(&mut stream, &mut text, until).map_err(failed("read from"))?;
         let text = String::from_utf8_lossy(&text);
-        Ok((error, text.trim_end_matches('\0').to_owned()))
+        Ok((instance, error, text.trim_end_matches('\0').to_owned()))
     }
 }
 
-fn connect(socket: &Path) -> Result<UnixStream, DaemonError> {
-    UnixStream::connect(socket).map_err(|source| {
-        let shown = socket.display().to_string();
-        match source.kind() {
-            ErrorKind::NotFound | ErrorKind::ConnectionRefused => DaemonError::NotRunning(shown),
-            _ => DaemonError::Io {
-                call: "connect to",
-                socket: shown,
-                source,
-            },
+/// What an answer says to "is it there". `none`: the errors that say no.
+fn yes(what: &str, error: u32, none: &[u32]) -> Result<bool, DaemonError> {
+    match error {
+        0 => Ok(true),
+        error if none.contains(&error) => Ok(false),
+        error => Err(DaemonError::Refused {
+            what: what.to_owned(),
+            reason: wire::error(error),
+        }),
+    }
+}
+
+fn left(until: Instant) -> std::io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    match left.is_zero() {
+        true => Err(ErrorKind::TimedOut.into()),
+        false => Ok(left),
+    }
+}
+
+/// Connects without ever waiting in the kernel: one that hangs has a full queue, and `connect` has no end there.
+fn connected(path: &Path, until: Instant) -> std::io::Result<UnixStream> {
+    let address = UnixAddr::new(path)?;
+    loop {
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        let end = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
+        match connect(end.as_raw_fd(), &address) {
+            Err(Errno::EAGAIN) => {
+                left(until)?;
+                thread::sleep(Duration::from_millis(10));
+            }
+            Err(errno) => return Err(errno.into()),
+            Ok(()) => {
+                let stream = UnixStream::from(end);
+                stream.set_nonblocking(false)?;
+                return Ok(stream);
+            }
         }
-    })
+    }
+}
+
+fn write(stream: &mut UnixStream, bytes: &[u8], until: Instant) -> std::io::Result<()> {
+    stream.set_write_timeout(Some(left(until)?))?;
+    stream.write_all(bytes)
+}
+
+fn read(stream: &mut UnixStream, bytes: &mut [u8], until: Instant) -> std::io::Result<()> {
+    let mut done = 0;
+    while done < bytes.len() {
+        stream.set_read_timeout(Some(left(until)?))?;
+        match stream.read(&mut bytes[done..])? {
+            0 => return Err(ErrorKind::UnexpectedEof.into()),
+            some => done += some,
+        }
+    }
+    Ok(())
+}
+
+/// When a process was started (proc_pid_stat(5), `starttime`).
+fn since(pid: i32) -> u64 {
+    let text = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    // The name, in brackets, may hold anything.
+    let rest = text.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let field = rest.split_whitespace().nth(19);
+    field.and_then(|ticks| ticks.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::socket::{Backlog, bind, listen};
+
+    #[test]
+    fn one_that_hangs_is_told_from_one_that_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let daemon = Daemon::at(&path);
+        let soon = || daemon.until(Instant::now() + Duration::from_millis(50));
+        assert_eq!(soon().instance().unwrap(), None);
+        let kind = SockType::Stream;
+        let listener = socket(AddressFamily::Unix, kind, SockFlag::SOCK_CLOEXEC, None).unwrap();
+        bind(listener.as_raw_fd(), &UnixAddr::new(&path).unwrap()).unwrap();
+        listen(&listener, Backlog::new(1).unwrap()).unwrap();
+        // Its queue fills up, and a connect that waits would wait for ever.
+        for _ in 0..4 {
+            let error = soon().instance().unwrap_err();
+            assert!(matches!(error, DaemonError::Silent { .. }), "{error}");
+        }
+        drop(listener);
+        assert_eq!(soon().instance().unwrap(), None);
+        assert!(since(1) < since(nix::unistd::getpid().as_raw()));
+    }
 }

@@ -1,13 +1,17 @@
-//! tgtd, the target in user space: what it has, read from its own listing, and the operations that
+//! tgtd, the target in user space: what a pool has in it by its own knowledge, and the operations that
 //! make it what is desired.
 
+mod current;
 mod daemon;
 mod operations;
 mod plan;
+mod probe;
 mod show;
 mod wire;
 
-pub use daemon::{Daemon, DaemonError, SOCKET};
+pub use current::{CurrentTarget, CurrentUnit, Session, Targets, after, during};
+pub use daemon::{Daemon, DaemonError, Instance, SOCKET};
 pub use operations::{Operation, Secret};
-pub use plan::{Account, Found, Ours, names, start, stop};
-pub use show::{CurrentTarget, CurrentUnit, Session, ShowError, accounts, parse, portals};
+pub use plan::{Account, Found, Ours, names, numbers, start, stop, whole};
+pub use probe::answers;
+pub use show::{ShowError, visible};

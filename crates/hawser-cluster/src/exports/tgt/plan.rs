@@ -1,37 +1,38 @@
 //! The operations that make tgtd what is desired, and the ones that take a pool away from it.
 //!
 //! A unit that does not change is not touched, so its clients do not notice. Of a new target, access
-//! comes last: nobody can log in and find it half made. Other pools' targets are in the same tgtd and
-//! are never touched.
+//! comes last: nobody can log in and find it half made. Other targets are in the same tgtd and are not
+//! known here: what is found is what this pool made, and new targets come first, so that a name that
+//! somebody else has is found before anything is changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use sha2::{Digest, Sha256};
 
+use super::current::{CurrentTarget, CurrentUnit, Targets};
 use super::operations::{Operation, Secret};
-use super::show::{CurrentTarget, CurrentUnit};
 use crate::exports::desired::{Desired, DesiredTarget, DesiredUnit, Portal, naa};
 
 /// What this pool has made before: from the copy that is saved beside the running target, so that
 /// what is no longer declared is removed, and a pool that is gone can still be stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ours {
-    /// Names of targets.
-    pub targets: BTreeSet<String>,
     /// Names of accounts.
     pub accounts: BTreeSet<String>,
     /// Portals that tgtd was told to listen on.
     pub portals: BTreeSet<Portal>,
-    /// The volume behind each serial number, by its identity.
-    pub volumes: BTreeMap<String, String>,
 }
 
 /// What tgtd has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Targets by name.
-    pub targets: BTreeMap<String, CurrentTarget>,
+    /// This pool's targets by name.
+    pub targets: Targets,
+    /// Numbers that other targets have.
+    pub taken: BTreeSet<u32>,
+    /// Accounts that other pools need.
+    pub others_accounts: BTreeSet<String>,
     /// Where it listens.
     pub portals: BTreeSet<Portal>,
     /// What is known of its accounts.
@@ -53,14 +54,8 @@ impl Ours {
     /// What a start with this outcome makes.
     pub fn of(desired: &Desired) -> Self {
         Self {
-            targets: desired.targets.keys().cloned().collect(),
             accounts: desired.accounts().into_keys().collect(),
             portals: BTreeSet::new(),
-            volumes: desired
-                .units
-                .iter()
-                .map(|(serial, unit)| (serial.clone(), unit.identity.clone()))
-                .collect(),
         }
     }
 }
@@ -78,14 +73,9 @@ pub fn names(found: &Found, operations: &[Operation]) -> BTreeMap<u32, String> {
 /// The operations of a start: none when everything is as desired.
 pub fn start(desired: &Desired, found: &Found, ours: &Ours) -> Vec<Operation> {
     let mut operations = Vec::new();
-    portals(desired, found, ours, &mut operations);
-    for (iqn, target) in &found.targets {
-        if ours.targets.contains(iqn) && !desired.targets.contains_key(iqn) {
-            remove(target, &mut operations);
-        }
-    }
     let none = CurrentTarget::default();
-    let mut taken: BTreeSet<u32> = found.targets.values().map(|target| target.tid).collect();
+    let mut taken = found.taken.clone();
+    taken.extend(found.targets.values().map(|target| target.tid));
     let mut targets = Vec::new();
     for (iqn, target) in &desired.targets {
         let there = found.targets.get(iqn);
@@ -96,19 +86,25 @@ pub fn start(desired: &Desired, found: &Found, ours: &Ours) -> Vec<Operation> {
         }
         targets.push((tid, target, there.unwrap_or(&none)));
     }
+    portals(desired, found, ours, &mut operations);
+    for (iqn, target) in &found.targets {
+        if !desired.targets.contains_key(iqn) {
+            remove(target, &mut operations);
+        }
+    }
     let replaced: BTreeSet<String> = desired
         .accounts()
         .into_keys()
         .filter(|user| found.accounts.get(user) == Some(&Account::Older))
         .collect();
     // While an account is replaced its target has none, and would let anybody in.
-    let closed = |target: &DesiredTarget| {
+    let closed = |target: &DesiredTarget, there: &CurrentTarget| {
         let accounts = target.accounts();
-        accounts.keys().any(|user| replaced.contains(user))
+        there.unsure || accounts.keys().any(|user| replaced.contains(user))
     };
     for (tid, target, there) in &targets {
         let wanted = admitted(target);
-        let closed = closed(target);
+        let closed = closed(target, there);
         for who in there
             .acl
             .iter()
@@ -117,13 +113,15 @@ pub fn start(desired: &Desired, found: &Found, ours: &Ours) -> Vec<Operation> {
             let who = who.clone();
             operations.push(Operation::Dismiss { tid: *tid, who });
         }
-        strangers(*tid, &wanted, there, &mut operations);
     }
     accounts(desired, found, &replaced, &mut operations);
     for (tid, target, there) in &targets {
-        units(*tid, target, &desired.units, there, ours, &mut operations);
         chap(*tid, target, there, &replaced, &mut operations);
-        let closed = closed(target);
+        if loses(target, there, &replaced) {
+            cut(*tid, there, &mut operations);
+        }
+        units(*tid, target, &desired.units, there, &mut operations);
+        let closed = closed(target, there);
         for who in admitted(target) {
             if closed || !there.acl.contains(&who) {
                 operations.push(Operation::Admit { tid: *tid, who });
@@ -135,7 +133,7 @@ pub fn start(desired: &Desired, found: &Found, ours: &Ours) -> Vec<Operation> {
         .accounts
         .iter()
         .filter(|user| !wanted.contains_key(*user) && found.accounts.contains_key(*user));
-    let gone = gone.filter(|user| !bound_elsewhere(user, found, ours));
+    let gone = gone.filter(|user| !found.others_accounts.contains(*user));
     operations.extend(gone.map(|user| Operation::DeleteAccount { user: user.clone() }));
     operations
 }
@@ -143,14 +141,12 @@ pub fn start(desired: &Desired, found: &Found, ours: &Ours) -> Vec<Operation> {
 /// The operations of a stop: everything that this pool has made goes, and nothing else.
 pub fn stop(found: &Found, ours: &Ours) -> Vec<Operation> {
     let mut operations = Vec::new();
-    let targets = found.targets.values();
-    for target in targets.filter(|target| ours.targets.contains(&target.iqn)) {
+    for target in found.targets.values() {
         remove(target, &mut operations);
     }
-    let gone = ours
-        .accounts
-        .iter()
-        .filter(|user| found.accounts.contains_key(*user) && !bound_elsewhere(user, found, ours));
+    let gone = ours.accounts.iter().filter(|user| {
+        found.accounts.contains_key(*user) && !found.others_accounts.contains(*user)
+    });
     operations.extend(gone.map(|user| Operation::DeleteAccount { user: user.clone() }));
     let gone = ours
         .portals
@@ -160,25 +156,21 @@ pub fn stop(found: &Found, ours: &Ours) -> Vec<Operation> {
     operations
 }
 
-/// Targets of other pools share tgtd's accounts.
-fn bound_elsewhere(user: &str, found: &Found, ours: &Ours) -> bool {
-    let others = found.targets.values();
-    others
-        .filter(|target| !ours.targets.contains(&target.iqn))
-        .any(|target| target.incoming.contains(user) || target.outgoing.contains(user))
-}
-
 /// The number of a new target. tgtd makes one of a unit's identifiers of it, so it is made from the
 /// name: the same on every head, unless another target happens to have it.
 fn number(iqn: &str, taken: &BTreeSet<u32>) -> u32 {
-    // tgtd prints it with four hexadecimal digits.
-    const LAST: u32 = 0xfffe;
+    let mut all = numbers(iqn);
+    all.find(|tid| !taken.contains(tid)).unwrap_or(LAST)
+}
+
+/// tgtd prints a target's number with four hexadecimal digits.
+const LAST: u32 = 0xfffe;
+
+/// The numbers that a target may get, the first one first.
+pub fn numbers(iqn: &str) -> impl Iterator<Item = u32> + use<> {
     let digest = Sha256::digest(iqn.as_bytes());
     let first = u32::from(u16::from_be_bytes([digest[0], digest[1]])) % LAST + 1;
-    let all = (first..=LAST).chain(1..first);
-    all.into_iter()
-        .find(|tid| !taken.contains(tid))
-        .unwrap_or(LAST)
+    (first..=LAST).chain(1..first)
 }
 
 /// tgtd listens on a port for all targets. It cannot bind to an address that is not there yet, and
@@ -212,7 +204,7 @@ fn remove(target: &CurrentTarget, operations: &mut Vec<Operation>) {
         tid,
         who: who.clone(),
     }));
-    strangers(tid, &BTreeSet::new(), target, operations);
+    cut(tid, target, operations);
     let luns = target.units.keys();
     operations.extend(luns.map(|lun| Operation::DeleteUnit { tid, lun: *lun }));
     for (users, outgoing) in [(&target.incoming, false), (&target.outgoing, true)] {
@@ -225,16 +217,19 @@ fn remove(target: &CurrentTarget, operations: &mut Vec<Operation>) {
     operations.push(Operation::DeleteTarget { tid });
 }
 
-/// Cuts off who is logged in and no longer allowed: tgtd looks at its rules only at a login.
-fn strangers(
-    tid: u32,
-    wanted: &BTreeSet<String>,
-    there: &CurrentTarget,
-    operations: &mut Vec<Operation>,
-) {
-    let sessions = there.sessions.iter();
-    let cut = sessions.filter(|s| !wanted.contains(EVERYBODY) && !wanted.contains(&s.initiator));
-    for session in cut {
+/// Whether somebody who is logged in may lack a right now: tgtd looks at its rules and asks for a proof
+/// only at a login. Who a session is was said by the client, so it is not asked.
+fn loses(target: &DesiredTarget, there: &CurrentTarget, replaced: &BTreeSet<String>) -> bool {
+    let wanted = admitted(target);
+    let dismissed = there.acl.iter().any(|who| !wanted.contains(who));
+    let user = target.chap.as_ref().map(|chap| &chap.user);
+    let asked = user.is_some_and(|user| !there.incoming.contains(user) || replaced.contains(user));
+    there.unsure || asked || (dismissed && !wanted.contains(EVERYBODY))
+}
+
+/// Cuts everybody off. Who has the right is back at once.
+fn cut(tid: u32, there: &CurrentTarget, operations: &mut Vec<Operation>) {
+    for session in &there.sessions {
         let connections = session.connections.iter();
         operations.extend(connections.map(|connection| Operation::Disconnect {
             tid,
@@ -249,7 +244,6 @@ fn units(
     target: &DesiredTarget,
     units: &BTreeMap<String, DesiredUnit>,
     there: &CurrentTarget,
-    ours: &Ours,
     operations: &mut Vec<Operation>,
 ) {
     let wanted: BTreeMap<u16, (&String, &DesiredUnit)> = target
@@ -261,10 +255,8 @@ fn units(
         .collect();
     // A volume that was replaced by another of the same path is still the old one to tgtd.
     let same = |lun: &u16, unit: &CurrentUnit| {
-        let (serial, wanted) = wanted.get(lun)?;
-        let before = ours.volumes.get(*serial);
-        (same_store(wanted, unit) && before.is_none_or(|before| *before == wanted.identity))
-            .then_some(())
+        let (_, wanted) = wanted.get(lun)?;
+        same_store(wanted, unit).then_some(())
     };
     // Numbers that change hands are given back before they are given out.
     for (lun, unit) in &there.units {
@@ -289,11 +281,8 @@ fn units(
             });
         }
         let scsi_id = naa(serial);
-        let described = stays.is_some_and(|there| {
-            there.serial == **serial
-                && there.scsi_id == scsi_id
-                && there.read_only == unit.read_only
-        });
+        let described = stays
+            .is_some_and(|there| there.serial == **serial && there.read_only == unit.read_only);
         if !described {
             operations.push(Operation::Describe {
                 tid,
@@ -310,10 +299,11 @@ fn units(
 
 /// What cannot be changed under a unit that stays: it is made anew.
 fn same_store(wanted: &DesiredUnit, there: &CurrentUnit) -> bool {
-    there.online
+    !there.unsure
+        && wanted.identity == there.identity
         && wanted.path == there.path
         && wanted.block_size == there.block_size
-        && there.flags.contains("sync") != wanted.write_cache
+        && there.sync != wanted.write_cache
 }
 
 /// Accounts that are new, or whose secret is: tgtd does not show a secret and cannot change one.
@@ -365,7 +355,8 @@ fn chap(
         (outgoing, &there.outgoing, true),
     ] {
         // A replaced account was unbound when it went.
-        let stays = |user: &String| bound.contains(user) && !replaced.contains(user);
+        let stays =
+            |user: &String| bound.contains(user) && !replaced.contains(user) && !there.unsure;
         // The new one first: a target without an account lets anybody in. But a target proves
         // itself with one at a time.
         let bind = wanted
@@ -377,18 +368,46 @@ fn chap(
             });
         let unbind: Vec<Operation> = bound
             .iter()
-            .filter(|user| wanted != Some(*user) && stays(user))
+            .filter(|user| (wanted != Some(*user) || there.unsure) && !replaced.contains(*user))
             .map(|user| Operation::UnbindAccount {
                 tid,
                 user: user.clone(),
                 outgoing,
             })
             .collect();
-        match outgoing {
+        match outgoing || there.unsure {
             true => operations.extend(unbind.into_iter().chain(bind)),
             false => operations.extend(bind.into_iter().chain(unbind)),
         }
     }
+}
+
+/// A target as a start that ended well leaves it.
+pub fn whole(tid: u32, iqn: &str, desired: &Desired) -> Option<CurrentTarget> {
+    let target = desired.targets.get(iqn)?;
+    let unit = |(lun, exposure): (&u16, &crate::exports::desired::Exposure)| {
+        let unit = desired.units.get(&exposure.serial)?;
+        let unit = CurrentUnit {
+            serial: exposure.serial.clone(),
+            identity: unit.identity.clone(),
+            block_size: unit.block_size,
+            read_only: unit.read_only,
+            sync: !unit.write_cache,
+            path: unit.path.clone(),
+            unsure: false,
+        };
+        Some((*lun, unit))
+    };
+    let mutual = target.chap.as_ref().and_then(|chap| chap.mutual.as_ref());
+    Some(CurrentTarget {
+        tid,
+        iqn: iqn.to_owned(),
+        units: target.luns.iter().filter_map(unit).collect(),
+        incoming: target.chap.iter().map(|chap| chap.user.clone()).collect(),
+        outgoing: mutual.map(|(user, _)| user.clone()).into_iter().collect(),
+        acl: admitted(target),
+        ..CurrentTarget::default()
+    })
 }
 
 /// tgtd's rule for everybody. A target without any rule lets nobody in.

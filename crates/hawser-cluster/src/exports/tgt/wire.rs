@@ -14,6 +14,7 @@ pub enum Op {
     Bind = 3,
     Unbind = 4,
     Update = 5,
+    Stats = 6,
 }
 
 /// To what.
@@ -23,6 +24,7 @@ pub enum Mode {
     Target = 1,
     Unit = 2,
     Portal = 3,
+    Session = 5,
     Connection = 6,
     Account = 7,
 }
@@ -62,6 +64,12 @@ impl Request {
             outgoing: false,
             parameters: String::new(),
         }
+    }
+
+    /// Asks what is counted of something. The answer has numbers and nothing else, so no client can write
+    /// into it (`tgt_stat_line`, `_stat_iscsi_conn`).
+    pub fn count(mode: Mode, tid: u32) -> Self {
+        Self::new(Op::Stats, mode, tid)
     }
 
     /// Asks for everything of a kind.
@@ -138,8 +146,30 @@ pub fn answer(bytes: [u8; ANSWER]) -> (u32, usize) {
     (word(0), length.saturating_sub(ANSWER))
 }
 
+/// There is no such target.
+pub const NO_TARGET: u32 = 4;
+/// There is no such unit, or not even its target.
+pub const NO_UNIT: u32 = 5;
+/// There is no such session.
+pub const NO_SESSION: u32 = 6;
+/// There is no such connection.
+pub const NO_CONNECTION: u32 = 7;
+/// A target of this number or name exists.
+pub const TARGET_EXISTS: u32 = 9;
+/// A unit of this number exists.
+pub const UNIT_EXISTS: u32 = 10;
+/// The access rule exists.
+pub const RULE_EXISTS: u32 = 12;
+/// There is no such access rule.
+pub const NO_RULE: u32 = 13;
+/// The account exists, or is bound to the target.
+pub const ACCOUNT_EXISTS: u32 = 14;
+/// There is no such account, or it is not bound to the target.
+pub const NO_ACCOUNT: u32 = 15;
+/// Clients are still connected.
+pub const CONNECTED: u32 = 19;
 /// Commands of a client are being worked on, or it is still connected.
-pub const BUSY: [u32; 2] = [19, 20];
+pub const BUSY: [u32; 2] = [CONNECTED, 20];
 
 /// tgtd's error numbers (`usr/tgtadm_error.h`) in words.
 pub fn error(number: u32) -> &'static str {

@@ -19,10 +19,11 @@ fn by_tid(found: &mut Found, tid: u32) -> &mut CurrentTarget {
 }
 
 /// Does an operation, and refuses what tgtd refuses.
-fn perform(found: &mut Found, operation: &Operation) {
+fn perform(found: &mut Found, operation: &Operation, desired: &Desired) {
     match operation.clone() {
         Operation::NewTarget { tid, iqn } => {
             assert!(tid > 0 && found.targets.values().all(|target| target.tid != tid));
+            assert!(!found.taken.contains(&tid));
             let target = CurrentTarget {
                 tid,
                 iqn: iqn.clone(),
@@ -38,12 +39,10 @@ fn perform(found: &mut Found, operation: &Operation) {
             sync,
             ..
         } => {
-            let flags = sync.then(|| "sync".to_owned()).into_iter().collect();
             let unit = CurrentUnit {
                 block_size,
                 path,
-                flags,
-                online: true,
+                sync,
                 ..CurrentUnit::default()
             };
             assert!(by_tid(found, tid).units.insert(lun, unit).is_none());
@@ -52,12 +51,12 @@ fn perform(found: &mut Found, operation: &Operation) {
             tid,
             lun,
             serial,
-            scsi_id,
             read_only,
             ..
         } => {
             let unit = by_tid(found, tid).units.get_mut(&lun).expect("a unit");
-            (unit.serial, unit.scsi_id, unit.read_only) = (serial, scsi_id, read_only);
+            unit.identity = desired.units[&serial].identity.clone();
+            (unit.serial, unit.read_only) = (serial, read_only);
         }
         Operation::DeleteUnit { tid, lun } => {
             assert!(by_tid(found, tid).units.remove(&lun).is_some())
@@ -129,9 +128,14 @@ thread_local! {
 fn apply(desired: &Desired, found: &mut Found, ours: &Ours) -> Vec<Operation> {
     OPEN.with(|open| open.set(desired.targets.values().any(|target| target.chap.is_none())));
     let operations = tgt::start(desired, found, ours);
+    let expected = tgt::after(&found.targets, &operations, desired);
     for operation in &operations {
-        perform(found, operation);
+        perform(found, operation, desired);
     }
+    assert_eq!(
+        found.targets, expected,
+        "what is written down is not what is there"
+    );
     let again = tgt::start(desired, found, &Ours::of(desired));
     assert_eq!(again, [], "a second start has something to do");
     operations
@@ -182,16 +186,10 @@ pub(super) fn knobs() -> impl Strategy<Value = [u8; 6]> {
 
 fn empty_daemon() -> Found {
     let portals = ["0.0.0.0:3260", "[::]:3260"].map(|portal| portal.parse().unwrap());
-    let foreign = CurrentTarget {
-        tid: 7,
-        iqn: "iqn.other:target".into(),
-        incoming: BTreeSet::from(["theirs".to_owned()]),
-        acl: BTreeSet::from(["ALL".to_owned()]),
-        units: BTreeMap::from([(1, CurrentUnit::default())]),
-        ..CurrentTarget::default()
-    };
     Found {
-        targets: BTreeMap::from([(foreign.iqn.clone(), foreign)]),
+        targets: BTreeMap::new(),
+        taken: BTreeSet::from([7]),
+        others_accounts: BTreeSet::from(["theirs".to_owned()]),
         portals: portals.into(),
         accounts: BTreeMap::from([("theirs".to_owned(), Account::Same)]),
         others_portals: BTreeSet::new(),
@@ -233,10 +231,9 @@ proptest! {
                 let unit = |found: &Found| found.targets.get(&names[&tid]).and_then(|t| t.units.get(&lun).cloned());
                 prop_assert_ne!(unit(&before), unit(&found), "{:?}", operation);
             }
-            prop_assert_eq!(&found.targets["iqn.other:target"], &fresh.targets["iqn.other:target"]);
         }
         for operation in tgt::stop(&found, &ours) {
-            perform(&mut found, &operation);
+            perform(&mut found, &operation, &Desired::default());
         }
         prop_assert_eq!(found, fresh, "a stop leaves something, or takes too much");
     }
@@ -259,25 +256,53 @@ fn a_volume_that_was_replaced_under_its_path_is_opened_anew() {
     assert_eq!(touched, [1]);
 }
 
-#[test]
-fn hosts_that_lose_their_right_are_logged_out_and_others_are_not() {
-    let everybody = resolved("", &[volume("a", "1")], &State::default()).unwrap();
+const TANK: &str = "iqn.2026-01.lab:tank";
+
+fn host_group(members: &str) -> String {
+    format!(
+        "[[host_group]]\nname = \"h\"\nmembers = [{members}]\n[[view]]\nname = \"v\"\nhost_group = \"h\"\n"
+    )
+}
+
+fn chap(user: &str) -> String {
+    format!("[[target]]\nname = \"tank\"\nchap = {{ user = \"{user}\", secret = \"file:/s\" }}\n")
+}
+
+/// Whether two sessions of the target survive the step from one file to another, whoever they say they are.
+fn survive(from: &str, to: &str, older: bool) -> bool {
+    let first = resolved(from, &[volume("a", "1")], &State::default()).unwrap();
     let mut found = empty_daemon();
-    apply(&everybody.desired, &mut found, &Ours::default());
-    let target = found.targets.get_mut("iqn.2026-01.lab:tank").unwrap();
-    let session = |id, initiator: &str| Session {
+    apply(&first.desired, &mut found, &Ours::default());
+    let session = |id| Session {
         id,
-        initiator: initiator.into(),
         connections: vec![0],
     };
-    target.sessions = vec![session(1, "iqn.good"), session(2, "iqn.bad")];
-    let text = "[[host_group]]\nname = \"h\"\nmembers = [\"iqn.good\"]\n[[view]]\nname = \"v\"\nhost_group = \"h\"\n";
-    let some = resolved(text, &[volume("a", "1")], &everybody.state).unwrap();
-    apply(&some.desired, &mut found, &Ours::of(&everybody.desired));
-    let left: Vec<u64> = found.targets["iqn.2026-01.lab:tank"]
-        .sessions
-        .iter()
-        .map(|s| s.id)
-        .collect();
-    assert_eq!(left, [1]);
+    found.targets.get_mut(TANK).unwrap().sessions = vec![session(1), session(2)];
+    if older {
+        let accounts = found.accounts.values_mut();
+        accounts.for_each(|account| *account = Account::Older);
+    }
+    let second = resolved(to, &[volume("a", "1")], &first.state).unwrap();
+    let ours = Ours::of(&first.desired);
+    OPEN.with(|open| open.set(true));
+    for operation in tgt::start(&second.desired, &found.clone(), &ours) {
+        perform(&mut found, &operation, &second.desired);
+    }
+    let left = found.targets[TANK].sessions.len();
+    assert!(left == 0 || left == 2, "a session was asked who it is");
+    left == 2
+}
+
+#[test]
+fn sessions_that_may_lack_a_right_are_cut_whoever_they_say_they_are() {
+    let (good, both) = (
+        host_group("\"iqn.good\""),
+        host_group("\"iqn.good\", \"iqn.bad\""),
+    );
+    assert!(!survive("", &good, false) && !survive(&both, &good, false));
+    assert!(survive(&good, &both, false) && survive(&both, "", false) && survive("", "", false));
+    // A proof is asked for from now on, by another account, with another secret; or no longer.
+    assert!(!survive("", &chap("joe"), false) && !survive(&chap("joe"), &chap("jim"), false));
+    assert!(!survive(&chap("joe"), &chap("joe"), true));
+    assert!(survive(&chap("joe"), &chap("joe"), false) && survive(&chap("joe"), "", false));
 }

@@ -1,0 +1,123 @@
+//! Whether what was started is still there.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hawser_model::cluster_file::Backend;
+
+use super::change::backend;
+use super::here::Here;
+use super::seen::{self, Scope};
+use super::{ServiceError, lio, nfs, tgt};
+use crate::exports::host::{Lock, Look, Parameters, Saved};
+
+/// How the exports of a pool are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// All that was started is there.
+    Running,
+    /// None of it.
+    Stopped,
+    /// Only a part, with what is missing.
+    Broken(Vec<String>),
+}
+
+/// How long who looks waits for an answer: clients do not wait longer, and a monitor has 5 s.
+pub(super) const PATIENCE: Duration = Duration::from_secs(4);
+
+/// How long a change of another pool is waited for.
+const ANOTHER: Duration = Duration::from_secs(1);
+
+/// How long a change may be under way before it counts as one that hangs, in seconds.
+const LONGEST_CHANGE: u64 = 120;
+
+pub(super) const UNFINISHED: &str = "the last start did not end well";
+
+/// Whether what was started is still there. The pool is not read: whether it is there, its own
+/// resource watches.
+pub fn health(parameters: &Parameters) -> Result<Health, ServiceError> {
+    health_on(&Here::default(), parameters)
+}
+
+/// The same on a host. While a start changes what this pool offers, that it runs is taken from its copy: the
+/// middle of a change is no failure.
+pub(super) fn health_on(here: &Here, parameters: &Parameters) -> Result<Health, ServiceError> {
+    let deadline = Instant::now() + ANOTHER;
+    let pool = &parameters.pool;
+    let _lock = loop {
+        match Lock::share(&here.folder)? {
+            Look::Quiet(lock) => break lock,
+            Look::Changing(change) if change.pool == *pool => {
+                if change.seconds > LONGEST_CHANGE {
+                    let (pid, seconds) = (change.pid, change.seconds);
+                    let what =
+                        format!("process {pid} has been changing the exports for {seconds} s");
+                    return Ok(Health::Broken(vec![what]));
+                }
+                return Ok(match Saved::read_in(&here.folder, pool)? {
+                    Some(_) => Health::Running,
+                    None => Health::Stopped,
+                });
+            }
+            // What is done to another pool changes nothing of this one.
+            Look::Changing(_) if Instant::now() > deadline => break None,
+            Look::Changing(_) => thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    let saved = Saved::read_in(&here.folder, pool)?;
+    let saved = saved.as_ref();
+    let told = asked(here, parameters, saved)?;
+    if told != Health::Stopped {
+        return Ok(told);
+    }
+    // Nobody who was asked offers anything; whether that is so is seen.
+    let holders = seen::look(here, &Scope::of(saved, parameters)?)?;
+    Ok(match holders.is_empty() {
+        true => Health::Stopped,
+        false => Health::Broken(holders),
+    })
+}
+
+/// What those say who offer it.
+fn asked(
+    here: &Here,
+    parameters: &Parameters,
+    saved: Option<&Saved>,
+) -> Result<Health, ServiceError> {
+    let of_nfs = nfs::health(parameters, saved)?;
+    let nfs_alone =
+        |saved: &Saved| saved.desired.targets.is_empty() && !saved.desired.nfs.is_empty();
+    if saved.is_some_and(nfs_alone) {
+        let unfinished = saved.is_some_and(|saved| !saved.before.is_empty());
+        return Ok(match of_nfs.unwrap_or(Health::Stopped) {
+            Health::Running if unfinished => Health::Broken(vec![UNFINISHED.into()]),
+            health => health,
+        });
+    }
+    let of_targets = match backend(saved, parameters) {
+        Backend::Tgt => tgt::health(here, parameters, saved),
+        Backend::Lio => lio::health(here, parameters, saved),
+    }?;
+    Ok(match of_nfs {
+        Some(of_nfs) => of_targets.and(of_nfs),
+        None => of_targets,
+    })
+}
+
+impl Health {
+    /// Of targets and of exports by NFS together.
+    fn and(self, of_nfs: Self) -> Self {
+        let missing = |health, what: &str| match health {
+            Self::Running => Vec::new(),
+            Self::Stopped => vec![format!("nothing is offered by {what}")],
+            Self::Broken(what) => what,
+        };
+        match (self, of_nfs) {
+            (targets, of_nfs) if targets == of_nfs => targets,
+            (targets, of_nfs) => {
+                let targets = missing(targets, "iSCSI").into_iter();
+                Self::Broken(targets.chain(missing(of_nfs, "NFS")).collect())
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The host, as the service has it. Tests have one of their own.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::exports::Portal;
+use crate::exports::host::{FOLDER, Facts, Places, look_at_open};
+use crate::exports::lio::Configfs;
+use crate::exports::tgt::{self, Daemon};
+
+/// Who has these volumes, or something below this root, open.
+type Look = dyn Fn(&Places, &Path) -> std::io::Result<Facts>;
+
+/// Whether a portal answers a login.
+type Login = dyn Fn(Portal, Instant) -> std::io::Result<()>;
+
+/// The host.
+pub struct Here {
+    /// Where the copies of what was started are.
+    pub folder: PathBuf,
+    /// tgtd.
+    pub daemon: Daemon,
+    /// The kernel's target.
+    pub configfs: Configfs,
+    /// Who has what open.
+    pub look: Box<Look>,
+    /// Logs in as a client.
+    pub login: Box<Login>,
+}
+
+impl Default for Here {
+    fn default() -> Self {
+        Self {
+            folder: FOLDER.into(),
+            daemon: Daemon::default(),
+            configfs: Configfs::default(),
+            look: Box::new(look_at_open),
+            login: Box::new(tgt::answers),
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! Whether anything of a pool is served on this host: seen by what is open, never concluded from somebody
+//! who does not answer.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::here::Here;
+use super::{ServiceError, io};
+use crate::exports::host::{
+    Facts, Parameters, Places, SERVERS, Saved, closure, places_at, places_of_pool,
+};
+
+/// How long the kernel may take to close what was given up.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// What is looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// The volumes.
+    pub volumes: Places,
+    /// Where the pool is mounted.
+    pub root: PathBuf,
+    /// A start of this pool is known: what is looked for is what it offered. Otherwise it is everything that
+    /// the pool could offer, and only who serves it to others counts.
+    pub started: bool,
+    /// Directories that a start exported, each with to whom.
+    pub nfs: BTreeSet<(String, String)>,
+}
+
+impl Scope {
+    /// What a start offered; without a copy of it, all that the pool could offer.
+    pub fn of(saved: Option<&Saved>, parameters: &Parameters) -> Result<Self, ServiceError> {
+        let root = parameters.root.clone();
+        let Some(saved) = saved else {
+            let volumes =
+                places_of_pool(parameters).map_err(io("look for the volumes of", &root))?;
+            return Ok(Self {
+                volumes,
+                root,
+                ..Self::default()
+            });
+        };
+        let made: Vec<_> = saved.before.iter().chain([&saved.desired]).collect();
+        let units = made.iter().flat_map(|desired| desired.units.values());
+        let mut volumes = places_at(units.map(|unit| unit.path.as_str()));
+        volumes.extend(
+            saved
+                .volumes
+                .iter()
+                .map(|(path, place)| (*place, path.clone())),
+        );
+        let nfs = made
+            .iter()
+            .flat_map(|desired| &desired.nfs)
+            .flat_map(|(path, directory)| {
+                directory
+                    .clients
+                    .keys()
+                    .map(|client| (path.clone(), client.clone()))
+            });
+        Ok(Self {
+            nfs: nfs.collect(),
+            volumes,
+            root,
+            started: true,
+        })
+    }
+}
+
+/// Who serves it, in words; nobody when this is empty.
+pub fn served(scope: &Scope, facts: &Facts) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut name = scope.volumes.clone();
+    let over = closure(scope.volumes.keys().copied(), &facts.above);
+    for device in facts
+        .above
+        .iter()
+        .filter(|device| over.contains(&device.on))
+    {
+        name.insert(device.place, device.path.clone());
+        if let (true, Some(volume)) = (scope.started, scope.volumes.get(&device.on)) {
+            all.push(format!("{} lies on {volume}", device.path));
+        }
+    }
+    for process in &facts.processes {
+        let (pid, program) = (process.pid, &process.name);
+        let server = SERVERS.contains(&program.as_str());
+        let Some(open) = &process.open else {
+            all.push(format!(
+                "what {program} (process {pid}) has open cannot be looked at"
+            ));
+            continue;
+        };
+        let mut paths = BTreeSet::new();
+        for open in open {
+            let counts = server || (scope.started && open.writes);
+            match name.get(&open.place) {
+                Some(path) if counts => drop(paths.insert(path)),
+                None if server
+                    && !scope.started
+                    && PathBuf::from(&open.path).starts_with(&scope.root) =>
+                {
+                    paths.insert(&open.path);
+                }
+                _ => {}
+            }
+        }
+        all.extend(
+            paths
+                .iter()
+                .map(|path| format!("{program} (process {pid}) has {path} open")),
+        );
+    }
+    for store in &facts.backstores {
+        if let Some(path) = store.place.and_then(|place| name.get(&place)) {
+            all.push(format!(
+                "the kernel's target has {path} open ({})",
+                store.folder
+            ));
+        }
+    }
+    for (path, client) in &facts.nfs {
+        let ours = scope.nfs.iter().any(|(directory, to)| {
+            let to = to.trim_matches(['[', ']']);
+            directory == path
+                && client
+                    .split(',')
+                    .any(|one| one.trim_matches(['[', ']']) == to)
+        });
+        if ours || (!scope.started && PathBuf::from(path).starts_with(&scope.root)) {
+            all.push(format!(
+                "the kernel's NFS server exports {path} to {client}"
+            ));
+        }
+    }
+    all
+}
+
+/// Who serves it now.
+pub fn look(here: &Here, scope: &Scope) -> Result<Vec<String>, ServiceError> {
+    let facts = (here.look)(&scope.volumes, &scope.root);
+    Ok(served(
+        scope,
+        &facts.map_err(io("look at the processes in", "/proc"))?,
+    ))
+}
+
+/// That nobody does, after it was taken away.
+pub fn nobody(
+    here: &Here,
+    scope: &Scope,
+    pool: &str,
+    why: Option<String>,
+) -> Result<(), ServiceError> {
+    let deadline = Instant::now() + CLOSING;
+    loop {
+        let holders = look(here, scope)?;
+        if holders.is_empty() {
+            return Ok(());
+        }
+        if Instant::now() > deadline {
+            let holders = why.into_iter().chain(holders).collect();
+            return Err(ServiceError::Served {
+                pool: pool.to_owned(),
+                holders,
+            });
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exports::host::{Above, Backstore, Open, Place, Process};
+
+    fn file(ino: u64) -> Place {
+        Place::File { dev: 1, ino }
+    }
+
+    fn scope(started: bool) -> Scope {
+        Scope {
+            volumes: Places::from([
+                (file(7), "/tank/a.img".into()),
+                (Place::Device(9), "/dev/zvol/tank/b".into()),
+            ]),
+            root: "/tank".into(),
+            started,
+            nfs: BTreeSet::from([("/tank/home".into(), "fd00::/64".into())]),
+        }
+    }
+
+    fn process(name: &str, place: Place, path: &str, writes: bool) -> Facts {
+        let open = Some(vec![Open {
+            place,
+            path: path.into(),
+            writes,
+        }]);
+        let processes = vec![Process {
+            pid: 5,
+            name: name.into(),
+            open,
+        }];
+        Facts {
+            processes,
+            ..Facts::default()
+        }
+    }
+
+    #[test]
+    fn a_server_counts_and_a_reader_or_another_file_does_not() {
+        let facts = process("tgtd", file(7), "/tank/a.img", false);
+        assert_eq!(
+            served(&scope(true), &facts),
+            ["tgtd (process 5) has /tank/a.img open"]
+        );
+        assert_eq!(served(&scope(false), &facts).len(), 1);
+        assert!(
+            served(
+                &scope(true),
+                &process("bash", file(7), "/tank/a.img", false)
+            )
+            .is_empty()
+        );
+        let writer = process("dd", file(7), "/tank/a.img", true);
+        assert_eq!(
+            (
+                served(&scope(true), &writer).len(),
+                served(&scope(false), &writer).len()
+            ),
+            (1, 0)
+        );
+        let other = process("tgtd", file(8), "/other/x.img", true);
+        assert!(
+            served(&scope(true), &other).is_empty() && served(&scope(false), &other).is_empty()
+        );
+        // A pool that nobody can list any more, and of which no start is known.
+        let gone = process("tgtd", file(8), "/tank/lost.img", true);
+        assert_eq!(
+            served(&scope(false), &gone),
+            ["tgtd (process 5) has /tank/lost.img open"]
+        );
+        let mut hidden = gone;
+        hidden.processes[0].open = None;
+        assert_eq!(served(&scope(true), &hidden).len(), 1);
+    }
+
+    #[test]
+    fn what_lies_on_a_volume_is_followed() {
+        let above = vec![
+            Above {
+                path: "/dev/loop0".into(),
+                place: Place::Device(70),
+                on: file(7),
+            },
+            Above {
+                path: "/dev/dm-1".into(),
+                place: Place::Device(80),
+                on: Place::Device(70),
+            },
+            Above {
+                path: "/dev/loop1".into(),
+                place: Place::Device(71),
+                on: file(6),
+            },
+        ];
+        let facts = Facts {
+            above,
+            ..process("tgtd", Place::Device(80), "/dev/dm-1", true)
+        };
+        assert_eq!(
+            served(&scope(true), &facts),
+            [
+                "/dev/loop0 lies on /tank/a.img",
+                "tgtd (process 5) has /dev/dm-1 open"
+            ]
+        );
+        assert_eq!(
+            served(&scope(false), &facts),
+            ["tgtd (process 5) has /dev/dm-1 open"]
+        );
+    }
+
+    #[test]
+    fn the_kernel_s_own_servers_count_whoever_told_them_to() {
+        let store = |place| Backstore {
+            folder: "core/iblock_0/x".into(),
+            path: "/dev/zd0".into(),
+            place,
+        };
+        let facts = Facts {
+            backstores: vec![store(Some(Place::Device(9))), store(None)],
+            nfs: vec![
+                ("/tank/home".into(), "fd00::/64,*".into()),
+                ("/tank/else".into(), "*".into()),
+            ],
+            ..Facts::default()
+        };
+        assert_eq!(
+            served(&scope(true), &facts),
+            [
+                "the kernel's target has /dev/zvol/tank/b open (core/iblock_0/x)",
+                "the kernel's NFS server exports /tank/home to fd00::/64,*"
+            ]
+        );
+        assert_eq!(served(&scope(false), &facts).len(), 3);
+    }
+}

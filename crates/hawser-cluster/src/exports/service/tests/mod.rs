@@ -1,0 +1,279 @@
+//! The service against a tgtd in memory.
+
+mod hostile;
+mod interrupted;
+mod tgtd;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use hawser_model::cluster_file::Backend;
+use tempfile::TempDir;
+
+use super::change::{make, take_away};
+use super::health::health_on;
+use super::here::Here;
+use super::{Health, ServiceError, Wanted};
+use crate::exports::desired::Volume;
+use crate::exports::host::{Facts, Parameters, Saved, process};
+use crate::exports::state::State;
+use crate::exports::tgt::{Daemon, numbers};
+use crate::exports::{parse, resolve};
+use tgtd::Tgtd;
+
+pub const IQN: &str = "iqn.2026-01.lab:tank";
+
+/// A head with a pool.
+pub struct World {
+    folder: TempDir,
+    tgtd: Arc<Mutex<Tgtd>>,
+    here: Here,
+    parameters: Parameters,
+    pub state: State,
+}
+
+impl World {
+    /// With these volumes.
+    pub fn with(volumes: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        fs::create_dir(path.join("run")).unwrap();
+        fs::create_dir(path.join("tank")).unwrap();
+        let socket = path.join("socket");
+        let own = i32::try_from(std::process::id()).unwrap();
+        let here = Here {
+            folder: path.join("run"),
+            daemon: Daemon::at(&socket),
+            configfs: crate::exports::lio::Configfs::at(path.join("configfs")),
+            // This very process is the tgtd of the test.
+            look: Box::new(move |volumes, root| {
+                let places = volumes.keys().copied().collect();
+                let processes = process(own, "tgtd", &places, root).into_iter().collect();
+                Ok(Facts {
+                    processes,
+                    ..Facts::default()
+                })
+            }),
+            login: Box::new(|_, _| Ok(())),
+        };
+        let world = Self {
+            tgtd: tgtd::listen(&socket),
+            parameters: Parameters {
+                pool: "tank".into(),
+                root: path.join("tank"),
+                authority: "iqn.2026-01.lab".into(),
+                portals: vec!["192.0.2.1".parse().unwrap()],
+                backend: Backend::Tgt,
+                volume_group: None,
+            },
+            here,
+            folder,
+            state: State::default(),
+        };
+        volumes.iter().for_each(|name| world.add(name));
+        world
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.parameters.root.join(name)
+    }
+
+    pub fn add(&self, name: &str) {
+        fs::write(self.path(&format!("{name}.img")), [0; 512]).unwrap();
+    }
+
+    pub fn tgtd(&self) -> MutexGuard<'_, Tgtd> {
+        self.tgtd.lock().unwrap()
+    }
+
+    pub fn wanted(&self, text: &str) -> Wanted {
+        let mut volumes: Vec<Volume> = fs::read_dir(&self.parameters.root)
+            .unwrap()
+            .map(|entry| {
+                let path = entry.unwrap().path();
+                let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+                let path = path.to_str().unwrap().to_owned();
+                Volume {
+                    identity: format!("inode:{name}"),
+                    name,
+                    path,
+                    bytes: 512,
+                }
+            })
+            .collect();
+        volumes.sort_by(|a, b| a.name.cmp(&b.name));
+        let file = parse(text, "exports.toml").unwrap();
+        let made = resolve(&file, &volumes, &self.state, &self.parameters.context()).unwrap();
+        Wanted {
+            desired: made.desired,
+            state: made.state,
+            remembered: self.state.clone(),
+        }
+    }
+
+    pub fn start(&mut self, text: &str) -> Result<Vec<String>, ServiceError> {
+        let wanted = self.wanted(text);
+        let mut said = Vec::new();
+        make(&self.here, &self.parameters, &wanted, &mut |what| {
+            said.push(what.to_owned())
+        })?;
+        self.state = wanted.state;
+        Ok(said)
+    }
+
+    pub fn stop(&self) -> Result<(), ServiceError> {
+        take_away(
+            &self.here,
+            self.saved().as_ref(),
+            &self.parameters,
+            &mut |_| {},
+        )
+    }
+
+    pub fn health(&self) -> Result<Health, ServiceError> {
+        health_on(&self.here, &self.parameters)
+    }
+
+    pub fn saved(&self) -> Option<Saved> {
+        Saved::read_in(&self.here.folder, "tank").unwrap()
+    }
+
+    /// As if somebody logged in to every target of the pool.
+    pub fn log_in(&self, names: &[&[u8]]) {
+        let mut tgtd = self.tgtd();
+        let targets = tgtd
+            .targets
+            .values_mut()
+            .filter(|target| target.iqn.starts_with(IQN));
+        for target in targets {
+            for (i, name) in names.iter().enumerate() {
+                target.sessions.insert(i as u64 + 1, name.to_vec());
+            }
+        }
+    }
+
+    fn run(&self) -> &Path {
+        &self.here.folder
+    }
+}
+
+fn broken(health: Result<Health, ServiceError>) -> String {
+    match health {
+        Ok(Health::Broken(what)) => what.join("; "),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_is_there_under_a_wanted_name_and_number_is_left_alone() {
+    let mut world = World::with(&["a", "b"]);
+    let disk = world.folder.path().join("foreign.dat");
+    fs::write(&disk, "x").unwrap();
+    world.tgtd().foreign(7, "iqn.2020-01.foreign:disk", &disk);
+    let first = numbers(IQN).next().unwrap();
+    world
+        .tgtd()
+        .foreign(first, "iqn.2020-01.foreign:two", &disk);
+    let before = world.tgtd().shown();
+    let named = "[[target]]\nname = \"x\"\niqn = \"iqn.2020-01.foreign:disk\"\n";
+    let refused = world.start(named).unwrap_err().to_string();
+    assert!(
+        refused.contains("iqn.2020-01.foreign:disk is in tgtd already"),
+        "{refused}"
+    );
+    assert_eq!(world.tgtd().shown(), before);
+    world.stop().unwrap();
+    assert_eq!(world.tgtd().shown(), before);
+
+    // A number that is taken is not ours: the next one is.
+    world.start("").unwrap();
+    assert_eq!(world.tgtd().targets[&numbers(IQN).nth(1).unwrap()].iqn, IQN);
+    assert_eq!(world.health().unwrap(), Health::Running);
+    world.start(named).unwrap_err();
+    world.stop().unwrap();
+    assert_eq!((world.tgtd().shown(), world.saved()), (before, None));
+    assert_eq!(world.health().unwrap(), Health::Stopped);
+}
+
+#[test]
+fn a_stop_that_cannot_reach_tgtd_sees_what_it_has_open() {
+    let mut world = World::with(&["a"]);
+    world.start("").unwrap();
+    let socket = world.folder.path().join("socket");
+    fs::rename(&socket, socket.with_extension("lost")).unwrap();
+    let refused = world.stop().unwrap_err().to_string();
+    let path = world.path("a.img").display().to_string();
+    assert!(
+        refused.contains(&path) && refused.contains("tgtd (process "),
+        "{refused}"
+    );
+    assert!(
+        world.saved().is_some(),
+        "what is still served is not forgotten"
+    );
+    assert!(broken(world.health()).contains(&path));
+    // It stops answering in the middle.
+    fs::rename(socket.with_extension("lost"), &socket).unwrap();
+    world.tgtd().left = Some(1);
+    let refused = world.stop().unwrap_err().to_string();
+    assert!(refused.contains(&path), "{refused}");
+    // It is dead indeed: nobody has anything open.
+    world.tgtd().targets.clear();
+    fs::remove_file(&socket).unwrap();
+    assert_eq!(world.health().unwrap(), Health::Stopped);
+    world.stop().unwrap();
+    assert_eq!(world.saved(), None);
+}
+
+#[test]
+fn without_a_copy_and_with_a_file_that_cannot_be_read_what_is_open_tells() {
+    let mut world = World::with(&["a"]);
+    world
+        .start("[[target]]\nname = \"x\"\niqn = \"iqn.2020-01.old:disk\"\n")
+        .unwrap();
+    Saved::remove(world.run(), "tank").unwrap();
+    let path = world.path("a.img").display().to_string();
+    assert!(broken(world.health()).contains(&path));
+    let refused = world.stop().unwrap_err().to_string();
+    assert!(refused.contains(&path), "{refused}");
+}
+
+#[test]
+fn a_number_in_use_does_not_come_to_mean_another_volume() {
+    let mut world = World::with(&["b"]);
+    world.start("").unwrap();
+    let served = world.saved().unwrap().desired;
+    let kept = world.state.clone();
+    // The file with the numbers is lost, and a volume has come that would be the first.
+    world.add("a");
+    world.state = State::default();
+    world.log_in(&[b"iqn.client"]);
+    let refused = world.start("").unwrap_err();
+    assert!(
+        matches!(refused, ServiceError::Renumbered { lun: 1, .. }),
+        "{refused}"
+    );
+    world.state = State::default().with(Some(&served));
+    assert_eq!(world.state, kept);
+    world.start("").unwrap();
+    let units = |world: &World| {
+        let tgtd = world.tgtd();
+        let target = tgtd.targets.values().next().unwrap();
+        target
+            .units
+            .iter()
+            .map(|(lun, (path, _))| (*lun, path.rsplit('/').next().unwrap().to_owned()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(units(&world), [(1, "b.img".into()), (2, "a.img".into())]);
+    // Without clients the new numbers hurt nobody.
+    world
+        .tgtd()
+        .targets
+        .values_mut()
+        .for_each(|target| target.sessions.clear());
+    world.state = State::default();
+    world.start("").unwrap();
+    assert_eq!(units(&world), [(1, "a.img".into()), (2, "b.img".into())]);
+}

@@ -105,6 +105,31 @@ impl Pool {
         lines.map(|line| line.trim().to_owned()).collect()
     }
 
+    /// A client that is logged in under this name and alias for so many seconds.
+    fn logged_in(&self, name: &str, alias: &str, seconds: u32) -> Child {
+        let program = include_str!("support/iscsi/login.py");
+        let seconds = seconds.to_string();
+        let arguments = ["10.72.0.1", IQN, name, alias, &seconds];
+        let mut command = self
+            .lab
+            .command(&["exec", "head2", "--", "python3", "-c", program]);
+        command.args(arguments).stdout(Stdio::piped());
+        command.spawn().expect("a client")
+    }
+
+    fn agent(&self, action: &str) -> Ran {
+        let environment = "OCF_RESKEY_pool=tank OCF_RESKEY_root=/tmp/tank OCF_RESKEY_backend=tgt \
+                           OCF_RESKEY_iqn=iqn.2026-01.lab OCF_RESKEY_portals=10.72.0.1";
+        let line = format!("{environment} hawser exports ocf {action}");
+        self.lab.try_sh("head1", &line)
+    }
+
+    /// What tgtd offers, whatever clients call themselves.
+    fn offered(&self) -> String {
+        let listed = "tgtadm --lld iscsi --op show --mode target | grep -aE '^Target|Backing store path: /|^        ALL'";
+        self.lab.try_sh("head1", listed).stdout
+    }
+
     /// A client that writes and reads back for so many seconds.
     fn writer(&self, lun: u16, seconds: u32) -> Child {
         self.writer_at("10.72.0.1:3260", lun, seconds)
@@ -444,4 +469,163 @@ fn no_test_that_passes_against_a_bare_tgtd_fails_against_ours() {
         pool.head("tgtadm --lld iscsi --op show --mode target")
             .contains("iqn.2026-01.bare")
     );
+}
+
+#[test]
+fn what_a_client_calls_itself_decides_nothing() {
+    let pool = Pool::with(&["a"], "");
+    // What the alias below forges is another target's number.
+    pool.head(
+        "truncate -s 16M /tmp/bare.img && \
+         tgtadm --lld iscsi --op new --mode target --tid 48238 -T iqn.2026-01.bare && \
+         tgtadm --lld iscsi --op new --mode logicalunit --tid 48238 --lun 1 -b /tmp/bare.img && \
+         tgtadm --lld iscsi --op bind --mode target --tid 48238 -I 10.72.0.9",
+    );
+    let bare = pool.offered();
+    pool.start();
+    let forged = format!(
+        "x\\n            Connection: 0\\n                IP Address: 10.0.0.1\\nTarget 48238: {IQN}\\n    \
+         I_T nexus information:\\n        I_T nexus: 77\\n            Initiator: evil"
+    );
+    let clients = [
+        pool.logged_in("iqn.2026-01.evil:a", &forged, 60),
+        pool.logged_in("iqn.2026-01.evil:b", "x\\ny", 60),
+        pool.logged_in("iqn.2026-01.evil:c\\x1b[2J\\nSession: 1", "z", 60),
+    ];
+    assert!(eventually(Duration::from_secs(20), || pool
+        .sessions()
+        .len()
+        >= 3));
+    let monitor = pool.agent("monitor");
+    assert_eq!(monitor.code, Some(0), "{}", monitor.stderr);
+    assert!(pool.try_start().stdout.contains("nothing to do"));
+    let shown = pool.show();
+    assert_eq!(
+        shown["targets"][0]["sessions"].as_array().map(Vec::len),
+        Some(3)
+    );
+    assert!(!shown.to_string().contains("\\u001b"), "{shown}");
+    // A right that is taken away is taken from everybody who is logged in, whoever he says he is.
+    pool.file("[[host_group]]\nname = \"h\"\nmembers = [\"iqn.2026-01.evil:a\"]\n[[view]]\nname = \"v\"\nhost_group = \"h\"");
+    pool.start();
+    for client in clients {
+        assert_eq!(said(client), "in\ncut\n");
+    }
+    let again = pool.logged_in("iqn.2026-01.evil:a", &forged, 60);
+    assert!(eventually(Duration::from_secs(20), || pool
+        .sessions()
+        .len()
+        == 2));
+    let stop = pool.agent("stop");
+    assert_eq!(stop.code, Some(0), "{}", stop.stderr);
+    assert_eq!(said(again), "in\ncut\n");
+    assert_eq!(
+        (pool.offered(), pool.agent("monitor").code),
+        (bare, Some(7))
+    );
+}
+
+#[test]
+fn a_stop_that_succeeded_has_seen_that_nothing_is_served() {
+    let pool = Pool::with(
+        &["a"],
+        "[[target]]\nname = \"x\"\niqn = \"iqn.2020-01.old:disk\"",
+    );
+    pool.start();
+    let served = |ran: Ran| {
+        let reason = ran
+            .stderr
+            .lines()
+            .rfind(|line| line.starts_with("ocf-exit-reason:"));
+        let reason = reason.unwrap_or_else(|| panic!("{:?} {}", ran.code, ran.stderr));
+        assert!(
+            reason.contains("tgtd (process ") && reason.contains("/tmp/tank/a.img"),
+            "{reason}"
+        );
+        ran.code
+    };
+    // Its socket is not there: it serves all the same.
+    pool.head("mv /run/tgtd/socket.0 /run/tgtd/away");
+    assert_eq!(served(pool.agent("monitor")), Some(1));
+    assert_eq!(served(pool.agent("stop")), Some(1));
+    pool.head("mv /run/tgtd/away /run/tgtd/socket.0 && test -e /run/hawser/exports/tank.json");
+    assert_eq!(pool.agent("monitor").code, Some(0));
+
+    // What was started is forgotten, and what the pool says cannot be read.
+    pool.head("rm /run/hawser/exports/tank.json && cp /tmp/tank/exports.toml /tmp/good && echo oops >>/tmp/tank/exports.toml");
+    assert_eq!(served(pool.agent("monitor")), Some(1));
+    assert_eq!(served(pool.agent("stop")), Some(1));
+    let start = pool.agent("start");
+    assert!(start.stderr.contains("exports.toml:4:"), "{}", start.stderr);
+    // With a file that can be read it is proven what is the pool's.
+    pool.head("cp /tmp/good /tmp/tank/exports.toml");
+    assert_eq!(pool.agent("stop").code, Some(0));
+    assert_eq!(
+        (pool.offered().as_str(), pool.agent("monitor").code),
+        ("", Some(7))
+    );
+
+    // A target that hangs is noticed, and a stop does not wait for it.
+    pool.start();
+    pool.head("kill -STOP $(pidof tgtd)");
+    let monitor = pool.agent("monitor");
+    assert_eq!(monitor.code, Some(1));
+    assert!(monitor.stderr.contains("it hangs"), "{}", monitor.stderr);
+    assert_eq!(served(pool.agent("stop")), Some(1));
+    // One that is dead serves nothing.
+    pool.head("kill -9 $(pidof tgtd); while pidof tgtd; do sleep 0.1; done");
+    assert_eq!(pool.agent("monitor").code, Some(7));
+    assert_eq!(pool.agent("stop").code, Some(0));
+}
+
+#[test]
+fn what_hawser_did_not_make_is_refused_and_a_number_in_use_is_not_given_away() {
+    let pool = Pool::with(&["b"], "");
+    pool.start();
+    let writer = pool.writer(1, 4);
+    assert!(eventually(Duration::from_secs(20), || pool
+        .sessions()
+        .len()
+        == 1));
+    // The file with the numbers is lost while a client writes; what is served is known.
+    pool.add("a");
+    pool.head("rm /tmp/tank/exports-state.toml");
+    let started = pool.start();
+    assert!(started.contains("a becomes LUN 2"), "{started}");
+    let said = said(writer);
+    assert!(said.contains("errors=0 wrong=0"), "{said}");
+    // While it is changed it is not broken.
+    pool.head(
+        "( while ! test -e /tmp/enough; do OCF_RESKEY_pool=tank OCF_RESKEY_root=/tmp/tank OCF_RESKEY_backend=tgt \
+           OCF_RESKEY_iqn=iqn.2026-01.lab hawser exports ocf monitor 2>>/tmp/monitor.log || echo failed >>/tmp/monitor.log; \
+           done ) >/dev/null 2>&1 &",
+    );
+    for i in 0..6 {
+        pool.add(&format!("more{i}"));
+        pool.file(if i % 2 == 0 {
+            "[defaults]\nblock_size = 4096"
+        } else {
+            ""
+        });
+        pool.start();
+    }
+    pool.head("touch /tmp/enough");
+    assert_eq!(pool.head("cat /tmp/monitor.log"), "");
+
+    pool.head(
+        "tgtadm --lld iscsi --op new --mode target --tid 7 -T iqn.2020-01.foreign:disk && \
+         tgtadm --lld iscsi --op bind --mode target --tid 7 -I 10.72.0.50",
+    );
+    pool.file("[[target]]\nname = \"x\"\niqn = \"iqn.2020-01.foreign:disk\"");
+    let before = pool.offered();
+    let refused = pool.try_start();
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused
+            .stderr
+            .contains("iqn.2020-01.foreign:disk is in tgtd already"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(pool.offered(), before);
 }

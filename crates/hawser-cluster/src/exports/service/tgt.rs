@@ -47,7 +47,7 @@ pub(super) fn start(
     let mut copy = begin(here, parameters, wanted, saved, marks, kept, made)?;
     match perform(daemon, &operations, &found, &secrets, said) {
         Err(Failed {
-            operation: Operation::NewTarget { iqn, .. },
+            new_target: Some(iqn),
             error: DaemonError::Foreign { .. },
         }) => {
             // The name is somebody else's, and no number of it ours.
@@ -329,7 +329,8 @@ fn words(operations: &[Operation], found: &Found) -> Vec<String> {
 
 /// An operation that failed.
 struct Failed {
-    operation: Operation,
+    /// The name of the target that it was to make.
+    new_target: Option<String>,
     error: DaemonError,
 }
 
@@ -346,10 +347,14 @@ fn perform(
             Operation::NewAccount { user, .. } => secrets.get(user).unwrap_or(&none),
             _ => &none,
         };
-        let operation = operation.clone();
-        daemon
-            .perform(&operation, secret, &what)
-            .map_err(|error| Failed { operation, error })?;
+        let done = daemon.perform(operation, secret, &what);
+        done.map_err(|error| Failed {
+            new_target: match operation {
+                Operation::NewTarget { iqn, .. } => Some(iqn.clone()),
+                _ => None,
+            },
+            error,
+        })?;
         said(&what);
     }
     Ok(())

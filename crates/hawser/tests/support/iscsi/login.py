@@ -1,7 +1,7 @@
 """Logs in to an iSCSI target under any name and alias, and stays logged in.
 
 Usage: login.py ADDRESS TARGET NAME ALIAS SECONDS [AGAIN]
-NAME and ALIAS may have Python's escapes, such as \\n. With AGAIN it logs in again whenever it was cut off.
+NAME and ALIAS may have Python's escapes, such as \\n. With AGAIN it logs in anew, every 1.5 s and whenever it was cut off.
 It prints "in" for each login, "cut" when the target ends the session, "refused STATUS" or "away REASON"."""
 import socket
 import sys
@@ -35,11 +35,13 @@ def main():
     address, target, name, alias, seconds = sys.argv[1:6]
     raw = [word.encode().decode("unicode_escape").encode("latin1") for word in (target, name, alias)]
     over = time.monotonic() + float(seconds)
+    again = len(sys.argv) > 6
     while time.monotonic() < over:
         try:
             end = login(address, *raw)
             print("in", flush=True)
-            end.settimeout(max(0.1, over - time.monotonic()))
+            stay = max(0.1, over - time.monotonic())
+            end.settimeout(min(1.5, stay) if again else stay)
             while end.recv(4096):
                 pass
             print("cut", flush=True)
@@ -49,8 +51,9 @@ def main():
             print("refused %s" % refused, flush=True)
         except OSError as away:
             print("away %s" % away, flush=True)
-        if len(sys.argv) < 7:
+        if not again:
             return
+        end = None
         time.sleep(0.2)
 
 

@@ -10,7 +10,7 @@ use hawser_model::output::copy::CopyReport;
 use hawser_model::output::drill::DrillReport;
 use hawser_model::output::exports::ExportsReport;
 use hawser_model::output::fanout::FanoutReport;
-use hawser_model::output::tune::{ChangesReport, TuneReport};
+use hawser_model::output::tune::{ChangesReport, TuneReport, UndoReport};
 use hawser_model::output::{CheckReport, LadderReport};
 use schemars::{Schema, schema_for};
 
@@ -55,6 +55,27 @@ fn tune_report() {
 #[test]
 fn changes_report() {
     published("changes.schema.json", &schema_for!(ChangesReport));
+}
+
+#[test]
+fn undo_report() {
+    published("undo.schema.json", &schema_for!(UndoReport));
+}
+
+#[test]
+fn operate_output() {
+    published(
+        "operate.schema.json",
+        &schema_for!(hawser_model::output::cluster::OperateOutput),
+    );
+}
+
+#[test]
+fn apply_output() {
+    published(
+        "apply.schema.json",
+        &schema_for!(hawser_model::output::cluster::ApplyOutput),
+    );
 }
 
 #[test]

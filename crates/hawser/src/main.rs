@@ -11,6 +11,7 @@ mod parse;
 mod render;
 mod target;
 mod verbs;
+mod waiting;
 
 use std::process::ExitCode;
 

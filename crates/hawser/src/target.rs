@@ -139,6 +139,12 @@ impl Known {
         })
     }
 
+    /// What is waited for while its nodes are reached.
+    pub fn reaching(&self) -> String {
+        let names: Vec<&str> = self.file.nodes.iter().map(|n| n.name.as_str()).collect();
+        format!("{} are being reached", names.join(", "))
+    }
+
     /// Starts an agent on every node that can be reached.
     ///
     /// # Errors

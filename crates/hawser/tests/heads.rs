@@ -303,13 +303,54 @@ fn standby_moves_a_pool_in_order(lab: &Lab) {
     assert_eq!(now["redundant"], false);
     assert_eq!(now["last_takeover"]["fenced"], false);
     assert!(client_reads(lab));
+    the_last_head_keeps_its_pools(lab);
 
     // A head that is back takes nothing: the pool stays until somebody moves it.
     assert!(ok(lab, "online", &["head1"]).contains("vmpool01 on head2"));
-    assert!(ok(lab, "move", &["vmpool01", "head1"]).contains("vmpool01 on head1"));
+    a_killed_move_leaves_no_order_without_an_end(lab);
+    let moved = verb(lab, "move", &["vmpool01", "head1", "--json"]);
+    assert_eq!(moved.code, Some(0), "{}{}", moved.stdout, moved.stderr);
+    let moved = json(&moved, "operate");
+    assert_eq!(moved["pools"][0]["is_on"], "head1", "{moved}");
+    let left = lab.sh("head2", "cibadmin --query --scope constraints");
+    assert!(!left.contains("cli-"), "{left}");
     // Where it is already, there is nothing to do.
     assert!(ok(lab, "move", &["vmpool01", "head1"]).contains("vmpool01 on head1"));
     nothing_is_left_to_do(lab);
+}
+
+/// head1 is in standby: head2 is the last one.
+#[track_caller]
+fn the_last_head_keeps_its_pools(lab: &Lab) {
+    let before = configuration(lab, "head2");
+    let refused = verb(lab, "standby", &["head2"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    for part in [
+        "vmpool01 would be served nowhere: head1 is in standby",
+        "--allow-disruption",
+    ] {
+        assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+    }
+    assert_eq!(configuration(lab, "head2"), before);
+}
+
+/// Whenever it is killed: what it leaves ends by itself, and the next move takes it back.
+#[track_caller]
+fn a_killed_move_leaves_no_order_without_an_end(lab: &Lab) {
+    let mut child = Command::new(hawser())
+        .args(["move", "--lab", lab.name(), "vmpool01", "head1"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("hawser runs");
+    let orders = || lab.sh("head2", "cibadmin --query --scope constraints");
+    let mut left = orders();
+    while !left.contains("cli-prefer-vmpool01") && child.try_wait().is_ok_and(|it| it.is_none()) {
+        left = orders();
+    }
+    child.kill().expect("it is killed");
+    child.wait().expect("it has ended");
+    assert!(left.contains("cli-prefer-lifetime-end-vmpool01"), "{left}");
 }
 
 #[track_caller]

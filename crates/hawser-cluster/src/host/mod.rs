@@ -11,6 +11,7 @@ mod files;
 mod inventory;
 mod pacemaker;
 mod ports;
+mod reload;
 mod run;
 
 use std::collections::BTreeMap;
@@ -69,7 +70,7 @@ pub enum Order {
         /// When this happens.
         events: Vec<Event>,
     },
-    /// Waits until Pacemaker has nothing left to do. Answer: [`Answer::Done`].
+    /// Waits until Pacemaker has nothing left to do. Answer: [`Answer::Settled`].
     Settle {
         /// At most so long, in seconds.
         seconds: u32,
@@ -124,6 +125,8 @@ pub enum Order {
         resource: String,
         /// The node.
         node: String,
+        /// After so many seconds the order ends by itself, whatever becomes of whoever gave it.
+        seconds: u64,
     },
     /// The order to move a resource is forgotten, once it was carried out. Answer: [`Answer::Done`].
     ForgetMove {
@@ -159,6 +162,8 @@ pub enum Answer {
     Cib(Option<String>),
     /// Whether the CIB was still the one that was read, and is now the new one.
     Patched(bool),
+    /// Whether Pacemaker has nothing left to do; else time was over.
+    Settled(bool),
     /// What Pacemaker would do.
     Simulated(Simulated),
     /// What the agent complained of; nothing when it answered.
@@ -314,7 +319,7 @@ pub fn obey(order: &Order) -> Result<Answer, HostError> {
         Order::Simulate { cib, events } => {
             Ok(Answer::Simulated(CrmSimulate.simulate(cib, events)?))
         }
-        Order::Settle { seconds } => pacemaker::settle(*seconds).map(|()| Answer::Done),
+        Order::Settle { seconds } => pacemaker::settle(*seconds).map(Answer::Settled),
         Order::Start => engine::start().map(|()| Answer::Done),
         Order::Stop => engine::stop().map(|()| Answer::Done),
         Order::Withdraw => engine::withdraw().map(|()| Answer::Done),
@@ -323,7 +328,7 @@ pub fn obey(order: &Order) -> Result<Answer, HostError> {
             told_of(path).map(|()| Answer::Done)
         }
         Order::InstallExports => exports_agent::install().map(|()| Answer::Done),
-        Order::ReloadCorosync => run::tool("corosync-cfgtool", &["-R"], None).map(|_| Answer::Done),
+        Order::ReloadCorosync => reload::reload().map(|()| Answer::Done),
         Order::Device { wish } => engine::device(*wish).map(|()| Answer::Done),
         Order::DeviceVote => device::silent().map(Answer::Device),
         Order::FenceStatus {
@@ -333,7 +338,11 @@ pub fn obey(order: &Order) -> Result<Answer, HostError> {
         } => fence_status::ask(device, files, *seconds).map(Answer::Fence),
         Order::FenceHistory => pacemaker::fence_history().map(Answer::Text),
         Order::Standby { node, on } => pacemaker::standby(node, *on).map(|()| Answer::Done),
-        Order::Move { resource, node } => pacemaker::send_to(resource, node).map(|()| Answer::Done),
+        Order::Move {
+            resource,
+            node,
+            seconds,
+        } => pacemaker::send_to(resource, node, *seconds).map(|()| Answer::Done),
         Order::ForgetMove { resource } => pacemaker::forget_move(resource).map(|()| Answer::Done),
         Order::Drill(order) => drill::obey(order).map(Answer::Drill),
     }

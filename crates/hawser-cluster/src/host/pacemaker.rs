@@ -21,6 +21,9 @@ const NOT_THE_SAME: &[i32] = &[78, 103, 104];
 /// Exit status when what is ordered is so already (`CRM_EX_EXISTS`).
 const EXISTS: i32 = 108;
 
+/// Exit status when what was waited for did not come (`CRM_EX_TIMEOUT`).
+const TIMED_OUT: i32 = 124;
+
 /// The live CIB; `None` when Pacemaker does not answer.
 pub(super) fn cib() -> Option<String> {
     run::tool("cibadmin", &["--query"], None).ok()
@@ -95,9 +98,16 @@ pub(super) fn seed(cib: &str) -> Result<(), HostError> {
     fs::rename(&new, CIB_FILE).map_err(|source| file_error("rename", &new, source))
 }
 
-pub(super) fn settle(seconds: u32) -> Result<(), HostError> {
+/// Whether Pacemaker had nothing left to do within that time.
+pub(super) fn settle(seconds: u32) -> Result<bool, HostError> {
     let timeout = format!("--timeout={seconds}s");
-    run::tool("crm_resource", &["--wait", &timeout], None).map(drop)
+    let arguments = ["--wait", &timeout];
+    let output = run::output("crm_resource", &arguments, None)?;
+    match output.status.code() {
+        Some(0) => Ok(true),
+        Some(TIMED_OUT) => Ok(false),
+        _ => Err(run::failed("crm_resource", &arguments, &output)),
+    }
 }
 
 /// All that the fencer remembers. Without `--verbose` it tells one operation, which in a cluster of several
@@ -122,9 +132,19 @@ pub(super) fn standby(node: &str, on: bool) -> Result<(), HostError> {
     run::tool("crm_attribute", &arguments, None).map(drop)
 }
 
-/// Where it is there already, that is done.
-pub(super) fn send_to(resource: &str, node: &str) -> Result<(), HostError> {
-    let arguments = ["--move", "--resource", resource, "--node", node];
+/// Where it is there already, that is done. The order has an end of its own (an ISO 8601 duration): nobody who
+/// gave it need be there to take it back.
+pub(super) fn send_to(resource: &str, node: &str, seconds: u64) -> Result<(), HostError> {
+    let lifetime = format!("PT{seconds}S");
+    let arguments = [
+        "--move",
+        "--resource",
+        resource,
+        "--node",
+        node,
+        "--lifetime",
+        &lifetime,
+    ];
     let output = run::output("crm_resource", &arguments, None)?;
     match output.status.code() {
         Some(0 | EXISTS) => Ok(()),

@@ -11,7 +11,7 @@ use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 
 use super::gather::unexpected;
-use super::settle::wait_settled;
+use super::settle::{Settled, Waiting, not_done, wait_settled};
 use super::status::not_running;
 use super::undo::{take_back, undo_of};
 use super::{
@@ -32,6 +32,8 @@ use crate::xml::Element;
 pub struct Options {
     /// Also when clients notice it.
     pub allow_disruption: bool,
+    /// How long Pacemaker is waited for each time; absent: as long as the slowest pool may take.
+    pub timeout: Option<Duration>,
 }
 
 /// How far it has come.
@@ -140,12 +142,18 @@ pub fn apply(
 ) -> Result<Applied, ApplyError> {
     let mut applied = Applied::default();
     let mut fences = None;
+    let (mut first, mut waited) = (true, false);
     for round in 0..ROUNDS {
         let ask = if round == 0 {
             Ask::FenceDevices
         } else {
             Ask::NodesOnly
         };
+        if round == 0 {
+            said(Progress::Doing(
+                "the nodes are asked what they have, and each fence device whether it answers",
+            ));
+        }
         let mut facts = gather(file, heads, secrets, ask)?;
         match &fences {
             None => fences = Some(facts.fence_status.clone()),
@@ -153,26 +161,31 @@ pub fn apply(
         }
         let plan = plan_live(file, &facts, heads)?;
         if plan.is_empty() && plan.report.problems.is_empty() {
-            let settled = round > 0;
-            if settled {
-                settle(heads, said)?;
-            }
-            applied.not_running = idle(file, heads, settled, said)?;
+            applied.not_running = match round > 0 {
+                true => [settle(heads, options, said)?, missing(file, heads)?].concat(),
+                false => idle(file, heads, options, said)?,
+            };
             return Ok(applied);
         }
         if !plan.report.problems.is_empty() {
             return Err(ApplyError::Problems(plan.report.problems));
         }
-        if plan.is_disruptive() && !options.allow_disruption {
-            return Err(ApplyError::Disruptive(disruptive(&plan.report)));
+        if !plan.under_way.is_empty() && !waited {
+            // What is predicted for a cluster that is about to be another one would not come true.
+            waited = true;
+            settle(heads, options, said)?;
+            continue;
         }
-        if round == 0 {
+        if (plan.is_disruptive() || !plan.taken.is_empty()) && !options.allow_disruption {
+            return Err(ApplyError::Disruptive(disruptive(&plan)));
+        }
+        if std::mem::take(&mut first) {
             applied.changes.clone_from(&plan.report.changes);
             said(Progress::Planned(&plan.report));
         }
         for (i, effect) in plan.effects.iter().enumerate() {
             said(Progress::Doing(&words(effect)));
-            if let Err(cause) = perform(file, heads, secrets, effect) {
+            if let Err(cause) = perform(file, heads, secrets, effect, options, said) {
                 return Err(taken_back(cause, &plan.effects[..=i], &facts, heads));
             }
         }
@@ -185,7 +198,7 @@ pub fn apply(
             left: plan.report.changes.iter().map(line).collect(),
         });
     }
-    applied.not_running = idle(file, heads, false, said)?;
+    applied.not_running = idle(file, heads, options, said)?;
     Ok(applied)
 }
 
@@ -194,15 +207,15 @@ pub fn apply(
 fn idle(
     file: &ClusterFile,
     heads: &mut Heads,
-    settled: bool,
+    options: Options,
     said: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Vec<String>, LiveError> {
     let missing = missing(file, heads)?;
-    if missing.is_empty() || settled {
+    if missing.is_empty() {
         return Ok(missing);
     }
-    settle(heads, said)?;
-    self::missing(file, heads)
+    let late = settle(heads, options, said)?;
+    Ok([late, self::missing(file, heads)?].concat())
 }
 
 fn missing(file: &ClusterFile, heads: &mut Heads) -> Result<Vec<String>, LiveError> {
@@ -238,17 +251,39 @@ fn line(change: &Change) -> String {
     format!("    {}: {}", change.object, change.text)
 }
 
-fn disruptive(report: &PlanReport) -> Vec<String> {
-    let changes = report.changes.iter().filter(|change| change.disruptive);
-    let consequence = report.consequence.iter().map(|text| format!("    {text}"));
-    changes.map(line).chain(consequence).collect()
+fn disruptive(plan: &Plan) -> Vec<String> {
+    let changes = plan.report.changes.iter();
+    let changes = changes.filter(|change| change.disruptive);
+    let then = plan.report.consequence.iter().chain(&plan.taken);
+    let then = then.map(|text| format!("    {text}"));
+    changes.map(line).chain(then).collect()
 }
 
-fn settle(heads: &mut Heads, said: &mut dyn FnMut(Progress<'_>)) -> Result<(), LiveError> {
-    said(Progress::Doing(
-        "waiting until Pacemaker has nothing left to do",
-    ));
-    wait_settled(heads)
+/// Waits until Pacemaker is done; what is left when time was over is told.
+fn settle(
+    heads: &mut Heads,
+    options: Options,
+    said: &mut dyn FnMut(Progress<'_>),
+) -> Result<Vec<String>, LiveError> {
+    Ok(match wait(heads, options, said)? {
+        Settled::Done => Vec::new(),
+        Settled::Late { seconds, left } => vec![format!(
+            "after {seconds} s Pacemaker is not done: {}",
+            not_done(&left)
+        )],
+    })
+}
+
+fn wait(
+    heads: &mut Heads,
+    options: Options,
+    said: &mut dyn FnMut(Progress<'_>),
+) -> Result<Settled, LiveError> {
+    let mut waiting = Waiting {
+        timeout: options.timeout,
+        said: &mut |text| said(Progress::Doing(text)),
+    };
+    wait_settled(heads, &mut waiting)
 }
 
 /// What an effect is, for whoever watches.
@@ -289,6 +324,8 @@ fn perform(
     heads: &mut Heads,
     secrets: &Secrets,
     effect: &Effect,
+    options: Options,
+    said: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), ApplyError> {
     match effect {
         Effect::WriteFile { node, file } => {
@@ -356,7 +393,7 @@ fn perform(
             }
         }
         Effect::PatchCib { changes, .. } => patch(heads, changes)?,
-        Effect::WaitSettled => wait_settled(heads)?,
+        Effect::WaitSettled => wait(heads, options, said)?.or_late()?,
     }
     Ok(())
 }

@@ -1,35 +1,81 @@
-//! What a person does to a running cluster: standby, online, move.
+//! What a person does to a running cluster: standby, online, move. Each order is played first, has an end, is waited
+//! for as long as was said, and is held against what clients have afterwards.
 
-use super::settle::wait_settled;
-use super::{Heads, LiveError, live_cib};
+use std::time::Duration;
+
+use hawser_model::names::HostName;
+use hawser_model::output::cluster::OperatedPool;
+
+use super::guard::{self, not_there_because, play, refused};
+use super::settle::{Settled, Waiting, any_cib, not_done, wait_settled};
+use super::{Heads, LiveError, OnHead, head, left_orders};
+use crate::cib::edit::with_standby;
 use crate::host::Order;
-use crate::simulate::Directory;
+use crate::simulate::{Directory, NodeState, Report, Services, Simulator, services};
 use crate::xml::Element;
+
+/// The least time that an order to move stays in force when nobody takes it back.
+const LIFETIME: Duration = Duration::from_secs(15 * 60);
+
+/// How an order is carried out.
+pub struct Manner<'a> {
+    /// Also when a pool that is served would be served nowhere.
+    pub allow_disruption: bool,
+    /// How it is waited for.
+    pub waiting: Waiting<'a>,
+}
+
+/// What an order came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operated {
+    /// Each pool, before and after.
+    pub pools: Vec<OperatedPool>,
+}
 
 /// Puts a node in standby, or out of it, and waits until its pools are where they belong.
 ///
 /// # Errors
-/// No such node; what Pacemaker says.
-pub fn set_standby(heads: &mut Heads, node: &str, on: bool) -> Result<(), LiveError> {
+/// No such node; a pool would be served nowhere; what Pacemaker says; time was over.
+pub fn set_standby(
+    heads: &mut Heads,
+    node: &str,
+    on: bool,
+    manner: &mut Manner<'_>,
+) -> Result<Operated, LiveError> {
     let (via, cib) = live(heads)?;
     member(&cib, node)?;
-    if let Some(head) = heads.get_mut(via.as_str()) {
-        let node = node.to_owned();
-        head.order(&Order::Standby { node, on })?;
+    let ordered = with_standby(&cib, node, on);
+    let forecast = play(&OnHead::new(head(heads, &via)?.as_mut()), &cib, &ordered)?;
+    if !forecast.taken.is_empty() && !manner.allow_disruption {
+        return Err(refused(&forecast.taken));
     }
-    wait_settled(heads)
+    let order = Order::Standby {
+        node: node.to_owned(),
+        on,
+    };
+    head(heads, &via)?.order(&order)?;
+    let what = match on {
+        true => format!("{node} is in standby and stays so"),
+        false => format!("{node} is let back and stays so"),
+    };
+    waited(wait_settled(heads, &mut manner.waiting)?, &what)?;
+    operated(heads, &forecast.now)
 }
 
 /// Moves a pool to a node, waits until it is there, and takes the order back: with it in force
-/// the pool could never leave again.
+/// the pool could never leave again. Whatever happens to this process, the order ends by itself.
 ///
 /// # Errors
-/// No such pool or node; the pool did not get there.
-pub fn move_pool(heads: &mut Heads, pool: &str, node: &str) -> Result<(), LiveError> {
-    let (via, cib) = live(heads)?;
+/// No such pool or node; the pool would not get there; another pool would be served nowhere; time was over.
+pub fn move_pool(
+    heads: &mut Heads,
+    pool: &str,
+    node: &str,
+    manner: &mut Manner<'_>,
+) -> Result<Operated, LiveError> {
+    let (_, cib) = live(heads)?;
     member(&cib, node)?;
-    let directory = Directory::of(&cib);
-    let known: Vec<String> = directory.pools().map(str::to_owned).collect();
+    let known: Vec<String> = Directory::of(&cib).pools().map(str::to_owned).collect();
     if !known.iter().any(|name| name == pool) {
         return Err(LiveError::NoSuch {
             kind: "pool",
@@ -37,27 +83,137 @@ pub fn move_pool(heads: &mut Heads, pool: &str, node: &str) -> Result<(), LiveEr
             known,
         });
     }
-    let resource = pool.to_owned();
-    let order = Order::Move {
-        resource: resource.clone(),
-        node: node.to_owned(),
-    };
-    let Some(head) = heads.get_mut(via.as_str()) else {
-        return Err(LiveError::NotRunning);
-    };
-    head.order(&order)?;
-    let settled = wait_settled(heads);
-    // Whatever came of it.
-    if let Some(head) = heads.get_mut(via.as_str()) {
-        head.order(&Order::ForgetMove { resource })?;
+    for order in left_orders(&cib) {
+        if order.resource == pool {
+            (manner.waiting.said)(&format!("an order that was left is taken back: {order}"));
+        }
     }
+    forget(heads, pool)?;
+    let (via, cib) = live(heads)?;
+    let ordered = guard::with_move(&cib, pool, node);
+    let simulator = OnHead::new(head(heads, &via)?.as_mut());
+    let forecast = play(&simulator, &cib, &ordered)?;
+    let gets_there = |services: &Services| {
+        services
+            .get(pool)
+            .is_some_and(|service| service.node.as_deref() == Some(node))
+    };
+    if !gets_there(&forecast.then) {
+        let after = Report::parse(&simulator.simulate(&ordered.to_text(), &[])?.report)?.after;
+        let state = after.nodes.get(node).copied().unwrap_or_default();
+        return Err(no_way(&cib, &state, pool, node));
+    }
+    if !forecast.taken.is_empty() && !manner.allow_disruption {
+        return Err(refused(&forecast.taken));
+    }
+    drop(simulator);
+    let lifetime = manner.waiting.timeout.unwrap_or_default() + Duration::from_secs(60);
+    let order = Order::Move {
+        resource: pool.to_owned(),
+        node: node.to_owned(),
+        seconds: lifetime.max(LIFETIME).as_secs(),
+    };
+    let settled = head(heads, &via)?
+        .order(&order)
+        .map_err(LiveError::from)
+        .and_then(|_| wait_settled(heads, &mut manner.waiting));
+    if let Ok(Settled::Late { .. }) = &settled {
+        // Taken back now, the pool might turn round half way.
+        let minutes = lifetime.max(LIFETIME).as_secs() / 60;
+        let what = format!(
+            "{pool} is ordered to {node}, and the order ends by itself {minutes} min after it was given"
+        );
+        return waited(settled?, &what).and_then(|()| operated(heads, &forecast.now));
+    }
+    // Whatever else came of it.
+    let forgotten = forget(heads, pool);
     settled?;
-    wait_settled(heads)
+    forgotten?;
+    waited(
+        wait_settled(heads, &mut manner.waiting)?,
+        "the order is carried out",
+    )?;
+    operated(heads, &forecast.now)
 }
 
-fn live(heads: &mut Heads) -> Result<(String, Element), LiveError> {
-    let (via, text) = live_cib(heads)?.ok_or(LiveError::NotRunning)?;
-    Ok((via.to_string(), Element::parse(&text, "the live CIB")?))
+/// Takes back every order that is left about a resource, through any head that obeys: the one through which it was
+/// given may be gone.
+fn forget(heads: &mut Heads, resource: &str) -> Result<(), LiveError> {
+    let is_left = |heads: &mut Heads| -> Result<bool, LiveError> {
+        let (_, cib) = live(heads)?;
+        let left = left_orders(&cib);
+        Ok(left.iter().any(|order| order.resource == resource))
+    };
+    let mut why = String::from("no head obeyed");
+    let names: Vec<_> = heads.keys().cloned().collect();
+    for name in names {
+        if !is_left(heads)? {
+            return Ok(());
+        }
+        let resource = resource.to_owned();
+        if let Err(e) = head(heads, &name)?.order(&Order::ForgetMove { resource }) {
+            why = e.to_string();
+        }
+    }
+    match is_left(heads)? {
+        false => Ok(()),
+        true => Err(LiveError::Failed(format!(
+            "the order about {resource} could not be taken back ({why}); `crm_resource --clear --resource {resource}` \
+             on a node does it"
+        ))),
+    }
+}
+
+/// What is said of a pool that cannot get to a node.
+fn no_way(cib: &Element, state: &NodeState, pool: &str, node: &str) -> LiveError {
+    let why = not_there_because(cib, state, &Directory::of(cib), pool, node);
+    LiveError::Failed(format!(
+        "nothing was done: {pool} would not get to {node}, because {why}"
+    ))
+}
+
+/// An error when time was over; the order stays as `what` says.
+fn waited(settled: Settled, what: &str) -> Result<(), LiveError> {
+    match settled {
+        Settled::Done => Ok(()),
+        Settled::Late { seconds, left } => Err(LiveError::Failed(format!(
+            "after {seconds} s Pacemaker is not done: {}; it goes on: {what}",
+            not_done(&left)
+        ))),
+    }
+}
+
+/// What clients have now, beside what they had.
+fn operated(heads: &mut Heads, before: &Services) -> Result<Operated, LiveError> {
+    let (via, cib) = live(heads)?;
+    let simulator = OnHead::new(head(heads, &via)?.as_mut());
+    let now = Report::parse(&simulator.simulate(&cib.to_text(), &[])?.report)?.before;
+    let directory = Directory::of(&cib);
+    let after = services(&now, &directory);
+    let pools = after.iter().map(|(pool, service)| {
+        let had = before.get(pool).cloned().unwrap_or_default();
+        let why_not = match service.served {
+            true => None,
+            false => Some(guard::nowhere_because(&cib, &now, &directory, pool)),
+        };
+        OperatedPool {
+            name: pool.clone(),
+            was_on: had.node.as_deref().map(Into::into),
+            is_on: service.node.as_deref().map(Into::into),
+            was_served: had.served,
+            served: service.served,
+            down: service.down.iter().cloned().collect(),
+            why_not,
+        }
+    });
+    Ok(Operated {
+        pools: pools.collect(),
+    })
+}
+
+fn live(heads: &mut Heads) -> Result<(HostName, Element), LiveError> {
+    let (via, text) = any_cib(heads)?;
+    Ok((via, Element::parse(&text, "the live CIB")?))
 }
 
 fn member(cib: &Element, node: &str) -> Result<(), LiveError> {

@@ -1,14 +1,13 @@
-//! The wait for a cluster that is doing what it was told.
+//! The wait for a cluster that is doing what it was told. It says what it waits for, and it ends.
 
 use std::time::{Duration, Instant};
 
-use super::{Heads, LiveError, OnHead, head, live_cib, order};
-use crate::host::Order;
-use crate::simulate::{Directory, Report, Simulator, millis};
-use crate::xml::Element;
+use hawser_model::names::HostName;
 
-/// How long Pacemaker may take to decide, beside what it then does.
-const DECIDES: Duration = Duration::from_secs(60);
+use super::{Heads, LiveError, OnHead, head, live_cib, order};
+use crate::host::{Answer, Order};
+use crate::simulate::{Directory, Report, Simulator, Story, millis, step_in_words};
+use crate::xml::Element;
 
 /// How long pools may take to stop and to start before somebody should look, however little their own timeouts are.
 const SETTLES: Duration = Duration::from_secs(300);
@@ -16,32 +15,145 @@ const SETTLES: Duration = Duration::from_secs(300);
 /// Of an operation that says nothing else (`default-action-timeout`, Pacemaker Explained).
 const UNSAID: Duration = Duration::from_secs(20);
 
+/// After so long it is said again what is waited for.
+const SAYS_AGAIN: Duration = Duration::from_secs(10);
+
+/// How a wait goes: how long it lasts, and who hears of it.
+pub struct Waiting<'a> {
+    /// At most so long; absent: as long as the slowest pool may take by its own timeouts.
+    pub timeout: Option<Duration>,
+    /// Hears what is waited for.
+    pub said: &'a mut dyn FnMut(&str),
+}
+
+/// How a wait ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Settled {
+    /// Pacemaker has nothing left to do.
+    Done,
+    /// Time was over; this is what Pacemaker was still to do, in words.
+    Late {
+        /// How long it was waited, in seconds.
+        seconds: u64,
+        /// What is left.
+        left: Vec<String>,
+    },
+}
+
+impl Settled {
+    /// An error when it ended too early.
+    ///
+    /// # Errors
+    /// Time was over.
+    pub fn or_late(self) -> Result<(), LiveError> {
+        match self {
+            Self::Done => Ok(()),
+            Self::Late { seconds, left } => Err(LiveError::Failed(format!(
+                "after {seconds} s Pacemaker is not done: {}",
+                not_done(&left)
+            ))),
+        }
+    }
+}
+
+/// What Pacemaker still has to do, in one line.
+pub(super) fn not_done(left: &[String]) -> String {
+    match left {
+        [] => "an operation is still running".to_owned(),
+        left => left.join(", then "),
+    }
+}
+
+/// The live CIB, by any head that answers: one that was fenced a moment ago does not.
+///
+/// # Errors
+/// None answers.
+pub(super) fn any_cib(heads: &mut Heads) -> Result<(HostName, String), LiveError> {
+    match live_cib(heads) {
+        Ok(found) => found.ok_or(LiveError::NotRunning),
+        Err(why) => {
+            for (name, head) in heads.iter_mut() {
+                if let Ok(Answer::Cib(Some(cib))) = head.order(&Order::Cib) {
+                    return Ok((name.clone(), cib));
+                }
+            }
+            Err(why)
+        }
+    }
+}
+
 /// Waits until Pacemaker has nothing left to do.
 ///
 /// `crm_resource --wait` ends at once while the nodes choose who decides, so its word is held
-/// against the scheduler's: it must have nothing to do for this CIB.
-pub(super) fn wait_settled(heads: &mut Heads) -> Result<(), LiveError> {
-    let deadline = Instant::now() + DECIDES;
+/// against the scheduler's: it must have nothing to do for this CIB. It is asked again and again for
+/// a short time, so that a head that dies meanwhile is replaced by another one.
+pub(super) fn wait_settled(
+    heads: &mut Heads,
+    waiting: &mut Waiting<'_>,
+) -> Result<Settled, LiveError> {
+    let begun = Instant::now();
+    let (_, cib) = any_cib(heads)?;
+    let allowed = match waiting.timeout {
+        Some(timeout) => timeout,
+        None => patience(&Element::parse(&cib, "the live CIB")?),
+    };
+    (waiting.said)(&format!(
+        "waiting until Pacemaker has nothing left to do (at most {} s)",
+        allowed.as_secs()
+    ));
+    let mut said = Instant::now();
     loop {
-        let Some((name, cib)) = live_cib(heads)? else {
-            return Err(LiveError::NotRunning);
+        let over = begun.elapsed() >= allowed;
+        let left = match once(heads, allowed.saturating_sub(begun.elapsed())) {
+            Ok(None) => return Ok(Settled::Done),
+            Ok(Some(left)) => left,
+            // Whoever was asked is gone, or nobody decides at this moment.
+            Err(e) if over => return Err(e),
+            Err(e) => vec![e.to_string()],
         };
-        let seconds = patience(&Element::parse(&cib, "the live CIB")?).as_secs();
-        let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
-        order(heads, &name, &Order::Settle { seconds })?;
-        let Some((name, cib)) = live_cib(heads)? else {
-            return Err(LiveError::NotRunning);
-        };
-        let simulator = OnHead::new(head(heads, &name)?.as_mut());
-        let report = Report::parse(&simulator.simulate(&cib, &[])?.report)?;
-        let decided = Element::parse(&cib, "the live CIB")?
-            .get("dc-uuid")
-            .is_some_and(|dc| !dc.is_empty() && dc != "0");
-        if (decided && report.executed.is_empty()) || Instant::now() >= deadline {
-            return Ok(());
+        if over {
+            let seconds = begun.elapsed().as_secs();
+            return Ok(Settled::Late { seconds, left });
+        }
+        if said.elapsed() >= SAYS_AGAIN {
+            said = Instant::now();
+            (waiting.said)(&format!(
+                "after {} s: {}",
+                begun.elapsed().as_secs(),
+                not_done(&left)
+            ));
         }
         std::thread::sleep(Duration::from_millis(200));
     }
+}
+
+/// Whether Pacemaker is done, waiting for it a little: nothing when it is, else what it has to do.
+fn once(heads: &mut Heads, rest: Duration) -> Result<Option<Vec<String>>, LiveError> {
+    let (name, _) = any_cib(heads)?;
+    let seconds = rest.min(SAYS_AGAIN).as_secs().max(1);
+    let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
+    let answer = order(heads, &name, &Order::Settle { seconds })?;
+    let (name, cib) = any_cib(heads)?;
+    let left = to_do(&OnHead::new(head(heads, &name)?.as_mut()), &cib)?;
+    let decided = Element::parse(&cib, "the live CIB")?
+        .get("dc-uuid")
+        .is_some_and(|dc| !dc.is_empty() && dc != "0");
+    let done = answer == Answer::Settled(true) && decided && left.is_empty();
+    Ok((!done).then_some(left))
+}
+
+/// What Pacemaker has to do now for a CIB, in words; nothing when it is done.
+pub(super) fn to_do(simulator: &dyn Simulator, cib: &str) -> Result<Vec<String>, LiveError> {
+    let report = Report::parse(&simulator.simulate(cib, &[])?.report)?;
+    if report.executed.is_empty() {
+        return Ok(Vec::new());
+    }
+    let directory = Directory::of(&Element::parse(cib, "the live CIB")?);
+    let story = Story::of(&report, &directory);
+    Ok(match story.steps.is_empty() {
+        true => vec!["fence devices move".to_owned()],
+        false => story.steps.iter().map(step_in_words).collect(),
+    })
 }
 
 /// How long the cluster may be busy: as the slowest pool may take to stop and to start by the timeouts of its

@@ -163,7 +163,7 @@ pub(super) fn failed_shots(history: &Element) -> Vec<String> {
 
 /// Seconds since 1970 of `2026-11-22 01:17:34Z`, with or without a fraction, or with an offset
 /// (` +01:00`) instead of the `Z`.
-fn seconds(text: &str) -> Option<u64> {
+pub(super) fn seconds(text: &str) -> Option<u64> {
     let (date, rest) = text.split_at_checked("2026-11-22 ".len())?;
     let at = rest.find(|c: char| !c.is_ascii_digit() && !matches!(c, ':' | '.'));
     let (time, zone) = rest.split_at(at.unwrap_or(rest.len()));

@@ -31,13 +31,20 @@ const READ_AT_START: &[&str] = &[
 
 impl Setting {
     /// True when Corosync must be started anew for it. A node that changes its number is a new
-    /// node to a running Corosync.
+    /// node to a running Corosync, and one that changes an address it refuses ("To reconfigure an interface it must be
+    /// deleted and recreated", `totemconfig.c` of 3.1).
     pub fn needs_restart(&self) -> bool {
-        let renumbered = self.name.starts_with("node ")
-            && self.name.ends_with(".nodeid")
-            && self.live.is_some()
-            && self.desired.is_some();
-        READ_AT_START.contains(&self.name.as_str()) || renumbered
+        let renumbered = self.of_a_known_node() && self.name.ends_with(".nodeid");
+        READ_AT_START.contains(&self.name.as_str()) || renumbered || self.moves_a_link()
+    }
+
+    /// True when a node is to have another address on a link that it has already.
+    pub fn moves_a_link(&self) -> bool {
+        self.of_a_known_node() && self.name.ends_with("_addr")
+    }
+
+    fn of_a_known_node(&self) -> bool {
+        self.name.starts_with("node ") && self.live.is_some() && self.desired.is_some()
     }
 }
 
@@ -99,6 +106,21 @@ mod tests {
         assert_eq!(settings.len(), 1);
         assert_eq!(settings[0].name, "totem.token");
         assert!(!settings[0].needs_restart());
+    }
+
+    #[test]
+    fn another_address_of_a_ring_needs_a_restart_and_a_new_ring_does_not() {
+        let conf = |rings: &str| {
+            let text = format!("nodelist {{\nnode {{\nname: a\nnodeid: 1\n{rings}}}\n}}\n");
+            Conf::parse(&text).unwrap()
+        };
+        let one = conf("ring0_addr: 10.0.0.1\n");
+        let moved = conf_diff(&conf("ring0_addr: 10.0.0.2\n"), &one);
+        assert_eq!(moved.len(), 1);
+        assert!(moved[0].needs_restart() && moved[0].moves_a_link());
+        let more = conf_diff(&conf("ring0_addr: 10.0.0.1\nring1_addr: 10.0.1.1\n"), &one);
+        assert_eq!(more.len(), 1);
+        assert!(!more[0].needs_restart());
     }
 
     #[test]

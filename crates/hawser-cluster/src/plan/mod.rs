@@ -1,6 +1,7 @@
 //! The plan: what must change on the nodes so that they are what the file says, what that leads to,
 //! and in which order it is done.
 
+mod addresses;
 pub mod boot;
 mod conf_diff;
 mod device;
@@ -14,6 +15,7 @@ mod objects;
 mod ports;
 mod problems;
 mod reaction;
+mod renamed;
 mod stages;
 mod unified;
 mod waits;
@@ -64,6 +66,10 @@ pub struct Plan {
     pub effects: Vec<Effect>,
     /// The CIB afterwards.
     pub target_cib: Element,
+    /// What Pacemaker does at this moment, before anything of the plan, in words.
+    pub under_way: Vec<String>,
+    /// The pools that are served now and would be served nowhere.
+    pub taken: Vec<String>,
     /// The same as a unified diff of `corosync.conf` and of the CIB's configuration.
     pub diff: String,
 }
@@ -99,7 +105,7 @@ impl Plan {
     }
 }
 
-/// Plans. Asks the simulator only when there is a live cluster and something changes in it.
+/// Plans. Asks the simulator only when there is a live cluster: what it is doing now, and what each step would lead to.
 pub fn plan(
     file: &ClusterFile,
     facts: &Facts,
@@ -120,7 +126,7 @@ pub fn plan(
         None => desired,
     };
     let cib_stages = stages::cib_stages(&diff);
-    let reaction = match facts.cib.is_some() && !diff.changes.is_empty() {
+    let reaction = match facts.cib.is_some() {
         true => Reaction::ask(simulator, &live, &cib_stages)?,
         false => Reaction::default(),
     };
@@ -141,15 +147,16 @@ pub fn plan(
         .partition(boot::Danger::stops_an_apply);
     let report = PlanReport {
         changes,
-        consequence: words::consequence(&reaction.stories, &live),
+        consequence: words::consequence(&reaction.stories, &live, &target),
         problems: problems(file, facts)
             .iter()
             .map(ToString::to_string)
             .chain(dangers.iter().map(ToString::to_string))
             .collect(),
-        notes: notes(file, &live, &diff)
-            .iter()
-            .map(ToString::to_string)
+        notes: under_way(&reaction.under_way)
+            .into_iter()
+            .chain(notes(file, &live, &diff))
+            .map(|note| note.to_string())
             .chain(hints.iter().map(ToString::to_string))
             .chain(unwatched.iter().map(ToString::to_string))
             .collect(),
@@ -159,6 +166,12 @@ pub fn plan(
         report,
         effects,
         target_cib: target,
+        under_way: reaction.under_way,
+        taken: reaction.taken,
         diff,
     })
+}
+
+fn under_way(steps: &[String]) -> Option<Note> {
+    (!steps.is_empty()).then(|| Note::UnderWay(steps.to_vec()))
 }

@@ -36,6 +36,8 @@ pub enum Note {
     LeftAlone(String),
     /// A node in standby.
     Standby(String),
+    /// What Pacemaker does at this moment.
+    UnderWay(Vec<String>),
 }
 
 impl fmt::Display for Note {
@@ -72,6 +74,12 @@ impl fmt::Display for Note {
                 write!(f, "{object} was not made by Hawser and is left alone")
             }
             Self::Standby(node) => write!(f, "{node} is in standby: nothing runs there"),
+            Self::UnderWay(steps) => write!(
+                f,
+                "Pacemaker is busy: {}. Where pools are and how long clients wait is known when it is done; `apply` \
+                 waits for it first",
+                steps.join(", then ")
+            ),
         }
     }
 }

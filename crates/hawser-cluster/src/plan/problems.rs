@@ -6,6 +6,7 @@ use hawser_model::cluster_file::{Backend, ClusterFile, CryptoHash, ExportKind, P
 use hawser_model::names::HostName;
 
 use super::facts::{Facts, NodeFacts};
+use super::renamed::renamed;
 use crate::cib::fencing::{need_cibsecrets, targets};
 use crate::numbering::Numbering;
 use crate::xml::Element;
@@ -16,6 +17,18 @@ pub enum Problem {
     /// A node of the file was not reached.
     #[error("{0} was not reached, and a cluster is only changed when all its nodes are")]
     NotReached(HostName),
+    /// A node has another name in the file than in the running cluster.
+    #[error(
+        "{new} has an address that the running cluster knows as {old}: a node is not renamed while it is a member, \
+         {new} would be a new node and {old} a lost one. Write {old} again; or take {old} out of the cluster first \
+         (`hawser standby {old}`, then a file without it), and add {new} afterwards"
+    )]
+    Renamed {
+        /// Its name in the cluster.
+        old: String,
+        /// Its name in the file.
+        new: HostName,
+    },
     /// A program is not installed.
     #[error("{node} has no {program}: install the package {package}")]
     NoProgram {
@@ -173,7 +186,7 @@ fn no_target(backend: Backend, node: &HostName, there: &NodeFacts) -> Option<Pro
 
 /// Looks.
 pub fn problems(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
-    let mut found = Vec::new();
+    let mut found = renamed(file, facts);
     let (ports, _) = super::ports::watched(file, facts, &Element::new("cib"));
     let cib = crate::cib::generate_watching(file, &Numbering::of(file, None), &ports);
     for node in &file.nodes {

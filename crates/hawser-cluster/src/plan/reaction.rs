@@ -6,7 +6,9 @@ use super::PlanError;
 use super::diff::ObjectChange;
 use super::effects::Stage;
 use super::merge::merge;
-use crate::simulate::{Directory, Executed, Part, Report, Simulator, Story};
+use crate::simulate::{
+    Directory, Executed, Part, Report, Simulator, Story, lost, services, step_in_words,
+};
 use crate::xml::Element;
 
 /// What Pacemaker does.
@@ -18,6 +20,10 @@ pub(super) struct Reaction {
     pub interrupted: BTreeSet<String>,
     /// What the resources are, before and after.
     pub directory: Directory,
+    /// What Pacemaker does at this moment, before anything of the plan, in words.
+    pub under_way: Vec<String>,
+    /// Pools that are served now and served nowhere afterwards.
+    pub taken: Vec<String>,
 }
 
 impl Reaction {
@@ -29,13 +35,21 @@ impl Reaction {
     ) -> Result<Self, PlanError> {
         let answer = simulator.simulate(&live.to_text(), &[])?;
         // What Pacemaker is about to do anyway is not the plan's doing.
-        let anyway = stops(&Report::parse(&answer.report)?);
+        let now = Report::parse(&answer.report)?;
+        let anyway = stops(&now);
+        let directory = Directory::of(live);
+        let under_way = Story::of(&now, &directory).steps;
         let mut reaction = Self {
-            directory: Directory::of(live),
+            under_way: under_way.iter().map(step_in_words).collect(),
+            directory,
             ..Self::default()
         };
+        let served = services(&now.before, &reaction.directory);
+        let anyway_served = services(&now.after, &reaction.directory);
+        let mut then = anyway_served.clone();
         let mut cib = live.clone();
         for (_, changes) in stages {
+            let before = reaction.directory.clone();
             cib = merge(&cib, changes);
             reaction.directory.update(Directory::of(&cib));
             let answer = simulator.simulate(&cib.to_text(), &[])?;
@@ -43,9 +57,14 @@ impl Reaction {
             reaction.interrupted.extend(stops(&report));
             reaction
                 .stories
-                .push(Story::of(&report, &reaction.directory));
+                .push(Story::between(&report, &before, &reaction.directory));
+            then = services(&report.after, &reaction.directory);
             cib = Element::parse(&answer.cib_after, "the CIB after a step")?;
         }
+        reaction.taken = lost(&served, &then)
+            .filter(|pool| anyway_served.get(*pool).is_some_and(|it| it.served))
+            .map(|pool| format!("{pool} is served now and would be served nowhere"))
+            .collect();
         let resources = &reaction.directory.resources;
         let fence = |id: &String| {
             let resource = resources.get(id);

@@ -216,7 +216,12 @@ impl Stages<'_> {
                     }
                     let anew = runs && settings.iter().any(Setting::needs_restart);
                     restart |= anew;
+                    let moves = settings.iter().any(Setting::moves_a_link);
                     let how = match (runs, anew) {
+                        (_, true) if moves => {
+                            "; a running Corosync refuses another address on a link that it has: it must be started \
+                             anew on all nodes, and every pool stops"
+                        }
                         (_, true) => {
                             "; Corosync must be started anew on all nodes: every pool stops"
                         }
@@ -304,9 +309,14 @@ impl Stages<'_> {
         Change {
             object: change.key.to_string(),
             action,
-            disruptive: self.disrupts(change, action),
+            disruptive: self.disrupts(change, action) || self.ends_fencing(change),
             text: words::object(change),
         }
+    }
+
+    /// Fencing is switched off in a cluster that has pools.
+    fn ends_fencing(&self, change: &ObjectChange) -> bool {
+        words::switches_fencing_off(change) && self.reaction.directory.pools().next().is_some()
     }
 
     /// Whom to blame for a pool's interruption: the resource that is changed or removed and is

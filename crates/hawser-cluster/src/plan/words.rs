@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::addresses::Readdressed;
 use super::conf_diff::Setting;
 use super::diff::{ObjectChange, values_that_differ};
 use super::objects::Key;
@@ -43,6 +44,15 @@ impl fmt::Display for PlanReport {
             .iter()
             .filter(|change| change.disruptive)
             .count();
+        if !self.changes.is_empty() && !self.problems.is_empty() {
+            let changes = if self.changes.len() == 1 {
+                "change"
+            } else {
+                "changes"
+            };
+            let all = self.changes.len();
+            return writeln!(f, "{all} {changes}, none of which is made before that");
+        }
         match (self.changes.len(), disruptive) {
             (0, _) => writeln!(f, "0 changes"),
             (1, 0) => writeln!(f, "1 change, which no client notices"),
@@ -56,8 +66,31 @@ impl fmt::Display for PlanReport {
 /// Values that may be secrets: somebody may have written one into the CIB by hand.
 const SECRET: &[&str] = &["passw", "secret", "community", "token", "_kg"];
 
+/// Whether a change takes a cluster's fencing away.
+pub(super) fn switches_fencing_off(change: &ObjectChange) -> bool {
+    let value = |object: &Option<super::Object>| {
+        let value = object
+            .as_ref()
+            .and_then(|object| object.values.get("value"));
+        value.is_some_and(|value| value == "false")
+    };
+    let fencing = matches!(&change.key, Key::Property(name) if name == "stonith-enabled");
+    fencing && value(&change.desired) && !value(&change.live)
+}
+
 /// What a change to an object of the CIB is, in words.
 pub(super) fn object(change: &ObjectChange) -> String {
+    let words = difference(change);
+    match switches_fencing_off(change) {
+        true => format!(
+            "{words}. THE MOST DANGEROUS CHANGE OF ALL: without fencing, nodes that lose sight of each other both \
+             import the pools and destroy them"
+        ),
+        false => words,
+    }
+}
+
+fn difference(change: &ObjectChange) -> String {
     match (&change.key, &change.live, &change.desired) {
         (Key::Resource(_), None, Some(new)) => {
             let agent = new.values.get("agent").map_or("", String::as_str);
@@ -161,6 +194,7 @@ fn constraint(element: &Element) -> String {
                 _ if element.get("id").is_some_and(needs_a_san) => {
                     format!("{who} leaves a head whose SAN ports have all lost their carrier")
                 }
+                (_, None) if ordered(element).is_some() => ordered(element).unwrap_or_default(),
                 _ => format!("a rule about where {who} runs"),
             }
         }
@@ -171,6 +205,27 @@ fn constraint(element: &Element) -> String {
 /// Whether a constraint of that id is the one that `cib::ports` makes.
 fn needs_a_san(id: &str) -> bool {
     id.starts_with(crate::cib::OWN_CONSTRAINT) && id.ends_with(crate::cib::NEEDS_A_SAN)
+}
+
+/// An order with an end, as `crm_resource --move --lifetime` writes it.
+fn ordered(location: &Element) -> Option<String> {
+    let parts = location.walk();
+    let score = parts.iter().find_map(|part| match part.name.as_str() {
+        "rule" => part.get("score"),
+        _ => None,
+    })?;
+    let node = parts
+        .iter()
+        .find(|part| part.get("attribute") == Some("#uname"))?;
+    let end = parts.iter().find_map(|part| match part.name.as_str() {
+        "date_expression" => part.get("end"),
+        _ => None,
+    })?;
+    let (who, node) = (location.get("rsc")?, node.get("value")?);
+    Some(match score {
+        "-INFINITY" => format!("{who} never runs on {node} before {end}"),
+        _ => format!("{who} runs on {node} if it can, until {end}"),
+    })
 }
 
 /// What differs in a node's corosync.conf.
@@ -188,7 +243,8 @@ pub(super) fn settings(settings: &[Setting]) -> String {
 }
 
 /// What Pacemaker will do, in order, and where the pools that notice it are afterwards.
-pub(super) fn consequence(stories: &[Story], live: &Element) -> Vec<String> {
+pub(super) fn consequence(stories: &[Story], live: &Element, target: &Element) -> Vec<String> {
+    let readdressed = Readdressed::of(live, target);
     let mut lines: Vec<String> = stories
         .iter()
         .flat_map(|story| &story.steps)
@@ -206,10 +262,17 @@ pub(super) fn consequence(stories: &[Story], live: &Element) -> Vec<String> {
                 .is_none_or(|p| p.after.is_none());
             lines.push(match gone {
                 true => format!("{pool} is gone: its clients lose it"),
+                false if readdressed.is_all(&pool, place) => {
+                    format!(
+                        "{}: clients of its other addresses notice nothing",
+                        place_in_words(&pool, place)
+                    )
+                }
                 false => format!("{}: {}", place_in_words(&pool, place), clients_wait(wait)),
             });
         }
     }
+    lines.extend(readdressed.lines);
     lines
 }
 

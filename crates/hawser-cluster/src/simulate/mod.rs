@@ -8,11 +8,13 @@ mod directory;
 mod graph;
 mod report;
 mod scenario;
+mod service;
 mod story;
 mod words;
 
 pub(crate) use directory::parameter;
 pub(crate) use scenario::millis;
+pub(crate) use service::{lost, services};
 pub(crate) use words::{place_in_words, step_in_words};
 
 pub use crm_simulate::CrmSimulate;
@@ -20,6 +22,7 @@ pub use directory::{Directory, Part, Resource, Verb};
 pub use graph::{Action, Graph};
 pub use report::{Executed, NodeState, Picture, Report};
 pub use scenario::{Chapter, Prediction, Scenario, what_if};
+pub use service::{Service, Services};
 pub use story::{Place, Step, Story};
 pub use words::{lines_of, tell};
 

@@ -90,9 +90,16 @@ pub struct Place {
 impl Story {
     /// The story of a report about a cluster with these resources.
     pub fn of(report: &Report, directory: &Directory) -> Self {
+        Self::between(report, directory, directory)
+    }
+
+    /// The story of a cluster whose resources change in it: what stops is as it was, what starts as it is to be.
+    pub fn between(report: &Report, before: &Directory, directory: &Directory) -> Self {
         let mut steps: Vec<Step> = Vec::new();
         for executed in &report.executed {
-            let Some(step) = step(executed, directory) else {
+            let stops = matches!(executed, Executed::Resource { resource, operation, .. }
+                if operation == "stop" && before.resources.contains_key(resource));
+            let Some(step) = step(executed, if stops { before } else { directory }) else {
                 continue;
             };
             match (steps.last_mut(), step) {

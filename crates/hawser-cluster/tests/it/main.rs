@@ -6,6 +6,7 @@ mod boot;
 mod exports;
 mod generate;
 mod golden;
+mod operate;
 mod plan;
 mod scenarios;
 mod secrets;

@@ -555,6 +555,97 @@ fn a_quorum_device_is_started_after_its_settings_and_ends_before_they_change() {
 }
 
 #[test]
+fn another_address_of_a_ring_is_a_restart_and_says_so() {
+    let golden = Golden::named("lab");
+    let live = facts(&golden.file, &running(&golden));
+    let text = include_str!("../../../../examples/lab/hawser.toml");
+    let text = text.replace("ring0 = \"10.72.0.2\"", "ring0 = \"10.72.0.22\"");
+    let file = parse_complete(&text, "test").unwrap();
+    let plan = plan(&file, &live, &CrmSimulate).unwrap();
+    assert!(plan.is_disruptive());
+    assert_eq!(plan.effects.iter().map(kind).next_back(), Some("restart"));
+    let said = plan.report.to_string();
+    let words =
+        "node head2.ring0_addr: 10.72.0.2 → 10.72.0.22; a running Corosync refuses another address";
+    assert!(said.contains(words), "{said}");
+    assert!(!said.contains("the running Corosync takes it"), "{said}");
+}
+
+#[test]
+fn a_node_with_another_name_is_recognised_and_refused() {
+    let golden = Golden::named("lab");
+    let mut live = facts(&golden.file, &running(&golden));
+    // Whoever is called headb is not reached.
+    live.nodes.remove("head2");
+    let text = include_str!("../../../../examples/lab/hawser.toml");
+    let file = parse_complete(&text.replace("head2", "headb"), "test").unwrap();
+    let plan = plan(&file, &live, &CrmSimulate).unwrap();
+    let problems = plan.report.problems.join("\n");
+    assert!(
+        problems.contains("headb has an address that the running cluster knows as head2"),
+        "{problems}"
+    );
+    let said = plan.report.to_string();
+    assert!(said.contains("none of which is made before that"), "{said}");
+    assert!(!said.contains("which no client notices"), "{said}");
+}
+
+#[test]
+fn a_pools_new_address_names_the_old_one_and_who_loses_it() {
+    let golden = Golden::named("zfs-appliance");
+    let live = facts(&golden.file, &running(&golden));
+    let other = [("san01 = \"192.168.141.207\"", "san01 = \"192.168.141.217\"")];
+    let plan = golden_plan("address-changed", &file_with(&other), &live);
+    assert!(plan.is_disruptive());
+    let said = plan.report.consequence.join("\n");
+    for part in [
+        "head1 gives up vmpool01's addresses 192.168.141.207 and",
+        "head1 takes vmpool01's addresses 192.168.141.217 and",
+        "clients that use vmpool01 at 192.168.141.207 lose it for good and find it at 192.168.141.217",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+#[test]
+fn to_switch_fencing_off_is_marked_and_must_be_allowed() {
+    let golden = Golden::named("without-fencing");
+    let fenced = [
+        "--type",
+        "crm_config",
+        "--name",
+        "stonith-enabled",
+        "--update",
+        "true",
+    ];
+    let live = by_hand(&running(&golden), "crm_attribute", &fenced);
+    let live = facts(&golden.file, &live);
+    let plan = plan(&golden.file, &live, &CrmSimulate).unwrap();
+    let change = plan.report.changes.iter();
+    let mut change = change.filter(|change| change.object == "property stonith-enabled");
+    let change = change.next().expect("the property changes");
+    assert!(
+        change.text.contains("THE MOST DANGEROUS CHANGE OF ALL"),
+        "{}",
+        change.text
+    );
+    assert!(change.disruptive);
+}
+
+#[test]
+fn what_pacemaker_is_doing_is_said_before_anything_is_predicted() {
+    let golden = Golden::named("lab");
+    let busy = hawser_cluster::cib::edit::with_standby(&running(&golden), "head1", true);
+    let live = facts(&golden.file, &busy);
+    let plan = plan(&golden.file, &live, &CrmSimulate).unwrap();
+    assert!(plan.is_empty());
+    assert!(!plan.under_way.is_empty());
+    let note = &plan.report.notes[0];
+    assert!(note.contains("Pacemaker is busy: head1 gives up"), "{note}");
+    assert!(note.contains("head2 mounts vmpool01"), "{note}");
+}
+
+#[test]
 fn what_is_missing_on_the_nodes_is_a_problem_and_not_installed() {
     let golden = Golden::named("zfs-appliance");
     let mut facts = facts(&golden.file, &running(&golden));

@@ -1,4 +1,4 @@
-//! What `hawser plan --json` and `hawser status --json` print.
+//! What `hawser plan`, `apply`, `status`, `standby`, `online` and `move` print with `--json`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -142,4 +142,63 @@ pub struct Takeover {
     pub at: u64,
     /// True when the node it left was fenced; false when it gave the pool up.
     pub fenced: bool,
+}
+
+/// What `hawser standby`, `hawser online` and `hawser move` print with `--json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OperateOutput {
+    /// What was ordered.
+    pub order: OperateOrder,
+    /// The node.
+    pub node: HostName,
+    /// The pool that was moved; absent when it was not one that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+    /// Each pool, before and after.
+    pub pools: Vec<OperatedPool>,
+    /// What clients do not have, in words. Empty: all is served.
+    pub not_served: Vec<String>,
+}
+
+/// What a person orders of a running cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OperateOrder {
+    /// Nothing may run on the node.
+    Standby,
+    /// It may again.
+    Online,
+    /// A pool is sent to it.
+    Move,
+}
+
+/// A pool before and after an order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OperatedPool {
+    /// The pool.
+    pub name: String,
+    /// The node that had it.
+    pub was_on: Option<HostName>,
+    /// The node that has it.
+    pub is_on: Option<HostName>,
+    /// Whether its clients reached it before.
+    pub was_served: bool,
+    /// Whether they reach it now: its storage, one of its exports and one of its addresses run on one node.
+    pub served: bool,
+    /// Its exports and addresses that do not run where it is.
+    pub down: Vec<String>,
+    /// Why nobody serves it; absent when somebody does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why_not: Option<String>,
+}
+
+/// What `hawser apply --json` prints.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ApplyOutput {
+    /// What was changed, in the order it was done.
+    pub changes: Vec<Change>,
+    /// What does not run although everything is as the file says, and why, in words.
+    pub not_running: Vec<String>,
 }

@@ -259,6 +259,27 @@ pub struct ChangesReport {
     pub changes: Vec<ChangeReport>,
 }
 
+/// What `hawser undo --json` prints.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UndoReport {
+    /// What was undone, in that order: the last change first.
+    pub undone: Vec<UndoneChange>,
+    /// What could not be, and why.
+    pub failed: Vec<String>,
+}
+
+/// A change that was undone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UndoneChange {
+    /// The change, as it was.
+    #[serde(flatten)]
+    pub change: ChangeReport,
+    /// The value that was found instead of the change's own, and was left alone: somebody else had set it. Absent
+    /// when the old value is back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_at: Option<String>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

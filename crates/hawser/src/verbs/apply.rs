@@ -1,11 +1,15 @@
 //! `hawser apply`: makes the nodes what the cluster file says.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use hawser_cluster::live::{Applied, ApplyError, Options, Progress, apply};
+use hawser_model::output::cluster::ApplyOutput;
+use miette::{IntoDiagnostic, WrapErr};
 
 use crate::output::{self, complain, say};
 use crate::target::{Known, Target};
+use crate::waiting::aloud;
 
 /// Arguments of `hawser apply`.
 #[derive(clap::Args)]
@@ -15,6 +19,12 @@ pub struct Args {
     /// Also do what clients notice: pools that stop or move
     #[arg(long)]
     allow_disruption: bool,
+    /// How long Pacemaker is waited for each time [default: as long as the slowest pool may take to stop and start]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    timeout: Option<Duration>,
+    /// Print one JSON object (docs/schema/apply.schema.json)
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs the verb.
@@ -22,9 +32,27 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     let known = args.target.known()?;
     let options = Options {
         allow_disruption: args.allow_disruption,
+        timeout: args.timeout,
     };
-    let applied = run_on(&known, options)?;
-    say!("{}", in_words(&applied));
+    // The JSON holds what was changed; what a person watches goes beside it.
+    let show: fn(&str) = match args.json {
+        true => |text| complain!("{}", text.trim_end()),
+        false => output::print,
+    };
+    let applied = run_with(&known, options, show)?;
+    match args.json {
+        true => {
+            let made = ApplyOutput {
+                changes: applied.changes.clone(),
+                not_running: applied.not_running.clone(),
+            };
+            let json = serde_json::to_string_pretty(&made)
+                .into_diagnostic()
+                .wrap_err("write what was changed as JSON")?;
+            output::print(&(json + "\n"));
+        }
+        false => say!("{}", in_words(&applied)),
+    }
     Ok(outcome(&applied))
 }
 
@@ -42,7 +70,7 @@ pub fn outcome(applied: &Applied) -> ExitCode {
     if applied.not_running.is_empty() {
         return ExitCode::SUCCESS;
     }
-    complain!("the nodes are what the file says, but not everything is well:");
+    complain!("configuration applied, but:");
     for what in &applied.not_running {
         complain!("    {what}");
     }
@@ -51,11 +79,15 @@ pub fn outcome(applied: &Applied) -> ExitCode {
 
 /// Applies.
 pub fn run_on(known: &Known, options: Options) -> miette::Result<Applied> {
+    run_with(known, options, output::print)
+}
+
+fn run_with(known: &Known, options: Options, show: fn(&str)) -> miette::Result<Applied> {
     known.check_secrets()?;
-    let mut reached = known.reach()?;
+    let mut reached = aloud(&known.reaching(), || known.reach())?;
     let mut said = |progress: Progress<'_>| match progress {
-        Progress::Planned(report) => output::print(&report.to_string()),
-        Progress::Doing(what) => say!("  {what}"),
+        Progress::Planned(report) => show(&report.to_string()),
+        Progress::Doing(what) => complain!("  {what}"),
     };
     let applied = apply(
         &known.file,

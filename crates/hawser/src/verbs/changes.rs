@@ -5,12 +5,13 @@ use std::process::ExitCode;
 use hawser_coordinator::check::Agents;
 use hawser_model::knob::{Change, change_id};
 use hawser_model::names::HostName;
-use hawser_model::output::tune::ChangesReport;
+use hawser_model::output::tune::{ChangesReport, UndoReport, UndoneChange};
 use miette::bail;
 
 use crate::cluster::{Which, beside_switches};
 use crate::output::{self, say};
 use crate::render;
+use crate::waiting::aloud;
 
 /// Arguments of `hawser changes`.
 #[derive(clap::Args)]
@@ -33,6 +34,9 @@ pub struct UndoArgs {
     all: bool,
     #[command(flatten)]
     which: Which,
+    /// Print one JSON object (docs/schema/undo.schema.json)
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs `hawser changes`.
@@ -56,7 +60,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
 
 /// Runs `hawser undo`.
 pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
-    let mut agents = agents(&args.which)?;
+    let mut agents = aloud("the nodes are being reached", || agents(&args.which))?;
     let all = changes(&mut agents)?;
     let due = due(&all, args.id.as_deref());
     if due.is_empty() {
@@ -72,21 +76,35 @@ pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
                     "no change {id}"
                 );
             }
+            None if args.json => {}
             None => say!("There is nothing to undo."),
         }
     }
-    let mut failed = Vec::new();
+    let mut report = UndoReport::default();
     for (host, change) in due {
         let agent = agents.get_mut(host).expect("its changes were read");
-        match agent.undo_change(change.number) {
-            Ok(undone) => say!("{}", render::tune::undone(host, &undone)),
-            Err(e) => failed.push(e.to_string()),
+        let words = format!("{} is undone", change_id(host, change.number));
+        match aloud(&words, || agent.undo_change(change.number)) {
+            Ok(undone) => {
+                if !args.json {
+                    say!("{}", render::tune::undone(host, &undone));
+                }
+                report.undone.push(UndoneChange {
+                    change: hawser_account::trial::change(host, &undone.change),
+                    left_at: undone.left_at,
+                });
+            }
+            Err(e) => report.failed.push(e.to_string()),
         }
     }
-    if failed.is_empty() {
+    if args.json {
+        let text = serde_json::to_string_pretty(&report).expect("a report is always JSON");
+        say!("{text}");
+    }
+    if report.failed.is_empty() {
         Ok(ExitCode::SUCCESS)
     } else {
-        bail!("{}", failed.join("\n"))
+        bail!("{}", report.failed.join("\n"))
     }
 }
 

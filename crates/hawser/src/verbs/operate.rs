@@ -1,20 +1,23 @@
 //! `hawser standby`, `hawser online` and `hawser move`.
 
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use hawser_cluster::live::{self, LiveError};
-use hawser_model::output::cluster::ClusterStatus;
+use hawser_cluster::live::{self, LiveError, Manner, Operated, Waiting};
+use hawser_model::output::cluster::{OperateOrder, OperateOutput, OperatedPool};
+use miette::{IntoDiagnostic, WrapErr};
 
-use crate::output::{complain, say};
+use crate::output::{complain, print, say};
 use crate::target::Target;
-use crate::verbs::status::look;
+use crate::waiting::aloud;
 
 /// Arguments of `hawser standby` and `hawser online`.
 #[derive(clap::Args)]
 pub struct NodeArgs {
     #[command(flatten)]
     target: Target,
+    #[command(flatten)]
+    how: How,
     /// The node
     node: String,
 }
@@ -24,60 +27,219 @@ pub struct NodeArgs {
 pub struct MoveArgs {
     #[command(flatten)]
     target: Target,
+    #[command(flatten)]
+    how: How,
     /// The pool
     pool: String,
     /// The node it is sent to
     node: String,
 }
 
+/// How an order is carried out.
+#[derive(clap::Args)]
+struct How {
+    /// Also when a pool that is served now would be served nowhere
+    #[arg(long)]
+    allow_disruption: bool,
+    /// How long Pacemaker is waited for; the order stays in force after that
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "2m")]
+    timeout: Duration,
+    /// Print one JSON object (docs/schema/operate.schema.json)
+    #[arg(long)]
+    json: bool,
+}
+
+/// An order as it was given.
+struct Given<'a> {
+    order: OperateOrder,
+    node: &'a str,
+    pool: Option<&'a str>,
+}
+
 /// Puts a node in standby, or out of it.
 pub fn standby(args: &NodeArgs, on: bool) -> miette::Result<ExitCode> {
-    let NodeArgs { target, node } = args;
-    let what = if on { "in standby" } else { "online" };
-    act(target, &format!("{node} is {what}"), |heads| {
-        live::set_standby(heads, node, on)
-    })?;
-    Ok(ExitCode::SUCCESS)
+    let NodeArgs { target, how, node } = args;
+    let order = match on {
+        true => OperateOrder::Standby,
+        false => OperateOrder::Online,
+    };
+    let given = Given {
+        order,
+        node,
+        pool: None,
+    };
+    act(target, how, &given, |heads, manner| {
+        live::set_standby(heads, node, on, manner)
+    })
 }
 
 /// Moves a pool.
 pub fn move_pool(args: &MoveArgs) -> miette::Result<ExitCode> {
-    let MoveArgs { target, pool, node } = args;
-    let now = act(target, "done", |heads| live::move_pool(heads, pool, node))?;
-    let there = now.pools.iter().any(|status| {
-        status.name == *pool
-            && status
-                .active_on
-                .as_ref()
-                .is_some_and(|on| on.as_str() == node)
-    });
-    if there {
-        return Ok(ExitCode::SUCCESS);
-    }
-    complain!("{pool} is not on {node}; `hawser status` says what keeps it");
-    Ok(ExitCode::from(1))
+    let MoveArgs {
+        target,
+        how,
+        pool,
+        node,
+    } = args;
+    let given = Given {
+        order: OperateOrder::Move,
+        node,
+        pool: Some(pool),
+    };
+    act(target, how, &given, |heads, manner| {
+        live::move_pool(heads, pool, node, manner)
+    })
 }
 
 /// Does something, waits until Pacemaker is done, and says where everything is then.
 fn act(
     target: &Target,
-    done: &str,
-    what: impl FnOnce(&mut live::Heads) -> Result<(), LiveError>,
-) -> miette::Result<ClusterStatus> {
+    how: &How,
+    given: &Given<'_>,
+    what: impl FnOnce(&mut live::Heads, &mut Manner<'_>) -> Result<Operated, LiveError>,
+) -> miette::Result<ExitCode> {
     let known = target.known()?;
-    let mut reached = known.reach()?;
+    let mut reached = aloud(&known.reaching(), || known.reach())?;
+    for unreached in &reached.failed {
+        complain!("{unreached}");
+    }
     let begun = Instant::now();
-    what(&mut reached.heads).map_err(|e| miette::miette!("{e}"))?;
-    let took = begun.elapsed().as_secs_f64();
-    let now = look(&known, &mut reached)?;
-    let places: Vec<String> = now
+    let mut manner = Manner {
+        allow_disruption: how.allow_disruption,
+        waiting: Waiting {
+            timeout: Some(how.timeout),
+            said: &mut |text| complain!("  {text}"),
+        },
+    };
+    let operated = what(&mut reached.heads, &mut manner).map_err(|e| miette::miette!("{e}"))?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let output = OperateOutput {
+        order: given.order,
+        node: given.node.into(),
+        pool: given.pool.map(str::to_owned),
+        seconds,
+        not_served: not_served(given, &operated.pools),
+        pools: operated.pools,
+    };
+    match how.json {
+        true => {
+            let json = serde_json::to_string_pretty(&output)
+                .into_diagnostic()
+                .wrap_err("write what was done as JSON")?;
+            print(&(json + "\n"));
+        }
+        false => say!("{}", in_words(&output)),
+    }
+    for line in &output.not_served {
+        complain!("{line}");
+    }
+    Ok(match output.not_served.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(1),
+    })
+}
+
+fn in_words(output: &OperateOutput) -> String {
+    let node = &output.node;
+    let done = match output.order {
+        OperateOrder::Standby => format!("{node} is in standby"),
+        OperateOrder::Online => format!("{node} is online"),
+        OperateOrder::Move => "done".to_owned(),
+    };
+    let places: Vec<String> = output
         .pools
         .iter()
-        .map(|pool| match &pool.active_on {
+        .map(|pool| match &pool.is_on {
             Some(node) => format!("{} on {node}", pool.name),
             None => format!("{} nowhere", pool.name),
         })
         .collect();
-    say!("{done} after {took:.1} s: {}", places.join(", "));
-    Ok(now)
+    format!(
+        "{done} after {:.1} s: {}",
+        output.seconds,
+        places.join(", ")
+    )
+}
+
+/// What clients do not have now, in words.
+fn not_served(given: &Given<'_>, pools: &[OperatedPool]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for pool in pools {
+        let name = &pool.name;
+        let is_on = pool.is_on.as_ref().map(|node| node.as_str());
+        if given.pool == Some(name) && is_on != Some(given.node) {
+            let place = is_on.unwrap_or("no node");
+            lines.push(format!("{name} is on {place}, not on {}", given.node));
+        }
+        if let Some(why) = &pool.why_not {
+            let was = if pool.was_served {
+                "and was served before"
+            } else {
+                "as before"
+            };
+            lines.push(format!("{name} is served nowhere, {was}: {why}"));
+        }
+        if let (Some(node), false) = (is_on, pool.down.is_empty()) {
+            lines.push(format!(
+                "{name} is on {node}, and this of it does not run there: {}",
+                pool.down.join(", ")
+            ));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool(is_on: Option<&str>, served: bool, down: &[&str]) -> OperatedPool {
+        OperatedPool {
+            name: "vmpool01".into(),
+            was_on: Some("head1".into()),
+            is_on: is_on.map(Into::into),
+            was_served: true,
+            served,
+            down: down.iter().map(|id| (*id).to_owned()).collect(),
+            why_not: (!served).then(|| "head2 is in standby".to_owned()),
+        }
+    }
+
+    fn moved_to(node: &'static str) -> Given<'static> {
+        Given {
+            order: OperateOrder::Move,
+            node,
+            pool: Some("vmpool01"),
+        }
+    }
+
+    #[test]
+    fn a_move_that_leaves_an_address_down_is_no_success() {
+        let lines = not_served(
+            &moved_to("head2"),
+            &[pool(Some("head2"), true, &["vmpool01-san02"])],
+        );
+        assert_eq!(
+            lines,
+            ["vmpool01 is on head2, and this of it does not run there: vmpool01-san02"]
+        );
+        let there = not_served(&moved_to("head2"), &[pool(Some("head2"), true, &[])]);
+        assert_eq!(there, Vec::<String>::new());
+        let not_there = not_served(&moved_to("head2"), &[pool(Some("head1"), true, &[])]);
+        assert_eq!(not_there, ["vmpool01 is on head1, not on head2"]);
+    }
+
+    #[test]
+    fn a_pool_that_nobody_serves_is_named_with_the_reason() {
+        let given = Given {
+            order: OperateOrder::Standby,
+            node: "head1",
+            pool: None,
+        };
+        let lines = not_served(&given, &[pool(None, false, &["vmpool01-exports"])]);
+        assert_eq!(
+            lines,
+            ["vmpool01 is served nowhere, and was served before: head2 is in standby"]
+        );
+    }
 }

@@ -1,6 +1,6 @@
 //! The cluster's administration for a drill, by the code of `hawser status` and `hawser standby`.
 
-use hawser_cluster::live::set_standby;
+use hawser_cluster::live::{Manner, Waiting, set_standby};
 use hawser_drill::stage::Cluster;
 use hawser_model::output::cluster::ClusterStatus;
 
@@ -21,6 +21,14 @@ impl Cluster for Administration<'_> {
 
     fn standby(&self, node: &str, on: bool) -> Result<(), String> {
         let mut reached = self.known.reach().map_err(|e| format!("{e}"))?;
-        set_standby(&mut reached.heads, node, on).map_err(|e| e.to_string())
+        let mut manner = Manner {
+            allow_disruption: false,
+            waiting: Waiting {
+                timeout: None,
+                said: &mut |_| {},
+            },
+        };
+        let done = set_standby(&mut reached.heads, node, on, &mut manner);
+        done.map(drop).map_err(|e| e.to_string())
     }
 }

@@ -1,0 +1,156 @@
+//! No order takes the last place from a pool that is served, unless somebody allowed it: the order is played
+//! through Pacemaker's scheduler first. Which pools are served is looked at again afterwards.
+
+use std::collections::BTreeSet;
+
+use super::{LiveError, failures};
+use crate::simulate::{Directory, NodeState, Picture, Report, Services, Simulator, lost, services};
+use crate::xml::Element;
+
+/// What a cluster is now, and what it would be.
+pub(super) struct Forecast {
+    /// What clients have now.
+    pub now: Services,
+    /// What they would have.
+    pub then: Services,
+    /// The pools that are served now and that nobody would serve, each with the reason.
+    pub taken: Vec<String>,
+}
+
+/// Plays an order: `cib` as it is, `ordered` with the order in it.
+///
+/// # Errors
+/// The simulator.
+pub(super) fn play(
+    simulator: &dyn Simulator,
+    cib: &Element,
+    ordered: &Element,
+) -> Result<Forecast, LiveError> {
+    let directory = Directory::of(cib);
+    let report = Report::parse(&simulator.simulate(&ordered.to_text(), &[])?.report)?;
+    let now = services(&report.before, &directory);
+    let then = services(&report.after, &directory);
+    let mut taken: Vec<&str> = lost(&now, &then).collect();
+    if !taken.is_empty() {
+        // What Pacemaker is about to do anyway is not the order's doing.
+        let anyway = Report::parse(&simulator.simulate(&cib.to_text(), &[])?.report)?;
+        let anyway = services(&anyway.after, &directory);
+        taken.retain(|pool| anyway.get(*pool).is_some_and(|service| service.served));
+    }
+    let taken = taken
+        .into_iter()
+        .map(|pool| {
+            let why = nowhere_because(ordered, &report.after, &directory, pool);
+            format!("{pool} would be served nowhere: {why}")
+        })
+        .collect();
+    Ok(Forecast { now, then, taken })
+}
+
+/// An order that is refused, in words.
+pub(super) fn refused(taken: &[String]) -> LiveError {
+    let lines: Vec<String> = taken.iter().map(|line| format!("    {line}")).collect();
+    LiveError::Failed(format!(
+        "nothing was done, because clients would lose their pools:\n{}\n--allow-disruption does it all the same",
+        lines.join("\n")
+    ))
+}
+
+/// Why no node would serve a pool, node by node.
+pub(super) fn nowhere_because(
+    cib: &Element,
+    then: &Picture,
+    directory: &Directory,
+    pool: &str,
+) -> String {
+    let why = then
+        .nodes
+        .iter()
+        .map(|(node, state)| not_there_because(cib, state, directory, pool, node));
+    why.collect::<Vec<_>>().join("; ")
+}
+
+/// Why a node does not serve a pool.
+pub(super) fn not_there_because(
+    cib: &Element,
+    state: &NodeState,
+    directory: &Directory,
+    pool: &str,
+    node: &str,
+) -> String {
+    match state {
+        NodeState { unclean: true, .. } => format!("{node} is lost and not known to be off"),
+        NodeState { online: false, .. } => format!("{node} is not a member"),
+        NodeState { standby: true, .. } => format!("{node} is in standby"),
+        NodeState {
+            maintenance: true, ..
+        } => format!("{node} is in maintenance"),
+        _ => {
+            let parts: Vec<&str> = directory.of_pool(pool).map(|(id, _)| id).collect();
+            let on_node = format!(" failed on {node}:");
+            let failed = parts
+                .iter()
+                .flat_map(|id| failures::of(cib, id))
+                .find(|failure| failure.contains(&on_node));
+            if let Some(failure) = failed {
+                return format!(
+                    "{failure} (mend it, then `crm_resource --cleanup --resource {pool}`)"
+                );
+            }
+            match barred(cib, &parts, node) {
+                Some(constraint) => format!("{node} may not run it (constraint {constraint})"),
+                None => format!("Pacemaker would not run it on {node}"),
+            }
+        }
+    }
+}
+
+/// The constraint that keeps one of these resources from a node.
+fn barred(cib: &Element, parts: &[&str], node: &str) -> Option<String> {
+    let constraints = cib.at(&["configuration", "constraints"])?;
+    let mut locations = constraints.all("rsc_location").filter(|location| {
+        let elements = location.walk();
+        let named = location.get("rsc").into_iter().chain(
+            elements
+                .iter()
+                .filter(|element| element.name == "resource_ref")
+                .filter_map(|element| element.get("id")),
+        );
+        location.get("node") == Some(node)
+            && location.get("score") == Some("-INFINITY")
+            && named.into_iter().any(|id| parts.contains(&id))
+    });
+    locations.next()?.get("id").map(str::to_owned)
+}
+
+/// The CIB with a pool sent to a node, as `crm_resource --move` would write it.
+pub(super) fn with_move(cib: &Element, pool: &str, node: &str) -> Element {
+    let mut cib = without_orders(cib, pool);
+    let constraints = cib
+        .first_or_new("configuration")
+        .first_or_new("constraints");
+    constraints.children.push(
+        Element::new("rsc_location")
+            .with("id", format!("cli-prefer-{pool}"))
+            .with("rsc", pool)
+            .with("role", "Started")
+            .with("node", node)
+            .with("score", "INFINITY"),
+    );
+    cib
+}
+
+/// The CIB without the orders that are left about a resource, as `crm_resource --clear` leaves it.
+fn without_orders(cib: &Element, resource: &str) -> Element {
+    let left: BTreeSet<String> = super::left_orders(cib)
+        .into_iter()
+        .filter(|order| order.resource == resource)
+        .map(|order| order.id)
+        .collect();
+    let mut cib = cib.clone();
+    cib.first_or_new("configuration")
+        .first_or_new("constraints")
+        .children
+        .retain(|constraint| !constraint.get("id").is_some_and(|id| left.contains(id)));
+    cib
+}

@@ -1,0 +1,308 @@
+//! Orders to a running cluster, against heads that are simulated: the scheduler is Pacemaker's own, and what it
+//! decides is done at once.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::golden::Golden;
+use crate::plan::running;
+use hawser_cluster::cib::edit::with_standby;
+use hawser_cluster::host::{Answer, Order};
+use hawser_cluster::live::{
+    Head, HeadError, Heads, Manner, Operated, Waiting, left_orders, move_pool, set_standby,
+};
+use hawser_cluster::simulate::{CrmSimulate, Simulator};
+use hawser_cluster::xml::Element;
+use hawser_model::host::CorosyncFacts;
+
+/// The cluster behind all heads.
+struct Cluster {
+    cib: Element,
+    /// The orders that changed something.
+    obeyed: Vec<Order>,
+    /// Nothing that Pacemaker decides is done any more.
+    stuck: bool,
+    /// This head is gone as soon as it has obeyed a move.
+    dies_of_a_move: Option<&'static str>,
+    dead: Vec<&'static str>,
+}
+
+impl Cluster {
+    fn change(&mut self, order: &Order, change: impl FnOnce(&Element) -> Element) {
+        self.obeyed.push(order.clone());
+        self.cib = change(&self.cib);
+        if !self.stuck {
+            let after = CrmSimulate.simulate(&self.cib.to_text(), &[]).unwrap();
+            self.cib = Element::parse(&after.cib_after, "the CIB").unwrap();
+        }
+    }
+}
+
+struct Simulated {
+    name: &'static str,
+    cluster: Arc<Mutex<Cluster>>,
+}
+
+impl Head for Simulated {
+    fn order(&mut self, order: &Order) -> Result<Answer, HeadError> {
+        let mut cluster = self.cluster.lock().unwrap();
+        if cluster.dead.contains(&self.name) {
+            return Err(HeadError(format!("{}: agent ended", self.name)));
+        }
+        match order {
+            Order::Cib => return Ok(Answer::Cib(Some(cluster.cib.to_text()))),
+            Order::Simulate { cib, events } => {
+                let answer = CrmSimulate.simulate(cib, events);
+                return Ok(Answer::Simulated(answer.unwrap()));
+            }
+            Order::Settle { .. } => return Ok(Answer::Settled(!cluster.stuck)),
+            Order::Standby { node, on } => {
+                cluster.change(order, |cib| with_standby(cib, node, *on));
+            }
+            Order::Move {
+                resource,
+                node,
+                seconds,
+            } => {
+                assert!(
+                    *seconds >= 900,
+                    "the order ends by itself, and not before it is carried out"
+                );
+                let location = Element::new("rsc_location")
+                    .with("id", format!("cli-prefer-{resource}"))
+                    .with("rsc", resource.as_str())
+                    .with("node", node.as_str())
+                    .with("score", "INFINITY");
+                cluster.change(order, |cib| with_constraint(cib, location));
+                if cluster.dies_of_a_move == Some(self.name) {
+                    cluster.dead.push(self.name);
+                }
+            }
+            Order::ForgetMove { resource } => {
+                let left: Vec<String> = left_orders(&cluster.cib)
+                    .into_iter()
+                    .filter(|order| order.resource == *resource)
+                    .map(|order| order.id)
+                    .collect();
+                cluster.change(order, |cib| without_constraints(cib, &left));
+            }
+            other => panic!("{other:?}"),
+        }
+        Ok(Answer::Done)
+    }
+
+    fn corosync(&mut self) -> Result<Option<CorosyncFacts>, HeadError> {
+        Ok(None)
+    }
+}
+
+fn constraints(cib: &mut Element) -> &mut Vec<Element> {
+    let configuration = cib.first_or_new("configuration");
+    &mut configuration.first_or_new("constraints").children
+}
+
+fn with_constraint(cib: &Element, constraint: Element) -> Element {
+    let mut cib = cib.clone();
+    constraints(&mut cib).push(constraint);
+    cib
+}
+
+fn without_constraints(cib: &Element, ids: &[String]) -> Element {
+    let mut cib = cib.clone();
+    constraints(&mut cib).retain(|it| !ids.iter().any(|id| it.get("id") == Some(id)));
+    cib
+}
+
+/// The lab's cluster: vmpool01 on head1, vmpool02 on head2.
+struct Lab {
+    cluster: Arc<Mutex<Cluster>>,
+    heads: Heads,
+    said: Vec<String>,
+}
+
+impl Lab {
+    fn up() -> Self {
+        let mut cib = running(&Golden::named("lab"));
+        cib.set("dc-uuid", "1");
+        let cluster = Arc::new(Mutex::new(Cluster {
+            cib,
+            obeyed: Vec::new(),
+            stuck: false,
+            dies_of_a_move: None,
+            dead: Vec::new(),
+        }));
+        let heads = ["head1", "head2"].map(|name| {
+            let cluster = cluster.clone();
+            let head: Box<dyn Head> = Box::new(Simulated { name, cluster });
+            (name.into(), head)
+        });
+        Self {
+            cluster,
+            heads: heads.into(),
+            said: Vec::new(),
+        }
+    }
+
+    fn with(&self, change: impl FnOnce(&mut Cluster)) {
+        change(&mut self.cluster.lock().unwrap());
+    }
+
+    fn obeyed(&self) -> Vec<Order> {
+        self.cluster.lock().unwrap().obeyed.clone()
+    }
+
+    fn orders_left(&self) -> usize {
+        left_orders(&self.cluster.lock().unwrap().cib).len()
+    }
+
+    fn standby(&mut self, node: &str, allow_disruption: bool) -> Result<Operated, String> {
+        let said = &mut self.said;
+        let mut manner = Manner {
+            allow_disruption,
+            waiting: Waiting {
+                timeout: Some(Duration::from_millis(300)),
+                said: &mut |text| said.push(text.to_owned()),
+            },
+        };
+        set_standby(&mut self.heads, node, true, &mut manner).map_err(|e| e.to_string())
+    }
+
+    fn move_pool(&mut self, pool: &str, node: &str) -> Result<Operated, String> {
+        let said = &mut self.said;
+        let mut manner = Manner {
+            allow_disruption: false,
+            waiting: Waiting {
+                timeout: Some(Duration::from_millis(300)),
+                said: &mut |text| said.push(text.to_owned()),
+            },
+        };
+        move_pool(&mut self.heads, pool, node, &mut manner).map_err(|e| e.to_string())
+    }
+}
+
+#[track_caller]
+fn is_on(operated: &Operated, pool: &str) -> Option<String> {
+    let found = operated.pools.iter().find(|it| it.name == pool);
+    found.unwrap().is_on.as_ref().map(ToString::to_string)
+}
+
+#[test]
+fn standby_of_the_last_head_is_refused_and_changes_nothing() {
+    let mut lab = Lab::up();
+    let done = lab.standby("head1", false).unwrap();
+    assert_eq!(is_on(&done, "vmpool01").as_deref(), Some("head2"));
+    assert!(
+        done.pools
+            .iter()
+            .all(|pool| pool.served && pool.down.is_empty())
+    );
+    let before = lab.obeyed().len();
+
+    let refused = lab.standby("head2", false).unwrap_err();
+    for part in [
+        "nothing was done",
+        "vmpool01 would be served nowhere: head1 is in standby; head2 is in standby",
+        "vmpool02 would be served nowhere",
+        "--allow-disruption",
+    ] {
+        assert!(refused.contains(part), "{part}: {refused}");
+    }
+    assert_eq!(lab.obeyed().len(), before);
+
+    // Allowed, it is done, and what nobody serves is named.
+    let done = lab.standby("head2", true).unwrap();
+    for pool in &done.pools {
+        assert!(pool.was_served && !pool.served, "{pool:?}");
+        let why = pool.why_not.as_deref().unwrap();
+        assert!(why.contains("head1 is in standby"), "{why}");
+    }
+    // Once nothing is served, the same order takes nothing from anybody.
+    lab.standby("head2", false).unwrap();
+}
+
+#[test]
+fn a_ban_by_hand_makes_the_other_head_the_last_one() {
+    let mut lab = Lab::up();
+    lab.with(|cluster| {
+        let ban = Element::new("rsc_location")
+            .with("id", "cli-ban-vmpool01-on-head2")
+            .with("rsc", "vmpool01")
+            .with("node", "head2")
+            .with("score", "-INFINITY");
+        cluster.cib = with_constraint(&cluster.cib, ban);
+    });
+    let refused = lab.standby("head1", false).unwrap_err();
+    assert!(
+        refused.contains("head2 may not run it (constraint cli-ban-vmpool01-on-head2)"),
+        "{refused}"
+    );
+    assert!(!refused.contains("vmpool02"), "{refused}");
+}
+
+#[test]
+fn a_move_leaves_no_order_and_clears_one_that_was_left() {
+    let mut lab = Lab::up();
+    lab.with(|cluster| {
+        let left = Element::new("rsc_location")
+            .with("id", "cli-prefer-vmpool01")
+            .with("rsc", "vmpool01")
+            .with("node", "head1")
+            .with("score", "INFINITY");
+        cluster.cib = with_constraint(&cluster.cib, left);
+    });
+    let done = lab.move_pool("vmpool01", "head2").unwrap();
+    assert_eq!(is_on(&done, "vmpool01").as_deref(), Some("head2"));
+    assert_eq!(lab.orders_left(), 0);
+    let said = lab.said.join("\n");
+    assert!(
+        said.contains("an order that was left is taken back: vmpool01 is ordered to head1"),
+        "{said}"
+    );
+    let kinds: Vec<&str> = lab.obeyed().iter().map(Order::name).collect();
+    assert_eq!(kinds, ["forget a move", "move a resource", "forget a move"]);
+}
+
+#[test]
+fn an_order_is_taken_back_through_another_head_than_the_one_that_died_of_it() {
+    let mut lab = Lab::up();
+    lab.with(|cluster| cluster.dies_of_a_move = Some("head1"));
+    let done = lab.move_pool("vmpool01", "head2").unwrap();
+    assert_eq!(is_on(&done, "vmpool01").as_deref(), Some("head2"));
+    assert_eq!(lab.orders_left(), 0);
+}
+
+#[test]
+fn a_move_to_a_head_that_takes_nothing_is_refused() {
+    let mut lab = Lab::up();
+    lab.standby("head2", false).unwrap();
+    let before = lab.obeyed().len();
+    let refused = lab.move_pool("vmpool01", "head2").unwrap_err();
+    assert_eq!(
+        refused,
+        "nothing was done: vmpool01 would not get to head2, because head2 is in standby"
+    );
+    assert_eq!(lab.obeyed().len(), before);
+    let unknown = lab.move_pool("vmpool03", "head2").unwrap_err();
+    assert!(unknown.contains("pools: vmpool01, vmpool02"), "{unknown}");
+}
+
+#[test]
+fn a_wait_ends_and_says_what_was_not_reached() {
+    let mut lab = Lab::up();
+    lab.with(|cluster| cluster.stuck = true);
+    let late = lab.standby("head1", false).unwrap_err();
+    for part in [
+        "Pacemaker is not done: head1 gives up vmpool01's addresses",
+        "head1 unmounts vmpool01",
+        "it goes on: head1 is in standby and stays so",
+    ] {
+        assert!(late.contains(part), "{part}: {late}");
+    }
+    assert!(lab.said[0].contains("at most"), "{:?}", lab.said);
+    // The order of a move that is late stays in force: it ends by itself.
+    let mut lab = Lab::up();
+    lab.with(|cluster| cluster.stuck = true);
+    let late = lab.move_pool("vmpool01", "head2").unwrap_err();
+    assert!(late.contains("the order ends by itself 15 min"), "{late}");
+    assert_eq!(lab.orders_left(), 1);
+}

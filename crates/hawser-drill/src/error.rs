@@ -11,9 +11,23 @@ pub enum DrillError {
     /// Something of the drill's own could not be done.
     #[error("{0}")]
     CouldNot(String),
-    /// Ctrl-C: everything was healed.
+    /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,
+    /// It ended early; everything was taken back, and the cluster is whole.
+    #[error("{why}; what the drill had done was taken back, and the cluster is whole")]
+    Early {
+        /// Why it ended.
+        why: Box<DrillError>,
+    },
+    /// It ended early, and not all is well.
+    #[error("{why}; NOT all is well after it: {}; `hawser drill --heal` goes on", left.join("; "))]
+    Unhealed {
+        /// Why it ended.
+        why: Box<DrillError>,
+        /// What is wrong.
+        left: Vec<String>,
+    },
 }
 
 impl DrillError {

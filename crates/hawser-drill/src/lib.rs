@@ -22,5 +22,6 @@ pub mod scenario;
 pub mod seat;
 pub mod stage;
 pub mod watch;
+pub mod whole;
 
 pub use error::DrillError;

@@ -2,6 +2,7 @@
 //! by the next one. It also lets one drill at a time into a lab, or
 //! at a cluster from this machine.
 
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::PathBuf;
@@ -9,9 +10,9 @@ use std::path::PathBuf;
 use nix::fcntl::{Flock, FlockArg};
 
 use crate::error::DrillError;
-use crate::run::power_everywhere;
 use crate::scenario::Scenario;
 use crate::stage::Stage;
+use crate::whole::power_everywhere;
 
 /// The note of a running drill.
 pub(crate) struct Note {
@@ -57,14 +58,50 @@ impl Note {
     }
 }
 
-/// Takes back what a drill that was killed had done. True: there was one.
+/// What a drill that was killed, or could not heal, had written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The scenario.
+    pub scenario: String,
+    /// The head that had the pool, which is the one that is hit.
+    pub head: String,
+    /// The pool that was written to.
+    pub pool: String,
+    /// What random choices came from.
+    pub seed: u64,
+}
+
+impl Left {
+    /// Reads a note; nothing when it was not finished.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines().map(str::to_owned);
+        Some(Self {
+            scenario: lines.next()?,
+            head: lines.next()?,
+            pool: lines.next()?,
+            seed: lines.next()?.parse().ok()?,
+        })
+    }
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "a drill was killed here: {} ({} on {})",
+            self.scenario, self.pool, self.head
+        )
+    }
+}
+
+/// Takes back what a drill that was killed, or could not heal, had done; which, if there was one.
 ///
 /// # Errors
 /// A drill is running; what cannot be healed.
-pub fn take_back(stage: &mut Stage<'_>) -> Result<bool, DrillError> {
+pub fn take_back(stage: &mut Stage<'_>) -> Result<Option<Left>, DrillError> {
     let path = stage.folder()?.join("drill");
     match fs::metadata(&path) {
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(DrillError::io("look at", path.display(), e)),
         Ok(_) => {}
     }
@@ -73,17 +110,37 @@ pub fn take_back(stage: &mut Stage<'_>) -> Result<bool, DrillError> {
     (&*note._file)
         .read_to_string(&mut text)
         .map_err(|e| DrillError::io("read", path.display(), e))?;
-    let lines: Vec<&str> = text.lines().collect();
-    if let [scenario, active, pool, seed] = lines[..] {
-        (stage.active, stage.pool) = (active.into(), pool.to_owned());
-        stage.seed = seed.parse().unwrap_or(0);
-        if let Some(scenario) = Scenario::named(scenario) {
+    // One that was killed while it wrote its note had done nothing.
+    let left = Left::parse(&text);
+    if let Some(left) = &left {
+        let (pool, seed) = (stage.pool.clone(), stage.seed);
+        (stage.active, stage.pool) = (left.head.as_str().into(), left.pool.clone());
+        stage.seed = left.seed;
+        if let Some(scenario) = Scenario::named(&left.scenario) {
             for fault in scenario.plan(stage).faults.iter().rev() {
                 fault.heal(stage)?;
             }
         }
+        (stage.pool, stage.seed) = (pool, seed);
     }
     power_everywhere(stage)?;
     note.end();
-    Ok(true)
+    Ok(left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_says_which_drill_was_killed() {
+        let left = Left::parse("power-cut\nhead1\nvmpool01\n7\n").unwrap();
+        assert_eq!(
+            left.to_string(),
+            "a drill was killed here: power-cut (vmpool01 on head1)"
+        );
+        assert_eq!(left.seed, 7);
+        assert_eq!(Left::parse("power-cut\nhead1\n"), None);
+        assert_eq!(Left::parse(""), None);
+    }
 }

@@ -1,9 +1,9 @@
 //! A drill, from the first look to the recorded run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hawser_client::check::Rules;
 use hawser_cluster::live::fence_events;
@@ -12,10 +12,9 @@ use hawser_lab::LabName;
 use hawser_model::drill::{
     DRILL_FORMAT, DrillCase, EndState, FaultRecord, FenceEvent, Moment, PowerEvent, PowerState,
 };
-use hawser_model::names::HostName;
 use hawser_model::output::cluster::ClusterStatus;
 
-use crate::asks::{bmc_events, cib, clean_up, history, map};
+use crate::asks::{bmc_events, cib, history, map};
 use crate::client::Client;
 use crate::error::DrillError;
 use crate::facts::facts;
@@ -28,6 +27,7 @@ use crate::scenario::{Plan, Reaction, Scenario};
 use crate::seat;
 use crate::stage::{Stage, now};
 use crate::watch::{Seen, watch};
+use crate::whole::{WHOLE, answers_late, power_everywhere, wait_whole};
 
 /// A client counts as writing steadily after so long.
 const STEADY: Duration = Duration::from_secs(2);
@@ -38,18 +38,6 @@ const HAPPENS: Duration = Duration::from_secs(20);
 /// The cluster may take so long to answer: far longer than any budget, so that the length of a bad
 /// outage is measured rather than cut off.
 const ANSWERS: Duration = Duration::from_secs(90);
-
-/// Healed, the cluster may take so long to be whole: a head boots, joins, and gets its pools.
-const WHOLE: Duration = Duration::from_secs(180);
-
-/// From one question about the health of the cluster to the next.
-const ASKS: Duration = Duration::from_secs(1);
-
-/// A head that was fenced while things were healed is switched on after this.
-const OFF: Duration = Duration::from_secs(5);
-
-/// A head that answers nobody for a while may be asked so long whether it, or its neighbour, has power.
-const REACHED: Duration = Duration::from_secs(60);
 
 /// What a drill is told.
 pub struct Orders<'a> {
@@ -68,7 +56,8 @@ pub struct Orders<'a> {
 /// Everything that was made is healed, however it ends.
 ///
 /// # Errors
-/// It could not be run, or was interrupted. That something broke is in the run.
+/// It could not be run, or was interrupted: what was made is taken back, and the cluster is waited for, before that is
+/// said. That something broke is in the run.
 pub fn run(
     stage: &Stage<'_>,
     orders: &Orders<'_>,
@@ -89,14 +78,15 @@ pub fn run(
             power: Vec::new(),
             degraded: BTreeSet::new(),
             stopped: None,
-            unhealed: false,
+            unhealed: None,
         };
         let outcome = drill.perform(before).map(|done| (done, now()));
+        let outcome = outcome.map_err(|why| drill.close(why));
         stop.store(true, Ordering::Relaxed);
         watching
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        if !drill.unhealed {
+        if drill.unhealed.is_none() {
             note.end();
         }
         outcome
@@ -118,8 +108,9 @@ struct Drill<'a> {
     power: Vec<PowerEvent>,
     degraded: BTreeSet<String>,
     stopped: Option<String>,
-    /// Something that was made is still there: the next drill takes it back.
-    unhealed: bool,
+    /// Something that was made is still there, or the cluster is not whole, in words: the next drill, or `--heal`,
+    /// goes on.
+    unhealed: Option<String>,
 }
 
 impl Drill<'_> {
@@ -160,7 +151,7 @@ impl Drill<'_> {
         let outcome = self.break_and_watch(&plan, &mut client);
         // Whatever came of it.
         let healed = self.heal(&plan.faults);
-        self.unhealed = healed.is_err();
+        self.unhealed = healed.as_ref().err().map(ToString::to_string);
         outcome?;
         healed?;
         say("healed; waiting until the cluster is whole");
@@ -309,6 +300,7 @@ impl Drill<'_> {
     /// Takes the faults back, the last one first, and gives every head its power.
     fn heal(&mut self, faults: &[Box<dyn Fault>]) -> Result<(), DrillError> {
         let mut failed = None;
+        let borne = self.stage.bear(u32::MAX);
         for (index, fault) in faults.iter().enumerate().rev() {
             // One that was never made has no record, and needs no healing.
             let Some(record) = self.faults.get_mut(index) else {
@@ -320,48 +312,54 @@ impl Drill<'_> {
                 Err(e) => failed = failed.or(Some(e)),
             }
         }
-        power_everywhere(self.stage)?;
-        failed.map_or(Ok(()), Err)
+        let power = power_everywhere(self.stage);
+        self.stage.bear(borne);
+        failed.map_or(power, Err)
     }
 
-    /// Waits until `hawser status` has nothing to say. What Pacemaker remembers of failures is
-    /// cleaned up as an operator would do it, once all heads are back.
+    /// Waits until the cluster is whole, after it was seen what it made of the faults.
     fn wait_whole(&mut self) -> Result<Option<EndState>, DrillError> {
-        let stage = self.stage;
-        let mut last: Option<EndState> = None;
-        let mut why = String::new();
-        let mut asked = 0_u32;
-        let mut off = Off::default();
-        stage.wait(WHOLE, || {
-            let at = now();
-            asked += 1;
-            off.switch_on(stage)?;
-            match stage.cluster.status() {
-                Ok(status) => {
-                    let whole = status.redundant && status.degraded.is_empty();
-                    if !whole && asked % 8 == 0 {
-                        clean_up(stage);
-                    }
-                    last = Some(EndState {
-                        redundant: status.redundant,
-                        degraded: status.degraded,
-                        at,
-                    });
-                    if whole {
-                        return Ok(true);
-                    }
-                }
-                Err(e) => why = e,
-            }
-            std::thread::sleep(ASKS);
-            Ok(false)
-        })?;
-        if last.is_none() {
+        let seen = wait_whole(self.stage, Duration::ZERO)?;
+        if seen.last.is_none() {
             self.stopped = Some(format!(
-                "the cluster could not be asked how it stands: {why}"
+                "the cluster could not be asked how it stands: {}",
+                seen.why
             ));
         }
-        Ok(last)
+        Ok(seen.last)
+    }
+
+    /// What a drill that ended early owes the cluster: it waits as a whole one does, for the fencing that is under way
+    /// too, and leaves every head with its power.
+    fn close(&mut self, why: DrillError) -> DrillError {
+        if self.faults.is_empty() {
+            return why;
+        }
+        let why = Box::new(why);
+        if let Some(unhealed) = self.unhealed.take() {
+            return DrillError::Unhealed {
+                why,
+                left: vec![unhealed],
+            };
+        }
+        self.stage.bear((self.stage.interrupted)());
+        (self.orders.say)(&format!(
+            "{why}: what the drill had done is taken back; waiting until the cluster is whole (at most {} s; Ctrl-C \
+             ends the wait)",
+            WHOLE.as_secs()
+        ));
+        let left = match wait_whole(self.stage, answers_late(self.stage.file)) {
+            Ok(seen) => seen.wrong(),
+            Err(DrillError::Interrupted) => vec!["nobody waited for it".to_owned()],
+            Err(e) => vec![e.to_string()],
+        };
+        match left.is_empty() {
+            true => DrillError::Early { why },
+            false => {
+                self.unhealed = Some(left.join("; "));
+                DrillError::Unhealed { why, left }
+            }
+        }
     }
 
     fn cluster_facts(
@@ -419,46 +417,6 @@ pub fn describe(fault: &dyn Fault) -> String {
         words += &format!(" ({object})");
     }
     words
-}
-
-/// Heads that were switched off, by a fault or by a fence device, are switched on.
-pub(crate) fn power_everywhere(stage: &Stage<'_>) -> Result<(), DrillError> {
-    for head in &stage.heads {
-        // Real BMCs are asked through other heads, which may be out of reach for a while themselves.
-        let mut last = Ok(());
-        let done = stage.wait(REACHED, || {
-            last = stage.power_on(head);
-            Ok(last.is_ok() || stage.real().is_none())
-        });
-        last.and(done.map(drop))?;
-    }
-    Ok(())
-}
-
-/// Heads without power, and since when.
-#[derive(Default)]
-struct Off(BTreeMap<HostName, Instant>);
-
-impl Off {
-    /// Switches on those that were off for a while: a fence device that has just switched one off must
-    /// find it so when it asks.
-    fn switch_on(&mut self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        for head in &stage.heads {
-            match stage.is_on(head) {
-                // A real head that nobody can ask now is asked again.
-                Err(_) if stage.real().is_some() => {}
-                Err(e) => return Err(e),
-                Ok(true) => drop(self.0.remove(head)),
-                Ok(false) => {
-                    let since = *self.0.entry(head.clone()).or_insert_with(Instant::now);
-                    if since.elapsed() > OFF {
-                        stage.power_on(head)?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 fn micros(time: Duration) -> u64 {

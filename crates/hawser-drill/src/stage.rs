@@ -1,5 +1,6 @@
 //! What a drill is about: the cluster, the pool that is written to, and whom it hits.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::process::CommandExt;
@@ -64,8 +65,10 @@ pub struct Stage<'a> {
     pub file: &'a ClusterFile,
     /// Its administration.
     pub cluster: &'a dyn Cluster,
-    /// Whether somebody wants the drill to end.
-    pub interrupted: &'a dyn Fn() -> bool,
+    /// How often somebody wanted the drill to end.
+    pub interrupted: &'a dyn Fn() -> u32,
+    /// How many of those are borne: while something is taken back, all are.
+    borne: Cell<u32>,
     /// The heads, in the file's order.
     pub heads: Vec<HostName>,
     /// The machine that the client runs on.
@@ -92,7 +95,7 @@ impl<'a> Stage<'a> {
         ground: Ground<'a>,
         file: &'a ClusterFile,
         cluster: &'a dyn Cluster,
-        interrupted: &'a dyn Fn() -> bool,
+        interrupted: &'a dyn Fn() -> u32,
         pool: Option<&str>,
         seat: Seat,
     ) -> Result<Self, DrillError> {
@@ -118,6 +121,7 @@ impl<'a> Stage<'a> {
             ground,
             cluster,
             interrupted,
+            borne: Cell::new(0),
             active: HostName(String::new()),
             seed: 0,
             heads: file.nodes.iter().map(|n| n.name.get().clone()).collect(),
@@ -253,6 +257,11 @@ impl<'a> Stage<'a> {
         self.heads.iter().filter(|head| **head != self.active)
     }
 
+    /// So many interruptions end nothing; answers how many it were before. While something is taken back, none does.
+    pub(crate) fn bear(&self, times: u32) -> u32 {
+        self.borne.replace(times)
+    }
+
     /// Asks until the answer is yes; false when it was not within `patience`.
     ///
     /// # Errors
@@ -264,7 +273,7 @@ impl<'a> Stage<'a> {
     ) -> Result<bool, DrillError> {
         let deadline = Instant::now() + patience;
         loop {
-            if (self.interrupted)() {
+            if (self.interrupted)() > self.borne.get() {
                 return Err(DrillError::Interrupted);
             }
             if yes()? {

@@ -12,7 +12,7 @@ use crate::error::LabError;
 #[derive(Debug)]
 pub struct Interrupt {
     held: SignalFd,
-    seen: Cell<bool>,
+    seen: Cell<u32>,
 }
 
 impl Interrupt {
@@ -31,14 +31,19 @@ impl Interrupt {
             .map_err(|e| LabError::system("signalfd", "this process", e))?;
         Ok(Self {
             held,
-            seen: Cell::new(false),
+            seen: Cell::new(0),
         })
     }
 
     /// Whether one of the signals has come.
     pub fn requested(&self) -> bool {
-        if matches!(self.held.read_signal(), Ok(Some(_))) {
-            self.seen.set(true);
+        self.times() > 0
+    }
+
+    /// How many of the signals have come.
+    pub fn times(&self) -> u32 {
+        while matches!(self.held.read_signal(), Ok(Some(_))) {
+            self.seen.set(self.seen.get().saturating_add(1));
         }
         self.seen.get()
     }

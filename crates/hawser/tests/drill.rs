@@ -2,8 +2,12 @@
 
 mod support;
 
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::Duration;
+
 use hawser_agent::Agent;
-use hawser_agent::transport::Command;
+use hawser_agent::transport::Command as Transport;
 use hawser_cluster::host::drill::HostFault;
 use hawser_cluster::host::{Answer, DrillAnswer, DrillOrder, Order};
 use hawser_model::traffic::RunKey;
@@ -69,6 +73,11 @@ fn a_switchover_and_a_power_cut_lose_no_acknowledged_write() {
     assert_eq!(report["outage_over"], true);
     nothing_is_left(&lab);
 
+    one_that_is_interrupted_leaves_the_cluster_whole(&lab);
+    nothing_is_left(&lab);
+    one_that_is_killed_is_named_and_healed(&lab);
+    nothing_is_left(&lab);
+
     // The same again from the case alone.
     let explained = run(&["explain", &case("cut.json"), "--json"]);
     assert_eq!(json(&explained, "drill"), report);
@@ -78,6 +87,62 @@ fn a_switchover_and_a_power_cut_lose_no_acknowledged_write() {
 
     a_clock_steps(&lab, &case("clock.json"));
     nothing_is_left(&lab);
+}
+
+/// Begins a drill and lets it run until it says this.
+#[track_caller]
+fn begun(lab: &Lab, scenario: &str, until: &str) -> (Child, BufReader<ChildStderr>, String) {
+    let mut child = Command::new(support::hawser())
+        .args(["drill", scenario, "--lab", lab.name()])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("hawser runs");
+    let mut lines = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut said = String::new();
+    while !said.contains(until) {
+        let more = lines.read_line(&mut said).expect("it is read");
+        assert!(more > 0, "no {until}: {said}");
+    }
+    (child, lines, said)
+}
+
+/// Ctrl-C right after the cut: the cluster shoots the head all the same, when it has its power again.
+#[track_caller]
+fn one_that_is_interrupted_leaves_the_cluster_whole(lab: &Lab) {
+    let (mut child, mut lines, mut said) = begun(lab, "power-cut", "\npower-cut of head1");
+    std::thread::sleep(Duration::from_secs(1));
+    let pid = child.id().to_string();
+    let sent = Command::new("kill").args(["-INT", &pid]).status();
+    assert!(sent.expect("kill runs").success());
+    lines.read_to_string(&mut said).expect("it is read");
+    let code = child.wait().expect("it ends").code();
+    assert_eq!(code, Some(2), "{said}");
+    let whole = "interrupted; what the drill had done was taken back, and the cluster is whole";
+    assert!(said.contains(whole), "{said}");
+    let now = json(&run(&["status", "--lab", lab.name(), "--json"]), "status");
+    assert_eq!(now["redundant"], true, "{now:#}");
+}
+
+#[track_caller]
+fn one_that_is_killed_is_named_and_healed(lab: &Lab) {
+    let nothing = drill(lab, &["--heal"]);
+    assert_eq!(nothing.code, Some(0), "{}", nothing.stderr);
+    assert!(nothing.stdout.contains("no drill was killed here"));
+    let (mut child, _, _) = begun(lab, "ring-down", "\nring-down of ");
+    child.kill().expect("it is killed");
+    child.wait().expect("it has ended");
+    let healed = drill(lab, &["--heal"]);
+    assert_eq!(healed.code, Some(0), "{}{}", healed.stdout, healed.stderr);
+    assert!(
+        healed.stderr.contains("a drill was killed here: ring-down"),
+        "{}",
+        healed.stderr
+    );
+    assert!(healed.stdout.contains("the cluster is whole"));
+    // Where the rest of this test wants it.
+    let moved = run(&["move", "--lab", lab.name(), "vmpool01", "head1"]);
+    assert_eq!(moved.code, Some(0), "{}{}", moved.stdout, moved.stderr);
 }
 
 /// The name that the target admits below.
@@ -158,7 +223,7 @@ fn on_the_active_head(lab: &Lab, script: &str) {
 /// node. The ssh configuration for it.
 fn over_ssh(lab: &Lab, keys: &std::path::Path) -> String {
     for key in ["host", "user"] {
-        let made = std::process::Command::new("ssh-keygen")
+        let made = Command::new("ssh-keygen")
             .args(["-q", "-t", "ed25519", "-N", "", "-f", key])
             .current_dir(keys)
             .status();
@@ -222,7 +287,7 @@ fn a_clock_steps(lab: &Lab, case: &str) {
 /// An agent in a node, as a drill on real heads has one.
 fn agent(lab: &Lab, node: &'static str) -> Agent {
     let name = lab.name().to_owned();
-    let transport = Command::new(node.into(), move || {
+    let transport = Transport::new(node.into(), move || {
         let lab = hawser_lab::Lab::open(&name)?;
         let agent = lab.agent_binary().display().to_string();
         lab.command(node, [agent.as_str(), "agent"])

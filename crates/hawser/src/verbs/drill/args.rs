@@ -44,6 +44,12 @@ pub struct Args {
     /// On real heads, and with --path: go on without asking. What would be broken and overwritten is named by it
     #[arg(long, value_name = "CLUSTER/POOL[:PATH]")]
     pub yes_break: Option<String>,
+    /// Take back what a drill that was killed has left, wait until the cluster is whole, and run none
+    #[arg(
+        long,
+        conflicts_with_all = ["names", "all", "random", "dry_run", "list", "budget", "case", "junit", "json", "yes_break"]
+    )]
+    pub heal: bool,
     /// Say what would be done and what must hold; do nothing
     #[arg(long)]
     pub dry_run: bool,

@@ -4,16 +4,17 @@ mod args;
 mod cluster;
 mod confirm;
 mod heads;
+mod heal;
 mod seat;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
+use hawser_drill::DrillError;
 use hawser_drill::ground::{Ground, RealHeads};
 use hawser_drill::run::{Orders, describe, run as drill};
 use hawser_drill::scenario::{Scenario, all};
 use hawser_drill::stage::{Cluster, Stage};
-use hawser_drill::{DrillError, note};
 use hawser_lab::{Interrupt, Lab};
 use hawser_model::drill::{DrillCase, Promises, ServicePromise};
 use hawser_model::output::drill::DrillReport;
@@ -26,18 +27,18 @@ use cluster::Administration;
 use confirm::confirm;
 use heads::Agents;
 
-/// A cluster that a killed drill had left broken may take so long to be whole.
-const WHOLE: Duration = Duration::from_secs(180);
-
 /// Runs the verb.
 pub fn run(args: &Args) -> miette::Result<ExitCode> {
     if args.list {
         output::print(&list());
         return Ok(ExitCode::SUCCESS);
     }
-    let chosen = args.chosen()?;
+    let chosen = match args.heal {
+        true => None,
+        false => Some(args.chosen()?),
+    };
     let interrupt = Interrupt::hold().map_err(error)?;
-    let interrupted = || interrupt.requested();
+    let interrupted = || interrupt.times();
     let known = args.target.known()?;
     let cluster = Administration { known: &known };
     let agents = Agents::of(&known);
@@ -54,7 +55,12 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
         seat::seat(&args.seat, args.target.ssh_config.as_deref())?,
     )
     .map_err(error)?;
-    let pool = stage.pool.clone();
+    let Some(chosen) = chosen else {
+        if let Ground::Heads(real) = &mut stage.ground {
+            real.find_switches().map_err(error)?;
+        }
+        return heal::heal(&mut stage);
+    };
     let mut chosen = chosen.peekable();
     if !confirm::is_needed(&stage) && args.yes_break.is_some() {
         bail!(
@@ -74,12 +80,8 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
     if let (Ground::Heads(real), false) = (&mut stage.ground, args.dry_run) {
         real.find_switches().map_err(error)?;
     }
-    if !args.dry_run && note::take_back(&mut stage).map_err(error)? {
-        output::error_line(
-            "a drill was killed here: what it had done is taken back; waiting until the cluster is whole",
-        );
-        wait_whole(&stage).map_err(error)?;
-        stage.pool = pool;
+    if !args.dry_run {
+        heal::before_a_drill(&mut stage)?;
     }
     let mut reports = Vec::new();
     for (scenario, seed) in chosen {
@@ -96,9 +98,9 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
             budget: args.budget,
             say: &output::error_line,
         };
-        let case = drill(&stage, &orders, &before).map_err(|e| match interrupt.requested() {
-            true => miette!("interrupted; what the drill had done was taken back"),
-            false => error(e),
+        let case = drill(&stage, &orders, &before).map_err(|e| match e {
+            DrillError::Interrupted => miette!("interrupted; nothing was done to the cluster yet"),
+            e => error(e),
         })?;
         let report = kept(&case, args)?;
         if !args.json {
@@ -228,18 +230,6 @@ fn promised(promises: &Promises) -> Vec<String> {
         lines.push("`hawser status` says that something is wrong".to_owned());
     }
     lines
-}
-
-fn wait_whole(stage: &Stage<'_>) -> Result<(), DrillError> {
-    stage.wait(WHOLE, || {
-        let whole = stage
-            .cluster
-            .status()
-            .is_ok_and(|now| now.redundant && now.degraded.is_empty());
-        std::thread::sleep(Duration::from_millis(500));
-        Ok(whole)
-    })?;
-    Ok(())
 }
 
 fn error(e: impl std::fmt::Display) -> miette::Report {

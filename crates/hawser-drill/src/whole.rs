@@ -1,0 +1,145 @@
+//! The end of a drill: every head has its power, also one that the cluster shot only now, and `hawser status` has
+//! nothing to say.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use hawser_cluster::timing::EngineTiming;
+use hawser_model::cluster_file::ClusterFile;
+use hawser_model::drill::EndState;
+use hawser_model::names::HostName;
+
+use crate::asks::clean_up;
+use crate::error::DrillError;
+use crate::stage::{Stage, now};
+
+/// Healed, the cluster may take so long to be whole: a head boots, joins, and gets its pools.
+pub const WHOLE: Duration = Duration::from_secs(180);
+
+/// From one question about the health of the cluster to the next.
+const ASKS: Duration = Duration::from_secs(1);
+
+/// A head that was fenced while things were healed is switched on after this.
+const OFF: Duration = Duration::from_secs(5);
+
+/// A head that answers nobody for a while may be asked so long whether it, or its neighbour, has power.
+const REACHED: Duration = Duration::from_secs(60);
+
+/// From the decision to fence to a head that is off, beside the delay of the shot.
+const SHOOTS: Duration = Duration::from_secs(5);
+
+/// What was seen last.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// How the cluster stood; absent: it could not be asked.
+    pub last: Option<EndState>,
+    /// Why not.
+    pub why: String,
+}
+
+impl Seen {
+    /// What is not as it should be, in words; nothing when the cluster is whole.
+    pub fn wrong(&self) -> Vec<String> {
+        match &self.last {
+            Some(end) if end.redundant => end.degraded.clone(),
+            Some(end) if end.degraded.is_empty() => {
+                vec!["not every node could be lost now".to_owned()]
+            }
+            Some(end) => end.degraded.clone(),
+            None => vec![format!("the cluster could not be asked: {}", self.why)],
+        }
+    }
+}
+
+/// For how long a cluster must look whole when nobody waited for what it makes of a fault: a fault that was healed
+/// before the others noticed it is answered all the same, by a shot at a head that has booted meanwhile.
+pub fn answers_late(file: &ClusterFile) -> Duration {
+    let lost = EngineTiming::of(file).declared_lost(file.nodes.len());
+    let delays = file
+        .fencing
+        .iter()
+        .flat_map(|fencing| fencing.delay.values());
+    let delay = delays.map(|delay| delay.as_millis()).max().unwrap_or(0);
+    Duration::from_millis(lost.as_millis() + delay) + SHOOTS
+}
+
+/// Waits until `hawser status` has nothing to say, and has had nothing to say for as long as `quiet`. Heads that lost
+/// their power meanwhile are switched on; what Pacemaker remembers of failures is cleaned up as an operator would do
+/// it.
+///
+/// # Errors
+/// Ctrl-C; a head that cannot be switched on.
+pub fn wait_whole(stage: &Stage<'_>, quiet: Duration) -> Result<Seen, DrillError> {
+    let mut seen = Seen::default();
+    let mut asked = 0_u32;
+    let mut off = Off::default();
+    let mut since: Option<Instant> = None;
+    stage.wait(WHOLE + quiet, || {
+        asked += 1;
+        let all_on = off.switch_on(stage)?;
+        match stage.cluster.status() {
+            Ok(status) => {
+                let whole = all_on && status.redundant && status.degraded.is_empty();
+                if !whole && asked % 8 == 0 {
+                    clean_up(stage);
+                }
+                seen.last = Some(EndState {
+                    redundant: status.redundant,
+                    degraded: status.degraded,
+                    at: now(),
+                });
+                since = whole.then(|| since.unwrap_or_else(Instant::now));
+                if since.is_some_and(|since| since.elapsed() >= quiet) {
+                    return Ok(true);
+                }
+            }
+            Err(e) => {
+                since = None;
+                seen.why = e;
+            }
+        }
+        std::thread::sleep(ASKS);
+        Ok(false)
+    })?;
+    Ok(seen)
+}
+
+/// Heads that were switched off, by a fault or by a fence device, are switched on.
+pub(crate) fn power_everywhere(stage: &Stage<'_>) -> Result<(), DrillError> {
+    for head in &stage.heads {
+        // Real BMCs are asked through other heads, which may be out of reach for a while themselves.
+        let mut last = Ok(());
+        let done = stage.wait(REACHED, || {
+            last = stage.power_on(head);
+            Ok(last.is_ok() || stage.real().is_none())
+        });
+        last.and(done.map(drop))?;
+    }
+    Ok(())
+}
+
+/// Heads without power, and since when.
+#[derive(Default)]
+struct Off(BTreeMap<HostName, Instant>);
+
+impl Off {
+    /// Switches on those that were off for a while: a fence device that has just switched one off must
+    /// find it so when it asks. True: all have power, as far as is known.
+    fn switch_on(&mut self, stage: &Stage<'_>) -> Result<bool, DrillError> {
+        for head in &stage.heads {
+            match stage.is_on(head) {
+                // A real head that nobody can ask now is asked again.
+                Err(_) if stage.real().is_some() => {}
+                Err(e) => return Err(e),
+                Ok(true) => drop(self.0.remove(head)),
+                Ok(false) => {
+                    let since = *self.0.entry(head.clone()).or_insert_with(Instant::now);
+                    if since.elapsed() > OFF {
+                        stage.power_on(head)?;
+                    }
+                }
+            }
+        }
+        Ok(self.0.is_empty())
+    }
+}

@@ -1,0 +1,53 @@
+//! `hawser drill --heal`: what a drill that was killed has left is taken back.
+
+use std::process::ExitCode;
+
+use hawser_drill::note::take_back;
+use hawser_drill::stage::Stage;
+use hawser_drill::whole::{WHOLE, answers_late, wait_whole};
+
+use super::error;
+use crate::output::{complain, say};
+
+/// Runs `hawser drill --heal`.
+///
+/// # Errors
+/// What cannot be taken back.
+pub fn heal(stage: &mut Stage<'_>) -> miette::Result<ExitCode> {
+    let left = match whole_again(stage)? {
+        None => {
+            say!("no drill was killed here: there is nothing to take back");
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(left) => left,
+    };
+    if left.is_empty() {
+        say!("the cluster is whole");
+        return Ok(ExitCode::SUCCESS);
+    }
+    for line in left {
+        complain!("{line}");
+    }
+    Ok(ExitCode::from(1))
+}
+
+/// The same before a drill, which says itself what is not whole.
+///
+/// # Errors
+/// What cannot be taken back.
+pub fn before_a_drill(stage: &mut Stage<'_>) -> miette::Result<()> {
+    whole_again(stage).map(drop)
+}
+
+/// What is wrong after it was waited for; nothing when no drill was killed.
+fn whole_again(stage: &mut Stage<'_>) -> miette::Result<Option<Vec<String>>> {
+    let Some(left) = take_back(stage).map_err(error)? else {
+        return Ok(None);
+    };
+    complain!(
+        "{left}: what it had done is taken back; waiting until the cluster is whole (at most {} s)",
+        WHOLE.as_secs()
+    );
+    let seen = wait_whole(stage, answers_late(stage.file)).map_err(error)?;
+    Ok(Some(seen.wrong()))
+}

@@ -110,7 +110,7 @@ fn barred(cib: &Element, parts: &[&str], node: &str) -> Option<String> {
     let constraints = cib.at(&["configuration", "constraints"])?;
     let mut locations = constraints.all("rsc_location").filter(|location| {
         let elements = location.walk();
-        let named = location.get("rsc").into_iter().chain(
+        let mut named = location.get("rsc").into_iter().chain(
             elements
                 .iter()
                 .filter(|element| element.name == "resource_ref")
@@ -118,7 +118,7 @@ fn barred(cib: &Element, parts: &[&str], node: &str) -> Option<String> {
         );
         location.get("node") == Some(node)
             && location.get("score") == Some("-INFINITY")
-            && named.into_iter().any(|id| parts.contains(&id))
+            && named.any(|id| parts.contains(&id))
     });
     locations.next()?.get("id").map(str::to_owned)
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::OperatedPool;
 
-use super::guard::{self, not_there_because, play, refused};
+use super::guard::{self, Forecast, not_there_because, play, refused};
 use super::settle::{Settled, Waiting, any_cib, not_done, wait_settled};
 use super::{Heads, LiveError, OnHead, head, left_orders};
 use crate::cib::edit::with_standby;
 use crate::host::Order;
-use crate::simulate::{Directory, NodeState, Report, Services, Simulator, services};
+use crate::simulate::{Directory, Report, Services, Simulator, services};
 use crate::xml::Element;
 
 /// The least time that an order to move stays in force when nobody takes it back.
@@ -90,23 +90,10 @@ pub fn move_pool(
     }
     forget(heads, pool)?;
     let (via, cib) = live(heads)?;
-    let ordered = guard::with_move(&cib, pool, node);
-    let simulator = OnHead::new(head(heads, &via)?.as_mut());
-    let forecast = play(&simulator, &cib, &ordered)?;
-    let gets_there = |services: &Services| {
-        services
-            .get(pool)
-            .is_some_and(|service| service.node.as_deref() == Some(node))
-    };
-    if !gets_there(&forecast.then) {
-        let after = Report::parse(&simulator.simulate(&ordered.to_text(), &[])?.report)?.after;
-        let state = after.nodes.get(node).copied().unwrap_or_default();
-        return Err(no_way(&cib, &state, pool, node));
-    }
+    let forecast = played_move(heads, &via, &cib, pool, node)?;
     if !forecast.taken.is_empty() && !manner.allow_disruption {
         return Err(refused(&forecast.taken));
     }
-    drop(simulator);
     let lifetime = manner.waiting.timeout.unwrap_or_default() + Duration::from_secs(60);
     let order = Order::Move {
         resource: pool.to_owned(),
@@ -164,12 +151,30 @@ fn forget(heads: &mut Heads, resource: &str) -> Result<(), LiveError> {
     }
 }
 
-/// What is said of a pool that cannot get to a node.
-fn no_way(cib: &Element, state: &NodeState, pool: &str, node: &str) -> LiveError {
-    let why = not_there_because(cib, state, &Directory::of(cib), pool, node);
-    LiveError::Failed(format!(
+/// Plays the move of a pool.
+///
+/// # Errors
+/// The pool would not get there.
+fn played_move(
+    heads: &mut Heads,
+    via: &HostName,
+    cib: &Element,
+    pool: &str,
+    node: &str,
+) -> Result<Forecast, LiveError> {
+    let ordered = guard::with_move(cib, pool, node);
+    let simulator = OnHead::new(head(heads, via)?.as_mut());
+    let forecast = play(&simulator, cib, &ordered)?;
+    let then = forecast.then.get(pool);
+    if then.is_some_and(|service| service.node.as_deref() == Some(node)) {
+        return Ok(forecast);
+    }
+    let after = Report::parse(&simulator.simulate(&ordered.to_text(), &[])?.report)?.after;
+    let state = after.nodes.get(node).copied().unwrap_or_default();
+    let why = not_there_because(cib, &state, &Directory::of(cib), pool, node);
+    Err(LiveError::Failed(format!(
         "nothing was done: {pool} would not get to {node}, because {why}"
-    ))
+    )))
 }
 
 /// An error when time was over; the order stays as `what` says.

@@ -194,8 +194,7 @@ fn constraint(element: &Element) -> String {
                 _ if element.get("id").is_some_and(needs_a_san) => {
                     format!("{who} leaves a head whose SAN ports have all lost their carrier")
                 }
-                (_, None) if ordered(element).is_some() => ordered(element).unwrap_or_default(),
-                _ => format!("a rule about where {who} runs"),
+                _ => ordered(element).unwrap_or_else(|| format!("a rule about where {who} runs")),
             }
         }
         name => format!("a {name}"),

@@ -474,6 +474,10 @@ fn a_pool_that_the_file_no_longer_has_is_removed_and_the_other_is_not_touched() 
     let file = parse_complete(&text[..end], "test").unwrap();
     let plan = golden_plan("pool-removed", &file, &live);
     assert!(plan.is_disruptive());
+    assert_eq!(
+        plan.taken,
+        ["vmpool02 is served now and would be served nowhere"]
+    );
     assert!(
         plan.report
             .changes

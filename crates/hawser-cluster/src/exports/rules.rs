@@ -62,6 +62,9 @@ pub enum BrokenExports {
     /// A directory for nobody.
     #[error("directory \"{0}\" has no clients")]
     NoClients(String),
+    /// The pool's own files for writing.
+    #[error("the whole pool is offered for writing")]
+    WholePool,
     /// Not somebody who may mount a directory.
     #[error("\"{0}\" is neither an address nor a network")]
     NotAClient(String),
@@ -119,6 +122,11 @@ impl Rule for BrokenExports {
                     .into()
             }
             Self::NoClients(_) => "add who may mount it, or remove it".into(),
+            Self::WholePool => {
+                "exports.toml lies in the pool's root, and whoever can write it decides what is \
+                 offered to whom: add options = \"ro\", or offer a directory below the root"
+                    .into()
+            }
             Self::NotAClient(_) => {
                 "write \"192.0.2.1\", \"192.0.2.0/24\", \"fd00::/64\", or \"*\" for everybody; names \
                  are not taken, because a takeover must not wait for a name server"
@@ -390,10 +398,14 @@ fn nfs(file: &ExportsFile, found: &mut Found) {
             let broken = BrokenExports::NoClients(name.to_owned());
             found.push(broken, entry.directory.span());
         }
-        if let Some(options) = &entry.options {
-            if let Err(option) = NfsOptions::written(options) {
-                found.push(BrokenExports::NfsOption(option), options.span());
+        let written = entry.options.as_ref().map_or("rw", |text| text.as_str());
+        let span = entry.options.as_ref().unwrap_or(&entry.directory).span();
+        match NfsOptions::written(written) {
+            Err(option) => found.push(BrokenExports::NfsOption(option), span),
+            Ok(options) if name == "." && options.writable() => {
+                found.push(BrokenExports::WholePool, span);
             }
+            Ok(_) => {}
         }
         for text in &entry.clients {
             let Ok(client) = text.parse::<Client>() else {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Subcommand, ValueEnum};
-use hawser_cluster::exports::host::{Parameters, Saved, parameters_from_cib, write_whole};
+use hawser_cluster::exports::host::{Parameters, Saved, parameters_from_cib};
 use hawser_cluster::exports::nfs::Found;
 use hawser_cluster::exports::service::{self, ServiceError};
 use hawser_cluster::exports::{Desired, DesiredDirectory, naa, ocf};
@@ -304,7 +304,7 @@ fn install(args: &InstallAgent) -> miette::Result<ExitCode> {
     fs::create_dir_all(folder)
         .into_diagnostic()
         .wrap_err_with(|| format!("create the folder {}", folder.display()))?;
-    write_whole(&args.to, &ocf::launcher(&own), 0o755).into_diagnostic()?;
+    hawser_files::replace(&args.to, ocf::launcher(&own).as_bytes(), 0o755).into_diagnostic()?;
     // Whatever umask this runs under: Pacemaker's own user asks the agent for its description.
     fs::set_permissions(&args.to, fs::Permissions::from_mode(0o755))
         .into_diagnostic()

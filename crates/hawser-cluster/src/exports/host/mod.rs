@@ -10,7 +10,6 @@ mod place;
 mod saved;
 mod secret;
 mod volumes;
-mod write;
 
 pub use cib::{CibError, parameters as parameters_from_cib};
 pub use directories::{DirectoriesError, find as find_directories};
@@ -25,4 +24,3 @@ pub use place::{Place, Places, at as places_at, of_pool as places_of_pool};
 pub use saved::{FOLDER, Made, Mark, Saved, SavedError};
 pub use secret::{SecretError, read as read_secret};
 pub use volumes::{VolumesError, find as find_volumes};
-pub use write::{WriteError, whole as write_whole};

@@ -26,14 +26,20 @@ pub struct Parameters {
 }
 
 impl Parameters {
+    /// The file in its root that says what it exports.
+    pub const FILE: &str = "exports.toml";
+
+    /// The file in its root that remembers the numbers that it gave.
+    pub const STATE: &str = "exports-state.toml";
+
     /// Where it says what it exports.
     pub fn file(&self) -> PathBuf {
-        self.root.join("exports.toml")
+        self.root.join(Self::FILE)
     }
 
     /// Where it remembers the numbers that it gave.
     pub fn state(&self) -> PathBuf {
-        self.root.join("exports-state.toml")
+        self.root.join(Self::STATE)
     }
 
     /// What the file is resolved with.

@@ -4,15 +4,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{ErrorKind, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use hawser_files::{Expected, FileError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::parameters::Parameters;
 use super::place::Place;
-use super::write::{WriteError, whole};
 use crate::exports::desired::{Desired, Portal};
 use crate::exports::tgt::{Instance, Targets};
 
@@ -59,19 +59,9 @@ pub struct Mark {
 /// A copy that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SavedError {
-    /// It cannot be read or removed.
-    #[error("{call} {path}: {source}")]
-    Io {
-        /// The call.
-        call: &'static str,
-        /// The file.
-        path: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// It cannot be written.
+    /// It cannot be read, written or removed.
     #[error(transparent)]
-    Write(#[from] WriteError),
+    File(#[from] FileError),
     /// It is not what was written.
     #[error("{path} is damaged: {reason}; remove it, and stop the exports while the pool is there")]
     Damaged {
@@ -116,23 +106,15 @@ impl Saved {
     /// The copy of a pool in a folder.
     pub fn read_in(folder: &Path, pool: &str) -> Result<Option<Self>, SavedError> {
         let path = path(folder, pool);
-        let shown = path.display().to_string();
-        match fs::read_to_string(&path) {
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(SavedError::Io {
-                call: "read",
-                path: shown,
-                source,
-            }),
-            Ok(text) => {
-                serde_json::from_str(&text)
-                    .map(Some)
-                    .map_err(|error| SavedError::Damaged {
-                        path: shown,
-                        reason: error.to_string(),
-                    })
-            }
-        }
+        let Some(text) = hawser_files::read(&path, Expected::OF_ROOT)? else {
+            return Ok(None);
+        };
+        serde_json::from_slice(&text)
+            .map(Some)
+            .map_err(|error| SavedError::Damaged {
+                path: path.display().to_string(),
+                reason: error.to_string(),
+            })
     }
 
     /// The copies of all other pools.
@@ -153,25 +135,14 @@ impl Saved {
 
     /// Writes it.
     pub fn write(&self, folder: &Path) -> Result<(), SavedError> {
-        let text = serde_json::to_string_pretty(self).unwrap_or_default();
-        Ok(whole(
-            &path(folder, &self.parameters.pool),
-            &(text + "\n"),
-            0o600,
-        )?)
+        let text = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
+        let path = path(folder, &self.parameters.pool);
+        Ok(hawser_files::replace(&path, text.as_bytes(), 0o600)?)
     }
 
     /// Removes the copy of a pool.
     pub fn remove(folder: &Path, pool: &str) -> Result<(), SavedError> {
-        let path = path(folder, pool);
-        match fs::remove_file(&path) {
-            Err(source) if source.kind() != ErrorKind::NotFound => Err(SavedError::Io {
-                call: "remove",
-                path: path.display().to_string(),
-                source,
-            }),
-            _ => Ok(()),
-        }
+        Ok(hawser_files::remove(&path(folder, pool)).map(drop)?)
     }
 }
 

@@ -1,11 +1,16 @@
 //! The volumes of a pool: ZFS's, LVM's, or files named `*.img` on a file system.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use hawser_files::{FileError, Folder};
 
 use super::mounts::Mount;
 use super::parameters::Parameters;
@@ -15,18 +20,33 @@ use crate::exports::desired::Volume;
 #[derive(Debug, thiserror::Error)]
 pub enum VolumesError {
     /// A folder or file cannot be read.
-    #[error("{call} {path}: {source}")]
-    Io {
-        /// The call.
-        call: &'static str,
-        /// The path.
-        path: String,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A name that no configuration can hold.
     #[error("{0}: the name of a volume must be UTF-8 without line breaks")]
     Name(String),
+    /// One file under two names.
+    #[error(
+        "{one} and {other} are one file (a hard link), which would be offered as two volumes: remove one"
+    )]
+    OneFile {
+        /// A name.
+        one: String,
+        /// Another.
+        other: String,
+    },
+    /// Two volumes that cannot be told apart.
+    #[error("volumes {one} and {other} have the same {what}, {value}: rename or remove one")]
+    Same {
+        /// `name` or `identity`.
+        what: &'static str,
+        /// It.
+        value: String,
+        /// Where one of them is.
+        one: String,
+        /// Where the other is.
+        other: String,
+    },
     /// A program is missing or fails.
     #[error("{program}: {reason}")]
     Program {
@@ -51,58 +71,108 @@ pub enum VolumesError {
 /// The ending of files that are volumes.
 const ENDING: &str = ".img";
 
+/// Bytes of a path with its end (`linux/limits.h`).
+const PATH_MAX: usize = 4096;
+
 /// How long udev may take to make the devices of an imported pool.
 const DEVICES: Duration = Duration::from_secs(10);
 
-/// All volumes of a mounted pool.
+/// All volumes of a mounted pool. No two have one name or one identity.
 pub fn find(parameters: &Parameters, mount: &Mount) -> Result<Vec<Volume>, VolumesError> {
-    if let Some(group) = &parameters.volume_group {
-        return lvm(group, &parameters.root);
-    }
-    if mount.fstype == "zfs" {
+    let volumes = if let Some(group) = &parameters.volume_group {
+        lvm(group, &parameters.root)?
+    } else if mount.fstype == "zfs" {
         let pool = mount.source.split('/').next().unwrap_or_default();
-        return zfs(pool);
-    }
-    let mut volumes = Vec::new();
-    files(&parameters.root, &parameters.root, &mut volumes)?;
+        zfs(pool)?
+    } else {
+        files(&parameters.root)?
+    };
+    different("name", &volumes, |volume| &volume.name)?;
+    different("identity", &volumes, |volume| &volume.identity)?;
     Ok(volumes)
 }
 
-fn files(root: &Path, folder: &Path, volumes: &mut Vec<Volume>) -> Result<(), VolumesError> {
-    let failed = |call, path: &Path| {
-        let path = path.display().to_string();
-        move |source| VolumesError::Io { call, path, source }
-    };
-    let entries = fs::read_dir(folder).map_err(failed("list", folder))?;
-    for entry in entries {
-        let entry = entry.map_err(failed("list", folder))?;
-        let path = entry.path();
-        let hidden = entry.file_name().to_string_lossy().starts_with('.');
-        let kind = entry.file_type().map_err(failed("stat", &path))?;
-        if kind.is_dir() && !hidden && entry.file_name() != "lost+found" {
-            files(root, &path, volumes)?;
+fn different(
+    what: &'static str,
+    volumes: &[Volume],
+    of: impl Fn(&Volume) -> &String,
+) -> Result<(), VolumesError> {
+    let mut seen: BTreeMap<&String, &Volume> = BTreeMap::new();
+    for volume in volumes {
+        if let Some(other) = seen.insert(of(volume), volume) {
+            return Err(VolumesError::Same {
+                what,
+                value: of(volume).clone(),
+                one: other.path.clone(),
+                other: volume.path.clone(),
+            });
         }
-        let below = path.strip_prefix(root).unwrap_or(&path);
-        let is_volume = kind.is_file() && path.to_string_lossy().ends_with(ENDING);
-        if !is_volume || hidden {
-            continue;
-        }
-        let (Some(name), Some(whole)) = (below.to_str(), path.to_str()) else {
-            return Err(VolumesError::Name(path.display().to_string()));
-        };
-        if name.contains('\n') {
-            return Err(VolumesError::Name(format!("{name:?}")));
-        }
-        let about = entry.metadata().map_err(failed("stat", &path))?;
-        let name = name.trim_end_matches(ENDING).to_owned();
-        volumes.push(Volume {
-            identity: file_identity(&about, &name),
-            path: whole.to_owned(),
-            bytes: about.len(),
-            name,
-        });
     }
     Ok(())
+}
+
+/// The files below `root` that are volumes. No link is followed.
+fn files(root: &Path) -> Result<Vec<Volume>, VolumesError> {
+    let folder = Folder::open(root)?;
+    let mut volumes = Vec::new();
+    let mut known: BTreeMap<(u64, u64), String> = BTreeMap::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(way) = folders.pop() {
+        let inside = match folder.below(&way) {
+            Ok(inside) => inside,
+            // Clients of a directory may remove or exchange one while this looks.
+            Err(error) if gone(&error) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        let mut entries = inside.names()?;
+        entries.sort();
+        for entry in entries {
+            let Some(about) = inside.about(&entry)? else {
+                continue;
+            };
+            let bytes = entry.as_bytes();
+            let below = way.join(&entry);
+            let path = root.join(&below);
+            if bytes.starts_with(b".") {
+                continue;
+            }
+            // Nobody could open what is deeper than a path may be long.
+            let far = path.as_os_str().len() >= PATH_MAX;
+            if about.is_dir() && entry != "lost+found" && !far {
+                folders.push(below);
+                continue;
+            }
+            if !about.is_file() || !bytes.ends_with(ENDING.as_bytes()) || far {
+                continue;
+            }
+            let (Some(name), Some(whole)) = (below.to_str(), path.to_str()) else {
+                return Err(VolumesError::Name(path.display().to_string()));
+            };
+            if name.contains('\n') {
+                return Err(VolumesError::Name(format!("{name:?}")));
+            }
+            if let Some(one) = known.insert((about.dev(), about.ino()), whole.to_owned()) {
+                let other = whole.to_owned();
+                return Err(VolumesError::OneFile { one, other });
+            }
+            let name = name.strip_suffix(ENDING).unwrap_or(name).to_owned();
+            volumes.push(Volume {
+                identity: file_identity(&about, &name),
+                path: whole.to_owned(),
+                bytes: about.len(),
+                name,
+            });
+        }
+    }
+    Ok(volumes)
+}
+
+fn gone(error: &FileError) -> bool {
+    match error {
+        FileError::Io { source, .. } => source.kind() == ErrorKind::NotFound,
+        FileError::Kind { .. } => true,
+        _ => false,
+    }
 }
 
 /// A file's inode and when it was made. The inode alone is not enough: the next file that is made
@@ -258,15 +328,58 @@ mod tests {
     }
 
     #[test]
+    fn one_ending_is_taken_off_and_a_hard_link_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for name in ["a.img", "a.img.img"] {
+            fs::write(root.join(name), name).unwrap();
+        }
+        let names: Vec<String> = files(root).unwrap().into_iter().map(|v| v.name).collect();
+        assert_eq!(names, ["a", "a.img"]);
+        fs::create_dir(root.join("vm")).unwrap();
+        fs::hard_link(root.join("a.img"), root.join("vm/b.img")).unwrap();
+        let error = files(root).unwrap_err().to_string();
+        let (one, other) = (root.join("a.img"), root.join("vm/b.img"));
+        let both = format!("{} and {} are one file", one.display(), other.display());
+        assert!(error.starts_with(&both), "{error}");
+    }
+
+    #[test]
+    fn volumes_of_one_name_or_one_identity_are_an_error_with_both() {
+        let volume = |name: &str, identity: &str, path: &str| Volume {
+            name: name.to_owned(),
+            identity: identity.to_owned(),
+            path: path.to_owned(),
+            bytes: 512,
+        };
+        let two = [volume("a", "1", "/p/a"), volume("a", "2", "/p/b")];
+        let error = different("name", &two, |v| &v.name).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "volumes /p/a and /p/b have the same name, a: rename or remove one"
+        );
+        assert!(different("identity", &two, |v| &v.identity).is_ok());
+    }
+
+    #[test]
+    fn links_are_not_followed_and_no_folder_is_too_deep() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        std::os::unix::fs::symlink("/etc", root.join("etc")).unwrap();
+        std::os::unix::fs::symlink("/dev/sda", root.join("disk.img")).unwrap();
+        let deep: PathBuf = (0..1500).map(|_| "d").collect();
+        fs::create_dir_all(root.join(&deep)).unwrap();
+        fs::write(root.join(&deep).join("a.img"), "").unwrap();
+        let found = files(root).unwrap();
+        assert_eq!(found.len(), 1);
+        assert!(found[0].name.ends_with("d/a"));
+    }
+
+    #[test]
     fn files_keep_their_identity_when_renamed_and_a_new_one_has_its_own() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
-        let list = || {
-            let mut volumes = Vec::new();
-            files(root, root, &mut volumes).unwrap();
-            volumes.sort_by(|a, b| a.name.cmp(&b.name));
-            volumes
-        };
+        let list = || files(root).unwrap();
         fs::create_dir(root.join("vm")).unwrap();
         fs::write(root.join("vm/a.img"), [0; 512]).unwrap();
         fs::write(root.join("exports.toml"), "").unwrap();

@@ -92,6 +92,11 @@ impl NfsOptions {
         )
     }
 
+    /// Whether clients may write.
+    pub fn writable(&self) -> bool {
+        self.switches[0]
+    }
+
     /// In the words of somebody who reads it: only what differs from the defaults.
     pub fn brief(&self) -> String {
         let plain = Self::default();

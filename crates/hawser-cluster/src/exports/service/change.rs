@@ -12,7 +12,7 @@ use super::owned::{Foreign, Thing, Whose, only_ours};
 use super::seen::{self, Scope};
 use super::{ServiceError, Wanted, lio, nfs, tgt, wanted};
 use crate::exports::desired::{Desired, Portal};
-use crate::exports::host::{FOLDER, Lock, Made, Mark, Parameters, Place, Saved, write_whole};
+use crate::exports::host::{FOLDER, Lock, Made, Mark, Parameters, Place, Saved};
 use crate::exports::lio::{KernelError, ready};
 
 /// Makes the target offer what the pool is to offer. `said` hears what is done, in words.
@@ -190,7 +190,8 @@ fn volumes(desired: &Desired) -> BTreeMap<String, Place> {
 /// the disk, or the next head would give out another.
 fn remember(parameters: &Parameters, wanted: &Wanted) -> Result<(), ServiceError> {
     if wanted.state != wanted.remembered || !parameters.state().exists() {
-        write_whole(&parameters.state(), &wanted.state.to_text(), 0o600)?;
+        let text = wanted.state.to_text();
+        hawser_files::replace(&parameters.state(), text.as_bytes(), 0o600)?;
     }
     Ok(())
 }

@@ -19,19 +19,19 @@ mod tests;
 mod tgt;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use hawser_files::{Expected, FileError, Folder};
 use hawser_model::cluster_file::Backend;
 
 use super::desired::Desired;
 use super::file::{self, ExportsFile};
 use super::host::{
     Change, DirectoriesError, Lock, LockError, Look, Parameters, Saved, SavedError, SecretError,
-    VolumesError, WriteError, find_directories, find_volumes, mounted,
+    VolumesError, find_directories, find_volumes, mounted,
 };
 use super::lio::{ConfigfsError, KernelError};
 use super::nfs::server::NfsError;
@@ -94,7 +94,7 @@ pub enum ServiceError {
     #[error(transparent)]
     Lock(#[from] LockError),
     #[error(transparent)]
-    Write(#[from] WriteError),
+    OnDisk(#[from] FileError),
     #[error(transparent)]
     Foreign(#[from] Foreign),
     #[error("pool {pool} is still served on this host: {}", .holders.join("; "))]
@@ -167,20 +167,18 @@ pub fn wanted(parameters: &Parameters) -> Result<Wanted, ServiceError> {
     };
     let mount = mount.ok_or_else(not_mounted)?;
     let path = parameters.file();
-    let text = fs::read_to_string(&path).map_err(|e| match e.kind() {
-        ErrorKind::NotFound => ServiceError::NoFile {
-            path: path.display().to_string(),
-        },
-        _ => failed("read", &path)(e),
+    let pool = Folder::open(root)?;
+    let read = |name: &str| pool.read_text(name.as_ref(), Expected::OF_ROOT);
+    let text = read(Parameters::FILE)?.ok_or_else(|| ServiceError::NoFile {
+        path: path.display().to_string(),
     })?;
     let shown = path.display().to_string();
     let file: ExportsFile =
         file::parse(&text, &shown).map_err(|errors| ServiceError::File(Box::new(errors)))?;
     let state_path = parameters.state();
-    let remembered = match fs::read_to_string(&state_path) {
-        Ok(text) => State::parse(&text, &state_path.display().to_string())?,
-        Err(e) if e.kind() == ErrorKind::NotFound => State::default(),
-        Err(e) => return Err(failed("read", &state_path)(e)),
+    let remembered = match read(Parameters::STATE)? {
+        Some(text) => State::parse(&text, &state_path.display().to_string())?,
+        None => State::default(),
     };
     let wrong = |errors| ServiceError::Exports {
         path: shown.clone(),

@@ -172,6 +172,26 @@ fn what_is_offered_as_files_is_not_offered_as_disks() {
 }
 
 #[test]
+fn the_whole_pool_is_offered_for_reading_only() {
+    let text = |options: &str| format!("[[nfs]]\ndirectory = \".\"\nclients = [\"*\"]\n{options}");
+    assert!(parse(&text("options = \"ro\"\n"), "exports.toml").is_ok());
+    for (options, place) in [
+        ("", "exports.toml:2:13"),
+        ("options = \"no_root_squash\"\n", "exports.toml:4:11"),
+    ] {
+        let errors = parse(&text(options), "exports.toml")
+            .unwrap_err()
+            .to_string();
+        assert!(errors.contains(place), "{errors}");
+        assert!(
+            errors.contains("the whole pool is offered for writing"),
+            "{errors}"
+        );
+        assert!(errors.contains("options = \"ro\""), "{errors}");
+    }
+}
+
+#[test]
 fn a_file_of_nfs_alone_offers_nothing_by_iscsi() {
     let nfs = "[[nfs]]\ndirectory = \"home\"\nclients = [\"*\"]\n";
     let volumes = [volume("a", "1")];

@@ -1,0 +1,263 @@
+//! What others may plant in a folder, and what becomes of it. As root, as Hawser runs.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+
+use super::*;
+
+const SMALL: Expected = Expected {
+    owner: 0,
+    limit: 16,
+    private: false,
+};
+
+fn name() -> &'static OsStr {
+    OsStr::new("f")
+}
+
+/// A folder, and the path of `f` in it.
+fn place() -> (tempfile::TempDir, Folder) {
+    let folder = tempfile::tempdir().unwrap();
+    let open = Folder::open(folder.path()).unwrap();
+    (folder, open)
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    entries
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect()
+}
+
+/// What reading and reopening `f` say when it was planted.
+fn refused(plant: impl FnOnce(&Path)) -> (String, String) {
+    let (folder, open) = place();
+    plant(&folder.path().join("f"));
+    let read = open.read(name(), SMALL).unwrap_err().to_string();
+    let own = open.own(name()).unwrap_err().to_string();
+    (read, own)
+}
+
+#[test]
+fn links_fifos_devices_and_folders_are_refused_at_once() {
+    let (victim, _) = place();
+    let victim = victim.path().join("victim");
+    fs::write(&victim, "secret").unwrap();
+    type Plant<'a> = (&'a str, &'a dyn Fn(&Path));
+    let plants: [Plant<'_>; 5] = [
+        ("symbolic link", &|path| symlink(&victim, path).unwrap()),
+        ("symbolic link", &|path| symlink("/dev/zero", path).unwrap()),
+        ("FIFO", &|path| mkfifo(path, Mode::S_IRWXU).unwrap()),
+        ("folder", &|path| fs::create_dir(path).unwrap()),
+        ("socket", &|path| {
+            drop(std::os::unix::net::UnixListener::bind(path).unwrap());
+        }),
+    ];
+    for (word, plant) in plants {
+        let (read, own) = refused(plant);
+        for said in [read, own] {
+            let expected = format!("/f is a {word}; it must be a regular file");
+            assert!(said.ends_with(&expected), "{said}");
+        }
+    }
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "secret");
+}
+
+#[test]
+fn a_foreign_owner_and_others_who_can_write_are_refused() {
+    let (read, own) = refused(|path| {
+        fs::write(path, "x").unwrap();
+        chown(path, Some(1000), None).unwrap();
+    });
+    for said in [read, own] {
+        assert!(
+            said.ends_with("belongs to user 1000; it must belong to user 0"),
+            "{said}"
+        );
+    }
+    for mode in [0o620, 0o602, 0o666] {
+        let (read, own) = refused(|path| {
+            fs::write(path, "x").unwrap();
+            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        });
+        for said in [read, own] {
+            assert!(said.contains(&format!("has mode {mode:04o}")), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_private_file_that_others_can_read_is_refused() {
+    let (folder, open) = place();
+    let path = folder.path().join("f");
+    let private = Expected {
+        private: true,
+        ..SMALL
+    };
+    fs::write(&path, "x").unwrap();
+    for (mode, well) in [(0o600, true), (0o640, false), (0o604, false)] {
+        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        assert_eq!(open.read(name(), private).is_ok(), well, "{mode:o}");
+        assert!(open.read(name(), SMALL).is_ok());
+    }
+}
+
+#[test]
+fn a_file_is_read_up_to_its_limit_and_a_hard_link_is_not_reused() {
+    let (folder, open) = place();
+    let path = folder.path().join("f");
+    assert!(open.read(name(), SMALL).unwrap().is_none());
+    assert!(open.own(name()).unwrap().is_none());
+    fs::write(&path, [b'a'; 16]).unwrap();
+    assert_eq!(open.read(name(), SMALL).unwrap().unwrap().len(), 16);
+    assert!(open.own(name()).unwrap().is_some());
+    fs::hard_link(&path, folder.path().join("g")).unwrap();
+    let own = open.own(name()).unwrap_err().to_string();
+    assert!(
+        own.ends_with("/f has 2 names (hard links); it must have one"),
+        "{own}"
+    );
+    fs::write(&path, [b'a'; 17]).unwrap();
+    let large = open.read(name(), SMALL).unwrap_err().to_string();
+    assert!(
+        large.ends_with("has more than 16 bytes, which is the limit for such a file"),
+        "{large}"
+    );
+    fs::write(&path, [b'a', 0xff]).unwrap();
+    let text = open.read_text(name(), SMALL).unwrap_err().to_string();
+    assert!(text.ends_with("byte 1 is wrong"), "{text}");
+}
+
+#[test]
+fn a_link_is_replaced_and_not_followed() {
+    let (folder, open) = place();
+    let victim = folder.path().join("victim");
+    fs::write(&victim, "secret").unwrap();
+    symlink(&victim, folder.path().join("f")).unwrap();
+    open.replace(name(), b"new", 0o640).unwrap();
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "secret");
+    let about = fs::symlink_metadata(folder.path().join("f")).unwrap();
+    assert!(about.is_file());
+    assert_eq!(about.permissions().mode() & 0o7777, 0o640);
+    assert_eq!(names(folder.path()).len(), 2, "no temporary file is left");
+}
+
+#[test]
+fn what_is_there_stays_when_its_place_must_be_free() {
+    let (folder, open) = place();
+    fs::write(folder.path().join("f"), "old").unwrap();
+    let fresh = open.fresh().unwrap();
+    assert!(matches!(
+        fresh.place(name(), Place::Free),
+        Err(FileError::Exists { .. })
+    ));
+    assert!(matches!(open.create(name()), Err(FileError::Exists { .. })));
+    assert_eq!(fs::read_to_string(folder.path().join("f")).unwrap(), "old");
+    assert_eq!(names(folder.path()), ["f"]);
+    open.fresh()
+        .unwrap()
+        .place(OsStr::new("g"), Place::Free)
+        .unwrap();
+    assert_eq!(names(folder.path()).len(), 2);
+}
+
+#[test]
+fn a_new_file_that_somebody_exchanges_is_noticed_and_not_put_in_place() {
+    let (folder, open) = place();
+    let fresh = open.fresh().unwrap();
+    fresh.file().write_all(b"ours").unwrap();
+    let temporary = folder.path().join(&names(folder.path())[0]);
+    // Another file of the same name, by rename.
+    let theirs = folder.path().join("theirs");
+    fs::write(&theirs, "theirs").unwrap();
+    fs::rename(&theirs, &temporary).unwrap();
+    let error = fresh.place(name(), Place::Taken).unwrap_err();
+    assert!(matches!(error, FileError::Exchanged { .. }), "{error}");
+    assert!(!folder.path().join("f").exists());
+}
+
+#[test]
+fn the_folder_stays_the_one_that_was_opened() {
+    let (folder, _) = place();
+    let (real, moved) = (folder.path().join("real"), folder.path().join("moved"));
+    fs::create_dir(&real).unwrap();
+    let open = Folder::open(&real).unwrap();
+    fs::rename(&real, &moved).unwrap();
+    symlink("/etc", &real).unwrap();
+    open.replace(name(), b"x", 0o600).unwrap();
+    assert!(moved.join("f").exists() && !Path::new("/etc/f").exists());
+}
+
+#[test]
+fn the_way_below_a_folder_has_no_links_and_does_not_lead_up() {
+    let (folder, open) = place();
+    fs::create_dir_all(folder.path().join("a/b")).unwrap();
+    symlink("/etc", folder.path().join("a/etc")).unwrap();
+    fs::write(folder.path().join("a/file"), "").unwrap();
+    let below = open.below(Path::new("./a/b")).unwrap();
+    assert_eq!(below.path(), folder.path().join("a/b"));
+    let said = |way: &str| open.below(Path::new(way)).unwrap_err().to_string();
+    assert!(said("a/etc").ends_with("/a/etc is a symbolic link; it must be a folder"));
+    assert!(said("a/file").ends_with("/a/file is a regular file; it must be a folder"));
+    assert!(said("a/../..").contains("does not end in the name"));
+    for way in ["..", ".", "a/b", "", "/etc/passwd"] {
+        let error = open.read(OsStr::new(way), SMALL).unwrap_err();
+        assert!(matches!(error, FileError::Name { .. }), "{way}: {error}");
+    }
+}
+
+#[test]
+fn what_a_killed_run_left_is_swept_and_nothing_else() {
+    let (folder, open) = place();
+    let old = SystemTime::now() - Duration::from_secs(3600);
+    let plant = |name: &str, owner| {
+        let path = folder.path().join(name);
+        let file = File::create(&path).unwrap();
+        file.set_modified(old).unwrap();
+        chown(&path, Some(owner), None).unwrap();
+    };
+    plant(".00.hawser-new", 0);
+    plant(".01.hawser-new", 1000);
+    plant("mine.hawser-new", 0);
+    File::create(folder.path().join(".02.hawser-new")).unwrap();
+    open.replace(name(), b"x", 0o600).unwrap();
+    let mut left = names(folder.path());
+    left.sort();
+    assert_eq!(
+        left,
+        [".01.hawser-new", ".02.hawser-new", "f", "mine.hawser-new"]
+    );
+}
+
+#[test]
+fn a_file_that_a_person_named_is_a_regular_file_or_a_pipe_and_bounded() {
+    let (folder, _) = place();
+    let path = folder.path().join("case");
+    fs::write(&path, "0123456789").unwrap();
+    symlink(&path, folder.path().join("link")).unwrap();
+    assert_eq!(
+        read_named(&folder.path().join("link"), 10).unwrap(),
+        b"0123456789"
+    );
+    assert!(matches!(read_named(&path, 9), Err(FileError::Size { .. })));
+    let zero = read_named(Path::new("/dev/zero"), 10)
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        zero,
+        "/dev/zero is a character device; it must be a regular file or a pipe"
+    );
+    let fifo = folder.path().join("fifo");
+    mkfifo(&fifo, Mode::S_IRWXU).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| fs::write(&fifo, [b'x'; 11]));
+        assert!(matches!(read_named(&fifo, 10), Err(FileError::Size { .. })));
+    });
+}

@@ -26,6 +26,16 @@ pub enum FileError {
         /// What it may be.
         allowed: &'static str,
     },
+    /// A link of somebody else's, who can let it lead anywhere.
+    #[error(
+        "{path} is a symbolic link of user {owner}: links are followed only if they are root's or your own"
+    )]
+    ForeignLink {
+        /// The path.
+        path: PathBuf,
+        /// Whose it is.
+        owner: u32,
+    },
     /// It belongs to somebody else, who can change it at any time.
     #[error("{path} belongs to user {found}; it must belong to user {allowed}")]
     Owner {

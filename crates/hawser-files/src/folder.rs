@@ -34,7 +34,7 @@ impl Expected {
     };
 }
 
-/// An open folder.
+/// An open folder. It may be one that is entered and not listed (`O_PATH`).
 #[derive(Debug)]
 pub struct Folder {
     fd: OwnedFd,
@@ -47,7 +47,7 @@ impl Folder {
     /// # Errors
     /// It is not there, is no folder, or may not be entered.
     pub fn open(path: &Path) -> Result<Self, FileError> {
-        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let fd = open(path, flags, Mode::empty()).map_err(FileError::io("open folder", path))?;
         Ok(Self {
             fd,
@@ -80,7 +80,7 @@ impl Folder {
     /// # Errors
     /// One of them is not there, is a link or no folder, or the way leads up.
     pub fn below(&self, way: &Path) -> Result<Self, FileError> {
-        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW;
+        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW;
         let mut path = self.path.clone();
         let mut below: Option<OwnedFd> = None;
         for part in way.components() {
@@ -114,6 +114,15 @@ impl Folder {
                 .try_clone()
                 .map_err(FileError::io("dup", &self.path))?,
         };
+        Ok(Self { fd, path })
+    }
+
+    /// The folder that it is in.
+    pub(crate) fn up(&self) -> Result<Self, FileError> {
+        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        let path = self.path.join("..");
+        let fd = openat(&self.fd, "..", flags, Mode::empty())
+            .map_err(FileError::io("open folder", &path))?;
         Ok(Self { fd, path })
     }
 
@@ -219,7 +228,10 @@ impl Folder {
     /// # Errors
     /// The disk does not take it.
     pub fn sync(&self) -> Result<(), FileError> {
-        fsync(&self.fd).map_err(FileError::io("sync folder", &self.path))
+        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        openat(&self.fd, ".", flags, Mode::empty())
+            .and_then(fsync)
+            .map_err(FileError::io("sync folder", &self.path))
     }
 
     /// Opens a regular file. A FIFO or a device that is put in its place meanwhile neither blocks nor

@@ -11,6 +11,7 @@ mod error;
 mod folder;
 mod kind;
 mod named;
+mod walk;
 mod whole;
 
 pub use error::FileError;

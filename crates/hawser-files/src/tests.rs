@@ -261,3 +261,68 @@ fn a_file_that_a_person_named_is_a_regular_file_or_a_pipe_and_bounded() {
         assert!(matches!(read_named(&fifo, 10), Err(FileError::Size { .. })));
     });
 }
+
+#[test]
+fn a_link_on_the_way_is_followed_if_it_is_roots_and_not_if_it_is_a_users() {
+    let (folder, _) = place();
+    let root = fs::canonicalize(folder.path()).unwrap();
+    fs::create_dir_all(root.join("real/below")).unwrap();
+    symlink("real", root.join("link")).unwrap();
+    symlink(root.join("link/below"), root.join("absolute")).unwrap();
+    symlink("round", root.join("round")).unwrap();
+    let inode = |folder: &Folder| {
+        use std::os::unix::fs::MetadataExt;
+        folder.metadata().unwrap().ino()
+    };
+    let below = inode(&Folder::open(&root.join("real/below")).unwrap());
+    for way in [
+        "real/below",
+        "link/below",
+        "absolute",
+        "link/../real/./below",
+    ] {
+        assert_eq!(
+            inode(&Folder::walk(&root.join(way)).unwrap()),
+            below,
+            "{way}"
+        );
+    }
+    assert!(Folder::walk(Path::new(".")).is_ok() && Folder::walk(Path::new("/")).is_ok());
+    let said = |way: &str| Folder::walk(&root.join(way)).unwrap_err().to_string();
+    assert!(
+        said("round").contains("Too many levels"),
+        "{}",
+        said("round")
+    );
+    assert!(said("gone/below").contains("No such file"));
+    std::os::unix::fs::lchown(root.join("link"), Some(1000), None).unwrap();
+    for way in ["link", "link/below", "absolute"] {
+        let said = said(way);
+        assert!(
+            said.contains("/link is a symbolic link of user 1000"),
+            "{way}: {said}"
+        );
+    }
+}
+
+#[test]
+fn a_folder_on_the_way_may_be_one_that_is_entered_and_not_listed() {
+    let (folder, _) = place();
+    let closed = folder.path().join("closed");
+    let own = closed.join("own");
+    fs::create_dir_all(&own).unwrap();
+    chown(&own, Some(1000), None).unwrap();
+    for path in [folder.path(), &closed] {
+        fs::set_permissions(path, Permissions::from_mode(0o711)).unwrap();
+    }
+    // Of this thread alone.
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            nix::unistd::setfsuid(nix::unistd::Uid::from_raw(1000));
+            assert!(fs::read_dir(&closed).is_err(), "it is not listed");
+            let open = Folder::walk(&own).unwrap();
+            open.replace(name(), b"x", 0o600).unwrap();
+        });
+    });
+    assert!(own.join("f").exists());
+}

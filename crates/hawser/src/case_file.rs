@@ -1,7 +1,7 @@
 //! Case files on disk: where a run's facts are kept and how they are read back.
 
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -15,7 +15,7 @@ use crate::output;
 /// Where cases are kept unless `--case` says otherwise.
 const FOLDER: &str = "/var/lib/hawser/cases";
 
-/// Largest case that is read, in bytes: a drill of an hour has some ten million.
+/// Bytes that a case may have; real ones are far smaller.
 const LARGEST: u64 = 256 << 20;
 
 /// Writes the case of a check, a fan-out or a ladder, whole or not at all, and returns its path.
@@ -76,14 +76,7 @@ pub fn put(path: &Path, text: &[u8]) -> io::Result<()> {
     }
     // A rename replaces a link, not the file it leads to.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(text)?;
-    file.persist(&path)?;
-    Ok(())
+    hawser_files::replace(&path, text, 0o600).map_err(io::Error::other)
 }
 
 /// A case of whatever kind.
@@ -96,36 +89,35 @@ pub enum AnyCase {
     Drill(Box<DrillCase>),
 }
 
-/// Reads a case.
+/// What all cases have.
+#[derive(serde::Deserialize)]
+struct Kind {
+    format: String,
+}
+
+/// Reads a case: a regular file, or a pipe.
 pub fn read(path: &Path) -> miette::Result<AnyCase> {
-    let failed = || format!("read the case file {}", path.display());
-    let mut text = String::new();
-    let file = fs::File::open(path)
+    read_up_to(path, LARGEST)
+}
+
+fn read_up_to(path: &Path, limit: u64) -> miette::Result<AnyCase> {
+    let text = hawser_files::read_named(path, limit)
         .into_diagnostic()
-        .wrap_err_with(failed)?;
-    file.take(LARGEST + 1)
-        .read_to_string(&mut text)
-        .into_diagnostic()
-        .wrap_err_with(failed)?;
-    if text.len() as u64 > LARGEST {
-        bail!(
-            "{}: not a case file: it has more than {LARGEST} bytes",
-            path.display()
-        );
-    }
-    let format = serde_json::from_str::<serde_json::Value>(&text)
+        .wrap_err_with(|| format!("read the case file {}", path.display()))?;
+    let format = serde_json::from_slice::<Kind>(&text)
         .ok()
-        .and_then(|v| v.get("format").and_then(|f| f.as_str().map(str::to_owned)));
+        .map(|kind| kind.format);
+    let failed = || format!("read the case file {}", path.display());
     match format.as_deref() {
-        Some(CASE_FORMAT) => serde_json::from_str(&text)
+        Some(CASE_FORMAT) => serde_json::from_slice(&text)
             .map(|case| AnyCase::Check(Box::new(case)))
             .into_diagnostic()
             .wrap_err_with(failed),
-        Some(COPY_FORMAT) => serde_json::from_str(&text)
+        Some(COPY_FORMAT) => serde_json::from_slice(&text)
             .map(|case| AnyCase::Copy(Box::new(case)))
             .into_diagnostic()
             .wrap_err_with(failed),
-        Some(DRILL_FORMAT) => serde_json::from_str(&text)
+        Some(DRILL_FORMAT) => serde_json::from_slice(&text)
             .map(|case| AnyCase::Drill(Box::new(case)))
             .into_diagnostic()
             .wrap_err_with(failed),
@@ -200,6 +192,20 @@ mod tests {
         put(&link, b"1\n").unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "1\n");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[test]
+    fn what_has_no_end_or_is_too_large_is_no_case() {
+        let said = |path: &Path, limit| format!("{:?}", read_up_to(path, limit).err().unwrap());
+        let zero = said(Path::new("/dev/zero"), LARGEST);
+        assert!(zero.contains("is a character device"), "{zero}");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("case.json");
+        fs::write(&file, r#"{"format": "hawser-case/0"}"#).unwrap();
+        assert!(said(&file, 10).contains("more than 10 bytes"));
+        assert!(said(&file, 100).contains("its format is `hawser-case/0`"));
+        fs::write(&file, r#"{"format": 1}"#).unwrap();
+        assert!(said(&file, 100).contains("not a case file"));
     }
 
     #[test]

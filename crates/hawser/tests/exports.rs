@@ -340,6 +340,26 @@ fn a_start_is_all_or_nothing_and_a_stop_works_when_the_pool_is_gone() {
         "{refused}"
     );
 
+    // What others could have planted is not followed, not waited for, and changes nothing.
+    pool.file("");
+    pool.head("cd /tmp/tank && mv exports.toml /tmp/exports.toml && mkfifo exports.toml");
+    let refused = pool.try_start().stderr;
+    assert!(refused.contains("exports.toml is a FIFO"), "{refused}");
+    pool.head(
+        "cd /tmp/tank && rm exports.toml && mv /tmp/exports.toml . && echo mine >/tmp/victim && \
+         ln -s /tmp/victim exports-state.toml",
+    );
+    let refused = pool.try_start().stderr;
+    assert!(
+        refused.contains("exports-state.toml is a symbolic link"),
+        "{refused}"
+    );
+    assert_eq!(
+        pool.head("cat /tmp/victim; rm /tmp/tank/exports-state.toml")
+            .trim(),
+        "mine"
+    );
+
     // tgtd itself refuses the second unit: an error, and a stop that cleans up.
     pool.file("");
     pool.head("truncate -s 600 /tmp/tank/b.img && mount --bind /dev/null /tmp/tank/b.img");

@@ -1,8 +1,8 @@
 //! The files that Hawser writes on a node, and no others.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Component, Path};
 
 use super::{Content, HostError, OwnedFile};
@@ -37,7 +37,7 @@ pub(super) fn read(path: &str) -> Result<Option<OwnedFile>, HostError> {
     }))
 }
 
-/// Writes one of them beside itself and renames it: whoever reads sees the old one or the new one.
+/// Writes one of them as a whole: whoever reads sees the old one or the new one.
 pub(super) fn write(path: &str, file: &OwnedFile) -> Result<(), HostError> {
     ours(path)?;
     place(Path::new(path), file)
@@ -54,37 +54,14 @@ pub(super) fn remove(path: &str) -> Result<(), HostError> {
 
 /// Writes a file, making the folders above it, which only root may enter.
 pub(super) fn place(path: &Path, file: &OwnedFile) -> Result<(), HostError> {
-    let shown = path.display().to_string();
-    let failed = |call| {
-        let shown = shown.clone();
-        move |source| error(call, &shown, source)
-    };
     if let Some(folder) = path.parent() {
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o755)
             .create(folder)
-            .map_err(failed("create the folder of"))?;
+            .map_err(|source| error("create the folder of", &path.display().to_string(), source))?;
     }
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".hawser-new");
-    let new = path.with_file_name(name);
-    // What a killed run left behind may have another mode.
-    let _absent = fs::remove_file(&new);
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        // Never readable by more than is wanted, not even for a moment.
-        .mode(0o600)
-        .open(&new)
-        .and_then(|mut handle| {
-            handle.write_all(&file.content.0)?;
-            handle.set_permissions(fs::Permissions::from_mode(file.mode))?;
-            handle.sync_all()
-        });
-    written
-        .and_then(|()| fs::rename(&new, path))
-        .map_err(failed("write"))
+    Ok(hawser_files::replace(path, &file.content.0, file.mode)?)
 }
 
 fn ours(path: &str) -> Result<(), HostError> {

@@ -231,6 +231,9 @@ pub enum HostError {
         /// The system's answer.
         source: std::io::Error,
     },
+    /// A file could not be written as a whole.
+    #[error(transparent)]
+    OnDisk(#[from] hawser_files::FileError),
     /// A tool failed.
     #[error("{command}: {said}")]
     Tool {

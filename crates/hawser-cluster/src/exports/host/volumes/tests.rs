@@ -1,0 +1,97 @@
+//! Volumes as files, zvols and logical volumes.
+
+use super::*;
+
+#[test]
+fn zvols_are_known_by_their_guid() {
+    let text = "tank/vm/disk1\t9223372036854775808\t1073741824\ntank/b\t7\t512\n";
+    let volumes = zfs_volumes(text, "tank").unwrap();
+    assert_eq!(volumes[0].name, "vm/disk1");
+    assert_eq!(volumes[0].identity, "zfs:9223372036854775808");
+    assert_eq!(volumes[0].path, "/dev/zvol/tank/vm/disk1");
+    assert_eq!(volumes[1].bytes, 512);
+    assert!(zfs_volumes("tank2/x\t1\t2\n", "tank").is_err());
+}
+
+#[test]
+fn logical_volumes_without_pools_and_snapshots() {
+    let text = "  a\tUUID-A\t1024\t-wi-ao----\t/dev/vg/a\n  \
+                pool\tUUID-P\t4096\ttwi-aotz--\t\n  \
+                thin\tUUID-T\t2048\tVwi-a-tz--\t/dev/vg/thin\n  \
+                snap\tUUID-S\t2048\tswi-a-s---\t/dev/vg/snap\n";
+    let names: Vec<String> = lvm_volumes(text)
+        .unwrap()
+        .into_iter()
+        .map(|volume| volume.name)
+        .collect();
+    assert_eq!(names, ["a", "thin"]);
+}
+
+#[test]
+fn one_ending_is_taken_off_and_a_hard_link_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    for name in ["a.img", "a.img.img"] {
+        fs::write(root.join(name), name).unwrap();
+    }
+    let names: Vec<String> = files(root).unwrap().into_iter().map(|v| v.name).collect();
+    assert_eq!(names, ["a", "a.img"]);
+    fs::create_dir(root.join("vm")).unwrap();
+    fs::hard_link(root.join("a.img"), root.join("vm/b.img")).unwrap();
+    let error = files(root).unwrap_err().to_string();
+    let (one, other) = (root.join("a.img"), root.join("vm/b.img"));
+    let both = format!("{} and {} are one file", one.display(), other.display());
+    assert!(error.starts_with(&both), "{error}");
+}
+
+#[test]
+fn volumes_of_one_name_or_one_identity_are_an_error_with_both() {
+    let volume = |name: &str, identity: &str, path: &str| Volume {
+        name: name.to_owned(),
+        identity: identity.to_owned(),
+        path: path.to_owned(),
+        bytes: 512,
+    };
+    let two = [volume("a", "1", "/p/a"), volume("a", "2", "/p/b")];
+    let error = different("name", &two, |v| &v.name).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "volumes /p/a and /p/b have the same name, a: rename or remove one"
+    );
+    assert!(different("identity", &two, |v| &v.identity).is_ok());
+}
+
+#[test]
+fn links_are_not_followed_and_no_folder_is_too_deep() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    std::os::unix::fs::symlink("/etc", root.join("etc")).unwrap();
+    std::os::unix::fs::symlink("/dev/sda", root.join("disk.img")).unwrap();
+    let deep: PathBuf = (0..1500).map(|_| "d").collect();
+    fs::create_dir_all(root.join(&deep)).unwrap();
+    fs::write(root.join(&deep).join("a.img"), "").unwrap();
+    let found = files(root).unwrap();
+    assert_eq!(found.len(), 1);
+    assert!(found[0].name.ends_with("d/a"));
+}
+
+#[test]
+fn files_keep_their_identity_when_renamed_and_a_new_one_has_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let list = || files(root).unwrap();
+    fs::create_dir(root.join("vm")).unwrap();
+    fs::write(root.join("vm/a.img"), [0; 512]).unwrap();
+    fs::write(root.join("exports.toml"), "").unwrap();
+    fs::write(root.join(".hidden.img"), "").unwrap();
+    let before = list();
+    assert_eq!(before.len(), 1);
+    assert_eq!((before[0].name.as_str(), before[0].bytes), ("vm/a", 512));
+    fs::rename(root.join("vm/a.img"), root.join("b.img")).unwrap();
+    let after = list();
+    assert_eq!(after[0].name, "b");
+    assert_eq!(after[0].identity, before[0].identity);
+    fs::remove_file(root.join("b.img")).unwrap();
+    fs::write(root.join("b.img"), [0; 512]).unwrap();
+    assert_ne!(list()[0].identity, before[0].identity);
+}

@@ -14,7 +14,7 @@ use hawser_copy::{Now, ReceiveSpec, SendSpec};
 use hawser_model::copy::CopyEnd;
 use hawser_model::fanout::FanoutWindow;
 use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
-use hawser_model::knob::{Change, Knob, Setting, Undone};
+use hawser_model::knob::{Change, Knob, RecordedChanges, Setting, Undone};
 use hawser_model::ladder::{Hardware, HostUsage, Rung};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::probe::{AddressClaim, HelloHeard, MulticastHeard, PathMtu};
@@ -295,7 +295,7 @@ pub enum Response {
     /// A change as the journal has it.
     Changed(Box<Change>),
     /// All changes.
-    Changes(Vec<Change>),
+    Changes(RecordedChanges),
     /// What became of a change.
     Undone(Box<Undone>),
     /// The request could not be done; the agent goes on.

@@ -18,6 +18,9 @@ pub enum KernelError {
         /// The kernel's answer.
         source: io::Error,
     },
+    /// A file of Hawser's own could not be read or written, or is not touched because of what it is.
+    #[error(transparent)]
+    Files(#[from] hawser_files::FileError),
     /// A file was read but does not look as documented.
     #[error("{path}: {what}")]
     Format {

@@ -298,6 +298,15 @@ pub struct Change {
     pub together: Vec<String>,
 }
 
+/// What the journal of a host has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecordedChanges {
+    /// The changes, oldest first.
+    pub changes: Vec<Change>,
+    /// The entries that cannot be read, each with its file and why. They stay as they are.
+    pub unreadable: Vec<String>,
+}
+
 /// What became of a change that was to be undone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Undone {

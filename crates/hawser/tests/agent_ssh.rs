@@ -460,7 +460,7 @@ fn a_change_that_cuts_off_its_own_coordinator_comes_back_by_itself_and_an_idle_a
     assert!(cut_off.ping().is_err());
     idle.ping().unwrap();
     let mut again = server.connect(&server.ssh("root")).unwrap();
-    assert_eq!(again.changes().unwrap(), [], "over the very link");
+    assert_eq!(again.changes().unwrap().changes, [], "over the very link");
 }
 
 /// Kills the `ssh` that this test started: the one with its configuration file.

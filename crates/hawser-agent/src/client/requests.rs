@@ -11,7 +11,7 @@ use hawser_copy::{Now, ReceiveSpec, SendSpec};
 use hawser_model::copy::CopyEnd;
 use hawser_model::fanout::FanoutWindow;
 use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
-use hawser_model::knob::{Change, Knob, Setting, Undone};
+use hawser_model::knob::{Change, Knob, RecordedChanges, Setting, Undone};
 use hawser_model::ladder::{Hardware, HostUsage, Rung};
 use hawser_model::names::{InterfaceName, LinkName};
 use hawser_model::probe::{AddressClaim, HelloHeard, MulticastHeard, PathMtu};
@@ -484,11 +484,11 @@ impl Agent {
         self.ask(&request, SOON, value!(Changed)).map(|c| *c)
     }
 
-    /// Reads the host's journal of changes, oldest first.
+    /// Reads the host's journal of changes.
     ///
     /// # Errors
     /// See [`AgentError`].
-    pub fn changes(&mut self) -> Result<Vec<Change>, AgentError> {
+    pub fn changes(&mut self) -> Result<RecordedChanges, AgentError> {
         self.ask(&Request::Changes, SOON, value!(Changes))
     }
 

@@ -101,7 +101,7 @@ pub fn tune(
 /// Nobody else's trial is under way, and none was left behind.
 fn no_trial_is_open(agents: &mut Agents) -> Result<(), TuneError> {
     for (host, agent) in agents.iter_mut() {
-        let changes = agent.changes()?;
+        let changes = agent.changes()?.changes;
         let trial = |c: &&Change| c.standing == hawser_model::knob::Standing::Trial;
         if let Some(change) = changes.iter().find(trial) {
             return Err(TuneError::Busy {

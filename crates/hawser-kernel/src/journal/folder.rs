@@ -1,19 +1,35 @@
-//! The journal's folder: entries written whole and synced, one process at a time.
+//! The journal's folder: entries written whole and synced, one process at a time, and read one by one.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use hawser_files::Expected;
 use nix::fcntl::{Flock, FlockArg};
 
 use super::entry::Entry;
+use super::lasting;
 use crate::KernelError;
 
 /// The folder, locked until this is dropped. It goes with its last entry.
 pub(super) struct Folder {
     path: PathBuf,
-    held: Flock<File>,
+    open: hawser_files::Folder,
+    _held: Flock<File>,
+}
+
+/// What is in the folder.
+#[derive(Default)]
+pub(super) struct Recorded {
+    /// Oldest first.
+    pub(super) entries: Vec<Entry>,
+    /// In words, each with its file.
+    pub(super) unreadable: Vec<String>,
+    /// The numbers of those that cannot be read.
+    pub(super) lost: BTreeSet<u64>,
 }
 
 impl Folder {
@@ -33,54 +49,57 @@ impl Folder {
             };
             let held = Flock::lock(file, FlockArg::LockExclusive)
                 .map_err(|(_, errno)| failed("lock", path)(errno.into()))?;
-            let same = match (held.metadata(), fs::metadata(path)) {
-                (Ok(held), Ok(there)) => (held.dev(), held.ino()) == (there.dev(), there.ino()),
-                _ => false,
+            let open = match hawser_files::Folder::open(path) {
+                Ok(open) => open,
+                Err(e) if absent(&e) => continue,
+                Err(e) => return Err(e.into()),
             };
-            if same {
+            let about = held.metadata().map_err(failed("stat", path))?;
+            let there = open.metadata()?;
+            if (about.dev(), about.ino()) == (there.dev(), there.ino()) {
                 return Ok(Self {
                     path: path.to_owned(),
-                    held,
+                    open,
+                    _held: held,
                 });
             }
         }
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+    pub(super) fn recorded(&self) -> Result<Recorded, KernelError> {
+        read(&self.open)
     }
 
+    /// No file has it or a higher one, also if it cannot be read.
     pub(super) fn next_number(&self) -> Result<u64, KernelError> {
-        let entries = entries(&self.path)?;
-        Ok(entries.last().map_or(1, |e| e.change.number + 1))
+        let names = self.open.names()?;
+        let last = names.iter().filter_map(|name| number(name)).max();
+        Ok(last.map_or(1, |last| last + 1))
     }
 
     pub(super) fn entry(&self, number: u64) -> Result<Entry, KernelError> {
-        let mut all = entries(&self.path)?.into_iter();
-        all.find(|e| e.change.number == number)
-            .ok_or_else(|| KernelError::Absent(format!("there is no change {number}")))
+        let name = name(number);
+        let text = self.open.read(name.as_ref(), Expected::OF_ROOT)?;
+        let text =
+            text.ok_or_else(|| KernelError::Absent(format!("there is no change {number}")))?;
+        Entry::parse(&text, number).map_err(|what| KernelError::Format {
+            path: self.path.join(name),
+            what,
+        })
     }
 
     /// On the disk when this returns.
     pub(super) fn write(&self, entry: &Entry) -> Result<(), KernelError> {
-        let path = self.file(entry.change.number);
-        let text = serde_json::to_vec_pretty(entry).expect("an entry is always JSON");
-        write_whole(&path, &text, 0o600)?;
-        self.sync()
+        lasting()?;
+        let name = name(entry.change.number);
+        Ok(self.open.replace(name.as_ref(), &entry.to_text(), 0o600)?)
     }
 
+    /// Off the disk when this returns.
     pub(super) fn remove(&self, number: u64) -> Result<(), KernelError> {
-        let path = self.file(number);
-        fs::remove_file(&path).map_err(failed("remove", &path))?;
-        self.sync()
-    }
-
-    fn file(&self, number: u64) -> PathBuf {
-        self.path.join(format!("{number}.json"))
-    }
-
-    fn sync(&self) -> Result<(), KernelError> {
-        self.held.sync_all().map_err(failed("fsync", &self.path))
+        lasting()?;
+        self.open.remove(name(number).as_ref())?;
+        Ok(self.open.sync()?)
     }
 }
 
@@ -95,49 +114,55 @@ impl Drop for Folder {
     }
 }
 
-/// All entries, oldest first; none where there is no folder.
-pub(super) fn entries(path: &Path) -> Result<Vec<Entry>, KernelError> {
-    let files = match fs::read_dir(path) {
-        Ok(files) => files,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(failed("read", path)(e)),
-    };
-    let mut entries = Vec::new();
-    for file in files {
-        let file = file.map_err(failed("read", path))?.path();
-        if file.extension().is_none_or(|e| e != "json") {
-            continue;
-        }
-        let text = match fs::read(&file) {
-            Ok(text) => text,
-            // Undone meanwhile.
-            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
-            Err(e) => return Err(failed("read", &file)(e)),
-        };
-        let entry: Entry = serde_json::from_slice(&text).map_err(|e| KernelError::Format {
-            path: file.clone(),
-            what: e.to_string(),
-        })?;
-        entries.push(entry);
+/// All that is recorded; nothing where there is no folder.
+pub(super) fn recorded(path: &Path) -> Result<Recorded, KernelError> {
+    match hawser_files::Folder::open(path) {
+        Ok(open) => read(&open),
+        Err(e) if absent(&e) => Ok(Recorded::default()),
+        Err(e) => Err(e.into()),
     }
-    entries.sort_by_key(|e| e.change.number);
-    Ok(entries)
 }
 
-/// Writes a file so that a crash leaves the old one or the new one.
-pub(super) fn write_whole(path: &Path, text: &[u8], mode: u32) -> Result<(), KernelError> {
-    let new = path.with_extension("new");
-    let fail = failed("write", &new);
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(mode)
-        .open(&new)
-        .map_err(&fail)?;
-    file.write_all(text).map_err(&fail)?;
-    file.sync_all().map_err(&fail)?;
-    fs::rename(&new, path).map_err(failed("rename", path))
+fn read(folder: &hawser_files::Folder) -> Result<Recorded, KernelError> {
+    let mut recorded = Recorded::default();
+    let mut names = folder.names()?;
+    names.retain(|name| Path::new(name).extension().is_some_and(|e| e == "json"));
+    names.sort_by_key(|name| (number(name), name.clone()));
+    for name in names {
+        let entry = match (number(&name), folder.read(&name, Expected::OF_ROOT)) {
+            // Undone meanwhile.
+            (_, Ok(None)) => continue,
+            (Some(number), Ok(Some(text))) => Entry::parse(&text, number),
+            (None, Ok(Some(_))) => Err("no entry has such a name".to_owned()),
+            (_, Err(error)) => Err(error.to_string()),
+        };
+        match entry {
+            Ok(entry) => recorded.entries.push(entry),
+            Err(why) => {
+                let path = folder.path().join(&name);
+                recorded
+                    .unreadable
+                    .push(format!("{}: {why}", path.display()));
+                recorded.lost.extend(number(&name));
+            }
+        }
+    }
+    Ok(recorded)
+}
+
+fn name(number: u64) -> String {
+    format!("{number}.json")
+}
+
+/// Of the entry in a file of that name.
+fn number(name: &OsStr) -> Option<u64> {
+    name.to_str()?.strip_suffix(".json")?.parse().ok()
+}
+
+fn absent(error: &hawser_files::FileError) -> bool {
+    error
+        .os()
+        .is_some_and(|e| e.kind() == io::ErrorKind::NotFound)
 }
 
 pub(super) fn failed(call: &'static str, path: &Path) -> impl Fn(io::Error) -> KernelError + use<> {

@@ -1,9 +1,14 @@
 //! The journal of changes to a host: every change is on the disk before it is made.
 //!
 //! A change is one file, `FOLDER/NUMBER.json`, written whole and synced before the kernel is told,
-//! and removed after the old value is back. So whoever comes later (the guard of a killed agent,
-//! the next agent, `hawser undo`, a host that has booted again) finds either a change and its
-//! undo, or nothing to do.
+//! and removed after the old value is back and no file of Hawser's holds it any more. So whoever
+//! comes later (the guard of a killed agent, the next agent, `hawser undo`, a host that has booted
+//! again) finds either a change and its undo, or nothing to do.
+//!
+//! The files that make changes last follow from the entries. [`Journal::recover`] makes them from
+//! the entries again, so that a run which was interrupted anywhere, or found its disk full, is healed
+//! by the next. Entries are read one by one: one that cannot be read is named, stays as it is, and
+//! keeps nobody from the others.
 
 mod entry;
 mod folder;
@@ -11,14 +16,15 @@ mod guard;
 mod owner;
 mod persist;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use hawser_model::knob::{Change, Knob, Standing, Undone};
+use hawser_model::knob::{Change, Knob, RecordedChanges, Standing, Undone};
 
 use crate::knobs::same;
 use crate::{KernelError, Knobs};
 use entry::Entry;
-use folder::Folder;
+use folder::{Folder, Recorded};
 
 pub use guard::watch;
 pub use owner::Owner;
@@ -63,13 +69,16 @@ impl Journal {
         &self.knobs
     }
 
-    /// All changes, oldest first.
+    /// All changes, oldest first, and the entries that cannot be read.
     ///
     /// # Errors
-    /// A file that cannot be read, or is not an entry.
-    pub fn changes(&self) -> Result<Vec<Change>, KernelError> {
-        let entries = folder::entries(&self.folder)?;
-        Ok(entries.into_iter().map(|e| e.change).collect())
+    /// The folder cannot be read.
+    pub fn changes(&self) -> Result<RecordedChanges, KernelError> {
+        let recorded = folder::recorded(&self.folder)?;
+        Ok(RecordedChanges {
+            changes: recorded.entries.into_iter().map(|e| e.change).collect(),
+            unreadable: recorded.unreadable,
+        })
     }
 
     /// Turns a knob as a trial of `owner`. When that fails the old value is back and the journal
@@ -80,36 +89,31 @@ impl Journal {
     pub fn begin(&self, knob: &Knob, value: &str, owner: &Owner) -> Result<Change, KernelError> {
         let folder = Folder::lock(&self.folder)?;
         let setting = self.knobs.read(knob)?;
-        let mut entry = Entry {
-            change: Change {
-                number: folder.next_number()?,
-                knob: knob.clone(),
-                scope: setting.scope,
-                before: setting.value,
-                after: value.to_owned(),
-                standing: Standing::Trial,
-                persisted_in: None,
-                not_persisted: None,
-                together: Vec::new(),
-            },
-            owner: owner.clone(),
-            settled: false,
+        let change = Change {
+            number: folder.next_number()?,
+            knob: knob.clone(),
+            scope: setting.scope,
+            before: setting.value,
+            after: value.to_owned(),
+            standing: Standing::Trial,
+            persisted_in: None,
+            not_persisted: None,
+            together: Vec::new(),
         };
+        let mut entry = Entry::new(change, owner.clone());
         folder.write(&entry)?;
-        match self.knobs.write(knob, value) {
-            Ok(after) => {
-                // The kernel may have rounded; from now on its own word is what is ours.
-                entry.change.after = after;
-                entry.settled = true;
-                folder.write(&entry)?;
-                Ok(entry.change)
-            }
-            Err(error) => {
-                self.restore(&entry)?;
-                folder.remove(entry.change.number)?;
-                Err(error)
-            }
+        let turned = self.set(knob, value).and_then(|after| {
+            // The kernel may have rounded; from now on its own word is what is ours.
+            entry.change.after = after;
+            entry.settled = true;
+            folder.write(&entry)
+        });
+        if let Err(error) = turned {
+            self.restore(&entry)?;
+            folder.remove(entry.change.number)?;
+            return Err(error);
         }
+        Ok(entry.change)
     }
 
     /// Turns a trial's knob to one of its two values.
@@ -123,7 +127,7 @@ impl Journal {
             Arm::Before => &entry.change.before,
             Arm::After => &entry.change.after,
         };
-        self.knobs.write(&entry.change.knob, value).map(|_| ())
+        self.set(&entry.change.knob, value).map(drop)
     }
 
     /// Keeps a trial's change and makes it last over a reboot, where this host allows that.
@@ -134,7 +138,7 @@ impl Journal {
     pub fn keep(&self, number: u64, together: Vec<String>) -> Result<Change, KernelError> {
         let folder = Folder::lock(&self.folder)?;
         let mut entry = folder.entry(number)?;
-        self.knobs.write(&entry.change.knob, &entry.change.after)?;
+        self.set(&entry.change.knob, &entry.change.after)?;
         entry.change.standing = Standing::Kept;
         entry.change.together = together;
         match persist::plan(&self.root, &entry.change) {
@@ -144,7 +148,7 @@ impl Journal {
         // The file follows from the journal, so the journal comes first.
         folder.write(&entry)?;
         if let Some(path) = entry.change.persisted_in.clone() {
-            if let Err(error) = write_file(&folder, &path) {
+            if let Err(error) = write_file(&folder.recorded()?, &path, None) {
                 entry.change.persisted_in = None;
                 entry.change.not_persisted = Some(error.to_string());
                 folder.write(&entry)?;
@@ -153,61 +157,103 @@ impl Journal {
         Ok(entry.change)
     }
 
-    /// Undoes a change: its value, its part of a file, its entry.
+    /// Undoes a change: its value, then its part of a file, then its entry.
     ///
     /// # Errors
-    /// There is no such change, or the old value cannot be put back; then the entry stays.
+    /// There is no such change, the old value cannot be put back, or the file cannot be written; then
+    /// the entry stays.
     pub fn undo(&self, number: u64) -> Result<Undone, KernelError> {
         let folder = Folder::lock(&self.folder)?;
         let entry = folder.entry(number)?;
         self.undo_entry(&folder, entry)
     }
 
-    /// Undoes what trials have left whose owner is gone. Called before anything else is changed.
+    /// Undoes what trials have left whose owner is gone, and makes every file of Hawser's from the
+    /// entries again. Called before anything else is changed. A host without a journal is left as it is.
     ///
     /// # Errors
-    /// The first that could not be undone; the others have been.
+    /// The first thing that could not be done; the others have been.
     pub fn recover(&self) -> Result<Vec<Undone>, KernelError> {
-        self.undo_where(|e| e.change.standing == Standing::Trial && !e.owner.lives())
+        if !self.folder.exists() {
+            return Ok(Vec::new());
+        }
+        let folder = Folder::lock(&self.folder)?;
+        let undone = self.undo_where(&folder, |e| {
+            e.change.standing == Standing::Trial && !e.owner.lives()
+        });
+        self.write_files(&folder)?;
+        undone
     }
 
     /// Undoes the trials of `owner`, which is gone.
     ///
     /// # Errors
-    /// As [`Self::recover`].
+    /// The first that could not be undone; the others have been.
     pub fn undo_trials_of(&self, owner: &Owner) -> Result<Vec<Undone>, KernelError> {
-        self.undo_where(|e| e.change.standing == Standing::Trial && e.owner == *owner)
-    }
-
-    fn undo_where(&self, due: impl Fn(&Entry) -> bool) -> Result<Vec<Undone>, KernelError> {
         if !self.folder.exists() {
             return Ok(Vec::new());
         }
         let folder = Folder::lock(&self.folder)?;
+        self.undo_where(&folder, |e| {
+            e.change.standing == Standing::Trial && e.owner == *owner
+        })
+    }
+
+    fn undo_where(
+        &self,
+        folder: &Folder,
+        due: impl Fn(&Entry) -> bool,
+    ) -> Result<Vec<Undone>, KernelError> {
         let mut undone = Vec::new();
         let mut failed = None;
         // The last change first: two of one knob come back to the value before the first.
-        for entry in folder::entries(&self.folder)?.into_iter().rev() {
+        for entry in folder.recorded()?.entries.into_iter().rev() {
             if due(&entry) {
-                match self.undo_entry(&folder, entry) {
+                match self.undo_entry(folder, entry) {
                     Ok(one) => undone.push(one),
-                    Err(error) => failed = Some(error),
+                    Err(error) => failed = failed.or(Some(error)),
                 }
             }
         }
         failed.map_or(Ok(undone), Err)
     }
 
+    /// The entry goes last: until then all that is left of the change can be found by it.
     fn undo_entry(&self, folder: &Folder, entry: Entry) -> Result<Undone, KernelError> {
         let left_at = self.restore(&entry)?;
-        folder.remove(entry.change.number)?;
+        let number = entry.change.number;
         if let Some(path) = &entry.change.persisted_in {
-            write_file(folder, path)?;
+            write_file(&folder.recorded()?, path, Some(number))?;
         }
+        folder.remove(number)?;
         Ok(Undone {
             change: entry.change,
             left_at,
         })
+    }
+
+    /// Brings all files of Hawser's in line with the entries.
+    fn write_files(&self, folder: &Folder) -> Result<(), KernelError> {
+        let recorded = folder.recorded()?;
+        let mut paths: BTreeSet<String> = persist::written(&self.root)
+            .into_iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        let entries = recorded.entries.iter();
+        paths.extend(entries.filter_map(|e| e.change.persisted_in.clone()));
+        let mut failed = None;
+        for path in paths {
+            if let Err(error) = write_file(&recorded, &path, None) {
+                failed = failed.or(Some(error));
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Turns a knob.
+    fn set(&self, knob: &Knob, value: &str) -> Result<String, KernelError> {
+        lasting()?;
+        self.knobs.write(knob, value)
     }
 
     /// Puts the old value back, unless somebody else has turned the knob since: then answers
@@ -225,7 +271,7 @@ impl Journal {
         if !ours {
             return Ok(Some(found));
         }
-        let now = self.knobs.write(&change.knob, &change.before)?;
+        let now = self.set(&change.knob, &change.before)?;
         if !same(&change.knob, &now, &change.before) {
             return Err(KernelError::Absent(format!(
                 "{}: {} was put back, and the kernel made {now} of it",
@@ -236,13 +282,27 @@ impl Journal {
     }
 }
 
-/// Brings the file at `path` in line with the kept changes that it holds.
-fn write_file(folder: &Folder, path: &str) -> Result<(), KernelError> {
-    let entries = folder::entries(folder.path())?;
-    let kept = entries.iter().map(|e| &e.change);
-    let its = kept.filter(|c| c.persisted_in.as_deref() == Some(path));
-    persist::write(Path::new(path), its)
+/// Brings the file at `path` in line with the kept changes that it holds, but for one that is undone.
+fn write_file(recorded: &Recorded, path: &str, but: Option<u64>) -> Result<(), KernelError> {
+    let kept = recorded.entries.iter().map(|e| &e.change);
+    let its = kept
+        .filter(|c| c.persisted_in.as_deref() == Some(path) && but.is_none_or(|n| n != c.number));
+    persist::write(Path::new(path), its, &recorded.lost)
 }
 
+/// Passed before each thing that lasts: here tests interrupt a run.
+#[cfg(not(test))]
+#[expect(clippy::unnecessary_wraps, reason = "a test makes it fail")]
+const fn lasting() -> Result<(), KernelError> {
+    Ok(())
+}
+
+#[cfg(test)]
+use interrupted::lasting;
+
+#[cfg(test)]
+mod interrupted;
+#[cfg(test)]
+mod interruption;
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ fn knob() -> Knob {
 }
 
 /// A journal beside a private `/etc`, on a thread in a network namespace of its own.
-fn in_namespace(test: impl FnOnce(Journal, &Path) + Send) {
+pub(super) fn in_namespace(test: impl FnOnce(Journal, &Path) + Send) {
     std::thread::scope(|scope| {
         let ran = scope.spawn(move || {
             unshare(CloneFlags::CLONE_NEWNET).expect("root: a network namespace");
@@ -86,7 +86,7 @@ fn what_a_dead_owner_tried_is_undone_and_what_somebody_else_set_is_left() {
         let undone = journal.undo_trials_of(&alive).unwrap();
         assert_eq!(undone[0].left_at.as_deref(), Some("99"));
         assert_eq!(value(&journal), "99");
-        assert_eq!(journal.changes().unwrap(), []);
+        assert_eq!(journal.changes().unwrap().changes, []);
     });
 }
 
@@ -94,12 +94,9 @@ fn what_a_dead_owner_tried_is_undone_and_what_somebody_else_set_is_left() {
 fn a_crash_between_the_journal_and_the_kernel_loses_nothing() {
     in_namespace(|journal, _| {
         let before = value(&journal);
-        let change = journal.begin(&knob(), "44", &Owner::own().unwrap());
-        let mut entry = Entry {
-            change: change.unwrap(),
-            owner: Owner::own().unwrap(),
-            settled: false,
-        };
+        let owner = Owner::own().unwrap();
+        let change = journal.begin(&knob(), "44", &owner).unwrap();
+        let mut entry = Entry::new(change, owner);
         // The kernel rounded, and we died before it was read back.
         entry.change.after = "43".to_owned();
         Folder::lock(&journal.folder)

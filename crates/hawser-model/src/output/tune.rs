@@ -257,6 +257,18 @@ pub struct ChangeReport {
 pub struct ChangesReport {
     /// The changes in force, by node, oldest first.
     pub changes: Vec<ChangeReport>,
+    /// Entries of journals that cannot be read. They stay as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<UnreadableChange>,
+}
+
+/// An entry of a node's journal that cannot be read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UnreadableChange {
+    /// The node.
+    pub host: HostName,
+    /// Its file, and why.
+    pub error: String,
 }
 
 /// What `hawser undo --json` prints.

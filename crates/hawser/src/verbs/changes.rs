@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use hawser_coordinator::check::Agents;
 use hawser_model::knob::{Change, change_id};
 use hawser_model::names::HostName;
-use hawser_model::output::tune::{ChangesReport, UndoReport, UndoneChange};
-use miette::bail;
+use hawser_model::output::tune::{ChangesReport, UndoReport, UndoneChange, UnreadableChange};
+use miette::{bail, miette};
 
 use crate::cluster::{Which, beside_switches};
-use crate::output::{self, say};
+use crate::output::{self, complain, say};
 use crate::render;
 use crate::waiting::aloud;
 
@@ -42,12 +42,13 @@ pub struct UndoArgs {
 /// Runs `hawser changes`.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
     let mut agents = agents(&args.which)?;
-    let changes = changes(&mut agents)?;
+    let (changes, unreadable) = changes(&mut agents)?;
     let report = ChangesReport {
         changes: changes
             .iter()
             .map(|(host, change)| hawser_account::trial::change(host, change))
             .collect(),
+        unreadable,
     };
     if args.json {
         let text = serde_json::to_string_pretty(&report).expect("a report is always JSON");
@@ -55,15 +56,37 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     } else {
         output::print(&render::tune::changes(&report.changes));
     }
-    Ok(ExitCode::SUCCESS)
+    match unreadable_error(&report.unreadable) {
+        Some(error) => {
+            complain!("{error:?}");
+            Ok(ExitCode::from(1))
+        }
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// What cannot be read, and what to do about it.
+fn unreadable_error(unreadable: &[UnreadableChange]) -> Option<miette::Report> {
+    let all: Vec<String> = unreadable
+        .iter()
+        .map(|one| format!("{}: {}", one.host, one.error))
+        .collect();
+    (!all.is_empty()).then(|| {
+        miette!(
+            help = "the entry stays as it is; look at the change that it holds, undo it by hand, and \
+                    remove the file",
+            "an entry of the journal cannot be read: {}",
+            all.join("; ")
+        )
+    })
 }
 
 /// Runs `hawser undo`.
 pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
     let mut agents = aloud("the nodes are being reached", || agents(&args.which))?;
-    let all = changes(&mut agents)?;
+    let (all, unreadable) = changes(&mut agents)?;
     let due = due(&all, args.id.as_deref());
-    if due.is_empty() {
+    if due.is_empty() && (args.id.is_some() || unreadable.is_empty()) {
         match &args.id {
             Some(id) => {
                 let known: Vec<String> = all.iter().map(|(h, c)| change_id(h, c.number)).collect();
@@ -101,10 +124,13 @@ pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
         let text = serde_json::to_string_pretty(&report).expect("a report is always JSON");
         say!("{text}");
     }
-    if report.failed.is_empty() {
-        Ok(ExitCode::SUCCESS)
-    } else {
-        bail!("{}", report.failed.join("\n"))
+    if !report.failed.is_empty() {
+        bail!("{}", report.failed.join("\n"));
+    }
+    match unreadable_error(&unreadable) {
+        // One that was named is undone.
+        Some(error) if args.all => Err(error),
+        _ => Ok(ExitCode::SUCCESS),
     }
 }
 
@@ -142,12 +168,25 @@ fn due<'a>(all: &'a [(HostName, Change)], id: Option<&str>) -> Vec<&'a (HostName
     due
 }
 
-/// The changes of all nodes, oldest first on each.
-fn changes(agents: &mut Agents) -> miette::Result<Vec<(HostName, Change)>> {
+/// The changes of all nodes, oldest first on each, and what of the journals cannot be read.
+fn changes(agents: &mut Agents) -> miette::Result<Recorded> {
     let mut all = Vec::new();
+    let mut unreadable = Vec::new();
     for (host, agent) in agents.iter_mut() {
-        let changes = agent.changes().map_err(|e| miette::miette!("{e}"))?;
-        all.extend(changes.into_iter().map(|c| (host.clone(), c)));
+        let recorded = agent.changes().map_err(|e| miette!("{e}"))?;
+        all.extend(recorded.changes.into_iter().map(|c| (host.clone(), c)));
+        unreadable.extend(
+            recorded
+                .unreadable
+                .into_iter()
+                .map(|error| UnreadableChange {
+                    host: host.clone(),
+                    error,
+                }),
+        );
     }
-    Ok(all)
+    Ok((all, unreadable))
 }
+
+/// By node.
+type Recorded = (Vec<(HostName, Change)>, Vec<UnreadableChange>);

@@ -37,11 +37,13 @@ struct Open {
     owner: Owner,
     /// Started with the first trial. Its standard input is open as long as this process lives.
     guard: Option<Child>,
+    /// Nothing is left of agents that were killed.
+    recovered: bool,
 }
 
 impl Changes {
-    /// What a killed agent has left is undone at once; if that fails, the first request for a
-    /// change tries again and says why.
+    /// What a killed agent has left is undone at once; if that fails, the first trial tries again and
+    /// says why.
     pub(super) fn new(place: Place) -> Self {
         let mut changes = Self { place, open: None };
         let _said_later = changes.open();
@@ -56,6 +58,8 @@ impl Changes {
     pub(super) fn begin(&mut self, knob: &Knob, value: &str) -> Answer {
         let place = self.place.clone();
         let open = self.open()?;
+        // A trial begins on a host on which nothing is left of others.
+        open.recover()?;
         open.guard(&place)?;
         let change = open.journal.begin(knob, value, &open.owner);
         Ok(Response::Changed(Box::new(change.map_err(words)?)))
@@ -82,22 +86,33 @@ impl Changes {
         Ok(Response::Undone(Box::new(undone)))
     }
 
-    /// The journal; the first time, what a killed agent has left is undone before anything else.
+    /// The journal; the first time, what a killed agent has left is undone before anything else. Where
+    /// that fails, changes can still be listed, kept and undone.
     fn open(&mut self) -> Result<&mut Open, String> {
         if self.open.is_none() {
-            let journal = journal(&self.place);
-            journal.recover().map_err(words)?;
-            self.open = Some(Open {
-                journal,
+            let mut open = Open {
+                journal: journal(&self.place),
                 owner: Owner::own().map_err(words)?,
                 guard: None,
-            });
+                recovered: false,
+            };
+            let _said_by_begin = open.recover();
+            self.open = Some(open);
         }
         Ok(self.open.as_mut().expect("just opened"))
     }
 }
 
 impl Open {
+    /// Undoes what a killed agent has left, unless that is done.
+    fn recover(&mut self) -> Result<(), String> {
+        if !self.recovered {
+            self.journal.recover().map_err(words)?;
+            self.recovered = true;
+        }
+        Ok(())
+    }
+
     /// A guard stands, or no knob is turned.
     fn guard(&mut self, place: &Place) -> Result<(), String> {
         if let Some(guard) = &mut self.guard {

@@ -9,6 +9,9 @@ use hawser_model::names::InterfaceName;
 use super::managers::{Line, Managers, observe};
 use super::udev_rules;
 
+const NETWORKD: &str = "etc/systemd/network";
+const MANAGER: &str = "etc/NetworkManager/conf.d";
+const MANAGER_PREFIX: &str = "60-hawser-";
 const NETWORKD_FILE: &str = "60-hawser.conf";
 
 pub(super) fn plan(
@@ -24,6 +27,16 @@ pub(super) fn plan(
         ));
     }
     decide(interface, knob, value, &observe(root, interface)).map(|path| root.join(path))
+}
+
+/// Where it may have written, udev's rules apart.
+pub(super) fn files(root: &Path) -> Vec<PathBuf> {
+    let dropped = super::entries(&root.join(NETWORKD), |name| name.ends_with(".network.d"));
+    let mut files: Vec<PathBuf> = dropped.iter().map(|d| d.join(NETWORKD_FILE)).collect();
+    files.extend(super::entries(&root.join(MANAGER), |name| {
+        name.starts_with(MANAGER_PREFIX) && name.ends_with(".conf")
+    }));
+    files
 }
 
 /// The file, relative to the root.
@@ -45,9 +58,7 @@ fn decide(
         own("systemd-networkd", &networkd.lines)?;
         if let (true, false, Some(name)) = (mtu, networkd.shared, networkd.file.file_name()) {
             let folder = format!("{}.d", name.to_string_lossy());
-            return Ok(Path::new("etc/systemd/network")
-                .join(folder)
-                .join(NETWORKD_FILE));
+            return Ok(Path::new(NETWORKD).join(folder).join(NETWORKD_FILE));
         }
     }
     if let Some(profiles) = &seen.network_manager {
@@ -59,8 +70,8 @@ fn decide(
         }
         own("NetworkManager", profiles)?;
         if mtu {
-            let file = format!("60-hawser-{interface}.conf");
-            return Ok(Path::new("etc/NetworkManager/conf.d").join(file));
+            let file = format!("{MANAGER_PREFIX}{interface}.conf");
+            return Ok(Path::new(MANAGER).join(file));
         }
     }
     if let Some(stanzas) = &seen.ifupdown {

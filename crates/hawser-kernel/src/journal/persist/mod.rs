@@ -43,5 +43,26 @@ pub(super) fn plan(root: &Path, change: &Change) -> Result<PathBuf, String> {
     }
 }
 
+/// All files of Hawser's that are on the host, by the places that [`plan`] gives them.
+pub(super) fn written(root: &Path) -> Vec<PathBuf> {
+    let places = [
+        sysctl_d::files(root),
+        modprobe_d::files(root),
+        udev_rules::files(root),
+        interface::files(root),
+    ];
+    let mut files: Vec<PathBuf> = places.into_iter().flatten().collect();
+    files.retain(|file| owned::is_written(file));
+    files.sort();
+    files
+}
+
+/// The entries of a folder whose names pass; none where there is no folder.
+fn entries(folder: &Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(&wanted));
+    named.map(|entry| entry.path()).collect()
+}
+
 #[cfg(test)]
 mod tests;

@@ -28,6 +28,11 @@ pub(super) fn plan(
     }
 }
 
+/// Where it may have written.
+pub(super) fn files(root: &Path) -> Vec<PathBuf> {
+    vec![root.join("etc/modprobe.d").join(FILE)]
+}
+
 pub(super) fn line(module: &str, parameter: &str, value: &str) -> String {
     format!("options {module} {parameter}={value}")
 }

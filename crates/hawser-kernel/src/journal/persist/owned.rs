@@ -1,46 +1,64 @@
 //! Files that are wholly Hawser's: known by their first lines, made anew with every change from the
 //! journal alone, and gone with their last change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
 use std::path::Path;
 
+use hawser_files::Expected;
 use hawser_model::knob::{Change, Knob};
 
 use super::{interface, modprobe_d, sysctl_d};
 use crate::KernelError;
-use crate::journal::folder::{failed, write_whole};
+use crate::journal::folder::failed;
+use crate::journal::lasting;
 
 const HEADER: &str = "# Written by `hawser tune`, wholly its own: made anew with every change, and removed by\n\
                       # `hawser undo --all`. Put your own settings into another file.\n";
 
-/// Brings the file in line with the changes that it holds; without any, the file is gone.
+/// How the part of a change begins in a file.
+const PART: &str = "# change ";
+
+/// Brings the file in line with the changes that it holds; without any, the file is gone. The parts of
+/// the changes in `lost`, whose entries cannot be read, stay as they are.
 pub(in crate::journal) fn write<'a>(
     path: &Path,
     changes: impl Iterator<Item = &'a Change>,
+    lost: &BTreeSet<u64>,
 ) -> Result<(), KernelError> {
-    if !is_ours(path) {
+    let there = text(path)?;
+    if there.as_ref().is_some_and(|text| !text.starts_with(HEADER)) {
         return Err(KernelError::Absent(format!(
             "{} is not Hawser's own any more",
             path.display()
         )));
     }
-    // A later change of the same knob is the one in force.
-    let latest: BTreeMap<&Knob, &Change> = changes.map(|c| (&c.knob, c)).collect();
-    if latest.is_empty() {
-        return match fs::remove_file(path) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(e)),
-            _ => {
-                remove_drop_in_folder(path);
-                Ok(())
-            }
-        };
+    let wanted = wanted(path, changes, there.as_deref().unwrap_or_default(), lost);
+    if wanted == there {
+        return Ok(());
     }
+    lasting()?;
+    let Some(wanted) = wanted else {
+        hawser_files::remove(path)?;
+        remove_drop_in_folder(path);
+        return Ok(());
+    };
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed("create", folder))?;
     }
-    let mut text = HEADER.to_owned();
+    Ok(hawser_files::replace(path, wanted.as_bytes(), 0o644)?)
+}
+
+/// What is to be in the file; `None` for no file.
+fn wanted<'a>(
+    path: &Path,
+    changes: impl Iterator<Item = &'a Change>,
+    there: &str,
+    lost: &BTreeSet<u64>,
+) -> Option<String> {
+    // A later change of the same knob is the one in force.
+    let latest: BTreeMap<&Knob, &Change> = changes.map(|c| (&c.knob, c)).collect();
+    let mut text = String::new();
     for (knob, change) in latest {
         let Change {
             number,
@@ -55,17 +73,30 @@ pub(in crate::journal) fn write<'a>(
             }
             knob => interface::lines(path, knob, after),
         };
-        text.push_str(&format!("\n# change {number}; was {before}\n{lines}\n"));
+        text.push_str(&format!("\n{PART}{number}; was {before}\n{lines}\n"));
     }
-    write_whole(path, text.as_bytes(), 0o644)
+    for part in there.split(&format!("\n{PART}")).skip(1) {
+        let number = part.split(';').next().and_then(|n| n.parse().ok());
+        if number.is_some_and(|number| lost.contains(&number)) {
+            text.push_str(&format!("\n{PART}{part}"));
+        }
+    }
+    (!text.is_empty()).then(|| format!("{HEADER}{text}"))
 }
 
 /// Whether the file is Hawser's, or not there.
 pub(super) fn is_ours(path: &Path) -> bool {
-    match fs::read_to_string(path) {
-        Ok(text) => text.starts_with(HEADER),
-        Err(e) => e.kind() == io::ErrorKind::NotFound,
-    }
+    text(path).is_ok_and(|text| text.is_none_or(|text| text.starts_with(HEADER)))
+}
+
+/// Whether the file is there and Hawser's.
+pub(super) fn is_written(path: &Path) -> bool {
+    text(path).is_ok_and(|text| text.is_some_and(|text| text.starts_with(HEADER)))
+}
+
+fn text(path: &Path) -> Result<Option<String>, KernelError> {
+    let bytes = hawser_files::read(path, Expected::OF_ROOT)?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// A folder `X.network.d` was made for our file; it stays when there are others in it.

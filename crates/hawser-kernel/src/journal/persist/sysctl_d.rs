@@ -82,6 +82,11 @@ fn comes_late(root: &Path, module: &str) -> bool {
     !early && modprobe_d::loadable(root, module)
 }
 
+/// Where it may have written.
+pub(super) fn files(root: &Path) -> Vec<PathBuf> {
+    vec![root.join(FOLDERS[0]).join(FILE)]
+}
+
 pub(super) fn line(name: &str, value: &str) -> String {
     format!("{name} = {value}")
 }

@@ -1,5 +1,6 @@
 //! Whose files keep a change: trees of files as real hosts have them, and what is written there.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use hawser_model::knob::{Scope, Side, Standing};
@@ -69,10 +70,10 @@ fn planned(root: &TempDir, change: &Change) -> Result<String, String> {
 /// What is written there for this one change, without the header.
 fn written(root: &TempDir, change: &Change) -> String {
     let path = plan(root.path(), change).unwrap();
-    write(&path, [change].into_iter()).unwrap();
+    write(&path, [change].into_iter(), &BTreeSet::new()).unwrap();
     let text = fs::read_to_string(&path).unwrap();
     assert!(owned::is_ours(&path) && text.starts_with("# Written by `hawser tune`"));
-    write(&path, std::iter::empty()).unwrap();
+    write(&path, std::iter::empty(), &BTreeSet::new()).unwrap();
     assert!(!path.exists(), "undone");
     let (_, text) = text.split_once("# change 1; was old\n").unwrap();
     text.to_owned()
@@ -264,7 +265,7 @@ fn a_file_of_somebody_else_is_never_touched() {
     let why = planned(&root, &mtu()).unwrap_err();
     assert!(why.contains("is not Hawser's own"), "{why}");
     let path = root.path().join(RULES);
-    assert!(write(&path, [&mtu()].into_iter()).is_err());
+    assert!(write(&path, [&mtu()].into_iter(), &BTreeSet::new()).is_err());
     assert_eq!(fs::read_to_string(path).unwrap(), "# mine\n");
     let strange = change(
         Knob::Mtu {

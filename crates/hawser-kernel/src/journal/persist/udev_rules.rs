@@ -7,8 +7,18 @@ use std::path::{Path, PathBuf};
 use hawser_model::knob::{Knob, Side};
 use hawser_model::names::InterfaceName;
 
+const FOLDER: &str = "etc/udev/rules.d";
+const PREFIX: &str = "90-hawser-";
+
 pub(super) fn file(interface: &InterfaceName) -> PathBuf {
-    Path::new("etc/udev/rules.d").join(format!("90-hawser-{interface}.rules"))
+    Path::new(FOLDER).join(format!("{PREFIX}{interface}.rules"))
+}
+
+/// Where it may have written.
+pub(super) fn files(root: &Path) -> Vec<PathBuf> {
+    super::entries(&root.join(FOLDER), |name| {
+        name.starts_with(PREFIX) && name.ends_with(".rules")
+    })
 }
 
 /// The rule. `$name` is the interface's name when the rule runs.

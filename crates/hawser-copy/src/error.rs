@@ -3,6 +3,7 @@
 use std::io;
 
 use hawser_cipher::CipherError;
+use hawser_files::FileError;
 
 use crate::spec::MOST_STREAMS;
 
@@ -19,6 +20,26 @@ pub enum CopyError {
         /// Why.
         source: io::Error,
     },
+    /// A file of the destination's is not touched because of what it is.
+    #[error(transparent)]
+    Files(#[from] FileError),
+    /// The destination is a link, of which nobody knows where it leads by the time the copy is done.
+    #[error("{0} is a symbolic link: name the file itself")]
+    Link(String),
+    /// The source is not what it was at the start.
+    #[error(
+        "{path} was changed while it was copied ({how}); nothing was put in place, and the next run sends \
+         only what differs; --live accepts a source that is written to"
+    )]
+    Changed {
+        /// The source.
+        path: String,
+        /// What of it.
+        how: String,
+    },
+    /// The sender's source was changed; the sender says more.
+    #[error("the source was changed while it was copied: nothing was put in place")]
+    Withdrawn,
     /// The connection could not be made or broke.
     #[error("{call} {object}: {source}")]
     Connection {
@@ -176,7 +197,11 @@ impl CopyError {
     pub fn is_connection(&self) -> bool {
         matches!(
             self,
-            Self::Connection { .. } | Self::Closed(_) | Self::NotConnected { .. } | Self::Stopped
+            Self::Connection { .. }
+                | Self::Closed(_)
+                | Self::NotConnected { .. }
+                | Self::Stopped
+                | Self::Withdrawn
         )
     }
 }

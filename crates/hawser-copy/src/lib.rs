@@ -11,6 +11,7 @@
 #![deny(unsafe_code)]
 
 mod error;
+mod facts;
 mod frame;
 mod key;
 mod message;

@@ -95,6 +95,15 @@ impl Offer {
 /// Blocks with their checksums: what the receiver has already.
 pub(crate) const HAVE: &str = "have";
 
+/// What became of the source, after the last byte.
+pub(crate) const SOURCE: &str = "source";
+
+/// The source may be put in place.
+pub(crate) const GOOD: &[u8] = &[0];
+
+/// It was changed, and is not to be.
+pub(crate) const CHANGED: &[u8] = &[1];
+
 /// The checksum of the whole, when everything is in place.
 pub(crate) const DONE: &str = "done";
 

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use hawser_model::copy::{CopyEnd, CopyFailure, CopyOptions, Stage, StageTime, ThreadTime};
+use hawser_model::copy::{
+    CopyEnd, CopyFailure, CopyOptions, SourceState, Stage, StageTime, ThreadTime,
+};
 use hawser_model::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
@@ -141,6 +143,8 @@ pub(crate) struct Shared {
     pub(crate) holes: AtomicU64,
     pub(crate) foreign: AtomicU64,
     pub(crate) zero_copy: AtomicBool,
+    /// At the sender, once the last byte was sent.
+    pub(crate) source: OnceLock<SourceState>,
     stages: [StageCell; Stage::ALL.len()],
     threads: Mutex<Vec<ThreadTime>>,
     sockets: Mutex<Vec<Socket>>,
@@ -161,6 +165,7 @@ impl Shared {
             holes: AtomicU64::new(0),
             foreign: AtomicU64::new(0),
             zero_copy: AtomicBool::new(false),
+            source: OnceLock::new(),
             stages: Default::default(),
             threads: Mutex::default(),
             sockets: Mutex::default(),
@@ -318,6 +323,7 @@ impl Shared {
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone(),
             tcp: self.sockets().iter().map(tcp::facts).collect(),
+            source: self.source.get().copied().unwrap_or_default(),
             foreign: self.foreign.load(Relaxed),
             ..CopyEnd::default()
         }

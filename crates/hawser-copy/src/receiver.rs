@@ -36,6 +36,7 @@ pub struct Receiver {
     listener: Socket,
     address: SocketAddr,
     spec: ReceiveSpec,
+    place: Place,
 }
 
 impl Receiver {
@@ -46,7 +47,7 @@ impl Receiver {
     /// this host's.
     pub fn open(spec: ReceiveSpec) -> Result<Self, CopyError> {
         validate(&spec.options)?;
-        Place::find(&spec.sink)?;
+        let place = Place::find(&spec.sink)?;
         let listener = tcp::bound(spec.at)?;
         let failed = |call| CopyError::connection(call, spec.at);
         listener
@@ -65,6 +66,7 @@ impl Receiver {
             listener,
             address,
             spec,
+            place,
         })
     }
 
@@ -84,7 +86,12 @@ impl Receiver {
 
     fn run(self, shared: &Shared) -> Result<Option<u128>, CopyError> {
         let sockets = self.accept_all(shared)?;
-        let Self { listener, spec, .. } = self;
+        let Self {
+            listener,
+            spec,
+            place,
+            ..
+        } = self;
         // Nobody else can come in from here on.
         drop(listener);
         let peer = sockets[0]
@@ -97,7 +104,6 @@ impl Receiver {
             peer: peer.clone(),
             what: "an offer of a wrong length".to_owned(),
         })?;
-        let place = Place::find(&spec.sink)?;
         let blocks = Blocks::of(offer.size);
         if blocks.endless() && !place.endless() {
             return Err(CopyError::Protocol {
@@ -105,7 +111,7 @@ impl Receiver {
                 what: "an offer without an end, for a place that has one".to_owned(),
             });
         }
-        let (sink, have) = Sink::open(&place, offer, spec.options.checksum)?;
+        let (sink, have) = Sink::open(place, offer, spec.options.checksum)?;
         let target = Target {
             sink: &sink,
             blocks,
@@ -219,6 +225,10 @@ fn receive(
         });
     }
     let whole = target.digests.whole();
+    // All of it is here. Whether it is of one source, the sender knows.
+    if message::receive(&sockets[0], peer, &spec.key, message::SOURCE)? != message::GOOD {
+        return Err(CopyError::Withdrawn);
+    }
     shared.working(Stage::Sync, 0, || target.sink.commit(offer.mode))?;
     message::send(
         &sockets[0],

@@ -23,7 +23,7 @@ use crate::spec::{SendSpec, validate};
 use crate::{tcp, zero_copy};
 
 /// First bytes of every connection: the protocol and its version.
-pub(crate) const MAGIC: [u8; 8] = *b"HWSRCPY1";
+pub(crate) const MAGIC: [u8; 8] = *b"HWSRCPY2";
 
 /// Magic, number of the stream, proof of the key.
 pub(crate) const GREETING: usize = 8 + 4 + 32;
@@ -76,6 +76,21 @@ fn run(spec: &SendSpec, source: &Source, shared: &Shared) -> Result<Option<u128>
     });
     if shared.is_stopping() {
         return Err(CopyError::Stopped);
+    }
+    let changed = source.changed();
+    let withdrawn = changed.is_some() && !spec.options.live;
+    let verdict = if withdrawn {
+        message::CHANGED
+    } else {
+        message::GOOD
+    };
+    message::send(first, &peer, &spec.key, message::SOURCE, verdict)?;
+    shared
+        .source
+        .get_or_init(|| source.state(changed.as_deref()));
+    if let (true, Some(how)) = (withdrawn, changed) {
+        let path = source.path().to_owned();
+        return Err(CopyError::Changed { path, how });
     }
     let theirs = message::receive(first, &peer, &spec.key, message::DONE)?;
     let theirs = u128::from_le_bytes(theirs.try_into().map_err(|_| CopyError::Protocol {

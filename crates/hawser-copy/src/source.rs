@@ -8,12 +8,13 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use hawser_model::copy::CopySource;
+use hawser_model::copy::{CopySource, SourceState};
 use nix::errno::Errno;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use nix::unistd::{Whence, lseek};
 
 use crate::error::CopyError;
+use crate::facts::Facts;
 use crate::plan::ENDLESS;
 use crate::storage::{self, Opened};
 
@@ -36,7 +37,8 @@ pub(crate) struct Source {
 }
 
 enum Kind {
-    File(File),
+    /// With what was known of it at the start.
+    File(File, Facts),
     Device(File),
     Memory(Vec<u8>),
     Repeated(Opened),
@@ -79,9 +81,10 @@ impl Source {
         let _ = posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_SEQUENTIAL);
         let kind = facts.file_type();
         if kind.is_file() {
+            let (facts, about) = Facts::settled(&file, &path)?;
             return Ok(Self {
-                mode: Some(facts.mode() & 0o777),
-                ..Self::of(Kind::File(file), facts.len(), path)
+                mode: Some(about.mode() & 0o777),
+                ..Self::of(Kind::File(file, facts), about.len(), path)
             });
         }
         if kind.is_block_device() {
@@ -111,7 +114,7 @@ impl Source {
 
     /// What lies at `at`, looking no further than `end`.
     pub(crate) fn segment(&self, at: u64, end: u64) -> Segment {
-        let Kind::File(file) = &self.kind else {
+        let Kind::File(file, _) = &self.kind else {
             return Segment::Data(end);
         };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -150,7 +153,7 @@ impl Source {
                 Ok(())
             }
             Kind::Repeated(opened) => opened.read(into, at),
-            Kind::File(file) | Kind::Device(file) => {
+            Kind::File(file, _) | Kind::Device(file) => {
                 file.read_exact_at(into, at).map_err(|error| {
                     if error.kind() == io::ErrorKind::UnexpectedEof {
                         self.shrunk(file.metadata().map_or(at, |m| m.len()))
@@ -165,8 +168,25 @@ impl Source {
     /// The file whose pages can go to a socket without a copy.
     pub(crate) fn pages(&self) -> Option<&File> {
         match &self.kind {
-            Kind::File(file) | Kind::Device(file) => Some(file),
+            Kind::File(file, _) | Kind::Device(file) => Some(file),
             Kind::Memory(_) | Kind::Repeated(_) => None,
+        }
+    }
+
+    /// How the source differs from what it was at the start; `None` also when nobody can tell.
+    pub(crate) fn changed(&self) -> Option<String> {
+        match &self.kind {
+            Kind::File(file, before) => before.changed(file, &self.path),
+            Kind::Device(_) | Kind::Memory(_) | Kind::Repeated(_) => None,
+        }
+    }
+
+    /// What is known of it, when `changed` is how it differs.
+    pub(crate) fn state(&self, changed: Option<&str>) -> SourceState {
+        match (&self.kind, changed) {
+            (_, Some(_)) => SourceState::Changed,
+            (Kind::File(..) | Kind::Memory(_), None) => SourceState::Unchanged,
+            (Kind::Device(_) | Kind::Repeated(_), None) => SourceState::Unknown,
         }
     }
 
@@ -201,6 +221,8 @@ fn pattern() -> Vec<u8> {
 pub(crate) fn kind_word(kind: std::fs::FileType) -> &'static str {
     match () {
         () if kind.is_dir() => "directory",
+        () if kind.is_file() => "regular file",
+        () if kind.is_block_device() => "block device",
         () if kind.is_fifo() => "fifo",
         () if kind.is_socket() => "socket",
         () if kind.is_char_device() => "character device",

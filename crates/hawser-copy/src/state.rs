@@ -6,10 +6,12 @@
 //! compares with its own source.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+
+use hawser_files::{Folder, Place};
 
 use crate::error::CopyError;
 use crate::message::list_from_bytes;
@@ -17,42 +19,57 @@ use crate::plan::Blocks;
 
 const MAGIC: [u8; 8] = *b"HWSRPRT1";
 
+/// All records of a copy with the most blocks, and as many again of one that was begun anew.
+const MOST: u64 = 4 << 20;
+
 /// The file, open for records.
 pub(crate) struct State {
-    path: PathBuf,
+    shown: String,
     file: Mutex<File>,
 }
 
 impl State {
-    /// The blocks that an earlier run noted for a source of this size, none when there was none
-    /// or it was another source.
-    pub(crate) fn read(path: &Path, blocks: Blocks) -> HashMap<u64, u128> {
+    /// The blocks that an earlier run noted for a source with blocks of this size, none when there was
+    /// none.
+    pub(crate) fn read(
+        folder: &Folder,
+        name: &OsStr,
+        blocks: Blocks,
+    ) -> Result<HashMap<u64, u128>, CopyError> {
+        let Some(file) = folder.own(name)? else {
+            return Ok(HashMap::new());
+        };
         let mut bytes = Vec::new();
-        let read = File::open(path).and_then(|mut file| file.read_to_end(&mut bytes));
-        match bytes.split_at_checked(header(blocks).len()) {
-            Some((found, records)) if read.is_ok() && found == header(blocks) => {
-                list_from_bytes(records)
-                    .filter(|(index, _)| *index < blocks.count())
-                    .collect()
-            }
+        let read = file.take(MOST).read_to_end(&mut bytes);
+        let wanted = header(blocks);
+        // A source that grew has the same blocks up to there.
+        let same = |found: &[u8]| found[..8] == wanted[..8] && found[16..] == wanted[16..];
+        Ok(match bytes.split_at_checked(wanted.len()) {
+            Some((found, records)) if read.is_ok() && same(found) => list_from_bytes(records)
+                .filter(|(index, _)| *index < blocks.count())
+                .collect(),
             _ => HashMap::new(),
-        }
+        })
     }
 
     /// Begins a new file with these blocks.
     pub(crate) fn create(
-        path: &Path,
+        folder: &Folder,
+        name: &OsStr,
         blocks: Blocks,
         have: &HashMap<u64, u128>,
     ) -> Result<Self, CopyError> {
-        let failed = |call| CopyError::file(call, path.display());
-        let mut file = File::create(path).map_err(failed("create"))?;
+        let shown = folder.path().join(name).display().to_string();
         let mut bytes = header(blocks).to_vec();
         bytes.extend(crate::message::list_to_bytes(have.iter()));
-        file.write_all(&bytes).map_err(failed("write"))?;
+        let fresh = folder.fresh()?;
+        fresh
+            .file()
+            .write_all(&bytes)
+            .map_err(CopyError::file("write", &shown))?;
         Ok(Self {
-            path: path.to_owned(),
-            file: Mutex::new(file),
+            file: Mutex::new(fresh.place(name, Place::Taken)?),
+            shown,
         })
     }
 
@@ -63,11 +80,7 @@ impl State {
         record[8..].copy_from_slice(&digest.to_le_bytes());
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.write_all(&record)
-            .map_err(CopyError::file("write", self.path.display()))
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+            .map_err(CopyError::file("write", &self.shown))
     }
 }
 

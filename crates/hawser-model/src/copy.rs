@@ -110,6 +110,9 @@ pub struct CopyOptions {
     pub chunk: u32,
     /// A peer that is silent for so long is gone.
     pub patience: Nanos,
+    /// A source that is written to meanwhile is accepted.
+    #[serde(default)]
+    pub live: bool,
 }
 
 impl Default for CopyOptions {
@@ -120,6 +123,7 @@ impl Default for CopyOptions {
             checksum: true,
             chunk: 256 * 1024,
             patience: Nanos::from_millis(30_000),
+            live: false,
         }
     }
 }
@@ -297,6 +301,19 @@ impl TcpFacts {
     }
 }
 
+/// What is known of a source at the end of a copy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SourceState {
+    /// Nothing: a device does not tell who writes to it.
+    #[default]
+    Unknown,
+    /// The same file of the same size, not changed since it was opened (`st_ctime`).
+    Unchanged,
+    /// It was changed: what was copied may be a mixture.
+    Changed,
+}
+
 /// Why an end of a copy failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CopyFailure {
@@ -332,6 +349,9 @@ pub struct CopyEnd {
     pub tcp: Vec<TcpFacts>,
     /// Over all of the source: XXH3-128 of the XXH3-128 of each block, in hexadecimal.
     pub checksum: Option<String>,
+    /// At the sender: what is known of the source at the end.
+    #[serde(default)]
+    pub source: SourceState,
     /// Connections that did not show the run's key and were refused.
     pub foreign: u64,
     /// What the host's counters gained meanwhile.

@@ -56,8 +56,8 @@ fn path(page: &mut Page, report: &CopyReport) {
                 n => format!(", {n} streams"),
             }
         ));
-        if let Some(checksum) = &report.checksum {
-            s.remark(format_args!("The same at both ends: xxh3-128 {checksum}"));
+        if let Some(proven) = report.proven() {
+            s.remark(format_args!("Proven: {proven}"));
         }
     });
 }

@@ -58,6 +58,7 @@ pub fn explain_copy(case: &CopyCase) -> CopyReport {
         streams: case.options.streams,
         cipher: case.options.cipher,
         checksum: case.receiver.checksum.clone(),
+        source_state: case.sender.source,
         zero_copy: case.sender.zero_copy,
         stages: stages(case, streaming),
         rate: rate_points(&case.receiver.samples),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::copy::{CopyCipher, Stage};
+use crate::copy::{CopyCipher, SourceState, Stage};
 use crate::finding::WordedFinding;
 use crate::names::{HostName, LinkName};
 
@@ -38,6 +38,10 @@ pub struct CopyReport {
     pub cipher: Option<CopyCipher>,
     /// XXH3-128 over the XXH3-128 of the blocks, equal at both ends.
     pub checksum: Option<String>,
+    /// What is known of the source at the end. Only with `unchanged` are source and destination the
+    /// same.
+    #[serde(default)]
+    pub source_state: SourceState,
     /// The data did not pass through the programs.
     pub zero_copy: bool,
     /// The stages, in the order of the data.
@@ -52,6 +56,24 @@ pub struct CopyReport {
     pub error: Option<String>,
     /// Path of the case file.
     pub case: String,
+}
+
+impl CopyReport {
+    /// What was proven of the data; nothing without a checksum.
+    pub fn proven(&self) -> Option<String> {
+        let checksum = self.checksum.as_ref()?;
+        Some(match self.source_state {
+            SourceState::Unchanged => format!("the same at both ends: xxh3-128 {checksum}"),
+            SourceState::Unknown => format!(
+                "what was read is what was written: xxh3-128 {checksum}; whether the source was \
+                 changed meanwhile is not known"
+            ),
+            SourceState::Changed => format!(
+                "what was read is what was written: xxh3-128 {checksum}; the source was changed \
+                 meanwhile, so this may be a mixture of old and new"
+            ),
+        })
+    }
 }
 
 /// A stage of a copy.

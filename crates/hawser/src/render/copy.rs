@@ -29,8 +29,8 @@ pub fn report(report: &CopyReport) -> String {
         style(mb_per_s(report.mb_per_s)).bold(),
         also(report),
     );
-    if let Some(checksum) = &report.checksum {
-        let _ = writeln!(out, "  the same at both ends: xxh3-128 {checksum}");
+    if let Some(proven) = report.proven() {
+        let _ = writeln!(out, "  {proven}");
     }
     out.push('\n');
     for line in rate_chart::lines(&report.rate, report.change.as_ref()) {

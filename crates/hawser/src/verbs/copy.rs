@@ -76,6 +76,9 @@ struct How {
     /// Bytes handled at once, a power of two from 32k to 1M
     #[arg(long, value_name = "BYTES", default_value = "256k", value_parser = chunk)]
     chunk: u32,
+    /// Accept a source that is written to meanwhile: the copy may be a mixture of old and new
+    #[arg(long)]
+    live: bool,
     /// A peer that is silent for so long is gone
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse::duration)]
     patience: Duration,
@@ -109,6 +112,7 @@ impl How {
             }),
             checksum: !self.no_checksum,
             chunk: self.chunk,
+            live: self.live,
             patience: Nanos(self.patience.as_nanos().try_into().unwrap_or(u64::MAX)),
         }
     }

@@ -1,0 +1,85 @@
+//! Whether a file is what it was: identity, size, and the times that the kernel keeps.
+
+use std::fs::{self, File, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::error::CopyError;
+
+/// Times of files move on in ticks of at most 10 ms (`CONFIG_HZ` 100): of two changes within one, the
+/// second leaves no trace.
+const TICK: Duration = Duration::from_millis(20);
+
+/// How often a file that is being written to is looked at again before it is taken as it is.
+const LOOKS: usize = 5;
+
+/// What was known of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Facts {
+    identity: (u64, u64),
+    size: u64,
+    modified: (i64, i64),
+    /// Set by the kernel alone at every change of data, size or mode; nobody can put it back.
+    changed: (i64, i64),
+}
+
+impl Facts {
+    fn of(about: &Metadata) -> Self {
+        Self {
+            identity: (about.dev(), about.ino()),
+            size: about.len(),
+            modified: (about.mtime(), about.mtime_nsec()),
+            changed: (about.ctime(), about.ctime_nsec()),
+        }
+    }
+
+    /// Of a file whose last change is so long ago that the next one will show.
+    pub(crate) fn settled(file: &File, path: &str) -> Result<(Self, Metadata), CopyError> {
+        let look = || file.metadata().map_err(CopyError::file("fstat", path));
+        let mut about = look()?;
+        for _ in 0..LOOKS {
+            if !recent(&about) {
+                break;
+            }
+            thread::sleep(TICK);
+            about = look()?;
+        }
+        Ok((Self::of(&about), about))
+    }
+
+    /// How the file at `path`, which is open, differs from what it was.
+    pub(crate) fn changed(&self, file: &File, path: &str) -> Option<String> {
+        let now = match file.metadata() {
+            Ok(about) => Self::of(&about),
+            Err(error) => return Some(format!("fstat: {error}")),
+        };
+        let named = fs::metadata(path).map(|about| (about.dev(), about.ino()));
+        match named {
+            Ok(identity) if identity != self.identity => {
+                return Some("another file has its name now".to_owned());
+            }
+            Err(error) => return Some(format!("stat: {error}")),
+            Ok(_) => {}
+        }
+        match () {
+            () if now.size != self.size => Some(format!("{} bytes, then {}", self.size, now.size)),
+            () if now.modified != self.modified => Some("its data was written".to_owned()),
+            () if now.changed != self.changed => {
+                Some("its data, mode, owner or names were changed".to_owned())
+            }
+            () => None,
+        }
+    }
+}
+
+/// A time of another clock (a file server's) says nothing here.
+fn recent(about: &Metadata) -> bool {
+    let (seconds, nanos) = (about.ctime(), about.ctime_nsec());
+    let since = Duration::new(
+        u64::try_from(seconds).unwrap_or_default(),
+        u32::try_from(nanos).unwrap_or_default(),
+    );
+    let age = SystemTime::now().duration_since(UNIX_EPOCH + since);
+    age.is_ok_and(|age| age < TICK)
+}

@@ -1,0 +1,137 @@
+//! The file that a copy writes until it is complete, beside its destination.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::{FileExt, PermissionsExt};
+
+use hawser_files::{FileError, Place as InPlace};
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+use twox_hash::xxhash3_128::Hasher;
+
+use super::place::Named;
+use crate::error::CopyError;
+use crate::plan::Blocks;
+use crate::state::State;
+
+/// A part that is ours alone, locked as long as the copy runs.
+pub(super) struct Part {
+    to: Named,
+    name: OsString,
+    state_name: OsString,
+    state: Option<State>,
+    _lock: Flock<File>,
+}
+
+impl Part {
+    /// Opens the part of an earlier run, or a new one, as long as the source; gives the blocks that are
+    /// in it, read again. `resumable` says that blocks have checksums.
+    pub(super) fn open(
+        to: Named,
+        size: u64,
+        resumable: bool,
+    ) -> Result<(Self, File, HashMap<u64, u128>), CopyError> {
+        // Somebody may have put something there since it was looked at.
+        to.free()?;
+        let (name, state_name) = (to.beside("part"), to.beside("state"));
+        let shown = to.folder.path().join(&name).display().to_string();
+        let file = match to.folder.own(&name)? {
+            Some(file) => file,
+            None => to.folder.create(&name)?,
+        };
+        let lock = file.try_clone().map_err(CopyError::file("dup", &shown))?;
+        let lock = Flock::lock(lock, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| {
+            if error == Errno::EWOULDBLOCK {
+                CopyError::Busy(to.path().display().to_string())
+            } else {
+                CopyError::file("flock", &shown)(error)
+            }
+        })?;
+        let blocks = Blocks::of(size);
+        let mut have = match resumable {
+            true => State::read(&to.folder, &state_name, blocks)?,
+            false => HashMap::new(),
+        };
+        have.retain(|&index, digest| {
+            let (start, end) = blocks.range(index);
+            digest_of(&file, start, end).is_ok_and(|found| found == *digest)
+        });
+        if have.is_empty() {
+            file.set_len(0)
+                .map_err(CopyError::file("truncate", &shown))?;
+        }
+        file.set_len(size)
+            .map_err(CopyError::file("truncate", &shown))?;
+        let state = match resumable {
+            true => Some(State::create(&to.folder, &state_name, blocks, &have)?),
+            false => None,
+        };
+        let part = Self {
+            to,
+            name,
+            state_name,
+            state,
+            _lock: lock,
+        };
+        Ok((part, file, have))
+    }
+
+    /// Notes that a block is complete.
+    pub(super) fn note(&self, index: u64, digest: u128) -> Result<(), CopyError> {
+        self.state
+            .as_ref()
+            .map_or(Ok(()), |state| state.note(index, digest))
+    }
+
+    /// Everything is in `file`: to the disk with it, and into its place.
+    pub(super) fn commit(&self, file: &File, mode: Option<u32>) -> Result<(), CopyError> {
+        let shown = self.to.folder.path().join(&self.name).display().to_string();
+        if let Some(mode) = mode {
+            file.set_permissions(Permissions::from_mode(mode))
+                .map_err(CopyError::file("chmod", &shown))?;
+        }
+        file.sync_all().map_err(CopyError::file("fsync", &shown))?;
+        let place = match self.to.replace {
+            true => InPlace::Taken,
+            false => InPlace::Free,
+        };
+        let folder = &self.to.folder;
+        match folder.rename(file, &self.name, &self.to.name, place) {
+            Err(FileError::Exists { path }) => {
+                return Err(CopyError::Exists(path.display().to_string()));
+            }
+            outcome => outcome?,
+        }
+        if self.state.is_some() {
+            // It names a file that is no more; the next copy begins a new one.
+            let _ = folder.remove(&self.state_name);
+        }
+        Ok(())
+    }
+
+    /// The copy failed. What can be resumed stays, anything else goes.
+    pub(super) fn give_up(&self, complete_blocks: usize) {
+        if self.state.is_some() && complete_blocks > 0 {
+            return;
+        }
+        // The error that brought us here is the one to report.
+        let _ = self.to.folder.remove(&self.name);
+        if self.state.is_some() {
+            let _ = self.to.folder.remove(&self.state_name);
+        }
+    }
+}
+
+/// The checksum of a stretch of a file.
+fn digest_of(file: &File, mut at: u64, end: u64) -> std::io::Result<u128> {
+    let mut hasher = Hasher::new();
+    let mut buffer = vec![0; 1 << 18];
+    while at < end {
+        let part = (end - at).min(buffer.len() as u64) as usize;
+        file.read_exact_at(&mut buffer[..part], at)?;
+        hasher.write(&buffer[..part]);
+        at += part as u64;
+    }
+    Ok(hasher.finish_128())
+}

@@ -1,0 +1,266 @@
+//! What a user may plant in a folder that root copies into, and a source that is written to meanwhile.
+//! As root, as copies between heads run.
+
+use std::fs::{self, File, Permissions};
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::unix::fs::{FileExt, PermissionsExt, chown, lchown, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use hawser_copy::{CopyKey, ReceiveSpec, Receiver, SendSpec, send};
+use hawser_model::copy::{CopyEnd, CopyOptions, CopySink, CopySource, SourceState};
+use hawser_model::units::Nanos;
+
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const BLOCK: usize = 4 << 20;
+const USER: u32 = 1000;
+
+fn options() -> CopyOptions {
+    CopyOptions {
+        patience: Nanos::from_millis(3_000),
+        ..CopyOptions::default()
+    }
+}
+
+fn receiver(to: &Path, options: CopyOptions) -> Result<Receiver, String> {
+    let sink = CopySink::Path {
+        path: to.display().to_string(),
+        name: "name".to_owned(),
+        replace: true,
+    };
+    Receiver::open(ReceiveSpec {
+        sink,
+        at: HERE,
+        key: CopyKey::new([7; 32]),
+        options,
+    })
+    .map_err(|e| e.to_string())
+}
+
+/// Copies; `meanwhile` is done when the source is open and nothing was read of it.
+fn copy(
+    from: &Path,
+    to: &Path,
+    options: CopyOptions,
+    meanwhile: impl FnOnce(),
+) -> Result<(CopyEnd, CopyEnd), String> {
+    let receiver = receiver(to, options)?;
+    let sending = send(SendSpec {
+        source: CopySource::Path(from.display().to_string()),
+        from: HERE,
+        to: HERE,
+        port: receiver.port(),
+        aligned: false,
+        key: CopyKey::new([7; 32]),
+        options,
+    })
+    .map_err(|e| e.to_string())?;
+    meanwhile();
+    let receiving = receiver.start().map_err(|e| e.to_string())?;
+    Ok((sending.finish(), receiving.finish()))
+}
+
+/// The receiver's error.
+fn refused(from: &Path, to: &Path) -> String {
+    match copy(from, to, options(), || {}) {
+        Err(error) => error,
+        Ok((_, receiver)) => receiver.failure.expect("it is refused").error,
+    }
+}
+
+/// A user's folder `up`, root's file `victim`, and what root copies.
+struct Place {
+    _folder: tempfile::TempDir,
+    root: PathBuf,
+    up: PathBuf,
+    victim: PathBuf,
+    from: PathBuf,
+}
+
+fn place() -> Place {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().to_owned();
+    let place = Place {
+        _folder: folder,
+        up: root.join("up"),
+        victim: root.join("victim"),
+        from: root.join("from"),
+        root,
+    };
+    fs::create_dir(&place.up).unwrap();
+    chown(&place.up, Some(USER), None).unwrap();
+    fs::write(&place.victim, "root's own").unwrap();
+    fs::set_permissions(&place.victim, Permissions::from_mode(0o600)).unwrap();
+    fs::write(&place.from, vec![7; 3_000_000]).unwrap();
+    fs::set_permissions(&place.from, Permissions::from_mode(0o644)).unwrap();
+    place
+}
+
+impl Place {
+    fn victim_is_untouched(&self) {
+        assert_eq!(fs::read_to_string(&self.victim).unwrap(), "root's own");
+        let mode = fs::metadata(&self.victim).unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o600);
+    }
+}
+
+#[test]
+fn a_planted_part_or_state_is_refused_by_its_name() {
+    type Plant<'a> = (&'a str, &'a dyn Fn(&Place, &Path));
+    let plants: [Plant<'_>; 5] = [
+        ("is a symbolic link", &|place, at| {
+            symlink(&place.victim, at).unwrap()
+        }),
+        ("is a symbolic link", &|_, at| {
+            symlink("/dev/loop0", at).unwrap()
+        }),
+        ("has 2 names (hard links)", &|place, at| {
+            fs::hard_link(&place.victim, at).unwrap()
+        }),
+        ("belongs to user 1000", &|_, at| {
+            fs::write(at, "").unwrap();
+            chown(at, Some(USER), None).unwrap();
+        }),
+        ("has mode 0666", &|_, at| {
+            fs::write(at, "").unwrap();
+            fs::set_permissions(at, Permissions::from_mode(0o666)).unwrap();
+        }),
+    ];
+    for what in ["part", "state"] {
+        for (words, plant) in &plants {
+            let place = place();
+            let planted = place.up.join(format!(".a.hawser-{what}"));
+            plant(&place, &planted);
+            let error = refused(&place.from, &place.up.join("a"));
+            let expected = format!("/up/.a.hawser-{what} {words}");
+            assert!(error.contains(&expected), "{expected}: {error}");
+            assert!(!place.up.join("a").exists());
+            place.victim_is_untouched();
+        }
+    }
+}
+
+#[test]
+fn a_link_as_the_destination_is_refused_unless_it_is_roots_and_leads_to_a_folder() {
+    let place = place();
+    let to = place.up.join("a");
+    symlink(&place.victim, &to).unwrap();
+    let error = refused(&place.from, &to);
+    assert!(
+        error.ends_with("/up/a is a symbolic link: name the file itself"),
+        "{error}"
+    );
+    // Also under the source's own name in a folder.
+    symlink(&place.victim, place.up.join("name")).unwrap();
+    let error = refused(&place.from, &place.up);
+    assert!(
+        error.ends_with("/up/name is a symbolic link: name the file itself"),
+        "{error}"
+    );
+    place.victim_is_untouched();
+
+    // To a folder, and on the way to one.
+    let target = place.root.join("target");
+    fs::create_dir(&target).unwrap();
+    let link = place.up.join("link");
+    symlink(&target, &link).unwrap();
+    for to in [link.clone(), link.join("name")] {
+        let (sender, receiver) = copy(&place.from, &to, options(), || {}).unwrap();
+        assert_eq!((sender.failure, receiver.failure), (None, None));
+        fs::remove_file(target.join("name")).unwrap();
+        lchown(&link, Some(USER), None).unwrap();
+        let error = refused(&place.from, &to);
+        assert!(
+            error.contains("/up/link is a symbolic link of user 1000"),
+            "{error}"
+        );
+        lchown(&link, Some(0), None).unwrap();
+    }
+    assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
+}
+
+#[test]
+fn a_device_that_lies_in_a_folder_under_the_sources_name_is_not_written() {
+    let place = place();
+    let made = Command::new("mknod")
+        .arg(place.up.join("name"))
+        .args(["b", "7", "250"])
+        .status();
+    assert!(made.unwrap().success(), "the tests run as root");
+    let error = refused(&place.from, &place.up);
+    assert!(error.contains("/up/name is a block device; "), "{error}");
+}
+
+#[test]
+fn the_folder_stays_the_one_that_was_looked_at() {
+    let place = place();
+    let (to, moved) = (place.up.join("in/a"), place.up.join("moved"));
+    fs::create_dir(place.up.join("in")).unwrap();
+    let exchange = || {
+        fs::rename(place.up.join("in"), &moved).unwrap();
+        symlink(&place.root, place.up.join("in")).unwrap();
+    };
+    let (sender, receiver) = copy(&place.from, &to, options(), exchange).unwrap();
+    assert_eq!((sender.failure, receiver.failure), (None, None));
+    assert!(moved.join("a").exists() && !place.root.join("a").exists());
+    let mode = fs::metadata(moved.join("a")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o644, "the source's");
+}
+
+#[test]
+fn a_source_that_is_changed_meanwhile_is_not_put_in_place_and_live_accepts_it() {
+    let place = place();
+    let (from, to) = (place.from.clone(), place.root.join("to"));
+    fs::write(&from, vec![7; 3 * BLOCK]).unwrap();
+    let overwrite = || {
+        let file = File::options().write(true).open(&from).unwrap();
+        file.write_all_at(b"other", 5).unwrap();
+    };
+    let grow = || {
+        let file = File::options().append(true).open(&from).unwrap();
+        file.write_all_at(b"more", 0).unwrap();
+    };
+    let exchange = || {
+        fs::write(place.root.join("new"), "x").unwrap();
+        fs::rename(place.root.join("new"), &from).unwrap();
+    };
+    let length = 3 * BLOCK;
+    let grown = format!("{length} bytes, then {}", length + 4);
+    let changes: [(&dyn Fn(), &str); 2] = [(&overwrite, "its data was written"), (&grow, &grown)];
+    for (change, how) in changes {
+        let (sender, receiver) = copy(&from, &to, options(), change).unwrap();
+        let failure = sender.failure.unwrap();
+        let words = format!("{} was changed while it was copied ({how})", from.display());
+        assert!(
+            failure.error.starts_with(&words) && !failure.connection,
+            "{}",
+            failure.error
+        );
+        assert_eq!(sender.source, SourceState::Changed);
+        assert!(
+            receiver.failure.unwrap().connection,
+            "the sender knows better"
+        );
+        assert!(receiver.checksum.is_none() && !to.exists());
+        assert!(
+            place.root.join(".to.hawser-part").exists(),
+            "the next run is quick"
+        );
+    }
+    // What is left over is taken as far as it is the source's still.
+    let (sender, receiver) = copy(&from, &to, options(), || {}).unwrap();
+    assert_eq!((sender.failure, receiver.failure), (None, None));
+    assert_eq!(sender.source, SourceState::Unchanged);
+    assert!(receiver.kept.0 >= 2 * BLOCK as u64, "{:?}", receiver.kept);
+    assert!(fs::read(&to).unwrap() == fs::read(&from).unwrap());
+
+    for change in [&overwrite as &dyn Fn(), &exchange] {
+        let live = CopyOptions {
+            live: true,
+            ..options()
+        };
+        let (sender, receiver) = copy(&from, &to, live, change).unwrap();
+        assert_eq!((sender.failure, receiver.failure), (None, None));
+        assert_eq!(sender.source, SourceState::Changed);
+    }
+}

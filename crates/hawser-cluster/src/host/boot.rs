@@ -44,7 +44,7 @@ pub fn look(root: &Path) -> BootFacts {
     });
     let cache = read(&below(root, ZFS_CACHE)).map(|bytes| Cached::parse(&bytes));
     let lvm = texts(&LVM);
-    let sources = lvm
+    let mut sources = lvm
         .iter()
         .filter_map(|(_, text)| parse::lvm_setting(text, "system_id_source"));
     let mut mounts = parse::mounts(&text(FSTAB).unwrap_or_default());
@@ -69,7 +69,7 @@ pub fn look(root: &Path) -> BootFacts {
             .map(|(path, text)| (path, parse::exported(&text)))
             .collect(),
         mounts,
-        system_id_source: sources.last().map(str::to_owned),
+        system_id_source: sources.next_back().map(str::to_owned),
     }
 }
 

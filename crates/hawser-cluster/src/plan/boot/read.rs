@@ -71,7 +71,7 @@ pub(crate) fn saved_objects(text: &str) -> Option<Vec<String>> {
 /// The last value of a setting in a file of LVM (lvm.conf(5)): `key = "value"`, `section/key = "value"`.
 pub(crate) fn lvm_setting<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let lines = text.lines().map(|line| line.trim());
-    let values = lines.filter_map(|line| {
+    let mut values = lines.filter_map(|line| {
         let (name, value) = line.split_once('=')?;
         let name = name.trim().rsplit('/').next()?;
         // The value ends at its quote, or at a comment or a brace of a section in one line.
@@ -83,7 +83,7 @@ pub(crate) fn lvm_setting<'a>(text: &'a str, key: &str) -> Option<&'a str> {
         let name = name.rsplit(['{', ' ']).next()?;
         (name == key && !line.starts_with('#')).then_some(value)
     });
-    values.last()
+    values.next_back()
 }
 
 #[cfg(test)]

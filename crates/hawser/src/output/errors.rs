@@ -59,7 +59,7 @@ struct Escaped {
 
 impl Escaped {
     fn of(error: &dyn Diagnostic) -> Self {
-        let text = |text: Option<Box<dyn Display + '_>>| text.map(|text| shown(text));
+        let text = |text: Option<Box<dyn Display + '_>>| text.map(shown);
         let cause = match (error.diagnostic_source(), error.source()) {
             (Some(cause), _) => Some(Self::of(cause)),
             (None, Some(cause)) => Some(Self::plain(cause)),

@@ -108,6 +108,7 @@ fn pairs(of: &Element, set: &str) -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hawser_model::output::cluster::ServiceState;
 
     #[test]
     fn timing_is_told_and_secrets_are_not() {
@@ -128,9 +129,13 @@ mod tests {
         .unwrap();
         let now = ClusterStatus {
             cluster: "lab".into(),
+            state: ServiceState::Redundant,
+            reason: None,
             quorate: true,
             redundant: true,
+            view_of: None,
             degraded: Vec::new(),
+            notes: Vec::new(),
             quorum_device: None,
             nodes: Vec::new(),
             pools: Vec::new(),

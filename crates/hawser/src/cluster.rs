@@ -197,6 +197,14 @@ impl Cluster {
         }
     }
 
+    /// Its nodes, to each of which a connection may take so long.
+    pub fn within(&self, connect_timeout: Duration) -> Self {
+        Self {
+            connect_timeout: Some(connect_timeout),
+            ..Self::of_nodes(self.nodes.clone(), self.ssh_config.clone())
+        }
+    }
+
     /// The first unit of its file's first pool that is offered by iSCSI, at its address on this link, or at
     /// its first one; none without a file.
     pub fn unit(&self, link: Option<&str>) -> Option<IscsiUnit> {

@@ -176,6 +176,16 @@ impl Known {
         }
     }
 
+    /// Starts an agent on every node that can be reached within so long, also when that is none of them.
+    ///
+    /// # Errors
+    /// What keeps this machine from reaching any.
+    pub fn reach_within(&self, connect_timeout: Duration) -> miette::Result<Reached> {
+        let (agents, failed) = self.cluster.within(connect_timeout).try_connect()?;
+        let heads = heads(agents);
+        Ok(Reached { heads, failed })
+    }
+
     /// The same, also when that is none of them.
     ///
     /// # Errors

@@ -21,6 +21,9 @@ pub enum DeviceWish {
 
 const PROGRAM: &str = "corosync-qdevice";
 
+/// How long Corosync and its device may take to answer, in seconds: a Corosync that hangs never does.
+const LIMIT: &str = "4";
+
 /// Where corosync-qdevice-net-certutil keeps keys and certificates.
 const DATABASE: &str = "/etc/corosync/qdevice/net/nssdb";
 
@@ -49,11 +52,11 @@ pub(super) fn silent() -> Result<Option<String>, HostError> {
         return Ok(Some("corosync-qdevice does not run there".into()));
     }
     // It ends with an error also when it has answered, and there is no quorum.
-    let said = run::output("corosync-quorumtool", &["-s"], None)?;
+    let said = run::output("timeout", &[LIMIT, "corosync-quorumtool", "-s"], None)?;
     if votes(&String::from_utf8_lossy(&said.stdout)) {
         return Ok(None);
     }
-    let said = run::output("corosync-qdevice-tool", &["-s"], None)?;
+    let said = run::output("timeout", &[LIMIT, "corosync-qdevice-tool", "-s"], None)?;
     Ok(Some(words(&String::from_utf8_lossy(&said.stdout))))
 }
 

@@ -13,6 +13,7 @@ mod pacemaker;
 mod ports;
 mod reload;
 mod run;
+pub mod view;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,6 +28,7 @@ use crate::units;
 pub use device::DeviceWish;
 pub use drill::{DrillAnswer, DrillOrder};
 pub use inventory::Inventory;
+pub use view::{HeadView, ViewQuestion};
 
 /// What a node is told to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,6 +51,8 @@ pub enum Order {
     },
     /// The live CIB. Answer: [`Answer::Cib`].
     Cib,
+    /// What the head sees of the cluster, and whether it could take over. Answer: [`Answer::View`], whatever hangs.
+    View(ViewQuestion),
     /// The difference between two CIBs made to the live one, which must still be the first.
     /// Answer: [`Answer::Patched`].
     PatchCib {
@@ -160,6 +164,8 @@ pub enum Answer {
     File(Option<OwnedFile>),
     /// The live CIB; absent when Pacemaker does not run.
     Cib(Option<String>),
+    /// What the head sees.
+    View(Box<HeadView>),
     /// Whether the CIB was still the one that was read, and is now the new one.
     Patched(bool),
     /// Whether Pacemaker has nothing left to do; else time was over.
@@ -263,6 +269,7 @@ impl Order {
             Self::Read { .. } => "read a file",
             Self::Write { .. } => "write a file",
             Self::Cib => "read the CIB",
+            Self::View(_) => "say what it sees of the cluster",
             Self::PatchCib { .. } => "change the CIB",
             Self::SeedCib { .. } => "write a first CIB",
             Self::Simulate { .. } => "simulate",
@@ -295,6 +302,7 @@ impl Order {
             Self::Stop | Self::Withdraw => 1830,
             Self::Settle { seconds } => u64::from(*seconds) + 15,
             Self::FenceStatus { seconds, .. } => u64::from(*seconds) + 15,
+            Self::View(question) => u64::from(question.limits.view()),
             // systemd has limits of its own (a minute for Pacemaker, 90 s for Corosync and for what they need),
             // and says better than we what did not start; enabling a service that also has an init
             // script has it read all its files several times.
@@ -317,6 +325,7 @@ pub fn obey(order: &Order) -> Result<Answer, HostError> {
             told_of(path).map(|()| Answer::Done)
         }
         Order::Cib => Ok(Answer::Cib(pacemaker::cib())),
+        Order::View(question) => Ok(Answer::View(Box::new(view::take(question)))),
         Order::PatchCib { was, new } => pacemaker::patch(was, new).map(Answer::Patched),
         Order::SeedCib { cib } => pacemaker::seed(cib).map(|()| Answer::Done),
         Order::Simulate { cib, events } => {

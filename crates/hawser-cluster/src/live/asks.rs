@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 
-use super::gather::unexpected;
-use super::{Heads, LiveError, SecretError, Secrets, on_all};
+use super::{SecretError, Secrets};
 use crate::cib::fencing::{device_files, targets};
-use crate::host::{Answer, FenceQuestion, Order, OwnedFile};
+use crate::host::{FenceQuestion, Order, OwnedFile};
 use crate::numbering::Numbering;
 use crate::simulate::parameter;
 use crate::xml::Element;
@@ -58,37 +57,6 @@ pub fn fence_asks(file: &ClusterFile, secrets: &Secrets, nodes: &[HostName]) -> 
     }
     asks.sort_by(|a, b| a.device.cmp(&b.device));
     asks
-}
-
-/// Asks every fence device whether it would fence, with the very files that Pacemaker would use: a
-/// password that was changed on the device alone, or a BMC that has lost its network.
-///
-/// # Errors
-/// None by a device: what keeps it from answering is its answer.
-pub fn ask_fence_devices(
-    file: &ClusterFile,
-    heads: &mut Heads,
-) -> Result<BTreeMap<String, Option<String>>, LiveError> {
-    let nodes: Vec<HostName> = heads.keys().cloned().collect();
-    let questions = questions(file, &nodes);
-    let answers = on_all(heads, |node, head| {
-        let mut said = Vec::new();
-        for device in questions.get(node).into_iter().flatten() {
-            let order = Order::FenceStatus {
-                device: device.clone(),
-                files: BTreeMap::new(),
-                seconds: SILENT,
-            };
-            let words = match head.order(&order) {
-                Ok(Answer::Fence(words)) => words,
-                Ok(_) => return Err(unexpected(node, &order)),
-                Err(e) => Some(e.to_string()),
-            };
-            said.push((device.name.clone(), words));
-        }
-        Ok(said)
-    })?;
-    Ok(answers.into_values().flatten().collect())
 }
 
 /// Who asks which device: a node that it does not fence, if there is one.

@@ -13,7 +13,7 @@ use crate::host::{Answer, Order};
 ///
 /// # Errors
 /// A node that was reached and cannot answer.
-pub fn ask(
+pub(super) fn ask(
     file: &ClusterFile,
     heads: &mut Heads,
 ) -> Result<BTreeMap<HostName, Option<String>>, LiveError> {

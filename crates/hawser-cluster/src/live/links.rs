@@ -1,63 +1,116 @@
 //! The heartbeat links as the nodes' Corosync sees them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::cluster_file::ClusterFile;
-use hawser_model::host::CorosyncFacts;
 use hawser_model::names::{HostName, LinkName};
 
+use crate::host::HeadView;
 use crate::numbering::Numbering;
 
+/// So many pings without an answer, of both ends together, may be on their way when the statistics are read.
+const ON_THEIR_WAY: u64 = 2;
+
+/// Fewer lost than one in so many is not told.
+const WORTH_TELLING: u64 = 20;
+
+/// Two nodes, in order.
+type Pair = [HostName; 2];
+
 /// What is to be said of the heartbeat links.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Links {
-    /// Those that are down, in words.
-    pub down: Vec<String>,
-    /// Whether any one can be lost: every pair of members has two that are up.
-    pub redundant: bool,
+    /// Those that are down.
+    down: BTreeSet<(LinkName, Pair)>,
+    /// Pings sent and answered while the links were watched.
+    pings: BTreeMap<(LinkName, Pair), (u64, u64)>,
+    /// Pairs of members that fewer than two links join.
+    single: BTreeMap<Pair, usize>,
 }
 
 impl Links {
-    /// Judges kronosnet's own statistics (`stats.knet.nodeN.linkL.connected`). Links to a node that
-    /// is no member are down with it, which is said of the node.
+    /// Judges kronosnet's own statistics (`stats.knet.nodeN.linkL…`). Links to a node that is no member are down with
+    /// it, which is said of the node.
     pub fn of(
         file: &ClusterFile,
-        corosync: &BTreeMap<HostName, CorosyncFacts>,
+        views: &BTreeMap<HostName, HeadView>,
         member: &impl Fn(&HostName) -> bool,
     ) -> Self {
         let numbering = Numbering::of(file, None);
-        let mut down: BTreeMap<(LinkName, [HostName; 2]), ()> = BTreeMap::new();
-        let mut redundant = true;
-        for (from, facts) in corosync.iter().filter(|(from, _)| member(from)) {
-            for (to, id) in numbering
-                .nodes
-                .iter()
-                .filter(|(to, _)| *to != from && member(to))
-            {
+        let mut links = Self::default();
+        let members = views.iter().filter(|(from, _)| member(from));
+        for (from, view) in members {
+            // A Corosync that says nothing of its links says nothing against them.
+            let Some(last) = view.links.last() else {
+                continue;
+            };
+            let others = numbering.nodes.iter();
+            for (to, id) in others.filter(|(to, _)| *to != from && member(to)) {
+                let mut pair = [from.clone(), to.clone()];
+                pair.sort();
                 let mut up = 0;
                 for (link, number) in &numbering.links {
-                    let key = format!("stats.knet.node{id}.link{number}.connected");
-                    match facts.stats.get(&key).map(String::as_str) {
-                        Some("1") => up += 1,
-                        Some(_) => {
-                            let mut pair = [from.clone(), to.clone()];
-                            pair.sort();
-                            down.insert((link.clone(), pair), ());
+                    let key = |name: &str| format!("stats.knet.node{id}.link{number}.{name}");
+                    let of_pair = (link.clone(), pair.clone());
+                    match last.get(&key("connected")).map(String::as_str) {
+                        Some("1") => {
+                            up += 1;
+                            let grew = |name: &str| grew(&view.links, &key(name));
+                            if let (Some(sent), Some(answered)) =
+                                (grew("tx_ping_packets"), grew("rx_pong_packets"))
+                            {
+                                let sum = links.pings.entry(of_pair).or_default();
+                                *sum = (sum.0 + sent, sum.1 + answered);
+                            }
                         }
-                        // A Corosync that says nothing of it says nothing against it.
+                        Some(_) => {
+                            links.down.insert(of_pair);
+                        }
                         None => {}
                     }
                 }
-                redundant &= up >= 2;
+                if up < 2 {
+                    links.single.insert(pair, up);
+                }
             }
         }
-        let words = |(link, [a, b]): (LinkName, [HostName; 2])| {
-            format!("heartbeat link {link} between {a} and {b} is down")
-        };
-        Self {
-            down: down.into_keys().map(words).collect(),
-            redundant,
+        links
+    }
+
+    /// Says each thing that costs the redundancy.
+    pub fn told(&self, say: &mut dyn FnMut(String)) {
+        for (link, [a, b]) in &self.down {
+            say(format!("heartbeat link {link} between {a} and {b} is down"));
         }
+        for ((link, [a, b]), (sent, answered)) in &self.pings {
+            let lost = sent.saturating_sub(*answered);
+            if lost > ON_THEIR_WAY && lost * WORTH_TELLING >= *sent {
+                say(format!(
+                    "heartbeat link {link} between {a} and {b} loses packets: {lost} of {sent} pings were not \
+                     answered; `hawser check` says where they are lost"
+                ));
+            }
+        }
+        for ([a, b], up) in &self.single {
+            let some_down = self
+                .down
+                .iter()
+                .any(|(_, pair)| *pair == [a.clone(), b.clone()]);
+            if !some_down {
+                say(format!(
+                    "{a} and {b} are joined by {up} heartbeat link: the loss of it splits the cluster"
+                ));
+            }
+        }
+    }
+}
+
+/// By how much a counter grew while it was watched.
+fn grew(samples: &[BTreeMap<String, String>], key: &str) -> Option<u64> {
+    let of = |sample: &BTreeMap<String, String>| sample.get(key)?.parse::<u64>().ok();
+    match samples {
+        [first, .., last] => of(last)?.checked_sub(of(first)?),
+        _ => None,
     }
 }
 
@@ -66,33 +119,64 @@ mod tests {
     use super::*;
     use hawser_model::cluster_file::parse_complete;
 
-    fn judged(second_link: &str) -> Links {
+    fn said(samples: &[&[(&str, &str)]]) -> Vec<String> {
         let text = include_str!("../../../../examples/lab/hawser.toml");
         let file = parse_complete(text, "hawser.toml").unwrap();
-        let stats = [("link0", "1"), ("link1", second_link)];
-        let stats =
-            stats.map(|(link, up)| (format!("stats.knet.node2.{link}.connected"), up.to_owned()));
-        let facts = CorosyncFacts {
-            pid: 1,
-            token: None,
-            stats: stats.into(),
+        let sample = |pairs: &&[(&str, &str)]| {
+            let pairs = pairs.iter();
+            pairs
+                .map(|(key, value)| (format!("stats.knet.node2.{key}"), (*value).to_owned()))
+                .collect()
         };
-        Links::of(&file, &[(HostName::from("head1"), facts)].into(), &|_| true)
+        let view = HeadView {
+            links: samples.iter().map(sample).collect(),
+            ..HeadView::default()
+        };
+        let mut said = Vec::new();
+        let links = Links::of(&file, &[(HostName::from("head1"), view)].into(), &|_| true);
+        links.told(&mut |text| said.push(text));
+        said
     }
 
     #[test]
     fn one_link_of_two_is_down_and_nothing_more_may_be_lost() {
-        let links = judged("0");
         assert_eq!(
-            links.down,
+            said(&[&[("link0.connected", "1"), ("link1.connected", "0")]]),
             ["heartbeat link ring1 between head1 and head2 is down"]
         );
-        assert!(!links.redundant);
     }
 
     #[test]
-    fn two_links_that_are_up_are_enough() {
-        let links = judged("1");
-        assert!(links.down.is_empty() && links.redundant);
+    fn two_links_that_are_up_are_enough_and_one_is_not() {
+        let both = [("link0.connected", "1"), ("link1.connected", "1")];
+        assert_eq!(said(&[&both]), Vec::<String>::new());
+        assert_eq!(
+            said(&[&both[..1]]),
+            ["head1 and head2 are joined by 1 heartbeat link: the loss of it splits the cluster"]
+        );
+        assert_eq!(said(&[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_link_that_loses_pings_while_it_is_watched_is_told() {
+        let at = |pings: &'static str, pongs: &'static str| {
+            [
+                ("link0.connected", "1"),
+                ("link0.tx_ping_packets", pings),
+                ("link0.rx_pong_packets", pongs),
+                ("link1.connected", "1"),
+            ]
+        };
+        let watched = |pongs| said(&[&at("1000", "400"), &at("1012", pongs)]);
+        // What was lost long ago is no news, and two may be on their way.
+        assert_eq!(watched("412"), Vec::<String>::new());
+        assert_eq!(watched("410"), Vec::<String>::new());
+        assert_eq!(
+            watched("407"),
+            [
+                "heartbeat link ring0 between head1 and head2 loses packets: 5 of 12 pings were not answered; \
+              `hawser check` says where they are lost"
+            ]
+        );
     }
 }

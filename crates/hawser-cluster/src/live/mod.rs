@@ -15,7 +15,9 @@ mod secrets;
 mod settle;
 mod status;
 mod takeover;
+mod truth;
 mod undo;
+mod views;
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -27,16 +29,18 @@ use crate::host::{Answer, Order};
 use crate::simulate::{Answer as Simulated, Event, SimulateError, Simulator};
 
 pub use apply::{Applied, ApplyError, Options, Progress, apply, plan_live};
-pub use asks::{FenceAsk, ask_fence_devices, fence_asks};
-pub use device::ask as ask_quorum_device;
+pub use asks::{FenceAsk, fence_asks};
 pub use gather::{Ask, gather};
 pub use operate::{Manner, Operated, move_pool, set_standby};
 pub use orders::{LeftOrder, OrderKind, left_orders};
 pub use power::{Switch, cannot_switch, switches};
 pub use secrets::{SecretError, Secrets};
 pub use settle::Waiting;
-pub use status::{StatusFacts, observe, status};
+pub use status::status;
 pub use takeover::fence_events;
+pub use truth::{Stand, Startup, Truth};
+pub(crate) use views::live_cib;
+pub use views::{Ahead, StatusFacts, observe};
 
 /// A node of the cluster, as a plan reaches it.
 pub trait Head: Send {
@@ -147,16 +151,6 @@ pub(crate) fn order(
     order: &Order,
 ) -> Result<Answer, LiveError> {
     Ok(head(heads, node)?.order(order)?)
-}
-
-/// The live CIB, from the first node whose Pacemaker answers.
-pub(crate) fn live_cib(heads: &mut Heads) -> Result<Option<(HostName, String)>, LiveError> {
-    for (name, head) in heads.iter_mut() {
-        if let Answer::Cib(Some(cib)) = head.order(&Order::Cib)? {
-            return Ok(Some((name.clone(), cib)));
-        }
-    }
-    Ok(None)
 }
 
 /// The `crm_simulate` of a node: the very version that decides there.

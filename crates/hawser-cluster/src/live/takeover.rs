@@ -133,32 +133,113 @@ pub fn fence_events(history: &str) -> Result<Vec<FenceEvent>, LiveError> {
     Ok(events)
 }
 
-/// The nodes whose last shot missed, in words.
-pub(super) fn failed_shots(history: &Element) -> Vec<String> {
-    let mut last: BTreeMap<&str, (u64, &Element)> = BTreeMap::new();
-    for event in history.walk() {
-        let about = (
-            event.get("target"),
-            event.get("completed").and_then(seconds),
-        );
-        if let ("fence_event", (Some(target), Some(at))) = (event.name.as_str(), about) {
-            let latest = last.entry(target).or_insert((at, event));
-            if at >= latest.0 {
-                *latest = (at, event);
+/// What the fencer remembers, for somebody who asks how it went.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shots {
+    /// For each target its finished shots, oldest first.
+    done: BTreeMap<String, Vec<Shot>>,
+    /// Shots under way, by target.
+    pending: Vec<(String, String)>,
+    /// The head's time when it was asked, in seconds since 1970.
+    now: Option<u64>,
+}
+
+/// A finished shot.
+#[derive(Clone, Debug)]
+struct Shot {
+    at: u64,
+    hit: bool,
+    on: bool,
+    completed: String,
+    why: Option<String>,
+}
+
+impl Shots {
+    /// Reads the history of a head that was asked at `now`.
+    pub fn of(history: Option<&Element>, now: Option<u64>) -> Self {
+        let mut shots = Self {
+            now,
+            ..Self::default()
+        };
+        let events = history.map(Element::walk).unwrap_or_default().into_iter();
+        for event in events.filter(|event| event.name == "fence_event") {
+            let Some(target) = event.get("target") else {
+                continue;
+            };
+            let words = |name: &str| event.get(name).filter(|word| !word.is_empty());
+            match (event.get("status"), words("completed")) {
+                (Some("pending"), _) => {
+                    let action = words("action").unwrap_or("off");
+                    let by = words("delegate").or(words("origin"));
+                    let by = by.map_or_else(String::new, |by| format!(", ordered by {by}"));
+                    let text = format!(
+                        "\"{action}\" is under way{by}; nothing of it is taken over before"
+                    );
+                    shots.pending.push((target.to_owned(), text));
+                }
+                (Some(status), Some(completed)) => {
+                    let Some(at) = seconds(completed) else {
+                        continue;
+                    };
+                    shots.done.entry(target.to_owned()).or_default().push(Shot {
+                        at,
+                        hit: status == "success",
+                        on: words("action") == Some("on"),
+                        completed: completed.to_owned(),
+                        why: words("exit-reason").map(str::to_owned),
+                    });
+                }
+                _ => {}
             }
         }
+        for of_target in shots.done.values_mut() {
+            of_target.sort_by_key(|shot| shot.at);
+        }
+        shots
     }
-    let failed = last
-        .into_iter()
-        .filter(|(_, (_, event))| event.get("status") == Some("failed"));
-    failed
-        .map(|(node, (_, event))| {
-            let when = event.get("completed").unwrap_or_default();
-            let why = event.get("exit-reason").filter(|why| !why.is_empty());
+
+    /// Whether the last finished shot at a node missed.
+    pub fn last_missed(&self, node: &HostName) -> bool {
+        let of_node = self.done.get(node.as_str());
+        of_node
+            .and_then(|shots| shots.last())
+            .is_some_and(|shot| !shot.hit)
+    }
+
+    /// Shots under way: the target, and what is to be said.
+    pub fn pending(&self) -> impl Iterator<Item = (&str, &str)> {
+        let all = self.pending.iter();
+        all.map(|(target, text)| (target.as_str(), text.as_str()))
+    }
+
+    /// The nodes whose last shot missed, in words.
+    pub fn missed(&self) -> Vec<(String, String)> {
+        let missed = self.done.iter().filter_map(|(node, shots)| {
+            let last = shots.last().filter(|shot| !shot.hit)?;
+            let times = shots.iter().rev().take_while(|shot| !shot.hit).count();
+            let why = last.why.as_ref();
             let why = why.map_or_else(String::new, |why| format!(" ({why})"));
-            format!("the last attempt to fence {node} failed at {when}{why}")
-        })
-        .collect()
+            let times = match times {
+                1 => String::new(),
+                times => format!(", {times} failed in a row"),
+            };
+            let when = &last.completed;
+            let text = format!("the last attempt to fence {node} failed at {when}{why}{times}");
+            Some((node.clone(), text))
+        });
+        missed.collect()
+    }
+
+    /// How often each node was switched off in the hour before now.
+    pub fn in_the_last_hour(&self) -> Vec<(String, usize)> {
+        let Some(now) = self.now else {
+            return Vec::new();
+        };
+        let recent = |shot: &&Shot| shot.hit && !shot.on && shot.at.saturating_add(3600) >= now;
+        let all = self.done.iter();
+        all.map(|(node, shots)| (node.clone(), shots.iter().filter(recent).count()))
+            .collect()
+    }
 }
 
 /// Seconds since 1970 of `2026-11-22 01:17:34Z`, with or without a fraction, or with an offset
@@ -234,13 +315,30 @@ mod tests {
         };
         let history = |events: &str| Element::parse(&format!("<r>{events}</r>"), "test").unwrap();
         let missed = history(&(event("failed", 20) + &event("success", 10)));
-        let said = failed_shots(&missed);
-        assert_eq!(
-            said,
-            ["the last attempt to fence head1 failed at 1970-01-01 00:00:20Z"]
-        );
+        let said = |history: &Element| -> Vec<String> {
+            let missed = Shots::of(Some(history), None).missed().into_iter();
+            missed.map(|(_, text)| text).collect()
+        };
+        let text = "the last attempt to fence head1 failed at 1970-01-01 00:00:20Z";
+        assert_eq!(said(&missed), [text]);
         let hit = history(&(event("failed", 10) + &event("success", 20)));
-        assert_eq!(failed_shots(&hit), Vec::<String>::new());
+        assert_eq!(said(&hit), Vec::<String>::new());
+        let twice = history(&(event("failed", 20) + &event("failed", 10)));
+        assert_eq!(said(&twice), [format!("{text}, 2 failed in a row")]);
+    }
+
+    #[test]
+    fn a_shot_under_way_is_told_and_shots_of_the_last_hour_are_counted() {
+        let events = r#"<r><fence_event action="off" target="head1" status="pending" origin="head2"/>
+            <fence_event action="off" target="head2" status="success" completed="1970-01-01 02:00:00Z"/>
+            <fence_event action="off" target="head2" status="success" completed="1970-01-01 02:10:00Z"/>
+            <fence_event action="on" target="head2" status="success" completed="1970-01-01 02:11:00Z"/>
+            <fence_event action="off" target="head2" status="success" completed="1970-01-01 00:10:00Z"/></r>"#;
+        let history = Element::parse(events, "test").unwrap();
+        let shots = Shots::of(Some(&history), Some(2 * 3600 + 900));
+        let pending: Vec<_> = shots.pending().collect();
+        assert!(matches!(pending[..], [("head1", text)] if text.contains("ordered by head2")));
+        assert_eq!(shots.in_the_last_hour(), [("head2".to_owned(), 2)]);
     }
 
     #[test]

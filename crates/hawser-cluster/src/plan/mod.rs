@@ -6,6 +6,7 @@ pub mod boot;
 mod conf_diff;
 mod device;
 mod diff;
+mod drift;
 mod effects;
 mod facts;
 mod forecast;
@@ -25,6 +26,7 @@ use hawser_model::cluster_file::ClusterFile;
 
 pub use conf_diff::{Setting, conf_diff};
 pub use diff::{CibDiff, ObjectChange, diff, made_by_hawser, values_that_differ};
+pub use drift::{Drift, drift};
 pub use effects::{AUTHKEY, AUTHKEY_BYTES, COROSYNC_CONF, Effect, Stage};
 pub use facts::{DeviceFacts, Facts, FileFacts, KeyFacts, NodeFacts, PortFacts};
 pub use forecast::{Forecast, forecast};

@@ -41,6 +41,8 @@ pub struct NodeState {
     pub unclean: bool,
     /// Nothing is touched there.
     pub maintenance: bool,
+    /// It is joining, and nothing may run there yet.
+    pub pending: bool,
 }
 
 /// Something that is executed.
@@ -122,6 +124,7 @@ impl Picture {
                 standby: yes(node, "standby"),
                 unclean: yes(node, "unclean"),
                 maintenance: yes(node, "maintenance"),
+                pending: yes(node, "pending"),
             };
             picture
                 .nodes

@@ -45,12 +45,23 @@ pub enum Action {
 pub struct ClusterStatus {
     /// Its name.
     pub cluster: String,
+    /// Whether its pools are served, and whether they would be after the next loss.
+    pub state: ServiceState,
+    /// Why it is not redundant, or what is not served; absent when it is redundant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Whether the nodes that were reached have quorum.
     pub quorate: bool,
     /// Whether any one node and any one heartbeat link can be lost now without a pool being lost.
     pub redundant: bool,
+    /// The head whose view of the cluster this is; absent when none has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view_of: Option<HostName>,
     /// What is not as it should be, in words. Empty: all is well.
     pub degraded: Vec<String>,
+    /// What is worth knowing although nothing is degraded by it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// The quorum device; absent when the cluster file has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quorum_device: Option<QuorumDeviceStatus>,
@@ -62,6 +73,20 @@ pub struct ClusterStatus {
     pub if_lost: BTreeMap<HostName, Vec<String>>,
     /// The last time that a pool went from one node to another, as far as Pacemaker remembers.
     pub last_takeover: Option<Takeover>,
+}
+
+/// Whether the pools of a cluster are served, and whether they would be after the next loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServiceState {
+    /// All are served, and any one node or heartbeat link can be lost.
+    Redundant,
+    /// All are served, and the next loss may be an outage.
+    NotRedundant,
+    /// Not all are served yet: the cluster is starting them.
+    Starting,
+    /// Not all are served.
+    Down,
 }
 
 /// A quorum device at this moment.
@@ -92,6 +117,8 @@ pub enum NodeCondition {
     Standby,
     /// A member on which nothing is touched.
     Maintenance,
+    /// Booting or joining; it may run nothing yet.
+    Starting,
     /// Gone, and known to be off.
     Offline,
     /// Gone, and not known to be off: nothing of it is taken over yet.

@@ -3,19 +3,17 @@
 use std::fmt::Write;
 use std::time::{Duration, UNIX_EPOCH};
 
-use hawser_model::output::cluster::{ClusterStatus, NodeCondition, PoolStatus, Takeover};
+use hawser_model::output::cluster::{
+    ClusterStatus, NodeCondition, PoolStatus, ServiceState, Takeover,
+};
 
 /// The status, the most important thing first.
 pub fn text(now: &ClusterStatus) -> String {
     let mut out = String::new();
-    let redundant = match now.redundant {
-        true => "redundant: any one node or heartbeat link can be lost",
-        false => "NOT REDUNDANT: the next loss is an outage",
-    };
-    let quorum = if now.quorate { "" } else { ", without quorum" };
     // Writing into a String cannot fail.
-    let _ = writeln!(out, "cluster {}{quorum}: {redundant}", now.cluster);
+    let _ = writeln!(out, "cluster {}: {}", now.cluster, headline(now));
     section(&mut out, "degraded", &now.degraded);
+    section(&mut out, "worth knowing", &now.notes);
     let nodes: Vec<String> = now
         .nodes
         .iter()
@@ -45,6 +43,21 @@ pub fn text(now: &ClusterStatus) -> String {
     out
 }
 
+/// How it stands, with the first reason when that is not well.
+fn headline(now: &ClusterStatus) -> String {
+    let quorum = if now.quorate { "" } else { "without quorum, " };
+    let reason = now.reason.as_deref().unwrap_or_default();
+    match now.state {
+        ServiceState::Redundant => match now.degraded.first() {
+            None => "redundant: any one node or heartbeat link can be lost".to_owned(),
+            Some(first) => format!("redundant, but degraded: {first}"),
+        },
+        ServiceState::NotRedundant => format!("{quorum}served, NOT REDUNDANT: {reason}"),
+        ServiceState::Starting => format!("{quorum}starting: {reason}"),
+        ServiceState::Down => format!("{quorum}DOWN: {reason}"),
+    }
+}
+
 fn section(out: &mut String, title: &str, lines: &[String]) {
     if !lines.is_empty() {
         let _ = writeln!(out, "{title}");
@@ -59,6 +72,7 @@ fn condition(state: NodeCondition) -> &'static str {
         NodeCondition::Online => "online",
         NodeCondition::Standby => "in standby",
         NodeCondition::Maintenance => "in maintenance",
+        NodeCondition::Starting => "starting",
         NodeCondition::Offline => "offline",
         NodeCondition::Unclean => "lost, and not known to be off",
     }

@@ -1,0 +1,105 @@
+//! Work that ends in time, or is given up.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::told::Told;
+use crate::host::run;
+
+/// What `timeout` ends with when it had to end the command (coreutils).
+const ENDED: [i32; 2] = [124, 137];
+
+/// Work that was begun. What does not end in time is left to the end of the agent: a thread in a call that hangs
+/// cannot be ended.
+pub(super) struct Begun<T> {
+    result: Result<Receiver<T>, String>,
+    until: Instant,
+    seconds: u32,
+}
+
+impl<T: Send + 'static> Begun<T> {
+    /// Begins it.
+    pub fn work(seconds: u32, work: impl FnOnce() -> T + Send + 'static) -> Self {
+        let (send, receive) = channel();
+        let started = thread::Builder::new().spawn(move || {
+            // Nobody waits any more when it is late.
+            let _late = send.send(work());
+        });
+        Self {
+            result: started.map(|_| receive).map_err(|e| e.to_string()),
+            until: Instant::now() + Duration::from_secs(u64::from(seconds)),
+            seconds,
+        }
+    }
+
+    /// Its result.
+    pub fn end(self) -> Told<T> {
+        let receive = match self.result {
+            Ok(receive) => receive,
+            Err(why) => return Told::Failed(format!("start a thread: {why}")),
+        };
+        let left = self.until.saturating_duration_since(Instant::now());
+        match receive.recv_timeout(left) {
+            Ok(result) => Told::Said(result),
+            Err(RecvTimeoutError::Timeout) => Told::Silent(self.seconds),
+            Err(RecvTimeoutError::Disconnected) => Told::Failed("it ended in a panic".into()),
+        }
+    }
+}
+
+impl<T: Send + 'static> Begun<Told<T>> {
+    /// The result of work that may itself have been given up.
+    pub fn end_told(self) -> Told<T> {
+        match self.end() {
+            Told::Said(told) => told,
+            Told::Silent(seconds) => Told::Silent(seconds),
+            Told::Failed(said) => Told::Failed(said),
+        }
+    }
+}
+
+/// Runs a tool for so many seconds at most and gives what it prints, whatever it ends with; `judge` tells an answer from an error.
+pub(super) fn tool<T>(
+    seconds: u32,
+    program: &str,
+    arguments: &[&str],
+    judge: impl FnOnce(&str, bool) -> Option<T>,
+) -> Told<T> {
+    let limit = seconds.to_string();
+    let all = [&["-k", "1", &limit, program], arguments].concat();
+    let output = match run::output("timeout", &all, None) {
+        Ok(output) => output,
+        Err(e) => return Told::Failed(e.to_string()),
+    };
+    if output
+        .status
+        .code()
+        .is_some_and(|code| ENDED.contains(&code))
+    {
+        return Told::Silent(seconds);
+    }
+    let said = String::from_utf8_lossy(&output.stdout);
+    match judge(&said, output.status.success()) {
+        Some(answer) => Told::Said(answer),
+        None => Told::Failed(run::failed(program, arguments, &output).to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hangs_is_given_up_and_what_fails_is_told() {
+        let hangs = Begun::work(0, || thread::sleep(Duration::from_secs(600)));
+        assert_eq!(hangs.end(), Told::Silent(0));
+        let works = Begun::work(60, || 7);
+        assert_eq!(works.end(), Told::Said(7));
+        let text = |said: &str, well: bool| well.then(|| said.trim().to_owned());
+        assert_eq!(tool(60, "echo", &["well"], text), Told::Said("well".into()));
+        assert!(
+            matches!(tool(60, "false", &[], text), Told::Failed(said) if said.contains("false"))
+        );
+    }
+}

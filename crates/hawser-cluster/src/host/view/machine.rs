@@ -1,0 +1,187 @@
+//! The machine under the cluster: its clock, the folders that the cluster writes to, its ports.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::IpAddr;
+use std::time::{Duration, SystemTime};
+
+use nix::ifaddrs::getifaddrs;
+use nix::net::if_::InterfaceFlags;
+use nix::sys::statvfs::{Statvfs, statvfs};
+use nix::time::{ClockId, clock_gettime};
+use nix::unistd::{SysconfVar, sysconf};
+use serde::{Deserialize, Serialize};
+
+use super::bounded::Begun;
+use super::told::Told;
+use super::{HeadView, Limits, MoreQuestions};
+
+/// Where Corosync, Pacemaker and Hawser write: without room there, they die or forget.
+const FOLDERS: &[&str] = &[
+    "/dev/shm",
+    "/run",
+    "/tmp",
+    "/var/lib/corosync",
+    "/var/lib/pacemaker",
+    "/var/log",
+    "/var/log/cluster",
+    "/var/log/pacemaker",
+];
+
+/// A head's clock when it was asked and when it answered, in microseconds since 1970 UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clock {
+    /// When the question came.
+    pub asked_us: u64,
+    /// When the answer left.
+    pub answered_us: u64,
+}
+
+/// A folder that the cluster writes to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Folder {
+    /// Its path.
+    pub path: String,
+    /// How full its file system is.
+    pub room: Room,
+}
+
+/// How full a file system is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Room {
+    /// How much of it is used, in percent, rounded down; 100 only when nothing is left.
+    pub used: u8,
+    /// Whether it has no inode left.
+    pub no_inodes: bool,
+    /// Whether it can only be read.
+    pub read_only: bool,
+}
+
+/// A port of a head.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Port {
+    /// The interface that has the head's address; absent when none has.
+    pub interface: Option<String>,
+    /// Whether it is up and has a carrier.
+    pub carrier: bool,
+}
+
+impl Room {
+    /// Of the file system at a path; none when there is nothing.
+    pub(super) fn at(path: &str) -> Option<Self> {
+        statvfs(path).ok().map(|found| Self::of(&found))
+    }
+
+    fn of(found: &Statvfs) -> Self {
+        let (all, free) = (found.blocks(), found.blocks_available());
+        let used = all.saturating_sub(free).saturating_mul(100) / all.max(1);
+        Self {
+            used: match (all, free) {
+                (0, _) => 0,
+                (_, 0) => 100,
+                _ => u8::try_from(used).unwrap_or(99).min(99),
+            },
+            // File systems without a fixed number of them say 0 of 0.
+            no_inodes: found.files() > 0 && found.files_available() == 0,
+            read_only: found
+                .flags()
+                .contains(nix::sys::statvfs::FsFlags::ST_RDONLY),
+        }
+    }
+}
+
+/// Questions to the machine that were asked.
+pub(super) struct Asked {
+    folders: Vec<(String, Begun<Option<Room>>)>,
+    ports: BTreeMap<String, Port>,
+}
+
+impl Asked {
+    pub fn begin(more: &MoreQuestions, limits: Limits) -> Self {
+        let room = |path: &&str| {
+            let path = (*path).to_owned();
+            let of = path.clone();
+            (path, Begun::work(limits.head, move || Room::at(&of)))
+        };
+        Self {
+            folders: FOLDERS.iter().map(room).collect(),
+            ports: ports(&more.ports),
+        }
+    }
+
+    pub fn end(self, view: &mut HeadView) {
+        for (path, begun) in self.folders {
+            if let Told::Said(Some(room)) = begun.end() {
+                view.folders.push(Folder { path, room });
+            }
+        }
+        view.ports = self.ports;
+    }
+}
+
+fn ports(wanted: &BTreeMap<String, String>) -> BTreeMap<String, Port> {
+    let there: Vec<(IpAddr, String, bool)> = getifaddrs().map_or(Vec::new(), |all| {
+        all.filter_map(|found| {
+            let address = found.address.as_ref()?;
+            let v4 = address.as_sockaddr_in().map(|a| IpAddr::V4(a.ip()));
+            let v6 = address.as_sockaddr_in6().map(|a| IpAddr::V6(a.ip()));
+            let carrier = InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING;
+            let up = found.flags.contains(carrier);
+            Some((v4.or(v6)?, found.interface_name, up))
+        })
+        .collect()
+    });
+    let of = |text: &String| {
+        let address: Option<IpAddr> = text.parse().ok();
+        let found = there.iter().find(|(a, ..)| Some(*a) == address);
+        Port {
+            interface: found.map(|(_, name, _)| name.clone()),
+            carrier: found.is_some_and(|(.., up)| *up),
+        }
+    };
+    let all = wanted.iter();
+    all.map(|(link, address)| (link.clone(), of(address)))
+        .collect()
+}
+
+/// The wall clock.
+pub(super) fn now_us() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.map_or(0, |time| {
+        u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+    })
+}
+
+/// For how many seconds the first process has been running: a machine since it booted, a container since it started.
+pub(super) fn up_s() -> Option<u64> {
+    let stat = fs::read_to_string("/proc/1/stat").ok()?;
+    // Field 22 of proc_pid_stat(5), counted from behind the name, which may hold anything.
+    let began: f64 = stat[stat.rfind(')')?..]
+        .split_whitespace()
+        .nth(20)?
+        .parse()
+        .ok()?;
+    let ticks = sysconf(SysconfVar::CLK_TCK).ok()??;
+    let began = Duration::from_secs_f64(began / ticks as f64);
+    let now = Duration::from(clock_gettime(ClockId::CLOCK_BOOTTIME).ok()?);
+    Some(now.saturating_sub(began).as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_up_and_hears_itself() {
+        assert!(up_s().is_some());
+        let wanted = [("lo", "127.0.0.1"), ("none", "192.0.2.77")];
+        let wanted = wanted.map(|(link, address)| (link.to_owned(), address.to_owned()));
+        let found = ports(&wanted.into());
+        assert!(found["lo"].carrier && found["lo"].interface.is_some());
+        assert_eq!(
+            (found["none"].carrier, &found["none"].interface),
+            (false, &None)
+        );
+        assert!(Room::at("/proc").is_some() && Room::at("/no/such/folder").is_none());
+    }
+}

@@ -1,0 +1,238 @@
+//! Whether a head could offer a pool: the services that it takes, the pool's disks where it is not, and where it is,
+//! whether it is offered and what stands in its `exports.toml`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use hawser_model::cluster_file::Backend;
+use serde::{Deserialize, Serialize};
+
+use super::bounded::{Begun, tool};
+use super::machine::Room;
+use super::told::Told;
+use super::{HeadView, Limits, MoreQuestions, PoolQuestion};
+use crate::exports::host::{Parameters, mounted};
+use crate::exports::lio;
+use crate::exports::nfs::server;
+use crate::exports::service::{self, Health};
+use crate::exports::tgt::Daemon;
+
+/// What a pool is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Storage {
+    /// A shared device, or a file that stands for one.
+    Device(String),
+    /// A ZFS pool, with the options of its import.
+    Zfs {
+        /// Its name.
+        name: String,
+        /// Options of `zpool import`.
+        options: Vec<String>,
+    },
+    /// A volume group.
+    VolumeGroup(String),
+}
+
+/// A pool as a head sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PoolView {
+    /// It is here.
+    Here {
+        /// Why it could not be started here from its `exports.toml`; absent when it could.
+        file: Told<Option<String>>,
+        /// What is missing of what was started; empty when all is there, absent when nothing is.
+        offered: Told<Option<Vec<String>>>,
+        /// How full it is.
+        room: Told<Option<Room>>,
+    },
+    /// It is not here: why its disks could not be had; absent when they are there.
+    Away(Told<Option<String>>),
+    /// Its folder does not answer.
+    Hangs(u32),
+}
+
+/// Questions about pools that were asked.
+pub(super) struct Asked {
+    services: BTreeMap<String, Begun<Option<String>>>,
+    pools: Vec<(String, Begun<PoolView>)>,
+}
+
+impl Asked {
+    pub fn begin(more: &MoreQuestions, limits: Limits) -> Self {
+        let limit = limits.head;
+        Self {
+            services: services(&more.pools, limit),
+            pools: more
+                .pools
+                .iter()
+                .map(|pool| {
+                    let asked = pool.clone();
+                    (
+                        pool.pool.clone(),
+                        Begun::work(limit + 1, move || look(&asked, limit)),
+                    )
+                })
+                .collect(),
+        }
+    }
+
+    pub fn end(self, view: &mut HeadView) {
+        for (service, begun) in self.services {
+            view.services.insert(service, begun.end());
+        }
+        for (pool, begun) in self.pools {
+            let seen = match begun.end() {
+                Told::Said(seen) => seen,
+                Told::Silent(seconds) => PoolView::Hangs(seconds),
+                Told::Failed(said) => PoolView::Away(Told::Failed(said)),
+            };
+            view.pools.insert(pool, seen);
+        }
+    }
+}
+
+/// The services that these pools take, each asked once.
+fn services(pools: &[PoolQuestion], limit: u32) -> BTreeMap<String, Begun<Option<String>>> {
+    let mut all = BTreeMap::new();
+    for pool in pools {
+        let Some(exports) = &pool.exports else {
+            continue;
+        };
+        let name = service_name(pool.iscsi.then_some(exports.backend));
+        all.entry(name.to_owned()).or_insert_with(|| {
+            let backend = pool.iscsi.then_some(exports.backend);
+            Begun::work(limit, move || match backend {
+                Some(Backend::Tgt) => target_lacks(),
+                Some(Backend::Lio) => lio::lacking().map(|why| why.to_string()),
+                None => server::ready().err().map(|why| why.to_string()),
+            })
+        });
+    }
+    all
+}
+
+/// What offers a pool: an iSCSI target, or without one the NFS server.
+pub(crate) fn service_name(backend: Option<Backend>) -> &'static str {
+    match backend {
+        Some(Backend::Tgt) => "tgtd",
+        Some(Backend::Lio) => "the kernel's iSCSI target",
+        None => "the NFS server",
+    }
+}
+
+fn target_lacks() -> Option<String> {
+    match Daemon::default().instance() {
+        Ok(Some(_)) => None,
+        Ok(None) => Some("it does not run (systemctl enable --now tgt)".into()),
+        Err(e) => Some(e.to_string()),
+    }
+}
+
+fn look(pool: &PoolQuestion, limit: u32) -> PoolView {
+    let root = Path::new(&pool.root);
+    if !mounted(root).is_ok_and(|mount| mount.is_some()) {
+        return PoolView::Away(disks(&pool.storage, limit));
+    }
+    let place = pool.root.clone();
+    let room = Begun::work(limit, move || Room::at(&place));
+    let of = |work: fn(&Parameters) -> Answered| {
+        let exports = pool.exports.clone();
+        Begun::work(limit, move || exports.as_ref().map(work))
+    };
+    let file = of(|parameters| match service::wanted(parameters) {
+        Ok(_) => Answered::Well,
+        Err(e) => Answered::Wrong(vec![e.to_string()]),
+    });
+    let offered = of(|parameters| match service::health(parameters) {
+        Ok(Health::Running) => Answered::Well,
+        Ok(Health::Stopped) => Answered::Nothing,
+        Ok(Health::Broken(what)) => Answered::Wrong(what),
+        Err(e) => Answered::Wrong(vec![e.to_string()]),
+    });
+    PoolView::Here {
+        file: file.end().map(|answered| match answered {
+            Some(Answered::Wrong(why)) => Some(why.join("; ")),
+            _ => None,
+        }),
+        offered: offered.end().map(|answered| match answered {
+            Some(Answered::Nothing) => None,
+            Some(Answered::Wrong(what)) => Some(what),
+            Some(Answered::Well) | None => Some(Vec::new()),
+        }),
+        room: room.end(),
+    }
+}
+
+/// What was found of a pool's exports.
+enum Answered {
+    /// All as it should be.
+    Well,
+    /// Nothing is there.
+    Nothing,
+    /// What is wrong.
+    Wrong(Vec<String>),
+}
+
+/// Why the disks of a pool could not be had.
+fn disks(storage: &Storage, limit: u32) -> Told<Option<String>> {
+    let told = match storage {
+        Storage::Device(path) => {
+            // A network file system (`server:/path`, `//server/share`) is no file here.
+            let there =
+                !path.starts_with('/') || path.starts_with("//") || Path::new(path).exists();
+            Told::Said((!there).then(|| format!("{path} does not exist there")))
+        }
+        Storage::Zfs { name, options } => {
+            let options: Vec<&str> = options.iter().map(String::as_str).collect();
+            let arguments = [&["import"], &options[..]].concat();
+            // It ends with an error when it finds no pool at all.
+            tool(limit, "zpool", &arguments, |said, well| {
+                (well || said.is_empty()).then(|| {
+                    let mut names = said.lines().filter_map(|l| l.trim().strip_prefix("pool:"));
+                    let found = names.any(|found| found.trim() == name);
+                    (!found).then(|| format!("`zpool import` does not see {name} there"))
+                })
+            })
+        }
+        Storage::VolumeGroup(name) => {
+            let arguments = ["--foreign", "--noheadings", "-o", "vg_name"];
+            tool(limit, "vgs", &arguments, |said, well| {
+                well.then(|| {
+                    let found = said.lines().any(|line| line.trim() == name);
+                    (!found).then(|| format!("`vgs --foreign` does not see {name} there"))
+                })
+            })
+        }
+    };
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_is_not_there_is_told() {
+        let at = |path: &str| disks(&Storage::Device(path.into()), 60);
+        assert_eq!(at("/dev/null"), Told::Said(None));
+        assert_eq!(at("filer:/export"), Told::Said(None));
+        assert_eq!(
+            at("/dev/no-such-shelf"),
+            Told::Said(Some("/dev/no-such-shelf does not exist there".into()))
+        );
+    }
+
+    #[test]
+    fn a_pool_that_is_elsewhere_is_not_looked_into() {
+        let pool = PoolQuestion {
+            pool: "pool".into(),
+            exports: None,
+            iscsi: false,
+            root: "/no/such/pool".into(),
+            storage: Storage::Device("/dev/null".into()),
+        };
+        assert_eq!(look(&pool, 60), PoolView::Away(Told::Said(None)));
+    }
+}

@@ -1,0 +1,172 @@
+//! Whether every head could be switched off by those that would be left, as their fencers themselves say, and what
+//! became of the last attempts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hawser_model::cluster_file::ClusterFile;
+use hawser_model::names::HostName;
+use hawser_model::output::cluster::{NodeCondition, NodeStatus};
+
+use super::findings::Findings;
+use super::property;
+use crate::cib::fencing::targets;
+use crate::host::view::Told;
+use crate::live::takeover::Shots;
+use crate::live::views::StatusFacts;
+use crate::simulate::Picture;
+use crate::xml::Element;
+
+/// A head that was shot so often within an hour flaps.
+const FLAPS: usize = 3;
+
+/// Attempts that failed or last.
+pub(super) fn attempts(nodes: &[NodeStatus], shots: &Shots, found: &mut Findings) {
+    let lost = |name: &str| {
+        let mut nodes = nodes.iter().filter(|node| node.name.as_str() == name);
+        nodes.any(|node| node.state == NodeCondition::Unclean)
+    };
+    for (target, text) in shots.pending() {
+        found.costs(format!("{target} is being fenced: {text}"));
+    }
+    for (target, text) in shots.missed() {
+        match lost(&target) {
+            true => found.costs(text),
+            false => found.wrong(format!(
+                "{text}; `stonith_admin --cleanup --history={target}` forgets it"
+            )),
+        }
+    }
+    for (target, times) in shots.in_the_last_hour() {
+        if times >= FLAPS {
+            found.note(format!(
+                "{target} was fenced {times} times within an hour: look for what brings it down before it takes pools \
+                 again"
+            ));
+        }
+    }
+}
+
+/// Whether each member could be switched off if it were lost.
+pub(super) fn fencers(
+    file: &ClusterFile,
+    cib: &Element,
+    nodes: &[NodeStatus],
+    facts: &StatusFacts,
+    found: &mut Findings,
+) {
+    if property(cib, "stonith-enabled") == Some("false") {
+        let wanted = file
+            .fencing
+            .as_ref()
+            .is_some_and(|fencing| fencing.none.is_some());
+        let remedy = match wanted {
+            true => "",
+            false => "; `hawser apply` switches it on",
+        };
+        found.costs(format!(
+            "fencing is switched off: a head that hangs goes on writing to pools that another head takes over{remedy}"
+        ));
+        return;
+    }
+    let devices = targets(file);
+    let members: Vec<&HostName> = nodes
+        .iter()
+        .filter(|node| node.state == NodeCondition::Online)
+        .map(|node| &node.name)
+        .collect();
+    for member in &members {
+        let silent = facts
+            .views
+            .get(*member)
+            .and_then(|view| view.fencer.as_ref());
+        if let Some(why) = silent.and_then(Told::why_not) {
+            found.costs(format!(
+                "the fencer on {member} does not answer ({why}): whom it could switch off is not known"
+            ));
+        }
+    }
+    for victim in &members {
+        let mut asked = Vec::new();
+        let mut can: BTreeSet<&str> = BTreeSet::new();
+        for survivor in members.iter().filter(|other| *other != victim) {
+            let fencer = facts
+                .views
+                .get(*survivor)
+                .and_then(|view| view.fencer.as_ref());
+            if let Some(fencer) = fencer.and_then(Told::said) {
+                asked.push(survivor.as_str());
+                let of = fencer.can.get(victim.as_str());
+                can.extend(of.into_iter().flatten().map(String::as_str));
+            }
+        }
+        if asked.is_empty() {
+            continue;
+        }
+        let levels = levels(cib, victim);
+        let complete = match levels.is_empty() {
+            true => !can.is_empty(),
+            false => levels
+                .values()
+                .any(|devices| devices.iter().all(|device| can.contains(device))),
+        };
+        if !complete {
+            let meant = devices
+                .iter()
+                .filter(|(_, victims)| victims.contains(victim.as_str()));
+            let meant: Vec<&str> = meant.map(|(device, _)| device.as_str()).collect();
+            found.costs(format!(
+                "{victim} could not be switched off: the fencer on {} would use {} for it, and the file means {}. A \
+                 list of its hosts, a constraint or a level keeps it from being used; `hawser plan` names what \
+                 differs from the file, `stonith_admin --list {victim}` asks the fencer",
+                asked.join(" and "),
+                match can.is_empty() {
+                    true => "no device".to_owned(),
+                    false => format!("only {}", can.into_iter().collect::<Vec<_>>().join(", ")),
+                },
+                match meant.is_empty() {
+                    true => "none".to_owned(),
+                    false => meant.join(", "),
+                }
+            ));
+        }
+    }
+}
+
+/// The levels of a node in the live topology, each with its devices.
+fn levels<'a>(cib: &'a Element, node: &HostName) -> BTreeMap<&'a str, Vec<&'a str>> {
+    let topology = cib.at(&["configuration", "fencing-topology"]);
+    let mut all: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for level in topology.into_iter().flat_map(|topology| &topology.children) {
+        if level.get("target") == Some(node.as_str()) {
+            let devices = level.get("devices").unwrap_or_default();
+            let devices = devices.split(',').map(str::trim).filter(|d| !d.is_empty());
+            let of_level = all.entry(level.get("index").unwrap_or_default());
+            of_level.or_default().extend(devices);
+        }
+    }
+    all
+}
+
+/// The fence devices that do not run or do not answer.
+pub(super) fn blind(file: &ClusterFile, now: &Picture, facts: &StatusFacts) -> Vec<String> {
+    let mut blind = Vec::new();
+    let mut asked: BTreeMap<&str, Option<&str>> = BTreeMap::new();
+    for view in facts.views.values() {
+        for (device, said) in &view.fence_status {
+            asked.insert(device, said.as_deref());
+        }
+    }
+    for (device, victims) in targets(file) {
+        let victims = victims.into_iter().collect::<Vec<_>>().join(", ");
+        if !super::runs(now, &device) {
+            blind.push(format!(
+                "fence device {device} does not run: {victims} could not be switched off"
+            ));
+        } else if let Some(Some(said)) = asked.get(device.as_str()) {
+            blind.push(format!(
+                "fence device {device} does not answer ({said}): {victims} could not be switched off"
+            ));
+        }
+    }
+    blind
+}

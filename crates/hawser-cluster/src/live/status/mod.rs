@@ -1,0 +1,325 @@
+//! What a person wants to know at three in the morning: is it redundant now, what is degraded, and
+//! what would happen if a node died this second.
+//!
+//! Pure: judged from what every head said. Nothing is redundant that has a reason not to be, and nothing is called
+//! not redundant without one.
+
+mod fencing;
+mod findings;
+mod heads;
+mod machines;
+mod pools;
+mod ready;
+mod verdict;
+
+use std::collections::BTreeMap;
+
+use hawser_model::cluster_file::ClusterFile;
+use hawser_model::names::HostName;
+use hawser_model::output::cluster::{
+    ClusterStatus, NodeCondition, NodeStatus, QuorumDeviceStatus, ServiceState,
+};
+
+use super::links::Links;
+use super::takeover::{self, Shots};
+use super::truth::{Stand, Truth};
+use super::views::StatusFacts;
+use super::{LiveError, device};
+use crate::host::view::Told;
+use crate::plan::{Key, drift};
+use crate::simulate::{
+    Directory, Picture, Report, Scenario, Simulator, Story, lines_of, step_in_words, what_if,
+};
+use crate::xml::Element;
+use findings::Findings;
+
+/// Judges. Asks the simulator once for each node.
+///
+/// # Errors
+/// What Pacemaker said cannot be read; the simulator.
+pub fn status(
+    file: &ClusterFile,
+    facts: &StatusFacts,
+    simulator: &dyn Simulator,
+) -> Result<ClusterStatus, LiveError> {
+    let truth = Truth::of(&facts.views);
+    let Some(text) = truth.cib(&facts.views) else {
+        return Ok(verdict::nothing_runs(file, facts, &truth));
+    };
+    let cib = Element::parse(text, "the live CIB")?;
+    let report = Report::parse(&simulator.simulate(text, &[])?.report)?;
+    let now = &report.before;
+    let history = history(facts, &truth);
+    let now_s = truth.from.as_ref().and_then(|from| clock_s(facts, from));
+    let shots = Shots::of(history.as_ref(), now_s);
+    let nodes = heads::nodes(file, now, &truth, &shots);
+    let online = |node: &HostName| {
+        let state = nodes.iter().find(|status| status.name == *node);
+        state.is_some_and(|status| status.state == NodeCondition::Online)
+    };
+
+    let device = device_now(file, facts);
+    let members = nodes.iter().filter(|node| member(node)).count();
+    let left = members.saturating_sub(1);
+    let enough = device::quorum(
+        file,
+        left,
+        device.as_ref().is_some_and(|device| device.votes),
+    );
+    let mut if_lost = BTreeMap::new();
+    let mut not_survived = Vec::new();
+    for node in &nodes {
+        let lines = match online(&node.name) {
+            _ if member(node) && left > 0 && !enough => vec![OUTVOTED.to_owned()],
+            false if node.state == NodeCondition::Unclean => vec!["it is lost already".to_owned()],
+            false => vec!["it runs nothing now".to_owned()],
+            true => {
+                let (lines, gone) = lost(simulator, &cib, &node.name)?;
+                let name = &node.name;
+                let gone = gone
+                    .into_iter()
+                    .map(|text| format!("if {name} died now, {text}"));
+                not_survived.extend(gone);
+                lines
+            }
+        };
+        if_lost.insert(node.name.clone(), lines);
+    }
+    if left > 0 && !enough {
+        not_survived.push(format!("if one of {members} nodes died now, {OUTVOTED}"));
+    }
+
+    let mut found = Findings::default();
+    fencing::attempts(&nodes, &shots, &mut found);
+    heads::views(file, facts, &truth, &mut found);
+    let survives = not_survived.is_empty();
+    heads::wrong(&nodes, survives, facts, &truth, &shots, &mut found);
+    if !truth.quorate {
+        found.costs(NO_QUORUM);
+    }
+    if property(&cib, "maintenance-mode") == Some("true") {
+        found.costs(MAINTENANCE);
+    }
+    fencing::fencers(file, &cib, &nodes, facts, &mut found);
+    for text in fencing::blind(file, now, facts) {
+        found.costs(text);
+    }
+    let mut pools: Vec<_> = file
+        .pools
+        .iter()
+        .map(|pool| pools::pool_now(pool, now))
+        .collect();
+    let story = Story::of(&report, &Directory::of(&cib));
+    for pool in &file.pools {
+        pools::wrong(pool, now, &cib, &mut found);
+    }
+    under_way(&story, &mut found);
+    pools::kept_failures(file, &nodes, &cib, &mut found);
+    pools::orders(&cib, now_s, &mut found);
+    if property(&cib, "maintenance-mode") != Some("true") {
+        for text in file
+            .pools
+            .iter()
+            .flat_map(|pool| pools::unmanaged(pool, now))
+        {
+            found.costs(text);
+        }
+    }
+    ready::judge(file, facts, &nodes, &mut pools, &mut found);
+    let links = Links::of(file, &facts.views, &online);
+    links.told(&mut |text| found.costs(text));
+    for text in device::silent(file, &votes(facts)) {
+        match enough {
+            true => found.wrong(text),
+            false => found.costs(text),
+        }
+    }
+    machines::judge(facts, &mut found);
+    drifted(file, &cib, &mut found);
+
+    for text in not_survived {
+        found.costs(text);
+    }
+    let (state, reason) = verdict::state(&nodes, &pools, &story, facts, &truth, &found);
+    Ok(ClusterStatus {
+        cluster: file.cluster.name.to_string(),
+        state,
+        reason,
+        quorate: truth.quorate,
+        redundant: state == ServiceState::Redundant,
+        view_of: truth.from.clone(),
+        degraded: found.degraded(),
+        notes: found.notes(),
+        quorum_device: device,
+        nodes,
+        pools,
+        if_lost,
+        last_takeover: takeover::last(&cib, history.as_ref()),
+    })
+}
+
+const NO_QUORUM: &str = "there is no quorum: pools that run are stopped, and none is taken over";
+
+const MAINTENANCE: &str = "the cluster is in maintenance mode: nothing is watched or taken over; `maintenance = false` \
+                           in the cluster file and `hawser apply` end it";
+
+/// What becomes of pools when too few are left.
+const OUTVOTED: &str =
+    "those that are left have no quorum: what they run stops, and nothing is taken over";
+
+/// The fencer's history as the believed head has it; else as any other member has it.
+fn history(facts: &StatusFacts, truth: &Truth) -> Option<Element> {
+    let of = |head: &HostName| {
+        let fencer = facts.views.get(head)?.fencer.as_ref()?.said()?;
+        Element::parse(&fencer.history, "the fencing history").ok()
+    };
+    let members = truth
+        .stands
+        .iter()
+        .filter(|(_, stand)| **stand == Stand::Member);
+    let mut heads = truth.from.iter().chain(members.map(|(name, _)| name));
+    heads.find_map(of)
+}
+
+fn clock_s(facts: &StatusFacts, head: &HostName) -> Option<u64> {
+    Some(facts.views.get(head)?.clock?.answered_us / 1_000_000)
+}
+
+/// What Pacemaker would do at once, since it is doing it.
+fn under_way(story: &Story, found: &mut Findings) {
+    if !story.steps.is_empty() {
+        let steps: Vec<String> = story.steps.iter().map(step_in_words).collect();
+        found.costs(format!("Pacemaker is at work: {}", steps.join("; ")));
+    }
+}
+
+/// What `plan` would change in the CIB, but for what was said with its remedy already.
+fn drifted(file: &ClusterFile, cib: &Element, found: &mut Findings) {
+    let said = |key: &Key| match key {
+        Key::Property(name) => {
+            (name == "stonith-enabled" && property(cib, name) == Some("false"))
+                || (name == "maintenance-mode" && property(cib, name) == Some("true"))
+        }
+        Key::Constraint(id) => id.starts_with("cli-"),
+        _ => false,
+    };
+    for drift in drift(file, cib)
+        .into_iter()
+        .filter(|drift| !said(&drift.key))
+    {
+        let text = format!(
+            "{} is not what the file says: {}; `hawser apply` puts it right",
+            drift.key, drift.text
+        );
+        match drift.guards {
+            true => found.costs(text),
+            false => found.wrong(text),
+        }
+    }
+}
+
+/// Whether a node has its vote in the cluster, whatever runs there.
+fn member(node: &NodeStatus) -> bool {
+    matches!(
+        node.state,
+        NodeCondition::Online | NodeCondition::Standby | NodeCondition::Maintenance
+    )
+}
+
+/// Why the quorum device has no vote, by node; absent where it votes.
+fn votes(facts: &StatusFacts) -> BTreeMap<HostName, Option<String>> {
+    let asked = facts.views.iter().filter(|(_, view)| view.corosync);
+    let asked = asked.filter_map(|(name, view)| Some((name, view.quorum_device.as_ref()?)));
+    asked
+        .map(|(name, told)| {
+            let why = match told {
+                Told::Said(why) => why.clone(),
+                other => other.why_not().map(|why| why.to_string()),
+            };
+            (name.clone(), why)
+        })
+        .collect()
+}
+
+/// The quorum device, if the file has one. One that was asked nowhere is not known to vote.
+fn device_now(file: &ClusterFile, facts: &StatusFacts) -> Option<QuorumDeviceStatus> {
+    let device = file.quorum.device.as_ref()?;
+    let votes = votes(facts);
+    Some(QuorumDeviceStatus {
+        host: device.host.to_string(),
+        votes: !votes.is_empty() && votes.values().all(Option::is_none),
+    })
+}
+
+/// A property of the live cluster.
+fn property<'a>(cib: &'a Element, name: &str) -> Option<&'a str> {
+    let pairs = cib.at(&["configuration", "crm_config"]).map(Element::walk);
+    let mut pairs = pairs.into_iter().flatten();
+    pairs
+        .find(|pair| pair.get("name") == Some(name))
+        .and_then(|pair| pair.get("value"))
+}
+
+fn runs(now: &Picture, resource: &str) -> bool {
+    now.resources
+        .get(resource)
+        .is_some_and(|nodes| !nodes.is_empty())
+}
+
+/// What is to run and does not, each with the words of whatever failed: for somebody who has just
+/// changed a cluster. Nothing in a cluster in maintenance, where nobody starts anything.
+///
+/// # Errors
+/// What Pacemaker said cannot be read; the simulator.
+pub(super) fn not_running(
+    file: &ClusterFile,
+    cib: &str,
+    simulator: &dyn Simulator,
+) -> Result<Vec<String>, LiveError> {
+    let now = Report::parse(&simulator.simulate(cib, &[])?.report)?.before;
+    let cib = Element::parse(cib, "the live CIB")?;
+    if property(&cib, "maintenance-mode") == Some("true") {
+        return Ok(Vec::new());
+    }
+    let mut missing = Vec::new();
+    if cib.get("have-quorum") != Some("1") {
+        missing.push("there is no quorum, so nothing is started".to_owned());
+    }
+    missing.extend(fencing::blind(file, &now, &StatusFacts::default()));
+    for pool in &file.pools {
+        missing.extend(pools::idle_parts(pool, &now));
+        missing.extend(pools::why_idle(pool, &now, &cib));
+    }
+    Ok(missing)
+}
+
+/// What follows from the loss of a node, and which pools would not be whole after it.
+fn lost(
+    simulator: &dyn Simulator,
+    cib: &Element,
+    node: &HostName,
+) -> Result<(Vec<String>, Vec<String>), LiveError> {
+    let prediction = what_if(simulator, cib, &Scenario::Dies(node.to_string()))?;
+    let stories: Vec<&Story> = prediction
+        .chapters
+        .iter()
+        .filter_map(|chapter| chapter.story.as_ref())
+        .collect();
+    let lines = stories.iter().flat_map(|story| lines_of(story)).collect();
+    let places = stories.last().into_iter().flat_map(|story| &story.pools);
+    let gone = places.filter_map(|(pool, place)| {
+        place.before.as_ref()?;
+        match &place.after {
+            None => Some(format!("{pool} would run nowhere")),
+            Some(_) if place.missing.is_empty() => None,
+            Some(after) => {
+                let missing: Vec<&str> = place.missing.iter().map(String::as_str).collect();
+                Some(format!(
+                    "{pool} would be on {after} without {}",
+                    missing.join(", ")
+                ))
+            }
+        }
+    });
+    Ok((lines, gone.collect()))
+}

@@ -1,0 +1,140 @@
+//! The pools: where each is, what of it does not run and why, and what would keep it from running elsewhere.
+
+use hawser_model::cluster_file::{ClusterFile, Pool};
+use hawser_model::names::HostName;
+use hawser_model::output::cluster::{NodeStatus, PoolAddress, PoolExport, PoolStatus};
+
+use super::findings::Findings;
+use super::runs;
+use crate::cib::fencing::targets;
+use crate::live::failures;
+use crate::live::orders::{OrderKind, left_orders};
+use crate::simulate::Picture;
+use crate::xml::Element;
+
+/// A pool as Pacemaker has it.
+pub(super) fn pool_now(pool: &Pool, now: &Picture) -> PoolStatus {
+    let active_on = now.runs_on(&pool.storage_id()).map(HostName::from);
+    let here = |id: &str| {
+        let on = now.runs_on(id);
+        on.is_some() && on == active_on.as_ref().map(HostName::as_str)
+    };
+    let mut addresses = Vec::new();
+    for (link, of_link) in &pool.addresses {
+        let ids = pool.address_ids(link.as_str(), of_link);
+        for (address, id) in of_link.as_slice().iter().zip(ids) {
+            let (address, up) = (*address, here(&id));
+            addresses.push(PoolAddress { address, up });
+        }
+    }
+    let storage = [pool.storage_id(), pool.files_id()];
+    let offers = pool.resource_ids().into_iter().filter(|id| {
+        let is_address = pool
+            .addresses
+            .iter()
+            .any(|(link, of_link)| pool.address_ids(link.as_str(), of_link).contains(id));
+        !storage.contains(id) && !is_address
+    });
+    let exports = offers.map(|resource| PoolExport {
+        up: here(&resource),
+        resource,
+    });
+    PoolStatus {
+        name: pool.name.to_string(),
+        exports: exports.collect(),
+        addresses,
+        active_on,
+    }
+}
+
+/// What is wrong with a pool.
+pub(super) fn wrong(pool: &Pool, now: &Picture, cib: &Element, found: &mut Findings) {
+    for text in idle_parts(pool, now)
+        .into_iter()
+        .chain(why_idle(pool, now, cib))
+    {
+        found.costs(text);
+    }
+    let ids = pool.resource_ids();
+    for id in &ids {
+        if now.blocked.contains(id) {
+            found.costs(format!(
+                "{id} failed and Pacemaker no longer touches it: when the cause is mended, `crm_resource --cleanup \
+                 --resource {id}`"
+            ));
+        } else if now.failed.contains(id) {
+            found.costs(format!("the last operation of {id} failed"));
+        }
+    }
+}
+
+/// The failures that are kept of a file's resources.
+pub(super) fn kept_failures(
+    file: &ClusterFile,
+    nodes: &[NodeStatus],
+    cib: &Element,
+    found: &mut Findings,
+) {
+    let pools = file.pools.iter().flat_map(Pool::resource_ids);
+    let all = pools.chain(targets(file).into_keys());
+    for kept in all.flat_map(|id| failures::kept(cib, &id)) {
+        let known = nodes.iter().any(|node| node.name.as_str() == kept.node);
+        match kept.bars() {
+            true if known => found.costs(kept.to_string()),
+            _ => found.wrong(kept.to_string()),
+        }
+    }
+}
+
+/// Orders to move or ban that were left behind, unless they have ended.
+pub(super) fn orders(cib: &Element, now_s: Option<u64>, found: &mut Findings) {
+    for order in left_orders(cib) {
+        if order.pool.is_none() || now_s.is_some_and(|now| order.is_over(now)) {
+            continue;
+        }
+        let what = match order.kind {
+            OrderKind::Ban => "it may not run there",
+            OrderKind::Prefer => {
+                "after a takeover it moves back by itself, which is a second outage"
+            }
+        };
+        found.costs(format!("{order}: {what}; {} takes it back", order.remedy()));
+    }
+}
+
+/// The words of the operations after which parts of a pool do not run.
+pub(super) fn why_idle(pool: &Pool, now: &Picture, cib: &Element) -> Vec<String> {
+    let ids = pool.resource_ids().into_iter();
+    let idle = ids.filter(|id| !runs(now, id));
+    idle.flat_map(|id| failures::of(cib, &id)).collect()
+}
+
+/// The parts of a pool that do not run where it is, or the whole of one that is nowhere.
+pub(super) fn idle_parts(pool: &Pool, now: &Picture) -> Vec<String> {
+    let Some(node) = now.runs_on(&pool.storage_id()) else {
+        return vec![format!("pool {} is active nowhere", *pool.name)];
+    };
+    let ids = pool.resource_ids().into_iter();
+    let away = ids.filter(|id| now.runs_on(id) != Some(node));
+    away.map(|id| format!("{id} does not run on {node}, where its pool is"))
+        .collect()
+}
+
+/// The parts of a pool that nobody starts, stops or moves, but for those on nodes where nothing is
+/// touched, which is said of the node or the cluster.
+pub(super) fn unmanaged(pool: &Pool, now: &Picture) -> Vec<String> {
+    let in_maintenance = |node: &String| now.nodes.get(node).is_some_and(|node| node.maintenance);
+    let ids = pool.resource_ids().into_iter();
+    let alone = ids.filter(|id| {
+        let on = now.resources.get(id);
+        now.unmanaged.contains(id) && !on.is_some_and(|nodes| nodes.iter().any(in_maintenance))
+    });
+    alone
+        .map(|id| {
+            format!(
+                "{id} is not managed: nobody starts, stops or moves it; `crm_resource --resource {id} --meta \
+                 --delete-parameter is-managed` ends that"
+            )
+        })
+        .collect()
+}

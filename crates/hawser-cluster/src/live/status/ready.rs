@@ -1,0 +1,178 @@
+//! What the heads themselves say: whether each could take over now, and whether what Pacemaker believes to run is
+//! really offered.
+
+use hawser_model::cluster_file::{ClusterFile, ExportKind, Pool};
+use hawser_model::names::HostName;
+use hawser_model::output::cluster::{NodeStatus, PoolStatus};
+
+use super::findings::Findings;
+use crate::host::HeadView;
+use crate::host::view::{PoolView, Room, Told, service_name};
+use crate::live::views::{StatusFacts, backend};
+
+/// From here on a file system counts as full, in percent.
+pub(super) const FULL: u8 = 95;
+
+/// Judges what each head that answered says of its pools. What is not offered is no longer `up`.
+pub(super) fn judge(
+    file: &ClusterFile,
+    facts: &StatusFacts,
+    nodes: &[NodeStatus],
+    pools: &mut [PoolStatus],
+    found: &mut Findings,
+) {
+    for (pool, status) in file.pools.iter().zip(pools) {
+        for node in nodes {
+            let Some(view) = facts.views.get(&node.name) else {
+                continue;
+            };
+            match status.active_on.as_ref() == Some(&node.name) {
+                true => active(pool, &node.name, view, status, found),
+                false => passive(pool, &node.name, view, found),
+            }
+        }
+    }
+    for (head, view) in &facts.views {
+        services(file, head, view, found);
+    }
+}
+
+/// A service that does not answer concerns all pools that it offers, or would.
+fn services(file: &ClusterFile, head: &HostName, view: &HeadView, found: &mut Findings) {
+    for (service, told) in &view.services {
+        let why = match told {
+            Told::Said(None) => continue,
+            Told::Said(Some(why)) => why.clone(),
+            other => other
+                .why_not()
+                .map(|why| why.to_string())
+                .unwrap_or_default(),
+        };
+        let concerned = |pool: &&Pool| {
+            *pool.exports != ExportKind::None
+                && service_name(backend(file, pool)) == service
+                && view.pools.contains_key(pool.name.as_str())
+        };
+        let pools: Vec<&str> = file
+            .pools
+            .iter()
+            .filter(concerned)
+            .map(|p| p.name.as_str())
+            .collect();
+        found.costs(format!(
+            "{head} cannot offer {}: {service} is not ready there: {why}",
+            pools.join(", ")
+        ));
+    }
+}
+
+fn passive(pool: &Pool, head: &HostName, view: &HeadView, found: &mut Findings) {
+    let name = &*pool.name;
+    match view.pools.get(name.as_str()) {
+        Some(PoolView::Away(Told::Said(Some(why)))) => {
+            found.costs(format!("{head} could not take over {name}: {why}"));
+        }
+        Some(PoolView::Away(told)) => {
+            if let Some(why) = told.why_not() {
+                found.costs(format!(
+                    "whether {head} sees the disks of {name} is not known: {why}"
+                ));
+            }
+        }
+        Some(PoolView::Hangs(seconds)) => found.costs(hangs(name, head, *seconds)),
+        Some(PoolView::Here { .. }) => found.costs(format!(
+            "{name} is mounted on {head} too, where Pacemaker does not have it: two heads with one pool destroy it"
+        )),
+        None => {}
+    }
+}
+
+fn hangs(pool: &str, head: &HostName, seconds: u32) -> String {
+    format!("the folder of {pool} on {head} does not answer within {seconds} s: its disks hang")
+}
+
+fn active(
+    pool: &Pool,
+    head: &HostName,
+    view: &HeadView,
+    status: &mut PoolStatus,
+    found: &mut Findings,
+) {
+    let name = pool.name.to_string();
+    let (file, offered, room) = match view.pools.get(&name) {
+        Some(PoolView::Here {
+            file,
+            offered,
+            room,
+        }) => (file, offered, room),
+        Some(PoolView::Hangs(seconds)) => {
+            down(status, &pool.exports_id());
+            found.costs(hangs(&name, head, *seconds));
+            return;
+        }
+        Some(PoolView::Away(_)) => {
+            down(status, &pool.exports_id());
+            found.costs(format!(
+                "{name} is not mounted on {head}, although Pacemaker believes so"
+            ));
+            return;
+        }
+        None => return,
+    };
+    let believed = status
+        .exports
+        .iter()
+        .any(|it| it.up && it.resource == pool.exports_id());
+    let missing = match offered {
+        Told::Said(Some(missing)) => (!missing.is_empty()).then(|| missing.join("; ")),
+        Told::Said(None) => Some("nothing of it is there".to_owned()),
+        other => other
+            .why_not()
+            .map(|why| format!("what offers it does not answer: {why}")),
+    };
+    if let Some(missing) = missing.filter(|_| believed) {
+        down(status, &pool.exports_id());
+        found.costs(format!(
+            "{name} is not offered by {head} as it was started, although Pacemaker believes so: {missing}"
+        ));
+    }
+    match file {
+        Told::Said(Some(why)) => found.costs(format!(
+            "the next start of {name} fails, on any head: {why}. `hawser exports verify {name}` on {head} says when \
+             it is right"
+        )),
+        Told::Said(None) => {}
+        other => {
+            if let Some(why) = other.why_not() {
+                found.costs(format!("whether {name} could be started again is not known: {why}"));
+            }
+        }
+    }
+    let room = room.said().copied().flatten().unwrap_or_default();
+    if let Some(what) = no_room(room) {
+        found.costs(format!("{name} on {head} {what}"));
+    }
+}
+
+/// What keeps a file system from taking writes.
+pub(super) fn no_room(room: Room) -> Option<String> {
+    match room {
+        Room {
+            read_only: true, ..
+        } => Some("can only be read: every write fails".to_owned()),
+        Room {
+            no_inodes: true, ..
+        } => Some("has no inode left: no file can be made".to_owned()),
+        Room { used, .. } if used >= 100 => {
+            Some("is full: writes to volumes that are not yet allocated fail".to_owned())
+        }
+        Room { used, .. } if used >= FULL => Some(format!("is {used} % full")),
+        Room { .. } => None,
+    }
+}
+
+fn down(status: &mut PoolStatus, resource: &str) {
+    for export in &mut status.exports {
+        export.up &= export.resource != resource;
+    }
+}

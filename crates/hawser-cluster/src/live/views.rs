@@ -1,0 +1,227 @@
+//! Asking every head what it sees.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use hawser_model::cluster_file::{Backend, ClusterFile, ExportKind, Pool, PoolKind, Role};
+use hawser_model::names::HostName;
+use serde::{Deserialize, Serialize};
+
+use super::asks::questions;
+use super::truth::Truth;
+use super::{Heads, LiveError};
+use crate::cib;
+use crate::exports::host::Parameters;
+use crate::exports::ocf;
+use crate::host::view::{Limits, MoreQuestions, PoolQuestion, Storage};
+use crate::host::{Answer, HeadView, Order, ViewQuestion};
+use crate::numbering::Numbering;
+use crate::xml::Element;
+
+/// What is known of a cluster at a moment: what each head says, judged nowhere.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StatusFacts {
+    /// The view of each head that answered.
+    pub views: BTreeMap<HostName, HeadView>,
+    /// By how much each head's clock is ahead of the operator's.
+    pub clocks: BTreeMap<HostName, Ahead>,
+    /// The nodes that were not reached or did not answer, and why.
+    pub unreached: BTreeMap<HostName, String>,
+}
+
+/// By how much a clock is ahead, in microseconds: somewhere between the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ahead {
+    /// At least.
+    pub least_us: i64,
+    /// At most.
+    pub most_us: i64,
+}
+
+/// Asks every head everything, all at the same time, and watches the heartbeat links for so long, two seconds at
+/// most. None fails all: one that cannot answer is among the unreached.
+pub fn observe(
+    file: &ClusterFile,
+    heads: &mut Heads,
+    unreached: BTreeMap<HostName, String>,
+    limits: Limits,
+    watch_links: Duration,
+) -> StatusFacts {
+    let mut questions = whole_questions(file, heads.keys().cloned().collect());
+    for more in questions.values_mut() {
+        more.watch_links_ms = u64::try_from(watch_links.as_millis()).unwrap_or(u64::MAX);
+    }
+    ask(heads, unreached, limits, |name| {
+        questions.get(name).cloned()
+    })
+}
+
+/// Asks every head for its view of the membership alone.
+pub(super) fn views(heads: &mut Heads) -> StatusFacts {
+    ask(heads, BTreeMap::new(), Limits::PATIENT, |_| None)
+}
+
+fn ask(
+    heads: &mut Heads,
+    unreached: BTreeMap<HostName, String>,
+    limits: Limits,
+    more: impl Fn(&HostName) -> Option<MoreQuestions> + Sync,
+) -> StatusFacts {
+    let more = &more;
+    let answered: Vec<_> = std::thread::scope(|scope| {
+        let asked: Vec<_> = heads
+            .iter_mut()
+            .map(|(name, head)| {
+                let ask = move || {
+                    let order = Order::View(ViewQuestion {
+                        node: name.clone(),
+                        limits,
+                        more: more(name).map(Box::new),
+                    });
+                    let before = now_us();
+                    let answer = head.order(&order);
+                    (before, answer, now_us())
+                };
+                (name.clone(), scope.spawn(ask))
+            })
+            .collect();
+        let end = asked.into_iter().map(|(name, thread)| {
+            let answered = thread.join();
+            let answered = answered.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (name, answered)
+        });
+        end.collect()
+    });
+    let mut facts = StatusFacts {
+        unreached,
+        ..StatusFacts::default()
+    };
+    for (name, (before, answer, after)) in answered {
+        match answer {
+            Ok(Answer::View(view)) => {
+                if let Some(clock) = view.clock {
+                    // It was asked after `before` and answered before `after`.
+                    let ahead = Ahead {
+                        least_us: micros(clock.answered_us) - micros(after),
+                        most_us: micros(clock.asked_us) - micros(before),
+                    };
+                    facts.clocks.insert(name.clone(), ahead);
+                }
+                facts.views.insert(name, *view);
+            }
+            Ok(_) => {
+                let why = "it answered another question".to_owned();
+                facts.unreached.insert(name, why);
+            }
+            Err(e) => {
+                facts.unreached.insert(name, e.to_string());
+            }
+        }
+    }
+    facts
+}
+
+/// The CIB of the partition with quorum, from the head that is believed; of none, when Pacemaker runs nowhere.
+pub(crate) fn live_cib(heads: &mut Heads) -> Result<Option<(HostName, String)>, LiveError> {
+    let facts = views(heads);
+    let truth = Truth::of(&facts.views);
+    match (truth.from.clone(), truth.cib(&facts.views)) {
+        (Some(from), Some(cib)) => Ok(Some((from, cib.to_owned()))),
+        // Of a cluster that nobody could be asked about, nothing is known.
+        _ if facts.views.is_empty() && !facts.unreached.is_empty() => {
+            let why = facts.unreached.values().cloned().collect::<Vec<_>>();
+            Err(LiveError::Failed(why.join("; ")))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// What each head is asked.
+fn whole_questions(
+    file: &ClusterFile,
+    reached: Vec<HostName>,
+) -> BTreeMap<HostName, MoreQuestions> {
+    let mut devices = questions(file, &reached);
+    let pools = pool_questions(file);
+    let nodes: Vec<HostName> = file.nodes.iter().map(|n| n.name.get().clone()).collect();
+    let one = |name: HostName| {
+        let node = file.nodes.iter().find(|node| *node.name.get() == name);
+        let addresses = node.into_iter().flat_map(|node| &node.addresses);
+        let san = |link: &str| file.links_with(Role::San).any(|l| l.name.as_str() == link);
+        let ports = addresses
+            .filter(|(link, _)| san(link.as_str()))
+            .map(|(link, address)| (link.to_string(), address.to_string()));
+        let may_run = |pool: &Pool| {
+            let wired = pool.nodes.as_ref();
+            wired.is_none_or(|nodes| nodes.iter().any(|node| *node.get() == name))
+        };
+        let pools = pools.iter().filter(|(pool, _)| may_run(pool));
+        let more = MoreQuestions {
+            nodes: nodes.clone(),
+            devices: devices.remove(&name).unwrap_or_default(),
+            quorum_device: file.quorum.device.is_some(),
+            pools: pools.map(|(_, question)| question.clone()).collect(),
+            ports: ports.collect(),
+            watch_links_ms: 0,
+        };
+        (name, more)
+    };
+    reached.into_iter().map(one).collect()
+}
+
+fn pool_questions(file: &ClusterFile) -> Vec<(&Pool, PoolQuestion)> {
+    let cib = cib::generate(file, &Numbering::of(file, None));
+    let text = |value: &Option<hawser_model::cluster_file::At<String>>| {
+        value.as_ref().map(|v| v.get().clone()).unwrap_or_default()
+    };
+    let question = |pool: &Pool| PoolQuestion {
+        pool: pool.name.to_string(),
+        exports: exports(&cib, pool),
+        iscsi: *pool.exports == ExportKind::Iscsi,
+        root: pool.root(),
+        storage: match *pool.kind {
+            PoolKind::Filesystem => Storage::Device(text(&pool.device)),
+            PoolKind::Lvm => Storage::VolumeGroup(text(&pool.volume_group)),
+            PoolKind::Zfs => Storage::Zfs {
+                name: pool.name.to_string(),
+                options: text(&pool.import_options)
+                    .split_whitespace()
+                    .map(str::to_owned)
+                    .collect(),
+            },
+        },
+    };
+    let all = file.pools.iter();
+    all.map(|pool| (pool, question(pool))).collect()
+}
+
+/// What the exports agent of a pool is told, if it has one.
+fn exports(cib: &Element, pool: &Pool) -> Option<Parameters> {
+    let id = pool.exports_id();
+    let agent = cib.walk().into_iter().find(|element| {
+        element.get("id") == Some(id.as_str()) && element.get("provider") == Some("hawser")
+    })?;
+    let pairs = agent.all("instance_attributes").flat_map(Element::walk);
+    let environment = pairs
+        .filter_map(|pair| Some((pair.get("name")?, pair.get("value")?)))
+        .map(|(name, value)| (format!("OCF_RESKEY_{name}"), value.to_owned()))
+        .collect();
+    ocf::parameters(&environment).ok()
+}
+
+/// What offers a pool by the exports agent; none when nothing does.
+pub(super) fn backend(file: &ClusterFile, pool: &Pool) -> Option<Backend> {
+    (*pool.exports == ExportKind::Iscsi).then_some(file.exports.backend)
+}
+
+fn now_us() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.map_or(0, |time| {
+        u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+    })
+}
+
+fn micros(time: u64) -> i64 {
+    i64::try_from(time).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,201 @@
+//! Each head is asked whether it could take over, and whether what Pacemaker believes is so.
+
+use super::*;
+use hawser_cluster::host::view::{Folder, Port};
+use hawser_cluster::live::Ahead;
+use hawser_model::output::cluster::ServiceState;
+
+fn now(facts: &StatusFacts) -> ClusterStatus {
+    status(&Golden::named("lab").file, facts, &CrmSimulate).unwrap()
+}
+
+fn here(offered: Told<Option<Vec<String>>>, file: Option<&str>, room: Room) -> PoolView {
+    PoolView::Here {
+        file: Told::Said(file.map(str::to_owned)),
+        offered,
+        room: Told::Said(Some(room)),
+    }
+}
+
+fn whole() -> Told<Option<Vec<String>>> {
+    Told::Said(Some(Vec::new()))
+}
+
+fn room(used: u8) -> Room {
+    Room {
+        used,
+        ..Room::default()
+    }
+}
+
+#[test]
+fn each_thing_that_would_fail_the_next_takeover_is_named_before_it() {
+    let golden = Golden::named("lab");
+    let of_vmpool01 = |view: PoolView| {
+        but(healthy(&golden), 1, |head| {
+            head.pools.insert("vmpool01".into(), view);
+        })
+    };
+    let dead = || {
+        Told::Said(Some(
+            "it does not run (systemctl enable --now tgt)".to_owned(),
+        ))
+    };
+    let toml = "/srv/vmpool01/exports.toml:12:3: unclosed table";
+    let cases: Vec<(&str, StatusFacts, &str)> = vec![
+        (
+            "tgtd-dead-on-the-passive-head",
+            but(healthy(&golden), 2, |head| {
+                head.services.insert("tgtd".into(), dead());
+            }),
+            "head2 cannot offer vmpool01, vmpool02: tgtd is not ready there: it does not run",
+        ),
+        (
+            "exports-file-broken",
+            of_vmpool01(here(whole(), Some(toml), Room::default())),
+            "the next start of vmpool01 fails, on any head: /srv/vmpool01/exports.toml:12:3: unclosed table. `hawser \
+             exports verify vmpool01` on head1 says when it is right",
+        ),
+        (
+            "disk-not-seen",
+            but(healthy(&golden), 2, |head| {
+                let why = "/srv/shelf/vmpool01.img does not exist there".to_owned();
+                head.pools
+                    .insert("vmpool01".into(), PoolView::Away(Told::Said(Some(why))));
+            }),
+            "head2 could not take over vmpool01: /srv/shelf/vmpool01.img does not exist there",
+        ),
+        (
+            "pool-full",
+            of_vmpool01(here(whole(), None, room(100))),
+            "vmpool01 on head1 is full",
+        ),
+        (
+            "pool-nearly-full",
+            of_vmpool01(here(whole(), None, room(96))),
+            "vmpool01 on head1 is 96 % full",
+        ),
+        (
+            "pool-read-only",
+            of_vmpool01(here(
+                whole(),
+                None,
+                Room {
+                    read_only: true,
+                    ..Room::default()
+                },
+            )),
+            "vmpool01 on head1 can only be read",
+        ),
+        (
+            "full-var",
+            but(healthy(&golden), 2, |head| {
+                head.folders = vec![Folder {
+                    path: "/var/lib/pacemaker".into(),
+                    room: room(100),
+                }];
+            }),
+            "on head2 there is no room in /var/lib/pacemaker",
+        ),
+        (
+            "no-carrier",
+            but(healthy(&golden), 1, |head| {
+                let port = Port {
+                    interface: Some("san01".into()),
+                    carrier: false,
+                };
+                head.ports.insert("san01".into(), port);
+            }),
+            "head1 has no carrier on san01 (san01)",
+        ),
+        (
+            "clocks-apart",
+            StatusFacts {
+                clocks: [
+                    (
+                        name(1),
+                        Ahead {
+                            least_us: -4_000,
+                            most_us: 2_000,
+                        },
+                    ),
+                    (
+                        name(2),
+                        Ahead {
+                            least_us: 3_599_000_000,
+                            most_us: 3_600_100_000,
+                        },
+                    ),
+                ]
+                .into(),
+                ..healthy(&golden)
+            },
+            "the clock of head2 is 3599.0 s ahead of that of head1",
+        ),
+    ];
+    for (case, facts, says) in cases {
+        let now = golden_status(&golden, case, &facts);
+        assert!(said(&now).contains(says), "{case}: {}", said(&now));
+        assert_eq!(now.state, ServiceState::NotRedundant, "{case}");
+        assert_eq!(now.degraded.len(), 1, "{case}: {}", said(&now));
+    }
+}
+
+#[test]
+fn a_slow_answer_does_not_set_clocks_apart() {
+    let golden = Golden::named("lab");
+    let facts = StatusFacts {
+        clocks: [
+            (
+                name(1),
+                Ahead {
+                    least_us: -6_000_000,
+                    most_us: 20_000,
+                },
+            ),
+            (
+                name(2),
+                Ahead {
+                    least_us: -10_000,
+                    most_us: 4_000_000,
+                },
+            ),
+        ]
+        .into(),
+        ..healthy(&golden)
+    };
+    assert!(now(&facts).redundant);
+}
+
+#[test]
+fn what_pacemaker_believes_is_held_against_what_is_offered() {
+    let golden = Golden::named("lab");
+    let of = |offered: Told<Option<Vec<String>>>| {
+        now(&but(healthy(&golden), 1, |head| {
+            head.pools
+                .insert("vmpool01".into(), here(offered, None, Room::default()));
+        }))
+    };
+    for (offered, why) in [
+        (
+            Told::Said(Some(vec!["unit 1 is missing".to_owned()])),
+            "unit 1 is missing",
+        ),
+        (Told::Said(None), "nothing of it is there"),
+        (
+            Told::Silent(5),
+            "what offers it does not answer: no answer within 5 s",
+        ),
+    ] {
+        let now = of(offered);
+        let text = format!(
+            "vmpool01 is not offered by head1 as it was started, although Pacemaker believes so: {why}"
+        );
+        assert_eq!(said(&now), text);
+        assert_eq!(now.state, ServiceState::Down);
+        assert_eq!(
+            now.reason.as_deref(),
+            Some("vmpool01 is on head1 and is not offered")
+        );
+    }
+}

@@ -177,7 +177,7 @@ enum Answered {
 
 /// Why the disks of a pool could not be had.
 fn disks(storage: &Storage, limit: u32) -> Told<Option<String>> {
-    let told = match storage {
+    match storage {
         Storage::Device(path) => {
             // A network file system (`server:/path`, `//server/share`) is no file here.
             let there =
@@ -205,8 +205,7 @@ fn disks(storage: &Storage, limit: u32) -> Told<Option<String>> {
                 })
             })
         }
-    };
-    told
+    }
 }
 
 #[cfg(test)]

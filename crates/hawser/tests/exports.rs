@@ -360,9 +360,10 @@ fn a_start_is_all_or_nothing_and_a_stop_works_when_the_pool_is_gone() {
         "mine"
     );
 
-    // tgtd itself refuses the second unit: an error, and a stop that cleans up.
+    // tgtd itself refuses the second unit, a regular file that nobody can open for reading: an error, and a
+    // stop that cleans up.
     pool.file("");
-    pool.head("truncate -s 600 /tmp/tank/b.img && mount --bind /dev/null /tmp/tank/b.img");
+    pool.head("mount --bind /sys/bus/platform/drivers_probe /tmp/tank/b.img");
     let refused = pool.try_start();
     assert_eq!(refused.code, Some(2), "{}", refused.stdout);
     pool.head("umount /tmp/tank/b.img && truncate -s 16M /tmp/tank/b.img");

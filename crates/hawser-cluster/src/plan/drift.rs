@@ -3,10 +3,11 @@
 use hawser_model::cluster_file::ClusterFile;
 
 use super::diff::{ObjectChange, diff};
+use super::facts::{Facts, NodeFacts};
 use super::objects::Key;
-use super::words;
+use super::{ports, words};
 use crate::cib::fencing::targets;
-use crate::cib::{OWN_CONSTRAINT, generate};
+use crate::cib::{OWN_CONSTRAINT, generate_watching};
 use crate::numbering::Numbering;
 use crate::xml::Element;
 
@@ -24,7 +25,14 @@ pub struct Drift {
 
 /// The differences.
 pub fn drift(file: &ClusterFile, live: &Element) -> Vec<Drift> {
-    let desired = generate(file, &Numbering::of(file, None));
+    // Which interface is the port to a SAN, the live CIB says: the file does not.
+    let nodes = file.nodes.iter().map(|node| node.name.get().clone());
+    let facts = Facts {
+        nodes: nodes.map(|name| (name, NodeFacts::default())).collect(),
+        ..Facts::default()
+    };
+    let (ports, _unwatched) = ports::watched(file, &facts, live);
+    let desired = generate_watching(file, &Numbering::of(file, None), &ports);
     let devices = targets(file);
     let guards = |change: &ObjectChange| match &change.key {
         Key::Property(_) | Key::Level(..) => true,

@@ -39,7 +39,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         true => |text| complain!("{}", text.trim_end()),
         false => output::print,
     };
-    let applied = run_with(&known, options, show)?;
+    let applied = run_on(&known, options, show)?;
     match args.json {
         true => {
             let made = ApplyOutput {
@@ -57,7 +57,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
 }
 
 /// How many changes were made.
-pub fn in_words(applied: &Applied) -> String {
+fn in_words(applied: &Applied) -> String {
     match applied.changes.len() {
         0 => "0 changes".into(),
         1 => "1 change made".into(),
@@ -66,7 +66,7 @@ pub fn in_words(applied: &Applied) -> String {
 }
 
 /// Says what does not run although everything is as the file says.
-pub fn outcome(applied: &Applied) -> ExitCode {
+fn outcome(applied: &Applied) -> ExitCode {
     if applied.not_running.is_empty() {
         return ExitCode::SUCCESS;
     }
@@ -77,12 +77,7 @@ pub fn outcome(applied: &Applied) -> ExitCode {
     ExitCode::from(1)
 }
 
-/// Applies.
-pub fn run_on(known: &Known, options: Options) -> miette::Result<Applied> {
-    run_with(known, options, output::print)
-}
-
-fn run_with(known: &Known, options: Options, show: fn(&str)) -> miette::Result<Applied> {
+fn run_on(known: &Known, options: Options, show: fn(&str)) -> miette::Result<Applied> {
     known.check_secrets()?;
     let mut reached = aloud(&known.reaching(), || known.reach())?;
     let mut said = |progress: Progress<'_>| match progress {

@@ -135,7 +135,8 @@ fn a_head_that_joins_decides_nothing_and_is_starting() {
     let refused = || {
         Told::Failed("Could not connect to the CIB: Transport endpoint is not connected".to_owned())
     };
-    let stages: [(&str, &dyn Fn(&mut HeadView)); 4] = [
+    type Stage<'a> = (&'a str, &'a dyn Fn(&mut HeadView));
+    let stages: [Stage<'_>; 4] = [
         ("joining-with-an-old-cib", &|_| {}),
         ("joining-without-a-fencer", &|view| {
             view.cib = Some(refused());

@@ -22,7 +22,7 @@ const EXPORTS_TIMEOUT: Period = Period::from_secs(120);
 
 /// How often the exports are looked at. A look takes some milliseconds, and a target that hangs keeps every client
 /// waiting from then on.
-const EXPORTS_LOOK: Period = Period::from_secs(3);
+const EXPORTS_LOOK: Period = Period::from_secs(2);
 
 /// How long a look may take. The agent gives up before and says what does not answer; this is for an agent that
 /// does not come back at all.

@@ -22,8 +22,8 @@ pub enum Health {
     Broken(Vec<String>),
 }
 
-/// How long who looks waits for an answer: clients do not wait longer, and a monitor has 5 s.
-pub(super) const PATIENCE: Duration = Duration::from_secs(4);
+/// How long who looks waits for an answer. With a look every 2 s, a target that hangs is noticed within 5 s.
+pub(super) const PATIENCE: Duration = Duration::from_millis(2500);
 
 /// How long a change of another pool is waited for.
 const ANOTHER: Duration = Duration::from_secs(1);

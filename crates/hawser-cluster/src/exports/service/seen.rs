@@ -147,14 +147,18 @@ pub fn look(here: &Here, scope: &Scope) -> Result<Vec<String>, ServiceError> {
     ))
 }
 
-/// That nobody does, after it was taken away.
+/// That nobody does, after it was taken away. `why`: nothing could be taken away, so nothing is waited for.
 pub fn nobody(
     here: &Here,
     scope: &Scope,
     pool: &str,
     why: Option<String>,
 ) -> Result<(), ServiceError> {
-    let deadline = Instant::now() + CLOSING;
+    let closing = match why {
+        Some(_) => Duration::ZERO,
+        None => CLOSING,
+    };
+    let deadline = Instant::now() + closing;
     loop {
         let holders = look(here, scope)?;
         if holders.is_empty() {

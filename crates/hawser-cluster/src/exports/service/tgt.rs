@@ -16,8 +16,8 @@ use crate::exports::tgt::{
     self, Account, Daemon, DaemonError, Found, Instance, Operation, Ours, after, during, numbers,
 };
 
-/// How long a stop waits for the first answer.
-const FIRST_ANSWER: Duration = Duration::from_secs(4);
+/// How long a stop waits for the first answer. A monitor has waited for one in vain before.
+const FIRST_ANSWER: Duration = Duration::from_secs(2);
 
 /// Makes tgtd offer what is wanted.
 pub(super) fn start(

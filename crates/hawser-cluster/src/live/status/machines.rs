@@ -3,7 +3,7 @@
 use hawser_model::names::HostName;
 
 use super::findings::Findings;
-use super::ready::{FULL, no_room};
+use super::ready::FULL;
 use crate::host::view::Folder;
 use crate::live::views::StatusFacts;
 
@@ -19,12 +19,16 @@ pub(super) fn judge(facts: &StatusFacts, found: &mut Findings) {
         };
         let mut full: Vec<&Folder> = view.folders.iter().filter(full).collect();
         full.sort_by_key(|folder| std::cmp::Reverse(folder.room.used));
-        if let Some(worst) = full.first().and_then(|folder| no_room(folder.room)) {
-            let paths: Vec<&str> = full.iter().map(|folder| folder.path.as_str()).collect();
+        if !full.is_empty() {
+            let words = |folder: &&Folder| match folder.room {
+                room if room.no_inodes => format!("{} (no inode left)", folder.path),
+                room => format!("{} ({} % used)", folder.path, room.used),
+            };
+            let folders: Vec<String> = full.iter().map(words).collect();
             found.costs(format!(
-                "on {head} there is no room in {}: the worst {worst}; Corosync and Pacemaker write there, and without \
-                 room they forget or end",
-                paths.join(", ")
+                "on {head} there is no room in {}: Corosync and Pacemaker write there, and without room they forget or \
+                 end",
+                folders.join(", ")
             ));
         }
         for (link, port) in &view.ports {

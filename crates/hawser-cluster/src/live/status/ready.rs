@@ -155,7 +155,7 @@ fn active(
 }
 
 /// What keeps a file system from taking writes.
-pub(super) fn no_room(room: Room) -> Option<String> {
+fn no_room(room: Room) -> Option<String> {
     match room {
         Room {
             read_only: true, ..

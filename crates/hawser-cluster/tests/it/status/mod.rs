@@ -117,6 +117,18 @@ fn healthy(golden: &Golden) -> StatusFacts {
     both(golden, &well(golden).to_text())
 }
 
+/// Both pools are on head2.
+fn on_head2(facts: StatusFacts) -> StatusFacts {
+    let facts = but(facts, 1, |view| {
+        let away = view.pools["vmpool02"].clone();
+        view.pools.insert("vmpool01".into(), away);
+    });
+    but(facts, 2, |view| {
+        let here = view.pools["vmpool02"].clone();
+        view.pools.insert("vmpool01".into(), here);
+    })
+}
+
 /// The facts with something else said by one head.
 fn but(mut facts: StatusFacts, head: u32, change: impl FnOnce(&mut HeadView)) -> StatusFacts {
     change(facts.views.get_mut(&name(head)).expect("the head"));

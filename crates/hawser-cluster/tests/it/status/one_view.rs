@@ -65,7 +65,7 @@ fn each_thing_that_is_wrong_is_named_and_costs_the_redundancy() {
         ),
         (
             "standby",
-            both(&golden, &after(&standby, &[])),
+            on_head2(both(&golden, &after(&standby, &[]))),
             &["head1 is in standby: nothing runs there; `hawser online head1` lets it back"],
         ),
         (
@@ -133,10 +133,12 @@ fn each_thing_that_is_wrong_is_named_and_costs_the_redundancy() {
         ),
         (
             "head-dead",
-            StatusFacts {
-                views: [(name(2), view(&golden, 2, &head1_off))].into(),
-                unreached: [(name(1), "no route to host".to_owned())].into(),
-                ..with_history(both(&golden, &head1_off), 2, hit)
+            {
+                let facts = with_history(both(&golden, &head1_off), 2, hit);
+                let mut facts = on_head2(facts);
+                facts.views.remove("head1");
+                facts.unreached = [(name(1), "no route to host".to_owned())].into();
+                facts
             },
             &["head1 is not a member of the cluster, and was not reached: no route to host"],
         ),

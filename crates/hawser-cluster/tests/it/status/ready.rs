@@ -95,7 +95,7 @@ fn each_thing_that_would_fail_the_next_takeover_is_named_before_it() {
                     room: room(100),
                 }];
             }),
-            "on head2 there is no room in /var/lib/pacemaker",
+            "on head2 there is no room in /var/lib/pacemaker (100 % used)",
         ),
         (
             "no-carrier",

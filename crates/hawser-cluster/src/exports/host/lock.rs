@@ -11,7 +11,7 @@ use nix::fcntl::{Flock, FlockArg};
 
 /// Held until it is dropped or its process ends.
 #[derive(Debug)]
-pub struct Lock(#[allow(dead_code, reason = "its drop unlocks")] Flock<File>);
+pub struct Lock(Flock<File>);
 
 /// A change that is under way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,10 +64,10 @@ impl Lock {
             .map_err(failed("open"))?;
         let locked = Flock::lock(file, FlockArg::LockExclusive);
         let mut lock = locked.map_err(|(_, errno)| failed("lock")(errno.into()))?;
+        // What a holder that was killed has left is nobody's now, and gone before anything else is done.
+        lock.set_len(0).map_err(failed("truncate"))?;
         let text = format!("{} {} {pool}\n", std::process::id(), uptime());
-        lock.set_len(0)
-            .and_then(|()| lock.write_all(text.as_bytes()))
-            .map_err(failed("write"))?;
+        lock.write_all(text.as_bytes()).map_err(failed("write"))?;
         Ok(Self(lock))
     }
 
@@ -91,6 +91,14 @@ impl Lock {
             }
             Err((_, errno)) => Err(failed("lock")(errno.into())),
         }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Whoever looks while the next holder is about to write must not read of this one. Who only looked cannot
+        // write, and has written nothing.
+        let _ = self.0.set_len(0);
     }
 }
 
@@ -130,6 +138,11 @@ mod tests {
             ("my pool", std::process::id())
         );
         drop(lock);
+        assert_eq!(
+            fs::read_to_string(folder.path().join("lock")).unwrap(),
+            "",
+            "nothing of it is left for the next one"
+        );
         let one = Lock::share(folder.path());
         assert!(matches!(one, Ok(Look::Quiet(Some(_)))));
         assert!(

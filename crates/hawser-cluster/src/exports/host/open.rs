@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::place::{Place, Places};
 use crate::octal::unescaped;
@@ -65,6 +65,9 @@ pub struct Above {
     pub place: Place,
     /// What it lies on.
     pub on: Place,
+    /// Whether somebody here has made it. The others (partitions, LVM, md) the kernel and udev make of what is
+    /// written on the volume: a client decides that they exist.
+    pub made_here: bool,
 }
 
 /// Something that the kernel's target has open.
@@ -133,7 +136,7 @@ pub fn process(pid: i32, name: &str, places: &BTreeSet<Place>, root: &Path) -> O
     let folder = Path::new("/proc").join(pid.to_string());
     let server = SERVERS.contains(&name);
     let name = name.to_owned();
-    let entries = match fs::read_dir(folder.join("fd")) {
+    let entries = match descriptors(&folder) {
         Err(error) if error.kind() == ErrorKind::PermissionDenied && server => {
             return Some(Process {
                 pid,
@@ -151,16 +154,18 @@ pub fn process(pid: i32, name: &str, places: &BTreeSet<Place>, root: &Path) -> O
         })
         .collect();
     let mut open = Vec::new();
-    for entry in entries.flatten() {
-        let Ok(path) = fs::read_link(entry.path()) else {
+    for entry in entries {
+        let Ok(path) = fs::read_link(&entry) else {
             continue;
         };
         // Sockets and the like.
         if !path.is_absolute() {
             continue;
         }
-        let info = fs::read_to_string(folder.join("fdinfo").join(entry.file_name()));
-        let info = info.unwrap_or_default();
+        // fd/7 is described by fdinfo/7 beside it.
+        let of = entry.parent().and_then(Path::parent).unwrap_or(&folder);
+        let number = entry.file_name().unwrap_or_default();
+        let info = fs::read_to_string(of.join("fdinfo").join(number)).unwrap_or_default();
         let field = |key: &str| {
             let mut lines = info.lines();
             lines.find_map(|line| line.strip_prefix(key).map(str::trim))
@@ -178,8 +183,7 @@ pub fn process(pid: i32, name: &str, places: &BTreeSet<Place>, root: &Path) -> O
         if only_named || (other && !ours) {
             continue;
         }
-        let Some(place) = Place::at(entry.path()).filter(|place| ours || places.contains(place))
-        else {
+        let Some(place) = Place::at(&entry).filter(|place| ours || places.contains(place)) else {
             continue;
         };
         open.push(Open {
@@ -193,6 +197,24 @@ pub fn process(pid: i32, name: &str, places: &BTreeSet<Place>, root: &Path) -> O
         name,
         open: Some(open),
     })
+}
+
+/// The descriptors of a process. One that was killed while a thread waits for a disk has a first thread that is a
+/// zombie: its list is empty, and the other threads still have the files open.
+fn descriptors(process: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let list = |folder: &Path| -> std::io::Result<Vec<PathBuf>> {
+        let entries = fs::read_dir(folder.join("fd"))?;
+        Ok(entries.flatten().map(|entry| entry.path()).collect())
+    };
+    let all = list(process)?;
+    if !all.is_empty() {
+        return Ok(all);
+    }
+    let threads = fs::read_dir(process.join("task")).into_iter().flatten();
+    let of_threads = threads
+        .flatten()
+        .filter_map(|thread| list(&thread.path()).ok());
+    Ok(of_threads.flatten().collect())
 }
 
 /// Loop devices over files, and devices that hold devices: device-mapper, md, DRBD, partitions.
@@ -216,6 +238,7 @@ fn above() -> Vec<Above> {
                 path: path.clone(),
                 place,
                 on,
+                made_here: true,
             }));
         }
         let holders = fs::read_dir(folder.join("holders"))
@@ -231,6 +254,7 @@ fn above() -> Vec<Above> {
                 path,
                 place: over,
                 on: place,
+                made_here: false,
             }));
         }
     }

@@ -63,10 +63,11 @@ pub fn of_pool(parameters: &Parameters) -> std::io::Result<Places> {
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         mount => mount?,
     };
-    if mount.is_some() {
+    let zfs = mount.clone().filter(|mount| mount.fstype == "zfs");
+    // Files are volumes only where there are no others.
+    if mount.is_some() && zfs.is_none() && parameters.volume_group.is_none() {
         below(root, &|name| name.ends_with(".img"), &mut all)?;
     }
-    let zfs = mount.filter(|mount| mount.fstype == "zfs");
     let zfs = zfs.map_or(parameters.pool.clone(), |mount| mount.source);
     let zfs = zfs.split('/').next().unwrap_or_default();
     devices(&Path::new("/dev/zvol").join(zfs), &mut all)?;
@@ -87,23 +88,67 @@ fn devices(folder: &Path, all: &mut Places) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Clients make and remove folders while this looks, as deep as they like: what is gone, or deeper than a path may
+/// be long, is none that could be offered.
 fn below(folder: &Path, fits: &dyn Fn(&str) -> bool, all: &mut Places) -> std::io::Result<()> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        entries => entries?,
-    };
-    for entry in entries {
-        let entry = entry?;
-        let (path, kind) = (entry.path(), entry.file_type()?);
-        if kind.is_dir() {
-            below(&path, fits, all)?;
-        } else if fits(&entry.file_name().to_string_lossy()) {
-            // Devices are links to what the kernel calls them; a link on a pool is no volume.
-            let is_device = kind.is_symlink() && path.starts_with("/dev");
-            if kind.is_file() || kind.is_block_device() || is_device {
-                all.extend(Place::at(&path).map(|place| (place, path.display().to_string())));
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if no_volume(&error) => continue,
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            let kind = match entry.file_type() {
+                Err(error) if no_volume(&error) => continue,
+                kind => kind?,
+            };
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy();
+            if kind.is_dir() {
+                if !name.starts_with('.') && name != "lost+found" {
+                    folders.push(path);
+                }
+            } else if fits(&name) {
+                // Devices are links to what the kernel calls them; a link on a pool is no volume.
+                let is_device = kind.is_symlink() && path.starts_with("/dev");
+                if kind.is_file() || kind.is_block_device() || is_device {
+                    all.extend(Place::at(&path).map(|place| (place, path.display().to_string())));
+                }
             }
         }
     }
     Ok(())
+}
+
+fn no_volume(error: &std::io::Error) -> bool {
+    use nix::libc::{ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, ESTALE};
+    matches!(
+        error.raw_os_error(),
+        Some(ENOENT | ENOTDIR | ENAMETOOLONG | ELOOP | ESTALE)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_tree_that_is_deeper_than_a_path_is_long_hides_no_volume() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.img"), "").unwrap();
+        // A client makes it step by step, below its own folder.
+        let name = "d".repeat(200);
+        let script =
+            format!("import os\nfor _ in range(40):\n os.mkdir('{name}')\n os.chdir('{name}')\n");
+        let made = Command::new("python3")
+            .args(["-c", &script])
+            .current_dir(folder.path())
+            .status();
+        assert!(made.unwrap().success());
+        let mut all = Places::new();
+        below(folder.path(), &|name| name.ends_with(".img"), &mut all).unwrap();
+        assert_eq!(all.len(), 1);
+    }
 }

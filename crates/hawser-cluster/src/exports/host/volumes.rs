@@ -77,24 +77,31 @@ const PATH_MAX: usize = 4096;
 /// How long udev may take to make the devices of an imported pool.
 const DEVICES: Duration = Duration::from_secs(10);
 
-/// All volumes of a mounted pool. No two have one name or one identity.
-pub fn find(parameters: &Parameters, mount: &Mount) -> Result<Vec<Volume>, VolumesError> {
+/// All volumes of a mounted pool. No two have one name or one identity, but for files that `shared` says lie in a
+/// directory that is exported: there clients name and link what they like, and none of it is offered as a unit.
+pub fn find(
+    parameters: &Parameters,
+    mount: &Mount,
+    shared: &dyn Fn(&Path) -> bool,
+) -> Result<Vec<Volume>, VolumesError> {
     let volumes = if let Some(group) = &parameters.volume_group {
         lvm(group, &parameters.root)?
     } else if mount.fstype == "zfs" {
         let pool = mount.source.split('/').next().unwrap_or_default();
         zfs(pool)?
     } else {
-        files(&parameters.root)?
+        files(&parameters.root, shared)?
     };
-    different("name", &volumes, |volume| &volume.name)?;
-    different("identity", &volumes, |volume| &volume.identity)?;
+    let apart = |volume: &&Volume| !volume.is_file() || !shared(Path::new(&volume.name));
+    let apart: Vec<&Volume> = volumes.iter().filter(apart).collect();
+    different("name", &apart, |volume| &volume.name)?;
+    different("identity", &apart, |volume| &volume.identity)?;
     Ok(volumes)
 }
 
 fn different(
     what: &'static str,
-    volumes: &[Volume],
+    volumes: &[&Volume],
     of: impl Fn(&Volume) -> &String,
 ) -> Result<(), VolumesError> {
     let mut seen: BTreeMap<&String, &Volume> = BTreeMap::new();
@@ -112,7 +119,7 @@ fn different(
 }
 
 /// The files below `root` that are volumes. No link is followed.
-fn files(root: &Path) -> Result<Vec<Volume>, VolumesError> {
+fn files(root: &Path, shared: &dyn Fn(&Path) -> bool) -> Result<Vec<Volume>, VolumesError> {
     let folder = Folder::open(root)?;
     let mut volumes = Vec::new();
     let mut known: BTreeMap<(u64, u64), String> = BTreeMap::new();
@@ -145,13 +152,22 @@ fn files(root: &Path) -> Result<Vec<Volume>, VolumesError> {
             if !about.is_file() || !bytes.ends_with(ENDING.as_bytes()) || far {
                 continue;
             }
+            let shared = shared(&below);
             let (Some(name), Some(whole)) = (below.to_str(), path.to_str()) else {
+                if shared {
+                    continue;
+                }
                 return Err(VolumesError::Name(path.display().to_string()));
             };
             if name.contains('\n') {
+                if shared {
+                    continue;
+                }
                 return Err(VolumesError::Name(format!("{name:?}")));
             }
-            if let Some(one) = known.insert((about.dev(), about.ino()), whole.to_owned()) {
+            if shared {
+                // Its links are its clients' affair.
+            } else if let Some(one) = known.insert((about.dev(), about.ino()), whole.to_owned()) {
                 let other = whole.to_owned();
                 return Err(VolumesError::OneFile { one, other });
             }

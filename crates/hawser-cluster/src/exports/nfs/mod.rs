@@ -14,5 +14,5 @@ mod table;
 pub use client::Client;
 pub use options::NfsOptions;
 pub use plan::{Operation, plan};
-pub use resolve::{Directory, apart, resolve};
+pub use resolve::{Directory, apart, resolve, shared};
 pub use table::{Found, Pair, table};

@@ -74,11 +74,9 @@ pub fn apart(
     volumes: Vec<Volume>,
     directories: &[Directory],
 ) -> Result<Vec<Volume>, Vec<ExportsError>> {
-    let (below, apart): (Vec<Volume>, Vec<Volume>) = volumes.into_iter().partition(|volume| {
-        let mut all = directories.iter().map(|directory| directory.name.as_str());
-        let name = Path::new(&volume.name);
-        volume.is_file() && all.any(|directory| directory == "." || name.starts_with(directory))
-    });
+    let (below, apart): (Vec<Volume>, Vec<Volume>) = volumes
+        .into_iter()
+        .partition(|volume| volume.is_file() && shared(directories, Path::new(&volume.name)));
     let named = file
         .units
         .iter()
@@ -92,6 +90,12 @@ pub fn apart(
         true => Ok(apart),
         false => Err(errors),
     }
+}
+
+/// Whether what has this name below the pool's root lies in one of the directories.
+pub fn shared(directories: &[Directory], name: &Path) -> bool {
+    let mut all = directories.iter().map(|directory| directory.name.as_str());
+    all.any(|directory| directory == "." || name.starts_with(directory))
 }
 
 /// A UUID made from the names, and again with a counter when a renamed directory has it.

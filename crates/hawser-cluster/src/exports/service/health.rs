@@ -1,5 +1,6 @@
 //! Whether what was started is still there.
 
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -48,7 +49,9 @@ pub(super) fn health_on(here: &Here, parameters: &Parameters) -> Result<Health, 
         match Lock::share(&here.folder)? {
             Look::Quiet(lock) => break lock,
             Look::Changing(change) if change.pool == *pool => {
-                if change.seconds > LONGEST_CHANGE {
+                // One that was killed may have left its words to the next.
+                let lives = Path::new("/proc").join(change.pid.to_string()).exists();
+                if lives && change.seconds > LONGEST_CHANGE {
                     let (pid, seconds) = (change.pid, change.seconds);
                     let what =
                         format!("process {pid} has been changing the exports for {seconds} s");

@@ -35,7 +35,7 @@ use super::host::{
 };
 use super::lio::{ConfigfsError, KernelError};
 use super::nfs::server::NfsError;
-use super::nfs::{Found, apart, resolve as resolve_nfs};
+use super::nfs::{Found, apart, resolve as resolve_nfs, shared};
 use super::resolve::{ExportsError, Resolved, resolve};
 use super::rules::BrokenExports;
 use super::state::{State, StateError};
@@ -188,7 +188,7 @@ pub fn wanted(parameters: &Parameters) -> Result<Wanted, ServiceError> {
         DirectoriesError::Exports(error) => wrong(vec![error]),
         error => error.into(),
     })?;
-    let volumes = find_volumes(parameters, &mount)?;
+    let volumes = find_volumes(parameters, &mount, &|name| shared(&directories, name))?;
     let volumes = apart(&file, volumes, &directories).map_err(wrong)?;
     // What is being served is known as well, whatever became of the file.
     let served = Saved::read(&parameters.pool)?;
@@ -212,8 +212,10 @@ pub fn wanted(parameters: &Parameters) -> Result<Wanted, ServiceError> {
 
 /// Compares the target with what the pool is to offer, and changes nothing.
 pub fn compare(parameters: &Parameters, desired: &Desired) -> Result<Comparison, ServiceError> {
-    let here = Here::default();
+    let mut here = Here::default();
     let _lock = quiet(&here)?;
+    // Whoever looks keeps changes away meanwhile, a stop among them.
+    here.daemon = here.daemon.until(Instant::now() + Duration::from_secs(5));
     let saved = Saved::read_in(&here.folder, &parameters.pool)?;
     let saved = saved.as_ref();
     let of_targets = |saved: Option<&Saved>| saved.is_some_and(|s| !s.desired.targets.is_empty());

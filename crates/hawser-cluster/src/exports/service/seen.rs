@@ -80,7 +80,8 @@ pub fn served(scope: &Scope, facts: &Facts) -> Vec<String> {
         .filter(|device| over.contains(&device.on))
     {
         name.insert(device.place, device.path.clone());
-        if let (true, Some(volume)) = (scope.started, scope.volumes.get(&device.on)) {
+        let volume = scope.volumes.get(&device.on);
+        if let (true, true, Some(volume)) = (scope.started, device.made_here, volume) {
             all.push(format!("{} lies on {volume}", device.path));
         }
     }
@@ -258,16 +259,19 @@ mod tests {
                 path: "/dev/loop0".into(),
                 place: Place::Device(70),
                 on: file(7),
+                made_here: true,
             },
             Above {
                 path: "/dev/dm-1".into(),
                 place: Place::Device(80),
                 on: Place::Device(70),
+                made_here: false,
             },
             Above {
                 path: "/dev/loop1".into(),
                 place: Place::Device(71),
                 on: file(6),
+                made_here: true,
             },
         ];
         let facts = Facts {
@@ -284,6 +288,31 @@ mod tests {
         assert_eq!(
             served(&scope(false), &facts),
             ["tgtd (process 5) has /dev/dm-1 open"]
+        );
+    }
+
+    #[test]
+    fn what_a_client_writes_on_its_volume_fails_no_stop() {
+        // A partition table, and a volume group in the partition that the head has activated by itself.
+        let lies = |path: &str, place, on| Above {
+            path: path.into(),
+            place: Place::Device(place),
+            on: Place::Device(on),
+            made_here: false,
+        };
+        let above = vec![lies("/dev/zd0p1", 90, 9), lies("/dev/dm-3", 91, 90)];
+        let facts = Facts {
+            above: above.clone(),
+            ..Facts::default()
+        };
+        assert!(served(&scope(true), &facts).is_empty());
+        let facts = Facts {
+            above,
+            ..process("tgtd", Place::Device(91), "/dev/dm-3", true)
+        };
+        assert_eq!(
+            served(&scope(true), &facts),
+            ["tgtd (process 5) has /dev/dm-3 open"]
         );
     }
 

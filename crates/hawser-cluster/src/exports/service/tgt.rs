@@ -253,7 +253,12 @@ fn look(
             taken.insert(tid);
         }
     }
-    let of_others = |other: &Saved| other.desired.accounts().into_keys().collect::<Vec<_>>();
+    // A start of another pool that was killed may have left what it had before.
+    let of_others = |other: &Saved| {
+        let made = other.before.iter().chain([&other.desired]);
+        made.flat_map(|desired| desired.accounts().into_keys())
+            .collect::<Vec<_>>()
+    };
     Ok(Found {
         targets,
         taken,

@@ -73,7 +73,7 @@ pub fn move_pool(
     node: &str,
     manner: &mut Manner<'_>,
 ) -> Result<Operated, LiveError> {
-    let (_, cib) = live(heads)?;
+    let (via, cib) = live(heads)?;
     member(&cib, node)?;
     let known: Vec<String> = Directory::of(&cib).pools().map(str::to_owned).collect();
     if !known.iter().any(|name| name == pool) {
@@ -83,17 +83,18 @@ pub fn move_pool(
             known,
         });
     }
+    // Played without the orders that are left; they are taken back only when this one is to be given.
+    let forecast = played_move(heads, &via, &cib, pool, node)?;
+    if !forecast.taken.is_empty() && !manner.allow_disruption {
+        return Err(refused(&forecast.taken));
+    }
     for order in left_orders(&cib) {
         if order.resource == pool {
             (manner.waiting.said)(&format!("an order that was left is taken back: {order}"));
         }
     }
     forget(heads, pool)?;
-    let (via, cib) = live(heads)?;
-    let forecast = played_move(heads, &via, &cib, pool, node)?;
-    if !forecast.taken.is_empty() && !manner.allow_disruption {
-        return Err(refused(&forecast.taken));
-    }
+    let (via, _) = live(heads)?;
     let lifetime = manner.waiting.timeout.unwrap_or_default() + Duration::from_secs(60);
     let order = Order::Move {
         resource: pool.to_owned(),

@@ -198,12 +198,20 @@ impl Shots {
         shots
     }
 
-    /// Whether the last finished shot at a node missed.
+    /// Whether the last shot at a node missed, and none is under way. One that is older than two of Pacemaker's
+    /// rechecks (`cluster-recheck-interval`, 15 min) was another loss: Pacemaker tries again at each.
     pub fn last_missed(&self, node: &HostName) -> bool {
-        let of_node = self.done.get(node.as_str());
-        of_node
-            .and_then(|shots| shots.last())
-            .is_some_and(|shot| !shot.hit)
+        const STALE: u64 = 30 * 60;
+        let under_way = self
+            .pending
+            .iter()
+            .any(|(target, _)| target == node.as_str());
+        let last = self.done.get(node.as_str()).and_then(|shots| shots.last());
+        let of_now = |shot: &&Shot| {
+            self.now
+                .is_none_or(|now| shot.at.saturating_add(STALE) >= now)
+        };
+        !under_way && last.filter(of_now).is_some_and(|shot| !shot.hit)
     }
 
     /// Shots under way: the target, and what is to be said.
@@ -325,6 +333,20 @@ mod tests {
         assert_eq!(said(&hit), Vec::<String>::new());
         let twice = history(&(event("failed", 20) + &event("failed", 10)));
         assert_eq!(said(&twice), [format!("{text}, 2 failed in a row")]);
+    }
+
+    #[test]
+    fn a_miss_of_another_loss_or_before_a_shot_under_way_is_none_of_this_loss() {
+        let missed = r#"<fence_event action="off" target="head1" status="failed" completed="1970-01-02 00:00:00Z"/>"#;
+        let pending =
+            r#"<fence_event action="off" target="head1" status="pending" origin="head2"/>"#;
+        let last_missed = |events: &str, now: u64| {
+            let history = Element::parse(&format!("<r>{events}</r>"), "test").unwrap();
+            Shots::of(Some(&history), Some(now)).last_missed(&"head1".into())
+        };
+        assert!(last_missed(missed, 86_400 + 60));
+        assert!(!last_missed(missed, 2 * 86_400));
+        assert!(!last_missed(&(missed.to_owned() + pending), 86_400 + 60));
     }
 
     #[test]

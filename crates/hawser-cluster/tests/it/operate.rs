@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::golden::Golden;
 use crate::plan::running;
 use hawser_cluster::cib::edit::with_standby;
+use hawser_cluster::host::view::{HeadView, Quorum, Told};
 use hawser_cluster::host::{Answer, Order};
 use hawser_cluster::live::{
     Head, HeadError, Heads, Manner, Operated, Waiting, left_orders, move_pool, set_standby,
@@ -50,6 +51,21 @@ impl Head for Simulated {
             return Err(HeadError(format!("{}: agent ended", self.name)));
         }
         match order {
+            Order::View(_) => {
+                return Ok(Answer::View(Box::new(HeadView {
+                    corosync: true,
+                    pacemaker: true,
+                    quorum: Some(Told::Said(Quorum {
+                        quorate: true,
+                        ring: "1.8".into(),
+                        local: if self.name == "head1" { 1 } else { 2 },
+                        members: [1, 2].into(),
+                    })),
+                    controller: Some(Told::Said("S_IDLE".into())),
+                    cib: Some(Told::Said(cluster.cib.to_text())),
+                    ..HeadView::default()
+                })));
+            }
             Order::Cib => return Ok(Answer::Cib(Some(cluster.cib.to_text()))),
             Order::Simulate { cib, events } => {
                 let answer = CrmSimulate.simulate(cib, events);
@@ -275,12 +291,21 @@ fn an_order_is_taken_back_through_another_head_than_the_one_that_died_of_it() {
 fn a_move_to_a_head_that_takes_nothing_is_refused() {
     let mut lab = Lab::up();
     lab.standby("head2", false).unwrap();
+    lab.with(|cluster| {
+        let left = Element::new("rsc_location")
+            .with("id", "cli-prefer-vmpool01")
+            .with("rsc", "vmpool01")
+            .with("node", "head1")
+            .with("score", "INFINITY");
+        cluster.cib = with_constraint(&cluster.cib, left);
+    });
     let before = lab.obeyed().len();
     let refused = lab.move_pool("vmpool01", "head2").unwrap_err();
     assert_eq!(
         refused,
         "nothing was done: vmpool01 would not get to head2, because head2 is in standby"
     );
+    assert_eq!(lab.orders_left(), 1, "what was left stays as well");
     assert_eq!(lab.obeyed().len(), before);
     let unknown = lab.move_pool("vmpool03", "head2").unwrap_err();
     assert!(unknown.contains("pools: vmpool01, vmpool02"), "{unknown}");

@@ -63,7 +63,8 @@ fn section(out: &mut String, title: &str, lines: &[String]) {
         let _ = writeln!(out, "{title}");
     }
     for line in lines {
-        let _ = writeln!(out, "    {line}");
+        // What a node says in several lines begins none of them.
+        let _ = writeln!(out, "    {}", line.replace('\n', "\n        "));
     }
 }
 

@@ -100,6 +100,11 @@ pub(super) fn fencers(
             }
         }
         if asked.is_empty() {
+            if members.len() > 1 {
+                found.costs(format!(
+                    "no other head's fencer could be asked whether {victim} could be switched off"
+                ));
+            }
             continue;
         }
         let levels = levels(cib, victim);

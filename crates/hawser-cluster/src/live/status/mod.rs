@@ -90,8 +90,12 @@ pub fn status(
     }
 
     let mut found = Findings::default();
-    fencing::attempts(&nodes, &shots, &mut found);
+    let doubled = pools::doubled(file, now);
+    for text in &doubled {
+        found.costs(text.clone());
+    }
     heads::views(file, facts, &truth, &mut found);
+    fencing::attempts(&nodes, &shots, &mut found);
     let survives = not_survived.is_empty();
     heads::wrong(&nodes, survives, facts, &truth, &shots, &mut found);
     if !truth.quorate {
@@ -140,7 +144,10 @@ pub fn status(
     for text in not_survived {
         found.costs(text);
     }
-    let (state, reason) = verdict::state(&nodes, &pools, &story, facts, &truth, &found);
+    let (state, reason) = match doubled.is_empty() {
+        true => verdict::state(&nodes, &pools, &story, facts, &truth, &found),
+        false => (ServiceState::NotRedundant, Some(doubled.join("; "))),
+    };
     Ok(ClusterStatus {
         cluster: file.cluster.name.to_string(),
         state,

@@ -47,6 +47,23 @@ pub(super) fn pool_now(pool: &Pool, now: &Picture) -> PoolStatus {
     }
 }
 
+/// The pools that Pacemaker has on several heads at once.
+pub(super) fn doubled(file: &ClusterFile, now: &Picture) -> Vec<String> {
+    let several = file.pools.iter().filter_map(|pool| {
+        let on = now.resources.get(&pool.storage_id())?;
+        let on: Vec<&str> = on.iter().map(String::as_str).collect();
+        (on.len() > 1).then(|| {
+            format!(
+                "pool {} is active on {} at once: two heads that write to one pool destroy it; cut the power of one \
+                 of them now",
+                *pool.name,
+                on.join(" and ")
+            )
+        })
+    });
+    several.collect()
+}
+
 /// What is wrong with a pool.
 pub(super) fn wrong(pool: &Pool, now: &Picture, cib: &Element, found: &mut Findings) {
     for text in idle_parts(pool, now)
@@ -111,6 +128,10 @@ pub(super) fn why_idle(pool: &Pool, now: &Picture, cib: &Element) -> Vec<String>
 
 /// The parts of a pool that do not run where it is, or the whole of one that is nowhere.
 pub(super) fn idle_parts(pool: &Pool, now: &Picture) -> Vec<String> {
+    let on = now.resources.get(&pool.storage_id());
+    if on.is_some_and(|on| on.len() > 1) {
+        return Vec::new();
+    }
     let Some(node) = now.runs_on(&pool.storage_id()) else {
         return vec![format!("pool {} is active nowhere", *pool.name)];
     };

@@ -336,7 +336,8 @@ impl Drill<'_> {
             return why;
         }
         let why = Box::new(why);
-        if let Some(unhealed) = self.unhealed.take() {
+        // Kept: the note by which `--heal` finds it stays.
+        if let Some(unhealed) = self.unhealed.clone() {
             return DrillError::Unhealed {
                 why,
                 left: vec![unhealed],

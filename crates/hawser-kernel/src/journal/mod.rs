@@ -223,7 +223,10 @@ impl Journal {
         let left_at = self.restore(&entry)?;
         let number = entry.change.number;
         if let Some(path) = &entry.change.persisted_in {
-            write_file(&folder.recorded()?, path, Some(number))?;
+            // What somebody has put in its place is his, and holds no part of ours.
+            if !persist::is_foreign(Path::new(path)) {
+                write_file(&folder.recorded()?, path, Some(number))?;
+            }
         }
         folder.remove(number)?;
         Ok(Undone {
@@ -243,6 +246,9 @@ impl Journal {
         paths.extend(entries.filter_map(|e| e.change.persisted_in.clone()));
         let mut failed = None;
         for path in paths {
+            if persist::is_foreign(Path::new(&path)) {
+                continue;
+            }
             if let Err(error) = write_file(&recorded, &path, None) {
                 failed = failed.or(Some(error));
             }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use hawser_model::knob::{Change, Knob};
 
-pub(super) use owned::write;
+pub(super) use owned::{is_foreign, write};
 
 /// The file that would make a change last on the host whose files are below `root`; else why
 /// none can.

@@ -89,6 +89,11 @@ pub(super) fn is_ours(path: &Path) -> bool {
     text(path).is_ok_and(|text| text.is_none_or(|text| text.starts_with(HEADER)))
 }
 
+/// Whether the file is there and somebody else's.
+pub(in crate::journal) fn is_foreign(path: &Path) -> bool {
+    text(path).is_ok_and(|text| text.is_some_and(|text| !text.starts_with(HEADER)))
+}
+
 /// Whether the file is there and Hawser's.
 pub(super) fn is_written(path: &Path) -> bool {
     text(path).is_ok_and(|text| text.is_some_and(|text| text.starts_with(HEADER)))

@@ -91,8 +91,8 @@ impl Sink {
                 Ok((sink, HashMap::new()))
             }
             Place::File(named) => {
-                let shown = named.path().display().to_string();
                 let (part, file, have) = Part::open(named, offer.size, resumable)?;
+                let shown = part.shown();
                 let sink = Self {
                     file,
                     shown,

@@ -25,6 +25,11 @@ pub(super) struct Part {
 }
 
 impl Part {
+    /// Its path, for errors.
+    pub(super) fn shown(&self) -> String {
+        self.to.folder.path().join(&self.name).display().to_string()
+    }
+
     /// Opens the part of an earlier run, or a new one, as long as the source; gives the blocks that are
     /// in it, read again. `resumable` says that blocks have checksums.
     pub(super) fn open(
@@ -86,7 +91,7 @@ impl Part {
 
     /// Everything is in `file`: to the disk with it, and into its place.
     pub(super) fn commit(&self, file: &File, mode: Option<u32>) -> Result<(), CopyError> {
-        let shown = self.to.folder.path().join(&self.name).display().to_string();
+        let shown = self.shown();
         if let Some(mode) = mode {
             file.set_permissions(Permissions::from_mode(mode))
                 .map_err(CopyError::file("chmod", &shown))?;

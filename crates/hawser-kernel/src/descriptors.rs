@@ -7,8 +7,10 @@ use std::io;
 /// (`std` sets `O_CLOEXEC`), what it inherited is not. A lock or a pipe of the caller would otherwise live as long as
 /// the longest-lived daemon that is started from here. They stay usable in this process (`--file <(…)`).
 ///
+/// Where `close_range` is refused (a kernel before 5.11, a filter of system calls), each descriptor is marked by itself.
+///
 /// # Errors
-/// What `close_range` says. A kernel before 5.11 does not know the flag: there each descriptor is marked by itself.
+/// `/proc/self/fd` cannot be read.
 pub fn keep_from_children() -> io::Result<()> {
     const FIRST: libc::c_uint = 3;
     // SAFETY: close_range(2) takes three integers and no memory; with CLOSE_RANGE_CLOEXEC it closes nothing, so no
@@ -24,10 +26,7 @@ pub fn keep_from_children() -> io::Result<()> {
     if done == 0 {
         return Ok(());
     }
-    match io::Error::last_os_error() {
-        e if matches!(e.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL)) => one_by_one(),
-        e => Err(e),
-    }
+    one_by_one()
 }
 
 fn one_by_one() -> io::Result<()> {

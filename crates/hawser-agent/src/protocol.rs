@@ -26,7 +26,7 @@ use hawser_rungs::fanout::FanoutStep;
 
 /// Version of the protocol. Any change to a message raises it: coordinator and agent are the
 /// same binary unless somebody started another one by hand.
-pub const VERSION: u32 = 10;
+pub const VERSION: u32 = 11;
 
 /// How often the coordinator says [`Request::Alive`].
 pub const ALIVE_EVERY: Duration = Duration::from_secs(5);

@@ -52,11 +52,19 @@ pub(super) fn silent() -> Result<Option<String>, HostError> {
         return Ok(Some("corosync-qdevice does not run there".into()));
     }
     // It ends with an error also when it has answered, and there is no quorum.
-    let said = run::output("timeout", &[LIMIT, "corosync-quorumtool", "-s"], None)?;
+    let said = run::output(
+        "timeout",
+        &["-k", "1", LIMIT, "corosync-quorumtool", "-s"],
+        None,
+    )?;
     if votes(&String::from_utf8_lossy(&said.stdout)) {
         return Ok(None);
     }
-    let said = run::output("timeout", &[LIMIT, "corosync-qdevice-tool", "-s"], None)?;
+    let said = run::output(
+        "timeout",
+        &["-k", "1", LIMIT, "corosync-qdevice-tool", "-s"],
+        None,
+    )?;
     Ok(Some(words(&String::from_utf8_lossy(&said.stdout))))
 }
 

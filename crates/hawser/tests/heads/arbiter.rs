@@ -64,10 +64,13 @@ pub fn a_quorum_device_is_set_up_and_its_loss_is_said(lab: &Lab) {
     let listens = || lab.try_sh("client1", "ss -ltn | grep -q :5403").code == Some(0);
     assert!(eventually(SOON, listens), "corosync-qnetd listens");
 
-    let said = ok(lab, "apply", &["-f", &path]);
+    let ran = verb(lab, "apply", &["-f", &path]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     assert!(
-        said.contains("corosync-qdevice starts on head1, head2"),
-        "{said}"
+        ran.stderr
+            .contains("corosync-qdevice starts on head1, head2"),
+        "{}",
+        ran.stderr
     );
     assert!(ok(lab, "apply", &["-f", &path]).contains("0 changes"));
     let now = || json(&verb(lab, "status", &["-f", &path, "--json"]), "status");

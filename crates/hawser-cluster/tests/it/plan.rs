@@ -811,9 +811,9 @@ fn a_cluster_made_before_gets_the_watch_over_its_ports_without_a_pause() {
     let golden = Golden::named("lab");
     let before = cib::generate(&golden.file, &golden.numbering()).to_text();
     let before = before
-        .replace("exports-monitor-3s", "exports-monitor-20s")
+        .replace("exports-monitor-2s", "exports-monitor-20s")
         .replace(
-            "interval=\"3s\" timeout=\"6s\"",
+            "interval=\"2s\" timeout=\"6s\"",
             "interval=\"20s\" timeout=\"60s\"",
         );
     let before = Element::parse(&before, "the CIB of before").unwrap();

@@ -45,8 +45,8 @@ pub(super) fn nodes(
     names.map(of).collect()
 }
 
-/// Where the views of the heads differ, and whose is taken.
-pub(super) fn views(file: &ClusterFile, facts: &StatusFacts, truth: &Truth, found: &mut Findings) {
+/// Heads that do not see each other and both hold themselves for the cluster.
+pub(super) fn split(truth: &Truth, found: &mut Findings) {
     if let Some(from) = &truth.from {
         for other in &truth.split {
             found.costs(format!(
@@ -55,6 +55,10 @@ pub(super) fn views(file: &ClusterFile, facts: &StatusFacts, truth: &Truth, foun
             ));
         }
     }
+}
+
+/// Where the views of the heads differ, and whose is taken.
+pub(super) fn views(file: &ClusterFile, facts: &StatusFacts, truth: &Truth, found: &mut Findings) {
     for (name, stand) in &truth.stands {
         match stand {
             Stand::Frozen(why) => found.costs(format!(

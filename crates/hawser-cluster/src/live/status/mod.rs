@@ -94,8 +94,9 @@ pub fn status(
     for text in &doubled {
         found.costs(text.clone());
     }
-    heads::views(file, facts, &truth, &mut found);
+    heads::split(&truth, &mut found);
     fencing::attempts(&nodes, &shots, &mut found);
+    heads::views(file, facts, &truth, &mut found);
     let survives = not_survived.is_empty();
     heads::wrong(&nodes, survives, facts, &truth, &shots, &mut found);
     if !truth.quorate {

@@ -194,7 +194,12 @@ fn garbage_on_stdin_ends_the_agent_with_the_reason() {
 
 #[test]
 fn a_panic_in_the_work_ends_the_agent_instead_of_hanging_it() {
-    let mut served = Served::start(PATIENCE);
+    // To draw a backtrace takes a while; a silence that ends first would be the other error.
+    let silence = Duration::from_secs(60);
+    let mut served = Served::start(Patience {
+        silence,
+        ..PATIENCE
+    });
     served.say(&Request::Sockets);
     assert!(matches!(served.end(), Err(ServeError::Panicked)));
     served.told("dropped");

@@ -74,14 +74,17 @@ fn proven<'a>(
                 continue;
             }
             let tid = numbers(iqn).next().unwrap_or(1);
-            let Some(target) = whole(tid, iqn, desired) else {
+            let Some(mut target) = whole(tid, iqn, desired) else {
                 continue;
             };
             let places = places_at(target.units.values().map(|unit| unit.path.as_str()));
             let open = open_by(instance.pid, &places);
             let all = !target.units.is_empty() && places.keys().all(|place| open.contains(place));
             match all && fits(daemon, &target)? {
-                true => drop(targets.insert(iqn.clone(), all_unsure(target, unsure))),
+                true => {
+                    target.set_unsure(unsure);
+                    targets.insert(iqn.clone(), target);
+                }
                 false if open.is_empty() => {}
                 false => {
                     let path = open.first().and_then(|place| places.get(place));
@@ -110,13 +113,4 @@ fn fits(daemon: &Daemon, target: &CurrentTarget) -> Result<bool, DaemonError> {
     }
     let last = target.units.keys().next_back().copied().unwrap_or(0);
     Ok(!daemon.has_unit(tid, last.saturating_add(1))?)
-}
-
-fn all_unsure(mut target: CurrentTarget, unsure: bool) -> CurrentTarget {
-    target.unsure = unsure;
-    target
-        .units
-        .values_mut()
-        .for_each(|unit| unit.unsure = unsure);
-    target
 }

@@ -33,6 +33,16 @@ pub struct CurrentTarget {
     pub unsure: bool,
 }
 
+impl CurrentTarget {
+    /// Says of it and of all its units whether they may be there or not.
+    pub fn set_unsure(&mut self, unsure: bool) {
+        self.unsure = unsure;
+        for unit in self.units.values_mut() {
+            unit.unsure = unsure;
+        }
+    }
+}
+
 /// A unit that a start of this pool made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CurrentUnit {
@@ -132,11 +142,7 @@ pub fn during(targets: &Targets, operations: &[Operation], desired: &Desired) ->
     for target in all.values_mut() {
         let gone = Operation::DeleteTarget { tid: target.tid };
         if operations.contains(&gone) {
-            target.unsure = true;
-            target
-                .units
-                .values_mut()
-                .for_each(|unit| unit.unsure = true);
+            target.set_unsure(true);
         }
     }
     all

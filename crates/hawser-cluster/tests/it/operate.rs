@@ -163,6 +163,16 @@ impl Lab {
         change(&mut self.cluster.lock().unwrap());
     }
 
+    /// Somebody has ordered vmpool01 to a node (`cli-prefer-…`) or away from it (`cli-ban-…`).
+    fn order_was_left(&self, id: &str, node: &str, score: &str) {
+        let order = Element::new("rsc_location")
+            .with("id", id)
+            .with("rsc", "vmpool01")
+            .with("node", node)
+            .with("score", score);
+        self.with(|cluster| cluster.cib = with_constraint(&cluster.cib, order));
+    }
+
     fn obeyed(&self) -> Vec<Order> {
         self.cluster.lock().unwrap().obeyed.clone()
     }
@@ -239,14 +249,7 @@ fn standby_of_the_last_head_is_refused_and_changes_nothing() {
 #[test]
 fn a_ban_by_hand_makes_the_other_head_the_last_one() {
     let mut lab = Lab::up();
-    lab.with(|cluster| {
-        let ban = Element::new("rsc_location")
-            .with("id", "cli-ban-vmpool01-on-head2")
-            .with("rsc", "vmpool01")
-            .with("node", "head2")
-            .with("score", "-INFINITY");
-        cluster.cib = with_constraint(&cluster.cib, ban);
-    });
+    lab.order_was_left("cli-ban-vmpool01-on-head2", "head2", "-INFINITY");
     let refused = lab.standby("head1", false).unwrap_err();
     assert!(
         refused.contains("head2 may not run it (constraint cli-ban-vmpool01-on-head2)"),
@@ -258,14 +261,7 @@ fn a_ban_by_hand_makes_the_other_head_the_last_one() {
 #[test]
 fn a_move_leaves_no_order_and_clears_one_that_was_left() {
     let mut lab = Lab::up();
-    lab.with(|cluster| {
-        let left = Element::new("rsc_location")
-            .with("id", "cli-prefer-vmpool01")
-            .with("rsc", "vmpool01")
-            .with("node", "head1")
-            .with("score", "INFINITY");
-        cluster.cib = with_constraint(&cluster.cib, left);
-    });
+    lab.order_was_left("cli-prefer-vmpool01", "head1", "INFINITY");
     let done = lab.move_pool("vmpool01", "head2").unwrap();
     assert_eq!(is_on(&done, "vmpool01").as_deref(), Some("head2"));
     assert_eq!(lab.orders_left(), 0);
@@ -291,14 +287,7 @@ fn an_order_is_taken_back_through_another_head_than_the_one_that_died_of_it() {
 fn a_move_to_a_head_that_takes_nothing_is_refused() {
     let mut lab = Lab::up();
     lab.standby("head2", false).unwrap();
-    lab.with(|cluster| {
-        let left = Element::new("rsc_location")
-            .with("id", "cli-prefer-vmpool01")
-            .with("rsc", "vmpool01")
-            .with("node", "head1")
-            .with("score", "INFINITY");
-        cluster.cib = with_constraint(&cluster.cib, left);
-    });
+    lab.order_was_left("cli-prefer-vmpool01", "head1", "INFINITY");
     let before = lab.obeyed().len();
     let refused = lab.move_pool("vmpool01", "head2").unwrap_err();
     assert_eq!(

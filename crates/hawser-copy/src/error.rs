@@ -28,8 +28,9 @@ pub enum CopyError {
     Link(String),
     /// The source is not what it was at the start.
     #[error(
-        "{path} was changed while it was copied ({how}); nothing was put in place, and the next run sends \
-         only what differs; --live accepts a source that is written to"
+        "{path} was changed while it was copied ({how}): the copy is not complete. A destination file is as it \
+         was, and the next run sends only what differs; a destination device holds a part of the copy. --live \
+         accepts a source that is written to"
     )]
     Changed {
         /// The source.
@@ -38,7 +39,7 @@ pub enum CopyError {
         how: String,
     },
     /// The sender's source was changed; the sender says more.
-    #[error("the source was changed while it was copied: nothing was put in place")]
+    #[error("the source was changed while it was copied: the copy is not complete")]
     Withdrawn,
     /// The connection could not be made or broke.
     #[error("{call} {object}: {source}")]
@@ -77,7 +78,7 @@ pub enum CopyError {
     },
     /// A block did not arrive as it was read.
     #[error(
-        "checksum of bytes {start} to {end}: {sent:032x} was sent and {got:032x} arrived; nothing was put in place"
+        "checksum of bytes {start} to {end}: {sent:032x} was sent and {got:032x} arrived: the copy is not complete"
     )]
     Checksum {
         /// First byte.

@@ -1,9 +1,9 @@
 //! The file that a copy writes until it is complete, beside its destination.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 
 use hawser_files::{FileError, Place as InPlace};
 use nix::errno::Errno;
@@ -45,14 +45,7 @@ impl Part {
             Some(file) => file,
             None => to.folder.create(&name)?,
         };
-        let lock = file.try_clone().map_err(CopyError::file("dup", &shown))?;
-        let lock = Flock::lock(lock, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| {
-            if error == Errno::EWOULDBLOCK {
-                CopyError::Busy(to.path().display().to_string())
-            } else {
-                CopyError::file("flock", &shown)(error)
-            }
-        })?;
+        let lock = locked(&to, &name, &file)?;
         let blocks = Blocks::of(size);
         let mut have = match resumable {
             true => State::read(&to.folder, &state_name, blocks)?,
@@ -128,6 +121,26 @@ impl Part {
     }
 }
 
+/// Takes the part for this copy alone.
+///
+/// Another copy may have renamed the part into its place after it was opened here: then the lock is on
+/// the finished destination, and this copy must not write to it.
+fn locked(to: &Named, name: &OsStr, file: &File) -> Result<Flock<File>, CopyError> {
+    let shown = to.folder.path().join(name).display().to_string();
+    let busy = || CopyError::Busy(to.path().display().to_string());
+    let lock = file.try_clone().map_err(CopyError::file("dup", &shown))?;
+    let lock =
+        Flock::lock(lock, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| match error {
+            Errno::EWOULDBLOCK => busy(),
+            error => CopyError::file("flock", &shown)(error),
+        })?;
+    let ours = file.metadata().map_err(CopyError::file("fstat", &shown))?;
+    match to.folder.about(name)? {
+        Some(named) if (named.dev(), named.ino()) == (ours.dev(), ours.ino()) => Ok(lock),
+        _ => Err(busy()),
+    }
+}
+
 /// The checksum of a stretch of a file.
 fn digest_of(file: &File, mut at: u64, end: u64) -> std::io::Result<u128> {
     let mut hasher = Hasher::new();
@@ -139,4 +152,43 @@ fn digest_of(file: &File, mut at: u64, end: u64) -> std::io::Result<u128> {
         at += part as u64;
     }
     Ok(hasher.finish_128())
+}
+
+#[cfg(test)]
+mod tests {
+    use hawser_files::Folder;
+
+    use super::*;
+
+    fn to(folder: &std::path::Path) -> Named {
+        Named {
+            folder: Folder::open(folder).unwrap(),
+            name: "image".into(),
+            replace: true,
+        }
+    }
+
+    #[test]
+    fn a_part_that_became_the_destination_is_not_written_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, file, _) = Part::open(to(folder.path()), 4, false).unwrap();
+        file.write_all_at(b"data", 0).unwrap();
+        // A second copy opens the part, and gets on only after the first is done.
+        let second = to(folder.path());
+        let name = second.beside("part");
+        let opened = second.folder.own(&name).unwrap().unwrap();
+        first.commit(&file, Some(0o600)).unwrap();
+        drop((first, file));
+        let refused = locked(&second, &name, &opened);
+        assert!(matches!(refused, Err(CopyError::Busy(_))));
+        assert_eq!(std::fs::read(folder.path().join("image")).unwrap(), b"data");
+    }
+
+    #[test]
+    fn a_second_copy_waits_for_no_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_first, _file, _) = Part::open(to(folder.path()), 4, false).unwrap();
+        let refused = Part::open(to(folder.path()), 4, false);
+        assert!(matches!(refused, Err(CopyError::Busy(_))));
+    }
 }

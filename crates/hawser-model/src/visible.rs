@@ -7,18 +7,29 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
 /// Whether a character is shown by its number: it has no shape, or changes that of its neighbours.
 ///
 /// Line feed and tab are among them; a sink that has lines lets them pass.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            // The soft hyphen, and marks and overrides of direction.
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            // Joiners, isolates, and what was deprecated beside them.
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            // No characters, which XML forbids; and tags.
-            | '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}')
+            // Default_Ignorable_Code_Point (Unicode 16, DerivedCoreProperties.txt): joiners, fillers,
+            // marks of direction, variation selectors, tags.
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+            // Separators of lines and paragraphs, and marks of annotations.
+            | '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}'
+            // The braille pattern without dots is drawn as nothing.
+            | '\u{2800}'
+            // No characters, which XML forbids.
+            | '\u{fffe}' | '\u{ffff}')
 }
 
 /// Text of which each line stays a line and every other hidden character is escaped.
@@ -47,6 +58,31 @@ pub fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The same value, in which a line feed of a text or key is escaped: a reader who prints it keeps his lines.
+///
+/// # Errors
+/// What is escaped is no value of this type.
+pub fn one_lined<T: Serialize + DeserializeOwned>(value: &T) -> serde_json::Result<T> {
+    let mut all = serde_json::to_value(value)?;
+    fold(&mut all);
+    serde_json::from_value(all)
+}
+
+fn fold(value: &mut Value) {
+    let folded = |text: &str| escaped(text, |c| c != '\n').into_owned();
+    match value {
+        Value::String(text) => *text = folded(text),
+        Value::Array(values) => values.iter_mut().for_each(fold),
+        Value::Object(fields) => {
+            for (key, mut value) in std::mem::take(fields) {
+                fold(&mut value);
+                fields.insert(folded(&key), value);
+            }
+        }
+        _ => {}
+    }
+}
+
 /// Writes a character as JSON does: `\u001b`, two halves for one beyond the first plane. So a JSON text
 /// stays one that says the same.
 pub fn push_escape(out: &mut String, c: char) {
@@ -72,6 +108,8 @@ mod tests {
             "vm\\u202e01\\u000a\\u2028"
         );
         assert_eq!(one_line("\u{e0041}"), "\\udb40\\udc41");
+        // A filler, a variation selector: names that look like another's.
+        assert_eq!(one_line("tank\u{3164}\u{fe0f}"), "tank\\u3164\\ufe0f");
         assert!(matches!(one_line("größe → 3 µs, 東京"), Cow::Borrowed(_)));
     }
 

@@ -8,7 +8,10 @@ use std::time::{Duration, UNIX_EPOCH};
 use hawser_model::case::{CASE_FORMAT, Case};
 use hawser_model::copy::{COPY_FORMAT, CopyCase};
 use hawser_model::drill::{DRILL_FORMAT, DrillCase};
+use hawser_model::visible;
 use miette::{IntoDiagnostic, WrapErr, bail};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::output;
 
@@ -18,8 +21,9 @@ const FOLDER: &str = "/var/lib/hawser/cases";
 /// Bytes that a case may have; real ones are far smaller.
 const LARGEST: u64 = 256 << 20;
 
-/// Writes the case of a check, a fan-out or a ladder, whole or not at all, and returns its path.
-pub fn write(case: &Case, asked: Option<&Path>) -> miette::Result<PathBuf> {
+/// Writes the case of a check, a fan-out or a ladder, whole or not at all. Returns it as it is kept, and
+/// its path.
+pub fn write(case: &Case, asked: Option<&Path>) -> miette::Result<(Case, PathBuf)> {
     let verb = match (&case.ladder, &case.fanout) {
         (Some(_), _) => "ladder",
         (_, Some(_)) => "fanout",
@@ -30,20 +34,24 @@ pub fn write(case: &Case, asked: Option<&Path>) -> miette::Result<PathBuf> {
 }
 
 /// Writes the case of a copy.
-pub fn write_copy(case: &CopyCase, asked: Option<&Path>) -> miette::Result<PathBuf> {
+pub fn write_copy(case: &CopyCase, asked: Option<&Path>) -> miette::Result<(CopyCase, PathBuf)> {
     let between = format!("{}+{}", case.from, case.to);
     let name = default_name("copy", &between, case.recorded);
     save(case, &name, asked)
 }
 
 /// Writes the case of a drill.
-pub fn write_drill(case: &DrillCase, asked: Option<&Path>) -> miette::Result<PathBuf> {
+pub fn write_drill(case: &DrillCase, asked: Option<&Path>) -> miette::Result<(DrillCase, PathBuf)> {
     let of = format!("{}-{}", case.cluster.name, case.scenario.name);
     let name = default_name("drill", &of, case.recorded);
     save(case, &name, asked)
 }
 
-fn save(case: &impl serde::Serialize, name: &str, asked: Option<&Path>) -> miette::Result<PathBuf> {
+fn save<T: Serialize + DeserializeOwned>(
+    case: &T,
+    name: &str,
+    asked: Option<&Path>,
+) -> miette::Result<(T, PathBuf)> {
     let path = match asked {
         Some(path) => path.to_owned(),
         None => {
@@ -53,11 +61,19 @@ fn save(case: &impl serde::Serialize, name: &str, asked: Option<&Path>) -> miett
             unused(name)
         }
     };
-    let text = serde_json::to_string(case).expect("a case is always JSON") + "\n";
+    let case = kept(case)?;
+    let text = serde_json::to_string(&case).expect("a case is always JSON") + "\n";
     put(&path, text.as_bytes())
         .into_diagnostic()
         .wrap_err_with(|| format!("write the case file {}", path.display()))?;
-    Ok(path)
+    Ok((case, path))
+}
+
+/// A case as it is kept and judged: what a host named stays on its line.
+pub fn kept<T: Serialize + DeserializeOwned>(case: &T) -> miette::Result<T> {
+    visible::one_lined(case)
+        .into_diagnostic()
+        .wrap_err("a text with a line feed is where none can be")
 }
 
 /// A plain file appears whole or not at all. What is there and is none (a pipe, /dev/stdout,
@@ -107,20 +123,10 @@ fn read_up_to(path: &Path, limit: u64) -> miette::Result<AnyCase> {
     let format = serde_json::from_slice::<Kind>(&text)
         .ok()
         .map(|kind| kind.format);
-    let failed = || format!("read the case file {}", path.display());
     match format.as_deref() {
-        Some(CASE_FORMAT) => serde_json::from_slice(&text)
-            .map(|case| AnyCase::Check(Box::new(case)))
-            .into_diagnostic()
-            .wrap_err_with(failed),
-        Some(COPY_FORMAT) => serde_json::from_slice(&text)
-            .map(|case| AnyCase::Copy(Box::new(case)))
-            .into_diagnostic()
-            .wrap_err_with(failed),
-        Some(DRILL_FORMAT) => serde_json::from_slice(&text)
-            .map(|case| AnyCase::Drill(Box::new(case)))
-            .into_diagnostic()
-            .wrap_err_with(failed),
+        Some(CASE_FORMAT) => parsed(&text, path).map(|case| AnyCase::Check(Box::new(case))),
+        Some(COPY_FORMAT) => parsed(&text, path).map(|case| AnyCase::Copy(Box::new(case))),
+        Some(DRILL_FORMAT) => parsed(&text, path).map(|case| AnyCase::Drill(Box::new(case))),
         Some(other) => bail!(
             "{}: its format is `{other}`; this version reads `{CASE_FORMAT}`, `{COPY_FORMAT}` and \
              `{DRILL_FORMAT}`",
@@ -131,6 +137,13 @@ fn read_up_to(path: &Path, limit: u64) -> miette::Result<AnyCase> {
             path.display()
         ),
     }
+}
+
+fn parsed<T: Serialize + DeserializeOwned>(text: &[u8], path: &Path) -> miette::Result<T> {
+    serde_json::from_slice(text)
+        .into_diagnostic()
+        .and_then(|case| kept(&case))
+        .wrap_err_with(|| format!("read the case file {}", path.display()))
 }
 
 /// `check-CLUSTER-2026-11-21T20-15-03Z`, `ladder-…`, `copy-…` or `drill-…`, without characters that a shell minds.

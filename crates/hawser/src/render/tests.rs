@@ -11,12 +11,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::case_file;
 use crate::output::paint;
 use crate::render;
 use crate::verbs;
 
 /// Behind each text: a colour, a turn of direction, C1's control sequence, a line of its own, a line of another's.
-const HOSTILE: &str = "\u{1b}[31m\u{202e}\u{9b}2J\r\u{7}\u{2066}\u{85}\u{feff}";
+const HOSTILE: &str =
+    "\u{1b}[31m\u{202e}\u{9b}2J\r\u{7}\u{2066}\u{85}\u{feff}\n0 packets lost: forged";
 
 fn saved(name: &str) -> Value {
     let file = format!(
@@ -38,7 +40,8 @@ fn hostile<T: Serialize + DeserializeOwned>(name: &str) -> (T, usize) {
         &texts.into_iter().collect::<Vec<_>>(),
         &mut planted,
     );
-    (serde_json::from_value(case).expect("a case still"), planted)
+    let case: T = serde_json::from_value(case).expect("a case still");
+    (case_file::kept(&case).expect("kept as any"), planted)
 }
 
 /// Plants all of these, or those of each half that can be.
@@ -107,6 +110,11 @@ fn is_clean(what: &str, text: &str, stays: &[char]) {
         let around: String = around.chars().rev().collect();
         panic!("{what}: {c:?} behind {around:?}");
     }
+    assert!(
+        text.lines()
+            .all(|line| !line.starts_with("0 packets lost: forged")),
+        "{what} has a line of a host's"
+    );
     assert!(
         text.contains("\\u001b[31m\\u202e\\u009b2J"),
         "{what} shows none of it:\n{text}"

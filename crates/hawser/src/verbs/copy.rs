@@ -134,13 +134,14 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     let mut agents = ends.connect()?;
     let route = ends.route(&mut agents, args.link.as_deref())?;
     let case = run_copy(&ends, &mut agents, &route, task, &mut display)?;
+    let case = case_file::kept(&case)?;
     let interrupted = display.finish();
     let mut report = hawser_account::copy::explain_copy(&case);
     if interrupted {
         report.error = Some(progress::interrupted(&case));
     }
     if args.case.is_some() || report.error.is_some() || !report.findings.is_empty() {
-        let path = case_file::write_copy(&case, args.case.as_deref())?;
+        let (_, path) = case_file::write_copy(&case, args.case.as_deref())?;
         report.case = path.display().to_string();
     }
     Ok(show(&report, args.json))

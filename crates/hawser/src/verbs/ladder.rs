@@ -143,7 +143,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     }
     let cluster = args.which.cluster()?;
     let case = measure(&cluster, &args.options(&cluster))?;
-    let path = case_file::write(&case, args.case.as_deref())?;
+    let (case, path) = case_file::write(&case, args.case.as_deref())?;
     Ok(verbs::explain::show(
         &case,
         &path.display().to_string(),

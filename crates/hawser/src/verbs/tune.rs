@@ -58,7 +58,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         true => fanout_tuned(&cluster, &args, &options)?,
         false => tuned(&cluster, &args, &options)?,
     };
-    let path = case_file::write(&case, args.case.as_deref())?;
+    let (case, path) = case_file::write(&case, args.case.as_deref())?;
     let report = TuneReport {
         case: path.display().to_string(),
         ..hawser_account::trial::tune_report(&case).expect("the case was just tuned")

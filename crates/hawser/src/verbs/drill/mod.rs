@@ -102,7 +102,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
             DrillError::Interrupted => miette!("interrupted; nothing was done to the cluster yet"),
             e => error(e),
         })?;
-        let report = kept(&case, args)?;
+        let (case, report) = kept(&case, args)?;
         if !args.json {
             output::print(&render::drill::text(&case, &report));
         }
@@ -127,9 +127,10 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
 }
 
 /// Writes the case and judges it.
-fn kept(case: &DrillCase, args: &Args) -> miette::Result<DrillReport> {
-    let path = case_file::write_drill(case, args.case.as_deref())?;
-    Ok(judge(case, &path.display().to_string()))
+fn kept(case: &DrillCase, args: &Args) -> miette::Result<(DrillCase, DrillReport)> {
+    let (case, path) = case_file::write_drill(case, args.case.as_deref())?;
+    let report = judge(&case, &path.display().to_string());
+    Ok((case, report))
 }
 
 /// What a drill's case comes to.

@@ -120,22 +120,18 @@ impl Fault for Program {
         if !stage.is_on(&self.head)? {
             return Ok(());
         }
-        match self.how {
-            How::Stopped => {
-                for process in self.all(stage)? {
-                    process.signal(Signal::SIGCONT)?;
-                }
-            }
-            // What systemd would have done by itself on a real head.
-            How::Killed => {
-                let service = match self.program {
-                    Which::Tgtd => "target",
-                    _ => "start",
-                };
-                let line = format!("/run/hawser/lab/hawser lab node-service {service}");
-                stage.shell(self.head.as_str(), &line)?;
-            }
+        let all = self.all(stage)?;
+        if self.how == How::Stopped && !all.is_empty() {
+            return all
+                .iter()
+                .try_for_each(|process| process.signal(Signal::SIGCONT));
         }
-        Ok(())
+        // It was killed, or ended because it hung. What systemd would have done by itself on a real head.
+        let service = match self.program {
+            Which::Tgtd => "target",
+            _ => "start",
+        };
+        let line = format!("/run/hawser/lab/hawser lab node-service {service}");
+        stage.shell(self.head.as_str(), &line).map(drop)
     }
 }

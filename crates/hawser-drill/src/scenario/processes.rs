@@ -95,7 +95,7 @@ pub(super) const ALL: &[Scenario] = &[
         plan: |stage| {
             Plan::of(
                 active(stage, Which::Tgtd, How::Stopped),
-                may_be_fenced(stage, 10_000),
+                nobody_is_fenced(10_000),
             )
         },
     },

@@ -14,6 +14,9 @@ type Look = dyn Fn(&Places, &Path) -> std::io::Result<Facts>;
 /// Whether a portal answers a login.
 type Login = dyn Fn(Portal, Instant) -> std::io::Result<()>;
 
+/// Ends the tgtd that this was.
+type End = dyn Fn(tgt::Instance) -> std::io::Result<()>;
+
 /// The host.
 pub struct Here {
     /// Where the copies of what was started are.
@@ -26,6 +29,8 @@ pub struct Here {
     pub look: Box<Look>,
     /// Logs in as a client.
     pub login: Box<Login>,
+    /// Ends a tgtd.
+    pub end: Box<End>,
 }
 
 impl Default for Here {
@@ -36,6 +41,7 @@ impl Default for Here {
             configfs: Configfs::default(),
             look: Box::new(look_at_open),
             login: Box::new(tgt::answers),
+            end: Box::new(tgt::Instance::end),
         }
     }
 }

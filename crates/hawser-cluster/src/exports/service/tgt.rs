@@ -79,8 +79,8 @@ pub(super) fn start(
     Ok(copy)
 }
 
-/// Takes everything of the pool away from tgtd. What is left open is looked for afterwards, whatever this
-/// comes to; why tgtd could not be asked is returned.
+/// Takes everything of the pool away from tgtd, if need be by ending a tgtd that hangs. What is left open is
+/// looked for afterwards, whatever this comes to; why nothing could be taken away is returned.
 pub(super) fn stop(
     here: &Here,
     saved: Option<&Saved>,
@@ -88,13 +88,35 @@ pub(super) fn stop(
     said: &mut dyn FnMut(&str),
 ) -> Result<Option<String>, ServiceError> {
     match taken_away(here, saved, parameters, said) {
+        Err(ServiceError::Daemon(error @ DaemonError::Silent { .. })) => match hung(here, saved) {
+            None => Ok(Some(error.to_string())),
+            Some((pid, Ok(()))) => {
+                said(&format!("tgtd (process {pid}) is ended: {error}"));
+                Ok(None)
+            }
+            Some((pid, Err(why))) => Ok(Some(format!("{error}; end process {pid}: {why}"))),
+        },
         Err(ServiceError::Daemon(
-            error @ (DaemonError::Silent { .. }
-            | DaemonError::NotRunning(_)
-            | DaemonError::Io { .. }),
+            error @ (DaemonError::NotRunning(_) | DaemonError::Io { .. }),
         )) => Ok(Some(error.to_string())),
         outcome => outcome.map(|()| None),
     }
+}
+
+/// Ends the tgtd in which the pool was started, if it still has a volume of the pool open; its number, and
+/// what came of it.
+///
+/// A tgtd that does not answer serves nobody, and its pools can go nowhere else while it may write to them: the
+/// other way is to shoot the head. What it has acknowledged is in the kernel's cache, which outlives it.
+fn hung(here: &Here, saved: Option<&Saved>) -> Option<(i32, std::io::Result<()>)> {
+    let saved = saved?;
+    let instance = saved.made.as_ref()?.instance;
+    let volumes = saved.volumes.iter();
+    let places: Places = volumes
+        .map(|(path, place)| (*place, path.clone()))
+        .collect();
+    let holds = instance.runs() && !open_by(instance.pid, &places).is_empty();
+    holds.then(|| (instance.pid, (here.end)(instance)))
 }
 
 fn taken_away(

@@ -13,6 +13,7 @@ use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, UnixAddr, connect, getsockopt, socket, sockopt,
 };
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
 use super::current::Session;
@@ -47,6 +48,32 @@ pub struct Instance {
     pub pid: i32,
     /// When that was started, in the kernel's ticks since boot; 0 when it is not known.
     pub since: u64,
+}
+
+impl Instance {
+    /// Ends it, if it still runs. A process that waits for a disk goes on until the disk answers.
+    pub fn end(self) -> std::io::Result<()> {
+        let Some(pid) = Pid::from_raw(self.pid) else {
+            return Err(ErrorKind::InvalidInput.into());
+        };
+        // By a descriptor: the number may come to mean another process at any time.
+        let process = match pidfd_open(pid, PidfdFlags::empty()) {
+            Err(rustix::io::Errno::SRCH) => return Ok(()),
+            process => process?,
+        };
+        if !self.runs() {
+            return Ok(());
+        }
+        match pidfd_send_signal(&process, Signal::KILL) {
+            Err(rustix::io::Errno::SRCH) => Ok(()),
+            sent => Ok(sent?),
+        }
+    }
+
+    /// Whether the process of this number is still the one that was started then.
+    pub fn runs(self) -> bool {
+        self.since != 0 && since(self.pid) == self.since
+    }
 }
 
 /// What went wrong with it.
@@ -111,7 +138,7 @@ impl Daemon {
     #[must_use]
     pub fn until(&self, until: Instant) -> Self {
         Self {
-            until: Some(until),
+            until: Some(self.until.map_or(until, |earlier| earlier.min(until))),
             ..self.clone()
         }
     }

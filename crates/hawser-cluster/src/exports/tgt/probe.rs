@@ -94,9 +94,9 @@ mod tests {
         let kept = server.join().unwrap();
         assert!(answers(portal, soon(100)).is_err());
         drop(kept);
-        assert_eq!(
-            answers(portal, soon(20_000)).unwrap_err().kind(),
-            ErrorKind::ConnectionRefused
-        );
+        // Reset: a program that another test starts holds the listener until it is executed.
+        let gone = answers(portal, soon(20_000)).unwrap_err().kind();
+        let none = [ErrorKind::ConnectionRefused, ErrorKind::ConnectionReset];
+        assert!(none.contains(&gone), "{gone:?}");
     }
 }

@@ -7,6 +7,7 @@ mod tgtd;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
 
 use hawser_model::cluster_file::Backend;
 use tempfile::TempDir;
@@ -56,6 +57,7 @@ impl World {
                 })
             }),
             login: Box::new(|_, _| Ok(())),
+            end: Box::new(|_| Err(std::io::ErrorKind::Unsupported.into())),
         };
         let world = Self {
             tgtd: tgtd::listen(&socket),
@@ -224,6 +226,34 @@ fn a_stop_that_cannot_reach_tgtd_sees_what_it_has_open() {
     assert_eq!(world.health().unwrap(), Health::Stopped);
     world.stop().unwrap();
     assert_eq!(world.saved(), None);
+}
+
+#[test]
+fn a_tgtd_that_hangs_is_ended_and_nothing_is_concluded_from_its_silence() {
+    let mut world = World::with(&["a"]);
+    world.start("").unwrap();
+    let made = world.saved().unwrap().made.unwrap().instance;
+    world.tgtd().hangs = true;
+    world.here.daemon = world.here.daemon.until(Instant::now());
+    // It cannot be ended: it waits for a disk, say.
+    let refused = world.stop().unwrap_err().to_string();
+    let path = world.path("a.img").display().to_string();
+    assert!(
+        refused.contains("does not answer") && refused.contains(&path),
+        "{refused}"
+    );
+    let tgtd = Arc::clone(&world.tgtd);
+    world.here.end = Box::new(move |instance| {
+        assert_eq!(instance, made);
+        tgtd.lock().unwrap().targets.clear();
+        Ok(())
+    });
+    world.stop().unwrap();
+    assert_eq!(world.saved(), None);
+
+    // One that hangs and has nothing of this pool is left to those whose it has.
+    world.here.end = Box::new(|_| panic!("it holds nothing of this pool"));
+    world.stop().unwrap();
 }
 
 #[test]

@@ -41,6 +41,8 @@ pub struct Tgtd {
     pub told: Vec<Asked>,
     /// It does so many more things, of the last of which nobody hears.
     pub left: Option<usize>,
+    /// It takes what it is asked, and answers nothing.
+    pub hangs: bool,
 }
 
 const NEW: u32 = 0;
@@ -94,6 +96,10 @@ fn serve(mut stream: UnixStream, tgtd: &Mutex<Tgtd>) -> Option<()> {
             .to_owned(),
     };
     let mut tgtd = tgtd.lock().unwrap();
+    if tgtd.hangs {
+        std::mem::forget(stream);
+        return None;
+    }
     let changes = ![SHOW, STATS].contains(&asked.op);
     if tgtd.left == Some(0) {
         return None;

@@ -4,7 +4,8 @@
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Seek, Write};
+use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use nix::fcntl::{Flock, FlockArg};
@@ -47,9 +48,17 @@ impl Note {
         let file = file
             .open(&path)
             .map_err(|e| DrillError::io("open", path.display(), e))?;
-        let file = Flock::lock(file, FlockArg::LockExclusiveNonblock)
-            .map_err(|_| DrillError::CouldNot("another drill of this cluster is running".into()))?;
-        Ok(Self { path, _file: file })
+        let busy = || DrillError::CouldNot("another drill of this cluster is running".into());
+        let file = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| busy())?;
+        // One that has just ended may have removed what was opened.
+        let same = |named: fs::Metadata| {
+            let ours = file.metadata()?;
+            Ok::<_, io::Error>((named.dev(), named.ino()) == (ours.dev(), ours.ino()))
+        };
+        match fs::metadata(&path).and_then(same) {
+            Ok(true) => Ok(Self { path, _file: file }),
+            _ => Err(busy()),
+        }
     }
 
     /// Everything was healed.
@@ -94,11 +103,26 @@ impl fmt::Display for Left {
     }
 }
 
+/// A drill that was killed, or could not heal, and whose faults are taken back. Its note stays until the cluster
+/// is seen to be whole: whoever is killed before that leaves it to the next one.
+pub struct TakenBack {
+    /// Which drill it was.
+    pub left: Left,
+    note: Note,
+}
+
+impl TakenBack {
+    /// The cluster is whole.
+    pub fn end(self) {
+        self.note.end();
+    }
+}
+
 /// Takes back what a drill that was killed, or could not heal, had done; which, if there was one.
 ///
 /// # Errors
 /// A drill is running; what cannot be healed.
-pub fn take_back(stage: &mut Stage<'_>) -> Result<Option<Left>, DrillError> {
+pub fn take_back(stage: &mut Stage<'_>) -> Result<Option<TakenBack>, DrillError> {
     let path = stage.folder()?.join("drill");
     match fs::metadata(&path) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
@@ -124,8 +148,13 @@ pub fn take_back(stage: &mut Stage<'_>) -> Result<Option<Left>, DrillError> {
         (stage.pool, stage.seed) = (pool, seed);
     }
     power_everywhere(stage)?;
-    note.end();
-    Ok(left)
+    Ok(match left {
+        Some(left) => Some(TakenBack { left, note }),
+        None => {
+            note.end();
+            None
+        }
+    })
 }
 
 #[cfg(test)]

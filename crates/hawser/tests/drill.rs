@@ -129,9 +129,15 @@ fn one_that_is_killed_is_named_and_healed(lab: &Lab) {
     let nothing = drill(lab, &["--heal"]);
     assert_eq!(nothing.code, Some(0), "{}", nothing.stderr);
     assert!(nothing.stdout.contains("no drill was killed here"));
-    let (mut child, _, _) = begun(lab, "ring-down", "\nring-down of ");
-    child.kill().expect("it is killed");
-    child.wait().expect("it has ended");
+    // The second one is what takes back the first.
+    for (what, until) in [
+        ("ring-down", "\nring-down of "),
+        ("--heal", "waiting until the cluster is whole"),
+    ] {
+        let (mut child, _, _) = begun(lab, what, until);
+        child.kill().expect("it is killed");
+        child.wait().expect("it has ended");
+    }
     let healed = drill(lab, &["--heal"]);
     assert_eq!(healed.code, Some(0), "{}{}", healed.stdout, healed.stderr);
     assert!(

@@ -41,13 +41,18 @@ pub fn before_a_drill(stage: &mut Stage<'_>) -> miette::Result<()> {
 
 /// What is wrong after it was waited for; nothing when no drill was killed.
 fn whole_again(stage: &mut Stage<'_>) -> miette::Result<Option<Vec<String>>> {
-    let Some(left) = take_back(stage).map_err(error)? else {
+    let Some(taken) = take_back(stage).map_err(error)? else {
         return Ok(None);
     };
     complain!(
-        "{left}: what it had done is taken back; waiting until the cluster is whole (at most {} s)",
+        "{}: what it had done is taken back; waiting until the cluster is whole (at most {} s)",
+        taken.left,
         WHOLE.as_secs()
     );
     let seen = wait_whole(stage, answers_late(stage.file)).map_err(error)?;
-    Ok(Some(seen.wrong()))
+    let wrong = seen.wrong();
+    if wrong.is_empty() {
+        taken.end();
+    }
+    Ok(Some(wrong))
 }

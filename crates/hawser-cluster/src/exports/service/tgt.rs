@@ -40,8 +40,12 @@ pub(super) fn start(
 
     let ours = ours(saved.as_ref());
     let operations = tgt::start(desired, &found, &ours);
-    let portals = new_portals(&operations);
-    let kept = ours.portals.union(&portals).copied().collect();
+    let mut kept = new_portals(&operations);
+    kept.extend(&ours.portals);
+    // What another pool has opened, and this one needs too, belongs to both: the last one closes it.
+    let made = others.iter().flat_map(|other| &other.portals);
+    let needed = tgt::needed(desired);
+    kept.extend(made.filter(|portal| needed.contains(portal)));
     let targets = during(&there, &operations, desired);
     let made = Some(Made { instance, targets });
     let mut copy = begin(here, parameters, wanted, saved, marks, kept, made)?;
@@ -289,7 +293,7 @@ fn look(
         others_accounts: others.iter().flat_map(of_others).collect(),
         others_portals: others
             .iter()
-            .flat_map(|other| other.portals.iter().copied())
+            .flat_map(|other| other.portals.iter().copied().chain(tgt::needed(&other.desired)))
             .collect(),
     })
 }

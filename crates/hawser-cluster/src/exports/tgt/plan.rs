@@ -173,20 +173,28 @@ pub fn numbers(iqn: &str) -> impl Iterator<Item = u32> + use<> {
     (first..=LAST).chain(1..first)
 }
 
-/// tgtd listens on a port for all targets. It cannot bind to an address that is not there yet, and
-/// the pool's addresses come after its units, so it listens on all addresses of the family.
+/// Where tgtd is to listen for a portal. It cannot bind to an address that is not there yet, and the pool's
+/// addresses come after its units, so it listens on all addresses of the family.
+fn listens(portal: &Portal) -> Portal {
+    let all = match portal.ip() {
+        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    Portal::new(all, portal.port())
+}
+
+/// Where tgtd is to listen for these targets. A port is one for all targets, whichever pool they are of.
+pub fn needed(desired: &Desired) -> BTreeSet<Portal> {
+    let targets = desired.targets.values();
+    targets
+        .flat_map(|target| target.portals.iter().map(listens))
+        .collect()
+}
+
 fn portals(desired: &Desired, found: &Found, ours: &Ours, operations: &mut Vec<Operation>) {
-    let mut needed = BTreeSet::new();
-    for portal in desired.targets.values().flat_map(|target| &target.portals) {
-        let all = match portal.ip() {
-            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-        };
-        let all = Portal::new(all, portal.port());
-        if !found.portals.contains(portal) {
-            needed.insert(all);
-        }
-    }
+    let portals = desired.targets.values().flat_map(|target| &target.portals);
+    let missing = portals.filter(|portal| !found.portals.contains(portal));
+    let needed: BTreeSet<Portal> = missing.map(listens).collect();
     let gone = ours
         .portals
         .difference(&needed)

@@ -257,6 +257,35 @@ fn a_tgtd_that_hangs_is_ended_and_nothing_is_concluded_from_its_silence() {
 }
 
 #[test]
+fn a_port_stays_open_as_long_as_a_pool_is_reached_through_it() {
+    let file = "[[portal_group]]\nname = \"san\"\nportals = [\"192.0.2.1:3261\"]\n";
+    let mut world = World::with(&["a"]);
+    world.start(file).unwrap();
+    let open = |world: &World| Vec::from_iter(world.tgtd().portals.clone());
+    assert_eq!(open(&world), ["0.0.0.0:3261"]);
+
+    // Another pool is reached through it, and did not write down that it has a part in it.
+    let mut other = world.saved().unwrap();
+    other.parameters.pool = "two".into();
+    let iqn = "iqn.2026-01.lab:two".to_owned();
+    let target = other.desired.targets.pop_first().unwrap().1;
+    other.desired.targets.insert(iqn, target);
+    let opened = std::mem::take(&mut other.portals);
+    other.write(world.run()).unwrap();
+    world.stop().unwrap();
+    assert_eq!(open(&world), ["0.0.0.0:3261"]);
+
+    // It opened it itself: then it belongs to both, and the last one closes it.
+    other.portals = opened;
+    other.write(world.run()).unwrap();
+    world.start(file).unwrap();
+    assert_eq!(world.saved().unwrap().portals, other.portals);
+    Saved::remove(world.run(), "two").unwrap();
+    world.stop().unwrap();
+    assert_eq!(open(&world), [""; 0]);
+}
+
+#[test]
 fn without_a_copy_and_with_a_file_that_cannot_be_read_what_is_open_tells() {
     let mut world = World::with(&["a"]);
     world

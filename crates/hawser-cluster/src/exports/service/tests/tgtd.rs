@@ -41,6 +41,8 @@ pub struct Tgtd {
     pub told: Vec<Asked>,
     /// It does so many more things, of the last of which nobody hears.
     pub left: Option<usize>,
+    /// Where it was told to listen besides.
+    pub portals: BTreeSet<String>,
     /// It takes what it is asked, and answers nothing.
     pub hangs: bool,
 }
@@ -133,7 +135,19 @@ impl Tgtd {
             name => name,
         };
         match (asked.mode, asked.op) {
-            (PORTAL, SHOW) => return Ok(b"Portal: 0.0.0.0:3260,1\nPortal: [::]:3260,1\n".into()),
+            (PORTAL, SHOW) => {
+                let own = self.portals.iter().map(|portal| format!("Portal: {portal},1\n"));
+                let first = "Portal: 0.0.0.0:3260,1\nPortal: [::]:3260,1\n";
+                return Ok([first.to_owned(), own.collect()].concat().into());
+            }
+            (PORTAL, NEW) => {
+                self.portals.insert(value("portal="));
+                return Ok(Vec::new());
+            }
+            (PORTAL, DELETE) => {
+                self.portals.remove(&value("portal="));
+                return Ok(Vec::new());
+            }
             (ACCOUNT, SHOW) => {
                 let names = self.accounts.iter().map(|name| format!("    {name}\n"));
                 return Ok(names.collect::<String>().into());

@@ -10,6 +10,7 @@ use hawser_model::cluster_file::Backend;
 use super::here::Here;
 use super::owned::{Foreign, Thing, Whose, only_ours};
 use super::seen::{self, Scope};
+use super::start::LastStart;
 use super::{ServiceError, Wanted, lio, nfs, tgt, wanted};
 use crate::exports::desired::{Desired, Portal};
 use crate::exports::host::{FOLDER, Lock, Made, Mark, Parameters, Place, Saved};
@@ -73,17 +74,20 @@ pub(super) fn make(
     // What another implementation offers is in the way of this one.
     let saved = match saved {
         Some(saved) if saved.parameters.backend != parameters.backend => {
-            take_away(here, Some(&saved), &saved.parameters, said)?;
+            let parameters = saved.parameters.clone();
+            let last = LastStart::Saved(Box::new(saved));
+            take_away(here, &last, &parameters, said)?;
             None
         }
         saved => saved,
     };
     let mut copy = match parameters.backend {
         _ if wanted.desired.targets.is_empty() => {
-            let mut scope = Scope::of(saved.as_ref(), parameters)?;
-            scope.nfs.clear();
-            let why = targets_away(here, saved.as_ref(), parameters, said)?;
-            if scope.started {
+            let stated = Some(&wanted.desired);
+            let why = targets_away(here, saved.as_ref(), stated, parameters, said)?;
+            if let Some(saved) = &saved {
+                let mut scope = Scope::of(saved, parameters);
+                scope.nfs.clear();
                 seen::nobody(here, &scope, &parameters.pool, why)?;
             }
             let (marks, portals) = (BTreeMap::new(), BTreeSet::new());
@@ -108,35 +112,57 @@ fn target_ready(parameters: &Parameters) -> Result<(), KernelError> {
 
 /// Takes everything of the pool away from the target, also when the pool is gone.
 pub fn stop(parameters: &Parameters, said: &mut dyn FnMut(&str)) -> Result<(), ServiceError> {
-    let here = Here::default();
-    let _lock = Lock::wait(&here.folder, &parameters.pool)?;
-    let saved = Saved::read_in(&here.folder, &parameters.pool)?;
-    take_away(&here, saved.as_ref(), parameters, said)
+    stop_on(&Here::default(), parameters, said)
 }
 
-/// What was started last goes first. What was started is forgotten when nobody serves it.
-pub(super) fn take_away(
+/// The same on a host.
+pub(super) fn stop_on(
     here: &Here,
-    saved: Option<&Saved>,
     parameters: &Parameters,
     said: &mut dyn FnMut(&str),
 ) -> Result<(), ServiceError> {
-    let scope = Scope::of(saved, parameters)?;
+    let saved = || Saved::read_in(&here.folder, &parameters.pool);
+    for _ in 0..READINGS {
+        let unknown = match saved()? {
+            Some(_) => None,
+            None => Some(LastStart::unknown(parameters)?),
+        };
+        let _lock = Lock::wait(&here.folder, &parameters.pool)?;
+        let saved = saved()?.map(|saved| LastStart::Saved(Box::new(saved)));
+        // Another stop may have removed the copy meanwhile: then the pool is to be read.
+        if let Some(last) = saved.or(unknown) {
+            return take_away(here, &last, parameters, said);
+        }
+    }
+    let path = parameters.file().display().to_string();
+    Err(ServiceError::Restless { path })
+}
+
+/// What was started last goes first. What was started is forgotten when nobody serves it.
+fn take_away(
+    here: &Here,
+    last: &LastStart,
+    parameters: &Parameters,
+    said: &mut dyn FnMut(&str),
+) -> Result<(), ServiceError> {
+    let saved = last.saved();
     nfs::stop(saved, parameters, said)?;
-    let why = targets_away(here, saved, parameters, said)?;
-    seen::nobody(here, &scope, &parameters.pool, why)?;
+    let why = targets_away(here, saved, last.desired(), parameters, said)?;
+    seen::nobody(here, &last.scope(parameters), &parameters.pool, why)?;
     Ok(Saved::remove(&here.folder, &parameters.pool)?)
 }
 
-/// By the implementation that offers them. Why it could not be asked is returned.
+/// By the implementation that offers them; without a copy, what the pool states. Why it could not be asked is
+/// returned.
 fn targets_away(
     here: &Here,
     saved: Option<&Saved>,
+    stated: Option<&Desired>,
     parameters: &Parameters,
     said: &mut dyn FnMut(&str),
 ) -> Result<Option<String>, ServiceError> {
     match backend(saved, parameters) {
-        Backend::Tgt => tgt::stop(here, saved, parameters, said),
+        Backend::Tgt => tgt::stop(here, saved, stated, parameters, said),
         Backend::Lio => lio::stop(here, saved, parameters, said).map(|()| None),
     }
 }

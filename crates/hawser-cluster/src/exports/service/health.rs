@@ -43,8 +43,13 @@ pub fn health(parameters: &Parameters) -> Result<Health, ServiceError> {
 /// The same on a host. While a start changes what this pool offers, that it runs is taken from its copy: the
 /// middle of a change is no failure.
 pub(super) fn health_on(here: &Here, parameters: &Parameters) -> Result<Health, ServiceError> {
-    let deadline = Instant::now() + ANOTHER;
     let pool = &parameters.pool;
+    // A pool that hangs is not read under the lock.
+    let all = match Saved::read_in(&here.folder, pool)? {
+        Some(_) => None,
+        None => Some(Scope::of_pool(parameters)?),
+    };
+    let deadline = Instant::now() + ANOTHER;
     let _lock = loop {
         match Lock::share(&here.folder)? {
             Look::Quiet(lock) => break lock,
@@ -74,7 +79,13 @@ pub(super) fn health_on(here: &Here, parameters: &Parameters) -> Result<Health, 
         return Ok(told);
     }
     // Nobody who was asked offers anything; whether that is so is seen.
-    let holders = seen::look(here, &Scope::of(saved, parameters)?)?;
+    let scope = match (saved, all) {
+        (Some(saved), _) => Scope::of(saved, parameters),
+        (None, Some(all)) => all,
+        // It was stopped a moment ago, and that stop has looked.
+        (None, None) => return Ok(Health::Stopped),
+    };
+    let holders = seen::look(here, &scope)?;
     Ok(match holders.is_empty() {
         true => Health::Stopped,
         false => Health::Broken(holders),

@@ -14,6 +14,7 @@ mod lio;
 mod nfs;
 mod owned;
 mod seen;
+mod start;
 #[cfg(test)]
 mod tests;
 mod tgt;

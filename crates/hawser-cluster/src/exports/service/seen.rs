@@ -30,18 +30,19 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// What a start offered; without a copy of it, all that the pool could offer.
-    pub fn of(saved: Option<&Saved>, parameters: &Parameters) -> Result<Self, ServiceError> {
+    /// All that the pool could offer. This reads the pool.
+    pub fn of_pool(parameters: &Parameters) -> Result<Self, ServiceError> {
         let root = parameters.root.clone();
-        let Some(saved) = saved else {
-            let volumes =
-                places_of_pool(parameters).map_err(io("look for the volumes of", &root))?;
-            return Ok(Self {
-                volumes,
-                root,
-                ..Self::default()
-            });
-        };
+        Ok(Self {
+            volumes: places_of_pool(parameters).map_err(io("look for the volumes of", &root))?,
+            root,
+            ..Self::default()
+        })
+    }
+
+    /// What a start offered.
+    pub fn of(saved: &Saved, parameters: &Parameters) -> Self {
+        let root = parameters.root.clone();
         let made: Vec<_> = saved.before.iter().chain([&saved.desired]).collect();
         let units = made.iter().flat_map(|desired| desired.units.values());
         let mut volumes = places_at(units.map(|unit| unit.path.as_str()));
@@ -60,12 +61,12 @@ impl Scope {
                     .keys()
                     .map(|client| (path.clone(), client.clone()))
             });
-        Ok(Self {
+        Self {
             nfs: nfs.collect(),
             volumes,
             root,
             started: true,
-        })
+        }
     }
 }
 

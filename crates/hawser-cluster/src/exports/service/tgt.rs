@@ -9,7 +9,7 @@ use super::health::{PATIENCE, UNFINISHED};
 use super::here::Here;
 use super::known::{confirmed, known};
 use super::owned::{Thing, Whose, only_ours};
-use super::{Health, ServiceError, Targets, Wanted, wanted};
+use super::{Health, ServiceError, Targets, Wanted};
 use crate::exports::desired::{Desired, Portal};
 use crate::exports::host::{Made, Parameters, Place, Places, Saved, open_by};
 use crate::exports::tgt::{
@@ -88,10 +88,11 @@ pub(super) fn start(
 pub(super) fn stop(
     here: &Here,
     saved: Option<&Saved>,
+    stated: Option<&Desired>,
     parameters: &Parameters,
     said: &mut dyn FnMut(&str),
 ) -> Result<Option<String>, ServiceError> {
-    match taken_away(here, saved, parameters, said) {
+    match taken_away(here, saved, stated, parameters, said) {
         Err(ServiceError::Daemon(error @ DaemonError::Silent { .. })) => match hung(here, saved) {
             None => Ok(Some(error.to_string())),
             Some((pid, Ok(()))) => {
@@ -126,6 +127,7 @@ fn hung(here: &Here, saved: Option<&Saved>) -> Option<(i32, std::io::Result<()>)
 fn taken_away(
     here: &Here,
     saved: Option<&Saved>,
+    stated: Option<&Desired>,
     parameters: &Parameters,
     said: &mut dyn FnMut(&str),
 ) -> Result<(), ServiceError> {
@@ -134,14 +136,14 @@ fn taken_away(
     let Some(instance) = first.instance()? else {
         return Ok(());
     };
-    // Without a copy, what the pool says now is the next best; when it says nothing that can be read, what
-    // is open will tell.
-    let stated = match saved {
-        Some(_) => None,
-        None => wanted(parameters).ok().map(|wanted| wanted.desired),
-    };
     let others = Saved::others(&here.folder, &parameters.pool)?;
-    let there = known(daemon, instance, saved, stated.as_ref(), true)?;
+    let there = known(
+        daemon,
+        instance,
+        saved,
+        stated.filter(|_| saved.is_none()),
+        true,
+    )?;
     let nothing = Desired::default();
     let found = look(daemon, there, &nothing, &others)?;
     // What another tgtd was told is not in this one.
@@ -293,7 +295,13 @@ fn look(
         others_accounts: others.iter().flat_map(of_others).collect(),
         others_portals: others
             .iter()
-            .flat_map(|other| other.portals.iter().copied().chain(tgt::needed(&other.desired)))
+            .flat_map(|other| {
+                other
+                    .portals
+                    .iter()
+                    .copied()
+                    .chain(tgt::needed(&other.desired))
+            })
             .collect(),
     })
 }

@@ -12,7 +12,7 @@ use std::time::Instant;
 use hawser_model::cluster_file::Backend;
 use tempfile::TempDir;
 
-use super::change::{make, take_away};
+use super::change::{make, stop_on};
 use super::health::health_on;
 use super::here::Here;
 use super::{Health, ServiceError, Wanted};
@@ -125,12 +125,7 @@ impl World {
     }
 
     pub fn stop(&self) -> Result<(), ServiceError> {
-        take_away(
-            &self.here,
-            self.saved().as_ref(),
-            &self.parameters,
-            &mut |_| {},
-        )
+        stop_on(&self.here, &self.parameters, &mut |_| {})
     }
 
     pub fn health(&self) -> Result<Health, ServiceError> {

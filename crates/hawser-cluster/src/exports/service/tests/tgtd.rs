@@ -136,7 +136,10 @@ impl Tgtd {
         };
         match (asked.mode, asked.op) {
             (PORTAL, SHOW) => {
-                let own = self.portals.iter().map(|portal| format!("Portal: {portal},1\n"));
+                let own = self
+                    .portals
+                    .iter()
+                    .map(|portal| format!("Portal: {portal},1\n"));
                 let first = "Portal: 0.0.0.0:3260,1\nPortal: [::]:3260,1\n";
                 return Ok([first.to_owned(), own.collect()].concat().into());
             }

@@ -37,9 +37,49 @@ fn find(text: &str, place: &str) -> Option<Mount> {
     text.lines().rev().find_map(one)
 }
 
+/// Whether what lies at this path is on another machine, so that to look at it may take for ever. No pool is:
+/// a pool is made of this head's devices.
+pub fn is_remote(mountinfo: &str, path: &Path) -> bool {
+    let below = |line: &str| {
+        let (before, after) = line.split_once(" - ")?;
+        let point = unescaped(before.split(' ').nth(4)?);
+        let deep = Path::new(&point).components().count();
+        let remote = REMOTE.contains(&after.split(' ').next()?);
+        path.starts_with(&point).then_some((deep, remote))
+    };
+    // Of several at one place, the last one is on top.
+    let mounts = mountinfo.lines().filter_map(below);
+    let on_top = mounts.reduce(|top, next| if next.0 >= top.0 { next } else { top });
+    on_top.is_some_and(|(_, remote)| remote)
+}
+
+/// File systems of other machines, as the kernel calls them.
+const REMOTE: &[&str] = &[
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "ceph",
+    "9p",
+    "fuse.glusterfs",
+    "fuse.sshfs",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_on_another_machine_is_known_without_looking_at_it() {
+        let text = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
+                    90 22 0:55 / /mnt rw - nfs4 filer:/x rw\n\
+                    91 90 8:2 / /mnt/local rw - xfs /dev/sdb rw\n";
+        let remote = |path: &str| is_remote(text, Path::new(path));
+        assert!(remote("/mnt/disk.img") && remote("/mnt"));
+        assert!(!remote("/mnt/local/disk.img") && !remote("/mntx") && !remote("/srv/a.img"));
+        let over = format!("{text}92 90 8:3 / /mnt rw - ext4 /dev/sdc rw\n");
+        assert!(!is_remote(&over, Path::new("/mnt/disk.img")));
+    }
 
     #[test]
     fn the_last_mount_at_a_place_counts() {

@@ -7,6 +7,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use super::mounts::is_remote;
 use super::place::{Place, Places};
 use crate::octal::unescaped;
 
@@ -220,6 +221,7 @@ fn descriptors(process: &Path) -> std::io::Result<Vec<PathBuf>> {
 /// Loop devices over files, and devices that hold devices: device-mapper, md, DRBD, partitions.
 fn above() -> Vec<Above> {
     let mut all = Vec::new();
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     for entry in fs::read_dir("/sys/class/block")
         .into_iter()
         .flatten()
@@ -233,7 +235,8 @@ fn above() -> Vec<Above> {
         let path = format!("/dev/{name}");
         if let Ok(file) = fs::read_to_string(folder.join("loop/backing_file")) {
             let file = file.trim_end_matches('\n');
-            let on = Place::at(file);
+            let here = !is_remote(&mounts, Path::new(file));
+            let on = here.then(|| Place::at(file)).flatten();
             all.extend(on.map(|on| Above {
                 path: path.clone(),
                 place,

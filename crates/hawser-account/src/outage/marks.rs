@@ -52,6 +52,13 @@ pub(super) enum Mark {
     Throttled,
     /// A person has said that a node is off.
     ConfirmedByHand(HostName),
+    /// A watch has found a port of a host to a SAN without carrier.
+    PortLost {
+        /// Whose port.
+        host: HostName,
+        /// How long that is held back before the scheduler hears of it, in milliseconds.
+        dampening_ms: u64,
+    },
     /// That a start failed on a host is forgotten, so that it is tried there again.
     StartForgiven(Forgiven),
 }
@@ -165,6 +172,26 @@ fn fencer(text: &str) -> Option<Mark> {
 /// The keeper of attributes: `Setting fail-count-a#start_0[head2]: INFINITY -> (unset)`; from
 /// Pacemaker 3 on `[head2] in instance_attributes: …`.
 fn attributes(text: &str) -> Option<Mark> {
+    port_lost(text).or_else(|| start_forgiven(text))
+}
+
+/// `Setting hawser-san01[head1]: 10000 -> 0 | from head1 with 3s write delay`: what the watch of a port to `san01`
+/// tells (`hawser-cluster`, `cib/ports.rs`).
+fn port_lost(text: &str) -> Option<Mark> {
+    let (_, rest) = after(text, "Setting hawser-")?.split_once('[')?;
+    let (host, rest) = rest.split_once(']')?;
+    let (_, now) = rest.split_once(" -> ")?;
+    let (now, held) = now.split_once(" | ")?;
+    let held = after(held, " with ").filter(|held| held.contains("write delay"));
+    // `no write delay`, `3s write delay`.
+    let seconds = held.and_then(number).unwrap_or(0);
+    (now == "0").then(|| Mark::PortLost {
+        host: host.into(),
+        dampening_ms: seconds * 1000,
+    })
+}
+
+fn start_forgiven(text: &str) -> Option<Mark> {
     let (resource, rest) = after(text, "Setting fail-count-")?.split_once("#start_0[")?;
     let (host, rest) = rest.split_once(']')?;
     let forgiven = Forgiven {
@@ -337,6 +364,25 @@ mod tests {
             ),
             None
         );
+        let port = |change: &str| {
+            pacemaker(&format!(
+                "head1 pacemaker-attrd     [39] (update_attr_on_host) \tnotice: Setting hawser-san01[head1]: {change}"
+            ))
+        };
+        let lost = |dampening_ms| {
+            let host = "head1".into();
+            Some(Mark::PortLost { host, dampening_ms })
+        };
+        assert_eq!(
+            port("10000 -> 0 | from head1 with 3s write delay"),
+            lost(3000)
+        );
+        assert_eq!(
+            port("(unset) -> 0 | from head1 with no write delay"),
+            lost(0)
+        );
+        assert_eq!(port("0 -> 10000 | from head1 with 3s write delay"), None);
+        assert_eq!(port("10 -> 05 | from head1"), None);
         let quoted =
             "info: x_start_0[2] error output [ Operation 'off' targeting head1 by a for b: OK ]";
         assert_eq!(pacemaker(quoted), None);

@@ -22,6 +22,8 @@ pub(super) enum Phase {
     FirstCheck,
     /// From the loss of a member, of a resource, or from an order, until something is done.
     Decision,
+    /// A lost port is held back by the keeper of attributes, which waits for the others.
+    Dampening,
     /// A monitor operation had not come round yet.
     Monitor,
     /// Corosync waits for the token.
@@ -72,6 +74,7 @@ impl Phase {
             Self::FirstCheck => "first checks",
             Self::Human => "waiting for a human",
             Self::Decision => "decision",
+            Self::Dampening => "dampening",
             Self::Monitor => "monitor",
             Self::TokenLoss => "token loss",
             Self::Consensus => "consensus",

@@ -20,6 +20,8 @@ pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
     let mut running: Option<(u64, Moment)> = None;
     // The fault whose effect a monitor operation has found.
     let mut noticed: Option<Moment> = None;
+    // Until when a port that was lost is held back.
+    let mut held: Option<Moment> = None;
     for At { at, host, mark } in own {
         let mut span = |phase, from| {
             spans.push(Span {
@@ -54,6 +56,18 @@ pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
                 }
                 due.get_or_insert(*at);
             }
+            Mark::PortLost { dampening_ms, .. } => {
+                if let Some(deed) = last_deed(facts.case, *at).filter(|deed| Some(*deed) >= noticed)
+                {
+                    span(Phase::Monitor, deed);
+                    noticed = Some(deed);
+                }
+                // The first one starts the clock; what is lost while it runs is written with it.
+                if due.is_none() {
+                    held = Some(Moment(at.0 + dampening_ms * 1000));
+                }
+                due.get_or_insert(*at);
+            }
             // Whoever is busy with a transition goes on with it first.
             Mark::Joined if running.is_none() => {
                 due.get_or_insert(*at);
@@ -66,6 +80,14 @@ pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
             Mark::FenceAsked(_) | Mark::OperationBegun(_) => {
                 if let Some(from) = due.take() {
                     span(Phase::Decision, from);
+                    if let Some(written) = held.take() {
+                        spans.push(Span {
+                            phase: Phase::Dampening,
+                            host: host.clone(),
+                            from,
+                            to: written.min(*at),
+                        });
+                    }
                 }
             }
             Mark::TransitionBegun(number) => {

@@ -74,16 +74,11 @@ pub(crate) fn stop(
                 shelf::wait_gone(&disks)?;
             }
             PowerLoss::Off => {
-                let disks: Vec<String> = shelf::mounted(init).into_iter().map(|(d, _)| d).collect();
+                let disks: Vec<_> = shelf::mounted(init).into_iter().map(|(d, _)| d).collect();
                 if !init.terminate(soft_off(state))? {
                     init.kill()?;
                 }
-                let others = state
-                    .nodes
-                    .iter()
-                    .filter(|(other, _)| other.as_str() != name);
-                let others: Vec<_> = others.filter_map(|(_, node)| node.running()).collect();
-                shelf::wait_given_up(&disks, &others)?;
+                shelf::wait_gone(&disks)?;
             }
         }
     }

@@ -1,6 +1,5 @@
 //! Shelves: files of the lab that every head sees as disks, each through a loop device of its own.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -84,7 +83,7 @@ fn make_file_system(path: &Path, fstype: &str) -> Result<(), LabError> {
 ///
 /// A node sees what was mounted on the host when it was made, which is none of its business:
 /// only what lies on a shelf and is not mounted here counts.
-pub(crate) fn mounted(init: ProcessId) -> Vec<(String, PathBuf)> {
+pub(crate) fn mounted(init: ProcessId) -> Vec<(Disk, PathBuf)> {
     let here = loops("self");
     let on_a_shelf = |device: &str| {
         let backing = format!("/sys/block/{device}/loop/backing_file");
@@ -92,6 +91,7 @@ pub(crate) fn mounted(init: ProcessId) -> Vec<(String, PathBuf)> {
     };
     let all = loops(&init.pid.to_string()).into_iter();
     all.filter(|(device, _)| on_a_shelf(device) && !here.iter().any(|(other, _)| other == device))
+        .map(|(device, place)| (Disk::now(device), place))
         .collect()
 }
 
@@ -117,7 +117,7 @@ fn loops(process: &str) -> Vec<(String, PathBuf)> {
 ///
 /// The kernel would unmount them in good order when the node's processes are killed, and went on
 /// writing for 258 ms (measured) after the fence agent had reported the node off.
-pub(crate) fn freeze(init: ProcessId) -> Vec<String> {
+pub(crate) fn freeze(init: ProcessId) -> Vec<Disk> {
     let mounted = mounted(init);
     for (_, place) in &mounted {
         let place = place.strip_prefix("/").unwrap_or(place);
@@ -128,40 +128,85 @@ pub(crate) fn freeze(init: ProcessId) -> Vec<String> {
     mounted.into_iter().map(|(device, _)| device).collect()
 }
 
-/// Waits until a killed node's loop devices are let go.
-pub(crate) fn wait_gone(devices: &[String]) -> Result<(), LabError> {
-    wait_until_free(devices, |device| !in_use(device))
+/// A loop device as it is set up now. Its name is given to the next one as soon as it is let go.
+#[derive(Clone, Debug)]
+pub(crate) struct Disk {
+    name: String,
+    /// Another each time the device is set up (`/sys/block/NAME/diskseq`, Linux 5.15).
+    sequence: Option<u64>,
 }
 
-/// Waits until the loop devices of a node that ended in good order are let go. It has given its pools up: a
-/// device may have another node's name on it by now, which got the same number.
-pub(crate) fn wait_given_up(devices: &[String], others: &[ProcessId]) -> Result<(), LabError> {
-    let taken = |device: &str| {
-        let mut mounts = others.iter().flat_map(|init| mounted(*init));
-        mounts.any(|(other, _)| other == device)
-    };
-    wait_until_free(devices, |device| !in_use(device) || taken(device))
+impl Disk {
+    fn now(name: String) -> Self {
+        let sequence = sequence(&name);
+        Self { name, sequence }
+    }
+
+    fn is_gone(&self) -> bool {
+        let in_use = Path::new(&format!("/sys/block/{}/loop", self.name)).exists();
+        !in_use || sequence(&self.name) != self.sequence
+    }
 }
 
-fn in_use(device: &str) -> bool {
-    Path::new(&format!("/sys/block/{device}/loop")).exists()
+fn sequence(name: &str) -> Option<u64> {
+    let text = fs::read_to_string(format!("/sys/block/{name}/diskseq")).ok()?;
+    text.trim().parse().ok()
 }
 
-fn wait_until_free(devices: &[String], free: impl Fn(&str) -> bool) -> Result<(), LabError> {
+/// Waits until the loop devices of a node that has ended are let go. Another node, or another lab, may have got
+/// their names by then.
+pub(crate) fn wait_gone(disks: &[Disk]) -> Result<(), LabError> {
     let deadline = Instant::now() + PATIENCE;
-    let mut left: BTreeSet<&String> = devices.iter().collect();
-    loop {
-        left.retain(|device| !free(device));
-        match left.first() {
-            None => return Ok(()),
-            Some(device) if Instant::now() >= deadline => {
-                return Err(LabError::system(
-                    "wait for the end of",
-                    format!("/dev/{device}"),
-                    nix::errno::Errno::ETIMEDOUT,
-                ));
-            }
-            Some(_) => std::thread::sleep(Duration::from_millis(2)),
+    while let Some(disk) = disks.iter().find(|disk| !disk.is_gone()) {
+        if Instant::now() >= deadline {
+            return Err(LabError::system(
+                "wait for the end of",
+                format!("/dev/{}", disk.name),
+                nix::errno::Errno::ETIMEDOUT,
+            ));
         }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A loop device over a new file; nothing when this machine has none to give.
+    fn set_up(file: &Path) -> Option<String> {
+        File::create(file).unwrap().set_len(1 << 20).unwrap();
+        let made = Command::new("losetup")
+            .args(["--find", "--show"])
+            .arg(file)
+            .output()
+            .ok()?;
+        let path = String::from_utf8(made.stdout).unwrap();
+        let name = path.trim().strip_prefix("/dev/")?.to_owned();
+        made.status.success().then_some(name)
+    }
+
+    fn take_down(name: &str) {
+        let gone = Command::new("losetup")
+            .args(["--detach", &format!("/dev/{name}")])
+            .status();
+        assert!(gone.unwrap().success());
+    }
+
+    #[test]
+    fn a_disk_whose_name_another_got_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(name) = set_up(&folder.path().join("one")) else {
+            println!("skipped: this machine gives no loop device");
+            return;
+        };
+        let disk = Disk::now(name.clone());
+        assert!(!disk.is_gone());
+        take_down(&name);
+        wait_gone(std::slice::from_ref(&disk)).unwrap();
+        let again = set_up(&folder.path().join("two")).unwrap();
+        assert!(disk.is_gone(), "{again} is another one");
+        take_down(&again);
     }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Subcommand, ValueEnum};
-use hawser_cluster::exports::host::{Parameters, Saved, parameters_from_cib};
+use hawser_cluster::exports::host::{Parameters, Saved, parameters_from_cib, storage};
 use hawser_cluster::exports::nfs::Found;
 use hawser_cluster::exports::service::{self, ServiceError};
 use hawser_cluster::exports::{Desired, DesiredDirectory, naa, ocf};
@@ -46,6 +46,12 @@ enum Action {
     Ocf {
         /// start, stop, monitor, …
         action: Option<String>,
+    },
+    /// Read a block of a volume, for the monitor, which goes on when the disk does not
+    #[command(hide = true, name = storage::WORD)]
+    ReadBlock {
+        /// The volume
+        volume: PathBuf,
     },
 }
 
@@ -118,6 +124,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         }
         Action::InstallAgent(args) => install(&args),
         Action::Ocf { action } => agent(action.as_deref()),
+        Action::ReadBlock { volume } => Ok(ExitCode::from(storage::read(&volume))),
     }
 }
 

@@ -9,6 +9,7 @@ mod parameters;
 mod place;
 mod saved;
 mod secret;
+pub mod storage;
 mod volumes;
 
 pub use cib::{CibError, parameters as parameters_from_cib};

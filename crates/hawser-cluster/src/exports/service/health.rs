@@ -1,5 +1,6 @@
 //! Whether what was started is still there.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use super::change::backend;
 use super::here::Here;
 use super::seen::{self, Scope};
 use super::{ServiceError, lio, nfs, tgt};
+use crate::exports::desired::Desired;
 use crate::exports::host::{Lock, Look, Parameters, Saved};
 
 /// How the exports of a pool are.
@@ -25,6 +27,10 @@ pub enum Health {
 
 /// How long who looks waits for an answer. With a look every 2 s, a target that hangs is noticed within 5 s.
 pub(super) const PATIENCE: Duration = Duration::from_millis(2500);
+
+/// How long who looks waits for the storage. Disks under load may take seconds for a read, and a pool that is moved for
+/// that reason is moved under load. The monitor as a whole may take 6 s (`cib/pools.rs`).
+const STORAGE: Duration = Duration::from_millis(4500);
 
 /// How long a change of another pool is waited for.
 const ANOTHER: Duration = Duration::from_secs(1);
@@ -98,6 +104,7 @@ fn asked(
     parameters: &Parameters,
     saved: Option<&Saved>,
 ) -> Result<Health, ServiceError> {
+    let until = Instant::now() + STORAGE;
     let of_nfs = nfs::health(parameters, saved)?;
     let nfs_alone =
         |saved: &Saved| saved.desired.targets.is_empty() && !saved.desired.nfs.is_empty();
@@ -112,10 +119,28 @@ fn asked(
         Backend::Tgt => tgt::health(here, parameters, saved),
         Backend::Lio => lio::health(here, parameters, saved),
     }?;
+    let of_targets = match (of_targets, saved) {
+        (Health::Running, Some(saved)) => match dead(here, &saved.desired, until) {
+            Some(what) => Health::Broken(vec![what]),
+            None => Health::Running,
+        },
+        (other, _) => other,
+    };
     Ok(match of_nfs {
         Some(of_nfs) => of_targets.and(of_nfs),
         None => of_targets,
     })
+}
+
+/// A volume of the pool that cannot be read. One is asked: they lie on the same storage.
+fn dead(here: &Here, desired: &Desired, until: Instant) -> Option<String> {
+    let unit = desired.units.values().next()?;
+    let error = (here.read)(Path::new(&unit.path), until).err()?;
+    let why = match error.kind() {
+        ErrorKind::TimedOut => "its storage does not answer".to_owned(),
+        _ => error.to_string(),
+    };
+    Some(format!("{} cannot be read: {why}", unit.path))
 }
 
 impl Health {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::exports::Portal;
-use crate::exports::host::{FOLDER, Facts, Places, look_at_open};
+use crate::exports::host::{FOLDER, Facts, Places, look_at_open, storage};
 use crate::exports::lio::Configfs;
 use crate::exports::tgt::{self, Daemon};
 
@@ -13,6 +13,9 @@ type Look = dyn Fn(&Places, &Path) -> std::io::Result<Facts>;
 
 /// Whether a portal answers a login.
 type Login = dyn Fn(Portal, Instant) -> std::io::Result<()>;
+
+/// Whether the storage below a volume answers.
+type Read = dyn Fn(&Path, Instant) -> std::io::Result<()>;
 
 /// Ends the tgtd that this was.
 type End = dyn Fn(tgt::Instance) -> std::io::Result<()>;
@@ -29,6 +32,8 @@ pub struct Here {
     pub look: Box<Look>,
     /// Logs in as a client.
     pub login: Box<Login>,
+    /// Reads from a volume.
+    pub read: Box<Read>,
     /// Ends a tgtd.
     pub end: Box<End>,
 }
@@ -41,6 +46,7 @@ impl Default for Here {
             configfs: Configfs::default(),
             look: Box::new(look_at_open),
             login: Box::new(tgt::answers),
+            read: Box::new(storage::answers),
             end: Box::new(tgt::Instance::end),
         }
     }

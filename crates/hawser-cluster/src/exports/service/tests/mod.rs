@@ -57,6 +57,7 @@ impl World {
                 })
             }),
             login: Box::new(|_, _| Ok(())),
+            read: Box::new(|_, _| Ok(())),
             end: Box::new(|_| Err(std::io::ErrorKind::Unsupported.into())),
         };
         let world = Self {
@@ -249,6 +250,21 @@ fn a_tgtd_that_hangs_is_ended_and_nothing_is_concluded_from_its_silence() {
     // One that hangs and has nothing of this pool is left to those whose it has.
     world.here.end = Box::new(|_| panic!("it holds nothing of this pool"));
     world.stop().unwrap();
+}
+
+#[test]
+fn storage_that_does_not_answer_fails_the_monitor_with_its_volume() {
+    let mut world = World::with(&["a"]);
+    world.start("").unwrap();
+    assert_eq!(world.health().unwrap(), Health::Running);
+    world.here.read = Box::new(|_, _| Err(std::io::ErrorKind::TimedOut.into()));
+    let path = world.path("a.img").display().to_string();
+    assert_eq!(
+        broken(world.health()),
+        format!("{path} cannot be read: its storage does not answer")
+    );
+    world.here.read = Box::new(|_, _| Err(std::io::Error::from_raw_os_error(5)));
+    assert!(broken(world.health()).contains("Input/output error"));
 }
 
 #[test]

@@ -1,0 +1,105 @@
+//! Whether the storage below a volume answers: one block is read, past every cache.
+//!
+//! A read of a disk that is gone may never end, and neither does a process that waits for it, `kill -9` or not.
+//! So a process of its own reads, and who asked goes on without it.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::place::Place;
+
+/// The word after `hawser exports` that makes a process one that reads.
+pub const WORD: &str = "read-block";
+
+/// Bytes that are read: a block of any disk, and what `O_DIRECT` wants (open(2)).
+const BLOCK: usize = 4096;
+
+/// Reads from a volume in a process of its own.
+///
+/// # Errors
+/// The kernel's error; `TimedOut` when it does not answer until then. When no process can be started, nothing is
+/// known of the storage, and that is no error.
+pub fn answers(volume: &Path, until: Instant) -> io::Result<()> {
+    let reader = std::env::current_exe().and_then(|own| {
+        Command::new(own)
+            .args(["exports", WORD])
+            .arg(volume)
+            // Whoever waits for the end of a pipe of ours must not wait for the disk.
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .current_dir("/")
+            .spawn()
+    });
+    let Ok(mut reader) = reader else {
+        return Ok(());
+    };
+    loop {
+        match reader.try_wait()?.map(|ended| ended.code()) {
+            Some(Some(0)) => return Ok(()),
+            Some(Some(errno)) => return Err(io::Error::from_raw_os_error(errno)),
+            // Somebody killed it.
+            Some(None) => return Ok(()),
+            None if Instant::now() >= until => {
+                let _it_may_never_end = reader.kill();
+                return Err(ErrorKind::TimedOut.into());
+            }
+            None => thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}
+
+/// The reader: what its process ends with, 0 or the kernel's error number.
+pub fn read(volume: &Path) -> u8 {
+    let number = |error: io::Error| error.raw_os_error().unwrap_or(nix::libc::EIO);
+    let errno = read_block(volume).map_or_else(number, |()| 0);
+    u8::try_from(errno).unwrap_or(u8::MAX)
+}
+
+fn read_block(volume: &Path) -> io::Result<()> {
+    let before = Place::of(&fs::metadata(volume)?);
+    let open = |flags| {
+        let flags = flags | nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY;
+        let file = File::options()
+            .read(true)
+            .custom_flags(flags)
+            .open(volume)?;
+        match Place::of(&file.metadata()?) == before {
+            true => Ok(file),
+            false => Err(io::Error::from_raw_os_error(nix::libc::ESTALE)),
+        }
+    };
+    // A file system that has no such reads (tmpfs) answers from its cache, which is all it has.
+    let file = match open(nix::libc::O_DIRECT) {
+        Err(error) if error.raw_os_error() == Some(nix::libc::EINVAL) => open(0)?,
+        file => file?,
+    };
+    let mut room = vec![0; 2 * BLOCK];
+    let at = room.as_ptr().align_offset(BLOCK);
+    let block = room.get_mut(at..at + BLOCK).ok_or(ErrorKind::OutOfMemory)?;
+    file.read_at(block, 0).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_read_and_an_error_is_the_kernel_s() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.img");
+        fs::write(&file, [7; BLOCK]).unwrap();
+        assert_eq!(read(&file), 0);
+        let number = |errno: i32| u8::try_from(errno).unwrap();
+        assert_eq!(
+            read(&folder.path().join("b.img")),
+            number(nix::libc::ENOENT)
+        );
+        assert_ne!(read(folder.path()), 0);
+    }
+}

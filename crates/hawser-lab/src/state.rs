@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -221,10 +221,7 @@ pub(crate) fn boot_id() -> Result<String, LabError> {
 }
 
 pub(crate) fn random_token() -> Result<String, LabError> {
-    let path = "/dev/urandom";
     let mut bytes = [0_u8; 16];
-    File::open(path)
-        .and_then(|mut file| file.read_exact(&mut bytes))
-        .map_err(|e| LabError::io("read", path, e))?;
+    getrandom::fill(&mut bytes).map_err(|e| LabError::io("take", "random bytes", e.into()))?;
     Ok(bytes.iter().map(|b| format!("{b:02x}")).collect())
 }

@@ -409,9 +409,8 @@ pub fn beside_switches(lab: &Lab) -> miette::Result<Agent> {
 /// Bytes from the kernel's generator.
 pub fn random<const N: usize>() -> miette::Result<[u8; N]> {
     let mut bytes = [0; N];
-    fs::File::open("/dev/urandom")
-        .and_then(|mut f| std::io::Read::read_exact(&mut f, &mut bytes))
+    getrandom::fill(&mut bytes)
         .into_diagnostic()
-        .wrap_err("read /dev/urandom")?;
+        .wrap_err("take random bytes")?;
     Ok(bytes)
 }

@@ -3,8 +3,6 @@
 //! Every effect names what is to be true afterwards, so a run that was killed anywhere is finished
 //! by the next one.
 
-use std::fs::File;
-use std::io::Read;
 use std::time::{Duration, Instant};
 
 use hawser_model::cluster_file::ClusterFile;
@@ -521,9 +519,7 @@ fn key_file(key: Vec<u8>) -> OwnedFile {
 /// Bytes from the kernel's generator.
 fn random(bytes: usize) -> Result<Vec<u8>, LiveError> {
     let mut key = vec![0; bytes];
-    File::open("/dev/urandom")
-        .and_then(|mut file| file.read_exact(&mut key))
-        .map_err(|e| LiveError::Failed(format!("read /dev/urandom: {e}")))?;
+    getrandom::fill(&mut key).map_err(|e| LiveError::Failed(format!("take random bytes: {e}")))?;
     Ok(key)
 }
 

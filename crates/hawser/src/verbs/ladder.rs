@@ -1,6 +1,5 @@
 //! `hawser ladder`: what each part of a path can do, and where the whole path loses it.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,9 +14,9 @@ use hawser_model::ladder::{CipherChoice, Storage};
 use hawser_model::names::{HostName, LinkName};
 use hawser_model::units::Nanos;
 use indicatif::{ProgressBar, ProgressStyle};
-use miette::{IntoDiagnostic, WrapErr, bail, miette};
+use miette::{bail, miette};
 
-use crate::cluster::{Cluster, Which};
+use crate::cluster::{Cluster, Which, random};
 use crate::output::bar;
 use crate::{case_file, parse, verbs};
 
@@ -161,7 +160,7 @@ fn measure(cluster: &Cluster, options: &LadderOptions) -> miette::Result<Case> {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |d| d.as_secs());
-    let case = ladder::ladder(&mut agents, topology, hosts, options, key()?, &bar, now);
+    let case = ladder::ladder(&mut agents, topology, hosts, options, random()?, &bar, now);
     bar.0.finish_and_clear();
     case.map_err(|e| match e {
         LadderError::Check(CheckError::Misfit(misfits)) => cluster.misfit(&misfits),
@@ -171,16 +170,6 @@ fn measure(cluster: &Cluster, options: &LadderOptions) -> miette::Result<Case> {
         ),
         other => miette!("{other}"),
     })
-}
-
-/// A key for the path, fresh for each run.
-fn key() -> miette::Result<[u8; 32]> {
-    let mut bytes = [0; 32];
-    fs::File::open("/dev/urandom")
-        .and_then(|mut f| std::io::Read::read_exact(&mut f, &mut bytes))
-        .into_diagnostic()
-        .wrap_err("read /dev/urandom")?;
-    Ok(bytes)
 }
 
 /// A bar on a terminal; nothing elsewhere, where a log wants no moving lines.

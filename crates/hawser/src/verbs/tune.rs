@@ -1,7 +1,5 @@
 //! `hawser tune`: every fix an experiment, kept only when it is proven.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -185,9 +183,7 @@ impl Surroundings for Around<'_> {
 
     fn coin(&self) -> bool {
         let mut byte = [0];
-        File::open("/dev/urandom")
-            .and_then(|mut f| f.read_exact(&mut byte))
-            .is_ok_and(|()| byte[0] & 1 == 1)
+        getrandom::fill(&mut byte).is_ok_and(|()| byte[0] & 1 == 1)
     }
 
     fn trial_begins(&self, trial: &Trial, number: usize, of: usize) {

@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use hawser_files::{Expected, FileError};
@@ -76,7 +75,7 @@ impl Mark {
     /// Of a secret.
     pub fn of(secret: &str) -> std::io::Result<Self> {
         let mut random = [0; 16];
-        fs::File::open("/dev/urandom")?.read_exact(&mut random)?;
+        getrandom::fill(&mut random)?;
         let salt: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         let hash = hash(&salt, secret);
         Ok(Self { salt, hash })

@@ -24,8 +24,8 @@ pub fn marks(
         let mark = match known.filter(|mark| mark.is_of(secret)) {
             Some(mark) => mark.clone(),
             None => Mark::of(secret).map_err(|source| ServiceError::Io {
-                call: "read",
-                path: "/dev/urandom".into(),
+                call: "take",
+                path: "random bytes".into(),
                 source,
             })?,
         };

@@ -13,7 +13,7 @@ pub mod secrets;
 
 use hawser_model::cluster_file::ClusterFile;
 
-pub(crate) use ports::NEEDS_A_SAN;
+pub(crate) use ports::{NEEDS_A_SAN, link_of_attribute};
 pub use ports::{Ports, port_attribute, watcher_id};
 pub use properties::PROPERTY_SET;
 

@@ -50,6 +50,11 @@ pub fn port_attribute(link: &str) -> String {
     format!("hawser-{link}")
 }
 
+/// The SAN that a node attribute is about.
+pub(crate) fn link_of_attribute(attribute: &str) -> &str {
+    attribute.strip_prefix("hawser-").unwrap_or(attribute)
+}
+
 /// The resource that watches a head's port to a SAN.
 pub fn watcher_id(node: &str, link: &str) -> String {
     format!("watch-{node}-{link}")

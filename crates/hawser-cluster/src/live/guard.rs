@@ -15,6 +15,8 @@ pub(super) struct Forecast {
     pub then: Services,
     /// The pools that are served now and that nobody would serve, each with the reason.
     pub taken: Vec<String>,
+    /// What the order does not change: pools that clients do not reach now, and would not.
+    pub as_before: Vec<String>,
 }
 
 /// Plays an order: `cib` as it is, `ordered` with the order in it.
@@ -40,11 +42,30 @@ pub(super) fn play(
     let taken = taken
         .into_iter()
         .map(|pool| {
-            let why = nowhere_because(ordered, &report.after, &directory, pool);
+            let why = match then
+                .get(pool)
+                .and_then(|service| service.not_reached.clone())
+            {
+                Some(why) => why,
+                None => nowhere_because(ordered, &report.after, &directory, pool),
+            };
             format!("{pool} would be served nowhere: {why}")
         })
         .collect();
-    Ok(Forecast { now, then, taken })
+    let as_before = now.iter().filter_map(|(pool, service)| {
+        let (now, then) = (&service.not_reached, &then.get(pool)?.not_reached);
+        let (now, then) = (now.as_ref()?, then.as_ref()?);
+        Some(match now == then {
+            true => format!("clients do not reach {pool} now, and would not: {now}"),
+            false => format!("clients do not reach {pool} now, and would not: {now}; {then}"),
+        })
+    });
+    Ok(Forecast {
+        as_before: as_before.collect(),
+        now,
+        then,
+        taken,
+    })
 }
 
 /// An order that is refused, in words.

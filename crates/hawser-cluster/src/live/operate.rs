@@ -49,6 +49,9 @@ pub fn set_standby(
     if !forecast.taken.is_empty() && !manner.allow_disruption {
         return Err(refused(&forecast.taken));
     }
+    for text in &forecast.as_before {
+        (manner.waiting.said)(text);
+    }
     let order = Order::Standby {
         node: node.to_owned(),
         on,
@@ -87,6 +90,9 @@ pub fn move_pool(
     let forecast = played_move(heads, &via, &cib, pool, node)?;
     if !forecast.taken.is_empty() && !manner.allow_disruption {
         return Err(refused(&forecast.taken));
+    }
+    for text in &forecast.as_before {
+        (manner.waiting.said)(text);
     }
     for order in left_orders(&cib) {
         if order.resource == pool {
@@ -198,9 +204,10 @@ fn operated(heads: &mut Heads, before: &Services) -> Result<Operated, LiveError>
     let after = services(&now, &directory);
     let pools = after.iter().map(|(pool, service)| {
         let had = before.get(pool).cloned().unwrap_or_default();
-        let why_not = match service.served {
-            true => None,
-            false => Some(guard::nowhere_because(&cib, &now, &directory, pool)),
+        let why_not = match (service.served, &service.not_reached) {
+            (true, _) => None,
+            (false, Some(why)) => Some(why.clone()),
+            (false, None) => Some(guard::nowhere_because(&cib, &now, &directory, pool)),
         };
         OperatedPool {
             name: pool.clone(),

@@ -63,7 +63,11 @@ impl Reaction {
         }
         reaction.taken = lost(&served, &then)
             .filter(|pool| anyway_served.get(*pool).is_some_and(|it| it.served))
-            .map(|pool| format!("{pool} is served now and would be served nowhere"))
+            .map(|pool| {
+                let why = then.get(pool).and_then(|it| it.not_reached.as_ref());
+                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                format!("{pool} is served now and would be served nowhere{why}")
+            })
             .collect();
         let resources = &reaction.directory.resources;
         let fence = |id: &String| {

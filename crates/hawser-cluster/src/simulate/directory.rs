@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::carrier::{CutOff, cut_off};
 use crate::xml::Element;
 
 /// The resources of a CIB.
@@ -12,6 +13,8 @@ pub struct Directory {
     pub resources: BTreeMap<String, Resource>,
     /// For each node, how long the shot at it is held back, as the CIB writes it (`10s`).
     pub delays: BTreeMap<String, String>,
+    /// For each pool, by its storage, the heads that have lost all SANs over which it is reached.
+    pub cut_off: BTreeMap<String, CutOff>,
 }
 
 /// A resource.
@@ -68,7 +71,10 @@ impl Directory {
             .flat_map(|constraints| constraints.all("rsc_colocation"))
             .filter_map(|constraint| Some((constraint.get("rsc")?, constraint.get("with-rsc")?)))
             .collect();
-        let mut directory = Self::default();
+        let mut directory = Self {
+            cut_off: cut_off(cib),
+            ..Self::default()
+        };
         for primitive in primitives {
             let Some(id) = primitive.get("id") else {
                 continue;
@@ -92,6 +98,18 @@ impl Directory {
     pub fn update(&mut self, other: Self) {
         self.resources.extend(other.resources);
         self.delays.extend(other.delays);
+        self.cut_off.extend(other.cut_off);
+    }
+
+    /// Why clients do not reach a pool on this node, if they do not.
+    pub fn not_reached(&self, pool: &str, node: &str) -> Option<String> {
+        let cut = self.cut_off.get(pool)?;
+        cut.heads.contains(node).then(|| {
+            format!(
+                "{node} has no carrier on any SAN over which {pool} is reached ({})",
+                cut.sans()
+            )
+        })
     }
 
     /// The pools, each with the resource that is its storage.

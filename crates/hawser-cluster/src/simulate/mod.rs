@@ -3,6 +3,7 @@
 //! The question and the answer are values; only the [`Simulator`] runs something. What the answer
 //! means in words is made from it without asking again.
 
+mod carrier;
 mod crm_simulate;
 mod directory;
 mod graph;
@@ -17,6 +18,7 @@ pub(crate) use scenario::millis;
 pub(crate) use service::{lost, services};
 pub(crate) use words::{place_in_words, step_in_words};
 
+pub use carrier::CutOff;
 pub use crm_simulate::CrmSimulate;
 pub use directory::{Directory, Part, Resource, Verb};
 pub use graph::{Action, Graph};

@@ -13,8 +13,10 @@ pub struct Service {
     /// Its exports and addresses that do not run there.
     pub down: BTreeSet<String>,
     /// Whether clients reach it: its storage, at least one of its exports and one of its addresses run on one node,
-    /// as far as it has any.
+    /// as far as it has any, and that node has a carrier on one of its SANs, as far as they are watched.
     pub served: bool,
+    /// Why clients do not reach the node that has it, if they do not.
+    pub not_reached: Option<String>,
 }
 
 /// Each pool at one moment.
@@ -37,9 +39,11 @@ pub(crate) fn services(now: &Picture, directory: &Directory) -> Services {
         let offers = directory
             .of_pool(pool)
             .filter(|(_, part)| matches!(part, Part::Exports | Part::Address(_)));
+        let not_reached = node.and_then(|node| directory.not_reached(pool, node));
         Service {
             node: node.map(str::to_owned),
-            served: node.is_some() && exported && reached,
+            served: node.is_some() && exported && reached && not_reached.is_none(),
+            not_reached,
             down: offers
                 .filter(|(id, _)| !runs(id))
                 .map(|(id, _)| id.to_owned())

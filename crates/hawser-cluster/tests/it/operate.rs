@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::golden::Golden;
 use crate::plan::running;
 use hawser_cluster::cib::edit::with_standby;
+use hawser_cluster::cib::port_attribute;
 use hawser_cluster::host::view::{HeadView, Quorum, Told};
 use hawser_cluster::host::{Answer, Order};
 use hawser_cluster::live::{
@@ -256,6 +257,83 @@ fn a_ban_by_hand_makes_the_other_head_the_last_one() {
         "{refused}"
     );
     assert!(!refused.contains("vmpool02"), "{refused}");
+}
+
+/// The speeds of the ports of a head to its two SANs, as its watchers write them.
+fn ports_say(lab: &Lab, head: &str, speeds: [&str; 2]) {
+    lab.with(|cluster| {
+        let states = &mut cluster.cib.first_or_new("status").children;
+        let mut states = states.iter_mut();
+        let state = states.find(|state| state.get("uname") == Some(head));
+        let mut pairs = Element::new("instance_attributes").with("id", format!("{head}-transient"));
+        for (san, speed) in ["san01", "san02"].into_iter().zip(speeds) {
+            let name = port_attribute(san);
+            pairs.children.push(
+                Element::new("nvpair")
+                    .with("id", format!("{head}-{name}"))
+                    .with("name", name)
+                    .with("value", speed),
+            );
+        }
+        let attributes = Element::new("transient_attributes")
+            .with("id", head)
+            .child(pairs);
+        state.unwrap().children.push(attributes);
+    });
+}
+
+#[test]
+fn a_head_without_sans_is_no_place_for_a_pool() {
+    let mut lab = Lab::up();
+    ports_say(&lab, "head2", ["0", "0"]);
+    ports_say(&lab, "head1", ["10000", "0"]);
+    for refused in [
+        lab.standby("head1", false).unwrap_err(),
+        lab.move_pool("vmpool01", "head2").unwrap_err(),
+    ] {
+        let why = "vmpool01 would be served nowhere: head2 has no carrier on any SAN over which vmpool01 is reached \
+                   (san01, san02)";
+        assert!(refused.contains(why), "{refused}");
+        assert!(refused.contains("--allow-disruption"), "{refused}");
+    }
+    assert_eq!(lab.obeyed(), []);
+    // Allowed, it is done, and nobody calls it served.
+    let done = lab.standby("head1", true).unwrap();
+    let pool = done
+        .pools
+        .iter()
+        .find(|pool| pool.name == "vmpool01")
+        .unwrap();
+    assert!(pool.was_served && !pool.served);
+    assert!(
+        pool.why_not
+            .as_ref()
+            .unwrap()
+            .contains("head2 has no carrier")
+    );
+}
+
+#[test]
+fn one_san_is_enough_and_what_is_not_known_refuses_nothing() {
+    let mut lab = Lab::up();
+    ports_say(&lab, "head2", ["0", "-1"]);
+    let done = lab.standby("head1", false).unwrap();
+    assert!(done.pools.iter().all(|pool| pool.served), "{done:?}");
+}
+
+#[test]
+fn when_every_head_has_lost_its_sans_an_order_changes_nothing_and_says_so() {
+    let mut lab = Lab::up();
+    for head in ["head1", "head2"] {
+        ports_say(&lab, head, ["0", "0"]);
+    }
+    let done = lab.standby("head1", false).unwrap();
+    assert_eq!(is_on(&done, "vmpool01").as_deref(), Some("head2"));
+    let said = lab.said.join("\n");
+    assert!(
+        said.contains("clients do not reach vmpool01 now, and would not: head1 has no carrier"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod engine;
 mod exports_agent;
 mod fence_status;
 mod files;
+mod ifspeed;
 mod inventory;
 mod pacemaker;
 mod ports;

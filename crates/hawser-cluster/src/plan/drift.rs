@@ -1,9 +1,13 @@
 //! In what a running cluster differs from its file, for somebody who asks how it stands.
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
 use hawser_model::cluster_file::ClusterFile;
+use hawser_model::names::HostName;
 
 use super::diff::{ObjectChange, diff};
-use super::facts::{Facts, NodeFacts};
+use super::facts::{Facts, NodeFacts, PortFacts};
 use super::objects::Key;
 use super::{ports, words};
 use crate::cib::fencing::targets;
@@ -23,12 +27,19 @@ pub struct Drift {
     pub guards: bool,
 }
 
-/// The differences.
-pub fn drift(file: &ClusterFile, live: &Element) -> Vec<Drift> {
-    // Which interface is the port to a SAN, the live CIB says: the file does not.
-    let nodes = file.nodes.iter().map(|node| node.name.get().clone());
+/// The differences. Which interface is the port to a SAN, the heads say; of one that says nothing, the live CIB.
+pub fn drift(
+    file: &ClusterFile,
+    heads: &BTreeMap<HostName, BTreeMap<IpAddr, PortFacts>>,
+    live: &Element,
+) -> Vec<Drift> {
+    let node = |name: &HostName| NodeFacts {
+        ports: heads.get(name).cloned().unwrap_or_default(),
+        ..NodeFacts::default()
+    };
+    let nodes = file.nodes.iter().map(|node| node.name.get());
     let facts = Facts {
-        nodes: nodes.map(|name| (name, NodeFacts::default())).collect(),
+        nodes: nodes.map(|name| (name.clone(), node(name))).collect(),
         ..Facts::default()
     };
     let (ports, _unwatched) = ports::watched(file, &facts, live);

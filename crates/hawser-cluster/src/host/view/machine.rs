@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::bounded::Begun;
 use super::told::Told;
 use super::{HeadView, Limits, MoreQuestions};
+use crate::host::ifspeed::Ifspeed;
 
 /// Where Corosync, Pacemaker and Hawser write: without room there, they die or forget.
 const FOLDERS: &[&str] = &[
@@ -64,6 +65,9 @@ pub struct Port {
     pub interface: Option<String>,
     /// Whether it is up and has a carrier.
     pub carrier: bool,
+    /// Why Pacemaker's watcher cannot tell whether it has a carrier; none when it can.
+    #[serde(default)]
+    pub blind: Option<String>,
 }
 
 impl Room {
@@ -137,6 +141,7 @@ fn ports(wanted: &BTreeMap<String, String>) -> BTreeMap<String, Port> {
         Port {
             interface: found.map(|(_, name, _)| name.clone()),
             carrier: found.is_some_and(|(.., up)| *up),
+            blind: found.and_then(|(_, name, _)| Ifspeed::default().blind(name)),
         }
     };
     let all = wanted.iter();

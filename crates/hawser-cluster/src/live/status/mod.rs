@@ -11,8 +11,9 @@ mod machines;
 mod pools;
 mod ready;
 mod verdict;
+mod watchers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
@@ -140,7 +141,8 @@ pub fn status(
         }
     }
     machines::judge(facts, &mut found);
-    drifted(file, &cib, &mut found);
+    let watched = watchers::judge(file, facts, &nodes, now, &cib, &mut found);
+    drifted(file, facts, &cib, &watched, &mut found);
 
     for text in not_survived {
         found.costs(text);
@@ -202,16 +204,26 @@ fn under_way(story: &Story, found: &mut Findings) {
 }
 
 /// What `plan` would change in the CIB, but for what was said with its remedy already.
-fn drifted(file: &ClusterFile, cib: &Element, found: &mut Findings) {
+fn drifted(
+    file: &ClusterFile,
+    facts: &StatusFacts,
+    cib: &Element,
+    watchers: &BTreeSet<String>,
+    found: &mut Findings,
+) {
     let said = |key: &Key| match key {
         Key::Property(name) => {
             (name == "stonith-enabled" && property(cib, name) == Some("false"))
                 || (name == "maintenance-mode" && property(cib, name) == Some("true"))
         }
-        Key::Constraint(id) => id.starts_with("cli-"),
+        Key::Constraint(id) => {
+            let of_watcher = |watcher: &String| id.contains(&format!("{watcher}-on-"));
+            id.starts_with("cli-") || watchers.iter().any(of_watcher)
+        }
+        Key::Resource(id) => watchers.contains(id),
         _ => false,
     };
-    for drift in drift(file, cib)
+    for drift in drift(file, &watchers::ports(file, facts), cib)
         .into_iter()
         .filter(|drift| !said(&drift.key))
     {

@@ -93,7 +93,8 @@ pub(super) fn kept_failures(
     found: &mut Findings,
 ) {
     let pools = file.pools.iter().flat_map(Pool::resource_ids);
-    let all = pools.chain(targets(file).into_keys());
+    let watchers = super::watchers::known(file).map(|(_, _, id)| id);
+    let all = pools.chain(targets(file).into_keys()).chain(watchers);
     for kept in all.flat_map(|id| failures::kept(cib, &id)) {
         let known = nodes.iter().any(|node| node.name.as_str() == kept.node);
         match kept.bars() {

@@ -5,6 +5,7 @@ mod fencing;
 mod one_view;
 mod ready;
 mod recorded;
+mod watchers;
 
 use std::collections::{BTreeMap, BTreeSet};
 

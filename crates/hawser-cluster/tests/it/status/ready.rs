@@ -103,6 +103,7 @@ fn each_thing_that_would_fail_the_next_takeover_is_named_before_it() {
                 let port = Port {
                     interface: Some("san01".into()),
                     carrier: false,
+                    blind: None,
                 };
                 head.ports.insert("san01".into(), port);
             }),

@@ -1,12 +1,12 @@
 //! What this machine would do by itself at its next boot: the files that say so, read and not judged.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use super::device_names::DeviceNames;
 use crate::plan::boot::read as parse;
 use crate::plan::boot::{
     BootFacts, Cached, FSTAB, HOSTID, IMPORT_CACHE, IMPORT_SCAN, LVM, NFS, SAVED_TARGETS, TGT,
@@ -22,9 +22,6 @@ const SYSTEMD: [&str; 3] = [
     "/run/systemd/system",
     "/usr/lib/systemd/system",
 ];
-
-/// Folders with other names of block devices.
-const BY: [&str; 6] = ["id", "label", "partlabel", "partuuid", "path", "uuid"];
 
 /// Reads the files below `root`, which is `/` but for tests.
 pub fn look(root: &Path) -> BootFacts {
@@ -48,10 +45,20 @@ pub fn look(root: &Path) -> BootFacts {
         .iter()
         .filter_map(|(_, text)| parse::lvm_setting(text, "system_id_source"));
     let mut mounts = parse::mounts(&text(FSTAB).unwrap_or_default());
-    let links = links(root);
+    let names = DeviceNames::look(root);
     for mount in &mut mounts {
-        mount.aliases = aliases(&mount.device, &links);
+        mount.aliases = names.of(&mount.device);
     }
+    let saved_targets: BTreeMap<String, Option<Vec<String>>> = saved.collect();
+    let stores: BTreeMap<String, Vec<String>> = texts(TGT.1)
+        .into_iter()
+        .map(|(path, text)| (path, parse::backing_stores(&text)))
+        .collect();
+    let offered = saved_targets.values().flatten().chain(stores.values());
+    let aliases = offered
+        .flatten()
+        .map(|object| (object.clone(), names.of(object)))
+        .filter(|(_, others)| !others.is_empty());
     BootFacts {
         hostid: hostid(root),
         enabled: enabled(root),
@@ -59,11 +66,9 @@ pub fn look(root: &Path) -> BootFacts {
             .map(|cache| (ZFS_CACHE.to_owned(), cache))
             .into_iter()
             .collect(),
-        saved_targets: saved.collect(),
-        stores: texts(TGT.1)
-            .into_iter()
-            .map(|(path, text)| (path, parse::backing_stores(&text)))
-            .collect(),
+        aliases: aliases.collect(),
+        saved_targets,
+        stores,
         exported: texts(NFS.1)
             .into_iter()
             .map(|(path, text)| (path, parse::exported(&text)))
@@ -125,48 +130,11 @@ fn enabled(root: &Path) -> BTreeSet<String> {
     found
 }
 
-/// The other names of devices, and the device of each.
-fn links(root: &Path) -> BTreeMap<String, OsString> {
-    let mut links = BTreeMap::new();
-    for by in BY {
-        let folder = format!("/dev/disk/by-{by}");
-        for name in names(&below(root, &folder)) {
-            let link = fs::read_link(below(root, &folder).join(&name)).ok();
-            if let Some(device) = link.as_deref().and_then(Path::file_name) {
-                links.insert(format!("{folder}/{name}"), device.to_owned());
-            }
-        }
-    }
-    links
-}
-
-/// The other names of a device as it stands in a `fstab`.
-fn aliases(written: &str, links: &BTreeMap<String, OsString>) -> BTreeSet<String> {
-    // fstab(5): `UUID=…` and its like are names of udev's folders.
-    let path = match written.split_once('=') {
-        Some((tag, value)) => {
-            let value = value.trim_matches('"');
-            format!("/dev/disk/by-{}/{value}", tag.to_ascii_lowercase())
-        }
-        None => written.to_owned(),
-    };
-    let direct = path
-        .strip_prefix("/dev/")
-        .filter(|name| !name.contains('/'));
-    let Some(device) = links.get(&path).cloned().or(direct.map(OsString::from)) else {
-        return BTreeSet::new();
-    };
-    let same = links.iter().filter(|(_, other)| **other == device);
-    same.map(|(name, _)| name.clone())
-        .chain([format!("/dev/{}", device.to_string_lossy())])
-        .collect()
-}
-
-fn below(root: &Path, path: &str) -> PathBuf {
+pub(super) fn below(root: &Path, path: &str) -> PathBuf {
     root.join(path.trim_start_matches('/'))
 }
 
-fn names(folder: &Path) -> Vec<String> {
+pub(super) fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
         .filter_map(|entry| entry.file_name().into_string().ok())
@@ -174,7 +142,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// A file's beginning, if it is one: nothing here may make the agent wait.
-fn read(path: &Path) -> Option<Vec<u8>> {
+pub(super) fn read(path: &Path) -> Option<Vec<u8>> {
     let opened = OpenOptions::new()
         .read(true)
         .custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits())

@@ -3,6 +3,7 @@
 
 pub mod boot;
 mod device;
+mod device_names;
 pub mod drill;
 mod engine;
 mod exports_agent;

@@ -15,7 +15,8 @@ use hawser_model::names::HostName;
 use crate::golden::{Golden, compare, folder};
 
 /// The cases and how many of the lines of each keep an apply from beginning.
-const CASES: [(&str, usize); 8] = [
+const CASES: [(&str, usize); 9] = [
+    ("device-names", 9),
     ("zfs-cache", 2),
     ("zfs-scan", 3),
     ("hostids", 2),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::IpAddr;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use nix::ifaddrs::getifaddrs;
@@ -15,7 +16,9 @@ use serde::{Deserialize, Serialize};
 use super::bounded::Begun;
 use super::told::Told;
 use super::{HeadView, Limits, MoreQuestions};
+use crate::host::boot;
 use crate::host::ifspeed::Ifspeed;
+use crate::plan::boot::BootFacts;
 
 /// Where Corosync, Pacemaker and Hawser write: without room there, they die or forget.
 const FOLDERS: &[&str] = &[
@@ -98,6 +101,7 @@ impl Room {
 pub(super) struct Asked {
     folders: Vec<(String, Begun<Option<Room>>)>,
     ports: BTreeMap<String, Port>,
+    boot: Begun<BootFacts>,
 }
 
 impl Asked {
@@ -110,6 +114,7 @@ impl Asked {
         Self {
             folders: FOLDERS.iter().map(room).collect(),
             ports: ports(&more.ports),
+            boot: Begun::work(limits.head, || boot::look(Path::new("/"))),
         }
     }
 
@@ -120,6 +125,7 @@ impl Asked {
             }
         }
         view.ports = self.ports;
+        view.boot = Some(self.boot.end());
     }
 }
 

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::FenceQuestion;
 use crate::exports::host::Parameters;
+use crate::plan::boot::BootFacts;
 
 pub use engine::{Fencer, Quorum};
 pub use machine::{Clock, Folder, Port, Room};
@@ -122,6 +123,8 @@ pub struct HeadView {
     pub folders: Vec<Folder>,
     /// Its ports, by link.
     pub ports: BTreeMap<String, Port>,
+    /// What it would do by itself at its next boot.
+    pub boot: Option<Told<BootFacts>>,
     /// Its clock.
     pub clock: Option<Clock>,
 }

@@ -1,17 +1,21 @@
 //! The machines under the cluster: folders, ports, clocks.
 
+use std::collections::BTreeMap;
+
+use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 
 use super::findings::Findings;
 use super::ready::FULL;
-use crate::host::view::Folder;
+use crate::host::view::{Folder, Told};
 use crate::live::views::StatusFacts;
+use crate::plan::boot::dangers_at_boot;
 
 /// Clocks that are further apart make logs, histories and kept failures of two heads hard to compare, in microseconds.
 const APART_US: i64 = 1_000_000;
 
 /// Judges them.
-pub(super) fn judge(facts: &StatusFacts, found: &mut Findings) {
+pub(super) fn judge(file: &ClusterFile, facts: &StatusFacts, found: &mut Findings) {
     for (head, view) in &facts.views {
         let full = |folder: &&Folder| {
             let room = folder.room;
@@ -42,6 +46,33 @@ pub(super) fn judge(facts: &StatusFacts, found: &mut Findings) {
         }
     }
     clocks(facts, found);
+    boots(file, facts, found);
+}
+
+/// What heads would do by themselves at their next boot: the one after a fencing is the worst moment for it.
+fn boots(file: &ClusterFile, facts: &StatusFacts, found: &mut Findings) {
+    let mut read = BTreeMap::new();
+    for (head, view) in &facts.views {
+        match &view.boot {
+            Some(Told::Said(boot)) => {
+                read.insert(head.clone(), boot.clone());
+            }
+            Some(silent) => {
+                let why = silent.why_not().map(|why| why.to_string());
+                found.wrong(format!(
+                    "what {head} would do at its next boot is not known: {}",
+                    why.unwrap_or_default()
+                ));
+            }
+            None => {}
+        }
+    }
+    for danger in dangers_at_boot(file, &read) {
+        match danger.stops_an_apply() {
+            true => found.costs(danger.to_string()),
+            false => found.note(danger.to_string()),
+        }
+    }
 }
 
 fn clocks(facts: &StatusFacts, found: &mut Findings) {

@@ -140,7 +140,7 @@ pub fn status(
             false => found.costs(text),
         }
     }
-    machines::judge(facts, &mut found);
+    machines::judge(file, facts, &mut found);
     let watched = watchers::judge(file, facts, &nodes, now, &cib, &mut found);
     drifted(file, facts, &cib, &watched, &mut found);
 

@@ -20,6 +20,9 @@ pub struct BootFacts {
     /// The files of tgtd's targets, and the stores that each offers. Nothing else is read of them: there are
     /// passwords in both.
     pub stores: BTreeMap<String, Vec<String>>,
+    /// The other names of these objects and stores, and of what lies on them.
+    #[serde(default)]
+    pub aliases: BTreeMap<String, BTreeSet<String>>,
     /// The files of NFS exports, and the directories in each.
     pub exported: BTreeMap<String, Vec<String>>,
     /// What fstab mounts at boot.

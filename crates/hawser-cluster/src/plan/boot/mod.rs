@@ -138,7 +138,7 @@ fn targets(file: &ClusterFile, facts: &BootFacts, add: &mut impl FnMut(&str, Wha
             add(path, What::UnreadableTargets { unit });
             continue;
         };
-        let count = add_offers(file, path, &unit, objects, add);
+        let count = add_offers(file, facts, path, &unit, objects, add);
         if count == 0 && !objects.is_empty() && file.exports.backend == Backend::Lio {
             let objects = objects.len();
             add(path, What::ClearsTarget { unit, objects });
@@ -149,13 +149,14 @@ fn targets(file: &ClusterFile, facts: &BootFacts, add: &mut impl FnMut(&str, Wha
             continue;
         };
         for (path, objects) in files {
-            add_offers(file, path, unit, objects, add);
+            add_offers(file, facts, path, unit, objects, add);
         }
     }
 }
 
 fn add_offers(
     file: &ClusterFile,
+    facts: &BootFacts,
     path: &str,
     unit: &str,
     objects: &[String],
@@ -163,7 +164,10 @@ fn add_offers(
 ) -> usize {
     let of_a_pool = objects.iter().filter_map(|object| {
         let mut pools = file.pools.iter();
-        Some((pools.find(|pool| is_of(pool, object))?, object))
+        let others = facts.aliases.get(object).into_iter().flatten();
+        let all: Vec<&String> = others.chain([object]).collect();
+        let pool = pools.find(|pool| all.iter().any(|name| is_of(pool, name)))?;
+        Some((pool, object))
     });
     let mut count = 0;
     for (pool, object) in of_a_pool {

@@ -3,6 +3,7 @@
 use super::*;
 use hawser_cluster::host::view::{Folder, Port};
 use hawser_cluster::live::Ahead;
+use hawser_cluster::plan::boot::{BootFacts, Mount};
 use hawser_model::output::cluster::ServiceState;
 
 fn now(facts: &StatusFacts) -> ClusterStatus {
@@ -108,6 +109,22 @@ fn each_thing_that_would_fail_the_next_takeover_is_named_before_it() {
                 head.ports.insert("san01".into(), port);
             }),
             "head1 has no carrier on san01 (san01)",
+        ),
+        (
+            "boot-mounts-a-pool",
+            but(healthy(&golden), 2, |head| {
+                let mount = Mount {
+                    device: "/dev/loop99".into(),
+                    place: "/srv/vmpool01".into(),
+                    ..Mount::default()
+                };
+                let boot = BootFacts {
+                    mounts: vec![mount],
+                    ..BootFacts::default()
+                };
+                head.boot = Some(Told::Said(boot));
+            }),
+            "head2 will mount vmpool01 at its next boot, whoever has it then: /etc/fstab mounts",
         ),
         (
             "clocks-apart",

@@ -12,6 +12,7 @@ mod facts;
 pub mod fault;
 mod follow;
 pub mod ground;
+pub mod left;
 mod logs;
 mod network;
 pub mod note;

@@ -30,9 +30,6 @@ const MENDS_ITSELF: u32 = 600;
 /// A real head that was healed, or has booted, answers after so long at most.
 const REACHED: Duration = Duration::from_secs(300);
 
-/// Of drills on real heads, a folder a cluster.
-const DRILLS: &str = "/var/lib/hawser/drills";
-
 /// The administration of the cluster, by the code of `hawser status` and `hawser standby`.
 pub trait Cluster {
     /// How it stands.
@@ -215,7 +212,7 @@ impl<'a> Stage<'a> {
         if self.real().is_none() {
             return Ok(self.lab()?.notes().to_owned());
         }
-        let folder = PathBuf::from(DRILLS).join(self.file.cluster.name.as_str());
+        let folder = crate::left::notes(self.file.cluster.name.as_str());
         std::fs::create_dir_all(&folder)
             .map_err(|e| DrillError::io("create", folder.display(), e))?;
         Ok(folder)

@@ -56,6 +56,7 @@ pub struct Cluster {
     secrets: Secrets,
     ssh_config: Option<PathBuf>,
     connect_timeout: Option<Duration>,
+    login_timeout: Option<Duration>,
 }
 
 impl Which {
@@ -95,6 +96,7 @@ impl Which {
             secrets,
             ssh_config: self.ssh_config.clone(),
             connect_timeout: None,
+            login_timeout: None,
         };
         if let Some(name) = &self.lab {
             let lab = Lab::open(name).map_err(|e| miette::miette!("{e}"))?;
@@ -146,6 +148,7 @@ impl Which {
             secrets: Secrets::here(),
             ssh_config: self.ssh_config.clone(),
             connect_timeout: None,
+            login_timeout: None,
         })
     }
 }
@@ -185,6 +188,7 @@ impl Cluster {
             secrets: Secrets::here(),
             ssh_config,
             connect_timeout: None,
+            login_timeout: None,
         }
     }
 
@@ -197,10 +201,11 @@ impl Cluster {
         }
     }
 
-    /// Its nodes, to each of which a connection may take so long.
-    pub fn within(&self, connect_timeout: Duration) -> Self {
+    /// Its nodes, to each of which a connection may take so long, and the login behind it so long again.
+    pub fn within(&self, connect_timeout: Duration, login_timeout: Duration) -> Self {
         Self {
             connect_timeout: Some(connect_timeout),
+            login_timeout: Some(login_timeout),
             ..Self::of_nodes(self.nodes.clone(), self.ssh_config.clone())
         }
     }
@@ -348,6 +353,9 @@ impl Cluster {
                     }
                     if let Some(timeout) = self.connect_timeout {
                         ssh = ssh.connect_timeout(timeout);
+                    }
+                    if let Some(timeout) = self.login_timeout {
+                        ssh = ssh.login_timeout(timeout);
                     }
                     Box::new(ssh)
                 }

@@ -176,12 +176,13 @@ impl Known {
         }
     }
 
-    /// Starts an agent on every node that can be reached within so long, also when that is none of them.
+    /// Starts an agent on every node that lets itself be connected within so long, and logged in to within so long
+    /// again, also when that is none of them.
     ///
     /// # Errors
     /// What keeps this machine from reaching any.
-    pub fn reach_within(&self, connect_timeout: Duration) -> miette::Result<Reached> {
-        let (agents, failed) = self.cluster.within(connect_timeout).try_connect()?;
+    pub fn reach_within(&self, connect: Duration, login: Duration) -> miette::Result<Reached> {
+        let (agents, failed) = self.cluster.within(connect, login).try_connect()?;
         let heads = heads(agents);
         Ok(Reached { heads, failed })
     }

@@ -43,6 +43,7 @@ pub struct Ssh {
     destination: String,
     executable: Arc<Executable>,
     connect_timeout: Duration,
+    login: Duration,
     config: Option<PathBuf>,
     options: Vec<String>,
 }
@@ -55,6 +56,7 @@ impl Ssh {
             destination,
             executable,
             connect_timeout: Duration::from_secs(10),
+            login: LOGIN,
             config: None,
             options: Vec::new(),
         }
@@ -64,6 +66,14 @@ impl Ssh {
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
+        self
+    }
+
+    /// How long a login may take beyond the connect timeout; 20 s unless said otherwise. A node that accepts the
+    /// connection and then hangs is given up after both.
+    #[must_use]
+    pub fn login_timeout(mut self, timeout: Duration) -> Self {
+        self.login = timeout;
         self
     }
 
@@ -161,7 +171,7 @@ impl Ssh {
     /// From a login to whoever speaks there, with the executable copied when the host does not have it.
     fn open(&self, command: &mut process::Command) -> Result<(Opening, Marker), Failure> {
         let mut opening = Opening::start(command)?;
-        let mut marker = self.marker(&mut opening, self.connect_timeout + LOGIN)?;
+        let mut marker = self.marker(&mut opening, self.connect_timeout + self.login)?;
         if marker == Marker::Need {
             self.copy(&opening)?;
             marker = self.marker(&mut opening, START_WAIT)?;

@@ -17,6 +17,9 @@ use crate::xml::Element;
 /// The least time that an order to move stays in force when nobody takes it back.
 const LIFETIME: Duration = Duration::from_secs(15 * 60);
 
+/// Said before anything else: a head that hangs is waited for.
+const ASKING: &str = "every head is asked what it sees of the cluster";
+
 /// How an order is carried out.
 pub struct Manner<'a> {
     /// Also when a pool that is served would be served nowhere.
@@ -42,6 +45,7 @@ pub fn set_standby(
     on: bool,
     manner: &mut Manner<'_>,
 ) -> Result<Operated, LiveError> {
+    (manner.waiting.said)(ASKING);
     let (via, cib) = live(heads)?;
     member(&cib, node)?;
     let ordered = with_standby(&cib, node, on);
@@ -76,6 +80,7 @@ pub fn move_pool(
     node: &str,
     manner: &mut Manner<'_>,
 ) -> Result<Operated, LiveError> {
+    (manner.waiting.said)(ASKING);
     let (via, cib) = live(heads)?;
     member(&cib, node)?;
     let known: Vec<String> = Directory::of(&cib).pools().map(str::to_owned).collect();

@@ -28,6 +28,8 @@ pub struct StatusFacts {
     pub clocks: BTreeMap<HostName, Ahead>,
     /// The nodes that were not reached or did not answer, and why.
     pub unreached: BTreeMap<HostName, String>,
+    /// What a drill from this machine that was killed may have left, in words.
+    pub left: Option<String>,
 }
 
 /// By how much a clock is ahead, in microseconds: somewhere between the two.

@@ -390,7 +390,12 @@ fn a_wait_ends_and_says_what_was_not_reached() {
     ] {
         assert!(late.contains(part), "{part}: {late}");
     }
-    assert!(lab.said[0].contains("at most"), "{:?}", lab.said);
+    assert!(
+        lab.said[0].contains("every head is asked"),
+        "{:?}",
+        lab.said
+    );
+    assert!(lab.said[1].contains("at most"), "{:?}", lab.said);
     // The order of a move that is late stays in force: it ends by itself.
     let mut lab = Lab::up();
     lab.with(|cluster| cluster.stuck = true);

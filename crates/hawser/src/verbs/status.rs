@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hawser_cluster::host::view::Limits;
-use hawser_cluster::live::{Heads, OnHead, StatusFacts, Truth, observe, status};
-use hawser_cluster::simulate::{CrmSimulate, Simulator};
+use hawser_cluster::live::{Heads, StatusFacts, judged, observe};
+use hawser_drill::left;
+use hawser_lab::Lab;
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::ClusterStatus;
 use miette::{IntoDiagnostic, WrapErr};
@@ -15,8 +16,19 @@ use miette::{IntoDiagnostic, WrapErr};
 use crate::target::{Known, Reached, Target};
 use crate::{output, render};
 
-/// How long a node may take to let itself be connected: one without power must not keep the others' answer back.
-const SOON: Duration = Duration::from_secs(3);
+/// How long all of it may take.
+const WHOLE: Duration = Duration::from_secs(10);
+
+/// How long a node may take to let itself be connected, and then to log in: one without power, or that hangs, must not
+/// keep the others' answer back.
+const CONNECT: Duration = Duration::from_secs(2);
+const LOGIN: Duration = Duration::from_secs(1);
+
+/// How much of it the judgement may take, on one head: a few runs of `crm_simulate`.
+const JUDGE: Duration = Duration::from_secs(2);
+
+/// The same for whoever asks again and again.
+const JUDGE_PATIENTLY: Duration = Duration::from_secs(45);
 
 /// How long the heartbeat links are watched for losses: some ten of kronosnet's pings from each end.
 const WATCH: Duration = Duration::from_secs(2);
@@ -37,8 +49,13 @@ pub struct Args {
 /// Runs the verb.
 pub fn run(args: &Args) -> miette::Result<ExitCode> {
     let known = args.target.known()?;
-    let mut reached = known.reach_within(SOON)?;
-    let facts = ask(&known, &mut reached, Limits::PROMPT, WATCH);
+    let begun = Instant::now();
+    let mut reached = known.reach_within(CONNECT, LOGIN)?;
+    let left = WHOLE.saturating_sub(JUDGE + begun.elapsed());
+    // Rounded, so that a connection within half a second takes nothing from the heads.
+    let left = left.as_secs_f64().round() as u32;
+    let mut facts = ask(&known, &mut reached, Limits::PROMPT.within(left), WATCH);
+    facts.left = drill_left(&args.target, &known)?;
     if let Some(path) = &args.facts {
         let text = serde_json::to_string_pretty(&facts)
             .into_diagnostic()
@@ -47,7 +64,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
             .into_diagnostic()
             .wrap_err_with(|| format!("write {}", path.display()))?;
     }
-    let now = judge(&known, &mut reached.heads, &facts)?;
+    let now = judge(&known, &mut reached.heads, &facts, JUDGE)?;
     match args.json {
         true => {
             let json = serde_json::to_string_pretty(&now)
@@ -66,7 +83,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
 /// The status of a cluster, for whoever asks again and again: its links are not watched.
 pub fn look(known: &Known, reached: &mut Reached) -> miette::Result<ClusterStatus> {
     let facts = ask(known, reached, Limits::PATIENT, Duration::ZERO);
-    judge(known, &mut reached.heads, &facts)
+    judge(known, &mut reached.heads, &facts, JUDGE_PATIENTLY)
 }
 
 fn ask(known: &Known, reached: &mut Reached, limits: Limits, watch: Duration) -> StatusFacts {
@@ -75,15 +92,32 @@ fn ask(known: &Known, reached: &mut Reached, limits: Limits, watch: Duration) ->
     observe(&known.file, &mut reached.heads, unreached, limits, watch)
 }
 
-/// Judges, by the `crm_simulate` of the head that is believed: the very version that decides there.
-fn judge(known: &Known, heads: &mut Heads, facts: &StatusFacts) -> miette::Result<ClusterStatus> {
-    let from = Truth::of(&facts.views).from;
-    let head = from.and_then(|from| heads.get_mut(&from));
-    let judge = |simulator: &dyn Simulator| {
-        status(&known.file, facts, simulator).map_err(|e| miette::miette!("{e}"))
+fn judge(
+    known: &Known,
+    heads: &mut Heads,
+    facts: &StatusFacts,
+    limit: Duration,
+) -> miette::Result<ClusterStatus> {
+    judged(&known.file, facts, heads, limit).map_err(|e| miette::miette!("{e}"))
+}
+
+/// What a drill from this machine, that was killed or could not heal, may have left, with what takes it back.
+fn drill_left(target: &Target, known: &Known) -> miette::Result<Option<String>> {
+    let (notes, words) = match (&target.lab, &target.file) {
+        (Some(name), _) => {
+            let lab = Lab::open(name).map_err(|e| miette::miette!("{e}"))?;
+            (lab.notes().to_owned(), format!(" --lab {name}"))
+        }
+        (None, Some(file)) => (
+            left::notes(known.file.cluster.name.as_str()),
+            format!(" -f {}", file.display()),
+        ),
+        (None, None) => (left::notes(known.file.cluster.name.as_str()), String::new()),
     };
-    match head {
-        Some(head) => judge(&OnHead::new(head.as_mut())),
-        None => judge(&CrmSimulate),
-    }
+    Ok(left::behind(&notes).map(|(left, at)| {
+        format!(
+            "{left}, begun at {}: what it did may still be there; `hawser drill{words} --heal` takes it back",
+            humantime::format_rfc3339_seconds(at)
+        )
+    }))
 }

@@ -42,6 +42,21 @@ impl Limits {
         device: 20,
     };
 
+    /// The same when so many seconds are left for the whole view.
+    pub fn within(self, seconds: u32) -> Self {
+        let each = seconds.saturating_sub(2).max(1);
+        Self {
+            head: self.head.min(each),
+            device: self.device.min(each),
+        }
+    }
+
+    /// How long a head may look for a pool's disks: a shelf with many takes longer than a daemon, so it has all the
+    /// time but for what it takes to tell.
+    pub fn disks(self) -> u32 {
+        self.view() - 1
+    }
+
     /// How long the whole view of a head may take: its slowest question, and a moment to end what hangs.
     pub fn view(self) -> u32 {
         self.head.max(self.device) + 2

@@ -71,7 +71,7 @@ impl Asked {
                     let asked = pool.clone();
                     (
                         pool.pool.clone(),
-                        Begun::work(limit + 1, move || look(&asked, limit)),
+                        Begun::work(limits.view(), move || look(&asked, limits)),
                     )
                 })
                 .collect(),
@@ -130,10 +130,14 @@ fn target_lacks() -> Option<String> {
     }
 }
 
-fn look(pool: &PoolQuestion, limit: u32) -> PoolView {
+fn look(pool: &PoolQuestion, limits: Limits) -> PoolView {
+    let limit = limits.head;
     let root = Path::new(&pool.root);
     if !mounted(root).is_ok_and(|mount| mount.is_some()) {
-        return PoolView::Away(disks(&pool.storage, limit));
+        let storage = pool.storage.clone();
+        // One that cannot be ended, since a disk hangs, is given up here and is no folder that hangs.
+        let asked = Begun::work(limits.disks(), move || disks(&storage, limits.disks()));
+        return PoolView::Away(asked.end_told());
     }
     let place = pool.root.clone();
     let room = Begun::work(limit, move || Room::at(&place));
@@ -232,6 +236,9 @@ mod tests {
             root: "/no/such/pool".into(),
             storage: Storage::Device("/dev/null".into()),
         };
-        assert_eq!(look(&pool, 60), PoolView::Away(Told::Said(None)));
+        assert_eq!(
+            look(&pool, Limits::PATIENT),
+            PoolView::Away(Told::Said(None))
+        );
     }
 }

@@ -144,6 +144,9 @@ pub fn status(
     let watched = watchers::judge(file, facts, &nodes, now, &cib, &mut found);
     drifted(file, facts, &cib, &watched, &mut found);
 
+    if let Some(left) = &facts.left {
+        found.costs(left.clone());
+    }
     for text in not_survived {
         found.costs(text);
     }

@@ -72,6 +72,10 @@ fn passive(pool: &Pool, head: &HostName, view: &HeadView, found: &mut Findings) 
         Some(PoolView::Away(Told::Said(Some(why)))) => {
             found.costs(format!("{head} could not take over {name}: {why}"));
         }
+        Some(PoolView::Away(Told::Silent(seconds))) => found.costs(format!(
+            "whether {head} sees the disks of {name} is not known yet: it has looked for {seconds} s, and a large \
+             shelf takes longer"
+        )),
         Some(PoolView::Away(told)) => {
             if let Some(why) = told.why_not() {
                 found.costs(format!(

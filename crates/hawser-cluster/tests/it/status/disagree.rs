@@ -1,7 +1,13 @@
 //! Heads that do not see the same cluster: who is believed, and what is said of the others.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
 use super::*;
-use hawser_cluster::live::{Stand, Startup, Truth};
+use hawser_cluster::host::{Answer, Order};
+use hawser_cluster::live::{Head, HeadError, Heads, Stand, Startup, Truth, judged};
+use hawser_model::host::CorosyncFacts;
 use hawser_model::output::cluster::{NodeCondition, ServiceState};
 
 /// What a fencer remembers of five shots at head1 that missed.
@@ -309,4 +315,45 @@ fn how_each_head_stands_is_told_from_its_own_daemons() {
         stand(&|v| v.controller = Some(Told::Failed("unknown option".into()))),
         Stand::Member
     );
+}
+
+/// A head that is asked to simulate, and dies of it or hangs.
+struct Asked {
+    hangs: bool,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Head for Asked {
+    fn order(&mut self, order: &Order) -> Result<Answer, HeadError> {
+        assert!(matches!(order, Order::Simulate { .. }), "{order:?}");
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        while self.hangs {
+            std::thread::park();
+        }
+        Err(HeadError("the connection ended".into()))
+    }
+
+    fn corosync(&mut self) -> Result<Option<CorosyncFacts>, HeadError> {
+        Ok(None)
+    }
+}
+
+#[test]
+fn a_head_that_dies_while_it_simulates_does_not_end_the_status() {
+    let golden = Golden::named("lab");
+    let facts = healthy(&golden);
+    let asked = Arc::new(AtomicUsize::new(0));
+    for hangs in [false, true] {
+        let head = |name: &str| -> (HostName, Box<dyn Head>) {
+            let asked = asked.clone();
+            (name.into(), Box::new(Asked { hangs, asked }))
+        };
+        let mut heads: Heads = [head("head1"), head("head2")].into();
+        let limit = Duration::from_millis(if hangs { 20 } else { 60_000 });
+        let now = judged(&golden.file, &facts, &mut heads, limit).unwrap();
+        assert!(now.redundant, "{}", said(&now));
+        // One that hangs is not waited for, and not asked again.
+        assert_eq!(heads.len(), if hangs { 0 } else { 2 });
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 4, "both, each time");
 }

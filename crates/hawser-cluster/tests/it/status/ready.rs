@@ -111,6 +111,22 @@ fn each_thing_that_would_fail_the_next_takeover_is_named_before_it() {
             "head1 has no carrier on san01 (san01)",
         ),
         (
+            "drill-left",
+            StatusFacts {
+                left: Some("a drill was killed here: power-cut (vmpool01 on head1)".into()),
+                ..healthy(&golden)
+            },
+            "a drill was killed here",
+        ),
+        (
+            "zpool-import-takes-long",
+            but(healthy(&golden), 2, |head| {
+                let slow = PoolView::Away(Told::Silent(7));
+                head.pools.insert("vmpool01".into(), slow);
+            }),
+            "whether head2 sees the disks of vmpool01 is not known yet: it has looked for 7 s",
+        ),
+        (
             "boot-mounts-a-pool",
             but(healthy(&golden), 2, |head| {
                 let mount = Mount {

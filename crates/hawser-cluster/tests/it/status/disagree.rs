@@ -327,8 +327,10 @@ impl Head for Asked {
     fn order(&mut self, order: &Order) -> Result<Answer, HeadError> {
         assert!(matches!(order, Order::Simulate { .. }), "{order:?}");
         self.asked.fetch_add(1, Ordering::SeqCst);
-        while self.hangs {
-            std::thread::park();
+        if self.hangs {
+            loop {
+                std::thread::park();
+            }
         }
         Err(HeadError("the connection ended".into()))
     }

@@ -22,10 +22,10 @@ const WHOLE: Duration = Duration::from_secs(10);
 /// How long a node may take to let itself be connected, and then to log in: one without power, or that hangs, must not
 /// keep the others' answer back.
 const CONNECT: Duration = Duration::from_secs(2);
-const LOGIN: Duration = Duration::from_secs(1);
+const LOGIN: Duration = Duration::from_secs(3);
 
 /// How much of it the judgement may take, on one head: a few runs of `crm_simulate`.
-const JUDGE: Duration = Duration::from_secs(2);
+const JUDGE: Duration = Duration::from_secs(3);
 
 /// The same for whoever asks again and again.
 const JUDGE_PATIENTLY: Duration = Duration::from_secs(45);

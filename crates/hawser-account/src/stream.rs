@@ -106,8 +106,7 @@ mod tests {
 
     #[test]
     fn what_never_came_counts_as_nothing() {
-        let text = include_str!("../../../cases/stream-merging-stall/case.json");
-        let case: Case = serde_json::from_str(text).expect("a case");
+        let case: Case = hawser_cases::read("stream-merging-stall");
         let phase = case.measurements[0].phases.last().expect("a stream");
         let all = points(phase);
         assert_eq!(all.len(), 60);

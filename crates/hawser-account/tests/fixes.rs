@@ -1,7 +1,5 @@
 //! What is to be tried against a finding, and the traffic on which it is.
 
-use std::fs;
-
 use hawser_account::fixes::{Plan, plans};
 use hawser_account::{findings, packets_account};
 use hawser_model::case::{Case, Phase, PhaseKind};
@@ -9,12 +7,7 @@ use hawser_model::units::Bytes;
 
 /// A golden case.
 fn case(case: &str) -> Case {
-    let path = format!(
-        "{}/../../cases/{case}/case.json",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    let text = fs::read_to_string(&path).expect(&path);
-    serde_json::from_str(&text).expect(&path)
+    hawser_cases::read(case)
 }
 
 /// The plan for this finding of a case.

@@ -1,18 +1,20 @@
 //! Saved cases with the answers expected of them.
 //!
-//! Each folder of `cases/` holds the facts of a run (`case.json`) and what Hawser must say of
-//! them (`expected.json`). `UPDATE_CASES=1 cargo test -p hawser-account --test golden` writes
-//! the synthetic cases and all answers anew; a human reads the diff.
+//! Each folder of `cases/` holds the facts of a run (`case.json`, or `patch.json` if they were made
+//! up) and what Hawser must say of them (`expected.json`). `make expected` writes the answers again
+//! and shows the diff.
 
 mod support;
 
+use std::collections::BTreeSet;
+
 use hawser_account::{codes, explain};
+use hawser_cases::{Must, read};
 use hawser_model::case::Case;
 use hawser_model::finding::WordedFinding;
 use hawser_model::output::CheckReport;
 
-use support::catalogue::{Planted, planted};
-use support::saved::{self, cases, hold_answers, hold_pages, hold_planted};
+use support::saved::{self, found, hold_answers, hold_pages};
 
 /// The answer, without the path of a case file.
 fn answer(case: &Case) -> CheckReport {
@@ -21,44 +23,35 @@ fn answer(case: &Case) -> CheckReport {
 
 /// Every folder with a check's case, in order; `ladder.rs` and `fanout.rs` have the others.
 fn saved() -> Vec<(String, Case)> {
-    saved::saved(&cases(""), |case: &Case| {
+    saved::saved("", |case: &Case| {
         case.ladder.is_none() && case.fanout.is_none()
     })
 }
 
+/// Those with a planted fault, and what must be said of it.
+fn planted() -> Vec<(String, Case, Must)> {
+    saved::planted(saved())
+}
+
 #[test]
 fn every_saved_case_gives_the_answer_beside_it() {
-    for planted in planted() {
-        hold_planted(&cases(""), planted.name, &planted.case);
-    }
-    hold_answers(&cases(""), &saved(), answer);
+    hold_answers(&saved(), answer);
 }
 
 #[test]
 fn each_planted_fault_is_named_and_nothing_else() {
     let mut wrong = Vec::new();
-    for Planted {
-        name,
-        case,
-        codes,
-        lost,
-        unattributed,
-    } in planted()
-    {
+    for (name, case, must) in planted() {
         let answer = answer(&case);
-        let found: Vec<&str> = answer
-            .findings
-            .iter()
-            .map(|f| f.finding.code.as_str())
-            .collect();
+        let found = found(&answer.findings);
         let total = &answer.packets.total;
-        let numbers = (total.lost.0, total.unattributed.0);
-        if found != codes || numbers != (lost, unattributed) || !total.balances() {
+        let numbers = (Some(total.lost.0), Some(total.unattributed.0));
+        let expected = (must.lost, must.unattributed);
+        if found != must.codes || numbers != expected || !total.balances() {
             wrong.push(format!(
-                "{name}: {found:?} instead of {codes:?}, lost and unattributed {numbers:?} \
-                 instead of {:?}: {:#?}",
-                (lost, unattributed),
-                total.layers
+                "{name}: {found:?} instead of {:?}, lost and unattributed {numbers:?} \
+                 instead of {expected:?}: {:#?}",
+                must.codes, total.layers
             ));
         }
     }
@@ -67,30 +60,27 @@ fn each_planted_fault_is_named_and_nothing_else() {
 
 #[test]
 fn a_phase_worth_repeating_is_told_from_one_with_a_fault() {
-    let disturbed: Vec<&str> = planted()
+    let planted = planted();
+    let disturbed: BTreeSet<&str> = planted
         .iter()
-        .filter(|p| {
-            let mut phases = p.case.measurements.iter().flat_map(|m| &m.phases);
+        .filter(|(_, case, _)| {
+            let mut phases = case.measurements.iter().flat_map(|m| &m.phases);
             phases.any(hawser_account::disturbed)
         })
-        .map(|p| p.name)
+        .map(|(name, ..)| name.as_str())
         .collect();
-    assert_eq!(
-        disturbed,
-        [
-            "reader-stalled",
-            "reader-late-once",
-            "bursts-together-once",
-            "reader-stalled-short"
-        ]
-    );
+    let expected = [
+        "reader-stalled",
+        "reader-late-once",
+        "bursts-together-once",
+        "reader-stalled-short",
+    ];
+    assert_eq!(disturbed, BTreeSet::from(expected));
 }
 
 #[test]
 fn a_socket_that_the_machine_had_no_memory_for_is_not_a_late_reader() {
-    let all = planted();
-    let stalled = all.iter().find(|p| p.name == "reader-stalled");
-    let case = &stalled.expect("it is planted").case;
+    let case: Case = read("reader-stalled");
     let mut phases = case.measurements.iter().flat_map(|m| &m.phases);
     let mut phase = phases
         .find(|phase| hawser_account::disturbed(phase))

@@ -1,58 +1,44 @@
 //! Saved drills with the answers expected of them, in `cases/drill/`.
 //!
 //! `recorded` drills are real: their logs, history and watch are those of a lab. The others are one
-//! of them with something broken, and small. `UPDATE_CASES=1 cargo test -p hawser-account --test
-//! golden_drill` writes the broken cases and all answers anew; a human reads the diff.
+//! of them with something broken; their bases have only the lines of its logs that mark something.
 
 mod support;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use hawser_account::outage::{drill_codes as codes, explain_drill as explain};
-use hawser_model::drill::DrillCase;
+use hawser_model::drill::{ClientRecord, DrillCase};
 use hawser_model::finding::WordedFinding;
 use hawser_model::output::drill::DrillReport;
 
-use support::drills::{self, planted};
-use support::saved::{self, hold_answers, hold_pages, hold_planted};
-
-fn cases() -> PathBuf {
-    saved::cases("drill")
-}
+use support::saved::{self, found, hold_answers, hold_pages, planted};
 
 fn load(name: &str) -> DrillCase {
-    saved::load(&cases(), name)
+    hawser_cases::read(&format!("drill/{name}"))
 }
 
 /// Every folder, in order.
 fn saved() -> Vec<(String, DrillCase)> {
-    saved::saved(&cases(), |_| true)
+    saved::saved("drill", |_| true)
 }
 
 #[test]
 fn every_saved_drill_gives_the_answer_beside_it() {
-    for drill in planted(&load) {
-        hold_planted(&cases(), drill.name, &drill.case);
-    }
-    hold_answers(&cases(), &saved(), explain);
+    hold_answers(&saved(), explain);
 }
 
 #[test]
 fn what_was_broken_is_named_and_nothing_else() {
     let mut wrong = Vec::new();
-    for drill in planted(&load) {
-        let answer = explain(&drill.case);
-        let found: BTreeSet<&str> = answer
-            .findings
-            .iter()
-            .map(|f| f.finding.code.as_str())
-            .collect();
-        let expected: BTreeSet<&str> = drill.codes.iter().copied().collect();
-        if answer.broken != drill.broken || found != expected {
+    for (name, case, must) in planted(saved()) {
+        let answer = explain(&case);
+        let found: BTreeSet<&str> = found(&answer.findings).into_iter().collect();
+        let expected: BTreeSet<&str> = must.codes.iter().map(String::as_str).collect();
+        if Some(&answer.broken) != must.broken.as_ref() || found != expected {
             wrong.push(format!(
-                "{}: broken {:?} instead of {:?}, found {found:?} instead of {expected:?}",
-                drill.name, answer.broken, drill.broken
+                "{name}: broken {:?}, found {found:?} instead of {must:?}",
+                answer.broken
             ));
         }
     }
@@ -120,19 +106,43 @@ fn the_phases_of_a_power_cut_come_in_their_order() {
     assert!(places.is_sorted(), "{places:?}");
 }
 
+/// The client's clock is so much ahead of the drill's.
+fn client_ahead(client: &mut ClientRecord, us: i64) {
+    client.clock.offset_us = -us;
+    for at in [&mut client.began, &mut client.ended] {
+        *at = at.shifted(us);
+    }
+    for stall in &mut client.stalls {
+        stall.from = stall.from.shifted(us);
+        stall.to = stall.to.shifted(us);
+    }
+    for path in &mut client.paths {
+        path.at = path.at.shifted(us);
+    }
+}
+
+/// A line of a log, `Nov 22 12:00:00.123 head2 …`, as a clock that is three minutes slow stamps it.
+fn three_minutes_less(line: &String) -> String {
+    let Some(Ok(minute)) = line.get(10..12).map(str::parse::<u32>) else {
+        return line.clone();
+    };
+    assert!(minute >= 3, "the hour would change: {line}");
+    format!("{}{:02}{}", &line[..10], minute - 3, &line[12..])
+}
+
 #[test]
 fn clocks_that_differ_are_put_on_one() {
     let as_it_was = explain(&load("power-cut"));
     let mut case = load("power-cut");
     // The surviving head's clock is three minutes slow, and the client's a second fast.
-    let late = |line: &String| drills::moved(line, -180);
+    let late = |line: &String| three_minutes_less(line);
     for logs in case.logs.values_mut() {
         logs.clock.offset_us = 180_000_000;
         logs.clock.error_us = 400;
         logs.corosync = logs.corosync.iter().map(late).collect();
         logs.pacemaker = logs.pacemaker.iter().map(late).collect();
     }
-    drills::client_ahead(&mut case.client, 1_000_000);
+    client_ahead(&mut case.client, 1_000_000);
     case.client.clock.error_us = 150;
     let answer: DrillReport = explain(&case);
     assert_eq!(answer.phases, as_it_was.phases);

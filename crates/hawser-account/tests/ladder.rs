@@ -1,7 +1,4 @@
 //! Saved ladders with the answers expected of them, as `golden.rs` has it for checks.
-//!
-//! `UPDATE_CASES=1 cargo test -p hawser-account --test ladder` writes the synthetic cases and all
-//! answers anew; a human reads the diff.
 
 mod support;
 
@@ -10,8 +7,7 @@ use hawser_model::case::Case;
 use hawser_model::finding::WordedFinding;
 use hawser_model::output::LadderReport;
 
-use support::ladder::planted;
-use support::saved::{self, cases, hold_answers, hold_pages, hold_planted};
+use support::saved::{self, found, hold_answers, hold_pages, planted};
 
 fn answer(case: &Case) -> LadderReport {
     ladder(case).expect("a ladder")
@@ -19,31 +15,24 @@ fn answer(case: &Case) -> LadderReport {
 
 /// Every folder with a ladder, in order.
 fn saved() -> Vec<(String, Case)> {
-    saved::saved(&cases(""), |case: &Case| case.ladder.is_some())
+    saved::saved("", |case: &Case| case.ladder.is_some())
 }
 
 #[test]
 fn every_saved_ladder_gives_the_answer_beside_it() {
-    for planted in planted() {
-        hold_planted(&cases(""), planted.name, &planted.case);
-    }
-    hold_answers(&cases(""), &saved(), answer);
+    hold_answers(&saved(), answer);
 }
 
 #[test]
 fn each_planted_bottleneck_is_named_and_nothing_else() {
     let mut wrong = Vec::new();
-    for planted in planted() {
-        let answer = answer(&planted.case);
-        let found: Vec<&str> = answer
-            .findings
-            .iter()
-            .map(|f| f.finding.code.as_str())
-            .collect();
-        if found != planted.codes || answer.bottleneck != planted.bottleneck {
+    for (name, case, must) in planted(saved()) {
+        let answer = answer(&case);
+        let found = found(&answer.findings);
+        if found != must.codes || Some(&answer.bottleneck) != must.bottleneck.as_ref() {
             wrong.push(format!(
-                "{}: {found:?} instead of {:?}, bottleneck {} instead of {}",
-                planted.name, planted.codes, answer.bottleneck, planted.bottleneck
+                "{name}: {found:?} and bottleneck {} instead of {must:?}",
+                answer.bottleneck
             ));
         }
     }

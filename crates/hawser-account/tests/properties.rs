@@ -1,6 +1,7 @@
 //! Whatever a case file says, the account balances and accuses nobody beyond the loss.
 
 use hawser_account::{explain, findings, packets_account, word};
+use hawser_cases::read;
 use hawser_model::account::{Account, Basis, Layer};
 use hawser_model::case::{Case, Phase, PhaseKind};
 use hawser_model::drops::{DropRecord, DropScope, DropSubject, TapRecord};
@@ -10,12 +11,6 @@ use hawser_model::probe::PathMtu;
 use hawser_model::traffic::{Batching, FlowId};
 use hawser_model::units::{Bytes, Mtu, Nanos, Packets};
 use proptest::prelude::*;
-
-#[path = "support/cluster.rs"]
-#[allow(dead_code)]
-mod cluster;
-
-use cluster::{Shape, clean};
 
 const REASONS: [(&str, &str); 16] = [
     ("SOCKET_RCVBUFF", "__udp_enqueue_schedule_skb"),
@@ -230,24 +225,9 @@ fn apply(phase: &mut Phase, mess: &Mess) {
 
 /// A cluster of two or three hosts, every phase of it filled with anything.
 fn messy_case() -> impl Strategy<Value = Case> {
-    let shapes = prop_oneof![
-        Just(Shape {
-            hosts: &["head1", "head2"],
-            links: &["ring0", "ring1"],
-            kinds: &[PhaseKind::Heartbeat, PhaseKind::Bulk, PhaseKind::Fragmented],
-            mtu: 1_500,
-            v6: false,
-        }),
-        Just(Shape {
-            hosts: &["head1", "head2", "head3"],
-            links: &["ring0"],
-            kinds: &[PhaseKind::Bulk, PhaseKind::Multicast],
-            mtu: 1_500,
-            v6: true,
-        }),
-    ];
-    shapes.prop_flat_map(|shape| {
-        let case = clean(&shape);
+    let bases = prop_oneof![Just("bases/heads"), Just("bases/three-heads-ipv6")];
+    bases.prop_flat_map(|base| {
+        let case: Case = read(base);
         let flows = case
             .measurements
             .iter()
@@ -378,8 +358,10 @@ proptest! {
         counters in prop::collection::vec((0..COUNTERS.len(), number()), 0..12),
         drops in prop::collection::vec(drop_record(FlowId(9_999)), 0..6),
     ) {
-        let mut case = clean(&cluster::PAIR);
-        let window = &mut cluster::bulk(&mut case).receiver_window;
+        let mut case = read::<Case>("bases/pair");
+        let mut phases = case.measurements[0].phases.iter_mut();
+        let bulk = phases.find(|phase| phase.kind == PhaseKind::Bulk).expect("a bulk");
+        let window = &mut bulk.receiver_window;
         for (name, n) in counters {
             // What our own taps and reports contradict is not noise.
             if COUNTERS[name] != "ip/ReasmOKs" {

@@ -1,65 +1,48 @@
-//! Folders of saved cases: what a run recorded in `case.json`, what must be said of it in
-//! `expected.json`. With `UPDATE_CASES=1` both are written anew; a human reads the diff.
+//! Folders of saved cases: what a run recorded or what was planted, and in `expected.json` what
+//! must be said of it. With `UPDATE_CASES=1` the answers are written again; a human reads the diff.
 
 use std::collections::BTreeSet;
-use std::fmt::Debug;
 use std::fs;
-use std::path::{Path, PathBuf};
 
+use hawser_cases::{Must, folder, names, read};
 use hawser_model::finding::WordedFinding;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::json::print;
 
-/// The folder of all cases, or one below it.
-pub fn cases(below: &str) -> PathBuf {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../cases")).join(below)
-}
-
-/// One case of a folder.
-pub fn load<C: DeserializeOwned>(folder: &Path, name: &str) -> C {
-    let file = folder.join(name).join("case.json");
-    let text = fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
-}
-
-/// The cases of a folder that are wanted, in order.
-pub fn saved<C: DeserializeOwned>(folder: &Path, wanted: fn(&C) -> bool) -> Vec<(String, C)> {
-    let entries = fs::read_dir(folder).expect("the folder of cases");
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.join("case.json").exists())
-        .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
-        .collect();
-    names.sort();
-    let all = names.into_iter().map(|name| (load(folder, &name), name));
+/// The cases of a folder that are wanted, in order, each with its name below `cases/`.
+pub fn saved<C>(below: &str, wanted: fn(&C) -> bool) -> Vec<(String, C)>
+where
+    C: Serialize + DeserializeOwned,
+{
+    let all = names(below).into_iter().map(|name| (read(&name), name));
     let all = all.filter(|(case, _)| wanted(case));
     all.map(|(case, name)| (name, case)).collect()
 }
 
-/// Cases made by hand are the ones saved.
-pub fn hold_planted<C>(folder: &Path, name: &str, case: &C)
-where
-    C: Serialize + DeserializeOwned + PartialEq + Debug,
-{
-    if updating() {
-        fs::create_dir_all(folder.join(name)).expect("a folder");
-        fs::write(folder.join(name).join("case.json"), as_json(case)).expect("a case");
-    }
-    assert_eq!(&load::<C>(folder, name), case, "{name}");
+/// Of these, the made-up ones, each with what must be said of it.
+pub fn planted<C>(saved: Vec<(String, C)>) -> Vec<(String, C, Must)> {
+    let made = |name: &str| hawser_cases::made(name).map(|planted| planted.must);
+    let all = saved.into_iter();
+    let all: Vec<_> = all
+        .filter_map(|(name, case)| made(&name).map(|must| (name, case, must)))
+        .collect();
+    assert!(!all.is_empty(), "no case is made up");
+    all
+}
+
+/// The codes found, worst first.
+pub fn found(findings: &[WordedFinding]) -> Vec<&str> {
+    findings.iter().map(|f| f.finding.code.as_str()).collect()
 }
 
 /// Every saved case gives the answer beside it.
-pub fn hold_answers<C, A: Serialize>(
-    folder: &Path,
-    saved: &[(String, C)],
-    answer: impl Fn(&C) -> A,
-) {
-    assert!(!saved.is_empty(), "no cases in {}", folder.display());
+pub fn hold_answers<C, A: Serialize>(saved: &[(String, C)], answer: impl Fn(&C) -> A) {
+    assert!(!saved.is_empty(), "no cases");
     let mut wrong = Vec::new();
     for (name, case) in saved {
-        let file = folder.join(name).join("expected.json");
+        let file = folder().join(name).join("expected.json");
         let got = as_json(&answer(case));
         if updating() {
             fs::write(&file, &got).expect("an answer");
@@ -86,7 +69,7 @@ pub fn hold_pages(
     let codes: BTreeSet<&str> = codes.collect();
     for WordedFinding { finding, .. } in findings {
         let code = &finding.code;
-        let page = cases("").join(format!("../docs/causes/{code}.md"));
+        let page = folder().join(format!("../docs/causes/{code}.md"));
         let text = fs::read_to_string(&page).unwrap_or_else(|e| panic!("{}: {e}", page.display()));
         if !text.starts_with(&format!("# {code}\n")) {
             wrong.insert(format!("{code}: the title of its page"));

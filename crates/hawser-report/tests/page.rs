@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use hawser_model::case::Case;
@@ -25,20 +25,15 @@ const ATTRIBUTES: &str = "lang charset http-equiv content name class role aria-l
     aria-hidden id tabindex scope width height x y dx x1 x2 y1 y2 rx cx cy r points viewBox \
     preserveAspectRatio text-anchor vector-effect";
 
-fn root() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-}
-
 fn saved(folder: &str) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
-    for entry in fs::read_dir(root().join(folder)).expect("the folder of cases") {
-        let path = entry.expect("an entry").path();
-        if let Ok(text) = fs::read_to_string(path.join("case.json")) {
-            found.insert(path.display().to_string(), text);
-        }
-    }
+    let names = hawser_cases::names(folder).into_iter();
+    let found: BTreeMap<_, _> = names.map(|name| (name.clone(), text(&name))).collect();
     assert!(found.len() > 3, "{folder} holds cases");
     found
+}
+
+fn text(name: &str) -> String {
+    hawser_cases::read::<Value>(name).to_string()
 }
 
 fn tune() -> String {
@@ -110,7 +105,7 @@ fn sound(name: &str, page: &str) {
 #[test]
 fn every_saved_check_and_ladder_is_a_page() {
     let mut headings = [0, 0];
-    for (name, text) in saved("cases") {
+    for (name, text) in saved("") {
         let page = page(&case(&text));
         sound(&name, &page);
         headings[0] += usize::from(page.contains("<h2>Where the packets went</h2>"));
@@ -121,7 +116,7 @@ fn every_saved_check_and_ladder_is_a_page() {
 
 #[test]
 fn every_saved_copy_is_a_page() {
-    for (name, text) in saved("cases/copy") {
+    for (name, text) in saved("copy") {
         let page = copy_page(&case::<CopyCase>(&text));
         sound(&name, &page);
         assert!(page.contains("<h2>What each stage did</h2>"), "{name}");
@@ -130,7 +125,7 @@ fn every_saved_copy_is_a_page() {
 
 #[test]
 fn every_saved_drill_is_a_page_with_everything_that_happened_marked() {
-    for (name, text) in saved("cases/drill") {
+    for (name, text) in saved("drill") {
         let case = case::<DrillCase>(&text);
         let page = drill_page(&case);
         sound(&name, &page);
@@ -253,19 +248,13 @@ fn renamed(value: &Value, names: &BTreeMap<&str, String>) -> Value {
 }
 
 static TUNE: LazyLock<Victim> = LazyLock::new(|| Victim::new::<Case>(&tune()));
-static DRILL: LazyLock<Victim> = LazyLock::new(|| {
-    let file = root().join("cases/drill/two-heads/case.json");
-    Victim::new::<DrillCase>(&fs::read_to_string(file).expect("a drill"))
-});
+static DRILL: LazyLock<Victim> =
+    LazyLock::new(|| Victim::new::<DrillCase>(&text("drill/two-heads")));
 
-static LADDER: LazyLock<Victim> = LazyLock::new(|| {
-    let file = root().join("cases/ladder-cipher-below-link/case.json");
-    Victim::new::<Case>(&fs::read_to_string(file).expect("a ladder"))
-});
-static COPY: LazyLock<Victim> = LazyLock::new(|| {
-    let file = root().join("cases/copy/retransmits/case.json");
-    Victim::new::<CopyCase>(&fs::read_to_string(file).expect("a copy"))
-});
+static LADDER: LazyLock<Victim> =
+    LazyLock::new(|| Victim::new::<Case>(&text("ladder-cipher-below-link")));
+static COPY: LazyLock<Victim> =
+    LazyLock::new(|| Victim::new::<CopyCase>(&text("copy/retransmits")));
 
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![

@@ -22,10 +22,14 @@ fn unheard(arguments: &[&str]) -> Ran {
 #[test]
 fn a_verb_that_nobody_reads_ends_quietly() {
     for arguments in [
-        &["explain", "cases/clean/case.json"][..],
-        &["explain", "--json", "cases/buffer-not-granted/case.json"],
+        &["explain", "cases/bases/heads.json"][..],
+        &[
+            "explain",
+            "--json",
+            "cases/ladder-cpu-limit-streams/case.json",
+        ],
         &["plan", "-f", "examples/lab/hawser.toml", "--print", "cib"],
-        &["report", "cases/clean/case.json", "-o", "/dev/stdout"],
+        &["report", "cases/bases/heads.json", "-o", "/dev/stdout"],
         &["lab", "list", "--json"],
         &["exports", "ocf", "meta-data"],
     ] {
@@ -58,7 +62,7 @@ fn an_error_that_nobody_reads_is_still_an_error() {
 fn a_disk_that_is_full_is_said() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
     let mut command = Command::new(hawser());
-    command.args(["explain", "cases/clean/case.json"]);
+    command.args(["explain", "cases/bases/heads.json"]);
     command.current_dir(ROOT).stdout(full.expect("/dev/full"));
     let ran = Ran::from(command.output().expect("hawser runs"));
     assert_eq!(ran.code, Some(2));

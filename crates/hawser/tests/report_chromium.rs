@@ -10,21 +10,29 @@ use std::path::{Path, PathBuf};
 use chromium::Chromium;
 use serde_json::{Value, json};
 
-/// A case of each kind of page, those with the widest tables and pictures.
+/// A tune, and by name a case of each other kind of page, those with the widest tables and pictures.
+const TUNE: &str = "crates/hawser-report/tests/tune.json";
 const CASES: [&str; 6] = [
-    "crates/hawser-report/tests/tune.json",
-    "cases/three-faults-in-one-flow/case.json",
-    "cases/ladder-iscsi/case.json",
-    "cases/fanout-one-context/case.json",
-    "cases/copy/policer/case.json",
-    "cases/drill/power-cut/case.json",
+    TUNE,
+    "three-faults-in-one-flow",
+    "ladder-iscsi",
+    "fanout-one-context",
+    "copy/policer",
+    "drill/power-cut",
 ];
 
-fn page(case: &str, folder: &Path) -> PathBuf {
-    let case = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(case);
-    let file = folder.join(case.parent().unwrap().file_name().unwrap());
+fn page(name: &str, folder: &Path) -> PathBuf {
+    let case = match name {
+        TUNE => Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../..")
+            .join(name),
+        saved => {
+            let file = folder.join(saved.replace('/', "-")).with_extension("json");
+            std::fs::write(&file, hawser_cases::value(saved).unwrap().to_string()).unwrap();
+            file
+        }
+    };
+    let file = folder.join(case.file_name().unwrap());
     let file = file.with_extension("html");
     let (case, to) = (case.to_str().unwrap(), file.to_str().unwrap());
     let ran = support::run(&["report", case, "-o", to]);

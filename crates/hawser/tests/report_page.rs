@@ -7,17 +7,21 @@ use std::process::Command;
 
 use support::{Ran, hawser, run};
 
-const CASE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../cases/buffer-not-granted/case.json"
-);
+/// Writes a case with findings into a folder of its own.
+fn case() -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("case.json");
+    let case = hawser_cases::value("buffer-not-granted").unwrap();
+    fs::write(&file, case.to_string()).unwrap();
+    (folder, file.to_str().unwrap().to_owned())
+}
 
 #[test]
 fn a_page_is_written_where_it_is_asked_for() {
-    let folder = tempfile::tempdir().unwrap();
+    let (folder, case) = case();
     let file = folder.path().join("page.html");
     let file = file.to_str().unwrap();
-    let ran = run(&["report", CASE, "-o", file]);
+    let ran = run(&["report", &case, "-o", file]);
     // The case has findings; that a page was written is no finding.
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(ran.stdout, format!("Report written: {file}\n"));
@@ -28,9 +32,10 @@ fn a_page_is_written_where_it_is_asked_for() {
 
 #[test]
 fn unasked_it_is_written_here_under_the_name_of_the_case() {
+    let (_recorded, case) = case();
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(hawser());
-    command.args(["report", CASE]).current_dir(folder.path());
+    command.args(["report", &case]).current_dir(folder.path());
     let ran = Ran::from(command.output().unwrap());
     assert_eq!(ran.stdout, "Report written: case.html\n", "{ran:?}");
     assert!(folder.path().join("case.html").is_file());
@@ -38,16 +43,18 @@ fn unasked_it_is_written_here_under_the_name_of_the_case() {
 
 #[test]
 fn standard_output_holds_the_page_alone() {
-    let ran = run(&["report", CASE, "-o", "/dev/stdout"]);
+    let (_recorded, case) = case();
+    let ran = run(&["report", &case, "-o", "/dev/stdout"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.starts_with("<!DOCTYPE html>") && ran.stdout.ends_with("</html>\n"));
 }
 
 #[test]
 fn what_cannot_be_done_is_said_and_leaves_nothing() {
+    let (_recorded, case) = case();
     let folder = tempfile::tempdir().unwrap();
     let within = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let ran = run(&["report", CASE, "-o", &within("none/page.html")]);
+    let ran = run(&["report", &case, "-o", &within("none/page.html")]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("there is no folder"), "{ran:?}");
 

@@ -151,8 +151,7 @@ mod tests {
     }
 
     fn case() -> DrillCase {
-        let text = include_str!("../../../../cases/drill/two-heads/case.json");
-        serde_json::from_str(text).expect("a case")
+        hawser_cases::read("drill/two-heads")
     }
 
     #[test]

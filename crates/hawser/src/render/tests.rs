@@ -1,7 +1,6 @@
 //! Recorded cases in which every text that may be any text is hostile: nothing of it reaches a reader raw.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use hawser_model::case::Case;
 use hawser_model::copy::CopyCase;
@@ -20,18 +19,9 @@ use crate::verbs;
 const HOSTILE: &str =
     "\u{1b}[31m\u{202e}\u{9b}2J\r\u{7}\u{2066}\u{85}\u{feff}\n0 packets lost: forged";
 
-fn saved(name: &str) -> Value {
-    let file = format!(
-        "{}/../../cases/{name}/case.json",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    let text = std::fs::read_to_string(Path::new(&file)).expect("a case");
-    serde_json::from_str(&text).expect("JSON")
-}
-
 /// The case with hostile words wherever it is still a case, and how many texts that are.
 fn hostile<T: Serialize + DeserializeOwned>(name: &str) -> (T, usize) {
-    let mut case = saved(name);
+    let mut case: Value = hawser_cases::read(name);
     let mut texts = BTreeSet::new();
     collect(&case, &mut texts);
     let mut planted = 0;

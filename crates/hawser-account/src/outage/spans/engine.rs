@@ -2,6 +2,7 @@
 
 use hawser_model::drill::Moment;
 
+use super::operations::own_pool;
 use super::{Facts, Span, last_deed};
 use crate::outage::marks::Mark;
 use crate::outage::phase::Phase;
@@ -13,16 +14,22 @@ pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
     let Some(decider) = decider(facts) else {
         return spans;
     };
-    let own = facts.marks.iter().filter(|mark| mark.host == decider.host);
+    let said = facts.marks.iter().filter(|mark| mark.host == decider.host);
+    let own: Vec<&str> = own_pool(facts)
+        .into_iter()
+        .flat_map(|pool| pool.resources.iter().map(|resource| resource.name.as_str()))
+        .collect();
     let mut token_lost: Option<Moment> = None;
     // Since when a decision is due, and the transition that runs.
     let mut due: Option<Moment> = planned(facts);
     let mut running: Option<(u64, Moment)> = None;
     // The fault whose effect a monitor operation has found.
     let mut noticed: Option<Moment> = None;
+    // The same of a resource of the client's pool.
+    let mut noticed_own: Option<Moment> = None;
     // Until when a port that was lost is held back.
     let mut held: Option<Moment> = None;
-    for At { at, host, mark } in own {
+    for At { at, host, mark } in said {
         let mut span = |phase, from| {
             spans.push(Span {
                 phase,
@@ -48,11 +55,18 @@ pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
             }
             Mark::OperationEnded(operation, false) => {
                 let deed = last_deed(facts.case, *at);
-                // What is found dead later adds nothing to what was noticed first.
-                let first = operation.task == "monitor" && due.is_none() && deed > noticed;
-                if let Some(deed) = deed.filter(|_| first) {
+                // What is found dead later adds nothing to what was noticed first. But what the client uses is
+                // repaired only when it is found dead itself, whatever else the fault has hit.
+                let monitor = operation.task == "monitor";
+                let first = monitor && due.is_none() && deed > noticed;
+                let own =
+                    monitor && own.contains(&operation.resource.as_str()) && deed > noticed_own;
+                if let Some(deed) = deed.filter(|_| first || own) {
                     span(Phase::Monitor, deed);
                     noticed = Some(deed);
+                    if own {
+                        noticed_own = Some(deed);
+                    }
                 }
                 due.get_or_insert(*at);
             }

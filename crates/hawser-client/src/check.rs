@@ -2,18 +2,22 @@
 //!
 //! What was acknowledged must be there. Where the volume has a volatile write cache, its head may take
 //! with it what was neither flushed nor written with FUA: only then, only when the rules say that a head
-//! was to die, and only of writes that were acknowledged before a path was lost.
+//! was to die, and only of writes that the dead head acknowledged. Those are known by its death, when the
+//! rules have it: a later flap of a path excuses nothing. Otherwise they are all from before a path was lost.
 //! A later write that was never acknowledged may be there or not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::history::{CACHE, FUA, Kind, NOTHING, Record, TORN};
 
 /// What the scenario allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     /// A head was to die, and with it a volatile write cache.
     pub cache_may_be_lost: bool,
+    /// When heads were dead at the latest, in microseconds since 1970 by the history's clock, in order. None: it is
+    /// not known.
+    pub deaths: Vec<u64>,
 }
 
 /// What is wrong with a block.
@@ -84,6 +88,8 @@ const BREACHES: usize = 20;
 
 #[derive(Clone, Default)]
 struct Block {
+    /// Whose it is.
+    writer: u8,
     /// The highest number that was sent.
     sent: u64,
     /// Acknowledged writes that a flush may still cover: where in the history, and the number.
@@ -121,6 +127,7 @@ pub fn check(history: &[Record], rules: Rules) -> Verdict {
         blocks: BTreeMap::new(),
         flushes: BTreeMap::new(),
         path_lost: None,
+        gone: BTreeMap::new(),
         at_the_end: false,
         verdict: Verdict::default(),
     };
@@ -136,6 +143,8 @@ struct Judge {
     blocks: BTreeMap<u32, Block>,
     flushes: BTreeMap<(u8, u64), usize>,
     path_lost: Option<usize>,
+    /// For each writer how many deaths it has seen, and where in the history the last one was over for it.
+    gone: BTreeMap<u8, (usize, usize)>,
     at_the_end: bool,
     verdict: Verdict,
 }
@@ -147,6 +156,7 @@ impl Judge {
             Kind::Start => self.cache = record.flags & CACHE != 0,
             Kind::Write => {
                 let block = block.or_default();
+                block.writer = record.writer;
                 block.sent = block.sent.max(record.sequence);
             }
             Kind::Acknowledged => {
@@ -163,10 +173,11 @@ impl Judge {
             Kind::Flushed => {
                 self.verdict.flushed += 1;
                 if let Some(sent) = self.flushes.remove(&(record.writer, record.sequence)) {
-                    let after = self.path_lost.filter(|_| self.rules.cache_may_be_lost);
-                    for block in self.blocks.values_mut() {
-                        block.flushed(after, sent);
+                    let mut blocks = std::mem::take(&mut self.blocks);
+                    for block in blocks.values_mut() {
+                        block.flushed(self.cache_lost(block.writer), sent);
                     }
+                    self.blocks = blocks;
                 }
             }
             Kind::Read => {
@@ -176,12 +187,41 @@ impl Judge {
             }
             Kind::Found => self.found(record),
             Kind::PathLost => self.path_lost = Some(at),
-            Kind::Final => self.at_the_end = true,
-            Kind::Connected | Kind::PathUp | Kind::Refused => {}
+            Kind::PathUp => self.over(record.writer, at, record.at_us),
+            Kind::Final => {
+                self.at_the_end = true;
+                let writers: BTreeSet<u8> = self.blocks.values().map(|it| it.writer).collect();
+                for writer in writers {
+                    self.over(writer, at, record.at_us);
+                }
+            }
+            Kind::Connected | Kind::Refused => {}
         }
     }
 
+    /// A writer goes on. What it was told before, and after the last death that it has seen, came from a head that
+    /// is dead by now, if one has died meanwhile: it may have been told late, since its machine was busy.
+    fn over(&mut self, writer: u8, at: usize, time: u64) {
+        let died = self.rules.deaths.iter().filter(|death| **death <= time);
+        let died = died.count();
+        let seen = self.gone.get(&writer).map_or(0, |(seen, _)| *seen);
+        if died > seen {
+            self.gone.insert(writer, (died, at));
+        }
+    }
+
+    /// Where in the history the last volatile cache of a writer's was lost, if one may have been.
+    fn cache_lost(&self, writer: u8) -> Option<usize> {
+        let lost = match self.rules.deaths.is_empty() {
+            true => self.path_lost,
+            false => self.gone.get(&writer).map(|(_, at)| *at),
+        };
+        lost.filter(|_| self.rules.cache_may_be_lost)
+    }
+
     fn found(&mut self, record: &Record) {
+        let writer = self.blocks.get(&record.block).map(|block| block.writer);
+        let cache_lost = writer.and_then(|writer| self.cache_lost(writer));
         let Some(block) = self.blocks.get_mut(&record.block) else {
             return;
         };
@@ -196,10 +236,8 @@ impl Judge {
             self.verdict.read_back += 1;
             block.seen_at_the_end = true;
         }
-        let volatile = self.cache
-            && self.rules.cache_may_be_lost
-            && found >= durable
-            && self.path_lost.is_some_and(|lost| acknowledged_at < lost);
+        let volatile =
+            self.cache && found >= durable && cache_lost.is_some_and(|lost| acknowledged_at < lost);
         let wrong = match record.flags & TORN != 0 {
             true => Wrong::Torn,
             false if found > block.sent => Wrong::Foreign,

@@ -144,7 +144,14 @@ fn main() -> ExitCode {
         Verb::Check {
             history,
             cache_may_be_lost,
-        } => judge(&history, Rules { cache_may_be_lost }),
+        } => {
+            let deaths = Vec::new();
+            let rules = Rules {
+                cache_may_be_lost,
+                deaths,
+            };
+            judge(&history, rules)
+        }
     };
     outcome.unwrap_or_else(|why| {
         eprintln!("hawser-client: {why}");

@@ -6,9 +6,11 @@ use proptest::prelude::*;
 
 const DEATH: Rules = Rules {
     cache_may_be_lost: true,
+    deaths: Vec::new(),
 };
 const PLANNED: Rules = Rules {
     cache_may_be_lost: false,
+    deaths: Vec::new(),
 };
 
 /// A history in the making.
@@ -53,6 +55,16 @@ impl Story {
         let flags = if found == 0 { NOTHING } else { 0 };
         self.add(Kind::Read, block, 0, 0)
             .add(Kind::Found, block, found, flags)
+    }
+
+    /// What was told last was told then.
+    fn at(mut self, time: u64) -> Self {
+        self.0.last_mut().unwrap().at_us = time;
+        self
+    }
+
+    fn path_up(self) -> Self {
+        self.add(Kind::PathUp, 0, 0, 0)
     }
 
     fn at_the_end(self) -> Self {
@@ -132,6 +144,41 @@ fn what_was_not_flushed_may_go_with_its_head_and_with_nothing_else() {
     // No head was to die; or the head never went away.
     only(&crash.judged(PLANNED), Wrong::Stale);
     only(&story().at_the_end().read(1, 1).judged(DEATH), Wrong::Stale);
+}
+
+#[test]
+fn a_flap_after_the_death_excuses_nothing() {
+    let died = |at| Rules {
+        deaths: vec![at],
+        ..DEATH
+    };
+    // A head dies at 50; the client is back at 60, and its path flaps at 80.
+    let story = || Story::begin(true).written(1, 1).flushed(1);
+    let back = |story: Story| story.path_lost().at(55).path_up().at(60);
+    let flap = |story: Story| {
+        story
+            .path_lost()
+            .at(80)
+            .path_up()
+            .at(81)
+            .at_the_end()
+            .at(90)
+    };
+    let by_the_survivor = flap(back(story()).written(1, 2)).read(1, 1);
+    only(&by_the_survivor.judged(died(50)), Wrong::Stale);
+    // Told late, by a client that was busy: it is the dead head's all the same.
+    let by_the_dead = flap(back(story().written(1, 2).at(58))).read(1, 1);
+    let verdict = by_the_dead.judged(died(50));
+    assert!(verdict.is_clean(), "{verdict:?}");
+    assert_eq!(verdict.unflushed_gone, 1);
+    // A flap before the death is none of it.
+    let early = story().written(1, 2).path_lost().at(10).path_up().at(11);
+    let early = flap(back(early.written(1, 3))).read(1, 1);
+    assert!(early.judged(died(50)).is_clean());
+    // Nobody writes any more when the head dies: what is read back is judged by it.
+    let last = story().written(1, 2).at_the_end().at(60).read(1, 1);
+    assert!(last.judged(died(50)).is_clean());
+    only(&last.judged(died(70)), Wrong::Stale);
 }
 
 #[test]

@@ -141,6 +141,7 @@ fn judged(lie: Lie) -> Verdict {
     assert!(Writer::new(0, plan, shared, volume).work().unwrap());
     let rules = Rules {
         cache_may_be_lost: true,
+        ..Rules::default()
     };
     check(&load(file.path()).unwrap(), rules)
 }

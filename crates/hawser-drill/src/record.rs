@@ -7,8 +7,8 @@ use hawser_client::history::{Kind, Record};
 use hawser_client::series::{SLICE_US, felt};
 use hawser_client::stamp::BLOCK;
 use hawser_model::drill::{
-    ClientBreach, ClientRecord, Clock, Moment, PathChange, PathEvent, Stall, WriteCounts,
-    WrongWrite,
+    ClientBreach, ClientRecord, Clock, FenceEvent, Moment, PathChange, PathEvent, PowerEvent,
+    PowerState, Stall, WriteCounts, WrongWrite,
 };
 use hawser_model::names::HostName;
 
@@ -156,6 +156,28 @@ fn paths(history: &[Record], portals: &[String]) -> Vec<PathEvent> {
     history.iter().filter_map(event).collect()
 }
 
+/// What may be gone with the heads that died, and when that was at the latest by the client's clock.
+pub(crate) fn rules(power: &[PowerEvent], fencing: &[FenceEvent], clock: Clock) -> Rules {
+    let off = || power.iter().filter(|event| event.what == PowerState::Off);
+    let seen = |head: &HostName| off().any(|event| event.host == *head);
+    let shot = fencing
+        .iter()
+        .filter(|event| event.succeeded && !seen(&event.target));
+    let died = off()
+        .map(|event| event.at)
+        .chain(shot.map(|event| event.completed));
+    let theirs = |at: Moment| {
+        let late = at.0.saturating_add(clock.error_us);
+        late.saturating_add_signed(clock.offset_us.saturating_neg())
+    };
+    let mut deaths: Vec<u64> = died.map(theirs).collect();
+    deaths.sort_unstable();
+    Rules {
+        cache_may_be_lost: !deaths.is_empty(),
+        deaths,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,13 +210,7 @@ mod tests {
             errors: Vec::new(),
             fault: Some(Moment(4_000_000)),
         };
-        let seen = client(
-            &history,
-            Rules {
-                cache_may_be_lost: false,
-            },
-            place,
-        );
+        let seen = client(&history, Rules::default(), place);
         assert_eq!((seen.began, seen.ended), (Moment(0), Moment(5_020_000)));
         assert_eq!((seen.writes.acknowledged, seen.writes.stale), (6, 1));
         assert_eq!(seen.breaches[0].wrong, WrongWrite::Stale);

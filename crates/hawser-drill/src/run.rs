@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-use hawser_client::check::Rules;
 use hawser_cluster::live::fence_events;
 use hawser_cluster::xml::Element;
 use hawser_lab::LabName;
@@ -172,10 +171,7 @@ impl Drill<'_> {
         }
         self.power.extend(bmc_events(stage, begun)?);
         self.power.sort_by_key(|event| event.at);
-        let rules = Rules {
-            cache_may_be_lost: self.power.iter().any(|event| event.what == PowerState::Off)
-                || fencing.iter().any(|event| event.succeeded),
-        };
+        let rules = record::rules(&self.power, &fencing, left.clock);
         let place = Place {
             host: stage.client.clone(),
             pool: stage.pool.clone(),

@@ -90,8 +90,9 @@ fn quiet(facts: &Facts<'_>) -> bool {
     let mut logs = facts.case.logs.values();
     let mut marks = facts.marks.iter();
     logs.any(|logs| logs.problem.is_none())
-        // That the processors are busy is an observation, not a deed.
         && !marks.any(|mark| {
-            mark.at >= outage.from && mark.at <= outage.to && mark.mark != Mark::Throttled
+            // Observations, not deeds: that the processors are busy, that a port has no carrier.
+            let seen = matches!(mark.mark, Mark::Throttled | Mark::PortLost { .. });
+            mark.at >= outage.from && mark.at <= outage.to && !seen
         })
 }

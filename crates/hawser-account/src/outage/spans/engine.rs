@@ -8,6 +8,19 @@ use crate::outage::marks::Mark;
 use crate::outage::phase::Phase;
 use crate::outage::timeline::At;
 
+/// Ports to SANs that a watch has found without carrier, and of which nothing has come yet.
+struct LostPorts {
+    /// The fault that took them.
+    deed: Moment,
+    /// When the first one was found.
+    noticed: Moment,
+    /// When the scheduler hears of them.
+    written: Moment,
+}
+
+/// What is decided later than this after the scheduler has heard of lost ports has another reason.
+const ANSWERED_US: u64 = 10_000_000;
+
 /// Token loss, consensus, decisions, and the steps of a transition.
 pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
     let mut spans = Vec::new();
@@ -27,8 +40,7 @@ pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
     let mut noticed: Option<Moment> = None;
     // The same of a resource of the client's pool.
     let mut noticed_own: Option<Moment> = None;
-    // Until when a port that was lost is held back.
-    let mut held: Option<Moment> = None;
+    let mut ports: Option<LostPorts> = None;
     for At { at, host, mark } in said {
         let mut span = |phase, from| {
             spans.push(Span {
@@ -70,17 +82,16 @@ pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
                 }
                 due.get_or_insert(*at);
             }
+            // The first one starts the clock; what is lost while it runs is written with it.
             Mark::PortLost { dampening_ms, .. } => {
-                if let Some(deed) = last_deed(facts.case, *at).filter(|deed| Some(*deed) >= noticed)
-                {
-                    span(Phase::Monitor, deed);
-                    noticed = Some(deed);
-                }
-                // The first one starts the clock; what is lost while it runs is written with it.
-                if due.is_none() {
-                    held = Some(Moment(at.0 + dampening_ms * 1000));
-                }
-                due.get_or_insert(*at);
+                ports = match ports {
+                    Some(lost) if *at <= lost.written => Some(lost),
+                    _ => last_deed(facts.case, *at).map(|deed| LostPorts {
+                        deed,
+                        noticed: *at,
+                        written: Moment(at.0 + dampening_ms * 1000),
+                    }),
+                };
             }
             // Whoever is busy with a transition goes on with it first.
             Mark::Joined if running.is_none() => {
@@ -92,16 +103,26 @@ pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
             // Asking for a fencing, or ordering an operation, is what a decision leads to. A
             // transition that does nothing of the kind decided nothing.
             Mark::FenceAsked(_) | Mark::OperationBegun(_) => {
-                if let Some(from) = due.take() {
-                    span(Phase::Decision, from);
-                    if let Some(written) = held.take() {
-                        spans.push(Span {
-                            phase: Phase::Dampening,
-                            host: host.clone(),
-                            from,
-                            to: written.min(*at),
-                        });
+                // Ports that are lost lead to nothing while another head has lost its own, or this one has another.
+                let lost = ports
+                    .take()
+                    .filter(|lost| at.0 <= lost.written.0 + ANSWERED_US);
+                match (due.take(), lost, &mark) {
+                    (Some(from), ..) => span(Phase::Decision, from),
+                    (None, Some(lost), Mark::OperationBegun(_)) => {
+                        let written = lost.written.min(*at);
+                        let ends = [lost.deed, lost.noticed, written, *at];
+                        let phases = [Phase::Monitor, Phase::Dampening, Phase::Decision];
+                        spans.extend(phases.into_iter().zip(ends.windows(2)).map(
+                            |(phase, ends)| Span {
+                                phase,
+                                host: host.clone(),
+                                from: ends[0],
+                                to: ends[1],
+                            },
+                        ));
                     }
+                    _ => {}
                 }
             }
             Mark::TransitionBegun(number) => {

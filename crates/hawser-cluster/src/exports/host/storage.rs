@@ -41,7 +41,8 @@ pub fn answers(volume: &Path, until: Instant) -> io::Result<()> {
     };
     loop {
         match reader.try_wait()?.map(|ended| ended.code()) {
-            Some(Some(0)) => return Ok(()),
+            // One that was renamed is open under its old name, and of its storage that says nothing.
+            Some(Some(0 | nix::libc::ENOENT)) => return Ok(()),
             Some(Some(errno)) => return Err(io::Error::from_raw_os_error(errno)),
             // Somebody killed it.
             Some(None) => return Ok(()),

@@ -1,6 +1,7 @@
 //! `hawser changes` and `hawser undo`: what was changed on the nodes, and taking it back.
 
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use hawser_coordinator::check::Agents;
 use hawser_model::knob::{Change, change_id};
@@ -34,6 +35,9 @@ pub struct UndoArgs {
     all: bool,
     #[command(flatten)]
     which: Which,
+    /// How long all of it may take; what is not begun by then is not undone, and is named
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = humantime::parse_duration)]
+    timeout: Duration,
     /// Print one JSON object (docs/schema/undo.schema.json)
     #[arg(long)]
     json: bool,
@@ -83,6 +87,7 @@ fn unreadable_error(unreadable: &[UnreadableChange]) -> Option<miette::Report> {
 
 /// Runs `hawser undo`.
 pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
+    let begun = Instant::now();
     let mut agents = aloud("the nodes are being reached", || agents(&args.which))?;
     let (all, unreadable) = changes(&mut agents)?;
     let due = due(&all, args.id.as_deref());
@@ -106,7 +111,15 @@ pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
     let mut report = UndoReport::default();
     for (host, change) in due {
         let agent = agents.get_mut(host).expect("its changes were read");
-        let words = format!("{} is undone", change_id(host, change.number));
+        let id = change_id(host, change.number);
+        if begun.elapsed() >= args.timeout {
+            let limit = humantime::format_duration(args.timeout);
+            report.failed.push(format!(
+                "{id} is not undone: the {limit} of --timeout are over"
+            ));
+            continue;
+        }
+        let words = format!("{id} is undone");
         match aloud(&words, || agent.undo_change(change.number)) {
             Ok(undone) => {
                 if !args.json {

@@ -1,18 +1,53 @@
 //! What a drill that was killed, or could not heal, may have left behind: told by whoever asks how the cluster stands.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use nix::fcntl::{Flock, FlockArg};
 
-use crate::note::Left;
-
 /// Of drills on real heads, a folder a cluster.
 const DRILLS: &str = "/var/lib/hawser/drills";
 
 /// A note is four short lines.
 const LARGEST: u64 = 64 << 10;
+
+/// What a drill that was killed, or could not heal, had written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The scenario.
+    pub scenario: String,
+    /// The head that had the pool, which is the one that is hit.
+    pub head: String,
+    /// The pool that was written to.
+    pub pool: String,
+    /// What random choices came from.
+    pub seed: u64,
+}
+
+impl Left {
+    /// Reads a note; nothing when it was not finished.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines().map(str::to_owned);
+        Some(Self {
+            scenario: lines.next()?,
+            head: lines.next()?,
+            pool: lines.next()?,
+            seed: lines.next()?.parse().ok()?,
+        })
+    }
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "a drill was killed here: {} ({} on {})",
+            self.scenario, self.pool, self.head
+        )
+    }
+}
 
 /// Where drills of real heads keep the notes about a cluster.
 pub fn notes(cluster: &str) -> PathBuf {
@@ -49,5 +84,17 @@ mod tests {
         assert_eq!((&*left.scenario, &*left.head), ("power-cut", "head1"));
         fs::write(&path, "power-cut\n").unwrap();
         assert!(behind(folder.path()).is_none(), "it had done nothing yet");
+    }
+
+    #[test]
+    fn a_note_says_which_drill_was_killed() {
+        let left = Left::parse("power-cut\nhead1\nvmpool01\n7\n").unwrap();
+        assert_eq!(
+            left.to_string(),
+            "a drill was killed here: power-cut (vmpool01 on head1)"
+        );
+        assert_eq!(left.seed, 7);
+        assert_eq!(Left::parse("power-cut\nhead1\n"), None);
+        assert_eq!(Left::parse(""), None);
     }
 }

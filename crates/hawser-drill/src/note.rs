@@ -2,15 +2,14 @@
 //! by the next one. It also lets one drill at a time into a lab, or
 //! at a cluster from this machine.
 
-use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Seek, Write};
-use std::os::unix::fs::MetadataExt;
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::PathBuf;
 
 use nix::fcntl::{Flock, FlockArg};
 
 use crate::error::DrillError;
+use crate::left::Left;
 use crate::scenario::Scenario;
 use crate::stage::Stage;
 use crate::whole::power_everywhere;
@@ -51,55 +50,13 @@ impl Note {
         let busy = || DrillError::CouldNot("another drill of this cluster is running".into());
         let file = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| busy())?;
         // One that has just ended may have removed what was opened.
-        let same = |named: fs::Metadata| {
-            let ours = file.metadata()?;
-            Ok::<_, io::Error>((named.dev(), named.ino()) == (ours.dev(), ours.ino()))
-        };
-        match fs::metadata(&path).and_then(same) {
-            Ok(true) => Ok(Self { path, _file: file }),
-            _ => Err(busy()),
-        }
+        hawser_files::is_at(&file, &path).map_err(|_| busy())?;
+        Ok(Self { path, _file: file })
     }
 
     /// Everything was healed.
     pub(crate) fn end(self) {
         let _gone_with_the_lab = fs::remove_file(&self.path);
-    }
-}
-
-/// What a drill that was killed, or could not heal, had written down.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
-    /// The scenario.
-    pub scenario: String,
-    /// The head that had the pool, which is the one that is hit.
-    pub head: String,
-    /// The pool that was written to.
-    pub pool: String,
-    /// What random choices came from.
-    pub seed: u64,
-}
-
-impl Left {
-    /// Reads a note; nothing when it was not finished.
-    pub fn parse(text: &str) -> Option<Self> {
-        let mut lines = text.lines().map(str::to_owned);
-        Some(Self {
-            scenario: lines.next()?,
-            head: lines.next()?,
-            pool: lines.next()?,
-            seed: lines.next()?.parse().ok()?,
-        })
-    }
-}
-
-impl fmt::Display for Left {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "a drill was killed here: {} ({} on {})",
-            self.scenario, self.pool, self.head
-        )
     }
 }
 
@@ -155,21 +112,4 @@ pub fn take_back(stage: &mut Stage<'_>) -> Result<Option<TakenBack>, DrillError>
             None
         }
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_note_says_which_drill_was_killed() {
-        let left = Left::parse("power-cut\nhead1\nvmpool01\n7\n").unwrap();
-        assert_eq!(
-            left.to_string(),
-            "a drill was killed here: power-cut (vmpool01 on head1)"
-        );
-        assert_eq!(left.seed, 7);
-        assert_eq!(Left::parse("power-cut\nhead1\n"), None);
-        assert_eq!(Left::parse(""), None);
-    }
 }

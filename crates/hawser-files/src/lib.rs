@@ -16,7 +16,7 @@ mod whole;
 
 pub use error::FileError;
 pub use folder::{Expected, Folder};
-pub use named::{read, read_named, remove, replace};
+pub use named::{is_at, read, read_named, remove, replace};
 pub use whole::{Fresh, Place};
 
 #[cfg(test)]

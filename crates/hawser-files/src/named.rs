@@ -18,6 +18,15 @@ pub fn replace(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FileError> {
     folder.replace(name, bytes, mode)
 }
 
+/// Fails unless a path leads to this open file: see [`Folder::is`].
+///
+/// # Errors
+/// As there; the folder cannot be opened.
+pub fn is_at(file: &File, path: &Path) -> Result<(), FileError> {
+    let (folder, name) = Folder::of(path)?;
+    folder.is(file, name)
+}
+
 /// Removes a file; whether there was one. That is on the disk when this returns.
 ///
 /// # Errors

@@ -126,8 +126,11 @@ impl Folder {
         self.sync()
     }
 
-    /// Fails unless `name` is this file's.
-    fn is(&self, file: &File, name: &OsStr) -> Result<(), FileError> {
+    /// Fails unless `name` is this file's. A lock on a file that its holder may remove or rename counts only then.
+    ///
+    /// # Errors
+    /// It is another file's, or nothing's; it cannot be looked at.
+    pub fn is(&self, file: &File, name: &OsStr) -> Result<(), FileError> {
         let path = self.path().join(name);
         let ours = file.metadata().map_err(FileError::io("stat", &path))?;
         match self.about(name)? {

@@ -1,7 +1,6 @@
 //! One command at a time changes a lab.
 
 use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -48,11 +47,7 @@ impl Lock {
                     }
                 }
             };
-            let same = match (locked.metadata(), fs::metadata(&path)) {
-                (Ok(held), Ok(there)) => (held.dev(), held.ino()) == (there.dev(), there.ino()),
-                _ => false,
-            };
-            if same {
+            if hawser_files::is_at(&locked, &path).is_ok() {
                 return Ok(Self {
                     path,
                     _file: locked,

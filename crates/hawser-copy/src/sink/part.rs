@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
-use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, PermissionsExt};
 
 use hawser_files::{FileError, Place as InPlace};
 use nix::errno::Errno;
@@ -134,10 +134,9 @@ fn locked(to: &Named, name: &OsStr, file: &File) -> Result<Flock<File>, CopyErro
             Errno::EWOULDBLOCK => busy(),
             error => CopyError::file("flock", &shown)(error),
         })?;
-    let ours = file.metadata().map_err(CopyError::file("fstat", &shown))?;
-    match to.folder.about(name)? {
-        Some(named) if (named.dev(), named.ino()) == (ours.dev(), ours.ino()) => Ok(lock),
-        _ => Err(busy()),
+    match to.folder.is(file, name) {
+        Err(FileError::Exchanged { .. }) => Err(busy()),
+        outcome => Ok(outcome.map(|()| lock)?),
     }
 }
 

@@ -1,8 +1,6 @@
 //! A status that ends in time, although the head whose scheduler is asked may die meanwhile: then another one is asked.
 
 use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use hawser_model::cluster_file::ClusterFile;
@@ -10,6 +8,8 @@ use hawser_model::names::HostName;
 use hawser_model::output::cluster::ClusterStatus;
 
 use super::{Head, Heads, LiveError, OnHead, Stand, StatusFacts, Truth, status};
+use crate::host::view::Told;
+use crate::host::view::bounded::Begun;
 use crate::simulate::{Answer, CrmSimulate, Event, SimulateError, Simulator};
 
 /// Judges by the `crm_simulate` of the head that is believed, which is the very version that decides there; where that
@@ -50,56 +50,26 @@ pub fn judged(
     status(file, facts, &CrmSimulate)
 }
 
-type Question = (String, Vec<Event>);
-
-/// A head's scheduler, asked from a thread of its own, for which nobody waits longer than the limit.
+/// A head's scheduler, for which nobody waits longer than the limit.
 struct InTime {
-    ask: Sender<Question>,
-    answers: Mutex<Receiver<Result<Answer, SimulateError>>>,
-    thread: JoinHandle<Box<dyn Head>>,
+    /// None while it is silent.
+    head: Mutex<Option<Box<dyn Head>>>,
     until: Instant,
-    limit: Duration,
+    seconds: u32,
 }
 
 impl InTime {
-    fn of(mut head: Box<dyn Head>, limit: Duration) -> Self {
-        let (ask, questions) = channel::<Question>();
-        let (answer, answers) = channel();
-        let thread = thread::spawn(move || {
-            while let Ok((cib, events)) = questions.recv() {
-                let said = OnHead::new(head.as_mut()).simulate(&cib, &events);
-                if answer.send(said).is_err() {
-                    break;
-                }
-            }
-            head
-        });
+    fn of(head: Box<dyn Head>, limit: Duration) -> Self {
         Self {
-            ask,
-            answers: Mutex::new(answers),
-            thread,
+            head: Mutex::new(Some(head)),
             until: Instant::now() + limit,
-            limit,
+            seconds: u32::try_from(limit.as_secs()).unwrap_or(u32::MAX),
         }
     }
 
     /// The head again, unless it is still silent.
     fn end(self) -> Option<Box<dyn Head>> {
-        let Self {
-            ask,
-            answers,
-            thread,
-            until,
-            ..
-        } = self;
-        drop((ask, answers));
-        while !thread.is_finished() {
-            if Instant::now() >= until {
-                return None;
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-        thread.join().ok()
+        self.head.into_inner().unwrap_or_else(|e| e.into_inner())
     }
 }
 
@@ -109,17 +79,21 @@ impl Simulator for InTime {
             command: "crm_simulate".into(),
             said,
         };
-        let ended = || refused("the head's connection ended".into());
-        let question = (cib.to_owned(), events.to_vec());
-        self.ask.send(question).map_err(|_| ended())?;
-        let answers = self.answers.lock().unwrap_or_else(|e| e.into_inner());
-        let left = self.until.saturating_duration_since(Instant::now());
-        match answers.recv_timeout(left) {
-            Ok(answer) => answer,
-            Err(_) => Err(refused(format!(
-                "no answer within {:.0} s",
-                self.limit.as_secs_f64()
-            ))),
+        let silent = |seconds| refused(format!("no answer within {seconds} s"));
+        let mut place = self.head.lock().unwrap_or_else(|e| e.into_inner());
+        let mut head = place.take().ok_or_else(|| silent(self.seconds))?;
+        let (cib, events) = (cib.to_owned(), events.to_vec());
+        let asked = Begun::until(self.until, self.seconds, move || {
+            let said = OnHead::new(head.as_mut()).simulate(&cib, &events);
+            (head, said)
+        });
+        match asked.end() {
+            Told::Said((head, said)) => {
+                *place = Some(head);
+                said
+            }
+            Told::Silent(seconds) => Err(silent(seconds)),
+            Told::Failed(why) => Err(refused(why)),
         }
     }
 }

@@ -12,7 +12,7 @@ const ENDED: [i32; 2] = [124, 137];
 
 /// Work that was begun. What does not end in time is left to the end of the agent: a thread in a call that hangs
 /// cannot be ended.
-pub(super) struct Begun<T> {
+pub(crate) struct Begun<T> {
     result: Result<Receiver<T>, String>,
     until: Instant,
     seconds: u32,
@@ -21,6 +21,12 @@ pub(super) struct Begun<T> {
 impl<T: Send + 'static> Begun<T> {
     /// Begins it.
     pub fn work(seconds: u32, work: impl FnOnce() -> T + Send + 'static) -> Self {
+        let until = Instant::now() + Duration::from_secs(u64::from(seconds));
+        Self::until(until, seconds, work)
+    }
+
+    /// The same when it is a part of what has so many seconds until then.
+    pub fn until(until: Instant, seconds: u32, work: impl FnOnce() -> T + Send + 'static) -> Self {
         let (send, receive) = channel();
         let started = thread::Builder::new().spawn(move || {
             // Nobody waits any more when it is late.
@@ -28,7 +34,7 @@ impl<T: Send + 'static> Begun<T> {
         });
         Self {
             result: started.map(|_| receive).map_err(|e| e.to_string()),
-            until: Instant::now() + Duration::from_secs(u64::from(seconds)),
+            until,
             seconds,
         }
     }

@@ -1,7 +1,7 @@
 //! What one head sees of the cluster, and whether it could take over now: all questions at once, each with a limit
 //! of its own, so that whatever hangs there is an answer too.
 
-mod bounded;
+pub(crate) mod bounded;
 mod engine;
 mod machine;
 mod pools;

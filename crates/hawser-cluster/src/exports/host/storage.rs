@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -63,7 +63,13 @@ pub fn read(volume: &Path) -> u8 {
 }
 
 fn read_block(volume: &Path) -> io::Result<()> {
-    let before = Place::of(&fs::metadata(volume)?);
+    let about = fs::metadata(volume)?;
+    let kind = about.file_type();
+    if !kind.is_file() && !kind.is_block_device() {
+        // To open another kind of device may do something.
+        return Err(io::Error::from_raw_os_error(nix::libc::EINVAL));
+    }
+    let before = Place::of(&about);
     let open = |flags| {
         let flags = flags | nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY;
         let file = File::options()

@@ -239,18 +239,9 @@ fn not_open(saved: Option<&Saved>, there: &tgt::Targets, instance: Instance) -> 
 
 /// A portal of the pool at which no client is answered.
 fn deaf(here: &Here, desired: &Desired, found: &Found, until: Instant) -> Option<String> {
-    let wanted: BTreeSet<Portal> = desired
-        .targets
-        .values()
-        .flat_map(|t| t.portals.clone())
-        .collect();
-    let serves = |listens: &&Portal| {
-        wanted.iter().any(|portal| {
-            let family = portal.is_ipv4() == listens.is_ipv4() && listens.ip().is_unspecified();
-            portal.port() == listens.port() && (family || portal.ip() == listens.ip())
-        })
-    };
-    let portal = found.portals.iter().find(serves)?;
+    let mut wanted = tgt::needed(desired);
+    wanted.extend(desired.targets.values().flat_map(|t| &t.portals));
+    let portal = found.portals.iter().find(|it| wanted.contains(it))?;
     let error = (here.login)(*portal, until).err()?;
     Some(format!("no client can log in at {portal}: {error}"))
 }

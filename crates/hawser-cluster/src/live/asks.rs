@@ -7,6 +7,7 @@ use hawser_model::names::HostName;
 
 use super::{SecretError, Secrets};
 use crate::cib::fencing::{device_files, targets};
+use crate::cib::primitive;
 use crate::host::{FenceQuestion, Order, OwnedFile};
 use crate::numbering::Numbering;
 use crate::simulate::parameter;
@@ -71,10 +72,9 @@ pub(super) fn questions(
     let cib = crate::cib::generate(file, &Numbering::of(file, None));
     let mut all: BTreeMap<HostName, Vec<FenceQuestion>> = BTreeMap::new();
     for (device, victims) in targets {
-        let primitive = cib.walk().into_iter().find(|element| {
-            element.name == "primitive" && element.get("id") == Some(device.as_str())
-        });
-        let Some(primitive) = primitive else { continue };
+        let Some(primitive) = primitive(&cib, &device) else {
+            continue;
+        };
         let other = nodes.iter().find(|name| !victims.contains(name.as_str()));
         let Some(asks) = other.or(nodes.first()) else {
             continue;

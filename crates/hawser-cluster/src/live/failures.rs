@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use crate::cib::primitive;
 use crate::xml::Element;
 
 /// What Pacemaker names such a record (`PCMK__XE_LRM_RSC_OP` with the key `…_last_failure_0`).
@@ -125,9 +126,7 @@ pub(super) fn kept(cib: &Element, resource: &str) -> Vec<Kept> {
 /// After how many failures a resource leaves a node.
 fn threshold(cib: &Element, resource: &str) -> Option<u32> {
     const NAME: &str = "migration-threshold";
-    let resources = cib.at(&["configuration", "resources"]).map(Element::walk);
-    let own = resources.into_iter().flatten();
-    let own = own.filter(|e| e.name == "primitive" && e.get("id") == Some(resource));
+    let own = primitive(cib, resource).into_iter();
     let own = own.flat_map(|primitive| primitive.all("meta_attributes"));
     let defaults = cib.at(&["configuration", "rsc_defaults"]).into_iter();
     let mut pairs = own.chain(defaults).flat_map(Element::walk);

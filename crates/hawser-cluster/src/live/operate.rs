@@ -50,12 +50,7 @@ pub fn set_standby(
     member(&cib, node)?;
     let ordered = with_standby(&cib, node, on);
     let forecast = play(&OnHead::new(head(heads, &via)?.as_mut()), &cib, &ordered)?;
-    if !forecast.taken.is_empty() && !manner.allow_disruption {
-        return Err(refused(&forecast.taken));
-    }
-    for text in &forecast.as_before {
-        (manner.waiting.said)(text);
-    }
+    allowed(&forecast, manner)?;
     let order = Order::Standby {
         node: node.to_owned(),
         on,
@@ -67,6 +62,17 @@ pub fn set_standby(
     };
     waited(wait_settled(heads, &mut manner.waiting)?, &what)?;
     operated(heads, &forecast.now)
+}
+
+/// Refuses an order that takes the last place of a pool away, and says what one does not change.
+fn allowed(forecast: &Forecast, manner: &mut Manner<'_>) -> Result<(), LiveError> {
+    if !forecast.taken.is_empty() && !manner.allow_disruption {
+        return Err(refused(&forecast.taken));
+    }
+    for text in &forecast.as_before {
+        (manner.waiting.said)(text);
+    }
+    Ok(())
 }
 
 /// Moves a pool to a node, waits until it is there, and takes the order back: with it in force
@@ -93,12 +99,7 @@ pub fn move_pool(
     }
     // Played without the orders that are left; they are taken back only when this one is to be given.
     let forecast = played_move(heads, &via, &cib, pool, node)?;
-    if !forecast.taken.is_empty() && !manner.allow_disruption {
-        return Err(refused(&forecast.taken));
-    }
-    for text in &forecast.as_before {
-        (manner.waiting.said)(text);
-    }
+    allowed(&forecast, manner)?;
     for order in left_orders(&cib) {
         if order.resource == pool {
             (manner.waiting.said)(&format!("an order that was left is taken back: {order}"));

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use hawser_model::names::HostName;
 
 use super::{Heads, LiveError, OnHead, head, live_cib, order};
+use crate::cib::primitive;
 use crate::host::{Answer, Order};
 use crate::simulate::{Directory, Report, Simulator, Story, millis, step_in_words};
 use crate::xml::Element;
@@ -160,12 +161,8 @@ pub(super) fn to_do(simulator: &dyn Simulator, cib: &str) -> Result<Vec<String>,
 /// parts, which follow one another. Pacemaker itself ends what takes longer.
 fn patience(cib: &Element) -> Duration {
     let directory = Directory::of(cib);
-    let primitives: Vec<&Element> = cib.walk();
     let of_resource = |id: &str| -> Duration {
-        let is_it =
-            |element: &&&Element| element.name == "primitive" && element.get("id") == Some(id);
-        let primitive = primitives.iter().find(is_it);
-        let operations = primitive.and_then(|primitive| primitive.first("operations"));
+        let operations = primitive(cib, id).and_then(|primitive| primitive.first("operations"));
         let timeout = |name: &str| {
             let mut all = operations.into_iter().flat_map(|all| all.all("op"));
             let op = all.find(|op| op.get("name") == Some(name))?;

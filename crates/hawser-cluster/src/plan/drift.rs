@@ -1,14 +1,13 @@
 //! In what a running cluster differs from its file, for somebody who asks how it stands.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 
 use super::diff::{ObjectChange, diff};
-use super::facts::{Facts, NodeFacts, PortFacts};
 use super::objects::Key;
+use super::ports::HeadPorts;
 use super::{ports, words};
 use crate::cib::fencing::targets;
 use crate::cib::{OWN_CONSTRAINT, generate_watching};
@@ -30,19 +29,12 @@ pub struct Drift {
 /// The differences. Which interface is the port to a SAN, the heads say; of one that says nothing, the live CIB.
 pub fn drift(
     file: &ClusterFile,
-    heads: &BTreeMap<HostName, BTreeMap<IpAddr, PortFacts>>,
+    heads: &BTreeMap<HostName, HeadPorts>,
     live: &Element,
 ) -> Vec<Drift> {
-    let node = |name: &HostName| NodeFacts {
-        ports: heads.get(name).cloned().unwrap_or_default(),
-        ..NodeFacts::default()
-    };
-    let nodes = file.nodes.iter().map(|node| node.name.get());
-    let facts = Facts {
-        nodes: nodes.map(|name| (name.clone(), node(name))).collect(),
-        ..Facts::default()
-    };
-    let (ports, _unwatched) = ports::watched(file, &facts, live);
+    let said_nothing = HeadPorts::new();
+    let ports_of = |head: &HostName| Some(heads.get(head).unwrap_or(&said_nothing));
+    let (ports, _unwatched) = ports::watched(file, ports_of, live);
     let desired = generate_watching(file, &Numbering::of(file, None), &ports);
     let devices = targets(file);
     let guards = |change: &ObjectChange| match &change.key {

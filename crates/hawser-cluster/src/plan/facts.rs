@@ -2,12 +2,12 @@
 //! empty, which means a cluster that is not there yet.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 
 use hawser_model::names::HostName;
 use serde::{Deserialize, Serialize};
 
 use super::boot::BootFacts;
+use super::ports::HeadPorts;
 
 /// What is known about the nodes and the cluster they form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +19,13 @@ pub struct Facts {
     /// For each fence device, what its agent said to `status`: absent when it answered, else its words.
     #[serde(default)]
     pub fence_status: BTreeMap<String, Option<String>>,
+}
+
+impl Facts {
+    /// The interface that has each address of a node; none when the node was not reached.
+    pub fn ports_of(&self, node: &HostName) -> Option<&HeadPorts> {
+        self.nodes.get(node).map(|facts| &facts.ports)
+    }
 }
 
 /// What is known about a node.
@@ -63,7 +70,7 @@ pub struct NodeFacts {
     pub boot: Option<BootFacts>,
     /// The interface that has each of its addresses.
     #[serde(default)]
-    pub ports: BTreeMap<IpAddr, PortFacts>,
+    pub ports: HeadPorts,
 }
 
 /// An interface.

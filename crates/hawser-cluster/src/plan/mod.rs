@@ -33,7 +33,7 @@ pub use forecast::{Forecast, forecast};
 pub use merge::merge;
 pub use notes::{Note, notes};
 pub use objects::{Key, Object, objects};
-pub use ports::{Unwatched, watched};
+pub use ports::{HeadPorts, Unwatched, watched};
 pub use problems::{Problem, problems};
 pub use waits::{Wait, waits};
 
@@ -120,7 +120,7 @@ pub fn plan(
         // A cluster that is not there yet: nothing in it, and no nodes either.
         None => Element::new("cib").child(Element::new("configuration")),
     };
-    let (ports, unwatched) = ports::watched(file, facts, &live);
+    let (ports, unwatched) = ports::watched(file, |node| facts.ports_of(node), &live);
     let desired = crate::cib::generate_watching(file, &numbering, &ports);
     let diff = diff(&desired, &live);
     let target = match facts.cib {

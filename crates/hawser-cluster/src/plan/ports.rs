@@ -1,11 +1,14 @@
 //! Which interface of each head is its port to each SAN.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 
 use hawser_model::cluster_file::{ClusterFile, LinkEntry, NodeEntry, Role};
+use hawser_model::names::HostName;
 
-use super::facts::{Facts, PortFacts};
-use crate::cib::{Ports, watcher_id};
+use super::facts::PortFacts;
+use crate::cib::{Ports, primitive, watcher_id};
 use crate::simulate::parameter;
 use crate::xml::Element;
 
@@ -30,9 +33,16 @@ impl fmt::Display for Unwatched {
     }
 }
 
-/// The ports that are watched, and those that cannot be. A head without its address now keeps what the live CIB
+/// The interface that has each address of a head.
+pub type HeadPorts = BTreeMap<IpAddr, PortFacts>;
+
+/// The ports that are watched, and those that cannot be. A head of which nothing is known has none. One without its address now keeps what the live CIB
 /// says: systemd-networkd and NetworkManager take the address off a port that has lost its carrier.
-pub fn watched(file: &ClusterFile, facts: &Facts, live: &Element) -> (Ports, Vec<Unwatched>) {
+pub fn watched<'a>(
+    file: &ClusterFile,
+    ports_of: impl Fn(&HostName) -> Option<&'a HeadPorts>,
+    live: &Element,
+) -> (Ports, Vec<Unwatched>) {
     let (mut ports, mut unwatched) = (Ports::default(), Vec::new());
     for link in file.links_with(Role::San) {
         let used = |name: &str| name == link.name.as_str();
@@ -41,11 +51,11 @@ pub fn watched(file: &ClusterFile, facts: &Facts, live: &Element) -> (Ports, Vec
             continue;
         }
         for node in &file.nodes {
-            let Some(there) = facts.nodes.get(node.name.get()) else {
+            let Some(there) = ports_of(node.name.get()) else {
                 continue;
             };
             let key = (node.name.get().clone(), link.name.get().clone());
-            let found = port(file, node, link, &there.ports);
+            let found = port(file, node, link, there);
             let why = match found {
                 Some(PortFacts {
                     blind: None,
@@ -81,7 +91,7 @@ fn port<'a>(
     file: &ClusterFile,
     node: &NodeEntry,
     link: &LinkEntry,
-    ports: &'a std::collections::BTreeMap<std::net::IpAddr, PortFacts>,
+    ports: &'a HeadPorts,
 ) -> Option<&'a PortFacts> {
     let own = node.address_on(link.name.as_str());
     if let Some(port) = own.and_then(|address| ports.get(address.get())) {
@@ -96,10 +106,6 @@ fn port<'a>(
 
 /// The interface that the live CIB has watched.
 fn in_cib(live: &Element, node: &str, link: &str) -> Option<String> {
-    let id = watcher_id(node, link);
-    let all = live.walk();
-    let watcher = all
-        .iter()
-        .find(|it| it.name == "primitive" && it.get("id") == Some(id.as_str()))?;
+    let watcher = primitive(live, &watcher_id(node, link))?;
     parameter(watcher, "iface").map(str::to_owned)
 }

@@ -187,7 +187,7 @@ fn no_target(backend: Backend, node: &HostName, there: &NodeFacts) -> Option<Pro
 /// Looks.
 pub fn problems(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
     let mut found = renamed(file, facts);
-    let (ports, _) = super::ports::watched(file, facts, &Element::new("cib"));
+    let (ports, _) = super::ports::watched(file, |node| facts.ports_of(node), &Element::new("cib"));
     let cib = crate::cib::generate_watching(file, &Numbering::of(file, None), &ports);
     for node in &file.nodes {
         let name = node.name.get();

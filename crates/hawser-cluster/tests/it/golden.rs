@@ -52,7 +52,11 @@ impl Golden {
             };
             facts.nodes.insert(node, there);
         }
-        let (ports, _) = watched(&self.file, &facts, &Element::new("cib"));
+        let (ports, _) = watched(
+            &self.file,
+            |node| facts.ports_of(node),
+            &Element::new("cib"),
+        );
         cib::generate_watching(&self.file, &self.numbering(), &ports)
     }
 

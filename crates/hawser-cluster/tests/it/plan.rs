@@ -861,7 +861,8 @@ fn an_interface_of_which_the_agent_knows_nothing_is_not_watched() {
         port.interface = "br0".into();
         port.blind = Some("it is a bridge".into());
     }
-    let (ports, unwatched) = hawser_cluster::plan::watched(&golden.file, &facts, &golden.cib());
+    let (ports, unwatched) =
+        hawser_cluster::plan::watched(&golden.file, |node| facts.ports_of(node), &golden.cib());
     let names: Vec<String> = unwatched.iter().map(ToString::to_string).collect();
     assert_eq!(names.len(), 1);
     assert!(
@@ -884,7 +885,8 @@ fn each_heads_own_interface_is_watched() {
     ports.clear();
     ports.insert("10.72.3.99".parse().unwrap(), other);
     let nothing = Element::new("cib");
-    let (ports, _) = hawser_cluster::plan::watched(&golden.file, &facts, &nothing);
+    let (ports, _) =
+        hawser_cluster::plan::watched(&golden.file, |node| facts.ports_of(node), &nothing);
     let of = |node: &str, link: &str| ports.0.get(&(node.into(), link.into())).map(String::as_str);
     assert_eq!(of("head1", "san02"), Some("san02"));
     assert_eq!(of("head2", "san02"), Some("eno2"));

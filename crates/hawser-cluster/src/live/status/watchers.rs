@@ -1,7 +1,6 @@
 //! The watchers of the heads' SAN ports: without one, pools stay on a head that has lost its clients.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 
 use hawser_model::cluster_file::{ClusterFile, Role};
 use hawser_model::names::HostName;
@@ -9,11 +8,11 @@ use hawser_model::output::cluster::{NodeCondition, NodeStatus};
 
 use super::findings::Findings;
 use super::{property, runs};
-use crate::cib::watcher_id;
+use crate::cib::{primitive, watcher_id};
 use crate::live::failures;
 use crate::live::orders::left_orders;
 use crate::live::views::StatusFacts;
-use crate::plan::{Facts, NodeFacts, PortFacts, watched};
+use crate::plan::{HeadPorts, PortFacts, watched};
 use crate::simulate::Picture;
 use crate::xml::Element;
 
@@ -32,10 +31,7 @@ pub(super) fn known(file: &ClusterFile) -> impl Iterator<Item = (&HostName, &str
 }
 
 /// The ports of each head that answered.
-pub(super) fn ports(
-    file: &ClusterFile,
-    facts: &StatusFacts,
-) -> BTreeMap<HostName, BTreeMap<IpAddr, PortFacts>> {
+pub(super) fn ports(file: &ClusterFile, facts: &StatusFacts) -> BTreeMap<HostName, HeadPorts> {
     let of = |head: &HostName| {
         let node = file.nodes.iter().find(|node| node.name.get() == head)?;
         let seen = facts.views[head].ports.iter();
@@ -60,20 +56,8 @@ pub(super) fn judge(
     cib: &Element,
     found: &mut Findings,
 ) -> BTreeSet<String> {
-    let there = Facts {
-        nodes: ports(file, facts)
-            .into_iter()
-            .map(|(head, ports)| {
-                let node = NodeFacts {
-                    ports,
-                    ..NodeFacts::default()
-                };
-                (head, node)
-            })
-            .collect(),
-        ..Facts::default()
-    };
-    let (wanted, unwatched) = watched(file, &there, cib);
+    let heads = ports(file, facts);
+    let (wanted, unwatched) = watched(file, |head| heads.get(head), cib);
     let asked = |head: &str| {
         let view = facts.views.iter().find(|(name, _)| name.as_str() == head);
         view.is_some_and(|(_, view)| !view.ports.is_empty())
@@ -140,10 +124,4 @@ fn cause(cib: &Element, id: &str, watcher: &Element) -> (String, String) {
     };
     let remedy = format!("when the cause is mended, `crm_resource --cleanup --resource {id}`");
     (why, remedy)
-}
-
-fn primitive<'a>(cib: &'a Element, id: &str) -> Option<&'a Element> {
-    let resources = cib.at(&["configuration", "resources"])?.walk();
-    let mut all = resources.into_iter();
-    all.find(|it| it.name == "primitive" && it.get("id") == Some(id))
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hawser_agent::protocol::Care;
 use hawser_agent::{Agent, AgentError};
-use hawser_model::case::{Absent, Case, Intensity, Measurement, Phase, Stopped};
+use hawser_model::case::{Absent, Case, Intensity, Phase};
 use hawser_model::host::{HostFacts, Interface};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::probe::{AddressClaim, HelloHeard};
@@ -45,6 +45,8 @@ pub trait Progress: Sync {
     fn begin(&self, directions: usize);
     /// One is done.
     fn measured(&self, direction: &Direction);
+    /// A host was lost while it measured.
+    fn lost(&self, error: &AgentError);
 }
 
 /// The facts of every host, read at the same time.
@@ -85,7 +87,8 @@ pub type Disturbed<'a> = &'a (dyn Fn(&Phase) -> bool + Sync);
 /// Runs a check and returns its case. `now` is the time to record, in seconds since 1970.
 ///
 /// # Errors
-/// See [`CheckError`]; what a host could not do while its agent lives is recorded in the case.
+/// See [`CheckError`]; what a host could not do while its agent lives is recorded in the case, and so is a host that is
+/// lost while it measures: the others are measured on.
 pub fn check(
     agents: &mut Agents,
     topology: Topology,
@@ -105,8 +108,13 @@ pub fn check(
         return Err(CheckError::NoLink(hosts.join(", ")));
     }
     progress.begin(slots.iter().map(Vec::len).sum());
-    let sockets = on_all(agents, |_, agent| agent.sockets())?;
-    let (hellos, address_claims) = link_probes(agents, &topology, &hosts)?;
+    let mut lost = Lost {
+        absent: Vec::new(),
+        progress,
+    };
+    let sockets = lost.survive(agents, |agents| on_all(agents, |_, agent| agent.sockets()))?;
+    let (hellos, address_claims) =
+        lost.survive(agents, |agents| link_probes(agents, &topology, &hosts))?;
     let mut case = Case {
         hellos,
         address_claims,
@@ -121,15 +129,60 @@ pub fn check(
     };
     let mut first_flow = 1;
     for slot in &slots {
-        let (measurements, stopped) = run_slot(agents, slot, &case, &run, first_flow)?;
+        let (measured, errors) = run_slot(agents, slot, &case, &run, first_flow);
         first_flow += FLOWS_PER_MEASUREMENT * slot.len() as u32;
-        case.measurements.extend(measurements);
-        case.stopped = stopped;
+        for error in errors {
+            lost.take(agents, error)?;
+        }
+        for outcome in measured {
+            case.measurements.push(outcome.measurement);
+            case.stopped = case.stopped.or(outcome.stopped);
+        }
         if case.stopped.is_some() {
             break;
         }
     }
+    case.absent = lost.absent;
     Ok(case)
+}
+
+/// The hosts that a check lost on its way.
+struct Lost<'a> {
+    absent: Vec<Absent>,
+    progress: &'a dyn Progress,
+}
+
+impl Lost<'_> {
+    /// Goes on without the host of this error.
+    ///
+    /// # Errors
+    /// The error itself, when fewer than two hosts are left.
+    fn take(&mut self, agents: &mut Agents, error: AgentError) -> Result<(), AgentError> {
+        agents.remove(&error.host);
+        if agents.len() < 2 {
+            return Err(error);
+        }
+        self.progress.lost(&error);
+        self.absent.push(Absent {
+            reason: format!("lost while it was measured: {}", error.failure),
+            host: error.host,
+        });
+        Ok(())
+    }
+
+    /// Asks again without a host that was lost meanwhile.
+    fn survive<T>(
+        &mut self,
+        agents: &mut Agents,
+        ask: impl Fn(&mut Agents) -> Result<T, AgentError>,
+    ) -> Result<T, AgentError> {
+        loop {
+            match ask(agents) {
+                Err(error) if !error.agent_goes_on() => self.take(agents, error)?,
+                answer => return answer,
+            }
+        }
+    }
 }
 
 /// What is the same for all slots of a check.
@@ -140,14 +193,15 @@ struct Run<'a> {
     progress: &'a dyn Progress,
 }
 
-/// Measures all directions of a slot at the same time.
+/// Measures all directions of a slot at the same time, but for those of a host that was lost before: what was measured,
+/// and the hosts that were lost meanwhile.
 fn run_slot(
     agents: &mut Agents,
     slot: &Slot,
     case: &Case,
     run: &Run<'_>,
     first_flow: u32,
-) -> Result<(Vec<Measurement>, Option<Stopped>), AgentError> {
+) -> (Vec<Outcome>, Vec<AgentError>) {
     // Each host is in one direction at most, so every agent is handed to one thread.
     let mut free: BTreeMap<&HostName, &mut Agent> = agents.iter_mut().collect();
     let outcomes: Vec<Result<Outcome, AgentError>> = thread::scope(|scope| {
@@ -201,14 +255,15 @@ fn run_slot(
             })
             .collect()
     });
-    let mut measurements = Vec::new();
-    let mut stopped = None;
+    let mut measured = Vec::new();
+    let mut lost = Vec::new();
     for outcome in outcomes {
-        let outcome = outcome?;
-        measurements.push(outcome.measurement);
-        stopped = stopped.or(outcome.stopped);
+        match outcome {
+            Ok(outcome) => measured.push(outcome),
+            Err(error) => lost.push(error),
+        }
     }
-    Ok((measurements, stopped))
+    (measured, lost)
 }
 
 /// A host's address on a link and the interface that carries it; [`misfits`] made sure of both.

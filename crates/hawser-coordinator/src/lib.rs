@@ -4,6 +4,7 @@
 //! measurements it makes are what talks to agents.
 #![forbid(unsafe_code)]
 
+pub mod boots;
 pub mod check;
 pub mod copy;
 pub mod discover;

@@ -51,6 +51,9 @@ pub struct Case {
     /// The fence devices, each asked whether it would fence, where the cluster file names any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fencing: Vec<FenceAnswer>,
+    /// What heads would do at their next boot with pools of the cluster file, outside of the cluster.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub boots: Vec<BootDanger>,
     /// The rungs, when the run was a ladder; there are no measurements then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ladder: Option<LadderRun>,
@@ -85,6 +88,7 @@ impl Case {
             sockets: BTreeMap::new(),
             stopped: None,
             fencing: Vec::new(),
+            boots: Vec::new(),
             ladder: None,
             fanout: None,
             tuning: None,
@@ -131,6 +135,22 @@ pub struct FenceAnswer {
     pub asked_from: Option<HostName>,
     /// What kept it from answering, in its agent's words; absent when it answered.
     pub failure: Option<String>,
+}
+
+/// What a head would do at its next boot with a pool of the cluster file, outside of the cluster: the pool is then on two
+/// heads, or clients are offered what is not there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BootDanger {
+    /// The head.
+    pub host: HostName,
+    /// The file or unit in which it stands; absent when the head did not say what it would do.
+    pub file: Option<String>,
+    /// What would happen.
+    pub what: String,
+    /// What ends it.
+    pub remedy: String,
+    /// Whether it happens by itself, or lets another mistake happen unhindered.
+    pub by_itself: bool,
 }
 
 /// One direction of one link between two hosts: its phases, measured one after the other.

@@ -213,7 +213,7 @@ impl Cluster {
     /// The first unit of its file's first pool that is offered by iSCSI, at its address on this link, or at
     /// its first one; none without a file.
     pub fn unit(&self, link: Option<&str>) -> Option<IscsiUnit> {
-        let (_, _, file) = self.file.as_ref()?;
+        let file = self.cluster_file()?;
         let authority = file.exports.iqn.as_ref()?.get().clone();
         let offered = |pool: &&Pool| *pool.exports == ExportKind::Iscsi;
         let pool = file.pools.iter().find(offered)?;
@@ -236,11 +236,15 @@ impl Cluster {
         })
     }
 
+    /// Its file, when it has one.
+    pub fn cluster_file(&self) -> Option<&ClusterFile> {
+        self.file.as_ref().map(|(_, _, file)| file)
+    }
+
     /// How the fence devices of its file are asked from these nodes; none without a file.
     pub fn fence_asks(&self, nodes: &[HostName]) -> Vec<FenceAsk> {
-        let file = self.file.iter();
-        file.flat_map(|(_, _, file)| fence_asks(file, &self.secrets, nodes))
-            .collect()
+        self.cluster_file()
+            .map_or_else(Vec::new, |file| fence_asks(file, &self.secrets, nodes))
     }
 
     /// Starts an agent on every node, all at the same time.

@@ -45,6 +45,7 @@ mod no_listener;
 mod no_querier;
 mod not_measured;
 mod pause_storm;
+mod pool_at_boot;
 mod rate_after_burst;
 mod reader_stalled;
 mod reader_too_slow;
@@ -79,6 +80,7 @@ pub(crate) struct Cause {
 pub(crate) const CAUSES: &[Cause] = &[
     check_stopped::CAUSE,
     fence_device::CAUSE,
+    pool_at_boot::CAUSE,
     not_measured::CAUSE,
     join_refused::CAUSE,
     interface_down::CAUSE,

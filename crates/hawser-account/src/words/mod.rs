@@ -59,6 +59,7 @@ const WORDS: &[(&str, Writer)] = &[
     ("no-listener", host::no_listener),
     ("not-measured", run::not_measured),
     ("pause-storm", host::pause_storm),
+    ("pool-at-boot", run::pool_at_boot),
     ("rate-after-burst", copy::rate_after_burst),
     ("reader-stalled", socket::reader_stalled),
     ("reader-too-slow", socket::reader_too_slow),

@@ -51,6 +51,18 @@ pub(super) fn fence_device_fails(f: &Told<'_>) -> Words {
     }
 }
 
+pub(super) fn pool_at_boot(f: &Told<'_>) -> Words {
+    let mut fix = format!("{}.", f.name("remedy"));
+    // `plan` and `status` print it as the second half of a sentence.
+    if let Some(first) = fix.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    Words {
+        text: format!("{}.", f.name("what")),
+        fix,
+    }
+}
+
 pub(super) fn not_measured(f: &Told<'_>) -> Words {
     Words {
         text: format!(

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use hawser_account::fixes::{self, Plan};
 use hawser_account::trial::needless;
 use hawser_agent::{Agent, AgentError};
-use hawser_model::case::{Case, Stopped};
+use hawser_model::case::{Absent, Case, Stopped};
 use hawser_model::knob::{Change, Knob, Scope};
 use hawser_model::names::{HostName, LinkName};
 use hawser_model::trial::{Also, Trial, Tuning};
@@ -41,6 +41,9 @@ pub enum TuneError {
     /// The cluster on a host got into trouble: nothing is tried beside that.
     #[error("stopped by {}: {}; everything is as before", .0.host, .0.what)]
     Stopped(Stopped),
+    /// A host was lost during the last check.
+    #[error("{}: {}", .0.host, .0.reason)]
+    Lost(Absent),
     /// The hosts have changes of trials that their own guards have not undone.
     #[error("{host}: change {number} of an earlier tune is still a trial of a running agent")]
     Busy {
@@ -267,6 +270,9 @@ fn prove(
         around,
         now,
     )?;
+    if let Some(lost) = after.absent.first() {
+        return Err(TuneError::Lost(lost.clone()));
+    }
     match after.stopped {
         Some(stopped) => Err(TuneError::Stopped(stopped)),
         None => Ok(after),

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use hawser_agent::AgentError;
+use hawser_coordinator::boots;
 use hawser_coordinator::check::{self, Agents, CheckError, Progress};
 use hawser_coordinator::fencing::ask_fence_devices;
 use hawser_coordinator::schedule::Direction;
@@ -119,7 +121,8 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     ))
 }
 
-/// Measures a cluster, and asks its fence devices whether they would fence.
+/// Measures a cluster, and asks its fence devices whether they would fence and its heads what they would do at their
+/// next boot.
 pub fn measure(cluster: &Cluster, options: &TrafficOptions) -> miette::Result<Case> {
     let bar = Bar::new();
     let (mut agents, unreached) = cluster.try_connect()?;
@@ -140,16 +143,23 @@ pub fn measure(cluster: &Cluster, options: &TrafficOptions) -> miette::Result<Ca
     let hosts: Vec<_> = agents.keys().cloned().collect();
     bar::message(&bar.0, "asking fence devices");
     let fencing = ask_fence_devices(&mut agents, cluster.fence_asks(&hosts));
+    let boots = match cluster.cluster_file() {
+        Some(file) => boots::dangers(&mut agents, file),
+        None => Vec::new(),
+    };
     let case = checked_hosts(cluster, &mut agents, facts, options, &bar);
     bar.0.finish_and_clear();
+    let mut case = case?;
+    absent.append(&mut case.absent);
     Ok(Case {
         fencing,
+        boots,
         absent,
-        ..case?
+        ..case
     })
 }
 
-/// Checks a cluster whose agents run.
+/// Checks a cluster whose agents run; all of them must last.
 pub fn checked(
     cluster: &Cluster,
     agents: &mut Agents,
@@ -157,7 +167,11 @@ pub fn checked(
     progress: &dyn Progress,
 ) -> miette::Result<Case> {
     let hosts = check::facts(agents).map_err(|e| miette::miette!("{e}"))?;
-    checked_hosts(cluster, agents, hosts, options, progress)
+    let case = checked_hosts(cluster, agents, hosts, options, progress)?;
+    match case.absent.first() {
+        Some(Absent { host, reason }) => bail!("{host}: {reason}"),
+        None => Ok(case),
+    }
 }
 
 fn checked_hosts(
@@ -225,5 +239,9 @@ impl Progress for Bar {
         let Direction { from, to, link } = direction;
         bar::message(&self.0, format_args!("{link} {from} → {to}"));
         self.0.inc(1);
+    }
+
+    fn lost(&self, error: &AgentError) {
+        self.line(&format!("{error}; the others are measured on"));
     }
 }

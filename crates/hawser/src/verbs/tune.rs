@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use hawser_agent::Agent;
+use hawser_agent::{Agent, AgentError};
 use hawser_coordinator::check::{Progress, facts};
 use hawser_coordinator::schedule::Direction;
 use hawser_coordinator::traffic_plan::TrafficOptions;
@@ -148,6 +148,10 @@ impl Progress for Around<'_> {
 
     fn measured(&self, direction: &Direction) {
         self.bar.measured(direction);
+    }
+
+    fn lost(&self, error: &AgentError) {
+        self.bar.lost(error);
     }
 }
 

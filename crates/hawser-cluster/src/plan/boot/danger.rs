@@ -99,107 +99,116 @@ impl Danger {
                 | What::ClearsTarget { .. }
         )
     }
-}
 
-impl fmt::Display for Danger {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// What would happen, and which file says so.
+    pub fn what(&self) -> String {
         let Self { node, what, file } = self;
+        let boots =
+            |does: &str| format!("{node} will {does} at its next boot, whoever has it then");
         match what {
             What::CachedPool {
                 pool,
-                imported,
-                others,
+                imported: true,
+                ..
             } => {
-                match imported {
-                    true => write!(
-                        f,
-                        "{node} will import {pool} at its next boot, whoever has it then: {IMPORT_CACHE} imports what \
-                         {file} names"
-                    )?,
-                    false => write!(
-                        f,
-                        "{file} on {node} names {pool}: whatever reads it imports the pool, whoever has it then"
-                    )?,
-                }
-                write!(
-                    f,
-                    "; where {pool} is imported, `zpool set cachefile=none {pool}` takes it out, elsewhere `rm {file}`"
-                )?;
-                match others.is_empty() {
-                    true => Ok(()),
-                    false => write!(
-                        f,
-                        " and `zpool set cachefile={file}` for each of {}, which it names too",
-                        others.join(", ")
-                    ),
-                }
+                let imports = boots(&format!("import {pool}"));
+                format!("{imports}: {IMPORT_CACHE} imports what {file} names")
             }
-            What::UnreadableCache => write!(
-                f,
-                "{file} on {node} is not what ZFS writes, so that nobody knows which pools its next boot imports: \
-                 `rm {file}`, then `zpool set cachefile={file} POOL` for each pool of the head's own"
+            What::CachedPool { pool, .. } => format!(
+                "{file} on {node} names {pool}: whatever reads it imports the pool, whoever has it then"
             ),
-            What::ImportsAll { held_back } => {
-                match held_back {
-                    false => write!(
-                        f,
-                        "{node} will import every pool that it sees at its next boot, whoever has it then: {file} is \
-                         enabled"
-                    )?,
-                    true => write!(
-                        f,
-                        "{file} is enabled on {node}: without {ZFS_CACHE} a boot imports every pool that the head sees"
-                    )?,
-                }
-                write!(f, "; `systemctl disable {file}` ends that")
+            What::UnreadableCache => format!(
+                "{file} on {node} is not what ZFS writes, so that nobody knows which pools its next boot imports"
+            ),
+            What::ImportsAll { held_back: false } => {
+                let imports = boots("import every pool that it sees");
+                format!("{imports}: {file} is enabled")
             }
-            What::ImportsOne { pool } => write!(
-                f,
-                "{node} will import {pool} at its next boot, whoever has it then: {file} is enabled; \
-                 `systemctl disable {file}` ends that"
+            What::ImportsAll { held_back: true } => format!(
+                "{file} is enabled on {node}: without {ZFS_CACHE} a boot imports every pool that the head sees"
             ),
-            What::NoHostid => write!(
-                f,
+            What::ImportsOne { pool } => {
+                format!("{}: {file} is enabled", boots(&format!("import {pool}")))
+            }
+            What::NoHostid => format!(
                 "{node} has no host ID ({file}): ZFS marks its pools with 0, and another head imports them without an \
-                 objection; `zgenhostid` makes one"
+                 objection"
             ),
-            What::SameHostid { other, hostid } => write!(
-                f,
+            What::SameHostid { other, hostid } => format!(
                 "{node} and {other} have the same host ID {hostid:08x} ({file}): each takes the other's pools for its \
-                 own and imports them without an objection; `zgenhostid -f` on one of them, while it has no pool, \
-                 makes another"
+                 own and imports them without an objection"
             ),
-            What::Offers { pool, object, unit } => write!(
-                f,
-                "{node} will offer {object} of {pool} at its next boot, whoever has the pool then: {unit} reads \
-                 {file}; take it out there, the cluster offers it"
+            What::Offers { pool, object, unit } => format!(
+                "{node} will offer {object} of {pool} at its next boot, whoever has the pool then: {unit} reads {file}"
             ),
-            What::ClearsTarget { unit, objects } => write!(
-                f,
+            What::ClearsTarget { unit, objects } => format!(
                 "{unit} on {node} clears the target when it stops and restores {file} (objects: {objects}) when it \
-                 starts, whatever the cluster offers meanwhile; `systemctl disable {unit}`, if nothing but the \
-                 cluster offers anything there"
+                 starts, whatever the cluster offers meanwhile"
             ),
-            What::UnreadableTargets { unit } => write!(
-                f,
+            What::UnreadableTargets { unit } => format!(
                 "{file} on {node}, which {unit} restores at boot, is not what targetcli writes, so that nobody knows \
-                 what it offers then; `systemctl disable {unit}` or remove the file"
+                 what it offers then"
             ),
             What::Mounts {
                 pool,
                 device,
                 place,
-            } => write!(
-                f,
-                "{node} will mount {pool} at its next boot, whoever has it then: {file} mounts {device} at {place}; \
-                 remove the line or add noauto to it"
-            ),
-            What::NoSystemId { group } => write!(
-                f,
-                "{node} will activate volume group {group} at its next boot, whoever has it then: {file} sets no \
-                 system_id_source; `system_id_source = \"uname\"` in its section global, on every head, and \
-                 `vgchange --systemid` once, tell whose the group is"
-            ),
+            } => {
+                let mounts = boots(&format!("mount {pool}"));
+                format!("{mounts}: {file} mounts {device} at {place}")
+            }
+            What::NoSystemId { group } => {
+                let activates = boots(&format!("activate volume group {group}"));
+                format!("{activates}: {file} sets no system_id_source")
+            }
         }
+    }
+
+    /// What ends it.
+    pub fn remedy(&self) -> String {
+        let file = &self.file;
+        match &self.what {
+            What::CachedPool { pool, others, .. } => {
+                let out = format!(
+                    "where {pool} is imported, `zpool set cachefile=none {pool}` takes it out, elsewhere `rm {file}`"
+                );
+                match others.is_empty() {
+                    true => out,
+                    false => format!(
+                        "{out} and `zpool set cachefile={file}` for each of {}, which it names too",
+                        others.join(", ")
+                    ),
+                }
+            }
+            What::UnreadableCache => format!(
+                "`rm {file}`, then `zpool set cachefile={file} POOL` for each pool of the head's own"
+            ),
+            What::ImportsAll { .. } | What::ImportsOne { .. } => {
+                format!("`systemctl disable {file}` ends that")
+            }
+            What::NoHostid => "`zgenhostid` makes one".to_owned(),
+            What::SameHostid { .. } => {
+                "`zgenhostid -f` on one of them, while it has no pool, makes another".to_owned()
+            }
+            What::Offers { .. } => "take it out there, the cluster offers it".to_owned(),
+            What::ClearsTarget { unit, .. } => format!(
+                "`systemctl disable {unit}`, if nothing but the cluster offers anything there"
+            ),
+            What::UnreadableTargets { unit } => {
+                format!("`systemctl disable {unit}` or remove the file")
+            }
+            What::Mounts { .. } => "remove the line or add noauto to it".to_owned(),
+            What::NoSystemId { .. } => {
+                "`system_id_source = \"uname\"` in its section global, on every head, and \
+                 `vgchange --systemid` once, tell whose the group is"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+impl fmt::Display for Danger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.what(), self.remedy())
     }
 }

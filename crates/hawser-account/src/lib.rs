@@ -4,6 +4,7 @@
 //! randomness. The same case gives the same account and the same findings everywhere.
 #![forbid(unsafe_code)]
 
+mod cause;
 mod causes;
 pub mod copy;
 pub mod fanout;

@@ -80,6 +80,25 @@ pub struct Place {
     pub object: Option<String>,
 }
 
+impl Place {
+    /// A host.
+    pub fn on(host: &HostName) -> Self {
+        Self {
+            host: Some(host.clone()),
+            ..Self::default()
+        }
+    }
+
+    /// Something with a name, on a host where that is known.
+    pub fn of(object: &str, host: Option<&HostName>) -> Self {
+        Self {
+            host: host.cloned(),
+            object: Some(object.to_owned()),
+            ..Self::default()
+        }
+    }
+}
+
 impl fmt::Display for Place {
     /// `head1, peer head2 on ring0 (eth1)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

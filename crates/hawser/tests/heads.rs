@@ -18,7 +18,10 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use secrets::{CommandLines, a_check_finds_what_would_not_fence, secrets_are_nowhere_to_be_seen};
+use secrets::{
+    CommandLines, a_check_finds_what_the_day_of_a_failure_would_show,
+    secrets_are_nowhere_to_be_seen,
+};
 use serde_json::Value;
 use support::{Lab, Ran, eventually, hawser, json, run};
 use times::{Pause, between, ended, in_order, logged};
@@ -108,7 +111,7 @@ fn a_cluster_from_one_file_is_redundant_and_moves_its_pools_in_order() {
 
     nothing_is_left_to_do(&lab);
     bad_input_changes_nothing(&lab);
-    a_check_finds_what_would_not_fence(&lab);
+    a_check_finds_what_the_day_of_a_failure_would_show(&lab);
     a_change_by_hand_is_named(&lab);
     corosync_takes_a_change_while_it_runs(&lab);
     what_clients_notice_must_be_allowed(&lab);

@@ -1,12 +1,14 @@
-//! The catalogue of causes: one file each, one line each in [`CAUSES`].
+//! The causes, each a folder with the name of its code, and the lists in which they are asked.
 //!
 //! Every lost packet is claimed by one cause. Causes are asked in the order of the list, the
 //! specific before the general, so that one root cause makes one finding and not five: what a
 //! dead link lost is not also a neighbour that cannot be resolved.
 
-use hawser_model::finding::Finding;
+use hawser_model::finding::{Finding, WordedFinding};
 
+use crate::cause::Listed;
 use crate::losses::Losses;
+use crate::outage::view::DrillView;
 use crate::view::View;
 
 pub(crate) mod pattern;
@@ -66,7 +68,36 @@ mod udp_memory;
 mod unattributed;
 mod wrong_interface;
 
+mod client_back_off;
+mod engine_throttled;
+mod failed_start_kept;
+mod monitor_interval;
+mod no_gratuitous_arp;
+mod power_wait;
+mod serial_exports;
+mod slow_import;
+mod static_fence_delay;
+mod takeover_waited_for_human;
+mod token_longer_than_needed;
+mod unattributed_outage;
+
 pub use socket_drain::disturbed;
+
+/// What makes an outage longer than it has to be, in the order of an outage.
+pub(crate) const OUTAGE: &[Listed<fn(&DrillView<'_>) -> Option<WordedFinding>>] = &[
+    Listed::outage::<takeover_waited_for_human::TakeoverWaitedForHuman>(),
+    Listed::outage::<monitor_interval::MonitorInterval>(),
+    Listed::outage::<token_longer_than_needed::TokenLongerThanNeeded>(),
+    Listed::outage::<static_fence_delay::StaticFenceDelay>(),
+    Listed::outage::<power_wait::PowerWait>(),
+    Listed::outage::<slow_import::SlowImport>(),
+    Listed::outage::<serial_exports::SerialExports>(),
+    Listed::outage::<failed_start_kept::FailedStartKept>(),
+    Listed::outage::<engine_throttled::EngineThrottled>(),
+    Listed::outage::<no_gratuitous_arp::NoGratuitousArp>(),
+    Listed::outage::<client_back_off::ClientBackOff>(),
+    Listed::outage::<unattributed_outage::UnattributedOutage>(),
+];
 
 /// A cause.
 pub(crate) struct Cause {

@@ -4,7 +4,7 @@ use hawser_model::names::HostName;
 
 /// What a line marks.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Mark {
+pub(crate) enum Mark {
     /// Corosync has waited for the token in vain, and confers now.
     TokenLost {
         /// How long it waited, in milliseconds.
@@ -65,26 +65,26 @@ pub(super) enum Mark {
 
 /// A resource whose failed start is forgotten.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Forgiven {
+pub(crate) struct Forgiven {
     /// The resource.
-    pub(super) resource: String,
+    pub(crate) resource: String,
     /// Where it failed.
-    pub(super) host: HostName,
+    pub(crate) host: HostName,
 }
 
 /// An operation on a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Operation {
+pub(crate) struct Operation {
     /// The resource.
-    pub(super) resource: String,
+    pub(crate) resource: String,
     /// `start`, `stop`, `monitor`.
-    pub(super) task: String,
+    pub(crate) task: String,
     /// Where.
-    pub(super) host: HostName,
+    pub(crate) host: HostName,
 }
 
 /// What a line of corosync.log marks; its stamp is already cut off.
-pub(super) fn corosync(text: &str) -> Option<Mark> {
+pub(crate) fn corosync(text: &str) -> Option<Mark> {
     if let Some(rest) = after(text, "token timed out (") {
         return Some(Mark::TokenLost {
             token_ms: number(rest)?,
@@ -102,7 +102,7 @@ pub(super) fn corosync(text: &str) -> Option<Mark> {
 }
 
 /// What a line of pacemaker.log marks; its stamp is already cut off.
-pub(super) fn pacemaker(text: &str) -> Option<Mark> {
+pub(crate) fn pacemaker(text: &str) -> Option<Mark> {
     // The programs' own output is quoted in their log: only what they say themselves is believed.
     if text.contains(" output [ ") || text.contains("stderr: [ ") {
         return None;

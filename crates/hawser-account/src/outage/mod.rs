@@ -1,30 +1,30 @@
 //! The outage account of a drill: where each second went that the client waited, and whether the
 //! scenario's promises held. `docs/outage.md` has the rules.
 
-mod causes;
 mod events;
-mod marks;
-mod phase;
+pub(crate) mod marks;
+pub(crate) mod millis;
+pub(crate) mod phase;
 mod phases;
 mod promises;
-mod spans;
+pub(crate) mod spans;
 mod stall;
 mod stamp;
 mod timeline;
-mod view;
+pub(crate) mod view;
 
 use std::cmp::Reverse;
 
 use hawser_model::drill::{DrillCase, Moment};
-use hawser_model::finding::Finding;
+use hawser_model::finding::WordedFinding;
 use hawser_model::output::drill::{DrillReport, DrillWrites};
 
-use crate::words::word;
+use crate::causes::OUTAGE;
 use view::DrillView;
 
 /// The code of every cause of a drill, in the order in which they are asked.
 pub fn drill_codes() -> impl Iterator<Item = &'static str> {
-    causes::DRILL_CAUSES.iter().map(|cause| cause.code)
+    OUTAGE.iter().map(|cause| cause.code)
 }
 
 /// Everything Hawser says of a drill.
@@ -33,11 +33,8 @@ pub fn drill_codes() -> impl Iterator<Item = &'static str> {
 pub fn explain_drill(case: &DrillCase) -> DrillReport {
     let view = DrillView::new(case);
     let promises = promises::judge(&view);
-    let mut findings: Vec<Finding> = Vec::new();
-    for cause in causes::DRILL_CAUSES {
-        findings.extend((cause.find)(&view));
-    }
-    findings.sort_by_key(|f| (Reverse(f.severity), Reverse(f.confidence)));
+    let mut findings: Vec<WordedFinding> = OUTAGE.iter().filter_map(|c| (c.find)(&view)).collect();
+    findings.sort_by_key(|f| (Reverse(f.finding.severity), Reverse(f.finding.confidence)));
     let broken: Vec<String> = promises
         .iter()
         .filter(|promise| !promise.held)
@@ -69,7 +66,7 @@ pub fn explain_drill(case: &DrillCase) -> DrillReport {
         seed: case.seed,
         promises,
         events: events::events(&view),
-        findings: findings.iter().map(word).collect(),
+        findings,
         case: String::new(),
     }
 }

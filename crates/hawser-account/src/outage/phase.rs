@@ -3,7 +3,7 @@
 /// What a client waits for. The order is that of precedence: where several go on at once, the
 /// one that stands later here is what the others wait for too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     /// A head that was off boots, and has not said anything yet.
     Boot,
     /// Its Corosync runs, and is not in the others' membership yet.
@@ -62,7 +62,7 @@ pub(super) enum Phase {
 
 impl Phase {
     /// As the report names it.
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::FailureKept => "failure kept",
             Self::Fault => "fault",

@@ -6,14 +6,14 @@ use super::spans::Span;
 use super::stall::Outage;
 
 /// The phases in the order of time, and what none of them covers, in microseconds.
-pub(super) struct Account {
-    pub(super) phases: Vec<Span>,
-    pub(super) unattributed_us: u64,
+pub(crate) struct Account {
+    pub(crate) phases: Vec<Span>,
+    pub(crate) unattributed_us: u64,
 }
 
 /// Cuts the outage at every boundary, gives each piece to the span that says most closely what
 /// was waited for, and joins neighbours of the same phase on the same host.
-pub(super) fn account(outage: &Outage, spans: &[Span]) -> Account {
+pub(crate) fn account(outage: &Outage, spans: &[Span]) -> Account {
     let mut cuts = vec![outage.from, outage.to];
     cuts.extend(spans.iter().flat_map(|span| [span.from, span.to]));
     cuts.sort_unstable();
@@ -45,7 +45,7 @@ pub(super) fn account(outage: &Outage, spans: &[Span]) -> Account {
 }
 
 /// A phase as it is reported.
-pub(super) fn reported(outage: &Outage, span: &Span) -> OutagePhase {
+pub(crate) fn reported(outage: &Outage, span: &Span) -> OutagePhase {
     OutagePhase {
         name: span.phase.name().to_owned(),
         start_s: span.from.since(outage.from),

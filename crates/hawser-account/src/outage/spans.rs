@@ -9,8 +9,8 @@ mod operations;
 use hawser_model::drill::{DrillCase, Moment};
 use hawser_model::names::HostName;
 
-pub(super) use fencing::power_wait_us;
-pub(super) use operations::{Part, own_pool, part, ran};
+pub(crate) use fencing::power_wait_us;
+pub(crate) use operations::{Part, own_pool, part, ran};
 
 use super::stall::Outage;
 use super::timeline::At;
@@ -18,29 +18,29 @@ use crate::outage::phase::Phase;
 
 /// Something that went on, marked at both ends.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Span {
+pub(crate) struct Span {
     /// What.
-    pub(super) phase: Phase,
+    pub(crate) phase: Phase,
     /// Where.
-    pub(super) host: HostName,
+    pub(crate) host: HostName,
     /// Since when.
-    pub(super) from: Moment,
+    pub(crate) from: Moment,
     /// Till when.
-    pub(super) to: Moment,
+    pub(crate) to: Moment,
 }
 
 /// What the spans are made of.
-pub(super) struct Facts<'a> {
+pub(crate) struct Facts<'a> {
     /// The case.
-    pub(super) case: &'a DrillCase,
+    pub(crate) case: &'a DrillCase,
     /// All marks.
-    pub(super) marks: &'a [At],
+    pub(crate) marks: &'a [At],
     /// The outage.
-    pub(super) outage: Outage,
+    pub(crate) outage: Outage,
 }
 
 /// All spans that reach into the outage. They may overlap.
-pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
+pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
     let ready = operations::ready(facts);
     let mut cluster = engine::spans(facts);
     cluster.extend(fencing::spans(facts));

@@ -6,27 +6,27 @@ use super::timeline::on_drills_clock;
 
 /// The client's outage, on the drill's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Outage {
+pub(crate) struct Outage {
     /// The last acknowledgement before it.
-    pub(super) from: Moment,
+    pub(crate) from: Moment,
     /// The first one after it, or the end of the run.
-    pub(super) to: Moment,
+    pub(crate) to: Moment,
     /// Whether it ended with an acknowledgement.
-    pub(super) over: bool,
+    pub(crate) over: bool,
     /// Who waited.
-    pub(super) writer: u8,
+    pub(crate) writer: u8,
 }
 
 impl Outage {
     /// Its length in seconds.
-    pub(super) fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         self.to.since(self.from)
     }
 }
 
 /// The longest stall that ended after the first fault was ordered. What a client suffered before
 /// is not the fault's.
-pub(super) fn outage(case: &DrillCase) -> Outage {
+pub(crate) fn outage(case: &DrillCase) -> Outage {
     let first = case.faults.first().map_or(Moment(0), |fault| fault.ordered);
     let stalls = case.client.stalls.iter().map(|stall| Outage {
         from: on_drills_clock(stall.from, case.client.clock),

@@ -8,17 +8,17 @@ use super::stamp::stamped;
 
 /// A mark and when it was.
 #[derive(Clone, Debug)]
-pub(super) struct At {
+pub(crate) struct At {
     /// By the drill's clock.
-    pub(super) at: Moment,
+    pub(crate) at: Moment,
     /// The node that wrote it.
-    pub(super) host: HostName,
+    pub(crate) host: HostName,
     /// What.
-    pub(super) mark: Mark,
+    pub(crate) mark: Mark,
 }
 
 /// All marks of all nodes in the order of time.
-pub(super) fn timeline(case: &DrillCase) -> Vec<At> {
+pub(crate) fn timeline(case: &DrillCase) -> Vec<At> {
     let mut all = Vec::new();
     let (begun, ended) = (Moment(case.recorded * 1_000_000), ended(case));
     for (host, logs) in &case.logs {
@@ -51,12 +51,12 @@ pub(super) fn timeline(case: &DrillCase) -> Vec<At> {
 }
 
 /// A moment of a machine's clock on the drill's.
-pub(super) fn on_drills_clock(at: Moment, clock: Clock) -> Moment {
+pub(crate) fn on_drills_clock(at: Moment, clock: Clock) -> Moment {
     at.shifted(clock.offset_us)
 }
 
 /// How far off two moments of different machines may be from each other.
-pub(super) fn clock_error_us(case: &DrillCase) -> u64 {
+pub(crate) fn clock_error_us(case: &DrillCase) -> u64 {
     let nodes = case.logs.values().map(|logs| {
         let step = logs.step.map_or(0, |step| step.error_us);
         logs.clock.error_us + step

@@ -4,6 +4,7 @@ use hawser_model::drill::{DrillCase, Moment, PoolFacts};
 use hawser_model::names::HostName;
 
 use super::marks::Mark;
+use super::millis::Millis;
 use super::phase::Phase;
 use super::phases::{self, Account};
 use super::spans::{self, Facts, Span};
@@ -11,22 +12,22 @@ use super::stall::{self, Outage};
 use super::timeline::{self, At};
 
 /// A drill and its account.
-pub(super) struct DrillView<'a> {
+pub(crate) struct DrillView<'a> {
     /// The facts.
-    pub(super) case: &'a DrillCase,
+    pub(crate) case: &'a DrillCase,
     /// All marks, in the order of time.
-    pub(super) marks: Vec<At>,
+    pub(crate) marks: Vec<At>,
     /// The client's outage.
-    pub(super) outage: Outage,
+    pub(crate) outage: Outage,
     /// What it was made of.
-    pub(super) account: Account,
+    pub(crate) account: Account,
     /// Who was fenced since the first fault, in order, each once.
-    pub(super) fenced: Vec<HostName>,
+    pub(crate) fenced: Vec<HostName>,
 }
 
 impl<'a> DrillView<'a> {
     /// Looks at a drill.
-    pub(super) fn new(case: &'a DrillCase) -> Self {
+    pub(crate) fn new(case: &'a DrillCase) -> Self {
         let marks = timeline::timeline(case);
         let outage = stall::outage(case);
         let facts = Facts {
@@ -46,7 +47,7 @@ impl<'a> DrillView<'a> {
     }
 
     /// The same as the spans see it.
-    pub(super) fn facts(&self) -> Facts<'_> {
+    pub(crate) fn facts(&self) -> Facts<'_> {
         Facts {
             case: self.case,
             marks: &self.marks,
@@ -55,27 +56,32 @@ impl<'a> DrillView<'a> {
     }
 
     /// The parts of the outage of this kind.
-    pub(super) fn of(&self, phase: Phase) -> impl Iterator<Item = &Span> {
+    pub(crate) fn of(&self, phase: Phase) -> impl Iterator<Item = &Span> {
         self.account
             .phases
             .iter()
             .filter(move |span| span.phase == phase)
     }
 
-    /// How long they were together, in milliseconds.
-    pub(super) fn ms(&self, phase: Phase) -> u64 {
+    /// How long they were together.
+    pub(crate) fn ms(&self, phase: Phase) -> Millis {
         let us: u64 = self.of(phase).map(|span| span.to.0 - span.from.0).sum();
-        us / 1000
+        Millis(us / 1000)
+    }
+
+    /// The whole outage, which every finding is set against.
+    pub(crate) fn outage_ms(&self) -> Millis {
+        Millis(self.outage.to.0.saturating_sub(self.outage.from.0) / 1000)
     }
 
     /// The pool the client writes to.
-    pub(super) fn own_pool(&self) -> Option<&'a PoolFacts> {
+    pub(crate) fn own_pool(&self) -> Option<&'a PoolFacts> {
         let pools = &self.case.cluster.pools;
         pools.iter().find(|pool| pool.name == self.case.client.pool)
     }
 
     /// When the first fault was ordered.
-    pub(super) fn fault(&self) -> Option<Moment> {
+    pub(crate) fn fault(&self) -> Option<Moment> {
         Some(self.case.faults.first()?.ordered)
     }
 }

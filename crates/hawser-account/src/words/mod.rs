@@ -3,22 +3,17 @@
 use hawser_model::finding::{Finding, WordedFinding};
 use hawser_model::units::{BitsPerSec, Bytes, Nanos, Packets, PacketsPerSec};
 
+use crate::cause::Words;
+
 mod copy;
 mod fanout;
 mod host;
 mod ladder;
 mod link;
 mod multicast;
-mod outage;
 mod path;
 mod run;
 mod socket;
-
-/// What a finding means, and what to do.
-pub(crate) struct Words {
-    pub(crate) text: String,
-    pub(crate) fix: String,
-}
 
 /// Makes the words of one cause.
 type Writer = fn(&Told<'_>) -> Words;
@@ -84,11 +79,7 @@ const WORDS: &[(&str, Writer)] = &[
 /// Puts a finding into words. A code of a newer version is named, not explained.
 pub fn word(finding: &Finding) -> WordedFinding {
     let told = Told(finding);
-    let mut all = WORDS
-        .iter()
-        .chain(ladder::WORDS)
-        .chain(outage::WORDS)
-        .chain(fanout::WORDS);
+    let mut all = WORDS.iter().chain(ladder::WORDS).chain(fanout::WORDS);
     let words = match all.find(|(code, _)| *code == finding.code) {
         Some((_, words)) => words(&told),
         None => Words {

@@ -14,10 +14,10 @@ use serde_json::Value;
 use super::support::{Lab, eventually, json, run};
 use super::verb;
 
-/// A password that was changed in one place alone, and a BMC that nobody reaches: both are findings of a check,
-/// and the secrets are in nothing that it writes.
+/// A password that was changed in one place alone, a BMC that does not answer and a pool in `/etc/fstab`: each is a
+/// finding of a check, and the secrets are in nothing that it writes.
 #[track_caller]
-pub fn a_check_finds_what_would_not_fence(lab: &Lab) {
+pub fn a_check_finds_what_the_day_of_a_failure_would_show(lab: &Lab) {
     let folder = hawser_lab::labs_folder().join(lab.name());
     let admin = folder.join("admin");
     let planted = format!("planted-{}", lab.name());
@@ -30,6 +30,10 @@ pub fn a_check_finds_what_would_not_fence(lab: &Lab) {
     // Written into the file that is there, which keeps its mode.
     fs::write(&secret, format!("{planted}\n")).unwrap();
     fs::write(&file, cluster.replace("10.72.9.101", "10.72.9.199")).unwrap();
+    lab.sh(
+        "head1",
+        "echo '/dev/vdb /srv/vmpool02/data ext4 defaults 0 2' >> /etc/fstab",
+    );
     let written = tempfile::tempdir().unwrap();
     let case = written.path().join("case.json").display().to_string();
     let page = written.path().join("page.html").display().to_string();
@@ -39,6 +43,7 @@ pub fn a_check_finds_what_would_not_fence(lab: &Lab) {
     run(&["report", &case, "-o", &page]);
     fs::write(&secret, &password).unwrap();
     fs::write(&file, cluster).unwrap();
+    lab.sh("head1", "sed -i '\\,/vmpool02/data,d' /etc/fstab");
 
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
     let report = json(&ran, "check");
@@ -64,6 +69,16 @@ pub fn a_check_finds_what_would_not_fence(lab: &Lab) {
             "{finding}"
         );
     }
+    let at_boot: Vec<&Value> = findings
+        .iter()
+        .filter(|f| f["code"] == "pool-at-boot")
+        .collect();
+    assert_eq!(at_boot.len(), 1, "{report}");
+    assert_eq!(
+        (&at_boot[0]["where"]["host"], &at_boot[0]["where"]["object"]),
+        (&"head1".into(), &"/etc/fstab".into()),
+        "{report}"
+    );
     assert!(
         told.stdout
             .contains("fence-head2, asked from head1, does not answer"),

@@ -19,7 +19,7 @@ fn pace(facts: &Facts<'_>) -> u64 {
 
 /// How it began, and how it ended once the service was there; where the cluster did nothing, how
 /// the client found another path.
-pub(super) fn spans(facts: &Facts<'_>, ready: Option<Moment>) -> Vec<Span> {
+pub(crate) fn spans(facts: &Facts<'_>, ready: Option<Moment>) -> Vec<Span> {
     let outage = facts.outage;
     let client = &facts.case.client;
     let here = client

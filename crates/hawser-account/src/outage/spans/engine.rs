@@ -22,7 +22,7 @@ struct LostPorts {
 const ANSWERED_US: u64 = 10_000_000;
 
 /// Token loss, consensus, decisions, and the steps of a transition.
-pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
+pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
     let mut spans = Vec::new();
     let Some(decider) = decider(facts) else {
         return spans;

@@ -8,7 +8,7 @@ use crate::outage::marks::Mark;
 use crate::outage::phase::Phase;
 
 /// The spans of every fault that was healed before the service came back.
-pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
+pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
     let faults = facts.case.faults.iter();
     faults
         .filter_map(|fault| Some((fault, fault.heal_ordered?)))

@@ -18,7 +18,7 @@ struct Shot {
 }
 
 /// The spans of every fencing.
-pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
+pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut shots: BTreeMap<&HostName, Shot> = BTreeMap::new();
     let mut failed: BTreeMap<&HostName, Moment> = BTreeMap::new();
@@ -121,7 +121,7 @@ fn agent(facts: &Facts<'_>, target: &HostName, shot: &Shot, ended: Moment) -> Ve
 }
 
 /// How long the agent waits after it has cut the power, in microseconds.
-pub(in crate::outage) fn power_wait_us(devices: &[FenceDeviceFacts], target: &HostName) -> u64 {
+pub(crate) fn power_wait_us(devices: &[FenceDeviceFacts], target: &HostName) -> u64 {
     let device = devices
         .iter()
         .find(|device| device.targets.contains(target));

@@ -8,7 +8,7 @@ use crate::outage::phase::Phase;
 
 /// What a resource is to its pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::outage) enum Part {
+pub(crate) enum Part {
     /// The file system or the zpool.
     Storage,
     /// What offers it.
@@ -18,7 +18,7 @@ pub(in crate::outage) enum Part {
 }
 
 /// By the agent's name. What is neither exports nor an address holds data.
-pub(in crate::outage) fn part(resource: &ResourceFacts) -> Part {
+pub(crate) fn part(resource: &ResourceFacts) -> Part {
     let agent = resource.agent.rsplit(':').next().unwrap_or_default();
     match agent {
         "IPaddr2" | "IPaddr" | "IPsrcaddr" => Part::Address,
@@ -29,16 +29,16 @@ pub(in crate::outage) fn part(resource: &ResourceFacts) -> Part {
 }
 
 /// An operation from its order to its result.
-pub(in crate::outage) struct Ran<'a> {
-    pub(in crate::outage) operation: &'a Operation,
-    pub(in crate::outage) from: Moment,
-    pub(in crate::outage) to: Moment,
-    pub(in crate::outage) ok: bool,
+pub(crate) struct Ran<'a> {
+    pub(crate) operation: &'a Operation,
+    pub(crate) from: Moment,
+    pub(crate) to: Moment,
+    pub(crate) ok: bool,
 }
 
 /// All operations that began before the outage was over, in the order in which they began. One
 /// that never ended lasts to the end of the outage, and did not succeed.
-pub(in crate::outage) fn ran<'a>(facts: &Facts<'a>) -> Vec<Ran<'a>> {
+pub(crate) fn ran<'a>(facts: &Facts<'a>) -> Vec<Ran<'a>> {
     let marks = facts.marks.iter().enumerate();
     let begun = marks.filter_map(|(index, mark)| match &mark.mark {
         Mark::OperationBegun(operation) => Some((index, mark.at, operation)),
@@ -64,7 +64,7 @@ pub(in crate::outage) fn ran<'a>(facts: &Facts<'a>) -> Vec<Ran<'a>> {
 }
 
 /// The pool the client writes to.
-pub(in crate::outage) fn own_pool<'a>(facts: &Facts<'a>) -> Option<&'a PoolFacts> {
+pub(crate) fn own_pool<'a>(facts: &Facts<'a>) -> Option<&'a PoolFacts> {
     let pools = &facts.case.cluster.pools;
     pools
         .iter()
@@ -72,7 +72,7 @@ pub(in crate::outage) fn own_pool<'a>(facts: &Facts<'a>) -> Option<&'a PoolFacts
 }
 
 /// A span for each operation, and for each failed start from then until it is forgotten.
-pub(super) fn spans(facts: &Facts<'_>) -> Vec<Span> {
+pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
     let ran = ran(facts);
     let mut spans = of_operations(facts, &ran);
     spans.extend(ran.iter().filter_map(|ran| kept(facts, ran)));
@@ -135,7 +135,7 @@ fn of_operations(facts: &Facts<'_>, ran: &[Ran<'_>]) -> Vec<Span> {
 
 /// The pool is back when its storage and its exports have started, and the first of its
 /// addresses: a client needs one. What was not started anew had not been away.
-pub(super) fn ready(facts: &Facts<'_>) -> Option<Moment> {
+pub(crate) fn ready(facts: &Facts<'_>) -> Option<Moment> {
     let pool = own_pool(facts)?;
     let ran = ran(facts);
     let started = |resource: &ResourceFacts| {

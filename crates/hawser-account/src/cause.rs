@@ -1,0 +1,84 @@
+//! What a cause is: evidence of its own type, a way to find it, and what is said of it.
+//!
+//! Each cause is a folder of [`crate::causes`] with the name of its code (`_` for `-`): `mod.rs` and `page.md`, which
+//! users read. The type of the evidence is the cause.
+
+use hawser_model::finding::{Confidence, Finding, Place, Severity, WordedFinding};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use crate::outage::view::DrillView;
+
+/// A cause: its evidence, field by field as the finding shows it and the page explains it.
+pub(crate) trait Cause: Serialize + Sized {
+    /// Kebab-case, never renamed.
+    const CODE: &'static str;
+
+    /// What is said of it when it is found at this place.
+    fn words(&self, at: &Place) -> Words;
+}
+
+/// What a finding means, and what to do.
+pub(crate) struct Words {
+    pub(crate) text: String,
+    pub(crate) fix: String,
+}
+
+/// A cause that was found.
+pub(crate) struct Found<C> {
+    pub(crate) severity: Severity,
+    pub(crate) confidence: Confidence,
+    pub(crate) place: Place,
+    pub(crate) evidence: C,
+}
+
+impl<C: Cause> Found<C> {
+    /// The finding with its words: the one place where a cause loses its type.
+    fn worded(self) -> WordedFinding {
+        let Words { text, fix } = self.evidence.words(&self.place);
+        let evidence = match serde_json::to_value(&self.evidence) {
+            Ok(Value::Object(fields)) => fields.into_iter().collect(),
+            other => unreachable!("evidence is a struct of numbers and names, not {other:?}"),
+        };
+        let finding = Finding {
+            code: C::CODE.to_owned(),
+            severity: self.severity,
+            confidence: self.confidence,
+            place: self.place,
+            evidence,
+        };
+        WordedFinding { finding, text, fix }
+    }
+}
+
+/// A cause as a list holds it: its code, and `F`, which looks for it.
+pub(crate) struct Listed<F> {
+    pub(crate) code: &'static str,
+    pub(crate) find: F,
+}
+
+/// A cause that makes an outage longer than it has to be.
+pub(crate) trait OutageCause: Cause {
+    /// Looks for it in a drill.
+    fn find(view: &DrillView<'_>) -> Option<Found<Self>>;
+}
+
+impl Listed<fn(&DrillView<'_>) -> Option<WordedFinding>> {
+    /// The entry of this cause.
+    pub(crate) const fn outage<C: OutageCause>() -> Self {
+        Self {
+            code: C::CODE,
+            find: |view| C::find(view).map(Found::worded),
+        }
+    }
+}
+
+/// The host of a place, by its name if there is one.
+pub(crate) fn host(at: &Place) -> &str {
+    at.host.as_ref().map_or("a host", |host| host.as_str())
+}
+
+/// Evidence has numbers and names only: a flag is 0 or 1.
+pub(crate) fn as_number<S: Serializer>(flag: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u8(u8::from(*flag))
+}

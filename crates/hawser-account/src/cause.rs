@@ -7,6 +7,7 @@ use hawser_model::finding::{Confidence, Finding, Place, Severity, WordedFinding}
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use crate::fanout::FanoutView;
 use crate::outage::view::DrillView;
 
 /// A cause: its evidence, field by field as the finding shows it and the page explains it.
@@ -63,7 +64,10 @@ pub(crate) trait OutageCause: Cause {
     fn find(view: &DrillView<'_>) -> Option<Found<Self>>;
 }
 
-impl Listed<fn(&DrillView<'_>) -> Option<WordedFinding>> {
+/// Looks for a cause of an outage, and words it.
+pub(crate) type OutageFind = fn(&DrillView<'_>) -> Option<WordedFinding>;
+
+impl Listed<OutageFind> {
     /// The entry of this cause.
     pub(crate) const fn outage<C: OutageCause>() -> Self {
         Self {
@@ -71,6 +75,31 @@ impl Listed<fn(&DrillView<'_>) -> Option<WordedFinding>> {
             find: |view| C::find(view).map(Found::worded),
         }
     }
+}
+
+/// A cause for which a host serves few receivers of one flow.
+pub(crate) trait FanoutCause: Cause {
+    /// Looks for it in a fan-out.
+    fn find(view: &FanoutView<'_>) -> Vec<Found<Self>>;
+}
+
+/// Looks for a cause of a small fan-out, and words each.
+pub(crate) type FanoutFind = fn(&FanoutView<'_>) -> Vec<WordedFinding>;
+
+impl Listed<FanoutFind> {
+    /// The entry of this cause.
+    pub(crate) const fn fanout<C: FanoutCause>() -> Self {
+        Self {
+            code: C::CODE,
+            find: |view| C::find(view).into_iter().map(Found::worded).collect(),
+        }
+    }
+}
+
+/// The interface of a place, by its name if there is one.
+pub(crate) fn interface(at: &Place) -> &str {
+    let name = at.interface.as_ref();
+    name.map_or("the interface", |name| name.as_str())
 }
 
 /// The host of a place, by its name if there is one.

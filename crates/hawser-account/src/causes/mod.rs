@@ -4,11 +4,10 @@
 //! specific before the general, so that one root cause makes one finding and not five: what a
 //! dead link lost is not also a neighbour that cannot be resolved.
 
-use hawser_model::finding::{Finding, WordedFinding};
+use hawser_model::finding::Finding;
 
-use crate::cause::Listed;
+use crate::cause::{FanoutFind, Listed, OutageFind};
 use crate::losses::Losses;
-use crate::outage::view::DrillView;
 use crate::view::View;
 
 pub(crate) mod pattern;
@@ -71,6 +70,10 @@ mod wrong_interface;
 mod client_back_off;
 mod engine_throttled;
 mod failed_start_kept;
+mod fanout_in_hypervisor;
+mod fanout_not_measured;
+pub(crate) mod fanout_not_spread;
+mod fanout_one_context;
 mod monitor_interval;
 mod no_gratuitous_arp;
 mod power_wait;
@@ -83,8 +86,16 @@ mod unattributed_outage;
 
 pub use socket_drain::disturbed;
 
+/// For what a host serves few receivers of one flow, in the order in which they are asked.
+pub(crate) const FANOUT: &[Listed<FanoutFind>] = &[
+    Listed::fanout::<fanout_not_measured::FanoutNotMeasured>(),
+    Listed::fanout::<fanout_one_context::FanoutOneContext>(),
+    Listed::fanout::<fanout_not_spread::FanoutNotSpread>(),
+    Listed::fanout::<fanout_in_hypervisor::FanoutInHypervisor>(),
+];
+
 /// What makes an outage longer than it has to be, in the order of an outage.
-pub(crate) const OUTAGE: &[Listed<fn(&DrillView<'_>) -> Option<WordedFinding>>] = &[
+pub(crate) const OUTAGE: &[Listed<OutageFind>] = &[
     Listed::outage::<takeover_waited_for_human::TakeoverWaitedForHuman>(),
     Listed::outage::<monitor_interval::MonitorInterval>(),
     Listed::outage::<token_longer_than_needed::TokenLongerThanNeeded>(),

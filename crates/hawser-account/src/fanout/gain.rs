@@ -1,11 +1,14 @@
 //! What spreading the work gains over a way of working it off that does not.
 
 use hawser_model::fanout::Spread;
-use hawser_model::finding::{Confidence, Finding, Place, Severity};
-use hawser_model::output::fanout::{FanoutLimit, FanoutResult};
+use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::output::fanout::FanoutResult;
+use hawser_model::units::{Packets, PacketsPerSec};
+use serde::{Serialize, Serializer};
 
 use super::FanoutView;
-use crate::causes::support::Draft;
+use crate::cause::{Found, as_number, host};
+use crate::words::counted;
 
 /// Less than this is within what two searches differ by.
 const GAIN: f64 = 1.2;
@@ -13,19 +16,42 @@ const GAIN: f64 = 1.2;
 /// The others have so much to spare that spreading the work could have helped.
 const SPARE: f64 = 0.15;
 
-/// A way of spreading that serves so many more that it matters.
-pub(super) struct Gain<'a> {
-    served: u32,
-    better: u32,
-    how: Spread,
-    limit: &'a FanoutLimit,
-    at_backlog: bool,
+/// A way of spreading that serves so many more that it matters, and what was exhausted without it.
+#[derive(Serialize)]
+pub(crate) struct Gain {
+    #[serde(rename = "rate_packets_per_s")]
+    pub(crate) rate: PacketsPerSec,
+    payload_bytes: u32,
+    pub(crate) receivers_spread: u32,
+    #[serde(serialize_with = "as_word")]
+    pub(crate) spread: Spread,
+    too_many_receivers: u32,
+    processor: u32,
+    busy_percent: u64,
+    softirq_percent: u64,
+    backlog_dropped_packets: Packets,
+    #[serde(serialize_with = "as_number", skip_serializing_if = "is_not")]
+    count_only: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    others_idle_percent: Option<u64>,
 }
 
-impl<'a> Gain<'a> {
+fn as_word<S: Serializer>(spread: &Spread, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(spread.word())
+}
+
+fn is_not(flag: &bool) -> bool {
+    !flag
+}
+
+impl Gain {
     /// Over what `base` served; `None` where spreading gains nothing, or where every processor was
     /// exhausted, so that it is not for want of spreading.
-    pub(super) fn over(view: &FanoutView<'_>, base: &'a FanoutResult) -> Option<Self> {
+    pub(crate) fn found<C>(
+        view: &FanoutView<'_>,
+        base: &FanoutResult,
+        cause: impl FnOnce(u32, Self) -> C,
+    ) -> Option<Found<C>> {
         let served = base.most_receivers?;
         let limit = base.limit.as_ref()?;
         let spread = |spread| {
@@ -45,47 +71,71 @@ impl<'a> Gain<'a> {
         if !at_backlog && limit.others_idle_share.is_none_or(|idle| idle < SPARE) {
             return None;
         }
-        Some(Self {
-            served,
-            better,
-            how,
-            limit,
-            at_backlog,
+        let percent = |share: f64| (share * 100.0).round() as u64;
+        let gain = Self {
+            rate: base.rate,
+            payload_bytes: view.run.payload,
+            receivers_spread: better,
+            spread: how,
+            too_many_receivers: limit.receivers,
+            processor: limit.processor,
+            busy_percent: percent(limit.busy_share),
+            softirq_percent: percent(limit.softirq_share),
+            backlog_dropped_packets: limit.backlog_drops,
+            count_only: view.run.count_only,
+            others_idle_percent: limit.others_idle_share.map(percent),
+        };
+        let flow = format!("{} of {} bytes", base.rate, view.run.payload);
+        Some(Found {
+            severity: Severity::Warning,
+            confidence: match at_backlog {
+                true => Confidence::Certain,
+                false => Confidence::Likely,
+            },
+            place: Place::of(&flow, Some(&base.host)),
+            evidence: cause(served, gain),
         })
     }
 
-    /// The finding of it; `served` is the evidence's name for what `base` served.
-    pub(super) fn finding(
-        &self,
-        code: &'static str,
-        served: &'static str,
-        view: &FanoutView<'_>,
-        base: &FanoutResult,
-    ) -> Finding {
-        let place = Place {
-            host: Some(base.host.clone()),
-            object: Some(format!("{} of {} bytes", base.rate, view.run.payload)),
-            ..Place::default()
+    /// How many it serves, set so (`how`), how many when the work is spread, and what is exhausted with one more.
+    pub(crate) fn text(&self, at: &Place, served: u32, how: &str) -> String {
+        let reads = match self.count_only {
+            true => "; they count in the kernel and read nothing",
+            false => "",
         };
-        let confidence = match self.at_backlog {
-            true => Confidence::Certain,
-            false => Confidence::Likely,
-        };
-        let percent = |share: f64| (share * 100.0).round() as u64;
-        let limit = self.limit;
-        let draft = Draft::new(code, Severity::Warning, confidence, place)
-            .number("rate_packets_per_s", base.rate.0)
-            .number("payload_bytes", u64::from(view.run.payload))
-            .number(served, u64::from(self.served))
-            .number("receivers_spread", u64::from(self.better))
-            .name("spread", self.how.word())
-            .number("too_many_receivers", u64::from(limit.receivers))
-            .number("processor", u64::from(limit.processor))
-            .number("busy_percent", percent(limit.busy_share))
-            .number("softirq_percent", percent(limit.softirq_share))
-            .number("backlog_dropped_packets", limit.backlog_drops.0)
-            .maybe("count_only", view.run.count_only.then_some(1))
-            .maybe("others_idle_percent", limit.others_idle_share.map(percent));
-        draft.done()
+        let idle = self.others_idle_percent.map_or(String::new(), |p| {
+            format!(", while the others had nothing to do for {p} % of theirs")
+        });
+        format!(
+            "At {} of {} bytes {} serves {} {how}, and {} when the work is spread ({}){reads}. With {} processor {} \
+             was busy for {} % of its time ({} % in soft interrupts){idle}; {} packets were dropped at its backlog.",
+            self.rate,
+            self.payload_bytes,
+            host(at),
+            counted(u64::from(served), "receiver"),
+            self.receivers_spread,
+            self.spread.word(),
+            self.too_many_receivers,
+            self.processor,
+            self.busy_percent,
+            self.softirq_percent,
+            self.backlog_dropped_packets,
+        )
+    }
+
+    /// What to set.
+    pub(crate) fn advice(&self) -> &'static str {
+        match self.spread {
+            Spread::Threaded => {
+                "Give each receiver's interface a thread of its own: in its namespace or guest, `ethtool -K IFACE gro \
+                 on` and `echo 1 > /sys/class/net/IFACE/threaded`."
+            }
+            _ => {
+                "Give each receiver's interface one processor of its own, in turn: in its namespace or guest, `echo 1 > \
+                 /sys/class/net/IFACE/queues/rx-0/rps_cpus` for the first, 2 for the second, 4 for the third, and so \
+                 on. One mask with several processors in it does nothing here: RPS chooses among them by the flow, and \
+                 this is one flow."
+            }
+        }
     }
 }

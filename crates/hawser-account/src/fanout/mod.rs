@@ -1,11 +1,7 @@
 //! How many receivers of one flow a host serves, what is exhausted beyond, and what it means.
 
-mod gain;
-mod in_hypervisor;
+pub(crate) mod gain;
 mod limit;
-mod not_measured;
-mod not_spread;
-mod one_context;
 mod search;
 
 use std::cmp::Reverse;
@@ -13,39 +9,25 @@ use std::collections::BTreeMap;
 
 use hawser_model::case::Case;
 use hawser_model::fanout::{FanoutRun, FanoutSeries, FanoutWindow, Spread};
-use hawser_model::finding::Finding;
+use hawser_model::finding::WordedFinding;
 use hawser_model::names::HostName;
 use hawser_model::output::fanout::{FanoutPoint, FanoutReport, FanoutResult};
 use hawser_model::units::PacketsPerSec;
 
-use crate::words::word;
+use crate::causes::FANOUT;
 
 pub use search::next;
 
-/// A cause that a fan-out shows.
-struct FanoutCause {
-    code: &'static str,
-    find: fn(&FanoutView<'_>) -> Vec<Finding>,
-}
-
-/// All of them, in the order in which they are asked.
-const CAUSES: &[FanoutCause] = &[
-    not_measured::CAUSE,
-    one_context::CAUSE,
-    not_spread::CAUSE,
-    in_hypervisor::CAUSE,
-];
-
 /// The code of every cause of a fan-out.
 pub fn codes() -> impl Iterator<Item = &'static str> {
-    CAUSES.iter().map(|cause| cause.code)
+    FANOUT.iter().map(|cause| cause.code)
 }
 
 /// A case as the causes look at it.
-struct FanoutView<'a> {
-    case: &'a Case,
-    run: &'a FanoutRun,
-    results: &'a [FanoutResult],
+pub(crate) struct FanoutView<'a> {
+    pub(crate) case: &'a Case,
+    pub(crate) run: &'a FanoutRun,
+    pub(crate) results: &'a [FanoutResult],
 }
 
 impl FanoutView<'_> {
@@ -66,27 +48,33 @@ impl FanoutView<'_> {
 /// `case` of the report is empty: where the file lies, its reader knows.
 pub fn report(case: &Case) -> Option<FanoutReport> {
     let run = case.fanout.as_ref()?;
-    let mut series: Vec<FanoutResult> = Vec::new();
-    for (host, measured) in &run.hosts {
-        let results = measured.series.iter().map(|s| result(host, s, run.most));
-        series.extend(results);
-    }
-    compare(&mut series);
+    let series = results(run);
     let view = FanoutView {
         case,
         run,
         results: &series,
     };
-    let mut found: Vec<Finding> = CAUSES.iter().flat_map(|c| (c.find)(&view)).collect();
-    found.sort_by_key(|f| (Reverse(f.severity), Reverse(f.confidence)));
+    let mut findings: Vec<WordedFinding> = FANOUT.iter().flat_map(|c| (c.find)(&view)).collect();
+    findings.sort_by_key(|f| (Reverse(f.finding.severity), Reverse(f.finding.confidence)));
     Some(FanoutReport {
         payload_bytes: run.payload,
         tried_up_to: run.most,
         count_only: run.count_only,
-        findings: found.iter().map(word).collect(),
+        findings,
         series,
         case: String::new(),
     })
+}
+
+/// How many receivers each host served, spread so.
+pub(crate) fn results(run: &FanoutRun) -> Vec<FanoutResult> {
+    let mut all: Vec<FanoutResult> = Vec::new();
+    for (host, measured) in &run.hosts {
+        let results = measured.series.iter().map(|s| result(host, s, run.most));
+        all.extend(results);
+    }
+    compare(&mut all);
+    all
 }
 
 fn result(host: &HostName, series: &FanoutSeries, most: u32) -> FanoutResult {

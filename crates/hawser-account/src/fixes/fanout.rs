@@ -1,39 +1,44 @@
 //! What might have a host serve more receivers of one flow: the settings of the interfaces of those
 //! that receive on it now.
 
+use std::cmp::Reverse;
+
 use hawser_model::case::{Case, PhaseKind};
 use hawser_model::fanout::{Spread, processor_mask};
 use hawser_model::knob::Knob;
 use hawser_model::names::LinkName;
 use hawser_model::trial::{FanoutTraffic, TrialTraffic};
-use hawser_model::units::PacketsPerSec;
 
 use super::{Candidate, Plan, Target};
-
-/// The finding that these might cure.
-const CAUSE: &str = "fanout-not-spread";
+use crate::cause::{Cause, FanoutCause, Found};
+use crate::causes::fanout_not_spread::FanoutNotSpread;
+use crate::fanout::{FanoutView, results};
 
 /// The plans for a fan-out's findings: one a host, for the finding that comes first. The traffic has as
 /// many receivers as were served when the work was spread, of which some lose as it is set.
 pub fn fanout_plans(case: &Case) -> Vec<Plan> {
-    let (Some(run), Some(report)) = (&case.fanout, crate::fanout::report(case)) else {
+    let Some(run) = &case.fanout else {
         return Vec::new();
     };
+    let view = FanoutView {
+        case,
+        run,
+        results: &results(run),
+    };
+    let mut found = FanoutNotSpread::find(&view);
+    found.sort_by_key(|found| Reverse(found.confidence));
     let mut plans: Vec<Plan> = Vec::new();
-    for worded in &report.findings {
-        let finding = &worded.finding;
-        let (Some(host), Some(bridge)) = (&finding.place.host, &finding.place.interface) else {
+    for Found {
+        place, evidence, ..
+    } in &found
+    {
+        let gain = &evidence.gain;
+        let (Some(host), Some(bridge)) = (&place.host, &place.interface) else {
             continue;
         };
-        if finding.code != CAUSE || plans.iter().any(|p| p.host == *host) {
+        if plans.iter().any(|p| p.host == *host) {
             continue;
         }
-        let number = |key: &str| finding.evidence.get(key).and_then(|v| v.as_u64());
-        let (Some(rate), Some(receivers)) =
-            (number("rate_packets_per_s"), number("receivers_spread"))
-        else {
-            continue;
-        };
         let bridge = bridge.clone();
         let processors = run.hosts.get(host).map_or(&[][..], |h| &h.processors);
         let steering = Candidate {
@@ -49,13 +54,12 @@ pub fn fanout_plans(case: &Case) -> Vec<Plan> {
             target: Target::InTurn(vec!["on,1".to_owned()]),
         };
         // What served fewer comes first: it is tried, and not taken on the word of one search.
-        let by = finding.evidence.get("spread").and_then(|v| v.as_str());
-        let candidates = match by == Some(Spread::Threaded.word()) {
+        let candidates = match gain.spread == Spread::Threaded {
             true => vec![steering, threads],
             false => vec![threads, steering],
         };
         plans.push(Plan {
-            cause: finding.code.clone(),
+            cause: FanoutNotSpread::CODE.to_owned(),
             host: host.clone(),
             traffic: Some(TrialTraffic {
                 due: None,
@@ -64,8 +68,8 @@ pub fn fanout_plans(case: &Case) -> Vec<Plan> {
                 link: LinkName::from(bridge.as_str()),
                 phase: PhaseKind::Multicast,
                 fanout: Some(FanoutTraffic {
-                    rate: PacketsPerSec(rate),
-                    receivers: receivers as u32,
+                    rate: gain.rate,
+                    receivers: gain.receivers_spread,
                 }),
             }),
             candidates,

@@ -6,7 +6,6 @@ use hawser_model::units::{BitsPerSec, Bytes, Nanos, Packets, PacketsPerSec};
 use crate::cause::Words;
 
 mod copy;
-mod fanout;
 mod host;
 mod ladder;
 mod link;
@@ -79,7 +78,7 @@ const WORDS: &[(&str, Writer)] = &[
 /// Puts a finding into words. A code of a newer version is named, not explained.
 pub fn word(finding: &Finding) -> WordedFinding {
     let told = Told(finding);
-    let mut all = WORDS.iter().chain(ladder::WORDS).chain(fanout::WORDS);
+    let mut all = WORDS.iter().chain(ladder::WORDS);
     let words = match all.find(|(code, _)| *code == finding.code) {
         Some((_, words)) => words(&told),
         None => Words {
@@ -217,7 +216,7 @@ fn packets(n: u64) -> String {
 }
 
 /// `1 direction`, `2 directions`.
-fn counted(n: u64, noun: &str) -> String {
+pub(crate) fn counted(n: u64, noun: &str) -> String {
     let s = if n == 1 { "" } else { "s" };
     format!("{} {noun}{s}", Packets(n))
 }

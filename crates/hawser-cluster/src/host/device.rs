@@ -1,6 +1,8 @@
 //! The quorum device's part on a node: corosync-qdevice, which lends the cluster the vote of a third machine.
 
 use std::path::Path;
+use std::process::Output;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +24,7 @@ pub enum DeviceWish {
 const PROGRAM: &str = "corosync-qdevice";
 
 /// How long Corosync and its device may take to answer, in seconds: a Corosync that hangs never does.
-const LIMIT: &str = "4";
+const LIMIT: Duration = Duration::from_secs(4);
 
 /// Where corosync-qdevice-net-certutil keeps keys and certificates.
 const DATABASE: &str = "/etc/corosync/qdevice/net/nssdb";
@@ -52,20 +54,16 @@ pub(super) fn silent() -> Result<Option<String>, HostError> {
         return Ok(Some("corosync-qdevice does not run there".into()));
     }
     // It ends with an error also when it has answered, and there is no quorum.
-    let said = run::output(
-        "timeout",
-        &["-k", "1", LIMIT, "corosync-quorumtool", "-s"],
-        None,
-    )?;
+    let said = ask("corosync-quorumtool")?;
     if votes(&String::from_utf8_lossy(&said.stdout)) {
         return Ok(None);
     }
-    let said = run::output(
-        "timeout",
-        &["-k", "1", LIMIT, "corosync-qdevice-tool", "-s"],
-        None,
-    )?;
+    let said = ask("corosync-qdevice-tool")?;
     Ok(Some(words(&String::from_utf8_lossy(&said.stdout))))
+}
+
+fn ask(program: &str) -> Result<Output, HostError> {
+    run::within(LIMIT, program, &["-s"], None).map_err(run::cannot(program, &["-s"]))
 }
 
 /// Whether the device votes, in the words of `corosync-quorumtool -s`: the column `Qdevice` of the local node's

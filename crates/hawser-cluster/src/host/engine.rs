@@ -2,6 +2,7 @@
 //! systemd, or in a lab the lab's own init, which keeps the same promises.
 
 use std::path::Path;
+use std::time::Duration;
 
 use super::{DeviceWish, HostError, run};
 
@@ -14,6 +15,14 @@ const SYSTEMD: &str = "/run/systemd/system";
 const COROSYNC: &str = "corosync.service";
 const PACEMAKER: &str = "pacemaker.service";
 const DEVICE: &str = "corosync-qdevice.service";
+
+/// systemd has limits of its own (a minute for Pacemaker, 90 s for Corosync and for what they need), and says better
+/// than we what did not start; the order waits for 300 s.
+const STARTS: Duration = Duration::from_secs(290);
+
+/// A stop waits for every pool of the node: as long as systemd does (pacemaker.service has `TimeoutStopSec=30min`); the order
+/// waits a little longer.
+const STOPS: Duration = Duration::from_secs(1820);
 
 /// A service manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,18 +90,25 @@ fn tell(wish: Wish) -> Result<(), HostError> {
             said: "this machine does not run systemd".into(),
         });
     };
-    all(commands(manager, wish, starts_at_boot() == Some(true)))
+    let limit = match wish {
+        Wish::Start => STARTS,
+        Wish::Stop | Wish::Withdraw => STOPS,
+    };
+    all(
+        commands(manager, wish, starts_at_boot() == Some(true)),
+        limit,
+    )
 }
 
-fn all(lines: Vec<Vec<&str>>) -> Result<(), HostError> {
+fn all(lines: Vec<Vec<&str>>, limit: Duration) -> Result<(), HostError> {
     let mut lines = lines.iter();
-    lines.try_for_each(|line| run::tool(line[0], &line[1..], None).map(drop))
+    lines.try_for_each(|line| run::tool_within(limit, line[0], &line[1..]).map(drop))
 }
 
 /// Starts or stops corosync-qdevice.
 pub(super) fn device(wish: DeviceWish) -> Result<(), HostError> {
     let manager = here(|path| Path::new(path).exists()).unwrap_or(Manager::Systemd);
-    all(match (manager, wish) {
+    let lines = match (manager, wish) {
         (Manager::Systemd, DeviceWish::Start) => {
             vec![
                 vec!["systemctl", "enable", DEVICE],
@@ -108,7 +124,8 @@ pub(super) fn device(wish: DeviceWish) -> Result<(), HostError> {
         (Manager::Lab, DeviceWish::Withdraw) => {
             vec![vec![LAB, "lab", "node-service", "withdraw-device"]]
         }
-    })
+    };
+    all(lines, STARTS)
 }
 
 /// Whether systemd starts the engine at each boot; `None` where it is not systemd who does.

@@ -6,6 +6,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Output;
+use std::time::Duration;
+
+use hawser_tool::ToolError;
 
 use super::{Content, FenceQuestion, HostError, OwnedFile, files, run};
 use crate::cib::secrets::{PACEMAKER_MAGIC, PACEMAKER_SECRETS, SECRET_DIRECTORY};
@@ -14,10 +17,7 @@ use crate::cib::secrets::{PACEMAKER_MAGIC, PACEMAKER_SECRETS, SECRET_DIRECTORY};
 const FOLDER: &str = "/etc/hawser/";
 
 /// How long an agent may take to say what it is, in seconds: it asks nobody.
-const METADATA: &str = "20";
-
-/// What `timeout` ends with when it had to end the command (coreutils).
-const ENDED: [i32; 2] = [124, 137];
+const METADATA: Duration = Duration::from_secs(20);
 
 /// Asks; `None` when the agent answered with a status (exit 0: on, 2: off, fence-agents' API).
 ///
@@ -54,10 +54,12 @@ pub(super) fn ask(
         )?;
     }
     let (output, secrets) = run_agent(device, wanted, action(device), &moved, seconds)?;
-    Ok(match output.status.code() {
-        Some(0 | 2) => None,
-        Some(code) if ENDED.contains(&code) => Some(format!("no answer within {seconds} s")),
-        _ => Some(without(&words(&output.stderr), &secrets)),
+    Ok(match output {
+        Err(silent) => Some(silent.reason()),
+        Ok(output) => match output.status.code() {
+            Some(0 | 2) => None,
+            _ => Some(without(&words(&output.stderr), &secrets)),
+        },
     })
 }
 
@@ -76,25 +78,26 @@ pub(super) fn power(
     };
     let nothing = BTreeMap::new();
     let (output, secrets) = run_agent(device, &nothing, action, &str::to_owned, seconds)?;
-    match (output.status.code(), on) {
-        (Some(0), None) => Ok(true),
-        (Some(2), None) => Ok(false),
-        (Some(0), Some(on)) => Ok(on),
-        (code, _) => Err(HostError::Tool {
-            command: format!("{} ({action} by device {})", device.agent, device.name),
-            said: match code.is_some_and(|code| ENDED.contains(&code)) {
-                true => format!("no answer within {seconds} s"),
-                false => without(&words(&output.stderr), &secrets),
-            },
-        }),
-    }
+    let said = match output {
+        Err(silent) => silent.reason(),
+        Ok(output) => match (output.status.code(), on) {
+            (Some(0), None) => return Ok(true),
+            (Some(2), None) => return Ok(false),
+            (Some(0), Some(on)) => return Ok(on),
+            _ => without(&words(&output.stderr), &secrets),
+        },
+    };
+    Err(HostError::Tool {
+        command: format!("{} ({action} by device {})", device.agent, device.name),
+        said,
+    })
 }
 
 /// What an agent says of itself.
 pub(super) fn metadata(agent: &str) -> Result<String, HostError> {
     known(agent)?;
-    let arguments = ["-k", "1", METADATA, agent];
-    let output = run::output("timeout", &arguments, Some("action=metadata\n"))?;
+    let output = run::within(METADATA, agent, &[], Some("action=metadata\n"))
+        .map_err(run::cannot(agent, &["(metadata)"]))?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         false => Err(HostError::Tool {
@@ -118,7 +121,7 @@ fn run_agent(
     action: &str,
     moved: &dyn Fn(&str) -> String,
     seconds: u32,
-) -> Result<(Output, Vec<String>), HostError> {
+) -> Result<(Result<Output, ToolError>, Vec<String>), HostError> {
     let mut secrets = secrets(wanted)?;
     let mut input = format!("action={action}\n");
     for (name, value) in &device.parameters {
@@ -136,9 +139,8 @@ fn run_agent(
         };
         input += &format!("{name}={value}\n");
     }
-    let limit = seconds.to_string();
-    let arguments = ["-k", "1", &limit, device.agent.as_str()];
-    let output = run::output("timeout", &arguments, Some(&input))?;
+    let limit = Duration::from_secs(seconds.into());
+    let output = run::within(limit, &device.agent, &[], Some(&input));
     Ok((output, secrets))
 }
 

@@ -4,6 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::time::Duration;
 
 use super::{HostError, run};
 
@@ -102,7 +103,10 @@ pub(super) fn seed(cib: &str) -> Result<(), HostError> {
 pub(super) fn settle(seconds: u32) -> Result<bool, HostError> {
     let timeout = format!("--timeout={seconds}s");
     let arguments = ["--wait", &timeout];
-    let output = run::output("crm_resource", &arguments, None)?;
+    // It ends by itself in that time.
+    let limit = Duration::from_secs(u64::from(seconds) + 10);
+    let output = run::within(limit, "crm_resource", &arguments, None)
+        .map_err(run::cannot("crm_resource", &arguments))?;
     match output.status.code() {
         Some(0) => Ok(true),
         Some(TIMED_OUT) => Ok(false),

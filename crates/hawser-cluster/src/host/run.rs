@@ -1,22 +1,15 @@
 //! Running the cluster's own tools, always with arguments of their own: no shell in between.
 
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
+use std::time::Duration;
+
+use hawser_tool::{Tool, ToolError};
 
 use super::HostError;
 
-/// Administration needs more than some users' `PATH` has.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-/// A command in a known environment.
-pub(super) fn command(program: &str) -> Command {
-    let mut command = Command::new(program);
-    command
-        .env("PATH", PATH)
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null());
-    command
-}
+/// How long a tool may take for which an order says nothing: less than whoever gave the order waits
+/// ([`super::Order::patience`]).
+pub(super) const USUAL: Duration = Duration::from_secs(40);
 
 /// Runs a tool and gives its output; what it says on stderr when it fails is the error.
 pub(super) fn tool(
@@ -25,10 +18,21 @@ pub(super) fn tool(
     input: Option<&str>,
 ) -> Result<String, HostError> {
     let output = output(program, arguments, input)?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(failed(program, arguments, &output)),
-    }
+    text(program, arguments, &output)
+}
+
+/// The same, for at most so long.
+pub(super) fn tool_within(
+    limit: Duration,
+    program: &str,
+    arguments: &[&str],
+) -> Result<String, HostError> {
+    let output = within(limit, program, arguments, None);
+    text(
+        program,
+        arguments,
+        &output.map_err(cannot(program, arguments))?,
+    )
 }
 
 /// Runs a tool to its end, whatever that is.
@@ -37,25 +41,37 @@ pub(super) fn output(
     arguments: &[&str],
     input: Option<&str>,
 ) -> Result<Output, HostError> {
-    let cannot = |source: std::io::Error| HostError::Tool {
-        command: line(program, arguments),
-        said: source.to_string(),
-    };
-    let mut command = command(program);
-    command
-        .args(arguments)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    if input.is_some() {
-        command.stdin(Stdio::piped());
+    within(USUAL, program, arguments, input).map_err(cannot(program, arguments))
+}
+
+/// The same, for at most so long.
+pub(super) fn within(
+    limit: Duration,
+    program: &str,
+    arguments: &[&str],
+    input: Option<&str>,
+) -> Result<Output, ToolError> {
+    let tool = Tool::new(program).args(arguments).limit(limit);
+    match input {
+        Some(input) => tool.input(input).output(),
+        None => tool.output(),
     }
-    let mut child = command.spawn().map_err(cannot)?;
-    // All of these read their input whole before they answer.
-    if let (Some(text), Some(mut stdin)) = (input, child.stdin.take()) {
-        // A tool that stopped reading has failed; its own words say why.
-        let _broken_pipe = stdin.write_all(text.as_bytes());
+}
+
+/// The error of a tool that gave no output.
+pub(super) fn cannot(program: &str, arguments: &[&str]) -> impl FnOnce(ToolError) -> HostError {
+    let command = line(program, arguments);
+    move |error| HostError::Tool {
+        command,
+        said: error.reason(),
     }
-    child.wait_with_output().map_err(cannot)
+}
+
+fn text(program: &str, arguments: &[&str], output: &Output) -> Result<String, HostError> {
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(failed(program, arguments, output)),
+    }
 }
 
 /// The error of a tool that failed.

@@ -1,12 +1,11 @@
 //! Secrets, where the operator keeps them: read when they are needed, held nowhere else.
 
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use hawser_model::cluster_file::SecretRef;
+use hawser_tool::{Tool, ToolError};
 
 use crate::cib::secrets::{Content, NodeFile};
 use crate::host;
@@ -49,8 +48,8 @@ pub enum SecretError {
     #[error("secret {0} is empty")]
     Empty(String),
     /// The sum that Pacemaker wants beside a secret could not be made.
-    #[error("md5sum: {0}")]
-    Sum(std::io::Error),
+    #[error(transparent)]
+    Sum(#[from] ToolError),
 }
 
 impl Secrets {
@@ -136,23 +135,10 @@ fn nix_uid() -> u32 {
 
 /// The MD5 sum in hexadecimal; the secret goes over a pipe.
 fn md5(secret: &str) -> Result<String, SecretError> {
-    let run = || -> std::io::Result<String> {
-        let mut child = Command::new("md5sum")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        if let Some(mut stdin) = child.stdin.take() {
-            stdin.write_all(secret.as_bytes())?;
-        }
-        let output = child.wait_with_output()?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        Ok(text
-            .split_whitespace()
-            .next()
-            .unwrap_or_default()
-            .to_owned())
-    };
-    run().map_err(SecretError::Sum)
+    let output = Tool::new("md5sum").input(secret).output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let sum = text.split_whitespace().next();
+    Ok(sum.unwrap_or_default().to_owned())
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The `crm_simulate` of this machine. It reads and writes files of its own and asks no cluster.
 
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+
+use hawser_tool::Tool;
 
 use super::{Answer, Event, SimulateError, Simulator, arguments};
 
@@ -19,23 +19,17 @@ impl Simulator for CrmSimulate {
         };
         let folder = tempfile::tempdir().map_err(failed)?;
         let (graph, after) = (folder.path().join("graph"), folder.path().join("after"));
-        let mut child = Command::new("crm_simulate")
+        let output = Tool::new("crm_simulate")
             .args(["--simulate", "--xml-pipe", "--output-as=xml"])
-            .arg("--save-graph")
-            .arg(&graph)
-            .arg("--save-output")
-            .arg(&after)
+            .args(["--save-graph".as_ref(), graph.as_os_str()])
+            .args(["--save-output".as_ref(), after.as_os_str()])
             .args(arguments(events))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(failed)?;
-        // It reads all of its input before it writes anything, so this cannot block both.
-        if let Some(mut stdin) = child.stdin.take() {
-            stdin.write_all(cib.as_bytes()).map_err(failed)?;
-        }
-        let output = child.wait_with_output().map_err(failed)?;
+            .input(cib)
+            .output()
+            .map_err(|e| SimulateError::Tool {
+                command: command.clone(),
+                source: e,
+            })?;
         if !output.status.success() {
             let said = [output.stderr, output.stdout].concat();
             let said = String::from_utf8_lossy(&said).trim().to_owned();

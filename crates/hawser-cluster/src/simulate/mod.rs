@@ -28,6 +28,7 @@ pub use service::{Service, Services};
 pub use story::{Place, Step, Story};
 pub use words::{lines_of, tell};
 
+use hawser_tool::ToolError;
 use serde::{Deserialize, Serialize};
 
 use crate::xml::XmlError;
@@ -69,7 +70,15 @@ pub struct Answer {
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum SimulateError {
-    /// The program cannot be run.
+    /// The program gives no answer.
+    #[error("{command}: {}", source.reason())]
+    Tool {
+        /// The command line.
+        command: String,
+        /// Why.
+        source: ToolError,
+    },
+    /// Its files cannot be made or read.
     #[error("{command}: {source}")]
     Run {
         /// The command line.

@@ -1,11 +1,11 @@
 //! A network namespace that lives as long as the value, and programs and files within it.
 
 use std::fs::{self, File};
-use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd};
-use std::process::{Command, Stdio};
+use std::process::Output;
 use std::thread;
 
+use hawser_tool::{Tool, ToolError};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
 
@@ -97,29 +97,18 @@ pub(super) fn write(path: &str, value: &str) -> Result<(), RungError> {
 
 /// Has `ip` do these lines, in the namespace of the calling thread.
 pub(super) fn ip(lines: &str) -> Result<(), RungError> {
-    let mut child = Command::new("ip")
-        .args(["-batch", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(RungError::call("run", "ip -batch"))?;
-    if let Some(mut input) = child.stdin.take() {
-        // What it does not read it says on its standard error.
-        let _ = input.write_all(lines.as_bytes());
-    }
-    said("ip -batch", child.wait_with_output())
+    let ip = Tool::new("ip").args(["-batch", "-"]).input(lines);
+    said("ip -batch", ip.output())
 }
 
 /// Runs a program in the namespace of the calling thread.
 pub(super) fn run(program: &str, arguments: &[&str]) -> Result<(), RungError> {
-    let mut command = Command::new(program);
-    let ran = command.args(arguments).stdin(Stdio::null()).output();
+    let ran = Tool::new(program).args(arguments).output();
     said(&format!("{program} {}", arguments.join(" ")), ran)
 }
 
-fn said(what: &str, ran: std::io::Result<std::process::Output>) -> Result<(), RungError> {
-    let ran = ran.map_err(RungError::call("run", what))?;
+fn said(what: &str, ran: Result<Output, ToolError>) -> Result<(), RungError> {
+    let ran = ran.map_err(|e| RungError::Absent(format!("{what}: {}", e.reason())))?;
     match ran.status.success() {
         true => Ok(()),
         false => Err(RungError::Absent(format!(

@@ -1,7 +1,8 @@
 //! The parameters of a pool's exports as Pacemaker has them, so that a person need not repeat them.
 
 use std::collections::BTreeMap;
-use std::process::Command;
+
+use hawser_tool::{Tool, ToolError};
 
 use super::parameters::Parameters;
 use crate::exports::ocf;
@@ -11,8 +12,8 @@ use crate::xml::{Element, XmlError};
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the message says it")]
 pub enum CibError {
-    #[error("run cibadmin: {0}")]
-    Run(std::io::Error),
+    #[error(transparent)]
+    Silent(#[from] ToolError),
     #[error("cibadmin --query: {0}")]
     Refused(String),
     #[error(transparent)]
@@ -23,10 +24,8 @@ pub enum CibError {
 
 /// What Pacemaker tells the exports of this pool. `None`: it has no such resource.
 pub fn parameters(pool: &str) -> Result<Option<Parameters>, CibError> {
-    let output = Command::new("cibadmin")
-        .args(["--query", "--scope", "resources"])
-        .output()
-        .map_err(CibError::Run)?;
+    let cibadmin = Tool::new("cibadmin").args(["--query", "--scope", "resources"]);
+    let output = cibadmin.output()?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(CibError::Refused(said.trim().to_owned()));

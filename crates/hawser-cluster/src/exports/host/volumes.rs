@@ -6,11 +6,11 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use hawser_files::{FileError, Folder};
+use hawser_tool::Tool;
 
 use super::mounts::Mount;
 use super::parameters::Parameters;
@@ -302,11 +302,8 @@ fn output(program: &str, arguments: &[&str]) -> Result<String, VolumesError> {
         program: format!("{program} {}", arguments.join(" ")),
         reason,
     };
-    let output = Command::new(program)
-        .args(arguments)
-        .env("LC_ALL", "C")
-        .output()
-        .map_err(|e| failed(e.to_string()))?;
+    let output = Tool::new(program).args(arguments).output();
+    let output = output.map_err(|e| failed(e.reason()))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(failed(said.trim().to_owned()));

@@ -3,8 +3,8 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::process::Command;
 
+use hawser_tool::Tool;
 use nix::mount::{MsFlags, mount};
 use nix::sys::utsname::uname;
 
@@ -127,13 +127,13 @@ fn missing(tried: &[String]) -> KernelError {
 /// What it says when it fails.
 fn modprobe(arguments: &[&str]) -> Option<String> {
     let line = arguments.join(" ");
-    match Command::new("modprobe").args(arguments).output() {
+    match Tool::new("modprobe").args(arguments).output() {
         Ok(output) if output.status.success() => None,
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stderr);
             let said = said.lines().next().unwrap_or("no reason is given").trim();
             Some(format!("modprobe {line}: {said}"))
         }
-        Err(error) => Some(format!("modprobe {line}: {error}")),
+        Err(error) => Some(format!("modprobe {line}: {}", error.reason())),
     }
 }

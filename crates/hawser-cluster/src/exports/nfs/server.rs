@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::Command;
+use std::time::Duration;
+
+use hawser_tool::{Tool, ToolError};
 
 use super::client::bracketed;
 use super::plan::Operation;
@@ -13,6 +14,9 @@ use super::table::{Found, table};
 
 /// Where the kernel's server is talked to.
 const NFSD: &str = "/proc/fs/nfsd";
+
+/// How long `exportfs` may take: half of what Pacemaker gives a monitor operation.
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// It cannot be had, or refuses.
 #[derive(Debug, thiserror::Error)]
@@ -49,11 +53,7 @@ pub fn ready() -> Result<(), NfsError> {
     exportfs(&["-s"])?.ok_or_else(not_installed)?;
     let Ok(threads) = fs::read_to_string(format!("{NFSD}/threads")) else {
         let known = fs::read_to_string("/proc/filesystems").unwrap_or_default();
-        let modprobe = || {
-            Command::new("modprobe")
-                .args(["--dry-run", "nfsd"])
-                .output()
-        };
+        let modprobe = || Tool::new("modprobe").args(["--dry-run", "nfsd"]).output();
         let has = known.lines().any(|line| line.ends_with("\tnfsd"))
             || modprobe().is_ok_and(|output| output.status.success());
         return match has {
@@ -122,32 +122,21 @@ pub fn perform(operation: &Operation) -> Result<(), NfsError> {
 
 /// Runs it. `None`: it is not installed.
 fn exportfs(arguments: &[&str]) -> Result<Option<String>, NfsError> {
-    let command = || format!("exportfs {}", arguments.join(" "));
-    // Not in everybody's PATH: Pacemaker's has it, a user's need not.
-    let mut output = Err(ErrorKind::NotFound.into());
-    for program in ["exportfs", "/usr/sbin/exportfs"] {
-        output = Command::new(program)
-            .args(arguments)
-            .env("LC_ALL", "C")
-            .output();
-        if !matches!(&output, Err(error) if error.kind() == ErrorKind::NotFound) {
-            break;
-        }
-    }
-    match output {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(NfsError::Io {
-            call: "run",
-            path: command(),
-            source,
-        }),
+    let refused = |said: String| NfsError::Refused {
+        command: format!("exportfs {}", arguments.join(" ")),
+        said,
+    };
+    // It looks up the names of clients: a name server that is silent must not hold a head's stop for longer.
+    let exportfs = Tool::new("exportfs").args(arguments).limit(LIMIT);
+    match exportfs.output() {
+        Err(ToolError::Missing { .. }) => Ok(None),
+        Err(error) => Err(refused(error.reason())),
         Ok(output) if output.status.success() => {
             Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned()))
         }
-        Ok(output) => Err(NfsError::Refused {
-            command: command(),
-            said: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-        }),
+        Ok(output) => Err(refused(
+            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        )),
     }
 }
 
@@ -187,7 +176,7 @@ pub fn release(directories: &[&str]) -> Result<(), NfsError> {
         {
             let control = path.join("ctl");
             match fs::write(&control, "expire\n") {
-                Err(source) if source.kind() != ErrorKind::NotFound => {
+                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
                     return Err(failed("write", &control.display().to_string())(source));
                 }
                 _ => {}

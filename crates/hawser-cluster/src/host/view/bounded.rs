@@ -4,11 +4,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use hawser_tool::ToolError;
+
 use super::told::Told;
 use crate::host::run;
-
-/// What `timeout` ends with when it had to end the command (coreutils).
-const ENDED: [i32; 2] = [124, 137];
 
 /// Work that was begun. What does not end in time is left to the end of the agent: a thread in a call that hangs
 /// cannot be ended.
@@ -72,19 +71,12 @@ pub(super) fn tool<T>(
     arguments: &[&str],
     judge: impl FnOnce(&str, bool) -> Option<T>,
 ) -> Told<T> {
-    let limit = seconds.to_string();
-    let all = [&["-k", "1", &limit, program], arguments].concat();
-    let output = match run::output("timeout", &all, None) {
+    let limit = Duration::from_secs(seconds.into());
+    let output = match run::within(limit, program, arguments, None) {
         Ok(output) => output,
-        Err(e) => return Told::Failed(e.to_string()),
+        Err(ToolError::Silent { .. }) => return Told::Silent(seconds),
+        Err(e) => return Told::Failed(run::cannot(program, arguments)(e).to_string()),
     };
-    if output
-        .status
-        .code()
-        .is_some_and(|code| ENDED.contains(&code))
-    {
-        return Told::Silent(seconds);
-    }
     let said = String::from_utf8_lossy(&output.stdout);
     match judge(&said, output.status.success()) {
         Some(answer) => Told::Said(answer),

@@ -1,0 +1,272 @@
+//! Runs another program for its answer, never for longer than it is worth.
+//!
+//! A tool that hangs must not hold who runs it: each run has a limit, in which the tool and all that it started must end. The
+//! tool runs in a process group of its own, which is ended as a whole: first asked (SIGTERM), then killed.
+#![forbid(unsafe_code)]
+
+use std::ffi::OsStr;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+/// Administration needs more than some users' `PATH` has, and none of what they put before it.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// How long most tools may take: they answer within a second, and ten times as late on a busy machine.
+const USUAL: Duration = Duration::from_secs(30);
+
+/// How long a tool has to end after it was asked to, and after it was killed.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How often an end is looked for; the pipes of a tool that ended are closed, so this is rarely waited for.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// No tool has more to say; more is a tool gone wild.
+const MOST: u64 = 64 << 20;
+
+/// Why there is no output.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// It is not on this host.
+    #[error("{program} is not installed")]
+    Missing {
+        /// Its name.
+        program: String,
+    },
+    /// It cannot be run.
+    #[error("{program}: {source}")]
+    Run {
+        /// Its name.
+        program: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// It did not end in time, and was ended.
+    #[error("{program}: {}", self.reason())]
+    Silent {
+        /// Its name.
+        program: String,
+        /// How long it had.
+        limit: Duration,
+    },
+}
+
+impl ToolError {
+    /// The same for a reader who knows which program is meant.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Missing { .. } => "it is not installed".to_owned(),
+            Self::Run { source, .. } => source.to_string(),
+            Self::Silent { limit, .. } => format!("no answer within {} s", limit.as_secs_f64()),
+        }
+    }
+}
+
+/// A program that is about to be run, in a known environment: a fixed `PATH`, messages in English, nothing on its
+/// standard input.
+#[derive(Debug)]
+pub struct Tool {
+    program: String,
+    command: Command,
+    input: Option<Vec<u8>>,
+    limit: Duration,
+}
+
+impl Tool {
+    /// This program, by its name or its path.
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
+        let mut command = Command::new(&program);
+        command
+            .env("PATH", PATH)
+            .env("LC_ALL", "C")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        Self {
+            program: program.as_ref().to_string_lossy().into_owned(),
+            command,
+            input: None,
+            limit: USUAL,
+        }
+    }
+
+    /// With these arguments after those that it has.
+    #[must_use]
+    pub fn args<S: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
+        self.command.args(arguments);
+        self
+    }
+
+    /// With this on its standard input, where no other user sees it.
+    #[must_use]
+    pub fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
+        self.input = Some(input.into());
+        self
+    }
+
+    /// For so long at most.
+    #[must_use]
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Runs it, and gives what it printed and how it ended.
+    ///
+    /// # Errors
+    /// See [`ToolError`]. A tool that ends in time is no error, whatever its exit status.
+    pub fn output(self) -> Result<Output, ToolError> {
+        let Self {
+            program,
+            mut command,
+            input,
+            limit,
+        } = self;
+        let until = Instant::now() + limit;
+        command.stdin(match input {
+            Some(_) => Stdio::piped(),
+            None => Stdio::null(),
+        });
+        let mut child = match command.spawn() {
+            Ok(child) => child,
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                return Err(ToolError::Missing { program });
+            }
+            Err(source) => return Err(ToolError::Run { program, source }),
+        };
+        if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
+            // A tool that stops reading has failed, and says why.
+            thread::spawn(move || stdin.write_all(&input));
+        }
+        let (said, complained) = (all(child.stdout.take()), all(child.stderr.take()));
+        let said = in_time(&said, until);
+        let complained = in_time(&complained, until);
+        match (ended(&mut child, until), said, complained) {
+            (Some(status), Some(stdout), Some(stderr)) => Ok(Output {
+                status,
+                stdout,
+                stderr,
+            }),
+            _ => {
+                end(child);
+                Err(ToolError::Silent { program, limit })
+            }
+        }
+    }
+}
+
+/// All that comes out of a pipe, read meanwhile.
+fn all(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+    let (send, receive) = channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(pipe) = pipe {
+            // What came before an error is what there is.
+            let _broken = pipe.take(MOST).read_to_end(&mut bytes);
+        }
+        // Nobody waits any more when it is late.
+        let _late = send.send(bytes);
+    });
+    receive
+}
+
+fn in_time(from: &Receiver<Vec<u8>>, until: Instant) -> Option<Vec<u8>> {
+    from.recv_timeout(until.saturating_duration_since(Instant::now()))
+        .ok()
+}
+
+fn ended(child: &mut Child, until: Instant) -> Option<ExitStatus> {
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if Instant::now() < until => thread::sleep(LOOK),
+            _ => return None,
+        }
+    }
+}
+
+/// Ends the tool and what it started. One that cannot even be killed, since it waits for a disk, is left to a thread that
+/// takes its end.
+fn end(mut child: Child) {
+    // Process numbers are positive, and fit.
+    let group = Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX));
+    for signal in [Signal::SIGTERM, Signal::SIGKILL] {
+        // The group may be gone.
+        let _gone = killpg(group, signal);
+        if ended(&mut child, Instant::now() + GRACE).is_some() {
+            // What it started may not have heard the first signal.
+            let _gone = killpg(group, Signal::SIGKILL);
+            return;
+        }
+    }
+    thread::spawn(move || child.wait());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn shell(script: &str) -> Tool {
+        Tool::new("sh").args(["-c", script])
+    }
+
+    #[test]
+    fn what_it_prints_and_how_it_ends_are_given() {
+        let output = shell("cat; echo no >&2; exit 3")
+            .input("yes")
+            .output()
+            .unwrap();
+        assert_eq!(output.stdout, b"yes");
+        assert_eq!(output.stderr, b"no\n");
+        assert_eq!(output.status.code(), Some(3));
+    }
+
+    #[test]
+    fn more_than_a_pipe_holds_passes_both_ways() {
+        let much = vec![b'x'; 4 << 20];
+        let output = Tool::new("cat").input(much.clone()).output().unwrap();
+        assert!(output.stdout == much);
+        // A tool that does not read what it is told has its own reason.
+        let output = shell("exit 1").input(much).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+    }
+
+    #[test]
+    fn a_tool_that_hangs_is_ended_with_all_that_it_started() {
+        let folder = std::env::temp_dir().join(format!("hawser-tool-{}", std::process::id()));
+        let script = "trap '' TERM; sleep 600 & echo $! $$ > \"$0\"; wait; sleep 600";
+        let started = Instant::now();
+        let limit = Duration::from_millis(300);
+        let hangs = shell(script).args([&folder]).limit(limit).output();
+        let error = hangs.unwrap_err();
+        assert_eq!(error.to_string(), "sh: no answer within 0.3 s");
+        assert!(started.elapsed() < Duration::from_secs(30));
+        let pids = fs::read_to_string(&folder).unwrap();
+        fs::remove_file(&folder).unwrap();
+        for pid in pids.split_whitespace() {
+            let gone = |pid: &str| {
+                let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+                stat.is_empty() || stat.contains(") Z ")
+            };
+            let until = Instant::now() + Duration::from_secs(10);
+            while !gone(pid) && Instant::now() < until {
+                thread::sleep(LOOK);
+            }
+            assert!(gone(pid), "{pid} of {pids} lives");
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_told_apart() {
+        let error = Tool::new("no-such-program").output().unwrap_err();
+        assert_eq!(error.to_string(), "no-such-program is not installed");
+    }
+}

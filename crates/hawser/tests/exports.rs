@@ -314,6 +314,34 @@ fn only_the_right_hosts_log_in_and_prove_who_they_are() {
 }
 
 #[test]
+fn a_session_is_cut_when_it_would_not_be_let_in_any_more() {
+    let hosts = |member: &str| {
+        format!(
+            "[[host_group]]\nname = \"h\"\nmembers = [\"iqn.2026-01.lab:{member}\"]\n\
+             [[view]]\nname = \"v\"\nhost_group = \"h\"\n"
+        )
+    };
+    let pool = Pool::with(&["a"], "");
+    pool.head("echo first-secret-1 >/tmp/one && chmod 600 /tmp/one");
+    let chap =
+        "[[target]]\nname = \"tank\"\n[target.chap]\nuser = \"joe\"\nsecret = \"file:/tmp/one\"\n";
+    // Open to all, then with CHAP; open to one, then to another.
+    for (before, after) in [("", chap), (&*hosts("old"), &*hosts("new"))] {
+        pool.file(before);
+        pool.start();
+        let mut client = pool.logged_in("iqn.2026-01.lab:old", "x", 60);
+        let logged_in = eventually(Duration::from_secs(20), || pool.sessions().len() == 1);
+        assert!(logged_in, "{:?}", pool.sessions());
+        pool.file(after);
+        pool.start();
+        let left = pool.sessions();
+        client.kill().expect("the client lives");
+        client.wait().expect("it ends");
+        assert_eq!(left, Vec::<String>::new(), "after {after}");
+    }
+}
+
+#[test]
 fn a_start_is_all_or_nothing_and_a_stop_works_when_the_pool_is_gone() {
     let pool = Pool::with(
         &["a", "b"],

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::fanout::FanoutView;
 use crate::outage::view::DrillView;
+use crate::throughput::view::LadderView;
 
 /// A cause: its evidence, field by field as the finding shows it and the page explains it.
 pub(crate) trait Cause: Serialize + Sized {
@@ -94,6 +95,76 @@ impl Listed<FanoutFind> {
             find: |view| C::find(view).into_iter().map(Found::worded).collect(),
         }
     }
+}
+
+/// A cause that takes the rate of a path away.
+pub(crate) trait LadderCause: Cause {
+    /// Looks for it in a ladder, knowing what was found before: a node that is held back by a quota also looks like
+    /// a path with a rate limit.
+    fn find(view: &LadderView<'_>, before: &Before<'_>) -> Vec<Found<Self>>;
+}
+
+/// What the causes before one have found.
+pub(crate) struct Before<'a>(pub(crate) &'a [WordedFinding]);
+
+impl Before<'_> {
+    /// Whether one of these was found.
+    pub(crate) fn any(&self, codes: &[&str]) -> bool {
+        let found = self.0.iter();
+        let mut found = found.map(|worded| worded.finding.code.as_str());
+        found.any(|code| codes.contains(&code))
+    }
+}
+
+/// Looks for a cause of a slow path, and words each.
+pub(crate) type LadderFind = fn(&LadderView<'_>, &Before<'_>) -> Vec<WordedFinding>;
+
+impl Listed<LadderFind> {
+    /// The entry of this cause.
+    pub(crate) const fn ladder<C: LadderCause>() -> Self {
+        Self {
+            code: C::CODE,
+            find: |view, before| {
+                let found = C::find(view, before).into_iter();
+                found.map(Found::worded).collect()
+            },
+        }
+    }
+}
+
+/// A number with one decimal.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Tenths(pub(crate) f64);
+
+impl Tenths {
+    /// The nearest one.
+    pub(crate) fn of(value: f64) -> Self {
+        Self((value * 10.0).round() / 10.0)
+    }
+}
+
+/// The peer of a place, by its name if there is one.
+pub(crate) fn peer(at: &Place) -> &str {
+    at.peer.as_ref().map_or("its peers", |host| host.as_str())
+}
+
+/// `head2, interface ring0 (link ring0)`.
+pub(crate) fn at_interface(at: &Place) -> String {
+    let mut text = host(at).to_owned();
+    if let Some(interface) = &at.interface {
+        text.push_str(&format!(", interface {interface}"));
+    }
+    if let Some(link) = &at.link {
+        text.push_str(&format!(" (link {link})"));
+    }
+    text
+}
+
+/// `head1 and head2 on ring0`.
+pub(crate) fn between(at: &Place) -> String {
+    let link = at.link.as_ref();
+    let link = link.map_or(String::new(), |link| format!(" on {link}"));
+    format!("{} and {}{link}", host(at), peer(at))
 }
 
 /// The interface of a place, by its name if there is one.

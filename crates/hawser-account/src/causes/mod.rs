@@ -6,7 +6,7 @@
 
 use hawser_model::finding::Finding;
 
-use crate::cause::{FanoutFind, Listed, OutageFind};
+use crate::cause::{FanoutFind, LadderFind, Listed, OutageFind};
 use crate::losses::Losses;
 use crate::view::View;
 
@@ -67,24 +67,62 @@ mod udp_memory;
 mod unattributed;
 mod wrong_interface;
 
+mod cipher_below_link;
+mod cipher_chained;
+mod cipher_without_instructions;
 mod client_back_off;
+mod congestion_control;
+mod cpu_limit;
 mod engine_throttled;
 mod failed_start_kept;
 mod fanout_in_hypervisor;
 mod fanout_not_measured;
 pub(crate) mod fanout_not_spread;
 mod fanout_one_context;
+mod kernel_cipher_slow;
 mod monitor_interval;
 mod no_gratuitous_arp;
+mod path_mtu_below_interface;
+mod policer;
 mod power_wait;
+mod rate_limit;
+mod rung_not_measured;
 mod serial_exports;
+mod single_stream;
 mod slow_import;
+mod small_frames;
+mod softirq_core_saturated;
+mod speed_below_peer;
 mod static_fence_delay;
+mod storage_below_link;
 mod takeover_waited_for_human;
 mod token_longer_than_needed;
 mod unattributed_outage;
+mod unit_below_link;
+mod window_too_small;
 
 pub use socket_drain::disturbed;
+
+/// What takes the rate of a path away, in the order in which they are asked.
+pub(crate) const LADDER: &[Listed<LadderFind>] = &[
+    Listed::ladder::<rung_not_measured::RungNotMeasured>(),
+    Listed::ladder::<cpu_limit::CpuLimit>(),
+    Listed::ladder::<speed_below_peer::SpeedBelowPeer>(),
+    Listed::ladder::<path_mtu_below_interface::PathMtuBelowInterface>(),
+    Listed::ladder::<window_too_small::WindowTooSmall>(),
+    Listed::ladder::<policer::Policer>(),
+    Listed::ladder::<rate_limit::RateLimit>(),
+    Listed::ladder::<small_frames::SmallFrames>(),
+    Listed::ladder::<softirq_core_saturated::SoftirqCoreSaturated>(),
+    Listed::ladder::<congestion_control::CongestionControl>(),
+    Listed::ladder::<single_stream::SingleStream>(),
+    Listed::ladder::<storage_below_link::StorageBelowLink>(),
+    Listed::ladder::<unit_below_link::UnitBelowLink>(),
+    Listed::ladder::<cipher_without_instructions::CipherWithoutInstructions>(),
+    Listed::ladder::<cipher_chained::CipherChained>(),
+    Listed::ladder::<cipher_below_link::CipherBelowLink>(),
+    Listed::ladder::<kernel_cipher_slow::KernelCipherSlow>(),
+];
 
 /// For what a host serves few receivers of one flow, in the order in which they are asked.
 pub(crate) const FANOUT: &[Listed<FanoutFind>] = &[

@@ -52,15 +52,6 @@ impl Draft {
         }
     }
 
-    /// Adds a number with one decimal.
-    pub(crate) fn decimal(mut self, key: &str, value: f64) -> Self {
-        let rounded = (value * 10.0).round() / 10.0;
-        self.finding
-            .evidence
-            .insert(key.to_owned(), Value::from(rounded));
-        self
-    }
-
     /// Adds a name.
     pub(crate) fn name(mut self, key: &str, value: &str) -> Self {
         self.finding

@@ -1,27 +1,27 @@
 //! The throughput account of one path: rungs, the steps between them, the bottleneck, and the
 //! causes that take the rate away. `docs/ladder.md` has the rules.
 
-mod causes;
-mod rates;
-mod resources;
+pub(crate) mod mb;
+pub(crate) mod rates;
+pub(crate) mod resources;
 mod steps;
-mod view;
+pub(crate) mod view;
 
 use std::cmp::Reverse;
 
 use hawser_model::case::Case;
-use hawser_model::finding::Finding;
+use hawser_model::finding::WordedFinding;
 use hawser_model::ladder::RungKind;
 use hawser_model::output::{LadderReport, RungReport};
 
-use crate::words::word;
-use causes::CAUSES;
+use crate::cause::Before;
+use crate::causes::LADDER;
 use view::LadderView;
 pub(crate) use view::{CORE_SATURATED, OTHERS_SPARE, share, softirq_share, stolen_share};
 
 /// The code of every cause of a ladder, in the order in which they are asked.
 pub fn codes() -> impl Iterator<Item = &'static str> {
-    CAUSES.iter().map(|cause| cause.code)
+    LADDER.iter().map(|cause| cause.code)
 }
 
 /// Everything Hawser says of a ladder's case; `None` for a case that is none.
@@ -52,19 +52,19 @@ pub fn ladder(case: &Case) -> Option<LadderReport> {
         steps: way.steps,
         unexplained_mb_per_s: way.unexplained,
         bottleneck: resources::bottleneck(&view).map_or_else(String::new, |r| r.name),
-        findings: found.iter().map(word).collect(),
+        findings: found,
         case: String::new(),
     })
 }
 
 /// What is wrong, worst first; equal ones in the order of the catalogue.
-fn findings(view: &LadderView<'_>) -> Vec<Finding> {
-    let mut found: Vec<Finding> = Vec::new();
-    for cause in CAUSES {
-        let more = (cause.find)(view, &found);
+fn findings(view: &LadderView<'_>) -> Vec<WordedFinding> {
+    let mut found: Vec<WordedFinding> = Vec::new();
+    for cause in LADDER {
+        let more = (cause.find)(view, &Before(&found));
         found.extend(more);
     }
-    found.sort_by_key(|f| (Reverse(f.severity), Reverse(f.confidence)));
+    found.sort_by_key(|f| (Reverse(f.finding.severity), Reverse(f.finding.confidence)));
     found
 }
 

@@ -4,22 +4,22 @@ use hawser_model::ladder::Sample;
 
 /// A rate once it was steady.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Rate {
+pub(crate) struct Rate {
     /// 10^6 bytes a second.
-    pub(super) mb_per_s: f64,
+    pub(crate) mb_per_s: f64,
     /// Half the distance between the quartiles of the slices' rates, as a share of their median.
-    pub(super) spread: f64,
+    pub(crate) spread: f64,
 }
 
 impl Rate {
     /// Whether it is below `share` of another one by more than both of them vary.
-    pub(super) fn clearly_below(self, share: f64, other: Self) -> bool {
+    pub(crate) fn clearly_below(self, share: f64, other: Self) -> bool {
         self.mb_per_s * (1.0 + self.spread) < share * other.mb_per_s * (1.0 - other.spread)
     }
 }
 
 /// The rate of a slice.
-pub(super) fn of(sample: &Sample) -> f64 {
+pub(crate) fn of(sample: &Sample) -> f64 {
     match sample.elapsed.0 {
         0 => 0.0,
         nanos => sample.bytes.0 as f64 * 1_000.0 / nanos as f64,
@@ -28,12 +28,12 @@ pub(super) fn of(sample: &Sample) -> f64 {
 
 /// The slices after the start: slow start, cold caches and full buckets belong to it. A fifth of
 /// the slices, none where there are fewer than five.
-pub(super) fn steady(samples: &[Sample]) -> &[Sample] {
+pub(crate) fn steady(samples: &[Sample]) -> &[Sample] {
     &samples[samples.len() / 5..]
 }
 
 /// The rate of all steady slices together; `None` without any.
-pub(super) fn rate(samples: &[Sample]) -> Option<Rate> {
+pub(crate) fn rate(samples: &[Sample]) -> Option<Rate> {
     let steady = steady(samples);
     let bytes: u64 = steady.iter().map(|s| s.bytes.0).sum();
     let nanos: u64 = steady.iter().map(|s| s.elapsed.0).sum();
@@ -55,7 +55,7 @@ pub(super) fn rate(samples: &[Sample]) -> Option<Rate> {
 
 /// The median of the steady slices' rates: a stream that stood still for a while, or had one good moment, does not
 /// move it. `None` without any.
-pub(super) fn median(samples: &[Sample]) -> Option<f64> {
+pub(crate) fn median(samples: &[Sample]) -> Option<f64> {
     let mut rates: Vec<f64> = steady(samples).iter().map(of).collect();
     rates.sort_by(f64::total_cmp);
     (!rates.is_empty()).then(|| quantile(&rates, 0.5))

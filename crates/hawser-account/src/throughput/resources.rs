@@ -17,15 +17,15 @@ const SATURATED: f64 = 0.85;
 
 /// Something the whole path needs.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Resource {
+pub(crate) struct Resource {
     /// Its rung's name, or `processors of HOST`.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The share of the time in which it was at work.
-    pub(super) utilisation: f64,
+    pub(crate) utilisation: f64,
 }
 
 /// The resource that was busy longest; `None` when the whole path was not measured.
-pub(super) fn bottleneck(view: &LadderView<'_>) -> Option<Resource> {
+pub(crate) fn bottleneck(view: &LadderView<'_>) -> Option<Resource> {
     let mut all = resources(view);
     // Where processors have nothing to spare, whatever runs on them looks busy.
     let limit = processors(view);
@@ -191,7 +191,7 @@ fn longest(view: &LadderView<'_>, host: &HostName, part: impl Fn(&Stage) -> Nano
 /// A host on which stages often could have run and were not let for a reason that the kernel knows: it
 /// throttled them, or processors had nothing to do beside a quota or fewer processors allowed than there
 /// are. The share of the time in which the worst stage waited so.
-pub(super) fn held_back(view: &LadderView<'_>, host: &HostName) -> Option<f64> {
+pub(crate) fn held_back(view: &LadderView<'_>, host: &HostName) -> Option<f64> {
     let usage = view.usage(RungKind::Whole, host)?;
     if !limited(view, host, usage) {
         return None;
@@ -204,7 +204,7 @@ pub(super) fn held_back(view: &LadderView<'_>, host: &HostName) -> Option<f64> {
 }
 
 /// The longest share of its time that a stage of the host waited for a processor or was throttled.
-pub(super) fn not_let(view: &LadderView<'_>, host: &HostName, usage: &HostUsage) -> f64 {
+pub(crate) fn not_let(view: &LadderView<'_>, host: &HostName, usage: &HostUsage) -> f64 {
     delayed(view, host).max(throttled(usage))
 }
 

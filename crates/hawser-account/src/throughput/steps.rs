@@ -5,7 +5,7 @@
 //! less there than bare: `whole / utilisation` of the bottleneck, by the bottleneck's own time. The
 //! time in which the bottleneck had nothing to do is what stays unexplained.
 
-use hawser_model::finding::Finding;
+use hawser_model::finding::WordedFinding;
 use hawser_model::ladder::RungKind;
 use hawser_model::output::Step;
 
@@ -15,9 +15,9 @@ use super::rounded;
 use super::view::LadderView;
 
 /// The steps and what they leave.
-pub(super) struct Way {
-    pub(super) steps: Vec<Step>,
-    pub(super) unexplained: f64,
+pub(crate) struct Way {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) unexplained: f64,
 }
 
 const BETWEEN: &str = "the way between the hosts";
@@ -41,7 +41,7 @@ struct Point {
     kind: RungKind,
 }
 
-pub(super) fn steps(view: &LadderView<'_>, found: &[Finding]) -> Way {
+pub(crate) fn steps(view: &LadderView<'_>, found: &[WordedFinding]) -> Way {
     let mut points = points(view);
     points.sort_by(|a, b| b.mb.total_cmp(&a.mb));
     let mut steps: Vec<Step> = points
@@ -107,7 +107,7 @@ fn points(view: &LadderView<'_>) -> Vec<Point> {
 
 /// How fast the whole path could be with its bottleneck never idle, and why it is not faster: what
 /// limits does less beside the other stages than bare, since they share processors and memory.
-fn bound(view: &LadderView<'_>, found: &[Finding]) -> Option<(f64, String)> {
+fn bound(view: &LadderView<'_>, found: &[WordedFinding]) -> Option<(f64, String)> {
     let whole = view.whole();
     for host in view.hosts() {
         if held_back(view, host).is_some() {
@@ -128,7 +128,7 @@ fn bound(view: &LadderView<'_>, found: &[Finding]) -> Option<(f64, String)> {
 }
 
 /// What a step stands for, and the finding about it.
-fn because(what: &str, kind: RungKind, found: &[Finding]) -> String {
+fn because(what: &str, kind: RungKind, found: &[WordedFinding]) -> String {
     let codes: &[&str] = match kind {
         RungKind::SourceRead | RungKind::SinkWrite => &["storage-below-link"],
         RungKind::Encrypt | RungKind::Decrypt => &[
@@ -154,9 +154,9 @@ fn because(what: &str, kind: RungKind, found: &[Finding]) -> String {
 }
 
 /// ` (CODE)` of the first that was found.
-fn named(found: &[Finding], codes: &[&str]) -> String {
+fn named(found: &[WordedFinding], codes: &[&str]) -> String {
     codes
         .iter()
-        .find(|code| found.iter().any(|f| f.code == **code))
+        .find(|code| found.iter().any(|f| f.finding.code == **code))
         .map_or_else(String::new, |code| format!(" ({code})"))
 }

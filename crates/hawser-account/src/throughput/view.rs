@@ -11,19 +11,19 @@ use hawser_model::units::Nanos;
 use super::rates::{self, Rate};
 
 /// The case as the causes look at it.
-pub(super) struct LadderView<'a> {
-    pub(super) case: &'a Case,
-    pub(super) run: &'a LadderRun,
+pub(crate) struct LadderView<'a> {
+    pub(crate) case: &'a Case,
+    pub(crate) run: &'a LadderRun,
 }
 
 impl<'a> LadderView<'a> {
-    pub(super) fn new(case: &'a Case) -> Option<Self> {
+    pub(crate) fn new(case: &'a Case) -> Option<Self> {
         let run = case.ladder.as_ref()?;
         Some(Self { case, run })
     }
 
     /// A rung's name: what, and where.
-    pub(super) fn name(&self, rung: &Rung) -> String {
+    pub(crate) fn name(&self, rung: &Rung) -> String {
         let what = match rung.kind {
             RungKind::MemoryCopy => "memory copy",
             RungKind::SourceRead => "source read",
@@ -61,28 +61,28 @@ impl<'a> LadderView<'a> {
     }
 
     /// A measured rung's rate.
-    pub(super) fn rate(&self, kind: RungKind) -> Option<Rate> {
+    pub(crate) fn rate(&self, kind: RungKind) -> Option<Rate> {
         rates::rate(&self.run.rung(kind, None)?.samples)
     }
 
     /// A measured rung's rate in MB/s.
-    pub(super) fn mb(&self, kind: RungKind) -> Option<f64> {
+    pub(crate) fn mb(&self, kind: RungKind) -> Option<f64> {
         self.rate(kind).map(|rate| rate.mb_per_s)
     }
 
     /// What the whole path did, in MB/s.
-    pub(super) fn whole(&self) -> f64 {
+    pub(crate) fn whole(&self) -> f64 {
         self.mb(RungKind::Whole).unwrap_or(0.0)
     }
 
     /// A stage of the whole path.
-    pub(super) fn stage(&self, kind: StageKind) -> Option<&'a Stage> {
+    pub(crate) fn stage(&self, kind: StageKind) -> Option<&'a Stage> {
         let whole = self.run.rung(RungKind::Whole, None)?;
         whole.stages.iter().find(|s| s.kind == kind)
     }
 
     /// The host of a stage.
-    pub(super) fn host_of(&self, kind: StageKind) -> &'a HostName {
+    pub(crate) fn host_of(&self, kind: StageKind) -> &'a HostName {
         match kind {
             StageKind::Read | StageKind::Checksum | StageKind::Encrypt | StageKind::Send => {
                 &self.run.from
@@ -94,41 +94,41 @@ impl<'a> LadderView<'a> {
     }
 
     /// The interface of a host on the link.
-    pub(super) fn port(&self, host: &HostName) -> Option<(&'a InterfaceName, &'a Interface)> {
+    pub(crate) fn port(&self, host: &HostName) -> Option<(&'a InterfaceName, &'a Interface)> {
         let node = self.case.topology.node(host)?;
         let address = *node.addresses.get(&self.run.link)?;
         self.facts(host)?.interface_with(address)
     }
 
-    pub(super) fn facts(&self, host: &HostName) -> Option<&'a HostFacts> {
+    pub(crate) fn facts(&self, host: &HostName) -> Option<&'a HostFacts> {
         self.case.hosts.get(host)
     }
 
     /// The only stream of the wire rung with one.
-    pub(super) fn stream(&self) -> Option<&'a StreamState> {
+    pub(crate) fn stream(&self) -> Option<&'a StreamState> {
         self.run.rung(RungKind::WireTcp, None)?.streams.first()
     }
 
     /// The stream with another congestion control.
-    pub(super) fn other_stream(&self) -> Option<&'a StreamState> {
+    pub(crate) fn other_stream(&self) -> Option<&'a StreamState> {
         let rung = self.run.rung(RungKind::WireTcpOther, None)?;
         rung.streams.first()
     }
 
     /// What a host's processors did during a rung.
-    pub(super) fn usage(&self, kind: RungKind, host: &HostName) -> Option<&'a HostUsage> {
+    pub(crate) fn usage(&self, kind: RungKind, host: &HostName) -> Option<&'a HostUsage> {
         self.run.rung(kind, None)?.usage.get(host)
     }
 
     /// The slower of the two interfaces' speeds, in MB/s, when both report one.
-    pub(super) fn speed(&self) -> Option<f64> {
+    pub(crate) fn speed(&self) -> Option<f64> {
         let of = |host| self.port(host)?.1.speed.filter(|s| s.0 > 0);
         let (from, to) = (of(&self.run.from)?, of(&self.run.to)?);
         Some(from.min(to).0 as f64 / 8e6)
     }
 
     /// What the link could carry as far as is known: its speed, or what it was seen to carry.
-    pub(super) fn link(&self) -> Option<Rate> {
+    pub(crate) fn link(&self) -> Option<Rate> {
         let seen = [
             RungKind::WireTcp,
             RungKind::WireTcpOther,
@@ -145,13 +145,13 @@ impl<'a> LadderView<'a> {
     }
 
     /// The same in MB/s.
-    pub(super) fn link_mb(&self) -> Option<f64> {
+    pub(crate) fn link_mb(&self) -> Option<f64> {
         self.link().map(|rate| rate.mb_per_s)
     }
 
     /// What one thread would have done with a processor to itself. Others may have had it meanwhile: programs,
     /// or the guests beside this one. A rung that says how much processor time it had is measured by that.
-    pub(super) fn undisturbed(&self, kind: RungKind) -> Option<Rate> {
+    pub(crate) fn undisturbed(&self, kind: RungKind) -> Option<Rate> {
         let rung = self.run.rung(kind, None)?;
         let rate = rates::rate(&rung.samples)?;
         let usage = rung.host.as_ref().and_then(|host| rung.usage.get(host));
@@ -167,13 +167,13 @@ impl<'a> LadderView<'a> {
 
     /// Segments lost, as a share of those sent, in the wire rung with one stream. What was sent again although
     /// it had arrived says nothing of the path: a sender that moves between processors overtakes itself.
-    pub(super) fn lost(&self) -> f64 {
+    pub(crate) fn lost(&self) -> f64 {
         self.stream()
             .map_or(0.0, |s| share(s.lost().0, s.segments.0))
     }
 
     /// A place on the sending or receiving host, on the link.
-    pub(super) fn place(&self, host: &HostName) -> Place {
+    pub(crate) fn place(&self, host: &HostName) -> Place {
         Place {
             host: Some(host.clone()),
             link: Some(self.run.link.clone()),
@@ -183,7 +183,7 @@ impl<'a> LadderView<'a> {
     }
 
     /// The path as a place.
-    pub(super) fn path(&self) -> Place {
+    pub(crate) fn path(&self) -> Place {
         Place {
             host: Some(self.run.from.clone()),
             peer: Some(self.run.to.clone()),
@@ -193,7 +193,7 @@ impl<'a> LadderView<'a> {
     }
 
     /// Both hosts, the sender first.
-    pub(super) fn hosts(&self) -> [&'a HostName; 2] {
+    pub(crate) fn hosts(&self) -> [&'a HostName; 2] {
         [&self.run.from, &self.run.to]
     }
 }
@@ -214,7 +214,7 @@ pub(crate) fn stolen_share(usage: &HostUsage) -> f64 {
 }
 
 /// The share of its time a host's processors were busy, all together.
-pub(super) fn busy_share(usage: &HostUsage) -> f64 {
+pub(crate) fn busy_share(usage: &HostUsage) -> f64 {
     let total: u64 = usage.processors.values().map(|p| p.total().0).sum();
     let idle: u64 = usage.processors.values().map(|p| p.idle.0).sum();
     share(total.saturating_sub(idle), total)
@@ -240,13 +240,13 @@ pub(crate) fn softirq_share(time: &ProcessorTime, of: Nanos) -> f64 {
 }
 
 /// A part of a processor's time as a share of all of it.
-pub(super) fn part(time: &ProcessorTime, of: impl Fn(&ProcessorTime) -> u64) -> f64 {
+pub(crate) fn part(time: &ProcessorTime, of: impl Fn(&ProcessorTime) -> u64) -> f64 {
     share(of(time), time.total().0)
 }
 
 /// How much of one processor a host spent on us while something ran: the agent's own time, or the
 /// soft interrupts of the processor that had most of them. What other programs use does not count.
-pub(super) fn at_work(usage: &HostUsage) -> f64 {
+pub(crate) fn at_work(usage: &HostUsage) -> f64 {
     let softirq = usage.processors.values().map(|p| part(p, |p| p.softirq.0));
     share(usage.own_cpu.0, usage.elapsed.0).max(softirq.fold(0.0, f64::max))
 }

@@ -1,6 +1,6 @@
 //! Words on what a host itself drops, outside the socket.
 
-use super::{Told, Words, ladder, packets, reason};
+use super::{Told, Words, packets, reason};
 
 pub(super) fn firewall_drop(f: &Told<'_>) -> Words {
     let (outgoing, rule) = (f.is("outgoing"), f.object());
@@ -250,9 +250,6 @@ pub(super) fn backlog_overflow(f: &Told<'_>) -> Words {
 }
 
 pub(super) fn softirq_core_saturated(f: &Told<'_>) -> Words {
-    if f.number("stream_mb_per_s").is_some() || !f.is("lost_packets") {
-        return ladder::softirq_core_saturated(f);
-    }
     let (host, interface) = (f.host(), f.interface());
     Words {
         text: format!(

@@ -7,7 +7,6 @@ use crate::cause::Words;
 
 mod copy;
 mod host;
-mod ladder;
 mod link;
 mod multicast;
 mod path;
@@ -78,7 +77,7 @@ const WORDS: &[(&str, Writer)] = &[
 /// Puts a finding into words. A code of a newer version is named, not explained.
 pub fn word(finding: &Finding) -> WordedFinding {
     let told = Told(finding);
-    let mut all = WORDS.iter().chain(ladder::WORDS);
+    let mut all = WORDS.iter();
     let words = match all.find(|(code, _)| *code == finding.code) {
         Some((_, words)) => words(&told),
         None => Words {

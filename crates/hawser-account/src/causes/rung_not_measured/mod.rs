@@ -1,0 +1,65 @@
+//! The wire or the whole path could not be measured: a port is filtered, a connection broke.
+//!
+//! Evidence: the rung's own error. Certain; an error, since nothing about the path is known then.
+//! Case: `ladder-not-measured`.
+
+use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::ladder::RungKind;
+use serde::Serialize;
+
+use crate::cause::{Before, Cause, Found, LadderCause, Words};
+use crate::throughput::view::LadderView;
+
+#[derive(Serialize)]
+pub(crate) struct RungNotMeasured {
+    error: String,
+}
+
+/// Rungs without which a ladder says little; of the others it is normal that one cannot run.
+const NEEDED: [RungKind; 6] = [
+    RungKind::SourceRead,
+    RungKind::SinkWrite,
+    RungKind::WireTcp,
+    RungKind::WireTcpMany,
+    RungKind::LoopbackTcp,
+    RungKind::Whole,
+];
+
+impl LadderCause for RungNotMeasured {
+    fn find(view: &LadderView<'_>, _: &Before<'_>) -> Vec<Found<Self>> {
+        let rungs = view.run.rungs.iter().filter(|r| NEEDED.contains(&r.kind));
+        rungs
+            .filter_map(|rung| {
+                let error = rung.unavailable.clone()?;
+                Some(Found {
+                    severity: Severity::Error,
+                    confidence: Confidence::Certain,
+                    place: Place {
+                        peer: rung.host.is_none().then(|| view.run.to.clone()),
+                        link: Some(view.run.link.clone()),
+                        object: Some(view.name(rung)),
+                        ..Place::on(rung.host.as_ref().unwrap_or(&view.run.from))
+                    },
+                    evidence: Self { error },
+                })
+            })
+            .collect()
+    }
+}
+
+impl Cause for RungNotMeasured {
+    const CODE: &'static str = "rung-not-measured";
+
+    fn words(&self, at: &Place) -> Words {
+        Words {
+            text: format!(
+                "The rung `{}` could not be measured: {}.",
+                at.object.as_deref().unwrap_or("of the path"),
+                self.error,
+            ),
+            fix: "Remove what the message names and repeat the ladder. Between the hosts any TCP and \
+                  UDP port must be open on this link."
+                .to_owned(),
+        }
+    }
+}

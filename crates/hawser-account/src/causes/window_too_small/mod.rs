@@ -1,0 +1,124 @@
+//! A stream waits for a window that is smaller than what the path holds: bandwidth × round trip.
+//!
+//! The receiver's window grows to half of the last value of `net.ipv4.tcp_rmem`, what the sender
+//! may have under way to the last of `net.ipv4.tcp_wmem` (tcp(7)).
+//!
+//! Evidence: the kernel's own count of the time in which the stream was held up by either
+//! (`tcpi_rwnd_limited`, `tcpi_sndbuf_limited`), the setting, and the product of what several
+//! streams or datagrams got and the round trip. Certain; an error. Case: `ladder-window`.
+
+use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::ladder::RungKind;
+use hawser_model::units::{Bytes, Nanos};
+use serde::Serialize;
+
+use crate::cause::{Before, Cause, Found, LadderCause, Words, host};
+use crate::throughput::mb::MbPerS;
+use crate::throughput::view::{LadderView, share};
+
+#[derive(Serialize)]
+pub(crate) struct WindowTooSmall {
+    sysctl: &'static str,
+    largest_bytes: Bytes,
+    needed_bytes: u64,
+    held_up_percent: u64,
+    round_trip_ns: Nanos,
+    bandwidth_delay_bytes: Bytes,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    window_bytes: Option<u64>,
+    stream_mb_per_s: MbPerS,
+}
+
+/// The receiver's side; the other is the sender's.
+const RECEIVES: &str = "net.ipv4.tcp_rmem";
+
+/// Share of a stream's time from which its window counts as what holds it up.
+const HELD: f64 = 0.2;
+
+/// A smaller buffer holds up even the shortest path: a super-packet and its acknowledgement.
+const LEAST: u64 = 128 << 10;
+
+impl LadderCause for WindowTooSmall {
+    fn find(view: &LadderView<'_>, _: &Before<'_>) -> Vec<Found<Self>> {
+        let Some(stream) = view.stream() else {
+            return Vec::new();
+        };
+        let kinds = [
+            RungKind::WireTcp,
+            RungKind::WireTcpOther,
+            RungKind::WireTcpMany,
+            RungKind::WireUdp,
+            RungKind::LoopbackTcp,
+        ];
+        let seen = kinds.into_iter().filter_map(|kind| view.mb(kind));
+        let seen = seen.fold(0.0, f64::max);
+        let bandwidth = view.speed().map_or(seen, |speed| speed.min(seen)) * 1e6;
+        let round_trip = stream.least_round_trip;
+        let product = (bandwidth * round_trip.as_secs_f64()) as u64;
+        // A window is half of its buffer, and a path in use holds more than an idle one.
+        let needed = (2 * product).max(LEAST).next_power_of_two();
+        let (from, to) = (&view.run.from, &view.run.to);
+        let sides = [
+            (to, RECEIVES, stream.receive_window_limited),
+            (from, "net.ipv4.tcp_wmem", stream.send_buffer_limited),
+        ];
+        let mut found = Vec::new();
+        for (host, sysctl, limited) in sides {
+            let held = share(limited.0, stream.busy.0);
+            let setting = view.facts(host).and_then(|f| f.sysctls.get(sysctl));
+            let most = setting.and_then(|s| s.split_whitespace().next_back()?.parse::<u64>().ok());
+            let Some(most) = most.filter(|most| held >= HELD && *most < needed) else {
+                continue;
+            };
+            found.push(Found {
+                severity: Severity::Error,
+                confidence: Confidence::Certain,
+                place: view.place(host),
+                evidence: Self {
+                    sysctl,
+                    largest_bytes: Bytes(most),
+                    needed_bytes: needed,
+                    held_up_percent: (held * 100.0).round() as u64,
+                    round_trip_ns: round_trip,
+                    bandwidth_delay_bytes: Bytes(product),
+                    window_bytes: Some(stream.receive_window.0).filter(|w| *w > 0),
+                    stream_mb_per_s: MbPerS::of(view.mb(RungKind::WireTcp).unwrap_or(0.0)),
+                },
+            });
+        }
+        found
+    }
+}
+
+impl Cause for WindowTooSmall {
+    const CODE: &'static str = "window-too-small";
+
+    fn words(&self, at: &Place) -> Words {
+        let side = match self.sysctl == RECEIVES {
+            true => "for the receiver's window",
+            false => "for room in the send buffer",
+        };
+        let needed = self.needed_bytes;
+        Words {
+            text: format!(
+                "One stream got {} and waited {side} for {} % of its time: {} on {} ends at {}, and a \
+                 round trip of {} at the rate the path can carry holds {}.",
+                self.stream_mb_per_s,
+                self.held_up_percent,
+                self.sysctl,
+                host(at),
+                self.largest_bytes,
+                self.round_trip_ns,
+                self.bandwidth_delay_bytes,
+            ),
+            fix: format!(
+                "On {}: `sysctl -w {}='4096 131072 {}'` (at least {needed}; the default or more costs \
+                 nothing), and the same in /etc/sysctl.d. A program that sets SO_RCVBUF or SO_SNDBUF \
+                 itself is capped by net.core.rmem_max and wmem_max instead.",
+                host(at),
+                self.sysctl,
+                needed.max(6_291_456),
+            ),
+        }
+    }
+}

@@ -24,6 +24,7 @@ use hawser_model::case::Case;
 use hawser_model::output::CheckReport;
 
 pub use causes::disturbed;
+pub use causes::pages::{page, pages};
 pub use findings::{codes, findings};
 pub use packets::packets_account;
 pub use throughput::{codes as ladder_codes, ladder};

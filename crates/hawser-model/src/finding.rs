@@ -132,7 +132,7 @@ impl fmt::Display for Place {
 /// A finding without words: what the pure core concludes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// Kebab-case, documented in `docs/causes/<code>.md`, never renamed.
+    /// Kebab-case, explained by `hawser explain CODE`, never renamed.
     pub code: String,
     /// How much it matters.
     pub severity: Severity,

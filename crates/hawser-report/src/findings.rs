@@ -49,7 +49,7 @@ fn card(s: &mut Section<'_>, worded: &WordedFinding) {
             "p",
             &[("class", &"evidence")],
             format_args!(
-                "{}{}docs/causes/{}.md",
+                "{}{}hawser explain {}",
                 evidence.join(" · "),
                 if evidence.is_empty() { "" } else { " · " },
                 finding.code

@@ -14,6 +14,7 @@ pub(crate) mod pattern;
 pub(crate) mod support;
 
 pub(crate) mod copy;
+pub(crate) mod pages;
 
 mod backlog;
 mod between_hosts;
@@ -150,7 +151,7 @@ pub(crate) const OUTAGE: &[Listed<OutageFind>] = &[
 
 /// A cause.
 pub(crate) struct Cause {
-    /// Its code: kebab-case, documented in `docs/causes/CODE.md`, never renamed.
+    /// Its code: kebab-case, documented by its page, never renamed.
     pub(crate) code: &'static str,
     /// Looks for it, and claims the losses it explains.
     pub(crate) find: fn(&View<'_>, &mut Losses) -> Vec<Finding>,

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
 
 use hawser_cases::{Must, folder, names, read};
 use hawser_model::finding::WordedFinding;
@@ -70,8 +69,7 @@ pub fn hold_pages(
     let codes: BTreeSet<&str> = codes.collect();
     for WordedFinding { finding, .. } in findings {
         let code = &finding.code;
-        let page = page(code);
-        let text = fs::read_to_string(&page).unwrap_or_else(|e| panic!("{}: {e}", page.display()));
+        let text = hawser_account::page(code).unwrap_or_else(|| panic!("{code} has no page"));
         if !text.starts_with(&format!("# {code}\n")) {
             wrong.insert(format!("{code}: the title of its page"));
         }
@@ -96,19 +94,6 @@ pub fn hold_pages(
     let unknown = found.difference(&codes);
     wrong.extend(unknown.map(|code| format!("{code} is not in the list of causes")));
     assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
-/// The page of a cause lies in its folder, or in `docs/causes` while the cause has none.
-fn page(code: &str) -> PathBuf {
-    let own = format!(
-        "../crates/hawser-account/src/causes/{}/page.md",
-        code.replace('-', "_")
-    );
-    let own = folder().join(own);
-    match own.exists() {
-        true => own,
-        false => folder().join(format!("../docs/causes/{code}.md")),
-    }
 }
 
 fn updating() -> bool {

@@ -348,7 +348,7 @@ pub(super) fn findings(findings: &[WordedFinding]) -> String {
         if !worded.fix.is_empty() {
             wrap(&mut out, "     fix: ", &worded.fix);
         }
-        let page = format!("     docs/causes/{}.md", finding.code);
+        let page = format!("     hawser explain {}", finding.code);
         let _ = writeln!(out, "{}\n", style(page).dim());
     }
     out

@@ -1,10 +1,11 @@
-//! `hawser explain`: account and findings again from a case file, without root or network.
+//! `hawser explain`: account and findings again from a case file, without root or network; or the page of a cause.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use hawser_model::case::Case;
 use hawser_model::output::CheckReport;
+use miette::bail;
 
 use crate::case_file::{self, AnyCase};
 use crate::{output, render};
@@ -12,18 +13,42 @@ use crate::{output, render};
 /// Arguments of `hawser explain`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A case file that `hawser check`, `hawser ladder`, `hawser copy` or `hawser drill` wrote
-    case: PathBuf,
+    /// A case file that `hawser check`, `hawser ladder`, `hawser copy` or `hawser drill` wrote, or the
+    /// code of a cause, such as receive-buffer-too-small
+    #[arg(value_name = "CASE|CODE", required_unless_present = "list")]
+    case: Option<PathBuf>,
     /// Print one JSON object (docs/schema/check.schema.json, fanout.schema.json, ladder.schema.json,
     /// copy.schema.json, drill.schema.json)
     #[arg(long)]
     json: bool,
+    /// List the codes of all causes
+    #[arg(long, conflicts_with_all = ["case", "json"])]
+    list: bool,
 }
 
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
-    let path = args.case.display().to_string();
-    Ok(match case_file::read(&args.case)? {
+    let Some(case) = args.case else {
+        let codes: Vec<String> = hawser_account::pages().map(|code| code + "\n").collect();
+        output::print(&codes.concat());
+        return Ok(ExitCode::SUCCESS);
+    };
+    let path = case.display().to_string();
+    // A file of that name is meant by `./CODE`.
+    if let Some(page) = hawser_account::page(&path) {
+        if args.json {
+            bail!("{path} is a cause, whose page is text: --json is for a case file");
+        }
+        output::print(&render::page::plain(page));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !case.exists() {
+        bail!(
+            help = "`hawser explain --list` names the codes of all causes",
+            "{path}: no such case file, and no cause has this code"
+        );
+    }
+    Ok(match case_file::read(&case)? {
         AnyCase::Check(case) => show(&case, &path, args.json),
         AnyCase::Copy(case) => {
             let mut report = hawser_account::copy::explain_copy(&case);

@@ -17,7 +17,7 @@ mod token_bucket;
 
 /// A cause.
 pub(crate) struct CopyCause {
-    /// Its code: kebab-case, documented in `docs/causes/CODE.md`, never renamed.
+    /// Its code: kebab-case, documented by its page, never renamed.
     pub(crate) code: &'static str,
     /// Looks for it; `explained` says that an earlier one was found.
     pub(crate) find: fn(&View<'_>, bool) -> Option<Finding>,

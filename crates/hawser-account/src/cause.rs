@@ -7,6 +7,7 @@ use hawser_model::finding::{Confidence, Finding, Place, Severity, WordedFinding}
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use crate::copy;
 use crate::fanout::FanoutView;
 use crate::outage::view::DrillView;
 use crate::throughput::view::LadderView;
@@ -97,6 +98,25 @@ impl Listed<FanoutFind> {
     }
 }
 
+/// A cause for which a copy was slow.
+pub(crate) trait CopyCause: Cause {
+    /// Looks for it in a copy; `explained` says that an earlier one was found.
+    fn find(view: &copy::View<'_>, explained: bool) -> Option<Found<Self>>;
+}
+
+/// Looks for a cause of a slow copy, and words it.
+pub(crate) type CopyFind = fn(&copy::View<'_>, bool) -> Option<WordedFinding>;
+
+impl Listed<CopyFind> {
+    /// The entry of this cause.
+    pub(crate) const fn copy<C: CopyCause>() -> Self {
+        Self {
+            code: C::CODE,
+            find: |view, explained| C::find(view, explained).map(Found::worded),
+        }
+    }
+}
+
 /// A cause that takes the rate of a path away.
 pub(crate) trait LadderCause: Cause {
     /// Looks for it in a ladder, knowing what was found before: a node that is held back by a quota also looks like
@@ -160,11 +180,20 @@ pub(crate) fn at_interface(at: &Place) -> String {
     text
 }
 
+/// `from head1 to head2 on ring0`.
+pub(crate) fn way(at: &Place) -> String {
+    format!("from {} to {}{}", host(at), peer(at), on_link(at))
+}
+
+/// ` on ring0`, or nothing for several links.
+fn on_link(at: &Place) -> String {
+    let link = at.link.as_ref();
+    link.map_or(String::new(), |link| format!(" on {link}"))
+}
+
 /// `head1 and head2 on ring0`.
 pub(crate) fn between(at: &Place) -> String {
-    let link = at.link.as_ref();
-    let link = link.map_or(String::new(), |link| format!(" on {link}"));
-    format!("{} and {}{link}", host(at), peer(at))
+    format!("{} and {}{}", host(at), peer(at), on_link(at))
 }
 
 /// The interface of a place, by its name if there is one.

@@ -11,8 +11,9 @@
 use hawser_model::account::Layer;
 use hawser_model::finding::{Finding, Severity};
 
+use super::Cause;
+use super::softirq_core_saturated::flow as softirq_core;
 use super::support::{Draft, by_host, confidence, counter_over, place_on};
-use super::{Cause, softirq_core};
 use crate::losses::Losses;
 use crate::view::View;
 

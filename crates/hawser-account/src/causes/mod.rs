@@ -6,14 +6,13 @@
 
 use hawser_model::finding::Finding;
 
-use crate::cause::{FanoutFind, LadderFind, Listed, OutageFind};
+use crate::cause::{CopyFind, FanoutFind, LadderFind, Listed, OutageFind};
 use crate::losses::Losses;
 use crate::view::View;
 
 pub(crate) mod pattern;
 pub(crate) mod support;
 
-pub(crate) mod copy;
 pub(crate) mod pages;
 
 mod backlog;
@@ -48,19 +47,16 @@ mod no_querier;
 mod not_measured;
 mod pause_storm;
 mod pool_at_boot;
-mod rate_after_burst;
 mod reader_stalled;
 mod reader_too_slow;
 mod reassembly;
 mod receive_buffer;
-mod receive_merging;
 mod reordered_path;
 mod reverse_path_filter;
 mod send_refused;
 mod sender_queue;
 mod shared_domain;
 mod socket_drain;
-mod softirq_core;
 mod speed;
 mod tc_or_xdp;
 mod ttl_scope;
@@ -73,7 +69,9 @@ mod cipher_chained;
 mod cipher_without_instructions;
 mod client_back_off;
 mod congestion_control;
+mod copy_retransmits;
 mod cpu_limit;
+mod disk_stall;
 mod engine_throttled;
 mod failed_start_kept;
 mod fanout_in_hypervisor;
@@ -86,7 +84,10 @@ mod no_gratuitous_arp;
 mod path_mtu_below_interface;
 mod policer;
 mod power_wait;
+mod rate_after_burst;
 mod rate_limit;
+mod receive_merging_stall;
+mod receive_window;
 mod rung_not_measured;
 mod serial_exports;
 mod single_stream;
@@ -103,6 +104,16 @@ mod unit_below_link;
 mod window_too_small;
 
 pub use socket_drain::disturbed;
+
+/// Why a copy was slow, in the order in which they are asked: those with direct evidence before those that are seen by
+/// their effect on the rate alone.
+pub(crate) const COPY: &[Listed<CopyFind>] = &[
+    Listed::copy::<disk_stall::DiskStall>(),
+    Listed::copy::<receive_window::ReceiveWindow>(),
+    Listed::copy::<receive_merging_stall::ReceiveMergingStall>(),
+    Listed::copy::<rate_after_burst::RateAfterBurst>(),
+    Listed::copy::<copy_retransmits::CopyRetransmits>(),
+];
 
 /// What takes the rate of a path away, in the order in which they are asked.
 pub(crate) const LADDER: &[Listed<LadderFind>] = &[
@@ -178,7 +189,7 @@ pub(crate) const CAUSES: &[Cause] = &[
     tc_or_xdp::CAUSE,
     pause_storm::CAUSE,
     sender_queue::CAUSE,
-    softirq_core::CAUSE,
+    softirq_core_saturated::flow::CAUSE,
     nic_ring::CAUSE,
     nic_errors::CAUSE,
     backlog::CAUSE,
@@ -201,8 +212,8 @@ pub(crate) const CAUSES: &[Cause] = &[
     group_not_forwarded::CAUSE,
     igmp_version::CAUSE,
     between_hosts::CAUSE,
-    receive_merging::CAUSE,
-    rate_after_burst::CAUSE,
+    receive_merging_stall::stream::CAUSE,
+    rate_after_burst::stream::CAUSE,
     bond_member::CAUSE,
     lro_forwarding::CAUSE,
     speed::BELOW_FILE,

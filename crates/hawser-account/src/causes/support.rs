@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use hawser_model::account::Basis;
 use hawser_model::finding::{Confidence, Finding, Place, Severity};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
+use hawser_model::output::copy::ChangePoint;
 use serde_json::Value;
 
+use crate::copy::fell::rate;
 use crate::losses::{Loss, packets};
 use crate::packets::facts::Side;
 use crate::view::{Path, View};
@@ -77,6 +79,14 @@ impl Draft {
         self.number("lost_packets", lost)
             .number("sent_packets", sent)
             .percent("lost_percent", lost, sent)
+    }
+
+    /// Adds where the rate fell, from what to what.
+    pub(super) fn fall(self, change: &ChangePoint) -> Self {
+        self.number("at_bytes", change.at_bytes)
+            .number("at_ms", (change.at_s * 1e3).round() as u64)
+            .number("before_bytes_per_s", rate(change.before_mb_per_s))
+            .number("after_bytes_per_s", rate(change.after_mb_per_s))
     }
 
     /// The finding.

@@ -2,18 +2,18 @@
 //! crate.
 
 mod change;
+pub(crate) mod fell;
 mod rate;
 mod view;
 
 use std::cmp::Reverse;
 
 use hawser_model::copy::{CopyCase, CopyEnd, CopySink, CopySource, Stage};
-use hawser_model::finding::Finding;
+use hawser_model::finding::WordedFinding;
 use hawser_model::ladder::Storage;
 use hawser_model::output::copy::{CopyReport, StageShare};
 
-use crate::causes::copy::COPY_CAUSES;
-use crate::words::word;
+use crate::causes::COPY;
 
 pub use change::change_point;
 pub use rate::rate_points;
@@ -21,19 +21,22 @@ pub(crate) use view::{View, unsteadiness_after};
 
 /// The code of every cause that a copy's findings can have, in the order in which they are asked.
 pub fn copy_codes() -> impl Iterator<Item = &'static str> {
-    COPY_CAUSES.iter().map(|cause| cause.code)
+    COPY.iter().map(|cause| cause.code)
 }
 
 /// Everything Hawser says of a copy. `case` of the report is empty: where the file lies, its
 /// reader knows.
 pub fn explain_copy(case: &CopyCase) -> CopyReport {
     let view = View::new(case);
-    let mut findings: Vec<Finding> = Vec::new();
-    for cause in COPY_CAUSES {
+    let mut findings: Vec<WordedFinding> = Vec::new();
+    for cause in COPY {
         let found = (cause.find)(&view, !findings.is_empty());
         findings.extend(found);
     }
-    findings.sort_by_key(|f| (Reverse(f.severity), Reverse(f.confidence), f.code.clone()));
+    findings.sort_by_key(|worded| {
+        let f = &worded.finding;
+        (Reverse(f.severity), Reverse(f.confidence), f.code.clone())
+    });
     let streaming = view.whole.seconds;
     CopyReport {
         from: case.from.clone(),
@@ -63,7 +66,7 @@ pub fn explain_copy(case: &CopyCase) -> CopyReport {
         stages: stages(case, streaming),
         rate: rate_points(&case.receiver.samples),
         change: view.change,
-        findings: findings.iter().map(word).collect(),
+        findings,
         error: error(case),
         case: String::new(),
     }

@@ -5,6 +5,9 @@
 //! stream ran, the others idle for a fifth of theirs: of two processors the other one also has both ends' programs.
 //! Likely; a warning. Case: `ladder-softirq-core`.
 
+/// The same of the flows of a check.
+pub(crate) mod flow;
+
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::ladder::RungKind;
 use serde::Serialize;

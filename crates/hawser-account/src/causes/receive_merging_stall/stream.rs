@@ -10,16 +10,16 @@
 
 use hawser_model::finding::{Confidence, Finding, Place, Severity};
 
-use super::Cause;
-use super::copy::percent;
-use super::rate_after_burst::STEADY;
-use super::support::Draft;
+use crate::causes::Cause;
+use crate::causes::rate_after_burst::stream::STEADY;
+use crate::causes::support::Draft;
+use crate::copy::fell::percent;
 use crate::losses::Losses;
 use crate::packets::facts::Side;
 use crate::stream::{StreamView, streams};
 use crate::view::View;
 
-pub(super) const CAUSE: Cause = Cause {
+pub(crate) const CAUSE: Cause = Cause {
     code: "receive-merging-stall",
     find,
 };
@@ -37,7 +37,7 @@ fn find(view: &View<'_>, _: &mut Losses) -> Vec<Finding> {
 }
 
 /// The finding of one stream.
-pub(super) fn stall(stream: &StreamView<'_>) -> Option<Finding> {
+pub(crate) fn stall(stream: &StreamView<'_>) -> Option<Finding> {
     let change = stream.change?;
     let facts = &stream.facts;
     let sender = facts.phase.sender.stream.as_ref()?;

@@ -3,27 +3,28 @@
 //! like a receiver that loses what it merged, and is not: the rate that is left is steady.
 //!
 //! Evidence: a stream fell to a steady rate while its reader waited for data, and it is no
-//! [`super::receive_merging`]. With segments lost it is likely (a policer drops what is
+//! [`crate::causes::receive_merging_stall`]. With segments lost it is likely (a policer drops what is
 //! over); without it is possible (a shaper holds it back, and so would other traffic that began
 //! then). A warning: a limit may be meant. Cases: `stream-policer`, `stream-shaper`.
 
 use hawser_model::finding::{Confidence, Finding, Place, Severity};
 
-use super::copy::{percent, rate};
-use super::support::Draft;
-use super::{Cause, receive_merging};
+use crate::causes::Cause;
+use crate::causes::receive_merging_stall::stream as receive_merging;
+use crate::causes::support::Draft;
+use crate::copy::fell::{percent, rate};
 use crate::losses::Losses;
 use crate::packets::facts::Side;
 use crate::stream::{StreamView, streams};
 use crate::view::View;
 
-pub(super) const CAUSE: Cause = Cause {
+pub(crate) const CAUSE: Cause = Cause {
     code: "rate-after-burst",
     find,
 };
 
 /// A rate that varies by more than this is not the work of a bucket.
-pub(super) const STEADY: f64 = 0.25;
+pub(crate) const STEADY: f64 = 0.25;
 
 /// Of the segments, lost for a policer to be likely.
 const DROPPING: f64 = 0.002;

@@ -17,14 +17,14 @@ use hawser_model::host::HostWindow;
 use hawser_model::names::HostName;
 use hawser_model::units::Nanos;
 
-use super::support::{Draft, confidence, place_on};
-use super::{Cause, nic_ring};
+use crate::causes::support::{Draft, confidence, place_on};
+use crate::causes::{Cause, nic_ring};
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::Side;
 use crate::throughput::{CORE_SATURATED, OTHERS_SPARE, share, softirq_share};
 use crate::view::View;
 
-pub(super) const CAUSE: Cause = Cause {
+pub(crate) const CAUSE: Cause = Cause {
     code: "softirq-core-saturated",
     find,
 };
@@ -37,12 +37,12 @@ const OF_ONE: f64 = 0.95;
 
 /// The busiest processor of a receiver while a flow came in, and what the others had to spare.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Core {
-    pub(super) number: u32,
+pub(crate) struct Core {
+    pub(crate) number: u32,
     /// The share of the flow's time that it spent in soft interrupts, of what a hypervisor left of it.
-    pub(super) softirq: f64,
+    pub(crate) softirq: f64,
     /// The share of that time in which the others had nothing to do.
-    pub(super) others_idle: f64,
+    pub(crate) others_idle: f64,
 }
 
 impl Core {
@@ -89,7 +89,7 @@ fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
 }
 
 /// The shares as evidence.
-pub(super) fn shares(draft: Draft, core: Core) -> Draft {
+pub(crate) fn shares(draft: Draft, core: Core) -> Draft {
     let percent = |share: f64| (share * 100.0).round() as u64;
     draft
         .number("softirq_percent", percent(core.softirq))
@@ -98,7 +98,7 @@ pub(super) fn shares(draft: Draft, core: Core) -> Draft {
 
 /// A processor that dropped and was saturated, of the losses, when it was not claimed for it since the
 /// others had nothing to spare either: nobody can tell whether spreading would help.
-pub(super) fn crowded(view: &View<'_>, group: &[Loss]) -> Option<Core> {
+pub(crate) fn crowded(view: &View<'_>, group: &[Loss]) -> Option<Core> {
     let worst = group.iter().max_by_key(|l| l.packets)?;
     core(view, worst).filter(|c| c.is_saturated())
 }

@@ -9,8 +9,10 @@ use serde_json::Value;
 
 use crate::copy;
 use crate::fanout::FanoutView;
+use crate::losses::Losses;
 use crate::outage::view::DrillView;
 use crate::throughput::view::LadderView;
+use crate::view::View;
 
 /// A cause: its evidence, field by field as the finding shows it and the page explains it.
 pub(crate) trait Cause: Serialize + Sized {
@@ -98,6 +100,30 @@ impl Listed<FanoutFind> {
     }
 }
 
+/// A cause that a check finds.
+pub(crate) trait CheckCause: Cause {
+    /// Looks for it, and claims the losses it explains.
+    fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>>;
+}
+
+/// Looks for a cause in a check, and words each.
+pub(crate) type CheckFind = fn(&View<'_>, &mut Losses) -> Vec<WordedFinding>;
+
+impl Listed<CheckFind> {
+    /// The entry of this cause.
+    pub(crate) const fn check<C: CheckCause>() -> Self {
+        Self {
+            code: C::CODE,
+            find: |view, losses| {
+                C::find(view, losses)
+                    .into_iter()
+                    .map(Found::worded)
+                    .collect()
+            },
+        }
+    }
+}
+
 /// A cause for which a copy was slow.
 pub(crate) trait CopyCause: Cause {
     /// Looks for it in a copy; `explained` says that an earlier one was found.
@@ -161,6 +187,11 @@ impl Tenths {
     pub(crate) fn of(value: f64) -> Self {
         Self((value * 10.0).round() / 10.0)
     }
+}
+
+/// `part` of `whole` in per cent, with two decimals.
+pub(crate) fn hundredths(part: u64, whole: u64) -> f64 {
+    (part as f64 * 10_000.0 / whole.max(1) as f64).round() / 100.0
 }
 
 /// The peer of a place, by its name if there is one.

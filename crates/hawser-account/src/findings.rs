@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use hawser_model::account::PacketsAccount;
 use hawser_model::case::Case;
-use hawser_model::finding::Finding;
+use hawser_model::finding::{Finding, WordedFinding};
 
 use crate::causes::CAUSES;
 use crate::losses::Losses;
@@ -20,6 +20,12 @@ pub fn codes() -> impl Iterator<Item = &'static str> {
 /// `account` is the one [`crate::packets_account`] made of the same case. A run that lost
 /// nothing has no finding about loss.
 pub fn findings(case: &Case, account: &PacketsAccount) -> Vec<Finding> {
+    let worded = worded_findings(case, account).into_iter();
+    worded.map(|worded| worded.finding).collect()
+}
+
+/// The same with their words.
+pub(crate) fn worded_findings(case: &Case, account: &PacketsAccount) -> Vec<WordedFinding> {
     let view = View::new(case);
     let mut losses = Losses::of(&view);
     debug_assert_eq!(
@@ -27,11 +33,11 @@ pub fn findings(case: &Case, account: &PacketsAccount) -> Vec<Finding> {
         view.phases.iter().map(|p| p.account.lost.0).sum::<u64>(),
         "the account is not this case's"
     );
-    let mut found: Vec<Finding> = CAUSES
+    let mut found: Vec<WordedFinding> = CAUSES
         .iter()
         .flat_map(|cause| (cause.find)(&view, &mut losses))
         .collect();
-    found.sort_by(|a, b| key(a).cmp(&key(b)));
+    found.sort_by(|a, b| key(&a.finding).cmp(&key(&b.finding)));
     found
 }
 

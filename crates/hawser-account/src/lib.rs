@@ -35,7 +35,7 @@ pub use words::word;
 /// `case` of the report is empty: where the file lies, its reader knows.
 pub fn explain(case: &Case) -> CheckReport {
     let packets = packets_account(case);
-    let findings = findings(case, &packets).iter().map(word).collect();
+    let findings = findings::worded_findings(case, &packets);
     CheckReport {
         absent: case.absent.clone(),
         packets,

@@ -89,6 +89,15 @@ impl Place {
         }
     }
 
+    /// A host's interface on a link.
+    pub fn port(host: &HostName, link: &LinkName, interface: &InterfaceName) -> Self {
+        Self {
+            link: Some(link.clone()),
+            interface: Some(interface.clone()),
+            ..Self::on(host)
+        }
+    }
+
     /// Something with a name, on a host where that is known.
     pub fn of(object: &str, host: Option<&HostName>) -> Self {
         Self {

@@ -6,9 +6,10 @@
 
 use hawser_model::finding::Finding;
 
-use crate::cause::{CopyFind, FanoutFind, LadderFind, Listed, OutageFind};
+use crate::cause::{CheckFind, CopyFind, FanoutFind, LadderFind, Listed, OutageFind};
 use crate::losses::Losses;
 use crate::view::View;
+use crate::words::word;
 
 pub(crate) mod pattern;
 pub(crate) mod support;
@@ -17,7 +18,7 @@ pub(crate) mod pages;
 
 mod backlog;
 mod between_hosts;
-mod bond_member;
+mod bond_one_member;
 pub(crate) mod buffer_not_granted;
 mod check_stopped;
 mod checksum;
@@ -25,7 +26,7 @@ mod conntrack_full;
 mod corosync_buffer;
 mod duplicate_address;
 mod duplicated_path;
-mod fence_device;
+mod fence_device_fails;
 mod firewall;
 mod foreign_socket;
 mod group_not_forwarded;
@@ -35,7 +36,7 @@ mod interface_down;
 mod ip_layer;
 mod join_refused;
 mod link_down;
-mod lro_forwarding;
+mod lro_on_forwarder;
 mod mtu_black_hole;
 mod mtu_mismatch;
 mod needless_fragmentation;
@@ -57,7 +58,7 @@ mod send_refused;
 mod sender_queue;
 mod shared_domain;
 mod socket_drain;
-mod speed;
+mod speed_below_file;
 mod tc_or_xdp;
 mod ttl_scope;
 mod udp_memory;
@@ -160,7 +161,7 @@ pub(crate) const OUTAGE: &[Listed<OutageFind>] = &[
     Listed::outage::<unattributed_outage::UnattributedOutage>(),
 ];
 
-/// A cause.
+/// A cause whose evidence has no type yet.
 pub(crate) struct Cause {
     /// Its code: kebab-case, documented by its page, never renamed.
     pub(crate) code: &'static str,
@@ -168,57 +169,70 @@ pub(crate) struct Cause {
     pub(crate) find: fn(&View<'_>, &mut Losses) -> Vec<Finding>,
 }
 
+/// The entry of a cause whose evidence has no type yet.
+macro_rules! untyped {
+    ($($module:ident)::+) => {
+        Listed {
+            code: $($module)::+::CAUSE.code,
+            find: |view, losses| {
+                let found = ($($module)::+::CAUSE.find)(view, losses);
+                found.iter().map(word).collect()
+            },
+        }
+    };
+}
+
 /// All causes, in the order in which they are asked.
-pub(crate) const CAUSES: &[Cause] = &[
-    check_stopped::CAUSE,
-    fence_device::CAUSE,
-    pool_at_boot::CAUSE,
-    not_measured::CAUSE,
-    join_refused::CAUSE,
-    interface_down::CAUSE,
-    duplicate_address::CAUSE,
-    link_down::CAUSE,
-    wrong_interface::CAUSE,
-    mtu_mismatch::CAUSE,
-    mtu_black_hole::CAUSE,
-    needless_fragmentation::CAUSE,
-    conntrack_full::CAUSE,
-    firewall::CAUSE,
-    reverse_path_filter::CAUSE,
-    neighbour::CAUSE,
-    tc_or_xdp::CAUSE,
-    pause_storm::CAUSE,
-    sender_queue::CAUSE,
-    softirq_core_saturated::flow::CAUSE,
-    nic_ring::CAUSE,
-    nic_errors::CAUSE,
-    backlog::CAUSE,
-    checksum::CAUSE,
-    reassembly::CAUSE,
-    no_listener::CAUSE,
-    ip_layer::CAUSE,
-    send_refused::CAUSE,
-    udp_memory::CAUSE,
-    buffer_not_granted::CAUSE,
-    reader_too_slow::CAUSE,
-    reader_stalled::CAUSE,
-    receive_buffer::CAUSE,
-    corosync_buffer::CAUSE,
-    foreign_socket::CAUSE,
-    duplicated_path::CAUSE,
-    reordered_path::CAUSE,
-    ttl_scope::CAUSE,
-    no_querier::CAUSE,
-    group_not_forwarded::CAUSE,
-    igmp_version::CAUSE,
-    between_hosts::CAUSE,
-    receive_merging_stall::stream::CAUSE,
-    rate_after_burst::stream::CAUSE,
-    bond_member::CAUSE,
-    lro_forwarding::CAUSE,
-    speed::BELOW_FILE,
-    speed::BELOW_PEER,
-    half_duplex::CAUSE,
-    shared_domain::CAUSE,
-    unattributed::CAUSE,
+pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
+    Listed::check::<check_stopped::CheckStopped>(),
+    Listed::check::<fence_device_fails::FenceDeviceFails>(),
+    Listed::check::<pool_at_boot::PoolAtBoot>(),
+    Listed::check::<not_measured::NotMeasured>(),
+    untyped!(join_refused),
+    Listed::check::<interface_down::InterfaceDown>(),
+    untyped!(duplicate_address),
+    untyped!(link_down),
+    untyped!(wrong_interface),
+    untyped!(mtu_mismatch),
+    untyped!(mtu_black_hole),
+    untyped!(needless_fragmentation),
+    untyped!(conntrack_full),
+    untyped!(firewall),
+    untyped!(reverse_path_filter),
+    untyped!(neighbour),
+    untyped!(tc_or_xdp),
+    untyped!(pause_storm),
+    untyped!(sender_queue),
+    untyped!(softirq_core_saturated::flow),
+    untyped!(nic_ring),
+    untyped!(nic_errors),
+    untyped!(backlog),
+    untyped!(checksum),
+    untyped!(reassembly),
+    untyped!(no_listener),
+    untyped!(ip_layer),
+    untyped!(send_refused),
+    untyped!(udp_memory),
+    untyped!(buffer_not_granted),
+    untyped!(reader_too_slow),
+    untyped!(reader_stalled),
+    untyped!(receive_buffer),
+    untyped!(corosync_buffer),
+    untyped!(foreign_socket),
+    untyped!(duplicated_path),
+    untyped!(reordered_path),
+    untyped!(ttl_scope),
+    untyped!(no_querier),
+    untyped!(group_not_forwarded),
+    untyped!(igmp_version),
+    untyped!(between_hosts),
+    untyped!(receive_merging_stall::stream),
+    untyped!(rate_after_burst::stream),
+    Listed::check::<bond_one_member::BondOneMember>(),
+    Listed::check::<lro_on_forwarder::LroOnForwarder>(),
+    Listed::check::<speed_below_file::SpeedBelowFile>(),
+    Listed::check::<speed_below_peer::SpeedBelowPeer>(),
+    Listed::check::<half_duplex::HalfDuplex>(),
+    untyped!(shared_domain),
+    untyped!(unattributed),
 ];

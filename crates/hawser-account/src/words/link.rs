@@ -3,23 +3,6 @@
 use super::path::suspect;
 use super::{Told, Words, packets};
 
-pub(super) fn interface_down(f: &Told<'_>) -> Words {
-    Words {
-        text: format!(
-            "The interface {} of {} is switched off: the host is not on link {}.",
-            f.interface(),
-            f.host(),
-            f.link().unwrap_or("it carries"),
-        ),
-        fix: format!(
-            "`ip link set {0} up` on {1}, and see that the network configuration brings it up \
-             at boot.",
-            f.interface(),
-            f.host(),
-        ),
-    }
-}
-
 pub(super) fn link_down(f: &Told<'_>) -> Words {
     if f.number("carrier") == Some(0) && f.0.place.host.is_none() {
         return Words {
@@ -63,48 +46,6 @@ pub(super) fn link_down(f: &Told<'_>) -> Words {
     }
 }
 
-pub(super) fn half_duplex(f: &Told<'_>) -> Words {
-    let speed = f.speed("speed_bits_per_s");
-    Words {
-        text: format!(
-            "{} runs half duplex{}: it cannot send and receive at once, and collides under load.",
-            f.at(),
-            speed.map_or(String::new(), |s| format!(" at {s}")),
-        ),
-        fix: format!(
-            "Let both ends negotiate: `ethtool -s {} autoneg on` on {}, and no fixed speed on \
-             the switch port either. One fixed and one negotiating end gives half duplex.",
-            f.interface(),
-            f.host(),
-        ),
-    }
-}
-
-pub(super) fn speed_below_file(f: &Told<'_>) -> Words {
-    below(f, "file_speed_bits_per_s", "the cluster file says")
-}
-
-pub(super) fn speed_below_peer(f: &Told<'_>) -> Words {
-    below(f, "peer_speed_bits_per_s", "another port of the link has")
-}
-
-fn below(f: &Told<'_>, due: &str, says: &str) -> Words {
-    Words {
-        text: format!(
-            "{} runs at {}; {says} {}.",
-            f.at(),
-            f.speed("speed_bits_per_s").unwrap_or_default(),
-            f.speed(due).unwrap_or_default(),
-        ),
-        fix: format!(
-            "`ethtool {}` on {} shows what both ends advertise. A damaged pair in a copper cable, \
-             a wrong transceiver or a fixed speed on the switch port are the usual reasons.",
-            f.interface(),
-            f.host(),
-        ),
-    }
-}
-
 pub(super) fn shared_failure_domain(f: &Told<'_>) -> Words {
     let link = f.link().unwrap_or("one link");
     let object = f.object().unwrap_or("another link");
@@ -140,46 +81,6 @@ pub(super) fn shared_failure_domain(f: &Told<'_>) -> Words {
                       the cluster must survive a card."
                 .to_owned(),
         },
-    }
-}
-
-pub(super) fn lro_on_forwarder(f: &Told<'_>) -> Words {
-    let why = match f.object() {
-        Some(bridge) => format!("it is a port of {bridge}"),
-        None => "the host forwards (`ip_forward` is 1)".to_owned(),
-    };
-    Words {
-        text: format!(
-            "{} merges received segments in its NIC (LRO), although {why}: what was merged does not fit \
-             the next link.",
-            f.at(),
-        ),
-        fix: format!(
-            "On {}: `ethtool -K {} lro off`. GRO may stay on: what it merged can be cut again.",
-            f.host(),
-            f.interface(),
-        ),
-    }
-}
-
-pub(super) fn bond_one_member(f: &Told<'_>) -> Words {
-    Words {
-        text: format!(
-            "The stream from {} to {}{} went through one of {} members of {}, {}, and reached {} of its \
-             {}: a bond spreads flows, not packets.",
-            f.host(),
-            f.peer(),
-            f.on_link(),
-            f.count("members"),
-            f.interface(),
-            f.object().unwrap_or("a member"),
-            f.speed("bits_per_s").unwrap_or_default(),
-            f.speed("member_bits_per_s").unwrap_or_default(),
-        ),
-        fix: "Several connections (iSCSI with several sessions and multipath, `hawser copy --streams \
-              4`) under `xmit_hash_policy layer3+4` on both the hosts and the switch; or one faster \
-              link. `balance-rr` would reorder."
-            .to_owned(),
     }
 }
 

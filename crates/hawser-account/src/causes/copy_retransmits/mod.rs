@@ -11,7 +11,7 @@ use hawser_model::copy::{CopyEnd, TcpFacts};
 use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;
 
-use crate::cause::{Cause, CopyCause, Found, Words, host, peer, way};
+use crate::cause::{Cause, CopyCause, Found, Words, host, hundredths, peer, way};
 use crate::copy::View;
 use crate::copy::fell::{Fell, at_sender};
 use crate::words::percent_text;
@@ -52,7 +52,7 @@ impl CopyCause for CopyRetransmits {
                 retransmits: sum(|t| t.retransmits),
                 needless: sum(|t| t.needless),
                 segments: all,
-                lost_percent: (lost as f64 * 10_000.0 / all.max(1) as f64).round() / 100.0,
+                lost_percent: hundredths(lost, all),
                 timeouts: sum(|t| t.timeouts),
                 out_of_order: receiver.tcp.iter().map(|t| t.out_of_order).sum(),
                 sender_drops: dropped(sender),

@@ -1,14 +1,18 @@
-//! One of the path's two interfaces runs slower than the other: a bad pair in the cable, a fixed
-//! setting, the wrong transceiver. The cause of `hawser check` by the same name, for one path.
+//! A port runs slower than another port of its link: a bad pair in the cable, a fixed setting, the wrong
+//! transceiver.
 //!
-//! Evidence: the speed the drivers report. Certain; a warning. Case: `ladder-speed-below-peer`.
+//! Evidence: the speed the drivers report (`ETHTOOL_GLINKSETTINGS`). In a check a port that is also below what
+//! the file says is told by that. Certain; a warning. Cases: `speed-below-peer`, `ladder-speed-below-peer`.
 
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::units::BitsPerSec;
 use serde::Serialize;
 
-use crate::cause::{Before, Cause, Found, LadderCause, Words, at_interface, host, interface};
+use super::speed_below_file::{Port, ports, slower};
+use crate::cause::{Before, Cause, CheckCause, Found, LadderCause, Words};
+use crate::losses::Losses;
 use crate::throughput::view::LadderView;
+use crate::view::View;
 
 #[derive(Serialize)]
 pub(crate) struct SpeedBelowPeer {
@@ -16,25 +20,44 @@ pub(crate) struct SpeedBelowPeer {
     peer_speed_bits_per_s: BitsPerSec,
 }
 
+fn found(place: Place, speed: BitsPerSec, of_peer: BitsPerSec) -> Found<SpeedBelowPeer> {
+    Found {
+        severity: Severity::Warning,
+        confidence: Confidence::Certain,
+        place,
+        evidence: SpeedBelowPeer {
+            speed_bits_per_s: speed,
+            peer_speed_bits_per_s: of_peer,
+        },
+    }
+}
+
+impl CheckCause for SpeedBelowPeer {
+    fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
+        let mut all = Vec::new();
+        for (link, ports) in ports(view) {
+            let due = view.case.topology.link(&link).and_then(|l| l.speed);
+            let Some(fastest) = ports.iter().map(|p| p.speed).max() else {
+                continue;
+            };
+            let told_by_file = |p: &Port<'_>| due.is_some_and(|due| p.speed < due);
+            let slow = ports.iter().filter(|p| p.speed < fastest);
+            let slow = slow.filter(|port| !told_by_file(port));
+            all.extend(slow.map(|port| found(port.place(&link), port.speed, fastest)));
+        }
+        all
+    }
+}
+
 impl LadderCause for SpeedBelowPeer {
     fn find(view: &LadderView<'_>, _: &Before<'_>) -> Vec<Found<Self>> {
         let speed = |host| view.port(host)?.1.speed.filter(|s| s.0 > 0);
         let [from, to] = view.hosts();
-        let (Some(a), Some(b)) = (speed(from), speed(to)) else {
-            return Vec::new();
-        };
-        if a == b {
-            return Vec::new();
+        match (speed(from), speed(to)) {
+            (Some(a), Some(b)) if a < b => vec![found(view.place(from), a, b)],
+            (Some(a), Some(b)) if b < a => vec![found(view.place(to), b, a)],
+            _ => Vec::new(),
         }
-        vec![Found {
-            severity: Severity::Warning,
-            confidence: Confidence::Certain,
-            place: view.place(if a < b { from } else { to }),
-            evidence: Self {
-                speed_bits_per_s: a.min(b),
-                peer_speed_bits_per_s: a.max(b),
-            },
-        }]
     }
 }
 
@@ -42,19 +65,10 @@ impl Cause for SpeedBelowPeer {
     const CODE: &'static str = "speed-below-peer";
 
     fn words(&self, at: &Place) -> Words {
-        Words {
-            text: format!(
-                "{} runs at {}; another port of the link has {}.",
-                at_interface(at),
-                self.speed_bits_per_s,
-                self.peer_speed_bits_per_s,
-            ),
-            fix: format!(
-                "`ethtool {}` on {} shows what both ends advertise. A damaged pair in a copper cable, \
-                 a wrong transceiver or a fixed speed on the switch port are the usual reasons.",
-                interface(at),
-                host(at),
-            ),
-        }
+        let due = format!(
+            "another port of the link has {}",
+            self.peer_speed_bits_per_s
+        );
+        slower(at, self.speed_bits_per_s, &due)
     }
 }

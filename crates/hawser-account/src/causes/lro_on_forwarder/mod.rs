@@ -1,0 +1,99 @@
+//! A host that forwards or bridges merges received segments in its NIC (LRO): what it merged does not
+//! fit the next link, and cannot be cut again as it was. The kernel switches LRO off where it knows
+//! (`dev_disable_lro`), but a driver may ignore it, or an operator switch it on again.
+//!
+//! Evidence: the interface's features, and that the host forwards (`ip_forward`) or that the interface
+//! is a bridge's port. Certain: it is read. A warning. Case: `lro-on-forwarder`; a veth has no LRO, so
+//! the lab cannot plant it: the facts are as a NIC with LRO reports them.
+
+use std::collections::BTreeSet;
+
+use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::host::HostFacts;
+use hawser_model::names::InterfaceName;
+use serde::Serialize;
+
+use crate::cause::{Cause, CheckCause, Found, Words, as_number, at_interface, host, interface};
+use crate::losses::Losses;
+use crate::view::View;
+
+#[derive(Serialize)]
+pub(crate) struct LroOnForwarder {
+    #[serde(serialize_with = "as_number")]
+    ip_forward: bool,
+}
+
+const LRO: &str = "rx-lro";
+
+impl CheckCause for LroOnForwarder {
+    fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
+        let mut found = Vec::new();
+        for ((link, host), (top, _)) in view.ports() {
+            let Some(facts) = view.host(&host) else {
+                continue;
+            };
+            for name in with_lower(facts, top) {
+                let Some(interface) = facts.interfaces.get(name) else {
+                    continue;
+                };
+                let bridge = facts.bridges.keys().find(|bridge| {
+                    let ports = facts.interfaces.get(*bridge).map(|b| &b.lower);
+                    ports.is_some_and(|ports| ports.contains(name))
+                });
+                let forwards = facts.sysctl_number("net.ipv4.ip_forward") == Some(1);
+                let merges = interface.features_on.iter().any(|f| f == LRO);
+                if !merges || (bridge.is_none() && !forwards) {
+                    continue;
+                }
+                found.push(Found {
+                    severity: Severity::Warning,
+                    confidence: Confidence::Certain,
+                    place: Place {
+                        object: bridge.map(|b| format!("bridge {b}")),
+                        ..Place::port(&host, &link, name)
+                    },
+                    evidence: Self {
+                        ip_forward: forwards,
+                    },
+                });
+            }
+        }
+        found
+    }
+}
+
+/// The interface and all under it.
+fn with_lower<'a>(facts: &'a HostFacts, top: &'a InterfaceName) -> BTreeSet<&'a InterfaceName> {
+    let mut found = BTreeSet::new();
+    let mut waiting = vec![top];
+    while let Some(name) = waiting.pop() {
+        if found.insert(name) {
+            let lower = facts.interfaces.get(name).map(|i| &i.lower);
+            waiting.extend(lower.into_iter().flatten());
+        }
+    }
+    found
+}
+
+impl Cause for LroOnForwarder {
+    const CODE: &'static str = "lro-on-forwarder";
+
+    fn words(&self, at: &Place) -> Words {
+        let why = match &at.object {
+            Some(bridge) => format!("it is a port of {bridge}"),
+            None => "the host forwards (`ip_forward` is 1)".to_owned(),
+        };
+        Words {
+            text: format!(
+                "{} merges received segments in its NIC (LRO), although {why}: what was merged does not fit \
+                 the next link.",
+                at_interface(at),
+            ),
+            fix: format!(
+                "On {}: `ethtool -K {} lro off`. GRO may stay on: what it merged can be cut again.",
+                host(at),
+                interface(at),
+            ),
+        }
+    }
+}

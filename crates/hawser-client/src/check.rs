@@ -173,9 +173,14 @@ impl Judge {
             Kind::Flushed => {
                 self.verdict.flushed += 1;
                 if let Some(sent) = self.flushes.remove(&(record.writer, record.sequence)) {
+                    let deaths = self.deaths_seen(record.writer);
                     let mut blocks = std::mem::take(&mut self.blocks);
                     for block in blocks.values_mut() {
-                        block.flushed(self.cache_lost(block.writer), sent);
+                        // The head that flushes has none of a writer's that is not back since the last death: all
+                        // that it was told came from the dead head.
+                        if self.deaths_seen(block.writer) >= deaths {
+                            block.flushed(self.cache_lost(block.writer), sent);
+                        }
                     }
                     self.blocks = blocks;
                 }
@@ -204,10 +209,14 @@ impl Judge {
     fn over(&mut self, writer: u8, at: usize, time: u64) {
         let died = self.rules.deaths.iter().filter(|death| **death <= time);
         let died = died.count();
-        let seen = self.gone.get(&writer).map_or(0, |(seen, _)| *seen);
-        if died > seen {
+        if died > self.deaths_seen(writer) {
             self.gone.insert(writer, (died, at));
         }
+    }
+
+    /// How many deaths were over for a writer.
+    fn deaths_seen(&self, writer: u8) -> usize {
+        self.gone.get(&writer).map_or(0, |(seen, _)| *seen)
     }
 
     /// Where in the history the last volatile cache of a writer's was lost, if one may have been.

@@ -63,6 +63,15 @@ impl Story {
         self
     }
 
+    /// The last of these records are another writer's.
+    fn by(mut self, writer: u8, records: usize) -> Self {
+        let from = self.0.len() - records;
+        for record in &mut self.0[from..] {
+            record.writer = writer;
+        }
+        self
+    }
+
     fn path_up(self) -> Self {
         self.add(Kind::PathUp, 0, 0, 0)
     }
@@ -179,6 +188,26 @@ fn a_flap_after_the_death_excuses_nothing() {
     let last = story().written(1, 2).at_the_end().at(60).read(1, 1);
     assert!(last.judged(died(50)).is_clean());
     only(&last.judged(died(70)), Wrong::Stale);
+}
+
+#[test]
+fn a_survivor_flushes_nothing_that_the_dead_head_had() {
+    let died = || Rules {
+        deaths: vec![50],
+        ..DEATH
+    };
+    // Writer 1 is told by the head that dies. Writer 0 is back first, and the survivor flushes for it.
+    let told = Story::begin(true).written(2, 1).by(1, 2).at(40);
+    let first = told.path_lost().at(55).path_up().at(60).flushed(1).at(61);
+    let both = first.path_lost().by(1, 1).at(70).path_up().by(1, 1).at(80);
+    let gone = both.read(2, 0).by(1, 2).at(81);
+    let verdict = gone.judged(died());
+    assert!(verdict.is_clean(), "{verdict:?}");
+    assert_eq!(verdict.unflushed_gone, 1);
+    // What writer 1 is told from then on is the survivor's, and is flushed.
+    let again = gone.written(2, 2).by(1, 2).at(85).flushed(2).at(86);
+    let lost = again.at_the_end().at(90).read(2, 0).by(1, 2);
+    only(&lost.judged(died()), Wrong::Lost);
 }
 
 #[test]

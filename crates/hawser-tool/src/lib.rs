@@ -47,6 +47,12 @@ pub enum ToolError {
         /// Why.
         source: io::Error,
     },
+    /// It printed more than any tool has to say, and was ended: a part of an answer is none.
+    #[error("{program}: {}", self.reason())]
+    Endless {
+        /// Its name.
+        program: String,
+    },
     /// It did not end in time, and was ended.
     #[error("{program}: {}", self.reason())]
     Silent {
@@ -63,6 +69,7 @@ impl ToolError {
         match self {
             Self::Missing { .. } => "it is not installed".to_owned(),
             Self::Run { source, .. } => source.to_string(),
+            Self::Endless { .. } => format!("it printed more than {} MiB", MOST >> 20),
             Self::Silent { limit, .. } => format!("no answer within {} s", limit.as_secs_f64()),
         }
     }
@@ -147,6 +154,12 @@ impl Tool {
         let (said, complained) = (all(child.stdout.take()), all(child.stderr.take()));
         let said = in_time(&said, until);
         let complained = in_time(&complained, until);
+        let endless =
+            |bytes: &Option<Vec<u8>>| bytes.as_ref().is_some_and(|it| it.len() as u64 > MOST);
+        if endless(&said) || endless(&complained) {
+            end(child);
+            return Err(ToolError::Endless { program });
+        }
         match (ended(&mut child, until), said, complained) {
             (Some(status), Some(stdout), Some(stderr)) => Ok(Output {
                 status,
@@ -168,7 +181,7 @@ fn all(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
         let mut bytes = Vec::new();
         if let Some(pipe) = pipe {
             // What came before an error is what there is.
-            let _broken = pipe.take(MOST).read_to_end(&mut bytes);
+            let _broken = pipe.take(MOST + 1).read_to_end(&mut bytes);
         }
         // Nobody waits any more when it is late.
         let _late = send.send(bytes);
@@ -237,6 +250,15 @@ mod tests {
         // A tool that does not read what it is told has its own reason.
         let output = shell("exit 1").input(much).output().unwrap();
         assert_eq!(output.status.code(), Some(1));
+    }
+
+    #[test]
+    fn a_part_of_an_answer_is_none() {
+        let endless = shell("cat /dev/zero").output().unwrap_err();
+        assert_eq!(endless.to_string(), "sh: it printed more than 64 MiB");
+        // Not even when the tool does not mind that nobody reads on.
+        let success = shell("trap '' PIPE; head -c 70000000 /dev/zero 2>/dev/null; exit 0");
+        assert!(matches!(success.output(), Err(ToolError::Endless { .. })));
     }
 
     #[test]

@@ -217,7 +217,7 @@ pub(crate) fn way(at: &Place) -> String {
 }
 
 /// ` on ring0`, or nothing for several links.
-fn on_link(at: &Place) -> String {
+pub(crate) fn on_link(at: &Place) -> String {
     let link = at.link.as_ref();
     link.map_or(String::new(), |link| format!(" on {link}"))
 }

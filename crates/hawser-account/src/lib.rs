@@ -28,7 +28,6 @@ pub use causes::pages::{page, pages};
 pub use findings::{codes, findings};
 pub use packets::packets_account;
 pub use throughput::{codes as ladder_codes, ladder};
-pub use words::word;
 
 /// Everything Hawser says of a case: its account and its findings in words.
 ///

@@ -1,6 +1,6 @@
 //! Whatever a case file says, the account balances and accuses nobody beyond the loss.
 
-use hawser_account::{explain, findings, packets_account, word};
+use hawser_account::{explain, findings, packets_account};
 use hawser_cases::read;
 use hawser_model::account::{Account, Basis, Layer};
 use hawser_model::case::{Case, Phase, PhaseKind};
@@ -304,11 +304,12 @@ proptest! {
         for pair in found.windows(2) {
             prop_assert!(pair[0].severity >= pair[1].severity);
         }
-        for finding in &found {
-            let worded = word(finding);
+        let explained = explain(&case);
+        prop_assert_eq!(explained.findings.len(), found.len());
+        for worded in &explained.findings {
             prop_assert!(worded.text.len() > 20 && worded.fix.len() > 10);
         }
-        prop_assert_eq!(explain(&case), explain(&case));
+        prop_assert_eq!(&explained, &explain(&case));
     }
 
     #[test]

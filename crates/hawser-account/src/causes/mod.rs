@@ -33,7 +33,7 @@ mod group_not_forwarded;
 mod half_duplex;
 mod igmp_version;
 mod interface_down;
-mod ip_layer;
+mod ip_layer_drop;
 mod join_refused;
 mod link_down;
 mod lro_on_forwarder;
@@ -59,7 +59,7 @@ mod sender_queue;
 mod shared_domain;
 mod socket_drain;
 mod speed_below_file;
-mod tc_or_xdp;
+mod tc_or_xdp_drop;
 mod ttl_scope;
 mod udp_memory;
 mod unattributed;
@@ -198,20 +198,20 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     untyped!(needless_fragmentation),
     untyped!(conntrack_full),
     untyped!(firewall),
-    untyped!(reverse_path_filter),
+    Listed::check::<reverse_path_filter::ReversePathFilter>(),
     untyped!(neighbour),
-    untyped!(tc_or_xdp),
+    Listed::check::<tc_or_xdp_drop::TcOrXdpDrop>(),
     untyped!(pause_storm),
     untyped!(sender_queue),
     untyped!(softirq_core_saturated::flow),
     untyped!(nic_ring),
-    untyped!(nic_errors),
+    Listed::check::<nic_errors::NicErrors>(),
     untyped!(backlog),
     untyped!(checksum),
     untyped!(reassembly),
-    untyped!(no_listener),
-    untyped!(ip_layer),
-    untyped!(send_refused),
+    Listed::check::<no_listener::NoListener>(),
+    Listed::check::<ip_layer_drop::IpLayerDrop>(),
+    Listed::check::<send_refused::SendRefused>(),
     untyped!(udp_memory),
     untyped!(buffer_not_granted),
     untyped!(reader_too_slow),

@@ -1,17 +1,64 @@
 //! What several causes need: evidence, places, confidence.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use hawser_model::account::Basis;
 use hawser_model::finding::{Confidence, Finding, Place, Severity};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::output::copy::ChangePoint;
+use hawser_model::units::Packets;
+use serde::Serialize;
 use serde_json::Value;
 
+use crate::cause::hundredths;
 use crate::copy::fell::rate;
 use crate::losses::{Loss, packets};
 use crate::packets::facts::Side;
 use crate::view::{Path, View};
+use crate::words::{counted, percent_text};
+
+/// What was lost, and of how many; evidence of every cause that claims packets.
+#[derive(Serialize)]
+pub(super) struct Lost {
+    lost_packets: Packets,
+    sent_packets: Packets,
+    /// None where nothing was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lost_percent: Option<f64>,
+}
+
+impl Lost {
+    /// These losses, of all packets of their phases.
+    pub(super) fn of(view: &View<'_>, losses: &[Loss]) -> Self {
+        let (lost, sent) = (packets(losses), sent_in(view, losses));
+        Self {
+            lost_packets: Packets(lost),
+            sent_packets: Packets(sent),
+            lost_percent: (sent > 0).then(|| hundredths(lost, sent)),
+        }
+    }
+}
+
+/// `1 500 of 50 000 packets (3 %)`.
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sent = counted(self.sent_packets.0, "packet");
+        write!(f, "{} of {sent}", self.lost_packets)?;
+        match self.lost_percent {
+            Some(percent) => write!(f, " ({} %)", percent_text(percent)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The kernel's own word for a drop, in brackets, or nothing.
+pub(crate) fn in_brackets(reason: &str) -> String {
+    match reason {
+        "" => String::new(),
+        reason => format!(" ({reason})"),
+    }
+}
 
 /// A finding in the making.
 #[derive(Clone)]

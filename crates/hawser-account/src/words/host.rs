@@ -32,31 +32,6 @@ pub(super) fn firewall_drop(f: &Told<'_>) -> Words {
     }
 }
 
-pub(super) fn reverse_path_filter(f: &Told<'_>) -> Words {
-    let strict = match f.number("rp_filter") {
-        Some(1) => " (rp_filter is 1, strict)".to_owned(),
-        Some(n) => format!(" (rp_filter is {n})"),
-        None => String::new(),
-    };
-    Words {
-        text: format!(
-            "{} drops {} from {}{} because it would answer them through another interface{strict}.",
-            f.host(),
-            f.lost(),
-            f.peer(),
-            f.on_link(),
-        ),
-        fix: format!(
-            "Give each link a subnet of its own, so that `ip route get ADDRESS` on {} names {}. \
-             Where two links must share one: `sysctl -w net.ipv4.conf.{}.rp_filter=2` (this \
-             interface; `all` must not be 1).",
-            f.host(),
-            f.interface(),
-            f.interface().replace('.', "/"),
-        ),
-    }
-}
-
 pub(super) fn wrong_interface(f: &Told<'_>) -> Words {
     let link = f.link().unwrap_or("the link");
     let other = f.object().unwrap_or("another interface");
@@ -136,29 +111,6 @@ pub(super) fn sender_queue_drops(f: &Told<'_>) -> Words {
     }
 }
 
-pub(super) fn tc_or_xdp_drop(f: &Told<'_>) -> Words {
-    let way = match f.is("outgoing") {
-        true => "egress",
-        false => "ingress",
-    };
-    Words {
-        text: format!(
-            "A program on the interface (tc or XDP, {way}) of {} drops {}{}. The packet filter's \
-             rules do not show it.",
-            f.at(),
-            f.lost(),
-            reason(f),
-        ),
-        fix: format!(
-            "`tc -s filter show dev {0} {way}` and `ip -d link show dev {0}` on {1} name the \
-             program; `tc qdisc del dev {0} clsact` or `ip link set dev {0} xdp off` removes it. \
-             A container network or a protection against floods may have put it there.",
-            f.interface(),
-            f.host(),
-        ),
-    }
-}
-
 pub(super) fn nic_ring_overflow(f: &Told<'_>) -> Words {
     let fix = match f.is("veth") {
         true => "A veth's ring is 256 slots and cannot be set. Turn GRO off on it (`ethtool -K \
@@ -182,34 +134,6 @@ pub(super) fn nic_ring_overflow(f: &Told<'_>) -> Words {
             reason(f),
         ),
         fix,
-    }
-}
-
-pub(super) fn nic_errors(f: &Told<'_>) -> Words {
-    let way = match f.is("outgoing") {
-        true => "could not send",
-        false => "did not take",
-    };
-    let damaged = ["crc", "frame", "carrier"]
-        .iter()
-        .any(|word| f.name("reason").contains(word));
-    Words {
-        text: format!("{} {way} {}{}.", f.at(), f.lost(), reason(f)),
-        fix: match damaged {
-            true => format!(
-                "Damaged frames come from the cable, the transceiver or the port: reseat or \
-                 exchange them one at a time and watch `ethtool -S {0}` and `ip -s link show \
-                 {0}`.",
-                f.interface()
-            ),
-            false => format!(
-                "`ip -s -s link show {0}` and `ethtool -S {0}` on {1} name the counter; then the \
-                 driver's documentation, its firmware, and the size of the frames against the \
-                 port's MTU.",
-                f.interface(),
-                f.host(),
-            ),
-        },
     }
 }
 
@@ -268,50 +192,6 @@ pub(super) fn softirq_core_saturated(f: &Told<'_>) -> Words {
              each, `irqbalance`; or `/sys/class/net/{interface}/queues/rx-*/rps_cpus`). A single flow stays on \
              one processor whatever is set: make each packet cheaper (`nft list ruleset`: sets instead of \
              long lists of rules; `notrack`), or let several flows carry it."
-        ),
-    }
-}
-
-pub(super) fn no_listener(f: &Told<'_>) -> Words {
-    Words {
-        text: format!(
-            "{} reached {}{}, but no socket listens on port {} there.",
-            f.lost(),
-            f.host(),
-            f.on_link(),
-            f.count("port"),
-        ),
-        fix: format!(
-            "`ss -ulnp` on {} shows who listens and on which address. Redirections (`nft list \
-             table nat`) and a program bound to another address are the usual reasons.",
-            f.host()
-        ),
-    }
-}
-
-pub(super) fn ip_layer_drop(f: &Told<'_>) -> Words {
-    let (way, look) = match f.is("outgoing") {
-        true => (
-            "before sending them",
-            "`ip route get ADDRESS` and `ip -s link` on the sender",
-        ),
-        false => (
-            "on arrival",
-            "`nstat -az | grep -E 'InAddr|InHdr|InNoRoutes|InDiscards'` and the addresses of the \
-             interface",
-        ),
-    };
-    Words {
-        text: format!(
-            "The IP layer of {} drops {}{} {way}{}.",
-            f.host(),
-            f.lost(),
-            f.on_link(),
-            reason(f),
-        ),
-        fix: format!(
-            "Look at {look}: a missing or wrong route, an address on another host or interface, \
-             a foreign MAC address in a static neighbour entry."
         ),
     }
 }

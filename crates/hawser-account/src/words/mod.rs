@@ -4,6 +4,7 @@ use hawser_model::finding::{Finding, WordedFinding};
 use hawser_model::units::{Bytes, Nanos, Packets, PacketsPerSec};
 
 use crate::cause::Words;
+use crate::causes::support::in_brackets;
 
 mod host;
 mod link;
@@ -30,7 +31,6 @@ const WORDS: &[(&str, Writer)] = &[
     ("group-not-forwarded", multicast::group_not_forwarded),
     ("igmp-no-querier", multicast::no_querier),
     ("igmp-version-mixed", multicast::version_mixed),
-    ("ip-layer-drop", host::ip_layer_drop),
     ("link-down", link::link_down),
     ("loss-between-hosts", path::loss_between_hosts),
     ("mtu-black-hole", path::mtu_black_hole),
@@ -39,9 +39,7 @@ const WORDS: &[(&str, Writer)] = &[
     ("multicast-ttl-scope", multicast::ttl_scope),
     ("needless-fragmentation", path::needless_fragmentation),
     ("neighbour-unresolved", host::neighbour_unresolved),
-    ("nic-errors", host::nic_errors),
     ("nic-ring-overflow", host::nic_ring_overflow),
-    ("no-listener", host::no_listener),
     ("pause-storm", host::pause_storm),
     ("rate-after-burst", stream::rate_after_burst),
     ("reader-stalled", socket::reader_stalled),
@@ -50,19 +48,16 @@ const WORDS: &[(&str, Writer)] = &[
     ("receive-buffer-too-small", socket::receive_buffer_too_small),
     ("receive-merging-stall", stream::receive_merging),
     ("reordered-path", path::reordered_path),
-    ("reverse-path-filter", host::reverse_path_filter),
-    ("send-refused", socket::send_refused),
     ("sender-queue-drops", host::sender_queue_drops),
     ("shared-failure-domain", link::shared_failure_domain),
     ("softirq-core-saturated", host::softirq_core_saturated),
-    ("tc-or-xdp-drop", host::tc_or_xdp_drop),
     ("udp-memory-pressure", socket::udp_memory_pressure),
     ("unattributed-loss", run::unattributed_loss),
     ("wrong-interface", host::wrong_interface),
 ];
 
 /// Puts a finding into words. A code of a newer version is named, not explained.
-pub fn word(finding: &Finding) -> WordedFinding {
+pub(crate) fn word(finding: &Finding) -> WordedFinding {
     let told = Told(finding);
     let mut all = WORDS.iter();
     let words = match all.find(|(code, _)| *code == finding.code) {
@@ -204,10 +199,7 @@ pub(crate) fn counted(n: u64, noun: &str) -> String {
 
 /// The kernel's own word for a drop, in brackets, or nothing.
 fn reason(told: &Told<'_>) -> String {
-    match told.name("reason") {
-        "" => String::new(),
-        reason => format!(" ({reason})"),
-    }
+    in_brackets(told.name("reason"))
 }
 
 #[cfg(test)]

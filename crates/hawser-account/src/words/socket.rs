@@ -2,7 +2,7 @@
 
 use hawser_model::units::{Bytes, Nanos, PacketsPerSec};
 
-use super::{Told, Words, counted, packets, reason};
+use super::{Told, Words, counted, packets};
 
 /// Up to this `rmem_max`, kronosnet forces its own buffers; from it on it does not.
 const KNET_FORCES_BELOW: u64 = 4 * 1024 * 1024;
@@ -301,21 +301,5 @@ pub(super) fn udp_memory_pressure(f: &Told<'_>) -> Words {
                      worse."
                 .to_owned(),
         },
-    }
-}
-
-pub(super) fn send_refused(f: &Told<'_>) -> Words {
-    Words {
-        text: format!(
-            "The kernel of {} refused {} at the sending system call{}; the send buffer is {}.",
-            f.host(),
-            f.lost(),
-            reason(f),
-            f.bytes("send_buffer_bytes")
-                .unwrap_or_else(|| "not known".to_owned()),
-        ),
-        fix: "EAGAIN: send slower or ask for a larger SO_SNDBUF (limit net.core.wmem_max). \
-              ENOMEM: the host is short of memory. Otherwise see send(2) for the error."
-            .to_owned(),
     }
 }

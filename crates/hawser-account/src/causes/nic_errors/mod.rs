@@ -1,0 +1,83 @@
+//! An interface loses frames for reasons other than a full ring: damaged frames (CRC, a bad
+//! cable or transceiver), carrier errors, a driver that could not send, a frame larger than
+//! the receiving port takes.
+//!
+//! Evidence: packets in the layers sender-nic and receiver-nic that are not the ring's. An
+//! error. Cases: `nic-errors`, `nic-errors-transmit`.
+
+use hawser_model::account::Layer;
+use hawser_model::finding::{Place, Severity};
+use serde::Serialize;
+
+use crate::cause::{Cause, CheckCause, Found, Words, as_number, at_interface, host, interface};
+use crate::causes::support::{Lost, by_host, confidence, in_brackets, main_reason, place_on};
+use crate::losses::Losses;
+use crate::view::View;
+
+#[derive(Serialize)]
+pub(crate) struct NicErrors {
+    reason: String,
+    #[serde(serialize_with = "as_number")]
+    outgoing: bool,
+    #[serde(flatten)]
+    lost: Lost,
+}
+
+impl CheckCause for NicErrors {
+    fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
+        let mut found = Vec::new();
+        for layer in [Layer::SenderNic, Layer::ReceiverNic] {
+            let claimed = losses.claim(Self::CODE, |l| l.layer == Some(layer));
+            for (host, group) in by_host(claimed) {
+                found.push(Found {
+                    severity: Severity::Error,
+                    confidence: confidence(&group),
+                    place: place_on(view, &host, &group),
+                    evidence: Self {
+                        reason: main_reason(&group),
+                        outgoing: layer == Layer::SenderNic,
+                        lost: Lost::of(view, &group),
+                    },
+                });
+            }
+        }
+        found
+    }
+}
+
+impl Cause for NicErrors {
+    const CODE: &'static str = "nic-errors";
+
+    fn words(&self, at: &Place) -> Words {
+        let way = match self.outgoing {
+            true => "could not send",
+            false => "did not take",
+        };
+        let damaged = ["crc", "frame", "carrier"]
+            .iter()
+            .any(|word| self.reason.contains(word));
+        Words {
+            text: format!(
+                "{} {way} {}{}.",
+                at_interface(at),
+                self.lost,
+                in_brackets(&self.reason)
+            ),
+            fix: match damaged {
+                true => format!(
+                    "Damaged frames come from the cable, the transceiver or the port: reseat or \
+                     exchange them one at a time and watch `ethtool -S {0}` and `ip -s link show \
+                     {0}`.",
+                    interface(at)
+                ),
+                false => format!(
+                    "`ip -s -s link show {0}` and `ethtool -S {0}` on {1} name the counter; then the \
+                     driver's documentation, its firmware, and the size of the frames against the \
+                     port's MTU.",
+                    interface(at),
+                    host(at),
+                ),
+            },
+        }
+    }
+}

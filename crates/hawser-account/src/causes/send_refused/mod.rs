@@ -1,0 +1,66 @@
+//! The sender's socket refuses packets: its send buffer is full (EAGAIN), memory is short
+//! (ENOMEM), or another error of send(2) that no other cause stands for.
+//!
+//! Evidence: the error of the system call. Certain; an error. Case: `send-refused`.
+
+use hawser_model::account::Layer;
+use hawser_model::finding::{Place, Severity};
+use hawser_model::units::Bytes;
+use serde::Serialize;
+
+use crate::cause::{Cause, CheckCause, Found, Words, host};
+use crate::causes::support::{Lost, by_host, confidence, in_brackets, main_reason, place_on};
+use crate::losses::Losses;
+use crate::view::View;
+
+#[derive(Serialize)]
+pub(crate) struct SendRefused {
+    /// The error of send(2).
+    reason: String,
+    #[serde(flatten)]
+    lost: Lost,
+    /// The smallest of those that refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    send_buffer_bytes: Option<Bytes>,
+}
+
+impl CheckCause for SendRefused {
+    fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
+        by_host(losses.claim(Self::CODE, |l| l.layer == Some(Layer::SenderSocket)))
+            .into_iter()
+            .map(|(host, group)| Found {
+                severity: Severity::Error,
+                confidence: confidence(&group),
+                place: place_on(view, &host, &group),
+                evidence: Self {
+                    reason: main_reason(&group),
+                    lost: Lost::of(view, &group),
+                    send_buffer_bytes: group
+                        .iter()
+                        .map(|l| view.phases[l.phase].facts.phase.sender.send_buffer)
+                        .min(),
+                },
+            })
+            .collect()
+    }
+}
+
+impl Cause for SendRefused {
+    const CODE: &'static str = "send-refused";
+
+    fn words(&self, at: &Place) -> Words {
+        Words {
+            text: format!(
+                "The kernel of {} refused {} at the sending system call{}; the send buffer is {}.",
+                host(at),
+                self.lost,
+                in_brackets(&self.reason),
+                self.send_buffer_bytes
+                    .map_or("not known".to_owned(), |size| size.to_string()),
+            ),
+            fix: "EAGAIN: send slower or ask for a larger SO_SNDBUF (limit net.core.wmem_max). \
+                  ENOMEM: the host is short of memory. Otherwise see send(2) for the error."
+                .to_owned(),
+        }
+    }
+}

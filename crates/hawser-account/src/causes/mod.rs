@@ -22,12 +22,12 @@ mod bond_one_member;
 pub(crate) mod buffer_not_granted;
 mod check_stopped;
 mod checksum;
-mod conntrack_full;
+mod conntrack_table_full;
 mod corosync_buffer;
 mod duplicate_address;
 mod duplicated_path;
 mod fence_device_fails;
-mod firewall;
+mod firewall_drop;
 mod foreign_socket;
 mod group_not_forwarded;
 mod half_duplex;
@@ -40,9 +40,9 @@ mod lro_on_forwarder;
 mod mtu_black_hole;
 mod mtu_mismatch;
 mod needless_fragmentation;
-mod neighbour;
+mod neighbour_unresolved;
 mod nic_errors;
-mod nic_ring;
+mod nic_ring_overflow;
 mod no_listener;
 mod no_querier;
 mod not_measured;
@@ -55,7 +55,7 @@ mod receive_buffer;
 mod reordered_path;
 mod reverse_path_filter;
 mod send_refused;
-mod sender_queue;
+mod sender_queue_drops;
 mod shared_domain;
 mod socket_drain;
 mod speed_below_file;
@@ -196,15 +196,15 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     untyped!(mtu_mismatch),
     untyped!(mtu_black_hole),
     untyped!(needless_fragmentation),
-    untyped!(conntrack_full),
-    untyped!(firewall),
+    Listed::check::<conntrack_table_full::ConntrackTableFull>(),
+    Listed::check::<firewall_drop::FirewallDrop>(),
     Listed::check::<reverse_path_filter::ReversePathFilter>(),
-    untyped!(neighbour),
+    Listed::check::<neighbour_unresolved::NeighbourUnresolved>(),
     Listed::check::<tc_or_xdp_drop::TcOrXdpDrop>(),
-    untyped!(pause_storm),
-    untyped!(sender_queue),
+    Listed::check::<pause_storm::PauseStorm>(),
+    Listed::check::<sender_queue_drops::SenderQueueDrops>(),
     untyped!(softirq_core_saturated::flow),
-    untyped!(nic_ring),
+    Listed::check::<nic_ring_overflow::NicRingOverflow>(),
     Listed::check::<nic_errors::NicErrors>(),
     untyped!(backlog),
     untyped!(checksum),

@@ -1,36 +1,6 @@
 //! Words on what a host itself drops, outside the socket.
 
-use super::{Told, Words, packets, reason};
-
-pub(super) fn firewall_drop(f: &Told<'_>) -> Words {
-    let (outgoing, rule) = (f.is("outgoing"), f.object());
-    let chain = match outgoing {
-        true => format!("on their way out to {}", f.peer()),
-        false => format!("coming in from {}", f.peer()),
-    };
-    let by = match (rule, f.number("rule_packets")) {
-        (Some(rule), Some(n)) => {
-            format!(" The rule {rule} counted {} in the same time.", packets(n))
-        }
-        _ => " No counter of a rule tells which one it is.".to_owned(),
-    };
-    Words {
-        text: format!(
-            "The packet filter of {} drops {}{}, {chain}{}.{by}",
-            f.host(),
-            f.lost(),
-            f.on_link(),
-            reason(f),
-        ),
-        fix: format!(
-            "Accept the cluster's traffic{}: `nft -a list ruleset` (or `iptables-save -c`) shows \
-             the rule by its handle; with firewalld `firewall-cmd --add-service=high-availability`. \
-             Hawser's probes use an ephemeral UDP port, which the rule may drop although it \
-             accepts Corosync's.",
-            f.link().map_or(String::new(), |l| format!(" on {l}")),
-        ),
-    }
-}
+use super::{Told, Words, packets};
 
 pub(super) fn wrong_interface(f: &Told<'_>) -> Words {
     let link = f.link().unwrap_or("the link");
@@ -58,82 +28,6 @@ pub(super) fn wrong_interface(f: &Told<'_>) -> Words {
              own; programs may bind to the interface (SO_BINDTODEVICE).",
             f.host(),
         ),
-    }
-}
-
-pub(super) fn neighbour_unresolved(f: &Told<'_>) -> Words {
-    let strict = match f.number("peer_rp_filter") {
-        Some(1) => format!(
-            " {} has strict reverse-path filtering, which also refuses ARP.",
-            f.peer()
-        ),
-        _ => String::new(),
-    };
-    Words {
-        text: format!(
-            "{} cannot find the link-layer address of {}{}: {} died waiting for it{}. No \
-             counter of `ip -s link` or `netstat -s` shows this.{strict}",
-            f.host(),
-            f.peer(),
-            f.on_link(),
-            f.lost(),
-            reason(f),
-        ),
-        fix: format!(
-            "`ip neigh show dev {0}` and `arping -I {0} ADDRESS` on {1}: look for a wrong address \
-             or prefix length, a filter for ARP, `arp_ignore` on the peer, or a port in the wrong \
-             VLAN.",
-            f.interface(),
-            f.host(),
-        ),
-    }
-}
-
-pub(super) fn sender_queue_drops(f: &Told<'_>) -> Words {
-    let queue = f.object().unwrap_or("queueing discipline");
-    Words {
-        text: format!(
-            "The queue {queue} of {} lost {} to {} before they left the host{}; the program \
-             was not told.",
-            f.at(),
-            f.lost(),
-            f.peer(),
-            reason(f),
-        ),
-        fix: format!(
-            "`tc -s qdisc show dev {0}` on {1}: a shaper (tbf, htb) must allow the link's rate \
-             and hold a burst of {2}; without one, lengthen the queue (`ip link set {0} \
-             txqueuelen 10000`) or use fq_codel.",
-            f.interface(),
-            f.host(),
-            packets(f.count("burst_packets")),
-        ),
-    }
-}
-
-pub(super) fn nic_ring_overflow(f: &Told<'_>) -> Words {
-    let fix = match f.is("veth") {
-        true => "A veth's ring is 256 slots and cannot be set. Turn GRO off on it (`ethtool -K \
-                 IF gro off` leaves NAPI mode unless an XDP program holds it), give its NAPI a CPU of its own, or smooth the \
-                 bursts in front of it."
-            .to_owned(),
-        false => format!(
-            "`ethtool -g {0}` shows the ring's size and limit: `ethtool -G {0} rx LIMIT` (this \
-             interface; the link may flap). Then spread interrupts over CPUs (`ethtool -L`, \
-             irqbalance) and look at `ethtool -c` for coalescing.",
-            f.interface(),
-        ),
-    };
-    Words {
-        text: format!(
-            "The receive ring of {} was full: {} from {} were lost before the kernel saw \
-             them{}.",
-            f.at(),
-            f.lost(),
-            f.peer(),
-            reason(f),
-        ),
-        fix,
     }
 }
 
@@ -192,46 +86,6 @@ pub(super) fn softirq_core_saturated(f: &Told<'_>) -> Words {
              each, `irqbalance`; or `/sys/class/net/{interface}/queues/rx-*/rps_cpus`). A single flow stays on \
              one processor whatever is set: make each packet cheaper (`nft list ruleset`: sets instead of \
              long lists of rules; `notrack`), or let several flows carry it."
-        ),
-    }
-}
-
-pub(super) fn conntrack_table_full(f: &Told<'_>) -> Words {
-    let most = f
-        .number("nf_conntrack_max")
-        .map_or(String::new(), |n| format!(" of {n} entries"));
-    Words {
-        text: format!(
-            "The table of tracked connections{most} on {} was full: it refused {} new entries, and {} \
-             went with them in the packet filter.",
-            f.at(),
-            f.count("refused_entries"),
-            f.lost(),
-        ),
-        fix: format!(
-            "On {}: `conntrack -C` against `sysctl net.netfilter.nf_conntrack_max`; raise it (320 bytes \
-             an entry), or let the interconnect pass untracked (`nft … notrack` in a raw chain), \
-             which it should be anyway.",
-            f.host(),
-        ),
-    }
-}
-
-pub(super) fn pause_storm(f: &Told<'_>) -> Words {
-    Words {
-        text: format!(
-            "{} was told to pause {} times while it sent to {}, and {} were lost in its own queue: \
-             something behind the switch takes less than is sent to it.",
-            f.at(),
-            f.count("pause_frames_received"),
-            f.peer(),
-            f.lost(),
-        ),
-        fix: format!(
-            "Find the slow receiver (`ethtool -S` on all hosts of the link: who sends pause frames). \
-             `ethtool -A {} rx off` lets this host send on, and the switch drop for the slow one \
-             alone.",
-            f.interface(),
         ),
     }
 }

@@ -18,7 +18,7 @@ use hawser_model::names::HostName;
 use hawser_model::units::Nanos;
 
 use crate::causes::support::{Draft, confidence, place_on};
-use crate::causes::{Cause, nic_ring};
+use crate::causes::{Cause, nic_ring_overflow};
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::Side;
 use crate::throughput::{CORE_SATURATED, OTHERS_SPARE, share, softirq_share};
@@ -118,7 +118,7 @@ fn core(view: &View<'_>, loss: &Loss) -> Option<Core> {
     let backlog = loss.layer == Some(Layer::Backlog);
     let received_there =
         loss.host.as_ref() == Some(&loss.path.to) && loss.path == view.phases[loss.phase].path();
-    if !received_there || !(backlog || nic_ring::is_ring(loss)) {
+    if !received_there || !(backlog || nic_ring_overflow::is_ring(loss)) {
         return None;
     }
     let phase = &view.phases[loss.phase].facts.phase;

@@ -1,0 +1,123 @@
+//! A packet filter (nftables, iptables, a cgroup program, a security module) drops the
+//! probes. On the sending side the program gets EPERM; on the receiving side nothing tells
+//! but the kernel's reason `NETFILTER_DROP` and the rule's own counter, if it has one.
+//!
+//! Evidence: packets in the layers sender-filter or receiver-filter. Named rule: the counter
+//! of a dropping rule that moved at least as far and is nearest. Certain with events or
+//! EPERM, likely by counter alone. An error. Cases: `firewall-drop-input`,
+//! `firewall-drop-output`, `counters-only`.
+
+use hawser_model::account::Layer;
+use hawser_model::finding::{Place, Severity};
+use hawser_model::names::HostName;
+use serde::Serialize;
+
+use crate::cause::{Cause, CheckCause, Found, Words, as_number, host, on_link, peer};
+use crate::causes::support::{
+    Lost, by_host, confidence, in_brackets, main_reason, place_on, side_of,
+};
+use crate::losses::{Loss, Losses, packets};
+use crate::packets::facts::Side;
+use crate::packets::rule_counters;
+use crate::view::View;
+use crate::words::counted;
+
+#[derive(Serialize)]
+pub(crate) struct FirewallDrop {
+    /// The kernel's word for it.
+    reason: String,
+    #[serde(serialize_with = "as_number")]
+    outgoing: bool,
+    /// What the named rule counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule_packets: Option<u64>,
+    #[serde(flatten)]
+    lost: Lost,
+}
+
+impl CheckCause for FirewallDrop {
+    fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
+        let mut found = Vec::new();
+        for layer in [Layer::SenderFilter, Layer::ReceiverFilter] {
+            let claimed = losses.claim(Self::CODE, |l| l.layer == Some(layer));
+            for (host, group) in by_host(claimed) {
+                found.push(Self::found(view, layer, &host, &group));
+            }
+        }
+        found
+    }
+}
+
+impl Cause for FirewallDrop {
+    const CODE: &'static str = "firewall-drop";
+
+    fn words(&self, at: &Place) -> Words {
+        let (outgoing, rule) = (self.outgoing, at.object.as_deref());
+        let chain = match outgoing {
+            true => format!("on their way out to {}", peer(at)),
+            false => format!("coming in from {}", peer(at)),
+        };
+        let by = match (rule, self.rule_packets) {
+            (Some(rule), Some(n)) => {
+                format!(
+                    " The rule {rule} counted {} in the same time.",
+                    counted(n, "packet")
+                )
+            }
+            _ => " No counter of a rule tells which one it is.".to_owned(),
+        };
+        Words {
+            text: format!(
+                "The packet filter of {} drops {}{}, {chain}{}.{by}",
+                host(at),
+                self.lost,
+                on_link(at),
+                in_brackets(&self.reason),
+            ),
+            fix: format!(
+                "Accept the cluster's traffic{}: `nft -a list ruleset` (or `iptables-save -c`) shows \
+                 the rule by its handle; with firewalld `firewall-cmd --add-service=high-availability`. \
+                 Hawser's probes use an ephemeral UDP port, which the rule may drop although it \
+                 accepts Corosync's.",
+                on_link(at),
+            ),
+        }
+    }
+}
+
+impl FirewallDrop {
+    fn found(view: &View<'_>, layer: Layer, host: &HostName, group: &[Loss]) -> Found<Self> {
+        let mut place = place_on(view, host, group);
+        let rule = rule(view, host, group);
+        place.object = rule.as_ref().map(|(name, _)| name.clone());
+        Found {
+            severity: Severity::Error,
+            confidence: confidence(group),
+            place,
+            evidence: Self {
+                reason: main_reason(group),
+                outgoing: layer == Layer::SenderFilter,
+                rule_packets: rule.map(|(_, moved)| moved),
+                lost: Lost::of(view, group),
+            },
+        }
+    }
+}
+
+/// The rule that counted at least the lost packets, and as few others as any.
+fn rule(view: &View<'_>, host: &HostName, group: &[Loss]) -> Option<(String, u64)> {
+    let lost = packets(group);
+    let mut sums = std::collections::BTreeMap::<String, u64>::new();
+    let mut seen = std::collections::BTreeSet::new();
+    for loss in group.iter().filter(|l| seen.insert(l.phase)) {
+        let side: Side = side_of(view, host, loss);
+        for (name, moved) in rule_counters(&view.phases[loss.phase].facts, side) {
+            let sum = sums.entry(name.to_owned()).or_default();
+            *sum = sum.saturating_add(moved);
+        }
+    }
+    sums.into_iter()
+        .filter(|(_, moved)| *moved >= lost)
+        .min_by_key(|(_, moved)| *moved)
+        .map(|(name, moved)| (name.trim_end_matches("/drops").to_owned(), moved))
+}

@@ -1,0 +1,94 @@
+//! The receiving NIC's ring is full: frames come faster than the host takes them out of it
+//! (too few descriptors for a burst, an interrupt storm, a busy CPU). On a veth the ring is
+//! the 256 slots of its NAPI mode (`VETH_RING_SIZE`, `drivers/net/veth.c`).
+//!
+//! Evidence: the driver's own counters (`rx_missed_errors`, `rx_no_buffer_count`,
+//! `rx_out_of_buffer`, …) or `veth_xmit` as the place of the drop. `rx_dropped` alone is not
+//! evidence: it also holds harmless drops. An error. Case: `nic-ring-overflow`.
+
+use hawser_model::account::Layer;
+use hawser_model::finding::{Place, Severity};
+use serde::Serialize;
+
+use crate::cause::{Cause, CheckCause, Found, Words, as_number, at_interface, interface, peer};
+use crate::causes::support::{Lost, by_host, confidence, in_brackets, main_reason, place_on};
+use crate::losses::{Loss, Losses};
+use crate::view::View;
+
+#[derive(Serialize)]
+pub(crate) struct NicRingOverflow {
+    /// The kernel's word for it.
+    reason: String,
+    #[serde(serialize_with = "as_number")]
+    veth: bool,
+    #[serde(flatten)]
+    lost: Lost,
+}
+
+pub(in crate::causes) fn is_ring(loss: &Loss) -> bool {
+    let errors = ["rx_crc_errors", "rx_frame_errors", "rx_length_errors"];
+    loss.layer == Some(Layer::ReceiverNic)
+        && !loss.reason.contains("dev_forward_skb")
+        && !errors.iter().any(|e| loss.reason.ends_with(e))
+        && (["driver/", "queue/", "link/"]
+            .iter()
+            .any(|from| loss.reason.starts_with(from))
+            || loss.reason.contains("_xmit")
+            || loss.reason == "FULL_RING")
+}
+
+impl CheckCause for NicRingOverflow {
+    fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
+        by_host(losses.claim(Self::CODE, is_ring))
+            .into_iter()
+            .map(|(host, group)| {
+                let place = place_on(view, &host, &group);
+                let facts = place
+                    .interface
+                    .as_ref()
+                    .and_then(|name| view.host(&host)?.interfaces.get(name));
+                let veth = facts.is_some_and(|i| i.driver.as_deref() == Some("veth"));
+                Found {
+                    severity: Severity::Error,
+                    confidence: confidence(&group),
+                    place,
+                    evidence: Self {
+                        reason: main_reason(&group),
+                        veth,
+                        lost: Lost::of(view, &group),
+                    },
+                }
+            })
+            .collect()
+    }
+}
+
+impl Cause for NicRingOverflow {
+    const CODE: &'static str = "nic-ring-overflow";
+
+    fn words(&self, at: &Place) -> Words {
+        let fix = match self.veth {
+        true => "A veth's ring is 256 slots and cannot be set. Turn GRO off on it (`ethtool -K \
+                     IF gro off` leaves NAPI mode unless an XDP program holds it), give its NAPI a CPU of its own, or smooth the \
+                     bursts in front of it."
+            .to_owned(),
+        false => format!(
+            "`ethtool -g {0}` shows the ring's size and limit: `ethtool -G {0} rx LIMIT` (this \
+                 interface; the link may flap). Then spread interrupts over CPUs (`ethtool -L`, \
+                 irqbalance) and look at `ethtool -c` for coalescing.",
+            interface(at),
+        ),
+    };
+        Words {
+            text: format!(
+                "The receive ring of {} was full: {} from {} were lost before the kernel saw \
+                 them{}.",
+                at_interface(at),
+                self.lost,
+                peer(at),
+                in_brackets(&self.reason),
+            ),
+            fix,
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The sender's queueing discipline is full: a shaper (`tbf`, `htb`) slower than the traffic,
+//! or a queue shorter than a burst. The program is not told: `sendmsg` succeeds unless
+//! IP_RECVERR is set.
+//!
+//! Evidence: qdisc drops, which are `Ip: OutDiscards` and `Udp: SndbufErrors` once more
+//! (`net/ipv4/udp.c`, `udp_send_skb`), ENOBUFS, or `QDISC_*` events. An error.
+//! Case: `sender-queue-drops`.
+
+use hawser_model::account::Layer;
+use hawser_model::finding::{Place, Severity};
+use hawser_model::names::HostName;
+use serde::Serialize;
+
+use crate::cause::{Cause, CheckCause, Found, Words, at_interface, host, interface, peer};
+use crate::causes::support::{
+    Lost, by_host, confidence, counter_over, in_brackets, main_reason, place_on, side_of,
+};
+use crate::losses::{Loss, Losses};
+use crate::view::View;
+use crate::words::counted;
+
+#[derive(Serialize)]
+pub(crate) struct SenderQueueDrops {
+    /// The kernel's word for it.
+    reason: String,
+    #[serde(flatten)]
+    lost: Lost,
+    qdisc_drops: u64,
+    /// Packets that the phase sends back to back.
+    burst_packets: u64,
+}
+
+impl CheckCause for SenderQueueDrops {
+    fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
+        by_host(losses.claim(Self::CODE, |l| l.layer == Some(Layer::Qdisc)))
+            .into_iter()
+            .filter_map(|(host, group)| {
+                let mut place = place_on(view, &host, &group);
+                place.object = queue(view, &host, &group);
+                let qdisc_drops = counter_over(view, &host, &group, |facts, side| {
+                    facts
+                        .devices(side)
+                        .iter()
+                        .map(|d| facts.sum(side, &format!("qdisc/{d}/"), "/drops"))
+                        .max()
+                        .unwrap_or(0)
+                });
+                let burst = group
+                    .iter()
+                    .map(|l| view.phases[l.phase].facts.phase.spec.burst)
+                    .max()?;
+                Some(Found {
+                    severity: Severity::Error,
+                    confidence: confidence(&group),
+                    place,
+                    evidence: Self {
+                        reason: main_reason(&group),
+                        lost: Lost::of(view, &group),
+                        qdisc_drops,
+                        burst_packets: u64::from(burst),
+                    },
+                })
+            })
+            .collect()
+    }
+}
+
+impl Cause for SenderQueueDrops {
+    const CODE: &'static str = "sender-queue-drops";
+
+    fn words(&self, at: &Place) -> Words {
+        let queue = at.object.as_deref().unwrap_or("queueing discipline");
+        Words {
+            text: format!(
+                "The queue {queue} of {} lost {} to {} before they left the host{}; the program \
+                 was not told.",
+                at_interface(at),
+                self.lost,
+                peer(at),
+                in_brackets(&self.reason),
+            ),
+            fix: format!(
+                "`tc -s qdisc show dev {0}` on {1}: a shaper (tbf, htb) must allow the link's rate \
+                 and hold a burst of {2}; without one, lengthen the queue (`ip link set {0} \
+                 txqueuelen 10000`) or use fq_codel.",
+                interface(at),
+                host(at),
+                counted(self.burst_packets, "packet"),
+            ),
+        }
+    }
+}
+
+/// The queue that dropped most, as `tc` names it: `tbf 8001:`.
+fn queue(view: &View<'_>, host: &HostName, group: &[Loss]) -> Option<String> {
+    let mut best: Option<(u64, String)> = None;
+    for loss in group {
+        let facts = &view.phases[loss.phase].facts;
+        let side = side_of(view, host, loss);
+        for device in facts.devices(side) {
+            let prefix = format!("qdisc/{device}/");
+            for (name, drops) in facts.window(side).counters.under(&prefix) {
+                let mut parts = name[prefix.len()..].split('/');
+                let (handle, kind, field) = (parts.next(), parts.next(), parts.next());
+                if let (Some(handle), Some(kind), Some("drops")) = (handle, kind, field) {
+                    let program = kind == "clsact" || kind == "ingress";
+                    if !program && best.as_ref().is_none_or(|(most, _)| drops > *most) {
+                        best = Some((drops, format!("{kind} {handle}")));
+                    }
+                }
+            }
+        }
+    }
+    best.map(|(_, name)| name)
+}

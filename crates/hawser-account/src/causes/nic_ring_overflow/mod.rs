@@ -68,17 +68,17 @@ impl Cause for NicRingOverflow {
 
     fn words(&self, at: &Place) -> Words {
         let fix = match self.veth {
-        true => "A veth's ring is 256 slots and cannot be set. Turn GRO off on it (`ethtool -K \
-                     IF gro off` leaves NAPI mode unless an XDP program holds it), give its NAPI a CPU of its own, or smooth the \
-                     bursts in front of it."
-            .to_owned(),
-        false => format!(
-            "`ethtool -g {0}` shows the ring's size and limit: `ethtool -G {0} rx LIMIT` (this \
+            true => "A veth's ring is 256 slots and cannot be set. Turn GRO off on it (`ethtool -K \
+                     IF gro off` leaves NAPI mode unless an XDP program holds it), give its NAPI a CPU of \
+                     its own, or smooth the bursts in front of it."
+                .to_owned(),
+            false => format!(
+                "`ethtool -g {0}` shows the ring's size and limit: `ethtool -G {0} rx LIMIT` (this \
                  interface; the link may flap). Then spread interrupts over CPUs (`ethtool -L`, \
                  irqbalance) and look at `ethtool -c` for coalescing.",
-            interface(at),
-        ),
-    };
+                interface(at),
+            ),
+        };
         Words {
             text: format!(
                 "The receive ring of {} was full: {} from {} were lost before the kernel saw \

@@ -4,6 +4,7 @@
 //! users read. The type of the evidence is the cause.
 
 use hawser_model::finding::{Confidence, Finding, Place, Severity, WordedFinding};
+use hawser_model::units::Packets;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -241,4 +242,41 @@ pub(crate) fn host(at: &Place) -> &str {
 /// Evidence has numbers and names only: a flag is 0 or 1.
 pub(crate) fn as_number<S: Serializer>(flag: &bool, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u8(u8::from(*flag))
+}
+
+/// The kernel's own word for a drop, in brackets, or nothing.
+pub(crate) fn in_brackets(reason: &str) -> String {
+    match reason {
+        "" => String::new(),
+        reason => format!(" ({reason})"),
+    }
+}
+
+/// Two decimals at most, none where they say nothing.
+pub(crate) fn percent_text(percent: f64) -> String {
+    if percent == 0.0 {
+        return "less than 0.01".to_owned();
+    }
+    let text = format!("{percent:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// `1 direction`, `2 directions`.
+pub(crate) fn counted(n: u64, noun: &str) -> String {
+    let s = if n == 1 { "" } else { "s" };
+    format!("{} {noun}{s}", Packets(n))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_written_short() {
+        assert_eq!(percent_text(3.0), "3");
+        assert_eq!(percent_text(0.25), "0.25");
+        assert_eq!(percent_text(0.0), "less than 0.01");
+        assert_eq!(counted(1, "packet"), "1 packet");
+        assert_eq!(counted(12_345, "packet"), "12 345 packets");
+    }
 }

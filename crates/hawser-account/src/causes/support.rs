@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use hawser_model::account::Basis;
+use hawser_model::account::{Basis, Layer};
 use hawser_model::finding::{Confidence, Finding, Place, Severity};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::output::copy::ChangePoint;
@@ -11,21 +11,20 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::cause::hundredths;
+use crate::cause::{Found, counted, hundredths, percent_text};
 use crate::copy::fell::rate;
-use crate::losses::{Loss, packets};
+use crate::losses::{Loss, Losses, packets};
 use crate::packets::facts::Side;
 use crate::view::{Path, View};
-use crate::words::{counted, percent_text};
 
 /// What was lost, and of how many; evidence of every cause that claims packets.
 #[derive(Serialize)]
-pub(super) struct Lost {
-    lost_packets: Packets,
-    sent_packets: Packets,
+pub(crate) struct Lost {
+    pub(crate) lost_packets: Packets,
+    pub(crate) sent_packets: Packets,
     /// None where nothing was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    lost_percent: Option<f64>,
+    pub(crate) lost_percent: Option<f64>,
 }
 
 impl Lost {
@@ -49,14 +48,6 @@ impl fmt::Display for Lost {
             Some(percent) => write!(f, " ({} %)", percent_text(percent)),
             None => Ok(()),
         }
-    }
-}
-
-/// The kernel's own word for a drop, in brackets, or nothing.
-pub(crate) fn in_brackets(reason: &str) -> String {
-    match reason {
-        "" => String::new(),
-        reason => format!(" ({reason})"),
     }
 }
 
@@ -112,17 +103,17 @@ impl Draft {
     /// Adds `part` of `whole` in per cent, with two decimals.
     pub(crate) fn percent(mut self, key: &str, part: u64, whole: u64) -> Self {
         if whole > 0 {
-            let percent = (part as f64 * 10_000.0 / whole as f64).round() / 100.0;
             self.finding
                 .evidence
-                .insert(key.to_owned(), Value::from(percent));
+                .insert(key.to_owned(), Value::from(hundredths(part, whole)));
         }
         self
     }
 
     /// Adds what was lost, and of how many.
     pub(super) fn losses(self, view: &View<'_>, losses: &[Loss]) -> Self {
-        let (lost, sent) = (packets(losses), sent_in(view, losses));
+        let all = Lost::of(view, losses);
+        let (lost, sent) = (all.lost_packets.0, all.sent_packets.0);
         self.number("lost_packets", lost)
             .number("sent_packets", sent)
             .percent("lost_percent", lost, sent)
@@ -171,6 +162,58 @@ pub(super) fn by_host(losses: Vec<Loss>) -> BTreeMap<HostName, Vec<Loss>> {
         }
     }
     groups
+}
+
+/// Claims the losses of a layer of the sender and of its twin on the receiver: by side, `true` for the outgoing one, and
+/// by host.
+pub(super) fn claim_sides(
+    losses: &mut Losses,
+    code: &'static str,
+    [sender, receiver]: [Layer; 2],
+) -> Vec<(bool, HostName, Vec<Loss>)> {
+    let mut claimed = Vec::new();
+    for (layer, outgoing) in [(sender, true), (receiver, false)] {
+        let groups = by_host(losses.claim(code, |l| l.layer == Some(layer)));
+        claimed.extend(
+            groups
+                .into_iter()
+                .map(|(host, group)| (outgoing, host, group)),
+        );
+    }
+    claimed
+}
+
+/// Claims the losses that `is` picks, on each host where `counted` has a count that explains them: with that count.
+pub(super) fn claim_explained(
+    losses: &mut Losses,
+    code: &'static str,
+    is: impl Fn(&Loss) -> bool,
+    counted: impl Fn(&HostName, &[Loss]) -> Option<u64>,
+) -> Vec<(HostName, Vec<Loss>, u64)> {
+    let open = losses.open().filter(|l| is(l)).cloned().collect();
+    let mut claimed = Vec::new();
+    for (host, group) in by_host(open) {
+        if let Some(count) = counted(&host, &group) {
+            let group = losses.claim(code, |l| is(l) && l.host.as_ref() == Some(&host));
+            claimed.push((host, group, count));
+        }
+    }
+    claimed
+}
+
+/// An error: these packets were lost on this host, as sure as they were counted.
+pub(super) fn lost_on<C>(
+    view: &View<'_>,
+    host: &HostName,
+    losses: &[Loss],
+    evidence: C,
+) -> Found<C> {
+    Found {
+        severity: Severity::Error,
+        confidence: confidence(losses),
+        place: place_on(view, host, losses),
+        evidence,
+    }
 }
 
 /// The only item, if they are all equal.

@@ -7,8 +7,8 @@ use hawser_model::units::{Packets, PacketsPerSec};
 use serde::{Serialize, Serializer};
 
 use super::FanoutView;
+use crate::cause::counted;
 use crate::cause::{Found, as_number, host};
-use crate::words::counted;
 
 /// Less than this is within what two searches differ by.
 const GAIN: f64 = 1.2;

@@ -3,8 +3,8 @@
 use hawser_model::finding::{Finding, WordedFinding};
 use hawser_model::units::{Bytes, Nanos, Packets, PacketsPerSec};
 
-use crate::cause::Words;
-use crate::causes::support::in_brackets;
+use crate::cause::{Words, counted, in_brackets};
+use crate::causes::support::Lost;
 
 mod host;
 mod link;
@@ -164,20 +164,13 @@ impl Told<'_> {
 
     /// `1 500 of 50 000 packets (3 %)`.
     fn lost(&self) -> String {
-        let (lost, sent) = (self.count("lost_packets"), self.count("sent_packets"));
-        let percent = self.0.evidence.get("lost_percent").and_then(|v| v.as_f64());
-        let percent = percent.map_or(String::new(), |p| format!(" ({} %)", percent_text(p)));
-        format!("{} of {}{percent}", Packets(lost), packets(sent))
+        let lost = Lost {
+            lost_packets: Packets(self.count("lost_packets")),
+            sent_packets: Packets(self.count("sent_packets")),
+            lost_percent: (self.0.evidence.get("lost_percent")).and_then(|value| value.as_f64()),
+        };
+        lost.to_string()
     }
-}
-
-/// Two decimals at most, none where they say nothing.
-pub(crate) fn percent_text(percent: f64) -> String {
-    if percent == 0.0 {
-        return "less than 0.01".to_owned();
-    }
-    let text = format!("{percent:.2}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// `1 packet`, `2 packets`.
@@ -185,27 +178,7 @@ fn packets(n: u64) -> String {
     counted(n, "packet")
 }
 
-/// `1 direction`, `2 directions`.
-pub(crate) fn counted(n: u64, noun: &str) -> String {
-    let s = if n == 1 { "" } else { "s" };
-    format!("{} {noun}{s}", Packets(n))
-}
-
 /// The kernel's own word for a drop, in brackets, or nothing.
 fn reason(told: &Told<'_>) -> String {
     in_brackets(told.name("reason"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_are_written_short() {
-        assert_eq!(percent_text(3.0), "3");
-        assert_eq!(percent_text(0.25), "0.25");
-        assert_eq!(percent_text(0.0), "less than 0.01");
-        assert_eq!(counted(1, "packet"), "1 packet");
-        assert_eq!(counted(12_345, "packet"), "12 345 packets");
-    }
 }

@@ -7,10 +7,9 @@
 use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;
 
-use crate::cause::{Cause, CheckCause, Found, Words, host};
+use crate::cause::{Cause, CheckCause, Found, Words, counted, host};
 use crate::losses::Losses;
 use crate::view::View;
-use crate::words::counted;
 
 #[derive(Serialize)]
 pub(crate) struct CheckStopped {

@@ -8,10 +8,11 @@
 
 use hawser_model::account::Layer;
 use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::names::HostName;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, at_interface, host};
-use crate::causes::support::{Lost, by_host, counter_over, place_on};
+use crate::causes::support::{Lost, claim_explained, counter_over, place_on};
 use crate::losses::{Loss, Losses, packets};
 use crate::view::View;
 
@@ -36,31 +37,25 @@ fn is_filter(loss: &Loss) -> bool {
 
 impl CheckCause for ConntrackTableFull {
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
-        let open: Vec<Loss> = losses.open().filter(|l| is_filter(l)).cloned().collect();
-        let mut found = Vec::new();
-        for (host, group) in by_host(open) {
-            let refused = counter_over(view, &host, &group, |facts, side| {
+        let refused = |host: &HostName, group: &[Loss]| {
+            let refused = counter_over(view, host, group, |facts, side| {
                 facts.counter(side, "conntrack/drop")
             });
-            if refused.saturating_mul(100) < packets(&group).saturating_mul(MOST) {
-                continue;
-            }
-            let group = losses.claim(Self::CODE, |l| {
-                is_filter(l) && l.host.as_ref() == Some(&host)
-            });
-            let place = place_on(view, &host, &group);
-            found.push(Found {
-                severity: Severity::Error,
-                confidence: Confidence::Likely,
-                place,
-                evidence: Self {
-                    lost: Lost::of(view, &group),
-                    refused_entries: refused,
-                    nf_conntrack_max: view.sysctl(&host, "net.netfilter.nf_conntrack_max"),
-                },
-            });
-        }
-        found
+            let dropped = packets(group).saturating_mul(MOST);
+            (refused.saturating_mul(100) >= dropped).then_some(refused)
+        };
+        let claimed = claim_explained(losses, Self::CODE, is_filter, refused).into_iter();
+        let found = claimed.map(|(host, group, refused_entries)| Found {
+            severity: Severity::Error,
+            confidence: Confidence::Likely,
+            place: place_on(view, &host, &group),
+            evidence: Self {
+                lost: Lost::of(view, &group),
+                refused_entries,
+                nf_conntrack_max: view.sysctl(&host, "net.netfilter.nf_conntrack_max"),
+            },
+        });
+        found.collect()
     }
 }
 

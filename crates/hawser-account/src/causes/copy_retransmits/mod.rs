@@ -11,10 +11,9 @@ use hawser_model::copy::{CopyEnd, TcpFacts};
 use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;
 
-use crate::cause::{Cause, CopyCause, Found, Words, host, hundredths, peer, way};
+use crate::cause::{Cause, CopyCause, Found, Words, host, hundredths, peer, percent_text, way};
 use crate::copy::View;
 use crate::copy::fell::{Fell, at_sender};
-use crate::words::percent_text;
 
 #[derive(Serialize)]
 pub(crate) struct CopyRetransmits {

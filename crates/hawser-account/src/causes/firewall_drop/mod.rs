@@ -8,19 +8,18 @@
 //! `firewall-drop-output`, `counters-only`.
 
 use hawser_model::account::Layer;
-use hawser_model::finding::{Place, Severity};
+use hawser_model::finding::Place;
 use hawser_model::names::HostName;
 use serde::Serialize;
 
-use crate::cause::{Cause, CheckCause, Found, Words, as_number, host, on_link, peer};
-use crate::causes::support::{
-    Lost, by_host, confidence, in_brackets, main_reason, place_on, side_of,
+use crate::cause::{
+    Cause, CheckCause, Found, Words, as_number, counted, host, in_brackets, on_link, peer,
 };
+use crate::causes::support::{Lost, claim_sides, lost_on, main_reason, side_of};
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::facts::Side;
 use crate::packets::rule_counters;
 use crate::view::View;
-use crate::words::counted;
 
 #[derive(Serialize)]
 pub(crate) struct FirewallDrop {
@@ -37,14 +36,21 @@ pub(crate) struct FirewallDrop {
 
 impl CheckCause for FirewallDrop {
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
-        let mut found = Vec::new();
-        for layer in [Layer::SenderFilter, Layer::ReceiverFilter] {
-            let claimed = losses.claim(Self::CODE, |l| l.layer == Some(layer));
-            for (host, group) in by_host(claimed) {
-                found.push(Self::found(view, layer, &host, &group));
-            }
-        }
-        found
+        let layers = [Layer::SenderFilter, Layer::ReceiverFilter];
+        let claimed = claim_sides(losses, Self::CODE, layers).into_iter();
+        let found = claimed.map(|(outgoing, host, group)| {
+            let (rule, rule_packets) = rule(view, &host, &group).unzip();
+            let evidence = Self {
+                reason: main_reason(&group),
+                outgoing,
+                rule_packets,
+                lost: Lost::of(view, &group),
+            };
+            let mut found = lost_on(view, &host, &group, evidence);
+            found.place.object = rule;
+            found
+        });
+        found.collect()
     }
 }
 
@@ -81,25 +87,6 @@ impl Cause for FirewallDrop {
                  accepts Corosync's.",
                 on_link(at),
             ),
-        }
-    }
-}
-
-impl FirewallDrop {
-    fn found(view: &View<'_>, layer: Layer, host: &HostName, group: &[Loss]) -> Found<Self> {
-        let mut place = place_on(view, host, group);
-        let rule = rule(view, host, group);
-        place.object = rule.as_ref().map(|(name, _)| name.clone());
-        Found {
-            severity: Severity::Error,
-            confidence: confidence(group),
-            place,
-            evidence: Self {
-                reason: main_reason(group),
-                outgoing: layer == Layer::SenderFilter,
-                rule_packets: rule.map(|(_, moved)| moved),
-                lost: Lost::of(view, group),
-            },
         }
     }
 }

@@ -6,11 +6,11 @@
 //! An error. Cases: `ip-layer-drop`, `ip-layer-no-route`.
 
 use hawser_model::account::Layer;
-use hawser_model::finding::{Place, Severity};
+use hawser_model::finding::Place;
 use serde::Serialize;
 
-use crate::cause::{Cause, CheckCause, Found, Words, as_number, host, on_link};
-use crate::causes::support::{Lost, by_host, confidence, in_brackets, main_reason, place_on};
+use crate::cause::{Cause, CheckCause, Found, Words, as_number, host, in_brackets, on_link};
+use crate::causes::support::{Lost, claim_sides, lost_on, main_reason};
 use crate::losses::Losses;
 use crate::view::View;
 
@@ -25,23 +25,17 @@ pub(crate) struct IpLayerDrop {
 
 impl CheckCause for IpLayerDrop {
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
-        let mut found = Vec::new();
-        for layer in [Layer::SenderIp, Layer::ReceiverIp] {
-            let claimed = losses.claim(Self::CODE, |l| l.layer == Some(layer));
-            for (host, group) in by_host(claimed) {
-                found.push(Found {
-                    severity: Severity::Error,
-                    confidence: confidence(&group),
-                    place: place_on(view, &host, &group),
-                    evidence: Self {
-                        reason: main_reason(&group),
-                        outgoing: layer == Layer::SenderIp,
-                        lost: Lost::of(view, &group),
-                    },
-                });
-            }
-        }
-        found
+        let layers = [Layer::SenderIp, Layer::ReceiverIp];
+        let claimed = claim_sides(losses, Self::CODE, layers).into_iter();
+        let found = claimed.map(|(outgoing, host, group)| {
+            let evidence = Self {
+                reason: main_reason(&group),
+                outgoing,
+                lost: Lost::of(view, &group),
+            };
+            lost_on(view, &host, &group, evidence)
+        });
+        found.collect()
     }
 }
 

@@ -7,11 +7,11 @@
 //! error. Case: `neighbour-unresolved`.
 
 use hawser_model::account::Layer;
-use hawser_model::finding::{Place, Severity};
+use hawser_model::finding::Place;
 use serde::Serialize;
 
-use crate::cause::{Cause, CheckCause, Found, Words, host, interface, on_link, peer};
-use crate::causes::support::{Lost, by_host, confidence, in_brackets, main_reason, place_on};
+use crate::cause::{Cause, CheckCause, Found, Words, host, in_brackets, interface, on_link, peer};
+use crate::causes::support::{Lost, by_host, lost_on, main_reason};
 use crate::losses::{Loss, Losses};
 use crate::view::View;
 
@@ -46,16 +46,12 @@ impl CheckCause for NeighbourUnresolved {
                         && group.iter().any(|g| g.path == l.path)
                         && view.received(&l.path) == 0
                 });
-                Found {
-                    severity: Severity::Error,
-                    confidence: confidence(&group),
-                    place: place_on(view, &host, &group),
-                    evidence: Self {
-                        reason: main_reason(&group),
-                        peer_rp_filter: peer_rp_filter(view, &group),
-                        lost: Lost::of(view, &group),
-                    },
-                }
+                let evidence = Self {
+                    reason: main_reason(&group),
+                    peer_rp_filter: peer_rp_filter(view, &group),
+                    lost: Lost::of(view, &group),
+                };
+                lost_on(view, &host, &group, evidence)
             })
             .collect()
     }

@@ -10,8 +10,10 @@ use hawser_model::account::Layer;
 use hawser_model::finding::{Place, Severity};
 use serde::Serialize;
 
-use crate::cause::{Cause, CheckCause, Found, Words, as_number, at_interface, interface, peer};
-use crate::causes::support::{Lost, by_host, confidence, in_brackets, main_reason, place_on};
+use crate::cause::{
+    Cause, CheckCause, Found, Words, as_number, at_interface, in_brackets, interface, peer,
+};
+use crate::causes::support::{Lost, by_host, confidence, main_reason, place_on};
 use crate::losses::{Loss, Losses};
 use crate::view::View;
 

@@ -5,11 +5,11 @@
 //! sender, which is the ICMP answer. An error. Case: `no-listener`.
 
 use hawser_model::account::Layer;
-use hawser_model::finding::{Place, Severity};
+use hawser_model::finding::Place;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, host, on_link};
-use crate::causes::support::{Lost, by_host, confidence, place_on};
+use crate::causes::support::{Lost, by_host, lost_on};
 use crate::losses::Losses;
 use crate::view::View;
 
@@ -32,15 +32,11 @@ impl CheckCause for NoListener {
         }
         let found = by_host(claimed).into_iter().filter_map(|(host, group)| {
             let phase = &view.phases[group.first()?.phase];
-            Some(Found {
-                severity: Severity::Error,
-                confidence: confidence(&group),
-                place: place_on(view, &host, &group),
-                evidence: Self {
-                    lost: Lost::of(view, &group),
-                    port: phase.facts.phase.port,
-                },
-            })
+            let evidence = Self {
+                lost: Lost::of(view, &group),
+                port: phase.facts.phase.port,
+            };
+            Some(lost_on(view, &host, &group, evidence))
         });
         found.collect()
     }

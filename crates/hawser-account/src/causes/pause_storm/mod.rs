@@ -7,10 +7,11 @@
 
 use hawser_model::account::Layer;
 use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::names::HostName;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, at_interface, interface, peer};
-use crate::causes::support::{Lost, by_host, counter_over, place_on};
+use crate::causes::support::{Lost, claim_explained, counter_over, place_on};
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::{PhaseFacts, Side};
 use crate::view::View;
@@ -51,28 +52,20 @@ fn pauses(facts: &PhaseFacts<'_>, side: Side) -> u64 {
 
 impl CheckCause for PauseStorm {
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
-        let open: Vec<Loss> = losses.open().filter(|l| is_waiting(l)).cloned().collect();
-        let mut found = Vec::new();
-        for (host, group) in by_host(open) {
-            let received = counter_over(view, &host, &group, pauses);
-            if received < LEAST {
-                continue;
-            }
-            let group = losses.claim(Self::CODE, |l| {
-                is_waiting(l) && l.host.as_ref() == Some(&host)
-            });
-            let place = place_on(view, &host, &group);
-            found.push(Found {
-                severity: Severity::Error,
-                confidence: Confidence::Likely,
-                place,
-                evidence: Self {
-                    lost: Lost::of(view, &group),
-                    pause_frames_received: received,
-                },
-            });
-        }
-        found
+        let received = |host: &HostName, group: &[Loss]| {
+            Some(counter_over(view, host, group, pauses)).filter(|count| *count >= LEAST)
+        };
+        let claimed = claim_explained(losses, Self::CODE, is_waiting, received).into_iter();
+        let found = claimed.map(|(host, group, pause_frames_received)| Found {
+            severity: Severity::Error,
+            confidence: Confidence::Likely,
+            place: place_on(view, &host, &group),
+            evidence: Self {
+                lost: Lost::of(view, &group),
+                pause_frames_received,
+            },
+        });
+        found.collect()
     }
 }
 

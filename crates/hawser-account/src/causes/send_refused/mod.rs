@@ -4,13 +4,13 @@
 //! Evidence: the error of the system call. Certain; an error. Case: `send-refused`.
 
 use hawser_model::account::Layer;
-use hawser_model::finding::{Place, Severity};
+use hawser_model::finding::Place;
 use hawser_model::units::Bytes;
 use serde::Serialize;
 
-use crate::cause::{Cause, CheckCause, Found, Words, host};
-use crate::causes::support::{Lost, by_host, confidence, in_brackets, main_reason, place_on};
-use crate::losses::Losses;
+use crate::cause::{Cause, CheckCause, Found, Words, host, in_brackets};
+use crate::causes::support::{Lost, by_host, lost_on, main_reason};
+use crate::losses::{Loss, Losses};
 use crate::view::View;
 
 #[derive(Serialize)]
@@ -26,22 +26,17 @@ pub(crate) struct SendRefused {
 
 impl CheckCause for SendRefused {
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
-        by_host(losses.claim(Self::CODE, |l| l.layer == Some(Layer::SenderSocket)))
-            .into_iter()
-            .map(|(host, group)| Found {
-                severity: Severity::Error,
-                confidence: confidence(&group),
-                place: place_on(view, &host, &group),
-                evidence: Self {
-                    reason: main_reason(&group),
-                    lost: Lost::of(view, &group),
-                    send_buffer_bytes: group
-                        .iter()
-                        .map(|l| view.phases[l.phase].facts.phase.sender.send_buffer)
-                        .min(),
-                },
-            })
-            .collect()
+        let claimed = losses.claim(Self::CODE, |l| l.layer == Some(Layer::SenderSocket));
+        let found = by_host(claimed).into_iter().map(|(host, group)| {
+            let sender = |l: &Loss| &view.phases[l.phase].facts.phase.sender;
+            let evidence = Self {
+                reason: main_reason(&group),
+                lost: Lost::of(view, &group),
+                send_buffer_bytes: group.iter().map(|l| sender(l).send_buffer).min(),
+            };
+            lost_on(view, &host, &group, evidence)
+        });
+        found.collect()
     }
 }
 

@@ -7,17 +7,16 @@
 //! Case: `sender-queue-drops`.
 
 use hawser_model::account::Layer;
-use hawser_model::finding::{Place, Severity};
+use hawser_model::finding::Place;
 use hawser_model::names::HostName;
 use serde::Serialize;
 
-use crate::cause::{Cause, CheckCause, Found, Words, at_interface, host, interface, peer};
-use crate::causes::support::{
-    Lost, by_host, confidence, counter_over, in_brackets, main_reason, place_on, side_of,
+use crate::cause::{
+    Cause, CheckCause, Found, Words, at_interface, counted, host, in_brackets, interface, peer,
 };
+use crate::causes::support::{Lost, by_host, counter_over, lost_on, main_reason, side_of};
 use crate::losses::{Loss, Losses};
 use crate::view::View;
-use crate::words::counted;
 
 #[derive(Serialize)]
 pub(crate) struct SenderQueueDrops {
@@ -35,8 +34,6 @@ impl CheckCause for SenderQueueDrops {
         by_host(losses.claim(Self::CODE, |l| l.layer == Some(Layer::Qdisc)))
             .into_iter()
             .filter_map(|(host, group)| {
-                let mut place = place_on(view, &host, &group);
-                place.object = queue(view, &host, &group);
                 let qdisc_drops = counter_over(view, &host, &group, |facts, side| {
                     facts
                         .devices(side)
@@ -49,17 +46,15 @@ impl CheckCause for SenderQueueDrops {
                     .iter()
                     .map(|l| view.phases[l.phase].facts.phase.spec.burst)
                     .max()?;
-                Some(Found {
-                    severity: Severity::Error,
-                    confidence: confidence(&group),
-                    place,
-                    evidence: Self {
-                        reason: main_reason(&group),
-                        lost: Lost::of(view, &group),
-                        qdisc_drops,
-                        burst_packets: u64::from(burst),
-                    },
-                })
+                let evidence = Self {
+                    reason: main_reason(&group),
+                    lost: Lost::of(view, &group),
+                    qdisc_drops,
+                    burst_packets: u64::from(burst),
+                };
+                let mut found = lost_on(view, &host, &group, evidence);
+                found.place.object = queue(view, &host, &group);
+                Some(found)
             })
             .collect()
     }

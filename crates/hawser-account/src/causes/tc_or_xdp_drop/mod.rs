@@ -5,11 +5,13 @@
 //! Cases: `tc-or-xdp-drop`, `tc-egress-drop`.
 
 use hawser_model::account::Layer;
-use hawser_model::finding::{Place, Severity};
+use hawser_model::finding::Place;
 use serde::Serialize;
 
-use crate::cause::{Cause, CheckCause, Found, Words, as_number, at_interface, host, interface};
-use crate::causes::support::{Lost, by_host, confidence, in_brackets, main_reason, place_on};
+use crate::cause::{
+    Cause, CheckCause, Found, Words, as_number, at_interface, host, in_brackets, interface,
+};
+use crate::causes::support::{Lost, by_host, lost_on, main_reason};
 use crate::losses::{Loss, Losses};
 use crate::view::View;
 
@@ -32,19 +34,16 @@ fn is_program(loss: &Loss) -> bool {
 
 impl CheckCause for TcOrXdpDrop {
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
-        by_host(losses.claim(Self::CODE, is_program))
-            .into_iter()
-            .map(|(host, group)| Found {
-                severity: Severity::Error,
-                confidence: confidence(&group),
-                place: place_on(view, &host, &group),
-                evidence: Self {
-                    reason: main_reason(&group),
-                    outgoing: group.iter().any(|l| l.layer == Some(Layer::Qdisc)),
-                    lost: Lost::of(view, &group),
-                },
-            })
-            .collect()
+        let claimed = losses.claim(Self::CODE, is_program);
+        let found = by_host(claimed).into_iter().map(|(host, group)| {
+            let evidence = Self {
+                reason: main_reason(&group),
+                outgoing: group.iter().any(|l| l.layer == Some(Layer::Qdisc)),
+                lost: Lost::of(view, &group),
+            };
+            lost_on(view, &host, &group, evidence)
+        });
+        found.collect()
     }
 }
 

@@ -81,10 +81,12 @@ pub(crate) fn steps(view: &LadderView<'_>, found: &[WordedFinding]) -> Way {
 
 fn points(view: &LadderView<'_>) -> Vec<Point> {
     let mut points = Vec::new();
-    let own = view.mb(RungKind::WireTcp);
-    let other = view.mb(RungKind::WireTcpOther);
-    // The path could go that way: what it then has more is the congestion control's.
-    let better = other > own && own.is_some();
+    let own = view.rate(RungKind::WireTcp);
+    let other = view.rate(RungKind::WireTcpOther);
+    // The path could go that way: what it then has more is the congestion control's. What both vary by is nobody's.
+    let better = own
+        .zip(other)
+        .is_some_and(|(own, other)| own.clearly_below(1.0, other));
     let on_the_path = ON_THE_PATH.map(|(kind, what)| match kind {
         RungKind::WireTcp if better => (kind, "the congestion control"),
         _ => (kind, what),

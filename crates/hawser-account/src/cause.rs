@@ -195,6 +195,11 @@ pub(crate) fn hundredths(part: u64, whole: u64) -> f64 {
     (part as f64 * 10_000.0 / whole.max(1) as f64).round() / 100.0
 }
 
+/// The same, none of nothing.
+pub(crate) fn percent_of(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| hundredths(part, whole))
+}
+
 /// The peer of a place, by its name if there is one.
 pub(crate) fn peer(at: &Place) -> &str {
     at.peer.as_ref().map_or("its peers", |host| host.as_str())

@@ -17,11 +17,10 @@ pub(crate) mod support;
 pub(crate) mod pages;
 
 mod backlog;
-mod between_hosts;
 mod bond_one_member;
 pub(crate) mod buffer_not_granted;
 mod check_stopped;
-mod checksum;
+mod checksum_errors;
 mod conntrack_table_full;
 mod corosync_buffer;
 mod duplicate_address;
@@ -36,6 +35,7 @@ mod interface_down;
 mod ip_layer_drop;
 mod join_refused;
 mod link_down;
+mod loss_between_hosts;
 mod lro_on_forwarder;
 mod mtu_black_hole;
 mod mtu_mismatch;
@@ -62,7 +62,7 @@ mod speed_below_file;
 mod tc_or_xdp_drop;
 mod ttl_scope;
 mod udp_memory;
-mod unattributed;
+mod unattributed_loss;
 mod wrong_interface;
 
 mod cipher_below_link;
@@ -191,10 +191,10 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     untyped!(join_refused),
     Listed::check::<interface_down::InterfaceDown>(),
     untyped!(duplicate_address),
-    untyped!(link_down),
+    Listed::check::<link_down::LinkDown>(),
     untyped!(wrong_interface),
     untyped!(mtu_mismatch),
-    untyped!(mtu_black_hole),
+    Listed::check::<mtu_black_hole::MtuBlackHole>(),
     untyped!(needless_fragmentation),
     Listed::check::<conntrack_table_full::ConntrackTableFull>(),
     Listed::check::<firewall_drop::FirewallDrop>(),
@@ -207,7 +207,7 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<nic_ring_overflow::NicRingOverflow>(),
     Listed::check::<nic_errors::NicErrors>(),
     untyped!(backlog),
-    untyped!(checksum),
+    Listed::check::<checksum_errors::ChecksumErrors>(),
     untyped!(reassembly),
     Listed::check::<no_listener::NoListener>(),
     Listed::check::<ip_layer_drop::IpLayerDrop>(),
@@ -219,13 +219,13 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     untyped!(receive_buffer),
     untyped!(corosync_buffer),
     untyped!(foreign_socket),
-    untyped!(duplicated_path),
-    untyped!(reordered_path),
+    Listed::check::<duplicated_path::DuplicatedPath>(),
+    Listed::check::<reordered_path::ReorderedPath>(),
     untyped!(ttl_scope),
     untyped!(no_querier),
     untyped!(group_not_forwarded),
     untyped!(igmp_version),
-    untyped!(between_hosts),
+    Listed::check::<loss_between_hosts::LossBetweenHosts>(),
     untyped!(receive_merging_stall::stream),
     untyped!(rate_after_burst::stream),
     Listed::check::<bond_one_member::BondOneMember>(),
@@ -234,5 +234,5 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<speed_below_peer::SpeedBelowPeer>(),
     Listed::check::<half_duplex::HalfDuplex>(),
     untyped!(shared_domain),
-    untyped!(unattributed),
+    Listed::check::<unattributed_loss::UnattributedLoss>(),
 ];

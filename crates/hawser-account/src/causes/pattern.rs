@@ -5,11 +5,14 @@ use std::collections::BTreeSet;
 
 use hawser_model::finding::Place;
 use hawser_model::names::{HostName, LinkName};
+use serde::Serialize;
 
+use crate::cause::{host, on_link, peer};
 use crate::view::Path;
 
 /// The suspect that a set of paths has in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Pattern {
     /// Every path of every link.
     Everything,
@@ -36,20 +39,57 @@ pub(crate) enum Pattern {
 }
 
 impl Pattern {
-    /// Its name in evidence.
-    pub(crate) fn name(self) -> &'static str {
+    /// What the affected directions have in common, as a sentence on the place that [`localize`] gave.
+    pub(crate) fn suspect(self, at: &Place) -> String {
+        let (host, peer, on_link) = (host(at), peer(at), on_link(at));
+        let link = at.link.as_ref().map_or("the link", |link| link.as_str());
         match self {
-            Self::Everything => "everything",
-            Self::Host => "host",
-            Self::IntoHost => "into-host",
-            Self::OutOfHost => "out-of-host",
-            Self::Link => "link",
-            Self::Port => "port",
-            Self::IntoPort => "into-port",
-            Self::OutOfPort => "out-of-port",
-            Self::DirectionOnAllLinks => "direction-on-all-links",
-            Self::Pair => "pair",
-            Self::Direction => "direction",
+            Self::Everything => {
+                "Every direction of every link is affected: look for what they share, a \
+                                 host rather than a cable."
+                    .to_owned()
+            }
+            Self::Host => format!(
+                "It is all of {host}'s links, both ways, and no others: {host} itself rather than a \
+                 cable."
+            ),
+            Self::IntoHost => format!(
+                "It is all links towards {host} and no others: {host}'s receiving side rather than a \
+                 cable."
+            ),
+            Self::OutOfHost => format!(
+                "It is all links out of {host} and no others: {host}'s sending side rather than a \
+                 cable."
+            ),
+            Self::Link => match &at.object {
+                Some(switch) => format!(
+                    "Every direction of {link} is affected and no other link: {switch}, or with two \
+                     hosts one of the cables to it."
+                ),
+                None => format!(
+                    "Every direction of {link} is affected and no other link: its switch, or with \
+                     two hosts a cable."
+                ),
+            },
+            Self::Port => format!(
+                "It is {host}'s port on {link}, both ways: its cable, transceiver or switch port."
+            ),
+            Self::IntoPort => format!(
+                "It is only towards {host} on {link}: the switch port's sending side, the cable, \
+                 {host}'s transceiver."
+            ),
+            Self::OutOfPort => format!(
+                "It is only out of {host} on {link}: {host}'s transceiver, the cable, the switch \
+                 port's receiving side."
+            ),
+            Self::DirectionOnAllLinks => format!(
+                "It is only from {host} to {peer}, on all links between them: one of the two hosts \
+                 rather than a cable."
+            ),
+            Self::Pair => format!("It is only between {host} and {peer}{on_link}, both ways."),
+            Self::Direction => {
+                format!("It is only from {host} to {peer}{on_link}; the other direction is clean.")
+            }
         }
     }
 }

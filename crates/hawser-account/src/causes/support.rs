@@ -11,7 +11,7 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::cause::{Found, counted, hundredths, percent_text};
+use crate::cause::{Found, counted, hundredths, percent_of, percent_text};
 use crate::copy::fell::rate;
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::facts::Side;
@@ -34,7 +34,7 @@ impl Lost {
         Self {
             lost_packets: Packets(lost),
             sent_packets: Packets(sent),
-            lost_percent: (sent > 0).then(|| hundredths(lost, sent)),
+            lost_percent: percent_of(lost, sent),
         }
     }
 }

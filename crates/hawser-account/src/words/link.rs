@@ -1,50 +1,6 @@
 //! Words on links: down, slow, not independent.
 
-use super::path::suspect;
-use super::{Told, Words, packets};
-
-pub(super) fn link_down(f: &Told<'_>) -> Words {
-    if f.number("carrier") == Some(0) && f.0.place.host.is_none() {
-        return Words {
-            text: format!(
-                "No port of link {} has carrier ({}): {} is off or cut off.",
-                f.link().unwrap_or("on it"),
-                super::counted(f.count("ports_without_carrier"), "host"),
-                f.object().unwrap_or("its switch"),
-            ),
-            fix: "Power and uplinks of the switch; with two hosts and no switch, the one cable \
-                  between them."
-                .to_owned(),
-        };
-    }
-    if f.number("carrier") == Some(0) {
-        return Words {
-            text: format!(
-                "{} of {} is up but has no carrier: link {} is dead for this host.",
-                f.interface(),
-                f.host(),
-                f.link().unwrap_or("on it"),
-            ),
-            fix: format!(
-                "Cable, transceiver, switch port: `ethtool {}` on {} should say \"Link \
-                 detected: yes\". Is the port enabled, and do both ends agree on the speed?",
-                f.interface(),
-                f.host(),
-            ),
-        };
-    }
-    Words {
-        text: format!(
-            "Nothing at all arrives: {} were sent, small and large, and no host dropped them. {}",
-            packets(f.count("sent_packets")),
-            suspect(f),
-        ),
-        fix: "Both interfaces say they have carrier, so look between: is the switch on, are \
-              both ports in the same VLAN, is a media converter or bridge down? `arping` from one \
-              host while `tcpdump -e` runs on the other shows how far frames come."
-            .to_owned(),
-    }
-}
+use super::{Told, Words};
 
 pub(super) fn shared_failure_domain(f: &Told<'_>) -> Words {
     let link = f.link().unwrap_or("one link");

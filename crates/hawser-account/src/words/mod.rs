@@ -10,7 +10,6 @@ mod host;
 mod link;
 mod multicast;
 mod path;
-mod run;
 mod socket;
 mod stream;
 
@@ -21,17 +20,12 @@ type Writer = fn(&Told<'_>) -> Words;
 const WORDS: &[(&str, Writer)] = &[
     ("backlog-overflow", host::backlog_overflow),
     ("buffer-not-granted", socket::buffer_not_granted),
-    ("checksum-errors", path::checksum_errors),
     ("corosync-buffer-halved", socket::corosync_buffer_halved),
     ("duplicate-address", link::duplicate_address),
-    ("duplicated-path", path::duplicated_path),
     ("foreign-socket-dropping", socket::foreign_socket_dropping),
     ("group-not-forwarded", multicast::group_not_forwarded),
     ("igmp-no-querier", multicast::no_querier),
     ("igmp-version-mixed", multicast::version_mixed),
-    ("link-down", link::link_down),
-    ("loss-between-hosts", path::loss_between_hosts),
-    ("mtu-black-hole", path::mtu_black_hole),
     ("mtu-mismatch", path::mtu_mismatch),
     ("multicast-join-refused", multicast::join_refused),
     ("multicast-ttl-scope", multicast::ttl_scope),
@@ -42,11 +36,9 @@ const WORDS: &[(&str, Writer)] = &[
     ("reassembly-failure", path::reassembly_failure),
     ("receive-buffer-too-small", socket::receive_buffer_too_small),
     ("receive-merging-stall", stream::receive_merging),
-    ("reordered-path", path::reordered_path),
     ("shared-failure-domain", link::shared_failure_domain),
     ("softirq-core-saturated", host::softirq_core_saturated),
     ("udp-memory-pressure", socket::udp_memory_pressure),
-    ("unattributed-loss", run::unattributed_loss),
     ("wrong-interface", host::wrong_interface),
 ];
 

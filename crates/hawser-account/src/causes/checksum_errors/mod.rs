@@ -1,0 +1,110 @@
+//! Packets arrive damaged. Where the receiver verifies, UDP drops them (`InCsumErrors`, found
+//! at `recv()`); where it does not (checksum offload between virtual machines, a NIC that
+//! says "verified") the program gets them and only the probe's own checksum tells.
+//!
+//! Evidence: packets in the layer checksum. The damage was done on the way: cable, switch
+//! memory, NIC. An error, also at one packet: storage protocols without checksums of their
+//! own store such data. Cases: `checksum-errors`, `delivered-corrupted`.
+
+use std::collections::BTreeSet;
+
+use hawser_model::account::Layer;
+use hawser_model::finding::{Place, Severity};
+use hawser_model::units::Packets;
+use serde::Serialize;
+
+use crate::cause::{Cause, CheckCause, Found, Words, host, on_link, peer};
+use crate::causes::pattern::{Pattern, localize};
+use crate::causes::support::{Lost, confidence, place_on};
+use crate::losses::{Loss, Losses, packets};
+use crate::packets::facts::Side;
+use crate::view::{Path, View};
+
+#[derive(Serialize)]
+pub(crate) struct ChecksumErrors {
+    pattern: Pattern,
+    #[serde(flatten)]
+    lost: Lost,
+    delivered_corrupted_packets: Packets,
+    checksum_errors_counted: u64,
+}
+
+impl CheckCause for ChecksumErrors {
+    fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
+        let damaged = |l: &Loss| l.layer == Some(Layer::Checksum);
+        let affected: BTreeSet<Path> = losses
+            .open()
+            .filter(|l| damaged(l))
+            .map(|l| l.path.clone())
+            .collect();
+        let measured = view.paths();
+        let mut found = Vec::new();
+        for spot in localize(&affected, &measured) {
+            let group = losses.claim(Self::CODE, |l| damaged(l) && spot.paths.contains(&l.path));
+            let mut place = spot.place;
+            // One direction: the receiver is where the damage was counted.
+            if spot.pattern == Pattern::Direction {
+                if let Some(receiver) = place.peer.clone() {
+                    place = place_on(view, &receiver, &group);
+                }
+            }
+            let delivered: Vec<Loss> = group
+                .iter()
+                .filter(|l| l.reason == "delivered corrupted")
+                .cloned()
+                .collect();
+            let phases: BTreeSet<usize> = group.iter().map(|l| l.phase).collect();
+            let counted = phases
+                .into_iter()
+                .map(|phase| {
+                    let facts = &view.phases[phase].facts;
+                    let (udp, _) = facts.families();
+                    facts.counter(Side::Receiver, &format!("{udp}/InCsumErrors"))
+                })
+                .sum();
+            found.push(Found {
+                severity: Severity::Error,
+                confidence: confidence(&group),
+                place,
+                evidence: Self {
+                    pattern: spot.pattern,
+                    lost: Lost::of(view, &group),
+                    delivered_corrupted_packets: Packets(packets(&delivered)),
+                    checksum_errors_counted: counted,
+                },
+            });
+        }
+        found
+    }
+}
+
+impl Cause for ChecksumErrors {
+    const CODE: &'static str = "checksum-errors";
+
+    fn words(&self, at: &Place) -> Words {
+        let lost = &self.lost;
+        let seen = match self.delivered_corrupted_packets {
+            Packets(0) => "The kernel noticed and dropped them.".to_owned(),
+            n if n >= lost.lost_packets => {
+                "The kernel did not notice: programs get such data.".to_owned()
+            }
+            n => format!("{n} of them reached the program, unnoticed by the kernel."),
+        };
+        let text = match self.pattern {
+            Pattern::Direction => format!(
+                "{lost} from {} reached {}{} damaged. {seen} The other direction is clean.",
+                peer(at),
+                host(at),
+                on_link(at),
+            ),
+            pattern => format!("{lost} arrived damaged. {seen} {}", pattern.suspect(at)),
+        };
+        Words {
+            text,
+            fix: "The damage is done on the way: exchange cable and transceivers, then the switch \
+                  port. Test the receiving card without checksum offload (`ethtool -K IF rx off`), \
+                  which also shows whether the card hides errors."
+                .to_owned(),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! A hop on the way silently drops packets larger than its own MTU: a switch port left at
+//! 1500 on a jumbo link, a tunnel, a bridge (`br_dev_queue_push_xmit`), and no ICMP message
+//! tells. Small heartbeats pass, so the link looks healthy until real traffic comes; traffic
+//! that avoids fragmentation (DF) then hangs.
+//!
+//! Evidence: the echo-confirmed size search: the largest size that passed is below the
+//! interface's MTU, the next one was taken by the kernel and never arrived, and nobody said
+//! why; and no packet above that size arrived in any phase, or the silence was mere loss.
+//! Where the other end's own MTU explains the size it is `mtu-mismatch`. An error.
+//! Certain when a phase of larger packets lost all of them while smaller ones passed, else
+//! likely. Cases: `mtu-black-hole`, `mtu-black-hole-one-direction`,
+//! `mtu-black-hole-one-family`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hawser_model::account::Layer;
+use hawser_model::case::Measurement;
+use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::probe::PathMtu;
+use hawser_model::units::{Mtu, Packets};
+use serde::Serialize;
+
+use crate::cause::{Cause, CheckCause, Found, Words, counted};
+use crate::causes::pattern::{Pattern, Spot, localize};
+use crate::losses::{Losses, packets};
+use crate::packets::facts::{Side, frames_a_block};
+use crate::view::{Path, PhaseView, View};
+
+#[derive(Serialize)]
+pub(crate) struct MtuBlackHole {
+    pattern: Pattern,
+    /// The family that the flows did not use, when it is that one's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ip_version: Option<u64>,
+    directions_affected: u64,
+    lost_packets: Packets,
+    #[serde(flatten)]
+    sizes: Sizes,
+}
+
+/// What passes, what does not, and what is meant to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+struct Sizes {
+    passed_mtu_bytes: Mtu,
+    silent_mtu_bytes: Mtu,
+    interface_mtu_bytes: Mtu,
+    /// In how many frames an 8 KiB block goes through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frames_a_block_passed: Option<u64>,
+    /// In how many it is meant to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frames_a_block_interface: Option<u64>,
+}
+
+impl Sizes {
+    fn of(passed: Mtu, silent: Mtu, interface: Mtu) -> Self {
+        Self {
+            passed_mtu_bytes: passed,
+            silent_mtu_bytes: silent,
+            interface_mtu_bytes: interface,
+            frames_a_block_passed: frames_a_block(passed),
+            frames_a_block_interface: frames_a_block(interface),
+        }
+    }
+}
+
+/// A receiver takes a frame that is larger than its MTU by up to a link header and a VLAN tag
+/// (`__is_skb_forwardable`: `hard_header_len` 14 + `VLAN_HLEN` 4; real NICs similar).
+const FRAME_SLACK: u32 = 22;
+
+impl CheckCause for MtuBlackHole {
+    fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
+        let mut by_size: BTreeMap<Sizes, BTreeSet<Path>> = BTreeMap::new();
+        for m in &view.case.measurements {
+            let path = Path {
+                link: m.link.clone(),
+                from: m.from.clone(),
+                to: m.to.clone(),
+            };
+            if let Some(sizes) = m
+                .path_mtu
+                .as_ref()
+                .and_then(|p| silent_below(view, &path, p))
+            {
+                by_size.entry(sizes).or_default().insert(path);
+            }
+        }
+        let measured = view.paths();
+        let mut found = of_other_family(view);
+        for (sizes, paths) in by_size {
+            let on_paths = paths.iter().cloned().chain(measured.iter().cloned());
+            let measured: BTreeSet<Path> = on_paths.collect();
+            for spot in localize(&paths, &measured) {
+                found.extend(finding(view, losses, sizes, spot));
+            }
+        }
+        found
+    }
+}
+
+impl Cause for MtuBlackHole {
+    const CODE: &'static str = "mtu-black-hole";
+
+    fn words(&self, at: &Place) -> Words {
+        let sizes = &self.sizes;
+        let lost = match self.lost_packets.0 {
+            0 => String::new(),
+            n => format!(" It cost {} of the check.", counted(n, "packet")),
+        };
+        let passed = sizes.passed_mtu_bytes;
+        let kind = match self.ip_version {
+            Some(version) => format!("IPv{version} packets"),
+            None => "Packets".to_owned(),
+        };
+        let frames = match (sizes.frames_a_block_passed, sizes.frames_a_block_interface) {
+            (Some(passed), Some(meant)) if passed != meant => {
+                format!(
+                    " An 8 KiB block goes through in {passed} frames, and is meant to in {meant}."
+                )
+            }
+            _ => String::new(),
+        };
+        let meant = sizes.interface_mtu_bytes;
+        Words {
+            text: format!(
+                "{kind} up to {passed} bytes pass, from {} bytes on they vanish without a word, \
+                 although the interfaces are set to {meant}.{frames}{lost} {} Heartbeats are small and pass, so \
+                 the link looks healthy until data flows.",
+                sizes.silent_mtu_bytes,
+                self.pattern.suspect(at),
+            ),
+            fix: format!(
+                "Set the MTU of every switch port and bridge on the way to at least {meant} (switches \
+                 often count {} with headers). Until then set the hosts' interfaces to what passes: \
+                 `ip link set IF mtu {passed}` on all hosts of the link; do it on a console or over \
+                 another link.",
+                meant.0 + FRAME_SLACK,
+            ),
+        }
+    }
+}
+
+/// What goes silent in the family that the flows did not use, where theirs passes: a filter or a
+/// tunnel of one family.
+fn of_other_family(view: &View<'_>) -> Vec<Found<MtuBlackHole>> {
+    let one = |m: &Measurement| {
+        let (own, other) = (m.path_mtu.as_ref()?, m.path_mtu_other.as_ref()?);
+        let (passed, silent) = (other.passed?, other.silent?);
+        let told = other.told.is_some_and(|told| told <= passed);
+        if passed >= other.interface_mtu || told || own.passed? <= passed {
+            return None;
+        }
+        let place = Place {
+            host: Some(m.from.clone()),
+            peer: Some(m.to.clone()),
+            link: Some(m.link.clone()),
+            ..Place::default()
+        };
+        Some(Found {
+            severity: Severity::Error,
+            confidence: Confidence::Likely,
+            place,
+            evidence: MtuBlackHole {
+                pattern: Pattern::Direction,
+                ip_version: Some(if other.source.is_ipv4() { 4 } else { 6 }),
+                directions_affected: 1,
+                lost_packets: Packets(0),
+                sizes: Sizes::of(passed, silent, other.interface_mtu),
+            },
+        })
+    };
+    view.case.measurements.iter().filter_map(one).collect()
+}
+
+/// The sizes of a path that goes silent below its interface's MTU.
+fn silent_below(view: &View<'_>, path: &Path, found: &PathMtu) -> Option<Sizes> {
+    let (passed, silent) = (found.passed?, found.silent?);
+    let told = found.told.is_some_and(|told| told <= passed);
+    let larger_arrived = view
+        .on(path)
+        .any(|p| largest_frame(p) > passed && p.account.received.0 > 0);
+    let receiver = view
+        .on(path)
+        .find_map(|p| p.facts.interface(Side::Receiver))
+        .and_then(|(_, i)| i.mtu);
+    let receivers_own = receiver.is_some_and(|mtu| {
+        mtu < found.interface_mtu && passed >= mtu && passed.0 <= mtu.0.saturating_add(FRAME_SLACK)
+    });
+    let holds = passed < found.interface_mtu && !told && !larger_arrived && !receivers_own;
+    holds.then(|| Sizes::of(passed, silent, found.interface_mtu))
+}
+
+/// The largest IP packet that a phase put on the link.
+fn largest_frame(phase: &PhaseView<'_>) -> Mtu {
+    let size = phase.facts.packet_size();
+    let mtu = phase.facts.interface(Side::Sender).and_then(|(_, i)| i.mtu);
+    mtu.map_or(size, |mtu| size.min(mtu))
+}
+
+/// The finding, unless larger packets were sent and something else is known to have lost them
+/// all: a filter by length looks like a black hole to the search.
+fn finding(
+    view: &View<'_>,
+    losses: &mut Losses,
+    sizes: Sizes,
+    spot: Spot,
+) -> Option<Found<MtuBlackHole>> {
+    let passed = sizes.passed_mtu_bytes;
+    let tried = spot
+        .paths
+        .iter()
+        .flat_map(|path| view.on(path))
+        .any(|p| largest_frame(p) > passed && p.facts.sent() > 0);
+    let explained = losses.claim(MtuBlackHole::CODE, |l| {
+        spot.paths.contains(&l.path)
+            && largest_frame(&view.phases[l.phase]) > passed
+            && matches!(
+                l.layer,
+                None | Some(Layer::BetweenHosts | Layer::ReceiverNic | Layer::Reassembly)
+            )
+    });
+    if tried && explained.is_empty() {
+        return None;
+    }
+    let smaller_arrived = spot.paths.iter().all(|path| {
+        view.on(path)
+            .any(|p| largest_frame(p) <= passed && p.account.received.0 > 0)
+    });
+    let confidence = match !explained.is_empty() && smaller_arrived {
+        true => Confidence::Certain,
+        false => Confidence::Likely,
+    };
+    let mut place = spot.place;
+    if let (Some(link), None) = (&place.link, &place.host) {
+        let switch = view.case.topology.link(link).and_then(|l| l.switch.clone());
+        place.object = switch.map(|s| format!("switch {s}"));
+    }
+    Some(Found {
+        severity: Severity::Error,
+        confidence,
+        place,
+        evidence: MtuBlackHole {
+            pattern: spot.pattern,
+            ip_version: None,
+            directions_affected: spot.paths.len() as u64,
+            lost_packets: Packets(packets(&explained)),
+            sizes,
+        },
+    })
+}

@@ -33,12 +33,12 @@ mod half_duplex;
 mod igmp_version;
 mod interface_down;
 mod ip_layer_drop;
-mod join_refused;
 mod link_down;
 mod loss_between_hosts;
 mod lro_on_forwarder;
 mod mtu_black_hole;
 mod mtu_mismatch;
+mod multicast_join_refused;
 mod needless_fragmentation;
 mod neighbour_unresolved;
 mod nic_errors;
@@ -56,7 +56,7 @@ mod reordered_path;
 mod reverse_path_filter;
 mod send_refused;
 mod sender_queue_drops;
-mod shared_domain;
+mod shared_failure_domain;
 mod socket_drain;
 mod speed_below_file;
 mod tc_or_xdp_drop;
@@ -188,14 +188,14 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<fence_device_fails::FenceDeviceFails>(),
     Listed::check::<pool_at_boot::PoolAtBoot>(),
     Listed::check::<not_measured::NotMeasured>(),
-    untyped!(join_refused),
+    Listed::check::<multicast_join_refused::MulticastJoinRefused>(),
     Listed::check::<interface_down::InterfaceDown>(),
-    untyped!(duplicate_address),
+    Listed::check::<duplicate_address::DuplicateAddress>(),
     Listed::check::<link_down::LinkDown>(),
-    untyped!(wrong_interface),
-    untyped!(mtu_mismatch),
+    Listed::check::<wrong_interface::WrongInterface>(),
+    Listed::check::<mtu_mismatch::MtuMismatch>(),
     Listed::check::<mtu_black_hole::MtuBlackHole>(),
-    untyped!(needless_fragmentation),
+    Listed::check::<needless_fragmentation::NeedlessFragmentation>(),
     Listed::check::<conntrack_table_full::ConntrackTableFull>(),
     Listed::check::<firewall_drop::FirewallDrop>(),
     Listed::check::<reverse_path_filter::ReversePathFilter>(),
@@ -233,6 +233,6 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<speed_below_file::SpeedBelowFile>(),
     Listed::check::<speed_below_peer::SpeedBelowPeer>(),
     Listed::check::<half_duplex::HalfDuplex>(),
-    untyped!(shared_domain),
+    Listed::check::<shared_failure_domain::SharedFailureDomain>(),
     Listed::check::<unattributed_loss::UnattributedLoss>(),
 ];

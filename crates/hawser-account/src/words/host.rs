@@ -2,35 +2,6 @@
 
 use super::{Told, Words, packets};
 
-pub(super) fn wrong_interface(f: &Told<'_>) -> Words {
-    let link = f.link().unwrap_or("the link");
-    let other = f.object().unwrap_or("another interface");
-    let way = match f.is("outgoing") {
-        true => format!("to {} leave", f.peer()),
-        false => format!("from {} arrive", f.peer()),
-    };
-    let cost = match f.count("lost_packets") {
-        0 => format!(
-            " They arrive, so nobody notices, but {} carries none of them and is no second way.",
-            f.interface()
-        ),
-        n => format!(" It cost {}, which found no way out there.", packets(n)),
-    };
-    Words {
-        text: format!(
-            "Packets of {link} {way} {} through {other}, not through {}.{cost}",
-            f.host(),
-            f.interface(),
-        ),
-        fix: format!(
-            "`ip route get ADDRESS from OWN-ADDRESS` and `ip rule` on {}: a policy rule, a more \
-             specific route, or two interfaces in one subnet. Each link needs a subnet of its \
-             own; programs may bind to the interface (SO_BINDTODEVICE).",
-            f.host(),
-        ),
-    }
-}
-
 pub(super) fn backlog_overflow(f: &Told<'_>) -> Words {
     let limit = f.number("netdev_max_backlog_packets");
     let cpus = f.number("cpus").unwrap_or(1);

@@ -7,7 +7,6 @@ use crate::cause::{Words, counted, in_brackets};
 use crate::causes::support::Lost;
 
 mod host;
-mod link;
 mod multicast;
 mod path;
 mod socket;
@@ -21,25 +20,19 @@ const WORDS: &[(&str, Writer)] = &[
     ("backlog-overflow", host::backlog_overflow),
     ("buffer-not-granted", socket::buffer_not_granted),
     ("corosync-buffer-halved", socket::corosync_buffer_halved),
-    ("duplicate-address", link::duplicate_address),
     ("foreign-socket-dropping", socket::foreign_socket_dropping),
     ("group-not-forwarded", multicast::group_not_forwarded),
     ("igmp-no-querier", multicast::no_querier),
     ("igmp-version-mixed", multicast::version_mixed),
-    ("mtu-mismatch", path::mtu_mismatch),
-    ("multicast-join-refused", multicast::join_refused),
     ("multicast-ttl-scope", multicast::ttl_scope),
-    ("needless-fragmentation", path::needless_fragmentation),
     ("rate-after-burst", stream::rate_after_burst),
     ("reader-stalled", socket::reader_stalled),
     ("reader-too-slow", socket::reader_too_slow),
     ("reassembly-failure", path::reassembly_failure),
     ("receive-buffer-too-small", socket::receive_buffer_too_small),
     ("receive-merging-stall", stream::receive_merging),
-    ("shared-failure-domain", link::shared_failure_domain),
     ("softirq-core-saturated", host::softirq_core_saturated),
     ("udp-memory-pressure", socket::udp_memory_pressure),
-    ("wrong-interface", host::wrong_interface),
 ];
 
 /// Puts a finding into words. A code of a newer version is named, not explained.

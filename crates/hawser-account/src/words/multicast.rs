@@ -1,6 +1,6 @@
 //! Words on multicast: queriers, memberships, versions, scope.
 
-use super::{Told, Words, counted};
+use super::{Told, Words};
 
 pub(super) fn no_querier(f: &Told<'_>) -> Words {
     let protocol = f.name("protocol");
@@ -39,26 +39,6 @@ pub(super) fn no_querier(f: &Told<'_>) -> Words {
                 f.on_link(),
             ),
         },
-    }
-}
-
-pub(super) fn join_refused(f: &Told<'_>) -> Words {
-    let limit = f.number("igmp_max_memberships").map_or(String::new(), |n| {
-        format!(" One socket of it may be in {}.", counted(n, "group"))
-    });
-    Words {
-        text: format!(
-            "The kernel of {} refused to join a group{}: {}.{limit}",
-            f.host(),
-            f.on_link(),
-            f.name("error"),
-        ),
-        fix: format!(
-            "`sysctl -w net.ipv4.igmp_max_memberships=N` on {}, when its programs join more groups; `ip link \
-             set dev {} multicast on`, when the interface takes none.",
-            f.host(),
-            f.interface(),
-        ),
     }
 }
 

@@ -7,7 +7,7 @@ use hawser_model::case::Measurement;
 use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;
 
-use super::join_refused::is_refused_join;
+use super::multicast_join_refused::is_refused_join;
 use crate::cause::{Cause, CheckCause, Found, Words, way};
 use crate::losses::Losses;
 use crate::view::View;

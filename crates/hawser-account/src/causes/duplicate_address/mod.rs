@@ -16,35 +16,151 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use hawser_model::account::Layer;
-use hawser_model::finding::{Confidence, Finding, Place, Severity};
+use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::host::{Interface, NeighbourFacts};
 use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::probe::{ADDRESS_PROBES, AddressClaim};
+use serde::Serialize;
 
-use super::Cause;
-use super::support::Draft;
+use crate::cause::{Cause, CheckCause, Found, Words, host, interface, on_link};
+use crate::causes::support::Lost;
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::Side;
 use crate::view::{PhaseView, View};
 
-pub(super) const CAUSE: Cause = Cause {
-    code: "duplicate-address",
-    find,
-};
+#[derive(Serialize)]
+pub(crate) struct DuplicateAddress {
+    address: IpAddr,
+    prefix: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own_mac: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other_mac: Option<String>,
+    /// Whose address it is too, if that is a host of the case.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other_host: Option<HostName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other_interface: Option<InterfaceName>,
+    #[serde(flatten)]
+    seen: Seen,
+}
+
+/// How it was noticed.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Seen {
+    /// Somebody else answered for it.
+    Answered {
+        answers: u64,
+        asked: u64,
+        hosts_answered_for: u64,
+        /// None where it cost nothing.
+        #[serde(flatten)]
+        lost: Option<Lost>,
+    },
+    /// The host's own kernel does not use it.
+    NotTaken {
+        /// Always one: duplicate address detection failed.
+        dad_failed: u8,
+    },
+}
 
 /// MAC addresses of virtual routers, IPv4 and IPv6 (RFC 9568, 7.3); CARP has the same. A router that
 /// owns the address it answers for is meant to (RFC 9568, 8.1.2).
 const VIRTUAL_ROUTERS: [&str; 2] = ["00:00:5e:00:01:", "00:00:5e:00:02:"];
 
-fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for claim in view.case.address_claims.iter().flatten() {
-        if is_foreign(view, claim) {
-            found.push(claimed(view, claim, losses));
+impl CheckCause for DuplicateAddress {
+    fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
+        let mut found = Vec::new();
+        for claim in view.case.address_claims.iter().flatten() {
+            if is_foreign(view, claim) {
+                found.push(claimed(view, claim, losses));
+            }
+        }
+        found.extend(not_taken(view));
+        found
+    }
+}
+
+impl Cause for DuplicateAddress {
+    const CODE: &'static str = "duplicate-address";
+
+    fn words(&self, at: &Place) -> Words {
+        let (address, name, on_link) = (self.address, host(at), on_link(at));
+        let other = match (&self.other_host, &self.other_mac) {
+            (None, None) => "another host".to_owned(),
+            (None, Some(mac)) => format!("{mac} (no host of this check)"),
+            (Some(host), _) => format!(
+                "{host} ({}, {})",
+                self.other_interface.as_ref().map_or("", |i| i.as_str()),
+                self.other_mac.as_deref().unwrap_or_default(),
+            ),
+        };
+        let own = self.own_mac.as_ref();
+        let own = own.map_or(String::new(), |mac| format!(" ({}, {mac})", interface(at)));
+        let text = match &self.seen {
+            Seen::NotTaken { .. } => format!(
+                "{address} of {name}{own}{on_link} is taken: {other} answered for it, so the kernel of {name} does \
+                 not use it (duplicate address detection failed)."
+            ),
+            Seen::Answered {
+                answers,
+                asked,
+                hosts_answered_for,
+                lost,
+            } => {
+                let effect = match (lost, hosts_answered_for) {
+                    (Some(lost), _) => format!(
+                        "It cost {lost}: the sender's kernel had that MAC address for {name}, or one of the two sent to the \
+                         other."
+                    ),
+                    (None, n) if *n > 1 => {
+                        format!("It answers for {n} hosts, so perhaps it answers for everybody (proxy ARP).")
+                    }
+                    (None, _) => {
+                        "Whoever asks takes one of the answers, so packets to it may go to the wrong host at \
+                         any time."
+                            .to_owned()
+                    }
+                };
+                format!(
+                    "{address} is the address of {name}{own}{on_link}, and {other} answers for it too ({answers} of {asked} times). \
+                     {effect}"
+                )
+            }
+        };
+        Words {
+            text,
+            fix: self.remove(name),
         }
     }
-    found.extend(not_taken(view));
-    found
+}
+
+impl DuplicateAddress {
+    /// No knob: which of the two is to keep the address only people know.
+    fn remove(&self, name: &str) -> String {
+        let address = self.address;
+        let wrong = match (&self.other_host, &self.other_mac) {
+            (None, None) => format!(
+                "Ask another host of the link who it is (`ip -6 neigh show {address}`), and take the address from \
+                 one of the two. If nobody else has it, the host hears its own frames again: look for a loop."
+            ),
+            (None, Some(mac)) => format!(
+                "Find {mac} in the switch's table of addresses (`bridge fdb show`, `show mac address-table`) and \
+                 take the address from that host; if it is a router that answers for others, switch that off \
+                 there (`proxy_arp`)."
+            ),
+            (Some(host), _) => format!(
+                "Take it from the host where it does not belong: {name}, or {host} (`ip addr del {address}/{} dev {}`).",
+                self.prefix,
+                self.other_interface.as_ref().map_or("", |i| i.as_str()),
+            ),
+        };
+        format!(
+            "{wrong} Change its network configuration too, or it is back after a reboot, and `ip neigh flush to \
+             {address}` on the others. No setting cures this, so `hawser tune` tries none."
+        )
+    }
 }
 
 fn is_foreign(view: &View<'_>, claim: &AddressClaim) -> bool {
@@ -81,10 +197,10 @@ fn other<'a>(
         .max_by_key(|other| other.has_address)
 }
 
-fn claimed(view: &View<'_>, claim: &AddressClaim, losses: &mut Losses) -> Finding {
+fn claimed(view: &View<'_>, claim: &AddressClaim, losses: &mut Losses) -> Found<DuplicateAddress> {
     let address = IpAddr::V4(claim.address);
     let other = other(view, &claim.host, address, |i| i.has_mac(&claim.mac));
-    let lost = losses.claim(CAUSE.code, |l| {
+    let lost = losses.claim(DuplicateAddress::CODE, |l| {
         let two = other.as_ref();
         went_to_other(view, l, claim) || two.is_some_and(|o| between_the_two(view, l, claim, o))
     });
@@ -111,18 +227,26 @@ fn claimed(view: &View<'_>, claim: &AddressClaim, losses: &mut Losses) -> Findin
         object: Some(format!("address {address}")),
         ..Place::default()
     };
-    let draft = Draft::new(CAUSE.code, Severity::Error, confidence, place)
-        .name("address", &address.to_string())
-        .number("prefix", prefix(port.map(|(_, i)| i), address))
-        .name("other_mac", &claim.mac)
-        .number("answers", u64::from(claim.answers))
-        .number("asked", u64::from(ADDRESS_PROBES))
-        .number("hosts_answered_for", owners.len() as u64);
-    let draft = match lost.is_empty() {
-        true => draft,
-        false => draft.losses(view, &lost),
-    };
-    named(draft, port.and_then(|(_, i)| i.answers_with()), other).done()
+    let own = port.map(|(_, interface)| interface);
+    Found {
+        severity: Severity::Error,
+        confidence,
+        place,
+        evidence: DuplicateAddress {
+            address,
+            prefix: prefix(own, address),
+            own_mac: own.and_then(|i| i.answers_with()).map(str::to_owned),
+            other_mac: Some(claim.mac.clone()),
+            other_host: other.as_ref().map(|o| o.host.clone()),
+            other_interface: other.as_ref().map(|o| o.name.clone()),
+            seen: Seen::Answered {
+                answers: u64::from(claim.answers),
+                asked: u64::from(ADDRESS_PROBES),
+                hosts_answered_for: owners.len() as u64,
+                lost: (!lost.is_empty()).then(|| Lost::of(view, &lost)),
+            },
+        },
+    }
 }
 
 /// What the sender's kernel sent to the other's MAC address, which it had for the receiver when the
@@ -162,7 +286,7 @@ fn neighbour<'a>(phase: &PhaseView<'a>, address: IpAddr) -> Option<&'a Neighbour
 }
 
 /// Addresses on the links that the host's own kernel does not use, since somebody answered for them.
-fn not_taken(view: &View<'_>) -> Vec<Finding> {
+fn not_taken(view: &View<'_>) -> Vec<Found<DuplicateAddress>> {
     let mut found = Vec::new();
     for ((link, host), (name, interface)) in view.ports() {
         for &address in &interface.dad_failed {
@@ -183,31 +307,23 @@ fn not_taken(view: &View<'_>) -> Vec<Finding> {
             let other_mac = other
                 .as_ref()
                 .and_then(|o| view.host(o.host)?.interfaces.get(o.name)?.answers_with());
-            let draft = Draft::new(CAUSE.code, Severity::Error, confidence, place)
-                .name("address", &address.to_string())
-                .number("prefix", prefix(Some(interface), address))
-                .number("dad_failed", 1);
-            let draft = match other_mac {
-                Some(mac) => draft.name("other_mac", mac),
-                None => draft,
-            };
-            found.push(named(draft, interface.answers_with(), other).done());
+            found.push(Found {
+                severity: Severity::Error,
+                confidence,
+                place,
+                evidence: DuplicateAddress {
+                    address,
+                    prefix: prefix(Some(interface), address),
+                    own_mac: interface.answers_with().map(str::to_owned),
+                    other_mac: other_mac.map(str::to_owned),
+                    other_host: other.as_ref().map(|o| o.host.clone()),
+                    other_interface: other.as_ref().map(|o| o.name.clone()),
+                    seen: Seen::NotTaken { dad_failed: 1 },
+                },
+            });
         }
     }
     found
-}
-
-fn named(draft: Draft, own: Option<&str>, other: Option<Other<'_>>) -> Draft {
-    let draft = match own {
-        Some(mac) => draft.name("own_mac", mac),
-        None => draft,
-    };
-    match other {
-        Some(other) => draft
-            .name("other_host", other.host.as_str())
-            .name("other_interface", other.name.as_str()),
-        None => draft,
-    }
 }
 
 fn prefix(interface: Option<&Interface>, address: IpAddr) -> u64 {

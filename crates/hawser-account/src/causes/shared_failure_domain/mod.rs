@@ -10,26 +10,79 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hawser_model::finding::{Confidence, Finding, Place, Severity};
+use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::host::{HostFacts, Interface};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
+use serde::Serialize;
 
-use super::Cause;
-use super::support::Draft;
+use crate::cause::{Cause, CheckCause, Found, Words, as_number, host};
 use crate::losses::Losses;
 use crate::view::View;
 
-pub(super) const CAUSE: Cause = Cause {
-    code: "shared-failure-domain",
-    find,
-};
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum SharedFailureDomain {
+    /// Two links are one network.
+    Network {
+        hellos_heard_across: u64,
+        hosts: u64,
+    },
+    /// They run over one device, or over one card.
+    Device {
+        #[serde(serialize_with = "as_number")]
+        same_device: bool,
+    },
+}
 
 type Pair = (LinkName, LinkName);
 
-fn find(view: &View<'_>, _: &mut Losses) -> Vec<Finding> {
-    let mut found = one_network(view);
-    found.extend(one_device(view));
-    found
+impl CheckCause for SharedFailureDomain {
+    fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
+        let mut found = one_network(view);
+        found.extend(one_device(view));
+        found
+    }
+}
+
+impl Cause for SharedFailureDomain {
+    const CODE: &'static str = "shared-failure-domain";
+
+    fn words(&self, at: &Place) -> Words {
+        let link = at.link.as_ref().map_or("one link", |link| link.as_str());
+        let object = at.object.as_deref().unwrap_or("another link");
+        let (same, fix) = match self {
+            Self::Network {
+                hellos_heard_across,
+                ..
+            } => {
+                let other = object.strip_prefix("link ").unwrap_or(object);
+                return Words {
+                    text: format!(
+                        "Links {link} and {other} are one layer-2 network: {hellos_heard_across} frames sent out of \
+                         the one arrived on the other, so one switch, loop or storm takes both."
+                    ),
+                    fix: "Separate them: different switches without a trunk between them, or at least \
+                          different VLANs (which still share the switch). If they are meant to share a \
+                          switch, say so in the cluster file (`switch` of both links)."
+                        .to_owned(),
+                };
+            }
+            Self::Device { same_device: true } => (
+                "they go down together with that port, its cable or its switch",
+                "Move one of the links to a port of its own; VLANs and addresses do not make \
+                 two links out of one cable.",
+            ),
+            Self::Device { same_device: false } => (
+                "they go down together if that card or its driver fails",
+                "Use a port of another card, or of the mainboard, for one of the links, if \
+                 the cluster must survive a card.",
+            ),
+        };
+        Words {
+            text: format!("On {} {link} and {object}: {same}.", host(at)),
+            fix: fix.to_owned(),
+        }
+    }
 }
 
 /// The same two links in one order.
@@ -53,7 +106,7 @@ fn declared(view: &View<'_>, (a, b): &Pair) -> bool {
 }
 
 /// Links whose hellos are heard on each other.
-fn one_network(view: &View<'_>) -> Vec<Finding> {
+fn one_network(view: &View<'_>) -> Vec<Found<SharedFailureDomain>> {
     let mut across: BTreeMap<Pair, (u64, BTreeSet<&HostName>)> = BTreeMap::new();
     for hello in view.case.hellos.iter().flatten() {
         if hello.from_link != hello.on_link {
@@ -72,16 +125,21 @@ fn one_network(view: &View<'_>) -> Vec<Finding> {
                 object: Some(format!("link {}", links.1)),
                 ..Place::default()
             };
-            Draft::new(CAUSE.code, Severity::Warning, Confidence::Certain, place)
-                .number("hellos_heard_across", heard)
-                .number("hosts", hosts.len() as u64)
-                .done()
+            Found {
+                severity: Severity::Warning,
+                confidence: Confidence::Certain,
+                place,
+                evidence: SharedFailureDomain::Network {
+                    hellos_heard_across: heard,
+                    hosts: hosts.len() as u64,
+                },
+            }
         })
         .collect()
 }
 
 /// Links that run over one device of a host.
-fn one_device(view: &View<'_>) -> Vec<Finding> {
+fn one_device(view: &View<'_>) -> Vec<Found<SharedFailureDomain>> {
     let mut ports: BTreeMap<HostName, Vec<(LinkName, &InterfaceName, &Interface)>> =
         BTreeMap::new();
     for ((link, host), (name, interface)) in view.ports() {
@@ -116,12 +174,14 @@ fn one_device(view: &View<'_>) -> Vec<Finding> {
                     object: Some(format!("link {other_link} over {what}")),
                     ..Place::default()
                 };
-                let same_device = u64::from(!common.is_empty());
-                found.push(
-                    Draft::new(CAUSE.code, severity, Confidence::Certain, place)
-                        .number("same_device", same_device)
-                        .done(),
-                );
+                found.push(Found {
+                    severity,
+                    confidence: Confidence::Certain,
+                    place,
+                    evidence: SharedFailureDomain::Device {
+                        same_device: !common.is_empty(),
+                    },
+                });
             }
         }
     }

@@ -12,20 +12,25 @@ use std::collections::BTreeMap;
 
 use hawser_model::account::Layer;
 use hawser_model::drops::TapDirection;
-use hawser_model::finding::{Confidence, Finding, Severity};
+use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
+use hawser_model::units::Packets;
+use serde::Serialize;
 
-use super::Cause;
-use super::support::{Draft, place_on};
+use crate::cause::{Cause, CheckCause, Found, Words, as_number, counted, host, interface, peer};
+use crate::causes::support::place_on;
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::events::ROUTED_ELSEWHERE;
 use crate::packets::facts::{PhaseFacts, Side};
 use crate::view::{PhaseView, View};
 
-pub(super) const CAUSE: Cause = Cause {
-    code: "wrong-interface",
-    find,
-};
+#[derive(Serialize)]
+pub(crate) struct WrongInterface {
+    #[serde(serialize_with = "as_number")]
+    outgoing: bool,
+    received_packets: Packets,
+    lost_packets: Packets,
+}
 
 /// A few frames say nothing about a route.
 const LEAST_PACKETS: u64 = 20;
@@ -37,40 +42,75 @@ struct Seen {
     other: Option<InterfaceName>,
 }
 
-fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
-    let mut seen: BTreeMap<(HostName, HostName, LinkName, Side), Seen> = BTreeMap::new();
-    for phase in &view.phases {
-        for side in [Side::Sender, Side::Receiver] {
-            look(phase, side, &mut seen);
+impl CheckCause for WrongInterface {
+    fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
+        let mut seen: BTreeMap<(HostName, HostName, LinkName, Side), Seen> = BTreeMap::new();
+        for phase in &view.phases {
+            for side in [Side::Sender, Side::Receiver] {
+                look(phase, side, &mut seen);
+            }
+        }
+        let lost = losses.claim(Self::CODE, |l| {
+            l.layer == Some(Layer::SenderIp) && l.reason.starts_with(ROUTED_ELSEWHERE)
+        });
+        for loss in &lost {
+            let other = loss.reason[ROUTED_ELSEWHERE.len()..].split(' ').next();
+            let path = &loss.path;
+            let key = (
+                path.from.clone(),
+                path.to.clone(),
+                path.link.clone(),
+                Side::Sender,
+            );
+            let seen = seen.entry(key).or_default();
+            seen.by_tap = true;
+            seen.other = other.map(InterfaceName::from);
+        }
+        seen.into_iter()
+            .map(|((from, to, link, side), seen)| {
+                let own: Vec<Loss> = lost
+                    .iter()
+                    .filter(|l| side == Side::Sender && l.path.from == from && l.path.to == to)
+                    .filter(|l| l.path.link == link)
+                    .cloned()
+                    .collect();
+                finding(view, side, (from, to, link), &seen, &own)
+            })
+            .collect()
+    }
+}
+
+impl Cause for WrongInterface {
+    const CODE: &'static str = "wrong-interface";
+
+    fn words(&self, at: &Place) -> Words {
+        let (host, interface, peer) = (host(at), interface(at), peer(at));
+        let link = at.link.as_ref().map_or("the link", |link| link.as_str());
+        let other = at.object.as_deref().unwrap_or("another interface");
+        let way = match self.outgoing {
+            true => format!("to {peer} leave"),
+            false => format!("from {peer} arrive"),
+        };
+        let cost = match self.lost_packets.0 {
+            0 => format!(
+                " They arrive, so nobody notices, but {interface} carries none of them and is no second way."
+            ),
+            n => format!(
+                " It cost {}, which found no way out there.",
+                counted(n, "packet")
+            ),
+        };
+        Words {
+            text: format!(
+                "Packets of {link} {way} {host} through {other}, not through {interface}.{cost}"
+            ),
+            fix: format!(
+                "`ip route get ADDRESS from OWN-ADDRESS` and `ip rule` on {host}: a policy rule, a more \
+                 specific route, or two interfaces in one subnet. Each link needs a subnet of its \
+                 own; programs may bind to the interface (SO_BINDTODEVICE)."
+            ),
         }
     }
-    let lost = losses.claim(CAUSE.code, |l| {
-        l.layer == Some(Layer::SenderIp) && l.reason.starts_with(ROUTED_ELSEWHERE)
-    });
-    for loss in &lost {
-        let other = loss.reason[ROUTED_ELSEWHERE.len()..].split(' ').next();
-        let path = &loss.path;
-        let key = (
-            path.from.clone(),
-            path.to.clone(),
-            path.link.clone(),
-            Side::Sender,
-        );
-        let seen = seen.entry(key).or_default();
-        seen.by_tap = true;
-        seen.other = other.map(InterfaceName::from);
-    }
-    seen.into_iter()
-        .map(|((from, to, link, side), seen)| {
-            let own: Vec<Loss> = lost
-                .iter()
-                .filter(|l| side == Side::Sender && l.path.from == from && l.path.to == to)
-                .filter(|l| l.path.link == link)
-                .cloned()
-                .collect();
-            finding(view, side, (from, to, link), &seen, &own)
-        })
-        .collect()
 }
 
 /// Notes a phase whose packets went past the interface on that side.
@@ -142,7 +182,7 @@ fn finding(
     (from, to, link): (HostName, HostName, LinkName),
     seen: &Seen,
     lost: &[Loss],
-) -> Finding {
+) -> Found<WrongInterface> {
     let (host, peer) = match side {
         Side::Sender => (from, to),
         Side::Receiver => (to, from),
@@ -161,9 +201,14 @@ fn finding(
         true => Confidence::Certain,
         false => Confidence::Likely,
     };
-    Draft::new(CAUSE.code, severity, confidence, place)
-        .number("outgoing", u64::from(side == Side::Sender))
-        .number("received_packets", seen.received)
-        .number("lost_packets", packets(lost))
-        .done()
+    Found {
+        severity,
+        confidence,
+        place,
+        evidence: WrongInterface {
+            outgoing: side == Side::Sender,
+            received_packets: Packets(seen.received),
+            lost_packets: Packets(packets(lost)),
+        },
+    }
 }

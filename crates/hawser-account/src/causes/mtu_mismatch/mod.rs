@@ -1,0 +1,229 @@
+//! The ports of one link have different MTUs, or others than the cluster file says, or a
+//! router on the way takes less than the interface and says so. Large packets from the larger
+//! side die at the smaller one, or are cut.
+//!
+//! Evidence: the interfaces' MTUs; losses of packets larger than the receiver's MTU on that
+//! link are its doing. An error when it loses packets, else a warning. Certain; likely where
+//! only a router told. Cases: `mtu-mismatch-peer`, `mtu-mismatch-file`, `mtu-told`.
+
+use std::collections::BTreeMap;
+
+use hawser_model::account::Layer;
+use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::host::Interface;
+use hawser_model::names::{HostName, InterfaceName, LinkName};
+use hawser_model::units::{Mtu, Packets};
+use serde::Serialize;
+
+use crate::cause::{
+    Cause, CheckCause, Found, Words, at_interface, counted, host, interface, on_link, peer,
+};
+use crate::causes::support::counter_over;
+use crate::losses::{Loss, Losses, packets};
+use crate::packets::facts::Side;
+use crate::view::View;
+
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum MtuMismatch {
+    /// A port differs from the file, or from the largest.
+    Port {
+        mtu_bytes: Mtu,
+        ports: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        file_mtu_bytes: Option<Mtu>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        largest_mtu_bytes: Option<Mtu>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        fragments_created: Option<u64>,
+        lost_packets: Packets,
+    },
+    /// A router, or a route, says that it takes less.
+    Told {
+        told_mtu_bytes: Mtu,
+        interface_mtu_bytes: Mtu,
+        lost_packets: Packets,
+    },
+}
+
+impl CheckCause for MtuMismatch {
+    fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
+        let mut ports: BTreeMap<LinkName, Vec<(HostName, &InterfaceName, Mtu)>> = BTreeMap::new();
+        for ((link, host), (name, interface)) in view.ports() {
+            let interface: &Interface = interface;
+            if let Some(mtu) = interface.mtu {
+                ports.entry(link).or_default().push((host, name, mtu));
+            }
+        }
+        let mut found = Vec::new();
+        for (link, ports) in &ports {
+            let file = view.case.topology.link(link).and_then(|l| l.mtu);
+            let largest = ports.iter().map(|(_, _, mtu)| *mtu).max();
+            let Some(due) = file.or(largest) else {
+                continue;
+            };
+            let odd: Vec<_> = ports.iter().filter(|(_, _, mtu)| *mtu != due).collect();
+            let Some((first, _, _)) = odd.first() else {
+                continue;
+            };
+            let explained = losses.claim(Self::CODE, |l| too_large(view, link, l));
+            let cut = counter_over(view, first, &explained, |facts, side| {
+                facts.counter(side, &format!("{}/FragCreates", facts.families().1))
+            });
+            let severity = match explained.is_empty() {
+                true => Severity::Warning,
+                false => Severity::Error,
+            };
+            // Every port alike but not as the file says is one mistake, not one a host.
+            let alike = odd.len() == ports.len() && odd.iter().all(|(_, _, mtu)| *mtu == odd[0].2);
+            let named: &[&(HostName, &InterfaceName, Mtu)] = match alike {
+                true => &odd[..1],
+                false => &odd,
+            };
+            for (host, name, mtu) in named {
+                let place = Place {
+                    host: (!alike).then(|| host.clone()),
+                    link: Some(link.clone()),
+                    interface: (!alike).then(|| (*name).clone()),
+                    ..Place::default()
+                };
+                found.push(Found {
+                    severity,
+                    confidence: Confidence::Certain,
+                    place,
+                    evidence: Self::Port {
+                        mtu_bytes: *mtu,
+                        ports: ports.len() as u64,
+                        file_mtu_bytes: file,
+                        largest_mtu_bytes: largest,
+                        fragments_created: Some(cut).filter(|cut| *cut > 0),
+                        lost_packets: Packets(packets(&explained)),
+                    },
+                });
+            }
+        }
+        found.extend(told(view, losses));
+        found
+    }
+}
+
+impl Cause for MtuMismatch {
+    const CODE: &'static str = "mtu-mismatch";
+
+    fn words(&self, at: &Place) -> Words {
+        let (Self::Port { lost_packets, .. } | Self::Told { lost_packets, .. }) = self;
+        let cost = match lost_packets.0 {
+            0 => " Nothing of this check was lost for it.".to_owned(),
+            n => format!(" It cost {} of the check.", counted(n, "packet")),
+        };
+        let (mtu, file, largest) = match self {
+            Self::Told {
+                told_mtu_bytes,
+                interface_mtu_bytes,
+                ..
+            } => {
+                return Words {
+                    text: format!(
+                        "From {} to {}{} a hop or a route takes only {told_mtu_bytes} bytes, and says so; the \
+                         interface is set to {interface_mtu_bytes}.{cost}",
+                        host(at),
+                        peer(at),
+                        on_link(at),
+                    ),
+                    fix: "`ip route get ADDRESS` shows a route's own mtu; `tracepath -n ADDRESS` the hop \
+                          that answers. Give the whole link one MTU."
+                        .to_owned(),
+                };
+            }
+            Self::Port {
+                mtu_bytes,
+                file_mtu_bytes,
+                largest_mtu_bytes,
+                ..
+            } => (*mtu_bytes, *file_mtu_bytes, *largest_mtu_bytes),
+        };
+        let against = match (file, largest) {
+            (Some(file), _) => format!("the cluster file says {file}"),
+            (None, Some(largest)) => format!("another port of the link has {largest}"),
+            (None, None) => "the others differ".to_owned(),
+        };
+        let due = file.or(largest).unwrap_or(mtu);
+        let link = at.link.as_ref().map_or("the link", |link| link.as_str());
+        let (who, interface, host) = match at.host {
+            None => (format!("Every port of {link}"), "IF", "each host"),
+            Some(_) => (at_interface(at), interface(at), host(at)),
+        };
+        Words {
+            text: format!("{who} has an MTU of {mtu}; {against}.{cost}"),
+            fix: format!(
+                "`ip link set {interface} mtu {due}` on {host}, and in its network configuration; \
+                 over another link or on a console, since the one you change may stop. The switch \
+                 must take it too."
+            ),
+        }
+    }
+}
+
+/// A loss on the link of frames larger than the receiving interface's MTU.
+fn too_large(view: &View<'_>, link: &LinkName, loss: &Loss) -> bool {
+    let facts = &view.phases[loss.phase].facts;
+    let mtu = |side| facts.interface(side).and_then(|(_, i)| i.mtu);
+    let (Some(out), Some(into)) = (mtu(Side::Sender), mtu(Side::Receiver)) else {
+        return false;
+    };
+    loss.path.link == *link
+        && facts.packet_size().min(out) > into
+        && matches!(
+            loss.layer,
+            None | Some(Layer::BetweenHosts | Layer::ReceiverNic | Layer::SenderNic)
+        )
+}
+
+/// Paths whose router said that they take less than the interface, and do.
+fn told(view: &View<'_>, losses: &mut Losses) -> Vec<Found<MtuMismatch>> {
+    let mut found = Vec::new();
+    for m in &view.case.measurements {
+        let Some(path_mtu) = &m.path_mtu else {
+            continue;
+        };
+        let Some(said) = path_mtu.told.filter(|t| *t < path_mtu.interface_mtu) else {
+            continue;
+        };
+        if path_mtu.passed.is_none_or(|passed| passed > said) {
+            continue;
+        }
+        let explained = losses.claim(MtuMismatch::CODE, |l| {
+            l.path.link == m.link
+                && l.path.from == m.from
+                && l.path.to == m.to
+                && l.layer == Some(Layer::SenderIp)
+                && refused_as_too_big(&l.reason)
+        });
+        let severity = match explained.is_empty() {
+            true => Severity::Warning,
+            false => Severity::Error,
+        };
+        let place = Place {
+            host: Some(m.from.clone()),
+            peer: Some(m.to.clone()),
+            link: Some(m.link.clone()),
+            ..Place::default()
+        };
+        found.push(Found {
+            severity,
+            confidence: Confidence::Likely,
+            place,
+            evidence: MtuMismatch::Told {
+                told_mtu_bytes: said,
+                interface_mtu_bytes: path_mtu.interface_mtu,
+                lost_packets: Packets(packets(&explained)),
+            },
+        });
+    }
+    found
+}
+
+/// Reasons of a sender that holds a packet to be larger than the path takes.
+pub(crate) fn refused_as_too_big(reason: &str) -> bool {
+    reason == "EMSGSIZE" || reason == "PKT_TOO_BIG" || reason.ends_with("/FragFails")
+}

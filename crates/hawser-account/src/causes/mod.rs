@@ -11,23 +11,24 @@ use crate::losses::Losses;
 use crate::view::View;
 use crate::words::word;
 
+pub(crate) mod knet;
 pub(crate) mod pattern;
 pub(crate) mod support;
 
 pub(crate) mod pages;
 
-mod backlog;
+mod backlog_overflow;
 mod bond_one_member;
 pub(crate) mod buffer_not_granted;
 mod check_stopped;
 mod checksum_errors;
 mod conntrack_table_full;
-mod corosync_buffer;
+mod corosync_buffer_halved;
 mod duplicate_address;
 mod duplicated_path;
 mod fence_device_fails;
 mod firewall_drop;
-mod foreign_socket;
+mod foreign_socket_dropping;
 mod group_not_forwarded;
 mod half_duplex;
 mod igmp_version;
@@ -50,8 +51,8 @@ mod pause_storm;
 mod pool_at_boot;
 mod reader_stalled;
 mod reader_too_slow;
-mod reassembly;
-mod receive_buffer;
+mod reassembly_failure;
+mod receive_buffer_too_small;
 mod reordered_path;
 mod reverse_path_filter;
 mod send_refused;
@@ -61,7 +62,7 @@ mod socket_drain;
 mod speed_below_file;
 mod tc_or_xdp_drop;
 mod ttl_scope;
-mod udp_memory;
+mod udp_memory_pressure;
 mod unattributed_loss;
 mod wrong_interface;
 
@@ -203,22 +204,22 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<tc_or_xdp_drop::TcOrXdpDrop>(),
     Listed::check::<pause_storm::PauseStorm>(),
     Listed::check::<sender_queue_drops::SenderQueueDrops>(),
-    untyped!(softirq_core_saturated::flow),
+    Listed::check::<softirq_core_saturated::flow::SaturatedCore>(),
     Listed::check::<nic_ring_overflow::NicRingOverflow>(),
     Listed::check::<nic_errors::NicErrors>(),
-    untyped!(backlog),
+    Listed::check::<backlog_overflow::BacklogOverflow>(),
     Listed::check::<checksum_errors::ChecksumErrors>(),
-    untyped!(reassembly),
+    Listed::check::<reassembly_failure::ReassemblyFailure>(),
     Listed::check::<no_listener::NoListener>(),
     Listed::check::<ip_layer_drop::IpLayerDrop>(),
     Listed::check::<send_refused::SendRefused>(),
-    untyped!(udp_memory),
-    untyped!(buffer_not_granted),
-    untyped!(reader_too_slow),
-    untyped!(reader_stalled),
-    untyped!(receive_buffer),
-    untyped!(corosync_buffer),
-    untyped!(foreign_socket),
+    Listed::check::<udp_memory_pressure::UdpMemoryPressure>(),
+    Listed::check::<buffer_not_granted::BufferNotGranted>(),
+    Listed::check::<reader_too_slow::ReaderTooSlow>(),
+    Listed::check::<reader_stalled::ReaderStalled>(),
+    Listed::check::<receive_buffer_too_small::ReceiveBufferTooSmall>(),
+    Listed::check::<corosync_buffer_halved::CorosyncBufferHalved>(),
+    Listed::check::<foreign_socket_dropping::ForeignSocketDropping>(),
     Listed::check::<duplicated_path::DuplicatedPath>(),
     Listed::check::<reordered_path::ReorderedPath>(),
     untyped!(ttl_scope),

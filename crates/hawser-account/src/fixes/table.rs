@@ -10,6 +10,7 @@ use hawser_model::knob::{Knob, Side};
 use hawser_model::names::InterfaceName;
 
 use super::{Candidate, Target};
+use crate::causes::knet;
 
 /// A socket that asks for nothing gets this much from an unchanged kernel
 /// (`SK_RMEM_MAX`, 256 packets; include/net/sock.h): less is no improvement on any host.
@@ -18,9 +19,6 @@ const KERNEL_DEFAULT: u64 = 212_992;
 /// Packets that wait for a processor at most, on an unchanged kernel (`netdev_max_backlog`; net/core/dev.c): ten
 /// times a queue that somebody has made tiny is a tiny queue.
 const KERNEL_BACKLOG: u64 = 1_000;
-
-/// From 4 to 8 MiB of `rmem_max`, kronosnet gets half the buffer it wants.
-const KNET_TRAP: std::ops::Range<u64> = 4 << 20..8 << 20;
 
 /// The candidates for a finding, `interface` being the one that carried the lost packets, on a host
 /// with so many CPUs.
@@ -117,11 +115,7 @@ pub(super) fn candidates(
         .max(KERNEL_DEFAULT);
     let limit = number("asked_bytes").unwrap_or(buffer).max(KERNEL_DEFAULT);
     let rmem_max = || {
-        let least = if KNET_TRAP.contains(&limit) {
-            KNET_TRAP.end
-        } else {
-            limit
-        };
+        let least = knet::rmem_max(limit);
         sysctl("net.core.rmem_max", Target::AtLeast(least))
     };
     let rmem_default = || sysctl("net.core.rmem_default", Target::AtLeast(buffer));

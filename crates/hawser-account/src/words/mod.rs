@@ -6,10 +6,7 @@ use hawser_model::units::{Bytes, Nanos, Packets, PacketsPerSec};
 use crate::cause::{Words, counted, in_brackets};
 use crate::causes::support::Lost;
 
-mod host;
 mod multicast;
-mod path;
-mod socket;
 mod stream;
 
 /// Makes the words of one cause.
@@ -17,22 +14,12 @@ type Writer = fn(&Told<'_>) -> Words;
 
 /// Words of each code.
 const WORDS: &[(&str, Writer)] = &[
-    ("backlog-overflow", host::backlog_overflow),
-    ("buffer-not-granted", socket::buffer_not_granted),
-    ("corosync-buffer-halved", socket::corosync_buffer_halved),
-    ("foreign-socket-dropping", socket::foreign_socket_dropping),
     ("group-not-forwarded", multicast::group_not_forwarded),
     ("igmp-no-querier", multicast::no_querier),
     ("igmp-version-mixed", multicast::version_mixed),
     ("multicast-ttl-scope", multicast::ttl_scope),
     ("rate-after-burst", stream::rate_after_burst),
-    ("reader-stalled", socket::reader_stalled),
-    ("reader-too-slow", socket::reader_too_slow),
-    ("reassembly-failure", path::reassembly_failure),
-    ("receive-buffer-too-small", socket::receive_buffer_too_small),
     ("receive-merging-stall", stream::receive_merging),
-    ("softirq-core-saturated", host::softirq_core_saturated),
-    ("udp-memory-pressure", socket::udp_memory_pressure),
 ];
 
 /// Puts a finding into words. A code of a newer version is named, not explained.

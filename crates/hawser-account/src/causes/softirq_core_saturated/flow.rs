@@ -12,22 +12,50 @@
 use std::collections::BTreeMap;
 
 use hawser_model::account::Layer;
-use hawser_model::finding::{Confidence, Finding, Severity};
+use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::host::HostWindow;
 use hawser_model::names::HostName;
 use hawser_model::units::Nanos;
+use serde::Serialize;
 
-use crate::causes::support::{Draft, confidence, place_on};
-use crate::causes::{Cause, nic_ring_overflow};
+use super::SoftirqCoreSaturated;
+use crate::cause::{Cause, CheckCause, Found, Words, host, interface, on_link, peer};
+use crate::causes::nic_ring_overflow;
+use crate::causes::support::{Lost, confidence, place_on};
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::Side;
 use crate::throughput::{CORE_SATURATED, OTHERS_SPARE, share, softirq_share};
 use crate::view::View;
 
-pub(crate) const CAUSE: Cause = Cause {
-    code: "softirq-core-saturated",
-    find,
-};
+#[derive(Serialize)]
+pub(crate) struct SaturatedCore {
+    #[serde(flatten)]
+    lost: Lost,
+    #[serde(flatten)]
+    core: CoreShares,
+    softnet_dropped: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpus: Option<u32>,
+}
+
+/// What a processor spent on packets, and what the others had to spare, in per cent.
+#[derive(Serialize)]
+pub(crate) struct CoreShares {
+    pub(crate) processor: u32,
+    pub(crate) softirq_percent: u64,
+    pub(crate) others_idle_percent: u64,
+}
+
+impl From<Core> for CoreShares {
+    fn from(core: Core) -> Self {
+        let percent = |share: f64| (share * 100.0).round() as u64;
+        Self {
+            processor: core.number,
+            softirq_percent: percent(core.softirq),
+            others_idle_percent: percent(core.others_idle),
+        }
+    }
+}
 
 /// `/proc/stat` counts in ticks of 10 ms: of a shorter flow they say too little.
 const SHORTEST: Nanos = Nanos::from_millis(200);
@@ -51,49 +79,68 @@ impl Core {
     }
 }
 
-fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Finding> {
-    let alone =
-        |l: &Loss| core(view, l).filter(|c| c.is_saturated() && c.others_idle >= OTHERS_SPARE);
-    let mut groups: BTreeMap<(HostName, u32), Vec<Loss>> = BTreeMap::new();
-    for loss in losses.claim(CAUSE.code, |l| alone(l).is_some()) {
-        if let (Some(host), Some(core)) = (loss.host.clone(), alone(&loss)) {
-            groups.entry((host, core.number)).or_default().push(loss);
+impl CheckCause for SaturatedCore {
+    fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
+        let alone =
+            |l: &Loss| core(view, l).filter(|c| c.is_saturated() && c.others_idle >= OTHERS_SPARE);
+        let mut groups: BTreeMap<(HostName, u32), Vec<Loss>> = BTreeMap::new();
+        for loss in losses.claim(Self::CODE, |l| alone(l).is_some()) {
+            if let (Some(host), Some(core)) = (loss.host.clone(), alone(&loss)) {
+                groups.entry((host, core.number)).or_default().push(loss);
+            }
         }
-    }
-    groups
-        .into_iter()
-        .map(|((host, number), group)| {
-            let worst = group.iter().max_by_key(|l| l.packets).and_then(&alone);
-            let dropped: u64 = phases(&group)
-                .map(|p| {
-                    window(view, p)
-                        .counters
-                        .or_zero(&format!("softnet/{number}/dropped"))
+        groups
+            .into_iter()
+            .filter_map(|((host, number), group)| {
+                let worst = group.iter().max_by_key(|l| l.packets).and_then(&alone)?;
+                let dropped: u64 = phases(&group)
+                    .map(|p| {
+                        window(view, p)
+                            .counters
+                            .or_zero(&format!("softnet/{number}/dropped"))
+                    })
+                    .sum();
+                Some(Found {
+                    severity: Severity::Error,
+                    confidence: confidence(&group).min(Confidence::Likely),
+                    place: place_on(view, &host, &group),
+                    evidence: Self {
+                        lost: Lost::of(view, &group),
+                        core: worst.into(),
+                        softnet_dropped: dropped,
+                        cpus: view.host(&host).map(|h| h.cpus),
+                    },
                 })
-                .sum();
-            let draft = Draft::new(
-                CAUSE.code,
-                Severity::Error,
-                confidence(&group).min(Confidence::Likely),
-                place_on(view, &host, &group),
-            )
-            .losses(view, &group)
-            .number("processor", u64::from(number))
-            .number("softnet_dropped", dropped)
-            .maybe("cpus", view.host(&host).map(|h| u64::from(h.cpus)));
-            worst
-                .map_or(draft.clone(), |core| shares(draft, core))
-                .done()
-        })
-        .collect()
+            })
+            .collect()
+    }
 }
 
-/// The shares as evidence.
-pub(crate) fn shares(draft: Draft, core: Core) -> Draft {
-    let percent = |share: f64| (share * 100.0).round() as u64;
-    draft
-        .number("softirq_percent", percent(core.softirq))
-        .number("others_idle_percent", percent(core.others_idle))
+impl Cause for SaturatedCore {
+    const CODE: &'static str = SoftirqCoreSaturated::CODE;
+
+    fn words(&self, at: &Place) -> Words {
+        let (host, interface) = (host(at), interface(at));
+        Words {
+            text: format!(
+                "{host} lost {} from {}{} because processor {} had no time for them: it spent {} % of the flow's \
+                 time handling packets, while the others were idle for {} % of it. A longer queue only delays \
+                 the loss.",
+                self.lost,
+                peer(at),
+                on_link(at),
+                self.core.processor,
+                self.core.softirq_percent,
+                self.core.others_idle_percent,
+            ),
+            fix: format!(
+                "On {host}: spread flows over processors (`ethtool -L {interface} combined N` and an interrupt for \
+                 each, `irqbalance`; or `/sys/class/net/{interface}/queues/rx-*/rps_cpus`). A single flow stays on \
+                 one processor whatever is set: make each packet cheaper (`nft list ruleset`: sets instead of \
+                 long lists of rules; `notrack`), or let several flows carry it."
+            ),
+        }
+    }
 }
 
 /// A processor that dropped and was saturated, of the losses, when it was not claimed for it since the

@@ -1,0 +1,180 @@
+//! A socket asked for a receive buffer and got less: `SO_RCVBUF` is cut to
+//! `net.core.rmem_max` without an error, and doubled afterwards for the kernel's overhead
+//! (socket(7); `sk_setsockopt`, `net/core/sock.c`). So a grant is right when it is twice what
+//! was asked.
+//!
+//! Evidence: asked and granted. Where that socket then lost packets that the buffer asked for
+//! would have held, it is their cause: an error. Otherwise a note. The engine's own sockets
+//! are judged too: kronosnet asks for 8 MiB and forces them, so one below 8 MiB could not.
+//! Certain. Cases: `buffer-not-granted`, `buffer-not-granted-lossy`.
+
+use std::collections::BTreeMap;
+
+use hawser_model::account::Layer;
+use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::names::HostName;
+use hawser_model::units::{Bytes, Packets};
+use serde::Serialize;
+
+use crate::cause::{Cause, CheckCause, Found, Words, host};
+use crate::causes::knet;
+use crate::causes::socket_drain::Pace;
+use crate::causes::support::{Lost, place_on};
+use crate::losses::{Loss, Losses};
+use crate::packets::facts::{PhaseFacts, Side};
+use crate::view::View;
+
+#[derive(Serialize)]
+pub(crate) struct BufferNotGranted {
+    asked_bytes: Bytes,
+    granted_bytes: Bytes,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rmem_max_bytes: Option<Bytes>,
+    #[serde(flatten)]
+    cost: Cost,
+}
+
+/// What it cost.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Cost {
+    Lost(Lost),
+    Nothing { lost_packets: Packets },
+}
+
+const NOTHING: Cost = Cost::Nothing {
+    lost_packets: Packets(0),
+};
+
+/// Asked and granted bytes of a phase's receiver that got less than twice what it asked for.
+pub(crate) fn short(facts: &PhaseFacts<'_>) -> Option<(u64, u64)> {
+    let asked = facts.phase.receiver.buffer_asked?.0;
+    let granted = facts.phase.receiver.buffer_granted.0;
+    (granted < asked.saturating_mul(2)).then_some((asked, granted))
+}
+
+impl CheckCause for BufferNotGranted {
+    fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
+        let mut worst: BTreeMap<HostName, (u64, u64)> = BTreeMap::new();
+        for phase in &view.phases {
+            if let Some((asked, granted)) = short(&phase.facts) {
+                let host = phase.facts.host(Side::Receiver).clone();
+                let entry = worst.entry(host).or_insert((asked, granted));
+                if asked - asked.min(granted / 2) > entry.0 - entry.0.min(entry.1 / 2) {
+                    *entry = (asked, granted);
+                }
+            }
+        }
+        let mut found = Vec::new();
+        for (host, (asked, granted)) in worst {
+            let explained = losses.claim(Self::CODE, |l| {
+                l.host.as_ref() == Some(&host) && would_have_held(view, l)
+            });
+            let (severity, place, cost) = match explained.is_empty() {
+                true => (Severity::Note, Place::on(&host), NOTHING),
+                false => {
+                    let cost = Cost::Lost(Lost::of(view, &explained));
+                    (Severity::Error, place_on(view, &host, &explained), cost)
+                }
+            };
+            found.push(Found {
+                severity,
+                confidence: Confidence::Certain,
+                place,
+                evidence: Self {
+                    asked_bytes: Bytes(asked),
+                    granted_bytes: Bytes(granted),
+                    rmem_max_bytes: view.sysctl(&host, "net.core.rmem_max").map(Bytes),
+                    cost,
+                },
+            });
+        }
+        found.extend(of_corosync(view));
+        found
+    }
+}
+
+impl Cause for BufferNotGranted {
+    const CODE: &'static str = "buffer-not-granted";
+
+    fn words(&self, at: &Place) -> Words {
+        let (asked, granted) = (self.asked_bytes, self.granted_bytes);
+        let limit = self.rmem_max_bytes.map_or(String::new(), |max| {
+            format!(" (net.core.rmem_max is {max})")
+        });
+        if let Some(object) = &at.object {
+            return Words {
+                text: format!(
+                    "{object} on {} has a receive buffer of {granted} although kronosnet asks for {asked}: it \
+                     could not force it{limit}.",
+                    host(at),
+                ),
+                fix: format!(
+                    "Give Corosync CAP_NET_ADMIN (it has it as root outside containers), or {} Then \
+                     restart it.",
+                    knet::raise_rmem_max(knet::ASKED)
+                ),
+            };
+        }
+        let lost = match &self.cost {
+            Cost::Nothing { .. } => " Nothing was lost for it today.".to_owned(),
+            Cost::Lost(lost) => {
+                format!(" It then lost {lost}; the buffer asked for would have held them.")
+            }
+        };
+        Words {
+            text: format!(
+                "A socket on {} asked for a receive buffer of {asked} and got {granted} instead of {}{limit}; \
+                 the kernel cuts the request without an error.{lost}",
+                host(at),
+                Bytes(asked.0.saturating_mul(2)),
+            ),
+            fix: format!(
+                "{} Or let a privileged program use SO_RCVBUFFORCE.",
+                knet::raise_rmem_max(asked.0)
+            ),
+        }
+    }
+}
+
+/// A socket-buffer loss that the buffer asked for would have prevented.
+fn would_have_held(view: &View<'_>, loss: &Loss) -> bool {
+    let facts = &view.phases[loss.phase].facts;
+    let pace = Pace::of(facts.phase);
+    loss.layer == Some(Layer::SocketBuffer)
+        && !pace.too_slow()
+        && short(facts).is_some_and(|(asked, _)| pace.needed <= asked.saturating_mul(2))
+}
+
+/// kronosnet sockets below what it asks for: it lacked the right to force them.
+fn of_corosync(view: &View<'_>) -> Vec<Found<BufferNotGranted>> {
+    let mut found = Vec::new();
+    for (host, sockets) in &view.case.sockets {
+        if !knet::used(view, host) {
+            continue;
+        }
+        let low = sockets
+            .iter()
+            .filter(|s| s.process.as_deref() == Some("corosync"))
+            .filter(|s| s.receive_buffer.0 < knet::ASKED);
+        for socket in low {
+            let place = Place {
+                host: Some(host.clone()),
+                object: Some(format!("corosync {}", socket.local)),
+                ..Place::default()
+            };
+            found.push(Found {
+                severity: Severity::Warning,
+                confidence: Confidence::Likely,
+                place,
+                evidence: BufferNotGranted {
+                    asked_bytes: Bytes(knet::ASKED),
+                    granted_bytes: socket.receive_buffer,
+                    rmem_max_bytes: view.sysctl(host, "net.core.rmem_max").map(Bytes),
+                    cost: NOTHING,
+                },
+            });
+        }
+    }
+    found
+}

@@ -1,0 +1,132 @@
+//! Another program's socket drops packets while the check runs: its buffer is too small or it
+//! reads too slowly. Not our flow's loss, but a cluster engine's or storage server's, seen in
+//! the act.
+//!
+//! Evidence: the socket's own drop count (sock_diag(7), `SK_MEMINFO_DROPS`) moved in a
+//! window. Whether the buffer or the program is at fault cannot be told from outside; a full
+//! queue at the window's end speaks for the program. Checksum errors and memory pressure are
+//! other causes. Likely; an error. Cases: `foreign-socket-dropping`, `foreign-noise`.
+
+use std::collections::BTreeMap;
+
+use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::names::HostName;
+use hawser_model::sockets::SocketFacts;
+use hawser_model::units::{Bytes, Packets};
+use serde::Serialize;
+
+use crate::cause::{Cause, CheckCause, Found, Words, counted, host};
+use crate::causes::corosync_buffer_halved::is_halved;
+use crate::causes::knet;
+use crate::causes::udp_memory_pressure::memory_not_buffer;
+use crate::losses::Losses;
+use crate::packets::facts::Side;
+use crate::view::View;
+
+#[derive(Serialize)]
+pub(crate) struct ForeignSocketDropping {
+    dropped_packets: Packets,
+    buffer_bytes: Bytes,
+    /// What waited in it afterwards.
+    queued_bytes: Bytes,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rmem_default_bytes: Option<Bytes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rmem_max_bytes: Option<Bytes>,
+}
+
+/// Other programs' sockets that dropped in some window of their host, with the sum.
+pub(crate) fn dropping<'a>(view: &View<'a>) -> BTreeMap<(HostName, u64), (&'a SocketFacts, u64)> {
+    let mut sums: BTreeMap<(HostName, u64), (&'a SocketFacts, u64)> = BTreeMap::new();
+    for phase in &view.phases {
+        for side in [Side::Sender, Side::Receiver] {
+            for socket in &phase.facts.window(side).sockets {
+                let key = (phase.facts.host(side).clone(), socket.inode);
+                let (_, sum) = sums.entry(key).or_insert((socket, 0));
+                *sum = sum.saturating_add(socket.drops.0);
+            }
+        }
+    }
+    sums.retain(|_, (_, drops)| *drops > 0);
+    sums
+}
+
+/// What the socket dropped in all windows.
+pub(crate) fn drops_of(view: &View<'_>, host: &HostName, inode: u64) -> u64 {
+    dropping(view)
+        .get(&(host.clone(), inode))
+        .map_or(0, |(_, drops)| *drops)
+}
+
+impl CheckCause for ForeignSocketDropping {
+    fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
+        let mut found = Vec::new();
+        for ((host, _), (socket, drops)) in dropping(view) {
+            if is_halved(view, &host, socket) || memory_not_buffer(view, &host) {
+                continue;
+            }
+            let name = socket.process.as_deref().unwrap_or("unknown process");
+            let place = Place {
+                host: Some(host.clone()),
+                object: Some(match socket.pid {
+                    Some(pid) => format!("{name} (pid {pid}) {}", socket.local),
+                    None => format!("{name} {}", socket.local),
+                }),
+                ..Place::default()
+            };
+            found.push(Found {
+                severity: Severity::Error,
+                confidence: Confidence::Likely,
+                place,
+                evidence: Self {
+                    dropped_packets: Packets(drops),
+                    buffer_bytes: socket.receive_buffer,
+                    queued_bytes: socket.receive_queued,
+                    rmem_default_bytes: view.sysctl(&host, "net.core.rmem_default").map(Bytes),
+                    rmem_max_bytes: view.sysctl(&host, "net.core.rmem_max").map(Bytes),
+                },
+            });
+        }
+        found
+    }
+}
+
+impl Cause for ForeignSocketDropping {
+    const CODE: &'static str = "foreign-socket-dropping";
+
+    fn words(&self, at: &Place) -> Words {
+        let (buffer, queued) = (self.buffer_bytes, self.queued_bytes);
+        let full = buffer.0 > 0 && queued.0.saturating_mul(10) >= buffer.0.saturating_mul(9);
+        let (state, fix) = match full {
+            true => (
+                format!(
+                    "{queued} of it were still waiting afterwards, so the program reads too slowly or has \
+                     stopped"
+                ),
+                "See why the program does not read (CPU, a lock, SIGSTOP); a larger buffer will \
+                 not help."
+                    .to_owned(),
+            ),
+            false => (
+                "it was read empty again afterwards, so bursts are larger than the buffer"
+                    .to_owned(),
+                format!(
+                    "Let the program ask for a larger buffer (SO_RCVBUF {}), or raise \
+                     `net.core.rmem_default` if it asks for none; both cut at net.core.rmem_max. \
+                     {}",
+                    buffer.0.max(1),
+                    knet::TRAP,
+                ),
+            ),
+        };
+        Words {
+            text: format!(
+                "{} on {} dropped {} while the check ran. Its receive buffer is {buffer}; {state}.",
+                at.object.as_deref().unwrap_or("A socket"),
+                host(at),
+                counted(self.dropped_packets.0, "packet"),
+            ),
+            fix,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The receive buffers of kronosnet, Corosync's transport.
+//!
+//! It asks for 8 MiB with `SO_RCVBUF`, reads back what it got, and forces it (`SO_RCVBUFFORCE`) only where that is less
+//! (`_configure_sockbuf`, `libknet/transport_common.c`). The kernel cuts the request at `net.core.rmem_max` and doubles
+//! what is left (socket(7)), so a limit from 4 MiB to below 8 MiB reads as content and leaves half of the 16 MiB.
+
+use std::ops::Range;
+
+use hawser_model::names::HostName;
+
+use crate::view::View;
+
+/// What it asks for (`KNET_RING_RCVBUFF`, `libknet/internals.h`).
+pub(crate) const ASKED: u64 = 8 << 20;
+
+/// The values of `net.core.rmem_max` with which it gets half.
+const HALVING: Range<u64> = 4 << 20..ASKED;
+
+/// The warning that belongs to every advice to raise `rmem_max`.
+pub(crate) const TRAP: &str = "Where Corosync runs, do not leave net.core.rmem_max between 4194304 and \
+                               8388607: kronosnet would then get half its buffer.";
+
+/// Whether the host's Corosync runs over it: its statistics have links.
+pub(crate) fn used(view: &View<'_>, host: &HostName) -> bool {
+    view.host(host)
+        .and_then(|h| h.corosync.as_ref())
+        .is_some_and(|c| c.stats.keys().any(|key| key.contains("knet")))
+}
+
+/// An `rmem_max` of at least `bytes` that does not halve its buffers.
+pub(crate) fn rmem_max(bytes: u64) -> u64 {
+    match HALVING.contains(&bytes) {
+        true => HALVING.end,
+        false => bytes,
+    }
+}
+
+/// The advice to raise `rmem_max` to at least `bytes`.
+pub(crate) fn raise_rmem_max(bytes: u64) -> String {
+    format!(
+        "`sysctl -w net.core.rmem_max={}` (the whole machine's limit). {TRAP}",
+        rmem_max(bytes)
+    )
+}

@@ -1,0 +1,99 @@
+//! The receiving program stood still for a while: it is fast enough, the burst fits into the
+//! buffer, but for longer than the buffer lasts it was not run. A busy host without real-time
+//! priority, a hypervisor that takes the CPU away, memory being swapped, a firmware interrupt.
+//! Corosync says of the same "main process was not scheduled for … ms".
+//!
+//! Evidence: the socket's own drops, and a gap between two reads longer than 10 ms and longer
+//! than the buffer lasts at the arrival rate. Certain by these numbers; a warning, since it is
+//! the host's doing and not the path's. Case: `reader-stalled`.
+
+use hawser_model::account::Layer;
+use hawser_model::case::Phase;
+use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::units::{Bytes, Nanos};
+use serde::Serialize;
+
+use crate::cause::{Cause, CheckCause, Found, Words, as_number, host, on_link, peer};
+use crate::causes::socket_drain::Pace;
+use crate::causes::support::{Lost, by_host, place_on};
+use crate::losses::Losses;
+use crate::view::View;
+
+#[derive(Serialize)]
+pub(crate) struct ReaderStalled {
+    #[serde(flatten)]
+    lost: Lost,
+    stall_ns: Nanos,
+    buffer_lasts_ns: Nanos,
+    buffer_bytes: Bytes,
+    needed_buffer_bytes: Bytes,
+    #[serde(serialize_with = "as_number")]
+    real_time: bool,
+}
+
+impl CheckCause for ReaderStalled {
+    fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
+        let claimed = losses.claim(Self::CODE, |l| {
+            l.layer == Some(Layer::SocketBuffer)
+                && Pace::of(view.phases[l.phase].facts.phase).stalled()
+        });
+        let found = by_host(claimed).into_iter().filter_map(|(host, group)| {
+            let phases = || group.iter().map(|l| view.phases[l.phase].facts.phase);
+            let paces = || phases().map(Pace::of);
+            Some(Found {
+                severity: Severity::Warning,
+                confidence: Confidence::Certain,
+                place: place_on(view, &host, &group),
+                evidence: Self {
+                    lost: Lost::of(view, &group),
+                    stall_ns: Nanos(paces().filter_map(|p| p.stall).max()?),
+                    buffer_lasts_ns: Nanos(paces().filter_map(|p| p.buffer_lasts).min()?),
+                    buffer_bytes: phases().map(|p| p.receiver.buffer_granted).min()?,
+                    needed_buffer_bytes: Bytes(paces().map(|p| p.needed).max()?),
+                    real_time: phases().all(has_real_time),
+                },
+            })
+        });
+        found.collect()
+    }
+}
+
+impl Cause for ReaderStalled {
+    const CODE: &'static str = "reader-stalled";
+
+    fn words(&self, at: &Place) -> Words {
+        let priority = match self.real_time {
+            true => {
+                "although it has real-time priority, so look for what takes the CPU from the \
+                 whole host: steal time of a virtual machine (`vmstat 1`, column st), firmware, \
+                 a driver that keeps interrupts off"
+            }
+            false => {
+                "and has no real-time priority: give the program one (`chrt -r`), as cluster \
+                 engines do, or a CPU of its own"
+            }
+        };
+        Words {
+            text: format!(
+                "{} lost {} from {}{} because the reading program was not run for {}; its buffer of \
+                 {} lasts {} at this rate. The program is fast enough and the path is not at fault.",
+                host(at),
+                self.lost,
+                peer(at),
+                on_link(at),
+                self.stall_ns,
+                self.buffer_bytes,
+                self.buffer_lasts_ns,
+            ),
+            fix: format!(
+                "The reader stood still {priority}. A buffer of {} would have bridged it.",
+                self.needed_buffer_bytes,
+            ),
+        }
+    }
+}
+
+/// The reader asked for real-time priority and got it.
+fn has_real_time(phase: &Phase) -> bool {
+    phase.spec.realtime && !phase.receiver.not_granted.contains_key("SCHED_RR")
+}

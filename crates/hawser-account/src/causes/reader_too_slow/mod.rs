@@ -1,0 +1,107 @@
+//! The receiving program takes fewer packets a second than arrive. The buffer fills, whatever
+//! its size; a larger one only postpones the loss. The cure is in the program or in the CPU
+//! it gets.
+//!
+//! Evidence: the socket's own drops, and a drain rate (packets read over the time the reader
+//! was busy) below the arrival rate; it hardly ever waits. Certain when the rates are clearly
+//! apart, else likely. An error; a warning when the flow was unpaced and the reader our own,
+//! since that is the host's limit rather than a fault. Case: `reader-too-slow`.
+
+use hawser_model::account::Layer;
+use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::units::{Bytes, PacketsPerSec};
+use serde::Serialize;
+
+use crate::cause::{Cause, CheckCause, Found, Words, as_number, host, on_link, peer};
+use crate::causes::socket_drain::{Pace, unpaced};
+use crate::causes::support::{Lost, by_host, place_on};
+use crate::losses::Losses;
+use crate::view::View;
+
+#[derive(Serialize)]
+pub(crate) struct ReaderTooSlow {
+    #[serde(flatten)]
+    lost: Lost,
+    /// Sent as fast as the sender could.
+    #[serde(serialize_with = "as_number")]
+    unpaced: bool,
+    arrival_packets_per_s: PacketsPerSec,
+    capacity_packets_per_s: PacketsPerSec,
+    /// Of its time, for which the reader waited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idle_percent: Option<u64>,
+    buffer_bytes: Bytes,
+}
+
+impl CheckCause for ReaderTooSlow {
+    fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
+        let claimed = losses.claim(Self::CODE, |l| {
+            l.layer == Some(Layer::SocketBuffer)
+                && Pace::of(view.phases[l.phase].facts.phase).too_slow()
+        });
+        let found = by_host(claimed).into_iter().filter_map(|(host, group)| {
+            let phases = || group.iter().map(|l| view.phases[l.phase].facts.phase);
+            let own_limit = phases().all(unpaced);
+            let clear = phases().all(|phase| Pace::of(phase).clear());
+            let most = group.iter().max_by_key(|l| l.packets)?;
+            let phase = view.phases[most.phase].facts.phase;
+            let pace = Pace::of(phase);
+            Some(Found {
+                severity: match own_limit {
+                    true => Severity::Warning,
+                    false => Severity::Error,
+                },
+                confidence: match clear {
+                    true => Confidence::Certain,
+                    false => Confidence::Likely,
+                },
+                place: place_on(view, &host, &group),
+                evidence: Self {
+                    lost: Lost::of(view, &group),
+                    unpaced: own_limit,
+                    arrival_packets_per_s: PacketsPerSec(pace.arrival?),
+                    capacity_packets_per_s: PacketsPerSec(pace.capacity?),
+                    idle_percent: pace.idle_percent,
+                    buffer_bytes: phase.receiver.buffer_granted,
+                },
+            })
+        });
+        found.collect()
+    }
+}
+
+impl Cause for ReaderTooSlow {
+    const CODE: &'static str = "reader-too-slow";
+
+    fn words(&self, at: &Place) -> Words {
+        let (host, peer, on_link) = (host(at), peer(at), on_link(at));
+        let (lost, capacity) = (&self.lost, self.capacity_packets_per_s);
+        let arrival = self.arrival_packets_per_s;
+        let idle = self.idle_percent.map_or(String::new(), |i| {
+            format!(", and it waited {i} % of the time")
+        });
+        if self.unpaced {
+            return Words {
+                text: format!(
+                    "Sent as fast as the sender could, {host} lost {lost} from {peer}{on_link}: one reader there took \
+                     {capacity} of {arrival} that arrived{idle}. That is this host's limit, not a fault of \
+                     the path."
+                ),
+                fix: "Nothing, if the programs here need less. Otherwise spread the work: several \
+                      reading threads (SO_REUSEPORT), receive steering (RPS), a faster CPU."
+                    .to_owned(),
+            };
+        }
+        Words {
+            text: format!(
+                "{host} lost {lost} from {peer}{on_link}: the program takes {capacity}, {arrival} arrive{idle}. A \
+                 larger buffer ({} now) would only postpone the loss.",
+                self.buffer_bytes,
+            ),
+            fix: "Make the reader faster: read in batches (recvmmsg), in several threads \
+                  (SO_REUSEPORT), on a CPU of its own or with real-time priority; or send less. Do \
+                  not raise the buffer for it."
+                .to_owned(),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Datagrams larger than the MTU could not be put together: a fragment is missing, or the
+//! receiver's reassembly memory (`ipfrag_high_thresh`) is too small. One lost fragment costs
+//! the whole datagram, so the loss of datagrams is a multiple of the loss of frames.
+//!
+//! Evidence: `ReasmFails`, the gauge of unfinished datagrams, or `FRAG_*` events, in excess of
+//! what other layers of the same path explain. An error. Cases: `reassembly-failure`,
+//! `reassembly-memory`.
+
+use hawser_model::account::Layer;
+use hawser_model::finding::Place;
+use hawser_model::units::Bytes;
+use serde::Serialize;
+
+use crate::cause::{Cause, CheckCause, Found, Words, counted, host, in_brackets, on_link, peer};
+use crate::causes::support::{Lost, by_host, counter_over, lost_on, main_reason};
+use crate::losses::Losses;
+use crate::packets::facts::PhaseFacts;
+use crate::view::View;
+
+#[derive(Serialize)]
+pub(crate) struct ReassemblyFailure {
+    /// The kernel's word for it.
+    reason: String,
+    #[serde(flatten)]
+    lost: Lost,
+    reassembly_failures: u64,
+    unfinished_datagrams: u64,
+    fragments_per_datagram: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ipfrag_high_thresh_bytes: Option<Bytes>,
+}
+
+impl CheckCause for ReassemblyFailure {
+    fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
+        let ip = |facts: &PhaseFacts<'_>| facts.families().1;
+        let claimed = losses.claim(Self::CODE, |l| l.layer == Some(Layer::Reassembly));
+        let found = by_host(claimed).into_iter().map(|(host, group)| {
+            let fragments = group.iter().map(|l| view.phases[l.phase].facts.fragments());
+            let evidence = Self {
+                reason: main_reason(&group),
+                lost: Lost::of(view, &group),
+                reassembly_failures: counter_over(view, &host, &group, |facts, side| {
+                    facts.counter(side, &format!("{}/ReasmFails", ip(facts)))
+                }),
+                unfinished_datagrams: counter_over(view, &host, &group, |facts, side| {
+                    let gauge = match ip(facts) {
+                        "ip" => "frag/inuse",
+                        _ => "frag6/inuse",
+                    };
+                    facts.counter(side, gauge)
+                }),
+                fragments_per_datagram: fragments.max().unwrap_or(0),
+                ipfrag_high_thresh_bytes: view
+                    .sysctl(&host, "net.ipv4.ipfrag_high_thresh")
+                    .map(Bytes),
+            };
+            lost_on(view, &host, &group, evidence)
+        });
+        found.collect()
+    }
+}
+
+impl Cause for ReassemblyFailure {
+    const CODE: &'static str = "reassembly-failure";
+
+    fn words(&self, at: &Place) -> Words {
+        let memory = match self.ipfrag_high_thresh_bytes {
+            Some(bytes) => bytes.to_string(),
+            None => "net.ipv4.ipfrag_high_thresh not read".to_owned(),
+        };
+        Words {
+            text: format!(
+                "{} could not put together {} from {}{}{}: {} refused or timed out, {} still \
+                 waiting for a fragment. A datagram of {} is lost with any one of them.",
+                host(at),
+                self.lost,
+                peer(at),
+                on_link(at),
+                in_brackets(&self.reason),
+                counted(self.reassembly_failures, "fragment"),
+                counted(self.unfinished_datagrams, "datagram"),
+                counted(self.fragments_per_datagram, "fragment"),
+            ),
+            fix: format!(
+                "Send smaller datagrams or raise the link's MTU, so that nothing is cut. If memory \
+                 is short ({memory} now): `sysctl -w net.ipv4.ipfrag_high_thresh=8388608`. A filter that \
+                 drops later fragments, which carry no port, does the same."
+            ),
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The receiving socket's buffer is smaller than a burst. The reader is fast enough for the
+//! rate and waits between bursts; it only cannot be there in time. This is the report every
+//! cluster operator has met: UDP loses at 800 Mbit/s while TCP does 6 Gbit/s, `netstat -su`
+//! shows receive errors, and Corosync "failed to receive".
+//!
+//! Evidence: the socket's own drops (`SK_MEMINFO_DROPS`, `SOCKET_RCVBUFF`), a drain rate
+//! above the arrival rate, packet memory × burst against the buffer. Certain when the rates
+//! are clearly apart, else likely, as it is when a burst alone would fit; possible when the
+//! reader was not timed. An error.
+//! Cases: `receive-buffer-too-small`, `counters-only-rcvbuf`.
+
+use hawser_model::account::Layer;
+use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::names::HostName;
+use hawser_model::units::{Bytes, Nanos, PacketsPerSec};
+use serde::Serialize;
+
+use crate::cause::{Cause, CheckCause, Found, Words, as_number, counted, host, on_link, peer};
+use crate::causes::knet;
+use crate::causes::socket_drain::{Pace, unpaced};
+use crate::causes::support::{Lost, by_host, place_on};
+use crate::losses::{Loss, Losses};
+use crate::view::View;
+
+#[derive(Serialize)]
+pub(crate) struct ReceiveBufferTooSmall {
+    #[serde(flatten)]
+    lost: Lost,
+    /// Sent as fast as the sender could.
+    #[serde(serialize_with = "as_number")]
+    unpaced: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    buffer_lasts_ns: Option<Nanos>,
+    buffer_bytes: Bytes,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked_bytes: Option<Bytes>,
+    /// None of an unpaced flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    burst_packets: Option<u64>,
+    packet_memory_bytes: Bytes,
+    #[serde(serialize_with = "as_number")]
+    packet_memory_measured: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arrival_packets_per_s: Option<PacketsPerSec>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capacity_packets_per_s: Option<PacketsPerSec>,
+    /// Of its time, for which the reader waited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idle_percent: Option<u64>,
+    longest_loss_run_packets: u64,
+    /// What would have held it.
+    needed_buffer_bytes: Bytes,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rmem_default_bytes: Option<Bytes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rmem_max_bytes: Option<Bytes>,
+}
+
+impl CheckCause for ReceiveBufferTooSmall {
+    fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
+        let claimed = losses.claim(Self::CODE, |l| l.layer == Some(Layer::SocketBuffer));
+        let groups = by_host(claimed).into_iter();
+        let found = groups.filter_map(|(host, group)| finding(view, &host, &group));
+        found.collect()
+    }
+}
+
+fn finding(
+    view: &View<'_>,
+    host: &HostName,
+    group: &[Loss],
+) -> Option<Found<ReceiveBufferTooSmall>> {
+    let paces = || {
+        let phases = group.iter().map(|l| view.phases[l.phase].facts.phase);
+        phases.map(Pace::of)
+    };
+    // The phase that lost most speaks for the group; what it would have taken, all of them.
+    let most = group.iter().max_by_key(|l| l.packets)?;
+    let phase = view.phases[most.phase].facts.phase;
+    let pace = Pace::of(phase);
+    // A burst that fits is not what filled the buffer: several came together.
+    let fits = !unpaced(phase) && pace.takes_bursts();
+    let confidence = match (pace.capacity.is_some(), pace.clear()) {
+        (true, _) if fits => Confidence::Likely,
+        (true, true) => Confidence::Certain,
+        (true, false) => Confidence::Likely,
+        (false, _) => Confidence::Possible,
+    };
+    Some(Found {
+        severity: Severity::Error,
+        confidence,
+        place: place_on(view, host, group),
+        evidence: ReceiveBufferTooSmall {
+            lost: Lost::of(view, group),
+            unpaced: unpaced(phase),
+            buffer_lasts_ns: pace.buffer_lasts.map(Nanos),
+            buffer_bytes: phase.receiver.buffer_granted,
+            asked_bytes: phase.receiver.buffer_asked,
+            burst_packets: (!unpaced(phase)).then_some(u64::from(phase.spec.burst)),
+            packet_memory_bytes: Bytes(pace.packet_memory),
+            packet_memory_measured: pace.memory_measured,
+            arrival_packets_per_s: pace.arrival.map(PacketsPerSec),
+            capacity_packets_per_s: pace.capacity.map(PacketsPerSec),
+            idle_percent: pace.idle_percent,
+            longest_loss_run_packets: paces().map(|p| p.longest_run).max()?,
+            needed_buffer_bytes: Bytes(paces().map(|p| p.needed).max()?),
+            rmem_default_bytes: view.sysctl(host, "net.core.rmem_default").map(Bytes),
+            rmem_max_bytes: view.sysctl(host, "net.core.rmem_max").map(Bytes),
+        },
+    })
+}
+
+impl Cause for ReceiveBufferTooSmall {
+    const CODE: &'static str = "receive-buffer-too-small";
+
+    fn words(&self, at: &Place) -> Words {
+        let held = self.buffer_bytes.0 / self.packet_memory_bytes.0.max(1);
+        let came = match (self.burst_packets, self.buffer_lasts_ns) {
+            (Some(burst), _) if burst <= held => format!(
+                "{} were sent back to back: several bursts came together, or the reader was late",
+                counted(burst, "packet")
+            ),
+            (Some(burst), _) => format!("{} came back to back", counted(burst, "packet")),
+            (None, Some(lasts)) => {
+                format!("at full speed that is {lasts} of traffic, less than a reader may be late")
+            }
+            (None, None) => "they came as fast as the sender could".to_owned(),
+        };
+        let needed = self.needed_buffer_bytes;
+        let reader = match (self.capacity_packets_per_s, self.arrival_packets_per_s) {
+            (Some(capacity), Some(arrival)) => format!(
+                "The reader is fast enough ({capacity} against {arrival} arriving{}), so a larger buffer cures it: \
+                 {needed} would have held this.",
+                self.idle_percent
+                    .map_or(String::new(), |i| format!(", idle {i} % of the time")),
+            ),
+            _ => format!("How fast the reader is was not measured; {needed} would have held this."),
+        };
+        // The kernel doubles what a program asks for.
+        let ask = needed.0 / 2;
+        let limit = match self.rmem_max_bytes {
+            Some(limit) if limit.0 < ask => format!(", after {}", knet::raise_rmem_max(ask)),
+            _ => ".".to_owned(),
+        };
+        let default = match self.asked_bytes {
+            Some(_) => String::new(),
+            None => format!(
+                " For programs that ask for nothing: `sysctl -w net.core.rmem_default={}` (the \
+                 whole machine: every new socket that asks for nothing gets it). Restart the \
+                 program; open sockets keep their buffers.",
+                needed.0
+            ),
+        };
+        Words {
+            text: format!(
+                "{} lost {} from {}{}: the receive buffer of {} was full. It holds about {}, and {came}. {reader}",
+                host(at),
+                self.lost,
+                peer(at),
+                on_link(at),
+                self.buffer_bytes,
+                counted(held, "packet"),
+            ),
+            fix: format!(
+                "Let the program ask for the buffer: SO_RCVBUF {ask} (the kernel doubles it){limit}{default}"
+            ),
+        }
+    }
+}

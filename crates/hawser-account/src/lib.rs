@@ -18,7 +18,6 @@ pub mod stream;
 mod throughput;
 pub mod trial;
 mod view;
-mod words;
 
 use hawser_model::case::Case;
 use hawser_model::output::CheckReport;

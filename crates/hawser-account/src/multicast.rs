@@ -1,11 +1,45 @@
 //! The multicast flows of a case with what was heard of multicast control meanwhile.
 
+use std::fmt;
+use std::net::IpAddr;
+
 use hawser_model::account::Layer;
 use hawser_model::case::PhaseKind;
 use hawser_model::probe::MulticastHeard;
+use serde::Serialize;
 
 use crate::losses::Loss;
 use crate::view::{Path, PhaseView, View};
+
+/// What hosts use to tell a link which groups they are in.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) enum Protocol {
+    /// Of IPv4 (RFC 3376).
+    #[serde(rename = "IGMP")]
+    Igmp,
+    /// Of IPv6 (RFC 3810).
+    #[serde(rename = "MLD")]
+    Mld,
+}
+
+impl Protocol {
+    /// The one that goes with an address.
+    pub(crate) fn of(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(_) => Self::Igmp,
+            IpAddr::V6(_) => Self::Mld,
+        }
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Igmp => "IGMP",
+            Self::Mld => "MLD",
+        })
+    }
+}
 
 /// One direction's multicast flow.
 pub(crate) struct Group<'a, 'v> {

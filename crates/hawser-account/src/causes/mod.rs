@@ -4,12 +4,7 @@
 //! specific before the general, so that one root cause makes one finding and not five: what a
 //! dead link lost is not also a neighbour that cannot be resolved.
 
-use hawser_model::finding::Finding;
-
 use crate::cause::{CheckFind, CopyFind, FanoutFind, LadderFind, Listed, OutageFind};
-use crate::losses::Losses;
-use crate::view::View;
-use crate::words::word;
 
 pub(crate) mod knet;
 pub(crate) mod pattern;
@@ -31,7 +26,8 @@ mod firewall_drop;
 mod foreign_socket_dropping;
 mod group_not_forwarded;
 mod half_duplex;
-mod igmp_version;
+mod igmp_no_querier;
+mod igmp_version_mixed;
 mod interface_down;
 mod ip_layer_drop;
 mod link_down;
@@ -40,12 +36,12 @@ mod lro_on_forwarder;
 mod mtu_black_hole;
 mod mtu_mismatch;
 mod multicast_join_refused;
+mod multicast_ttl_scope;
 mod needless_fragmentation;
 mod neighbour_unresolved;
 mod nic_errors;
 mod nic_ring_overflow;
 mod no_listener;
-mod no_querier;
 mod not_measured;
 mod pause_storm;
 mod pool_at_boot;
@@ -61,7 +57,6 @@ mod shared_failure_domain;
 mod socket_drain;
 mod speed_below_file;
 mod tc_or_xdp_drop;
-mod ttl_scope;
 mod udp_memory_pressure;
 mod unattributed_loss;
 mod wrong_interface;
@@ -162,27 +157,6 @@ pub(crate) const OUTAGE: &[Listed<OutageFind>] = &[
     Listed::outage::<unattributed_outage::UnattributedOutage>(),
 ];
 
-/// A cause whose evidence has no type yet.
-pub(crate) struct Cause {
-    /// Its code: kebab-case, documented by its page, never renamed.
-    pub(crate) code: &'static str,
-    /// Looks for it, and claims the losses it explains.
-    pub(crate) find: fn(&View<'_>, &mut Losses) -> Vec<Finding>,
-}
-
-/// The entry of a cause whose evidence has no type yet.
-macro_rules! untyped {
-    ($($module:ident)::+) => {
-        Listed {
-            code: $($module)::+::CAUSE.code,
-            find: |view, losses| {
-                let found = ($($module)::+::CAUSE.find)(view, losses);
-                found.iter().map(word).collect()
-            },
-        }
-    };
-}
-
 /// All causes, in the order in which they are asked.
 pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<check_stopped::CheckStopped>(),
@@ -222,13 +196,13 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<foreign_socket_dropping::ForeignSocketDropping>(),
     Listed::check::<duplicated_path::DuplicatedPath>(),
     Listed::check::<reordered_path::ReorderedPath>(),
-    untyped!(ttl_scope),
-    untyped!(no_querier),
-    untyped!(group_not_forwarded),
-    untyped!(igmp_version),
+    Listed::check::<multicast_ttl_scope::MulticastTtlScope>(),
+    Listed::check::<igmp_no_querier::IgmpNoQuerier>(),
+    Listed::check::<group_not_forwarded::GroupNotForwarded>(),
+    Listed::check::<igmp_version_mixed::IgmpVersionMixed>(),
     Listed::check::<loss_between_hosts::LossBetweenHosts>(),
-    untyped!(receive_merging_stall::stream),
-    untyped!(rate_after_burst::stream),
+    Listed::check::<receive_merging_stall::stream::StalledStream>(),
+    Listed::check::<rate_after_burst::stream::LimitedStream>(),
     Listed::check::<bond_one_member::BondOneMember>(),
     Listed::check::<lro_on_forwarder::LroOnForwarder>(),
     Listed::check::<speed_below_file::SpeedBelowFile>(),

@@ -4,15 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use hawser_model::account::{Basis, Layer};
-use hawser_model::finding::{Confidence, Finding, Place, Severity};
+use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
-use hawser_model::output::copy::ChangePoint;
 use hawser_model::units::Packets;
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::cause::{Found, counted, hundredths, percent_of, percent_text};
-use crate::copy::fell::rate;
+use crate::cause::{Found, counted, percent_of, percent_text};
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::facts::Side;
 use crate::view::{Path, View};
@@ -48,88 +45,6 @@ impl fmt::Display for Lost {
             Some(percent) => write!(f, " ({} %)", percent_text(percent)),
             None => Ok(()),
         }
-    }
-}
-
-/// A finding in the making.
-#[derive(Clone)]
-pub(crate) struct Draft {
-    finding: Finding,
-}
-
-impl Draft {
-    /// A finding of `code` at `place`.
-    pub(crate) fn new(
-        code: &'static str,
-        severity: Severity,
-        confidence: Confidence,
-        place: Place,
-    ) -> Self {
-        Self {
-            finding: Finding {
-                code: code.to_owned(),
-                severity,
-                confidence,
-                place,
-                evidence: BTreeMap::new(),
-            },
-        }
-    }
-
-    /// Adds a number.
-    pub(crate) fn number(mut self, key: &str, value: u64) -> Self {
-        self.finding
-            .evidence
-            .insert(key.to_owned(), Value::from(value));
-        self
-    }
-
-    /// Adds a number that may not be known.
-    pub(crate) fn maybe(self, key: &str, value: Option<u64>) -> Self {
-        match value {
-            Some(value) => self.number(key, value),
-            None => self,
-        }
-    }
-
-    /// Adds a name.
-    pub(crate) fn name(mut self, key: &str, value: &str) -> Self {
-        self.finding
-            .evidence
-            .insert(key.to_owned(), Value::from(value));
-        self
-    }
-
-    /// Adds `part` of `whole` in per cent, with two decimals.
-    pub(crate) fn percent(mut self, key: &str, part: u64, whole: u64) -> Self {
-        if whole > 0 {
-            self.finding
-                .evidence
-                .insert(key.to_owned(), Value::from(hundredths(part, whole)));
-        }
-        self
-    }
-
-    /// Adds what was lost, and of how many.
-    pub(super) fn losses(self, view: &View<'_>, losses: &[Loss]) -> Self {
-        let all = Lost::of(view, losses);
-        let (lost, sent) = (all.lost_packets.0, all.sent_packets.0);
-        self.number("lost_packets", lost)
-            .number("sent_packets", sent)
-            .percent("lost_percent", lost, sent)
-    }
-
-    /// Adds where the rate fell, from what to what.
-    pub(super) fn fall(self, change: &ChangePoint) -> Self {
-        self.number("at_bytes", change.at_bytes)
-            .number("at_ms", (change.at_s * 1e3).round() as u64)
-            .number("before_bytes_per_s", rate(change.before_mb_per_s))
-            .number("after_bytes_per_s", rate(change.after_mb_per_s))
-    }
-
-    /// The finding.
-    pub(crate) fn done(self) -> Finding {
-        self.finding
     }
 }
 

@@ -35,7 +35,8 @@ impl Fell {
         }
     }
 
-    fn at(change: &ChangePoint) -> Self {
+    /// Of a rate that fell.
+    pub(crate) fn at(change: &ChangePoint) -> Self {
         Self::At {
             at_bytes: Bytes(change.at_bytes),
             at_ms: (change.at_s * 1e3).round() as u64,

@@ -7,21 +7,29 @@
 //! over); without it is possible (a shaper holds it back, and so would other traffic that began
 //! then). A warning: a limit may be meant. Cases: `stream-policer`, `stream-shaper`.
 
-use hawser_model::finding::{Confidence, Finding, Place, Severity};
+use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::units::{BitsPerSec, Bytes};
+use serde::Serialize;
 
-use crate::causes::Cause;
+use super::RateAfterBurst;
+use crate::cause::{Cause, CheckCause, Found, Words, way};
 use crate::causes::receive_merging_stall::stream as receive_merging;
-use crate::causes::support::Draft;
-use crate::copy::fell::{percent, rate};
+use crate::copy::fell::{Fell, percent, rate};
 use crate::losses::Losses;
 use crate::packets::facts::Side;
 use crate::stream::{StreamView, streams};
 use crate::view::View;
 
-pub(crate) const CAUSE: Cause = Cause {
-    code: "rate-after-burst",
-    find,
-};
+#[derive(Serialize)]
+pub(crate) struct LimitedStream {
+    #[serde(flatten)]
+    fell: Fell,
+    burst_bytes: Bytes,
+    bits_per_s: BitsPerSec,
+    unsteady_percent: u64,
+    segments: u64,
+    lost: u64,
+}
 
 /// A rate that varies by more than this is not the work of a bucket.
 pub(crate) const STEADY: f64 = 0.25;
@@ -29,11 +37,42 @@ pub(crate) const STEADY: f64 = 0.25;
 /// Of the segments, lost for a policer to be likely.
 const DROPPING: f64 = 0.002;
 
-fn find(view: &View<'_>, _: &mut Losses) -> Vec<Finding> {
-    streams(view.case).iter().filter_map(limit).collect()
+impl CheckCause for LimitedStream {
+    fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
+        streams(view.case).iter().filter_map(limit).collect()
+    }
 }
 
-fn limit(stream: &StreamView<'_>) -> Option<Finding> {
+impl Cause for LimitedStream {
+    const CODE: &'static str = RateAfterBurst::CODE;
+
+    fn words(&self, at: &Place) -> Words {
+        let what = match self.lost {
+            0 => "Nothing was dropped, so it is held back in a queue, or other traffic began \
+                  just then"
+                .to_owned(),
+            lost => format!("{lost} of {} segments had to be sent again", self.segments),
+        };
+        let (rate, burst) = (self.bits_per_s, self.burst_bytes);
+        Words {
+            text: format!(
+                "The TCP stream {} {} and stayed there (within {} %). Something on the way lets \
+                 a burst of about {burst} pass and then {rate}: a policer or shaper. {what}. Neither disk nor \
+                 receive window held it back.",
+                way(at),
+                self.fell,
+                self.unsteady_percent.max(1),
+            ),
+            fix: format!(
+                "Look for a rate limit of {rate} with a burst of {burst}: `tc -s qdisc show` and `tc -s filter \
+                 show dev IFACE ingress` on both hosts, the switch port's policer or storm control, a \
+                 hypervisor's or provider's limit."
+            ),
+        }
+    }
+}
+
+fn limit(stream: &StreamView<'_>) -> Option<Found<LimitedStream>> {
     let (change, unsteadiness) = (stream.change?, stream.unsteadiness?);
     let facts = &stream.facts;
     let sender = facts.phase.sender.stream.as_ref()?;
@@ -56,12 +95,17 @@ fn limit(stream: &StreamView<'_>) -> Option<Finding> {
         interface: facts.interface(Side::Sender).map(|(name, _)| name.clone()),
         object: None,
     };
-    let draft = Draft::new(CAUSE.code, Severity::Warning, confidence, place)
-        .fall(&change)
-        .number("burst_bytes", change.ahead_bytes)
-        .number("bits_per_s", 8 * rate(change.after_mb_per_s))
-        .number("unsteady_percent", percent(unsteadiness))
-        .number("segments", sender.segments.0)
-        .number("lost", sender.lost().0);
-    Some(draft.done())
+    Some(Found {
+        severity: Severity::Warning,
+        confidence,
+        place,
+        evidence: LimitedStream {
+            fell: Fell::at(&change),
+            burst_bytes: Bytes(change.ahead_bytes),
+            bits_per_s: BitsPerSec(8 * rate(change.after_mb_per_s)),
+            unsteady_percent: percent(unsteadiness),
+            segments: sender.segments.0,
+            lost: sender.lost().0,
+        },
+    })
 }

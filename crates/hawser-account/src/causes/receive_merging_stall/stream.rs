@@ -8,21 +8,30 @@
 //! Possible, never more: only a run without merging proves it, and `hawser tune` makes it. An error.
 //! Cases: `stream-merging-stall`, `stream-lro-stall`.
 
-use hawser_model::finding::{Confidence, Finding, Place, Severity};
+use hawser_model::finding::{Confidence, Place, Severity};
+use serde::Serialize;
 
-use crate::causes::Cause;
+use super::ReceiveMergingStall;
+use crate::cause::{Cause, CheckCause, Found, Words, host, interface, on_link, peer};
 use crate::causes::rate_after_burst::stream::STEADY;
-use crate::causes::support::Draft;
-use crate::copy::fell::percent;
+use crate::copy::fell::{Fell, percent};
 use crate::losses::Losses;
 use crate::packets::facts::Side;
 use crate::stream::{StreamView, streams};
 use crate::view::View;
 
-pub(crate) const CAUSE: Cause = Cause {
-    code: "receive-merging-stall",
-    find,
-};
+#[derive(Serialize)]
+pub(crate) struct StalledStream {
+    #[serde(flatten)]
+    fell: Fell,
+    /// What merges, by the kernel's name.
+    feature: &'static str,
+    segments: u64,
+    arrived_packets: u64,
+    lost: u64,
+    congestion_window_bytes: u64,
+    reader_waited_percent: u64,
+}
 
 /// The kernel's names (`netdev_features_strings`, `net/ethtool/common.c`): what merges in hardware,
 /// and what merges in the kernel.
@@ -32,12 +41,55 @@ const KERNEL: &str = "rx-gro";
 /// The rate after, of the rate before.
 const FALL: f64 = 0.1;
 
-fn find(view: &View<'_>, _: &mut Losses) -> Vec<Finding> {
-    streams(view.case).iter().filter_map(stall).collect()
+impl CheckCause for StalledStream {
+    fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
+        streams(view.case).iter().filter_map(stall).collect()
+    }
+}
+
+impl Cause for StalledStream {
+    const CODE: &'static str = ReceiveMergingStall::CODE;
+
+    fn words(&self, at: &Place) -> Words {
+        let (host, interface) = (host(at), interface(at));
+        let (by, option) = match self.feature {
+            "rx-lro" => ("its NIC merges received segments (LRO)", "lro"),
+            "rx-gro-hw" => (
+                "its NIC merges received segments (GRO in hardware)",
+                "rx-gro-hw",
+            ),
+            _ => ("the kernel merges received segments there (GRO)", "gro"),
+        };
+        let arrived = match self.arrived_packets >= self.segments {
+            true => format!(
+                "All {} segments reached {interface}, and still {} were sent again: they were lost behind it",
+                self.segments, self.lost,
+            ),
+            false => format!(
+                "{} of {} segments were sent again",
+                self.lost, self.segments
+            ),
+        };
+        Words {
+            text: format!(
+                "A TCP stream from {} to {host}{} {}. {arrived}, while the reader waited for data {} % of \
+                 the time. On {interface} of {host} {by}, and what loses merged segments looks like this. It is a \
+                 suspicion: only a run without merging shows.",
+                peer(at),
+                on_link(at),
+                self.fell,
+                self.reader_waited_percent,
+            ),
+            fix: format!(
+                "`hawser tune --stream` tries it and its likely mistakes under the same stream. By hand: \
+                 `ethtool -K {interface} {option} off` on {host}; it costs CPU time, and `{option} on` takes it back."
+            ),
+        }
+    }
 }
 
 /// The finding of one stream.
-pub(crate) fn stall(stream: &StreamView<'_>) -> Option<Finding> {
+pub(crate) fn stall(stream: &StreamView<'_>) -> Option<Found<StalledStream>> {
     let change = stream.change?;
     let facts = &stream.facts;
     let sender = facts.phase.sender.stream.as_ref()?;
@@ -62,19 +114,19 @@ pub(crate) fn stall(stream: &StreamView<'_>) -> Option<Finding> {
         interface: Some(name.clone()),
         object: None,
     };
-    fits.then(|| {
-        Draft::new(CAUSE.code, Severity::Error, Confidence::Possible, place)
-            .fall(&change)
-            .name("feature", feature)
-            .number("segments", sender.segments.0)
-            .number("arrived_packets", arrived)
-            .number("lost", sender.lost().0)
-            .number("congestion_window_bytes", sender.congestion_window.0)
-            .number(
-                "reader_waited_percent",
-                percent(waited(stream).unwrap_or(0.0)),
-            )
-            .done()
+    fits.then(|| Found {
+        severity: Severity::Error,
+        confidence: Confidence::Possible,
+        place,
+        evidence: StalledStream {
+            fell: Fell::at(&change),
+            feature,
+            segments: sender.segments.0,
+            arrived_packets: arrived,
+            lost: sender.lost().0,
+            congestion_window_bytes: sender.congestion_window.0,
+            reader_waited_percent: percent(waited(stream).unwrap_or(0.0)),
+        },
     })
 }
 

@@ -1,0 +1,107 @@
+//! A switch filters multicast and does not send a group to a host that has joined it: the host's
+//! membership report did not reach the switch (a firewall that drops IGMP or MLD, a switch that does
+//! not understand the version), or the switch refused it (a profile, a full table).
+//!
+//! Evidence: the receiver joined, unicast passes, and of the group nothing came; what nobody joined
+//! did not come either, so the switch does not flood. Likely. An error. Case:
+//! `group-not-forwarded`.
+
+use std::net::IpAddr;
+
+use hawser_model::finding::{Confidence, Place, Severity};
+use serde::Serialize;
+
+use crate::cause::{Cause, CheckCause, Found, Words, host, interface, on_link, peer};
+use crate::causes::igmp_version_mixed::forced;
+use crate::causes::support::Lost;
+use crate::losses::Losses;
+use crate::multicast::{Protocol, groups, lost_on_the_way};
+use crate::packets::facts::Side;
+use crate::view::View;
+
+#[derive(Serialize)]
+pub(crate) struct GroupNotForwarded {
+    group: IpAddr,
+    protocol: Protocol,
+    /// Of the protocol, that the receiver is forced to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forced_version: Option<u64>,
+    /// The newest that was heard.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    querier_version: Option<u64>,
+    #[serde(flatten)]
+    lost: Lost,
+}
+
+impl CheckCause for GroupNotForwarded {
+    fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
+        let mut found = Vec::new();
+        for group in groups(view) {
+            if group.received() > 0 || !group.filtered() {
+                continue;
+            }
+            let lost = losses.claim(Self::CODE, |l| {
+                lost_on_the_way(view, l) && l.path == group.path
+            });
+            if lost.is_empty() {
+                continue;
+            }
+            let interface = group.flow.facts.interface(Side::Receiver);
+            let place = Place {
+                host: Some(group.path.to.clone()),
+                peer: Some(group.path.from.clone()),
+                link: Some(group.path.link.clone()),
+                interface: interface.map(|(name, _)| name.clone()),
+                object: None,
+            };
+            let spec = &group.flow.facts.phase.spec;
+            let forced = forced(view, &group.path.to, &group.path.link);
+            let queries = group.heard.queries.iter();
+            found.push(Found {
+                severity: Severity::Error,
+                confidence: Confidence::Likely,
+                place,
+                evidence: Self {
+                    group: spec.destination,
+                    protocol: Protocol::of(spec.source),
+                    forced_version: forced.filter(|version| *version > 0),
+                    querier_version: queries.map(|q| u64::from(q.version)).max(),
+                    lost: Lost::of(view, &lost),
+                },
+            });
+        }
+        found
+    }
+}
+
+impl Cause for GroupNotForwarded {
+    const CODE: &'static str = "group-not-forwarded";
+
+    fn words(&self, at: &Place) -> Words {
+        let (host, interface, protocol) = (host(at), interface(at), self.protocol);
+        let forced = match self.forced_version {
+            Some(version) => format!(" {host} is forced to {protocol} version {version}."),
+            None => String::new(),
+        };
+        let querier = match self.querier_version {
+            Some(version) => format!(" A querier of version {version} was heard."),
+            None => " No query was heard.".to_owned(),
+        };
+        Words {
+            text: format!(
+                "{host} joined the group {} and got nothing of it from {}{}: lost {}. Unicast passes, and \
+                 what nobody joined does not come either: the switch filters, and does not know that \
+                 {host} is a member.{forced}{querier}",
+                self.group,
+                peer(at),
+                on_link(at),
+                self.lost,
+            ),
+            fix: format!(
+                "See whether the report leaves {host} (`tcpdump -ni {interface} igmp or icmp6`) and whether a firewall \
+                 drops it (`nft list ruleset`: {protocol} must pass); then the switch's table of groups and \
+                 its limits. `hawser tune --multicast` tries an older version of the protocol."
+            ),
+        }
+    }
+}

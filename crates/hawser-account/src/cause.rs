@@ -3,13 +3,20 @@
 //! Each cause is a folder of [`crate::causes`] with the name of its code (`_` for `-`): `mod.rs` and `page.md`, which
 //! users read. The type of the evidence is the cause.
 
+use std::cmp::Reverse;
+
+use hawser_model::case::Case;
 use hawser_model::finding::{Confidence, Finding, Place, Severity, WordedFinding};
+use hawser_model::names::{HostName, InterfaceName};
+use hawser_model::trial::TrialTraffic;
 use hawser_model::units::Packets;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::copy;
 use crate::fanout::FanoutView;
+use crate::fixes::Candidate;
+use crate::fixes::knobs::At;
 use crate::losses::Losses;
 use crate::outage::view::DrillView;
 use crate::throughput::view::LadderView;
@@ -102,13 +109,109 @@ impl Listed<FanoutFind> {
 }
 
 /// A cause that a check finds.
-pub(crate) trait CheckCause: Cause {
+pub(crate) trait CheckCause: Cause + 'static {
+    /// Whether what is tried on one interface of a host says nothing of another one: each is a plan of its own then.
+    const BY_INTERFACE: bool = false;
+
     /// Looks for it, and claims the losses it explains.
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>>;
+
+    /// The packets that it cost: of two that are as severe, the one that cost more is told first.
+    fn cost(&self) -> Packets {
+        Packets(0)
+    }
+
+    /// What might cure it, in the order in which it is tried; none for a knob of an interface that is not known.
+    ///
+    /// A setting of one interface comes before one of the whole machine. So what operators try first, and what helped
+    /// nobody in the reports this project started from (IGMP version, ring size, interrupt mode), is tried first here
+    /// too, and measured, and rolled back.
+    fn candidates(&self, _: &At<'_>) -> Vec<Option<Candidate>> {
+        Vec::new()
+    }
+
+    /// Where that is turned, unless on the host of the finding and at the interface that lost most there.
+    fn turned_at(_: &Case, _: &Place) -> Option<(HostName, InterfaceName)> {
+        None
+    }
+
+    /// The traffic that shows it on this host, where no lost packet does.
+    fn traffic(_: &View<'_>, _: &Place, _: &HostName) -> Option<TrialTraffic> {
+        None
+    }
 }
 
-/// Looks for a cause in a check, and words each.
-pub(crate) type CheckFind = fn(&View<'_>, &mut Losses) -> Vec<WordedFinding>;
+/// A cause that a check found, whatever its type.
+pub(crate) trait CheckFound {
+    /// The finding with its words.
+    fn worded(self: Box<Self>) -> WordedFinding;
+
+    /// Worst first; equal ones by name, so that the order never depends on anything else.
+    fn rank(&self) -> Rank<'_>;
+
+    /// The code and the place of the finding.
+    fn what_and_where(&self) -> (&'static str, &Place);
+
+    /// See [`CheckCause::candidates`].
+    fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>>;
+
+    /// See [`CheckCause::BY_INTERFACE`].
+    fn by_interface(&self) -> bool;
+
+    /// See [`CheckCause::turned_at`].
+    fn turned_at(&self, case: &Case) -> Option<(HostName, InterfaceName)>;
+
+    /// See [`CheckCause::traffic`].
+    fn traffic(&self, view: &View<'_>, host: &HostName) -> Option<TrialTraffic>;
+}
+
+/// How much a finding matters.
+pub(crate) type Rank<'a> = (
+    Reverse<Severity>,
+    Reverse<Packets>,
+    Reverse<Confidence>,
+    &'static str,
+    &'a Place,
+);
+
+impl<C: CheckCause> CheckFound for Found<C> {
+    fn worded(self: Box<Self>) -> WordedFinding {
+        Found::worded(*self)
+    }
+
+    fn rank(&self) -> Rank<'_> {
+        (
+            Reverse(self.severity),
+            Reverse(self.evidence.cost()),
+            Reverse(self.confidence),
+            C::CODE,
+            &self.place,
+        )
+    }
+
+    fn what_and_where(&self) -> (&'static str, &Place) {
+        (C::CODE, &self.place)
+    }
+
+    fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
+        self.evidence.candidates(at)
+    }
+
+    fn by_interface(&self) -> bool {
+        C::BY_INTERFACE
+    }
+
+    fn turned_at(&self, case: &Case) -> Option<(HostName, InterfaceName)> {
+        C::turned_at(case, &self.place)
+    }
+
+    fn traffic(&self, view: &View<'_>, host: &HostName) -> Option<TrialTraffic> {
+        C::traffic(view, &self.place, host)
+    }
+}
+
+/// Looks for a cause in a check.
+pub(crate) type CheckFind = fn(&View<'_>, &mut Losses) -> Vec<Box<dyn CheckFound>>;
 
 impl Listed<CheckFind> {
     /// The entry of this cause.
@@ -116,9 +219,9 @@ impl Listed<CheckFind> {
         Self {
             code: C::CODE,
             find: |view, losses| {
-                C::find(view, losses)
-                    .into_iter()
-                    .map(Found::worded)
+                let found = C::find(view, losses).into_iter();
+                found
+                    .map(|one| Box::new(one) as Box<dyn CheckFound>)
                     .collect()
             },
         }

@@ -1,11 +1,10 @@
 //! All causes asked in turn, and their findings in the order in which they matter.
 
-use std::cmp::Reverse;
-
 use hawser_model::account::PacketsAccount;
 use hawser_model::case::Case;
 use hawser_model::finding::{Finding, WordedFinding};
 
+use crate::cause::CheckFound;
 use crate::causes::CAUSES;
 use crate::losses::Losses;
 use crate::view::View;
@@ -27,32 +26,22 @@ pub fn findings(case: &Case, account: &PacketsAccount) -> Vec<Finding> {
 /// The same with their words.
 pub(crate) fn worded_findings(case: &Case, account: &PacketsAccount) -> Vec<WordedFinding> {
     let view = View::new(case);
-    let mut losses = Losses::of(&view);
     debug_assert_eq!(
         account.total.lost.0,
         view.phases.iter().map(|p| p.account.lost.0).sum::<u64>(),
         "the account is not this case's"
     );
-    let mut found: Vec<WordedFinding> = CAUSES
-        .iter()
-        .flat_map(|cause| (cause.find)(&view, &mut losses))
-        .collect();
-    found.sort_by(|a, b| key(&a.finding).cmp(&key(&b.finding)));
-    found
+    let (found, _) = found(&view);
+    found.into_iter().map(|found| found.worded()).collect()
 }
 
-/// Worst first; equal ones by name, so that the order never depends on anything else.
-fn key(finding: &Finding) -> impl Ord {
-    let number = |name: &str| finding.evidence.get(name).and_then(|v| v.as_u64());
-    let lost = number("lost_packets")
-        .or_else(|| number("unattributed_packets"))
-        .or_else(|| number("dropped_packets"))
-        .unwrap_or(0);
-    (
-        Reverse(finding.severity),
-        Reverse(lost),
-        Reverse(finding.confidence),
-        finding.code.clone(),
-        finding.place.clone(),
-    )
+/// What all causes found, worst first, and the losses as they claimed them.
+pub(crate) fn found(view: &View<'_>) -> (Vec<Box<dyn CheckFound>>, Losses) {
+    let mut losses = Losses::of(view);
+    let mut found: Vec<Box<dyn CheckFound>> = CAUSES
+        .iter()
+        .flat_map(|cause| (cause.find)(view, &mut losses))
+        .collect();
+    found.sort_by(|a, b| a.rank().cmp(&b.rank()));
+    (found, losses)
 }

@@ -1,7 +1,6 @@
 //! What is to be tried against a finding, and the traffic on which it is.
 
 use hawser_account::fixes::{Plan, plans};
-use hawser_account::{findings, packets_account};
 use hawser_model::case::{Case, Phase, PhaseKind};
 use hawser_model::units::Bytes;
 
@@ -12,8 +11,7 @@ fn case(case: &str) -> Case {
 
 /// The plan for this finding of a case.
 fn plan(case: &Case, cause: &str) -> Plan {
-    let found = findings(case, &packets_account(case));
-    let mut plans = plans(case, &found).into_iter();
+    let mut plans = plans(case).into_iter();
     plans.find(|p| p.cause == cause).expect("a plan")
 }
 

@@ -1,23 +1,22 @@
-//! From findings to the knobs that might cure them: one table ([`table`]), and the traffic that
-//! showed the fault, on which each candidate is tried.
+//! From findings to the knobs that might cure them, as each cause has them, and the traffic that showed the fault, on
+//! which each candidate is tried.
 
 mod fanout;
-mod table;
+pub(crate) mod knobs;
 mod together;
 
 use hawser_model::account::Layer;
-use hawser_model::case::{Case, PhaseKind};
-use hawser_model::finding::Finding;
+use hawser_model::case::{Case, Measurement, PhaseKind};
 use hawser_model::knob::{Knob, Setting};
 use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::trial::TrialTraffic;
-use hawser_model::units::Bytes;
 
 pub use fanout::fanout_plans;
+use knobs::At;
 pub use together::{in_order, others};
 
-use crate::causes::{CAUSES, buffer_not_granted};
-use crate::losses::{Loss, Losses};
+use crate::findings::found;
+use crate::losses::Loss;
 use crate::packets::facts::Side;
 use crate::view::View;
 
@@ -99,50 +98,44 @@ fn number(now: &str) -> Result<u64, String> {
     now.parse().map_err(|_| format!("{now} is not a number"))
 }
 
-/// The plans for a case's findings, worst finding first. Findings that no knob of a host cures
-/// have none.
-pub fn plans(case: &Case, findings: &[Finding]) -> Vec<Plan> {
+/// The plans for what is wrong in a case, worst first. What no knob of a host cures has none.
+pub fn plans(case: &Case) -> Vec<Plan> {
     let view = View::new(case);
-    let mut losses = Losses::of(&view);
-    for cause in CAUSES {
-        (cause.find)(&view, &mut losses);
-    }
+    let (found, losses) = found(&view);
     let mut plans: Vec<Plan> = Vec::new();
-    for finding in findings {
-        let end = first_end(case, finding);
-        let Some(host) = finding.place.host.as_ref().or(end.as_ref().map(|e| &e.0)) else {
+    for found in &found {
+        let (code, place) = found.what_and_where();
+        let end = found.turned_at(case);
+        let Some(host) = place.host.as_ref().or(end.as_ref().map(|e| &e.0)) else {
             continue;
         };
-        let link = finding.place.link.as_ref();
+        let link = place.link.as_ref();
         let worst = losses
-            .claimed_by(&finding.code)
+            .claimed_by(code)
             .filter(|l| l.host.as_ref() == Some(host) || crosses_to(l, host))
             .filter(|l| link.is_none_or(|link| l.path.link == *link))
             .max_by_key(|l| l.packets);
         let interface = (end.as_ref().map(|e| e.1.clone()))
             .or_else(|| worst.and_then(|loss| interface(&view, loss, host)))
-            .or_else(|| finding.place.interface.clone());
-        let candidates = table::candidates(
-            finding,
-            interface.as_ref(),
-            view.host(host).map_or(1, |facts| facts.cpus),
-        );
-        // One interface's setting is another one on the next link; the others are the host's.
+            .or_else(|| place.interface.clone());
+        let at = At {
+            interface: interface.as_ref(),
+            cpus: view.host(host).map_or(1, |facts| facts.cpus),
+        };
+        let candidates: Vec<Candidate> = found.candidates(&at).into_iter().flatten().collect();
         let known = plans.iter().any(|p| {
-            let same = p.cause == finding.code && p.host == *host;
-            same && (finding.code != "mtu-mismatch" || p.candidates == candidates)
+            let same = p.cause == code && p.host == *host;
+            same && (!found.by_interface() || p.candidates == candidates)
         });
         if known || candidates.is_empty() {
             continue;
         }
         plans.push(Plan {
-            cause: finding.code.clone(),
+            cause: code.to_owned(),
             host: host.clone(),
             traffic: worst
                 .and_then(|loss| traffic(&view, loss))
-                .or_else(|| stream(case, finding))
-                .or_else(|| faster(case, finding, host))
-                .or_else(|| not_granted(&view, finding, host)),
+                .or_else(|| found.traffic(&view, host)),
             candidates,
         });
     }
@@ -181,88 +174,17 @@ fn traffic(view: &View<'_>, loss: &Loss) -> Option<TrialTraffic> {
     })
 }
 
-/// Where an MTU is turned: at the host of the finding, or, when all ports of the link are alike, at its first one; the
-/// other ends are turned with it.
-fn first_end(case: &Case, finding: &Finding) -> Option<(HostName, InterfaceName)> {
-    let link = finding.place.link.as_ref();
-    let link = link.filter(|_| finding.code == "mtu-mismatch")?;
-    let of = finding.place.host.as_ref();
-    let mut nodes = case.topology.nodes.iter();
-    nodes.find_map(|node| {
-        if of.is_some_and(|host| *host != node.name) {
-            return None;
-        }
-        let facts = case.hosts.get(&node.name)?;
-        let (name, _) = facts.interface_with(*node.addresses.get(link)?)?;
-        Some((node.name.clone(), name.clone()))
-    })
-}
-
-/// What shows the gain of an MTU for want of which nothing is lost: a stream of the link, from or to the host.
-fn faster(case: &Case, finding: &Finding, host: &HostName) -> Option<TrialTraffic> {
-    let link = finding.place.link.as_ref();
-    let link = link.filter(|_| finding.code == "mtu-mismatch")?;
-    let phase = PhaseKind::Stream;
-    let measured = case.measurements.iter().find(|m| {
-        m.link == *link
-            && [&m.from, &m.to].contains(&host)
-            && m.phases.iter().any(|p| p.kind == phase)
-    })?;
-    Some(TrialTraffic {
-        from: measured.from.clone(),
-        to: measured.to.clone(),
-        link: link.clone(),
-        phase,
-        fanout: None,
-        due: None,
-    })
-}
-
-/// The stream that showed a stall: into the host of it, from its peer.
-fn stream(case: &Case, finding: &Finding) -> Option<TrialTraffic> {
-    if finding.code != "receive-merging-stall" {
-        return None;
-    }
-    let place = &finding.place;
-    let (to, from, link) = (
-        place.host.clone()?,
-        place.peer.clone()?,
-        place.link.clone()?,
-    );
-    let measured = case
-        .measurements
-        .iter()
-        .find(|m| m.from == from && m.to == to && m.link == link)?;
+/// A measurement's TCP stream, if there was one.
+pub(crate) fn stream_of(measured: &Measurement) -> Option<TrialTraffic> {
     let phase = PhaseKind::Stream;
     let sent = measured.phases.iter().any(|p| p.kind == phase);
-    sent.then_some(TrialTraffic {
-        from,
-        to,
-        link,
+    sent.then(|| TrialTraffic {
+        from: measured.from.clone(),
+        to: measured.to.clone(),
+        link: measured.link.clone(),
         phase,
         fanout: None,
         due: None,
-    })
-}
-
-/// The traffic whose receiver on this host was granted least of what it asked for, as the fault itself: nothing is
-/// lost for it.
-fn not_granted(view: &View<'_>, finding: &Finding, host: &HostName) -> Option<TrialTraffic> {
-    if finding.code != "buffer-not-granted" {
-        return None;
-    }
-    let into = view.phases.iter().map(|phase| &phase.facts);
-    let short = into
-        .filter(|facts| facts.host(Side::Receiver) == host)
-        .filter_map(|facts| Some((facts, buffer_not_granted::short(facts)?)));
-    let (facts, (asked, _)) = short.max_by_key(|(_, (asked, granted))| 2 * asked - granted)?;
-    Some(TrialTraffic {
-        from: facts.host(Side::Sender).clone(),
-        to: host.clone(),
-        link: facts.link().clone(),
-        phase: facts.phase.kind,
-        fanout: None,
-        due: Some(Bytes(2 * asked)),
     })
 }
 

@@ -13,6 +13,7 @@ use super::rates;
 use super::resources::{bottleneck, held_back};
 use super::rounded;
 use super::view::LadderView;
+use crate::cause::Before;
 
 /// The steps and what they leave.
 pub(crate) struct Way {
@@ -159,6 +160,6 @@ fn because(what: &str, kind: RungKind, found: &[WordedFinding]) -> String {
 fn named(found: &[WordedFinding], codes: &[&str]) -> String {
     codes
         .iter()
-        .find(|code| found.iter().any(|f| f.finding.code == **code))
+        .find(|code| Before(found).any(&[code]))
         .map_or_else(String::new, |code| format!(" ({code})"))
 }

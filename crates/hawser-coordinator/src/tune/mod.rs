@@ -91,8 +91,7 @@ pub fn tune(
     now: u64,
 ) -> Result<Tuning, TuneError> {
     no_trial_is_open(agents)?;
-    let account = hawser_account::packets_account(case);
-    let mut plans = fixes::plans(case, &hawser_account::findings(case, &account));
+    let mut plans = fixes::plans(case);
     if let Some(trials) = placebos {
         plans = fixes::placebos(plans, trials);
     }

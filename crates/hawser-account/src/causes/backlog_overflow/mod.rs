@@ -8,8 +8,11 @@
 //! have helped, is `softirq-core-saturated`. An error. Cases: `backlog-overflow`,
 //! `backlog-counted-three-times`.
 
+use crate::fixes::Candidate;
+use crate::fixes::knobs::{At, KERNEL_DEFAULT, backlog, budget, igmp_2, rmem_default};
 use hawser_model::account::Layer;
 use hawser_model::finding::Place;
+use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{
@@ -57,6 +60,21 @@ impl CheckCause for BacklogOverflow {
             lost_on(view, &host, &group, evidence)
         });
         found.collect()
+    }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
+    }
+
+    fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
+        vec![
+            at.largest_ring(),
+            igmp_2(),
+            at.all_cpus(),
+            budget(),
+            rmem_default(KERNEL_DEFAULT),
+            backlog(),
+        ]
     }
 }
 

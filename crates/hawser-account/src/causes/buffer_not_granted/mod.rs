@@ -8,6 +8,9 @@
 //! are judged too: kronosnet asks for 8 MiB and forces them, so one below 8 MiB could not.
 //! Certain. Cases: `buffer-not-granted`, `buffer-not-granted-lossy`.
 
+use crate::fixes::Candidate;
+use crate::fixes::knobs::{At, KERNEL_DEFAULT, igmp_2, rmem_default, rmem_max};
+use hawser_model::trial::TrialTraffic;
 use std::collections::BTreeMap;
 
 use hawser_model::account::Layer;
@@ -91,6 +94,39 @@ impl CheckCause for BufferNotGranted {
         }
         found.extend(of_corosync(view));
         found
+    }
+
+    fn cost(&self) -> Packets {
+        match &self.cost {
+            Cost::Lost(lost) => lost.lost_packets,
+            Cost::Nothing { lost_packets } => *lost_packets,
+        }
+    }
+
+    fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
+        vec![
+            at.largest_ring(),
+            igmp_2(),
+            rmem_default(KERNEL_DEFAULT),
+            rmem_max(self.asked_bytes.0),
+        ]
+    }
+
+    /// The traffic whose receiver on this host was granted least of what it asked for, as the fault itself.
+    fn traffic(view: &View<'_>, _: &Place, host: &HostName) -> Option<TrialTraffic> {
+        let into = view.phases.iter().map(|phase| &phase.facts);
+        let short = into
+            .filter(|facts| facts.host(Side::Receiver) == host)
+            .filter_map(|facts| Some((facts, short(facts)?)));
+        let (facts, (asked, _)) = short.max_by_key(|(_, (asked, granted))| 2 * asked - granted)?;
+        Some(TrialTraffic {
+            from: facts.host(Side::Sender).clone(),
+            to: host.clone(),
+            link: facts.link().clone(),
+            phase: facts.phase.kind,
+            fanout: None,
+            due: Some(Bytes(2 * asked)),
+        })
     }
 }
 

@@ -76,6 +76,10 @@ impl CheckCause for ChecksumErrors {
         }
         found
     }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
+    }
 }
 
 impl Cause for ChecksumErrors {

@@ -6,9 +6,12 @@
 //! (`nf_conntrack: table full, dropping packet`; `__nf_conntrack_alloc`). Likely, since other flows
 //! move that counter too. An error. Case: `conntrack-table-full`.
 
+use crate::fixes::knobs::{At, KERNEL_DEFAULT, backlog, igmp_2, rmem_default, sysctl};
+use crate::fixes::{Candidate, Target};
 use hawser_model::account::Layer;
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::names::HostName;
+use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, at_interface, host};
@@ -56,6 +59,19 @@ impl CheckCause for ConntrackTableFull {
             },
         });
         found.collect()
+    }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
+    }
+
+    fn candidates(&self, _: &At<'_>) -> Vec<Option<Candidate>> {
+        vec![
+            igmp_2(),
+            rmem_default(KERNEL_DEFAULT),
+            backlog(),
+            sysctl("net.netfilter.nf_conntrack_max", Target::Times(4)),
+        ]
     }
 }
 

@@ -85,6 +85,10 @@ impl CheckCause for CorosyncBufferHalved {
         }
         found
     }
+
+    fn cost(&self) -> Packets {
+        self.dropped_packets
+    }
 }
 
 impl Cause for CorosyncBufferHalved {

@@ -12,6 +12,7 @@
 //! `duplicate-address-unknown`, `duplicate-address-proxy`, `duplicate-address-flux`,
 //! `duplicate-address-ipv6`.
 
+use hawser_model::units::Packets;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -79,6 +80,15 @@ impl CheckCause for DuplicateAddress {
         }
         found.extend(not_taken(view));
         found
+    }
+
+    fn cost(&self) -> Packets {
+        match &self.seen {
+            Seen::Answered {
+                lost: Some(lost), ..
+            } => lost.lost_packets,
+            Seen::Answered { lost: None, .. } | Seen::NotTaken { .. } => Packets(0),
+        }
     }
 }
 

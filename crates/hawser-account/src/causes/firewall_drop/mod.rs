@@ -10,6 +10,7 @@
 use hawser_model::account::Layer;
 use hawser_model::finding::Place;
 use hawser_model::names::HostName;
+use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{
@@ -51,6 +52,10 @@ impl CheckCause for FirewallDrop {
             found
         });
         found.collect()
+    }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
     }
 }
 

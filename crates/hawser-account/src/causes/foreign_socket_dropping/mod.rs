@@ -89,6 +89,10 @@ impl CheckCause for ForeignSocketDropping {
         }
         found
     }
+
+    fn cost(&self) -> Packets {
+        self.dropped_packets
+    }
 }
 
 impl Cause for ForeignSocketDropping {

@@ -6,6 +6,9 @@
 //! did not come either, so the switch does not flood. Likely. An error. Case:
 //! `group-not-forwarded`.
 
+use crate::fixes::Candidate;
+use crate::fixes::knobs::{At, igmp_2};
+use hawser_model::units::Packets;
 use std::net::IpAddr;
 
 use hawser_model::finding::{Confidence, Place, Severity};
@@ -71,6 +74,14 @@ impl CheckCause for GroupNotForwarded {
             });
         }
         found
+    }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
+    }
+
+    fn candidates(&self, _: &At<'_>) -> Vec<Option<Candidate>> {
+        vec![igmp_2()]
     }
 }
 

@@ -8,6 +8,8 @@
 //! flows, an error once what was joined stopped coming. Cases: `igmp-no-querier`,
 //! `igmp-no-querier-stopped`.
 
+use crate::fixes::Candidate;
+use crate::fixes::knobs::{At, igmp_2};
 use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::finding::{Confidence, Place, Severity};
@@ -49,6 +51,20 @@ impl CheckCause for IgmpNoQuerier {
             .filter(|(_, groups)| groups.iter().all(|g| g.heard.queries.is_empty()))
             .filter_map(|(link, groups)| starved(view, losses, &link, &groups))
             .collect()
+    }
+
+    fn cost(&self) -> Packets {
+        let lost = self.lost.as_ref();
+        lost.map_or(Packets(0), |lost| lost.lost_packets)
+    }
+
+    fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
+        vec![
+            igmp_2(),
+            at.bridge("multicast_querier", "1"),
+            // Not filtering at all comes last: it burdens every port.
+            at.bridge("multicast_snooping", "0"),
+        ]
     }
 }
 

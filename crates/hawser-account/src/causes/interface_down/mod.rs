@@ -38,6 +38,10 @@ impl CheckCause for InterfaceDown {
         }
         found
     }
+
+    fn cost(&self) -> Packets {
+        self.lost_packets
+    }
 }
 
 impl Cause for InterfaceDown {

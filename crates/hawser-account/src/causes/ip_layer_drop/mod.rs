@@ -7,6 +7,7 @@
 
 use hawser_model::account::Layer;
 use hawser_model::finding::Place;
+use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, host, in_brackets, on_link};
@@ -36,6 +37,10 @@ impl CheckCause for IpLayerDrop {
             lost_on(view, &host, &group, evidence)
         });
         found.collect()
+    }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
     }
 }
 

@@ -49,6 +49,13 @@ impl CheckCause for LinkDown {
         found.extend(silent(view, losses));
         found
     }
+
+    fn cost(&self) -> Packets {
+        match self {
+            Self::NoCarrier { lost_packets, .. } => *lost_packets,
+            Self::Silent { lost, .. } => lost.lost_packets,
+        }
+    }
 }
 
 impl Cause for LinkDown {

@@ -72,6 +72,10 @@ impl CheckCause for LossBetweenHosts {
         }
         found
     }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
+    }
 }
 
 impl Cause for LossBetweenHosts {

@@ -96,6 +96,10 @@ impl CheckCause for MtuBlackHole {
         }
         found
     }
+
+    fn cost(&self) -> Packets {
+        self.lost_packets
+    }
 }
 
 impl Cause for MtuBlackHole {

@@ -6,6 +6,10 @@
 //! link are its doing. An error when it loses packets, else a warning. Certain; likely where
 //! only a router told. Cases: `mtu-mismatch-peer`, `mtu-mismatch-file`, `mtu-told`.
 
+use crate::fixes::knobs::At;
+use crate::fixes::{Candidate, stream_of};
+use hawser_model::case::Case;
+use hawser_model::trial::TrialTraffic;
 use std::collections::BTreeMap;
 
 use hawser_model::account::Layer;
@@ -47,6 +51,8 @@ pub(crate) enum MtuMismatch {
 }
 
 impl CheckCause for MtuMismatch {
+    const BY_INTERFACE: bool = true;
+
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
         let mut ports: BTreeMap<LinkName, Vec<(HostName, &InterfaceName, Mtu)>> = BTreeMap::new();
         for ((link, host), (name, interface)) in view.ports() {
@@ -104,6 +110,48 @@ impl CheckCause for MtuMismatch {
         }
         found.extend(told(view, losses));
         found
+    }
+
+    fn cost(&self) -> Packets {
+        let (Self::Port { lost_packets, .. } | Self::Told { lost_packets, .. }) = self;
+        *lost_packets
+    }
+
+    fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
+        let due = match self {
+            Self::Port {
+                file_mtu_bytes,
+                largest_mtu_bytes,
+                ..
+            } => file_mtu_bytes.or(*largest_mtu_bytes),
+            Self::Told { .. } => None,
+        };
+        vec![due.and_then(|mtu| at.mtu(mtu))]
+    }
+
+    /// At the host of the finding, or, when all ports of the link are alike, at its first one; the other ends are
+    /// turned with it.
+    fn turned_at(case: &Case, place: &Place) -> Option<(HostName, InterfaceName)> {
+        let mut nodes = case.topology.nodes.iter();
+        nodes.find_map(|node| {
+            if place.host.as_ref().is_some_and(|host| *host != node.name) {
+                return None;
+            }
+            let facts = case.hosts.get(&node.name)?;
+            let address = *node.addresses.get(place.link.as_ref()?)?;
+            let (name, _) = facts.interface_with(address)?;
+            Some((node.name.clone(), name.clone()))
+        })
+    }
+
+    /// A stream of the link, from or to the host, shows what a larger MTU gains.
+    fn traffic(view: &View<'_>, place: &Place, host: &HostName) -> Option<TrialTraffic> {
+        let measured = view.case.measurements.iter();
+        let mut measured = measured.filter(|m| Some(&m.link) == place.link.as_ref());
+        measured.find_map(|m| match [&m.from, &m.to].contains(&host) {
+            true => stream_of(m),
+            false => None,
+        })
     }
 }
 

@@ -6,6 +6,7 @@
 //! are not in one network, so a router is between them. Certain: no packet can pass it. An error.
 //! Case: `multicast-ttl-scope`.
 
+use hawser_model::units::Packets;
 use std::net::IpAddr;
 
 use hawser_model::finding::{Confidence, Place, Severity};
@@ -60,6 +61,10 @@ impl CheckCause for MulticastTtlScope {
             });
         }
         found
+    }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
     }
 }
 

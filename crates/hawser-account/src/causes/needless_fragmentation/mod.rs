@@ -70,6 +70,10 @@ impl CheckCause for NeedlessFragmentation {
             .filter_map(|(path, seen)| finding(losses, path, &seen))
             .collect()
     }
+
+    fn cost(&self) -> Packets {
+        self.lost_packets
+    }
 }
 
 impl Cause for NeedlessFragmentation {

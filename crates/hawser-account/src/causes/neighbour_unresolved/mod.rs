@@ -8,6 +8,7 @@
 
 use hawser_model::account::Layer;
 use hawser_model::finding::Place;
+use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, host, in_brackets, interface, on_link, peer};
@@ -54,6 +55,10 @@ impl CheckCause for NeighbourUnresolved {
                 lost_on(view, &host, &group, evidence)
             })
             .collect()
+    }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
     }
 }
 

@@ -6,8 +6,11 @@
 //! `rx_out_of_buffer`, …) or `veth_xmit` as the place of the drop. `rx_dropped` alone is not
 //! evidence: it also holds harmless drops. An error. Case: `nic-ring-overflow`.
 
+use crate::fixes::Candidate;
+use crate::fixes::knobs::{At, backlog};
 use hawser_model::account::Layer;
 use hawser_model::finding::{Place, Severity};
+use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{
@@ -62,6 +65,19 @@ impl CheckCause for NicRingOverflow {
                 }
             })
             .collect()
+    }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
+    }
+
+    fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
+        vec![
+            at.largest_ring(),
+            at.threaded(),
+            at.no_coalescing(),
+            backlog(),
+        ]
     }
 }
 

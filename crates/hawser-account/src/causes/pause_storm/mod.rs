@@ -5,9 +5,12 @@
 //! queueing discipline or NIC dropped. Likely. An error. Case: `pause-storm`, with the counters' names
 //! of mlx5; a veth has no pause frames, so the lab cannot plant it.
 
+use crate::fixes::Candidate;
+use crate::fixes::knobs::At;
 use hawser_model::account::Layer;
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::names::HostName;
+use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, at_interface, interface, peer};
@@ -66,6 +69,14 @@ impl CheckCause for PauseStorm {
             },
         });
         found.collect()
+    }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
+    }
+
+    fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
+        vec![at.longer_queue(), at.no_pause()]
     }
 }
 

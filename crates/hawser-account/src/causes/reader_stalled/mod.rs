@@ -10,7 +10,7 @@
 use hawser_model::account::Layer;
 use hawser_model::case::Phase;
 use hawser_model::finding::{Confidence, Place, Severity};
-use hawser_model::units::{Bytes, Nanos};
+use hawser_model::units::{Bytes, Nanos, Packets};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, host, on_link, peer};
@@ -55,6 +55,10 @@ impl CheckCause for ReaderStalled {
             })
         });
         found.collect()
+    }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
     }
 }
 

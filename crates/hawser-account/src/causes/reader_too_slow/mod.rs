@@ -9,7 +9,7 @@
 
 use hawser_model::account::Layer;
 use hawser_model::finding::{Confidence, Place, Severity};
-use hawser_model::units::{Bytes, PacketsPerSec};
+use hawser_model::units::{Bytes, Packets, PacketsPerSec};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, host, on_link, peer};
@@ -67,6 +67,10 @@ impl CheckCause for ReaderTooSlow {
             })
         });
         found.collect()
+    }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
     }
 }
 

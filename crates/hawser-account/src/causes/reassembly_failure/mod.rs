@@ -6,9 +6,11 @@
 //! what other layers of the same path explain. An error. Cases: `reassembly-failure`,
 //! `reassembly-memory`.
 
+use crate::fixes::knobs::{At, KERNEL_DEFAULT, rmem_default, sysctl};
+use crate::fixes::{Candidate, Target};
 use hawser_model::account::Layer;
 use hawser_model::finding::Place;
-use hawser_model::units::Bytes;
+use hawser_model::units::{Bytes, Packets};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted, host, in_brackets, on_link, peer};
@@ -57,6 +59,19 @@ impl CheckCause for ReassemblyFailure {
             lost_on(view, &host, &group, evidence)
         });
         found.collect()
+    }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
+    }
+
+    fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
+        vec![
+            at.largest_ring(),
+            sysctl("net.ipv4.ipfrag_time", Target::Value("60".to_owned())),
+            sysctl("net.ipv4.ipfrag_high_thresh", Target::AtLeast(4 << 20)),
+            rmem_default(KERNEL_DEFAULT),
+        ]
     }
 }
 

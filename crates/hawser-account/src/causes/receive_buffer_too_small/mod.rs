@@ -9,10 +9,12 @@
 //! reader was not timed. An error.
 //! Cases: `receive-buffer-too-small`, `counters-only-rcvbuf`.
 
+use crate::fixes::Candidate;
+use crate::fixes::knobs::{At, backlog, budget, igmp_2, rmem_default, rmem_max};
 use hawser_model::account::Layer;
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::names::HostName;
-use hawser_model::units::{Bytes, Nanos, PacketsPerSec};
+use hawser_model::units::{Bytes, Nanos, Packets, PacketsPerSec};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, counted, host, on_link, peer};
@@ -62,6 +64,26 @@ impl CheckCause for ReceiveBufferTooSmall {
         let groups = by_host(claimed).into_iter();
         let found = groups.filter_map(|(host, group)| finding(view, &host, &group));
         found.collect()
+    }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
+    }
+
+    fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
+        // With room for twice what one check saw: the next burst need not be the same.
+        let buffer = self.needed_buffer_bytes.0.saturating_mul(2);
+        vec![
+            at.largest_ring(),
+            at.no_coalescing(),
+            at.threaded(),
+            at.all_cpus(),
+            igmp_2(),
+            budget(),
+            backlog(),
+            rmem_max(self.asked_bytes.map_or(buffer, |asked| asked.0)),
+            rmem_default(buffer),
+        ]
     }
 }
 

@@ -8,7 +8,12 @@
 //! Possible, never more: only a run without merging proves it, and `hawser tune` makes it. An error.
 //! Cases: `stream-merging-stall`, `stream-lro-stall`.
 
+use crate::fixes::knobs::{At, sysctl};
+use crate::fixes::stream_of;
+use crate::fixes::{Candidate, Target};
 use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::names::HostName;
+use hawser_model::trial::TrialTraffic;
 use serde::Serialize;
 
 use super::ReceiveMergingStall;
@@ -44,6 +49,26 @@ const FALL: f64 = 0.1;
 impl CheckCause for StalledStream {
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         streams(view.case).iter().filter_map(stall).collect()
+    }
+
+    fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
+        vec![
+            at.largest_ring(),
+            at.no_coalescing(),
+            at.all_cpus(),
+            at.offload_off("rx-checksum"),
+            sysctl("net.ipv4.tcp_rmem", Target::Times(4)),
+            at.offload_off("rx-lro"),
+            at.offload_off("rx-gro-hw"),
+            at.offload_off("rx-gro"),
+        ]
+    }
+
+    /// The stream itself: into the host, from its peer.
+    fn traffic(view: &View<'_>, place: &Place, host: &HostName) -> Option<TrialTraffic> {
+        let (peer, link) = (place.peer.as_ref()?, place.link.as_ref()?);
+        let mut measured = view.case.measurements.iter();
+        stream_of(measured.find(|m| m.from == *peer && m.to == *host && m.link == *link)?)
     }
 }
 

@@ -5,8 +5,11 @@
 //! Evidence: `IP_RPFILTER` events or `TcpExt: IPReversePathFilter`
 //! (`fib_validate_source`, `net/ipv4/ip_input.c`). An error. Case: `reverse-path-filter`.
 
+use crate::fixes::Candidate;
+use crate::fixes::knobs::At;
 use hawser_model::account::Layer;
 use hawser_model::finding::{Place, Severity};
+use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, host, interface, on_link, peer};
@@ -55,6 +58,19 @@ impl CheckCause for ReversePathFilter {
                 }
             })
             .collect()
+    }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
+    }
+
+    fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
+        vec![
+            at.setting("arp_ignore", "1"),
+            at.setting("accept_local", "1"),
+            // 2 is loose: any route back will do. The larger of this and `all` is in force.
+            at.setting("rp_filter", "2"),
+        ]
     }
 }
 

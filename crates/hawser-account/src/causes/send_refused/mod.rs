@@ -5,7 +5,7 @@
 
 use hawser_model::account::Layer;
 use hawser_model::finding::Place;
-use hawser_model::units::Bytes;
+use hawser_model::units::{Bytes, Packets};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, host, in_brackets};
@@ -37,6 +37,10 @@ impl CheckCause for SendRefused {
             lost_on(view, &host, &group, evidence)
         });
         found.collect()
+    }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
     }
 }
 

@@ -6,9 +6,12 @@
 //! (`net/ipv4/udp.c`, `udp_send_skb`), ENOBUFS, or `QDISC_*` events. An error.
 //! Case: `sender-queue-drops`.
 
+use crate::fixes::knobs::{At, sysctl};
+use crate::fixes::{Candidate, Target};
 use hawser_model::account::Layer;
 use hawser_model::finding::Place;
 use hawser_model::names::HostName;
+use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{
@@ -57,6 +60,17 @@ impl CheckCause for SenderQueueDrops {
                 Some(found)
             })
             .collect()
+    }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
+    }
+
+    fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
+        vec![
+            at.longer_queue(),
+            sysctl("net.core.wmem_default", Target::Times(4)),
+        ]
     }
 }
 

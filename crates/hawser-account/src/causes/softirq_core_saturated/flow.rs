@@ -9,13 +9,15 @@
 //! [`crowded`] tells `backlog-overflow` to say so. Likely; an error. Cases: `softirq-core`,
 //! `softirq-core-ring`, `softirq-core-crowded`, `softirq-core-short-queue`.
 
+use crate::fixes::Candidate;
+use crate::fixes::knobs::{At, KERNEL_DEFAULT, igmp_2, rmem_default};
 use std::collections::BTreeMap;
 
 use hawser_model::account::Layer;
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::host::HostWindow;
 use hawser_model::names::HostName;
-use hawser_model::units::Nanos;
+use hawser_model::units::{Nanos, Packets};
 use serde::Serialize;
 
 use super::SoftirqCoreSaturated;
@@ -113,6 +115,22 @@ impl CheckCause for SaturatedCore {
                 })
             })
             .collect()
+    }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
+    }
+
+    fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
+        // No longer queue: it holds what a short trial sends, and delays what comes after.
+        vec![
+            at.largest_ring(),
+            at.no_coalescing(),
+            igmp_2(),
+            rmem_default(KERNEL_DEFAULT),
+            at.threaded(),
+            at.all_cpus(),
+        ]
     }
 }
 

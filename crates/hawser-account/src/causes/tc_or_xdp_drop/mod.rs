@@ -6,6 +6,7 @@
 
 use hawser_model::account::Layer;
 use hawser_model::finding::Place;
+use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{
@@ -44,6 +45,10 @@ impl CheckCause for TcOrXdpDrop {
             lost_on(view, &host, &group, evidence)
         });
         found.collect()
+    }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
     }
 }
 

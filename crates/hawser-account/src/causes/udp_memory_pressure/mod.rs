@@ -5,6 +5,8 @@
 //! socket or, where another program's drops, when that counter moved further than
 //! `RcvbufErrors`. An error. Cases: `udp-memory-pressure`, `udp-memory-pressure-foreign`.
 
+use crate::fixes::knobs::{At, KERNEL_DEFAULT, backlog, igmp_2, rmem_default, sysctl};
+use crate::fixes::{Candidate, Target};
 use std::collections::BTreeSet;
 
 use hawser_model::account::Layer;
@@ -101,6 +103,20 @@ impl CheckCause for UdpMemoryPressure {
                 }
             })
             .collect()
+    }
+
+    fn cost(&self) -> Packets {
+        self.lost.lost_packets
+    }
+
+    fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
+        vec![
+            at.largest_ring(),
+            igmp_2(),
+            backlog(),
+            rmem_default(KERNEL_DEFAULT),
+            sysctl("net.ipv4.udp_mem", Target::Times(8)),
+        ]
     }
 }
 

@@ -75,6 +75,10 @@ impl CheckCause for UnattributedLoss {
             })
             .collect()
     }
+
+    fn cost(&self) -> Packets {
+        self.unattributed_packets
+    }
 }
 
 impl Cause for UnattributedLoss {

@@ -78,6 +78,10 @@ impl CheckCause for WrongInterface {
             })
             .collect()
     }
+
+    fn cost(&self) -> Packets {
+        self.lost_packets
+    }
 }
 
 impl Cause for WrongInterface {

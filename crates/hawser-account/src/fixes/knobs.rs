@@ -1,0 +1,143 @@
+//! What the causes of a check try, as candidates.
+
+use hawser_model::knob::{Knob, Side};
+use hawser_model::names::InterfaceName;
+use hawser_model::units::Mtu;
+
+use super::{Candidate, Target};
+use crate::causes::knet;
+
+/// A socket that asks for nothing gets this much from an unchanged kernel
+/// (`SK_RMEM_MAX`, 256 packets; include/net/sock.h): less is no improvement on any host.
+pub(crate) const KERNEL_DEFAULT: u64 = 212_992;
+
+/// Packets that wait for a processor at most, on an unchanged kernel (`netdev_max_backlog`; net/core/dev.c): ten
+/// times a queue that somebody has made tiny is a tiny queue.
+const KERNEL_BACKLOG: u64 = 1_000;
+
+/// Where knobs are turned.
+pub(crate) struct At<'a> {
+    /// The interface that carried the lost packets, when it is known.
+    pub(super) interface: Option<&'a InterfaceName>,
+    /// The processors of the host.
+    pub(super) cpus: u32,
+}
+
+impl At<'_> {
+    fn turn(&self, knob: impl FnOnce(InterfaceName) -> Knob, target: Target) -> Option<Candidate> {
+        let knob = knob(self.interface?.clone());
+        Some(Candidate { knob, target })
+    }
+
+    /// The receive ring, as large as the device makes it.
+    pub(crate) fn largest_ring(&self) -> Option<Candidate> {
+        let side = Side::Rx;
+        self.turn(|interface| Knob::Ring { interface, side }, Target::Largest)
+    }
+
+    /// A thread of its own for each receive queue.
+    pub(crate) fn threaded(&self) -> Option<Candidate> {
+        self.turn(|interface| Knob::ThreadedNapi { interface }, value("1"))
+    }
+
+    /// An interrupt for each packet.
+    pub(crate) fn no_coalescing(&self) -> Option<Candidate> {
+        let knob = |interface| Knob::Coalescing {
+            interface,
+            side: Side::Rx,
+        };
+        self.turn(knob, value("adaptive off usecs 0"))
+    }
+
+    /// All processors for what the interrupt has begun; more than 32 need no more to be told apart.
+    pub(crate) fn all_cpus(&self) -> Option<Candidate> {
+        let mask = format!("{:x}", u32::MAX >> (32 - self.cpus.clamp(1, 32)));
+        let knob = |interface| Knob::PacketSteering {
+            interface,
+            side: Side::Rx,
+            queue: 0,
+        };
+        self.turn(knob, value(&mask))
+    }
+
+    /// An offload, by the kernel's name of it, off.
+    pub(crate) fn offload_off(&self, feature: &str) -> Option<Candidate> {
+        let feature = feature.to_owned();
+        self.turn(
+            |interface| Knob::Offload { interface, feature },
+            value("off"),
+        )
+    }
+
+    /// A setting of the interface as a bridge.
+    pub(crate) fn bridge(&self, setting: &str, to: &str) -> Option<Candidate> {
+        let setting = setting.to_owned();
+        self.turn(|bridge| Knob::Bridge { bridge, setting }, value(to))
+    }
+
+    /// A sysctl of the interface: `net.ipv4.conf.INTERFACE.NAME`.
+    pub(crate) fn setting(&self, name: &str, to: &str) -> Option<Candidate> {
+        let dotless = self.interface?.as_str().replace('.', "/");
+        sysctl(&format!("net.ipv4.conf.{dotless}.{name}"), value(to))
+    }
+
+    /// Ten times the queue of packets to be sent.
+    pub(crate) fn longer_queue(&self) -> Option<Candidate> {
+        self.turn(
+            |interface| Knob::TxQueueLength { interface },
+            Target::Times(10),
+        )
+    }
+
+    /// No pause frames.
+    pub(crate) fn no_pause(&self) -> Option<Candidate> {
+        self.turn(
+            |interface| Knob::Pause { interface },
+            value("autoneg off rx off tx off"),
+        )
+    }
+
+    /// This MTU.
+    pub(crate) fn mtu(&self, mtu: Mtu) -> Option<Candidate> {
+        self.turn(|interface| Knob::Mtu { interface }, value(&mtu.to_string()))
+    }
+}
+
+/// More packets at a time.
+pub(crate) fn budget() -> Option<Candidate> {
+    sysctl("net.core.netdev_budget", Target::Times(4))
+}
+
+/// IGMP version 2 for all interfaces.
+pub(crate) fn igmp_2() -> Option<Candidate> {
+    sysctl("net.ipv4.conf.all.force_igmp_version", value("2"))
+}
+
+/// A longer queue before each processor.
+pub(crate) fn backlog() -> Option<Candidate> {
+    let target = Target::TimesOrOf(10, KERNEL_BACKLOG);
+    sysctl("net.core.netdev_max_backlog", target)
+}
+
+/// What a socket may ask for.
+pub(crate) fn rmem_max(bytes: u64) -> Option<Candidate> {
+    let least = knet::rmem_max(bytes.max(KERNEL_DEFAULT));
+    sysctl("net.core.rmem_max", Target::AtLeast(least))
+}
+
+/// What a socket gets that asks for nothing.
+pub(crate) fn rmem_default(bytes: u64) -> Option<Candidate> {
+    let least = bytes.max(KERNEL_DEFAULT);
+    sysctl("net.core.rmem_default", Target::AtLeast(least))
+}
+
+/// Any sysctl.
+pub(crate) fn sysctl(name: &str, target: Target) -> Option<Candidate> {
+    let name = name.to_owned();
+    let knob = Knob::Sysctl { name };
+    Some(Candidate { knob, target })
+}
+
+fn value(value: &str) -> Target {
+    Target::Value(value.to_owned())
+}

@@ -26,6 +26,8 @@ use crate::view::View;
 pub(crate) trait Cause: Serialize + Sized {
     /// Kebab-case, never renamed.
     const CODE: &'static str;
+    /// What `hawser explain CODE` prints: `page.md` beside it, in Markdown.
+    const PAGE: &'static str;
 
     /// What is said of it when it is found at this place.
     fn words(&self, at: &Place) -> Words;
@@ -64,9 +66,10 @@ impl<C: Cause> Found<C> {
     }
 }
 
-/// A cause as a list holds it: its code, and `F`, which looks for it.
+/// A cause as a list holds it: its code, its page, and `F`, which looks for it.
 pub(crate) struct Listed<F> {
     pub(crate) code: &'static str,
+    pub(crate) page: &'static str,
     pub(crate) find: F,
 }
 
@@ -84,6 +87,7 @@ impl Listed<OutageFind> {
     pub(crate) const fn outage<C: OutageCause>() -> Self {
         Self {
             code: C::CODE,
+            page: C::PAGE,
             find: |view| C::find(view).map(Found::worded),
         }
     }
@@ -103,6 +107,7 @@ impl Listed<FanoutFind> {
     pub(crate) const fn fanout<C: FanoutCause>() -> Self {
         Self {
             code: C::CODE,
+            page: C::PAGE,
             find: |view| C::find(view).into_iter().map(Found::worded).collect(),
         }
     }
@@ -218,6 +223,7 @@ impl Listed<CheckFind> {
     pub(crate) const fn check<C: CheckCause>() -> Self {
         Self {
             code: C::CODE,
+            page: C::PAGE,
             find: |view, losses| {
                 let found = C::find(view, losses).into_iter();
                 found
@@ -242,6 +248,7 @@ impl Listed<CopyFind> {
     pub(crate) const fn copy<C: CopyCause>() -> Self {
         Self {
             code: C::CODE,
+            page: C::PAGE,
             find: |view, explained| C::find(view, explained).map(Found::worded),
         }
     }
@@ -274,6 +281,7 @@ impl Listed<LadderFind> {
     pub(crate) const fn ladder<C: LadderCause>() -> Self {
         Self {
             code: C::CODE,
+            page: C::PAGE,
             find: |view, before| {
                 let found = C::find(view, before).into_iter();
                 found.map(Found::worded).collect()

@@ -1,114 +1,27 @@
 //! The page of every cause, as `hawser explain CODE` prints it.
 
-/// The folders of all causes.
-macro_rules! pages {
-    ($($folder:ident),* $(,)?) => {
-        /// Each page, by the name of its folder.
-        const PAGES: &[(&str, &str)] = &[
-            $((stringify!($folder), include_str!(concat!(stringify!($folder), "/page.md")))),*
-        ];
-    };
-}
+use std::collections::BTreeMap;
 
-pages! {
-    backlog_overflow,
-    bond_one_member,
-    buffer_not_granted,
-    check_stopped,
-    checksum_errors,
-    cipher_below_link,
-    cipher_chained,
-    cipher_without_instructions,
-    client_back_off,
-    congestion_control,
-    conntrack_table_full,
-    copy_retransmits,
-    corosync_buffer_halved,
-    cpu_limit,
-    disk_stall,
-    duplicate_address,
-    duplicated_path,
-    engine_throttled,
-    failed_start_kept,
-    fanout_in_hypervisor,
-    fanout_not_measured,
-    fanout_not_spread,
-    fanout_one_context,
-    fence_device_fails,
-    firewall_drop,
-    foreign_socket_dropping,
-    group_not_forwarded,
-    half_duplex,
-    igmp_no_querier,
-    igmp_version_mixed,
-    interface_down,
-    ip_layer_drop,
-    kernel_cipher_slow,
-    link_down,
-    loss_between_hosts,
-    lro_on_forwarder,
-    monitor_interval,
-    mtu_black_hole,
-    mtu_mismatch,
-    multicast_join_refused,
-    multicast_ttl_scope,
-    needless_fragmentation,
-    neighbour_unresolved,
-    nic_errors,
-    nic_ring_overflow,
-    no_gratuitous_arp,
-    no_listener,
-    not_measured,
-    path_mtu_below_interface,
-    pause_storm,
-    policer,
-    pool_at_boot,
-    power_wait,
-    rate_after_burst,
-    rate_limit,
-    reader_stalled,
-    reader_too_slow,
-    reassembly_failure,
-    receive_buffer_too_small,
-    receive_merging_stall,
-    receive_window,
-    reordered_path,
-    reverse_path_filter,
-    rung_not_measured,
-    send_refused,
-    sender_queue_drops,
-    serial_exports,
-    shared_failure_domain,
-    single_stream,
-    slow_import,
-    small_frames,
-    softirq_core_saturated,
-    speed_below_file,
-    speed_below_peer,
-    static_fence_delay,
-    storage_below_link,
-    takeover_waited_for_human,
-    tc_or_xdp_drop,
-    token_longer_than_needed,
-    udp_memory_pressure,
-    unattributed_loss,
-    unattributed_outage,
-    unit_below_link,
-    window_too_small,
-    wrong_interface,
+use super::{CAUSES, COPY, FANOUT, LADDER, OUTAGE};
+use crate::cause::Listed;
+
+/// All pages by the code of their cause: a cause of two families has one.
+fn all() -> BTreeMap<&'static str, &'static str> {
+    fn of<F>(list: &'static [Listed<F>]) -> impl Iterator<Item = (&'static str, &'static str)> {
+        list.iter().map(|cause| (cause.code, cause.page))
+    }
+    let network = of(CAUSES).chain(of(COPY)).chain(of(LADDER));
+    network.chain(of(FANOUT)).chain(of(OUTAGE)).collect()
 }
 
 /// The page of the cause with this code, in Markdown. `None`: there is no such cause.
 pub fn page(code: &str) -> Option<&'static str> {
-    let folder = code.replace('-', "_");
-    let mut pages = PAGES.iter();
-    let (_, page) = pages.find(|(name, _)| *name == folder)?;
-    Some(page)
+    all().get(code).copied()
 }
 
-/// The code of every cause that has a page.
-pub fn pages() -> impl Iterator<Item = String> {
-    PAGES.iter().map(|(folder, _)| folder.replace('_', "-"))
+/// The code of every cause, by name.
+pub fn pages() -> impl Iterator<Item = &'static str> {
+    all().into_keys()
 }
 
 #[cfg(test)]
@@ -118,19 +31,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_folder_with_a_page_is_named_and_its_page_begins_with_its_code() {
+    fn every_folder_has_the_name_of_its_code_and_a_page_that_begins_with_it() {
         let causes = concat!(env!("CARGO_MANIFEST_DIR"), "/src/causes");
         let folders = fs::read_dir(causes).unwrap().map(|entry| entry.unwrap());
         let mut folders: Vec<String> = folders
-            .filter(|entry| entry.path().join("page.md").exists())
+            .filter(|entry| entry.path().is_dir())
             .map(|entry| entry.file_name().into_string().unwrap())
             .collect();
         folders.sort();
-        let named: Vec<&str> = PAGES.iter().map(|(folder, _)| *folder).collect();
+        let named: Vec<String> = pages().map(|code| code.replace('-', "_")).collect();
         assert_eq!(named, folders);
         for code in pages() {
             let title = format!("# {code}\n");
-            assert!(page(&code).unwrap().starts_with(&title), "{code}");
+            assert!(page(code).unwrap().starts_with(&title), "{code}");
         }
         assert_eq!(page("no-such-cause"), None);
     }

@@ -80,6 +80,7 @@ impl CheckCause for BacklogOverflow {
 
 impl Cause for BacklogOverflow {
     const CODE: &'static str = "backlog-overflow";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let limit = self.netdev_max_backlog_packets;

@@ -83,6 +83,7 @@ fn pinned(view: &View<'_>, stream: &StreamView<'_>) -> Option<Found<BondOneMembe
 
 impl Cause for BondOneMember {
     const CODE: &'static str = "bond-one-member";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

@@ -132,6 +132,7 @@ impl CheckCause for BufferNotGranted {
 
 impl Cause for BufferNotGranted {
     const CODE: &'static str = "buffer-not-granted";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let (asked, granted) = (self.asked_bytes, self.granted_bytes);

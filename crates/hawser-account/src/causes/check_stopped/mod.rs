@@ -33,6 +33,7 @@ impl CheckCause for CheckStopped {
 
 impl Cause for CheckStopped {
     const CODE: &'static str = "check-stopped";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

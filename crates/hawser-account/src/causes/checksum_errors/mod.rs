@@ -84,6 +84,7 @@ impl CheckCause for ChecksumErrors {
 
 impl Cause for ChecksumErrors {
     const CODE: &'static str = "checksum-errors";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let lost = &self.lost;

@@ -53,6 +53,7 @@ impl LadderCause for CipherBelowLink {
 
 impl Cause for CipherBelowLink {
     const CODE: &'static str = "cipher-below-link";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

@@ -51,6 +51,7 @@ impl LadderCause for CipherChained {
 
 impl Cause for CipherChained {
     const CODE: &'static str = "cipher-chained";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, _: &Place) -> Words {
         Words {

@@ -69,6 +69,7 @@ impl LadderCause for CipherWithoutInstructions {
 
 impl Cause for CipherWithoutInstructions {
     const CODE: &'static str = "cipher-without-instructions";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

@@ -38,6 +38,7 @@ impl OutageCause for ClientBackOff {
 
 impl Cause for ClientBackOff {
     const CODE: &'static str = "client-back-off";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

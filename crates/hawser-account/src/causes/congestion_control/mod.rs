@@ -130,6 +130,7 @@ fn unmeasured(view: &LadderView<'_>, name: &str, rate: f64) -> Option<f64> {
 
 impl Cause for CongestionControl {
     const CODE: &'static str = "congestion-control";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let (own, lost) = (&self.congestion_control, self.lost_percent.0);

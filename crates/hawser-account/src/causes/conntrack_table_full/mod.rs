@@ -77,6 +77,7 @@ impl CheckCause for ConntrackTableFull {
 
 impl Cause for ConntrackTableFull {
     const CODE: &'static str = "conntrack-table-full";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let most = self

@@ -80,6 +80,7 @@ fn dropped(end: &CopyEnd) -> u64 {
 
 impl Cause for CopyRetransmits {
     const CODE: &'static str = "copy-retransmits";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

@@ -93,6 +93,7 @@ impl CheckCause for CorosyncBufferHalved {
 
 impl Cause for CorosyncBufferHalved {
     const CODE: &'static str = "corosync-buffer-halved";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let limit = match self.rmem_max_bytes {

@@ -68,6 +68,7 @@ fn on(view: &LadderView<'_>, host: &HostName) -> Option<Found<CpuLimit>> {
 
 impl Cause for CpuLimit {
     const CODE: &'static str = "cpu-limit";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let stolen = self.stolen_percent;

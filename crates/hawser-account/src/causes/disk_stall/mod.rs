@@ -55,6 +55,7 @@ impl CopyCause for DiskStall {
 
 impl Cause for DiskStall {
     const CODE: &'static str = "disk-stall";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let (what, fix) = match self.writing {

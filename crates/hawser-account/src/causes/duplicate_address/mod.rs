@@ -94,6 +94,7 @@ impl CheckCause for DuplicateAddress {
 
 impl Cause for DuplicateAddress {
     const CODE: &'static str = "duplicate-address";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let (address, name, on_link) = (self.address, host(at), on_link(at));

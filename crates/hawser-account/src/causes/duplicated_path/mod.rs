@@ -77,6 +77,7 @@ impl CheckCause for DuplicatedPath {
 
 impl Cause for DuplicatedPath {
     const CODE: &'static str = "duplicated-path";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let hellos = match self.duplicate_hellos {

@@ -46,6 +46,7 @@ impl OutageCause for EngineThrottled {
 
 impl Cause for EngineThrottled {
     const CODE: &'static str = "engine-throttled";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

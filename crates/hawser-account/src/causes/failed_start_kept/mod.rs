@@ -42,6 +42,7 @@ impl OutageCause for FailedStartKept {
 
 impl Cause for FailedStartKept {
     const CODE: &'static str = "failed-start-kept";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

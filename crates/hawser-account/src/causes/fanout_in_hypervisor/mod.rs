@@ -55,6 +55,7 @@ impl FanoutCause for FanoutInHypervisor {
 
 impl Cause for FanoutInHypervisor {
     const CODE: &'static str = "fanout-in-hypervisor";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let adapter = match &self.mac {

@@ -42,6 +42,7 @@ impl FanoutCause for FanoutNotMeasured {
 
 impl Cause for FanoutNotMeasured {
     const CODE: &'static str = "fanout-not-measured";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let what = at.object.as_ref();

@@ -40,6 +40,7 @@ impl FanoutCause for FanoutNotSpread {
 
 impl Cause for FanoutNotSpread {
     const CODE: &'static str = "fanout-not-spread";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let (how, fix) = match &at.interface {

@@ -38,6 +38,7 @@ impl FanoutCause for FanoutOneContext {
 
 impl Cause for FanoutOneContext {
     const CODE: &'static str = "fanout-one-context";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let how = "when one processor copies for all of them";

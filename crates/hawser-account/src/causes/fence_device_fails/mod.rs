@@ -47,6 +47,7 @@ fn found(answer: &FenceAnswer) -> Option<Found<FenceDeviceFails>> {
 
 impl Cause for FenceDeviceFails {
     const CODE: &'static str = "fence-device-fails";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let device = at.object.as_deref().unwrap_or("a fence device");

@@ -61,6 +61,7 @@ impl CheckCause for FirewallDrop {
 
 impl Cause for FirewallDrop {
     const CODE: &'static str = "firewall-drop";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let (outgoing, rule) = (self.outgoing, at.object.as_deref());

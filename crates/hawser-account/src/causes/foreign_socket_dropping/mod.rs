@@ -97,6 +97,7 @@ impl CheckCause for ForeignSocketDropping {
 
 impl Cause for ForeignSocketDropping {
     const CODE: &'static str = "foreign-socket-dropping";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let (buffer, queued) = (self.buffer_bytes, self.queued_bytes);

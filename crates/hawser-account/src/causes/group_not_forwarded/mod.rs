@@ -87,6 +87,7 @@ impl CheckCause for GroupNotForwarded {
 
 impl Cause for GroupNotForwarded {
     const CODE: &'static str = "group-not-forwarded";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let (host, interface, protocol) = (host(at), interface(at), self.protocol);

@@ -36,6 +36,7 @@ impl CheckCause for HalfDuplex {
 
 impl Cause for HalfDuplex {
     const CODE: &'static str = "half-duplex";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let speed = self.speed_bits_per_s;

@@ -70,6 +70,7 @@ impl CheckCause for IgmpNoQuerier {
 
 impl Cause for IgmpNoQuerier {
     const CODE: &'static str = "igmp-no-querier";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let (protocol, on_link) = (self.protocol, on_link(at));

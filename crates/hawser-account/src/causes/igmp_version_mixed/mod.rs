@@ -62,6 +62,7 @@ impl CheckCause for IgmpVersionMixed {
 
 impl Cause for IgmpVersionMixed {
     const CODE: &'static str = "igmp-version-mixed";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let queries = match (self.oldest_query_version, self.newest_query_version) {

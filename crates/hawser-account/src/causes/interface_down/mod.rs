@@ -46,6 +46,7 @@ impl CheckCause for InterfaceDown {
 
 impl Cause for InterfaceDown {
     const CODE: &'static str = "interface-down";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let link = at.link.as_ref().map_or("it carries", |link| link.as_str());

@@ -46,6 +46,7 @@ impl CheckCause for IpLayerDrop {
 
 impl Cause for IpLayerDrop {
     const CODE: &'static str = "ip-layer-drop";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let (way, look) = match self.outgoing {

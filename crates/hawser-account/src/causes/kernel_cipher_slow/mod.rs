@@ -46,6 +46,7 @@ impl LadderCause for KernelCipherSlow {
 
 impl Cause for KernelCipherSlow {
     const CODE: &'static str = "kernel-cipher-slow";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

@@ -60,6 +60,7 @@ impl CheckCause for LinkDown {
 
 impl Cause for LinkDown {
     const CODE: &'static str = "link-down";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let link = at.link.as_ref().map_or("on it", |link| link.as_str());

@@ -80,6 +80,7 @@ impl CheckCause for LossBetweenHosts {
 
 impl Cause for LossBetweenHosts {
     const CODE: &'static str = "loss-between-hosts";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let (lost, suspect) = (&self.lost, self.pattern.suspect(at));

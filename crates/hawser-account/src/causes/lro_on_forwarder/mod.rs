@@ -77,6 +77,7 @@ fn with_lower<'a>(facts: &'a HostFacts, top: &'a InterfaceName) -> BTreeSet<&'a 
 
 impl Cause for LroOnForwarder {
     const CODE: &'static str = "lro-on-forwarder";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let why = match &at.object {

@@ -42,6 +42,7 @@ impl OutageCause for MonitorInterval {
 
 impl Cause for MonitorInterval {
     const CODE: &'static str = "monitor-interval";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

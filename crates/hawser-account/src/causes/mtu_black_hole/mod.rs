@@ -104,6 +104,7 @@ impl CheckCause for MtuBlackHole {
 
 impl Cause for MtuBlackHole {
     const CODE: &'static str = "mtu-black-hole";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let sizes = &self.sizes;

@@ -157,6 +157,7 @@ impl CheckCause for MtuMismatch {
 
 impl Cause for MtuMismatch {
     const CODE: &'static str = "mtu-mismatch";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let (Self::Port { lost_packets, .. } | Self::Told { lost_packets, .. }) = self;

@@ -71,6 +71,7 @@ impl CheckCause for MulticastJoinRefused {
 
 impl Cause for MulticastJoinRefused {
     const CODE: &'static str = "multicast-join-refused";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let (host, interface) = (host(at), interface(at));

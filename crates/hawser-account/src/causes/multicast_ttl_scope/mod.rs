@@ -70,6 +70,7 @@ impl CheckCause for MulticastTtlScope {
 
 impl Cause for MulticastTtlScope {
     const CODE: &'static str = "multicast-ttl-scope";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

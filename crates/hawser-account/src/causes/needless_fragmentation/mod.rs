@@ -78,6 +78,7 @@ impl CheckCause for NeedlessFragmentation {
 
 impl Cause for NeedlessFragmentation {
     const CODE: &'static str = "needless-fragmentation";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let (host, peer, on_link) = (host(at), peer(at), on_link(at));

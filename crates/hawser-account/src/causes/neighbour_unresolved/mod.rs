@@ -64,6 +64,7 @@ impl CheckCause for NeighbourUnresolved {
 
 impl Cause for NeighbourUnresolved {
     const CODE: &'static str = "neighbour-unresolved";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let strict = match self.peer_rp_filter {

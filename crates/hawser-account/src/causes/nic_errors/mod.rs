@@ -48,6 +48,7 @@ impl CheckCause for NicErrors {
 
 impl Cause for NicErrors {
     const CODE: &'static str = "nic-errors";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let way = match self.outgoing {

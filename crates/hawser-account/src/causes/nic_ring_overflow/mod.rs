@@ -83,6 +83,7 @@ impl CheckCause for NicRingOverflow {
 
 impl Cause for NicRingOverflow {
     const CODE: &'static str = "nic-ring-overflow";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let fix = match self.veth {

@@ -42,6 +42,7 @@ impl OutageCause for NoGratuitousArp {
 
 impl Cause for NoGratuitousArp {
     const CODE: &'static str = "no-gratuitous-arp";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

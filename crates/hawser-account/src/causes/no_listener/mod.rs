@@ -49,6 +49,7 @@ impl CheckCause for NoListener {
 
 impl Cause for NoListener {
     const CODE: &'static str = "no-listener";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

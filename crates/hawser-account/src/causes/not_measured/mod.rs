@@ -48,6 +48,7 @@ impl CheckCause for NotMeasured {
 
 impl Cause for NotMeasured {
     const CODE: &'static str = "not-measured";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let way = way(at).replacen("from", "From", 1);

@@ -60,6 +60,7 @@ impl LadderCause for PathMtuBelowInterface {
 
 impl Cause for PathMtuBelowInterface {
     const CODE: &'static str = "path-mtu-below-interface";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let (smallest, largest) = (self.smallest_mtu.0, self.largest_mtu.0);

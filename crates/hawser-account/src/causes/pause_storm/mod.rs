@@ -82,6 +82,7 @@ impl CheckCause for PauseStorm {
 
 impl Cause for PauseStorm {
     const CODE: &'static str = "pause-storm";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

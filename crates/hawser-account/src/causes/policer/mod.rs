@@ -72,6 +72,7 @@ fn burst(samples: &[Sample], rate: f64) -> Option<Bytes> {
 
 impl Cause for Policer {
     const CODE: &'static str = "policer";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let burst = match self.burst_bytes {

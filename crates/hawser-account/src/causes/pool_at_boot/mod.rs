@@ -46,6 +46,7 @@ impl CheckCause for PoolAtBoot {
 
 impl Cause for PoolAtBoot {
     const CODE: &'static str = "pool-at-boot";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, _: &Place) -> Words {
         let mut fix = format!("{}.", self.remedy);

@@ -57,6 +57,7 @@ impl OutageCause for PowerWait {
 
 impl Cause for PowerWait {
     const CODE: &'static str = "power-wait";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let whence = match self.default {

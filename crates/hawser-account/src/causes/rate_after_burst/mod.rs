@@ -71,6 +71,7 @@ impl CopyCause for RateAfterBurst {
 
 impl Cause for RateAfterBurst {
     const CODE: &'static str = "rate-after-burst";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let what = match self.lost_after > 2 * self.lost_before {

@@ -45,6 +45,7 @@ impl CheckCause for LimitedStream {
 
 impl Cause for LimitedStream {
     const CODE: &'static str = RateAfterBurst::CODE;
+    const PAGE: &'static str = RateAfterBurst::PAGE;
 
     fn words(&self, at: &Place) -> Words {
         let what = match self.lost {

@@ -135,6 +135,7 @@ pub(super) fn shaper(view: &LadderView<'_>) -> Option<Place> {
 
 impl Cause for RateLimit {
     const CODE: &'static str = "rate-limit";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let limit = &self.limit;

@@ -64,6 +64,7 @@ impl CheckCause for ReaderStalled {
 
 impl Cause for ReaderStalled {
     const CODE: &'static str = "reader-stalled";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let priority = match self.real_time {

@@ -76,6 +76,7 @@ impl CheckCause for ReaderTooSlow {
 
 impl Cause for ReaderTooSlow {
     const CODE: &'static str = "reader-too-slow";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let (host, peer, on_link) = (host(at), peer(at), on_link(at));

@@ -77,6 +77,7 @@ impl CheckCause for ReassemblyFailure {
 
 impl Cause for ReassemblyFailure {
     const CODE: &'static str = "reassembly-failure";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let memory = match self.ipfrag_high_thresh_bytes {

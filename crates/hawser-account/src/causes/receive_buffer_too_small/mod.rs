@@ -134,6 +134,7 @@ fn finding(
 
 impl Cause for ReceiveBufferTooSmall {
     const CODE: &'static str = "receive-buffer-too-small";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let held = self.buffer_bytes.0 / self.packet_memory_bytes.0.max(1);

@@ -61,6 +61,7 @@ impl CopyCause for ReceiveMergingStall {
 
 impl Cause for ReceiveMergingStall {
     const CODE: &'static str = "receive-merging-stall";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let (host, interface) = (host(at), interface(at));

@@ -74,6 +74,7 @@ impl CheckCause for StalledStream {
 
 impl Cause for StalledStream {
     const CODE: &'static str = ReceiveMergingStall::CODE;
+    const PAGE: &'static str = ReceiveMergingStall::PAGE;
 
     fn words(&self, at: &Place) -> Words {
         let (host, interface) = (host(at), interface(at));

@@ -71,6 +71,7 @@ impl CopyCause for ReceiveWindow {
 
 impl Cause for ReceiveWindow {
     const CODE: &'static str = "receive-window";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let needed = self.window_bytes.0.saturating_mul(4).max(4 << 20);

@@ -70,6 +70,7 @@ impl CheckCause for ReorderedPath {
 
 impl Cause for ReorderedPath {
     const CODE: &'static str = "reordered-path";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

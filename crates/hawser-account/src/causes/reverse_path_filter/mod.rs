@@ -76,6 +76,7 @@ impl CheckCause for ReversePathFilter {
 
 impl Cause for ReversePathFilter {
     const CODE: &'static str = "reverse-path-filter";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let strict = match self.rp_filter {

@@ -49,6 +49,7 @@ impl LadderCause for RungNotMeasured {
 
 impl Cause for RungNotMeasured {
     const CODE: &'static str = "rung-not-measured";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

@@ -46,6 +46,7 @@ impl CheckCause for SendRefused {
 
 impl Cause for SendRefused {
     const CODE: &'static str = "send-refused";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

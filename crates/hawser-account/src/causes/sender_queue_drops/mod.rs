@@ -76,6 +76,7 @@ impl CheckCause for SenderQueueDrops {
 
 impl Cause for SenderQueueDrops {
     const CODE: &'static str = "sender-queue-drops";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let queue = at.object.as_deref().unwrap_or("queueing discipline");

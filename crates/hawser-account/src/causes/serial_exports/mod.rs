@@ -60,6 +60,7 @@ impl OutageCause for SerialExports {
 
 impl Cause for SerialExports {
     const CODE: &'static str = "serial-exports";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

@@ -46,6 +46,7 @@ impl CheckCause for SharedFailureDomain {
 
 impl Cause for SharedFailureDomain {
     const CODE: &'static str = "shared-failure-domain";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let link = at.link.as_ref().map_or("one link", |link| link.as_str());

@@ -87,6 +87,7 @@ impl LadderCause for SingleStream {
 
 impl Cause for SingleStream {
     const CODE: &'static str = "single-stream";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let mut reasons = Vec::new();

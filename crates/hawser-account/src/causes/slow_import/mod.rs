@@ -42,6 +42,7 @@ impl OutageCause for SlowImport {
 
 impl Cause for SlowImport {
     const CODE: &'static str = "slow-import";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let fix = match self.agent.ends_with("ZFS") {

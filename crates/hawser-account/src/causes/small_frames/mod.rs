@@ -115,6 +115,7 @@ pub(super) fn predicted_gain(view: &LadderView<'_>, mtu: Mtu) -> Option<f64> {
 
 impl Cause for SmallFrames {
     const CODE: &'static str = "small-frames";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, _: &Place) -> Words {
         Words {

@@ -136,6 +136,7 @@ impl CheckCause for SaturatedCore {
 
 impl Cause for SaturatedCore {
     const CODE: &'static str = SoftirqCoreSaturated::CODE;
+    const PAGE: &'static str = SoftirqCoreSaturated::PAGE;
 
     fn words(&self, at: &Place) -> Words {
         let (host, interface) = (host(at), interface(at));

@@ -65,6 +65,7 @@ impl LadderCause for SoftirqCoreSaturated {
 
 impl Cause for SoftirqCoreSaturated {
     const CODE: &'static str = "softirq-core-saturated";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

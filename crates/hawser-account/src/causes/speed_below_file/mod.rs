@@ -73,6 +73,7 @@ impl CheckCause for SpeedBelowFile {
 
 impl Cause for SpeedBelowFile {
     const CODE: &'static str = "speed-below-file";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let due = format!("the cluster file says {}", self.file_speed_bits_per_s);

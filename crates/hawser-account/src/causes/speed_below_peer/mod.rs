@@ -63,6 +63,7 @@ impl LadderCause for SpeedBelowPeer {
 
 impl Cause for SpeedBelowPeer {
     const CODE: &'static str = "speed-below-peer";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let due = format!(

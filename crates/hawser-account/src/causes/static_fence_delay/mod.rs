@@ -52,6 +52,7 @@ impl OutageCause for StaticFenceDelay {
 
 impl Cause for StaticFenceDelay {
     const CODE: &'static str = "static-fence-delay";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

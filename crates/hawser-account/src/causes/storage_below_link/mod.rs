@@ -62,6 +62,7 @@ impl LadderCause for StorageBelowLink {
 
 impl Cause for StorageBelowLink {
     const CODE: &'static str = "storage-below-link";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let (what, way) = match self.direction {

@@ -58,6 +58,7 @@ fn held_up<'v>(view: &'v DrillView<'_>) -> Option<(&'v HostName, Millis, Confide
 
 impl Cause for TakeoverWaitedForHuman {
     const CODE: &'static str = "takeover-waited-for-human";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, _: &Place) -> Words {
         Words {

@@ -54,6 +54,7 @@ impl CheckCause for TcOrXdpDrop {
 
 impl Cause for TcOrXdpDrop {
     const CODE: &'static str = "tc-or-xdp-drop";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let way = match self.outgoing {

@@ -84,6 +84,7 @@ impl OutageCause for TokenLongerThanNeeded {
 
 impl Cause for TokenLongerThanNeeded {
     const CODE: &'static str = "token-longer-than-needed";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, _: &Place) -> Words {
         let (token, safe, margin) = (self.token_ms, self.safe_token_ms, self.margin);

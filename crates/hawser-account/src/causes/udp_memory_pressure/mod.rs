@@ -122,6 +122,7 @@ impl CheckCause for UdpMemoryPressure {
 
 impl Cause for UdpMemoryPressure {
     const CODE: &'static str = "udp-memory-pressure";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let own = match self.lost.lost_packets.0 {

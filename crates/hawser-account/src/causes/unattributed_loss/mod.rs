@@ -83,6 +83,7 @@ impl CheckCause for UnattributedLoss {
 
 impl Cause for UnattributedLoss {
     const CODE: &'static str = "unattributed-loss";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let lost = counted(self.unattributed_packets.0, "packet");

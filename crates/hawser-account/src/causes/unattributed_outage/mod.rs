@@ -38,6 +38,7 @@ impl OutageCause for UnattributedOutage {
 
 impl Cause for UnattributedOutage {
     const CODE: &'static str = "unattributed-outage";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, _: &Place) -> Words {
         let logs = match self.nodes_without_log {

@@ -55,6 +55,7 @@ fn unit(view: &LadderView<'_>) -> Option<Found<UnitBelowLink>> {
 
 impl Cause for UnitBelowLink {
     const CODE: &'static str = "unit-below-link";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         Words {

@@ -92,6 +92,7 @@ impl LadderCause for WindowTooSmall {
 
 impl Cause for WindowTooSmall {
     const CODE: &'static str = "window-too-small";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let side = match self.sysctl == RECEIVES {

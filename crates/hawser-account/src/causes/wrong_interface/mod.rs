@@ -86,6 +86,7 @@ impl CheckCause for WrongInterface {
 
 impl Cause for WrongInterface {
     const CODE: &'static str = "wrong-interface";
+    const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
         let (host, interface, peer) = (host(at), interface(at), peer(at));

@@ -23,9 +23,9 @@ test: build ## unit tests, golden cases, and the lab tests against the release b
 	@packaging/setup lab
 	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests
 
-expected: ## writes the answers that the saved cases expect again, and shows what changed
+expected: ## writes the answers that the saved cases expect, and what is tried (docs/tune.md), again; shows what changed
 	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-account --tests
-	@git --no-pager diff --stat -p -U1 -- cases
+	@git --no-pager diff --stat -p -U1 -- cases docs/tune.md
 
 lint:
 	@packaging/setup build

@@ -1,7 +1,13 @@
 //! What is to be tried against a finding, and the traffic on which it is.
 
-use hawser_account::fixes::{Plan, plans};
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use hawser_account::fixes::{Candidate, Plan, Target, plans};
 use hawser_model::case::{Case, Phase, PhaseKind};
+use hawser_model::knob::Knob;
 use hawser_model::units::Bytes;
 
 /// A golden case.
@@ -39,4 +45,50 @@ fn a_link_that_is_smaller_than_the_file_says_is_judged_by_a_stream() {
     measured.phases.push(stream);
     let traffic = plan(&case, "mtu-mismatch").traffic.expect("the stream");
     assert_eq!(traffic.phase, PhaseKind::Stream);
+}
+
+/// A candidate as the page of `tune` names it.
+fn told(Candidate { knob, target }: &Candidate) -> String {
+    let name = match knob.interface() {
+        Some(interface) => knob.to_string().replace(interface.as_str(), "IFACE"),
+        // The link of the cases.
+        None => knob.to_string().replace(".ring0.", ".IFACE."),
+    };
+    match (knob, target) {
+        // What fits this host: all of its processors, and the MTU that the file or the peers have.
+        (Knob::PacketSteering { .. } | Knob::Mtu { .. }, _) => name,
+        (_, Target::Value(value)) => format!("{name} {value}"),
+        (_, Target::Largest | Target::AtLeast(_) | Target::InTurn(_)) => name,
+        (_, Target::Times(n) | Target::TimesOrOf(n, _)) => format!("{name} × {n}"),
+    }
+}
+
+#[test]
+fn the_page_of_tune_says_what_is_tried() {
+    let checks = support::saved::saved("", |case: &Case| {
+        case.ladder.is_none() && case.fanout.is_none()
+    });
+    // A knob of an interface needs one that is known: of each cause the case that has most.
+    let mut tried: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for plan in checks.iter().flat_map(|(_, case)| plans(case)) {
+        let all = plan.candidates.iter().map(told).collect::<Vec<_>>();
+        let known = tried.entry(plan.cause).or_default();
+        if all.len() > known.len() {
+            *known = all;
+        }
+    }
+    let mut table = "| finding | tried, in this order |\n| --- | --- |\n".to_owned();
+    for (cause, knobs) in tried {
+        table += &format!("| `{cause}` | {} |\n", knobs.join(", "));
+    }
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tune.md");
+    let page = fs::read_to_string(file).expect("the page");
+    let start = page.find("| finding | tried").expect("the table");
+    let end = start + page[start..].find("\n\n").expect("its end") + 1;
+    let new = [&page[..start], &table, &page[end..]].concat();
+    if support::saved::updating() {
+        fs::write(file, new).expect("the page");
+    } else {
+        assert_eq!(page, new, "`make expected` writes it");
+    }
 }

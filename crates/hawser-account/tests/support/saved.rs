@@ -96,7 +96,7 @@ pub fn hold_pages(
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-fn updating() -> bool {
+pub fn updating() -> bool {
     std::env::var_os("UPDATE_CASES").is_some()
 }
 

@@ -29,7 +29,9 @@ pub struct Args {
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
     let Some(case) = args.case else {
-        let codes: Vec<String> = hawser_account::pages().map(|code| format!("{code}\n")).collect();
+        let codes: Vec<String> = hawser_account::pages()
+            .map(|code| format!("{code}\n"))
+            .collect();
         output::print(&codes.concat());
         return Ok(ExitCode::SUCCESS);
     };

@@ -1,9 +1,9 @@
 //! The one place that runs `ip`, `tc`, `nft` and `nsenter`, and says which command failed.
 
 use std::ffi::OsStr;
-use std::io::Write;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
+
+use hawser_tool::Tool;
 
 use crate::error::LabError;
 use crate::process::ProcessId;
@@ -13,14 +13,7 @@ use crate::process::ProcessId;
 /// # Errors
 /// [`LabError::Tool`] with the command and what it wrote to stderr.
 pub(crate) fn run<S: AsRef<OsStr>>(place: ProcessId, argv: &[S]) -> Result<String, LabError> {
-    let mut command = enter(place);
-    command.args(argv);
-    let output = finish(command, None)?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let words: Vec<_> = argv.iter().map(|w| w.as_ref().to_string_lossy()).collect();
-    Err(failed(&words.join(" "), &output))
+    finish(Tool::new(NSENTER).args(into(place, &BOTH)), argv)
 }
 
 /// Runs one command in the network namespace of one process and the mount namespace of another.
@@ -32,18 +25,12 @@ pub(crate) fn run_mixed(
     mounts: ProcessId,
     argv: &[&str],
 ) -> Result<String, LabError> {
-    let mut command = Command::new("nsenter");
-    command
-        .arg(format!("--net=/proc/{}/ns/net", network.pid))
-        .arg(format!("--mount=/proc/{}/ns/mnt", mounts.pid))
-        .arg("--")
-        .env("LC_ALL", "C")
-        .args(argv);
-    let output = finish(command, None)?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    Err(failed(&argv.join(" "), &output))
+    let namespaces = [
+        format!("--net=/proc/{}/ns/net", network.pid),
+        format!("--mount=/proc/{}/ns/mnt", mounts.pid),
+        "--".to_owned(),
+    ];
+    finish(Tool::new(NSENTER).args(namespaces), argv)
 }
 
 /// Runs `lines` through one `ip -batch` (`tc -batch` for `tool` = `tc`), stopping at the first
@@ -52,7 +39,7 @@ pub(crate) fn run_mixed(
 /// # Errors
 /// [`LabError::Tool`] with the very line that failed.
 pub(crate) fn batch(place: ProcessId, tool: &str, lines: &[String]) -> Result<(), LabError> {
-    batch_by(enter(place), tool, lines)
+    batch_by(into(place, &BOTH), tool, lines)
 }
 
 /// One `ip -batch` in the network namespace of `place` alone, so that lines may name another one
@@ -62,15 +49,15 @@ pub(crate) fn batch(place: ProcessId, tool: &str, lines: &[String]) -> Result<()
 /// # Errors
 /// [`LabError::Tool`] with the very line that failed.
 pub(crate) fn batch_across(place: ProcessId, lines: &[String]) -> Result<(), LabError> {
-    batch_by(nsenter(place, &["--net"]), "ip", lines)
+    batch_by(into(place, &["--net"]), "ip", lines)
 }
 
-fn batch_by(mut command: Command, tool: &str, lines: &[String]) -> Result<(), LabError> {
+fn batch_by(into: Vec<String>, tool: &str, lines: &[String]) -> Result<(), LabError> {
     if lines.is_empty() {
         return Ok(());
     }
-    command.args([tool, "-batch", "-"]);
-    let output = finish(command, Some(&(lines.join("\n") + "\n")))?;
+    let batch = Tool::new(NSENTER).args(into).args([tool, "-batch", "-"]);
+    let output = answer(batch.input(lines.join("\n") + "\n"))?;
     if output.status.success() {
         return Ok(());
     }
@@ -86,49 +73,49 @@ fn batch_by(mut command: Command, tool: &str, lines: &[String]) -> Result<(), La
 /// # Errors
 /// [`LabError::Tool`] with the command and what it wrote to stderr.
 pub(crate) fn feed(place: ProcessId, argv: &[&str], text: &str) -> Result<String, LabError> {
-    let mut command = enter(place);
-    command.args(argv);
-    let output = finish(command, Some(text))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    Err(failed(&argv.join(" "), &output))
+    finish(
+        Tool::new(NSENTER).args(into(place, &BOTH)).input(text),
+        argv,
+    )
 }
 
 /// A command to be completed with a program and its arguments, run in the network and mount
-/// namespaces of `place`.
+/// namespaces of `place`, for what goes on beside this program.
 pub(crate) fn enter(place: ProcessId) -> Command {
-    nsenter(place, &["--net", "--mount"])
-}
-
-fn nsenter(place: ProcessId, namespaces: &[&str]) -> Command {
-    let mut command = Command::new("nsenter");
-    command
-        .arg(format!("--target={}", place.pid))
-        .args(namespaces)
-        .arg("--")
-        .env("LC_ALL", "C");
+    let mut command = Command::new(NSENTER);
+    command.args(into(place, &BOTH)).env("LC_ALL", "C");
     command
 }
 
-fn finish(mut command: Command, input: Option<&str>) -> Result<Output, LabError> {
-    let missing = |e: std::io::Error| LabError::io("run", "nsenter", e);
-    command
-        // Ctrl-C is for the command that runs the tools: it decides between two of them.
-        .process_group(0)
-        .stdin(if input.is_some() {
-            Stdio::piped()
-        } else {
-            Stdio::null()
-        })
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(missing)?;
-    if let (Some(text), Some(mut stdin)) = (input, child.stdin.take()) {
-        // A tool that stopped reading has failed; its own words say why.
-        let _broken_pipe = stdin.write_all(text.as_bytes());
+const NSENTER: &str = "nsenter";
+
+const BOTH: [&str; 2] = ["--net", "--mount"];
+
+fn into(place: ProcessId, namespaces: &[&str]) -> Vec<String> {
+    let target = format!("--target={}", place.pid);
+    let namespaces = namespaces.iter().map(|&n| n.to_owned());
+    [target]
+        .into_iter()
+        .chain(namespaces)
+        .chain(["--".to_owned()])
+        .collect()
+}
+
+/// Runs it to its end, and gives what it printed.
+fn finish<S: AsRef<OsStr>>(tool: Tool, argv: &[S]) -> Result<String, LabError> {
+    let output = answer(tool.args(argv))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    child.wait_with_output().map_err(missing)
+    let words: Vec<_> = argv.iter().map(|w| w.as_ref().to_string_lossy()).collect();
+    Err(failed(&words.join(" "), &output))
+}
+
+fn answer(tool: Tool) -> Result<Output, LabError> {
+    tool.output().map_err(|e| LabError::Tool {
+        command: NSENTER.to_owned(),
+        what: e.reason(),
+    })
 }
 
 fn failed(command: &str, output: &Output) -> LabError {

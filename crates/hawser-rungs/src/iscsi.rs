@@ -5,13 +5,14 @@
 //! ends with its pipe, so it does not outlive the agent.
 
 use std::env;
-use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
+use std::time::Duration;
 
 use hawser_model::iscsi::IscsiUnit;
 use hawser_model::ladder::Sample;
 use hawser_model::units::{Bytes, Nanos};
+use hawser_tool::{Tool, ToolError};
 
 use crate::{Measured, RungError};
 
@@ -20,28 +21,31 @@ const CLIENT: &str = "hawser-client";
 /// Of a shell and of the dynamic linker that does not find a library.
 const NOT_STARTED: i32 = 127;
 
+/// What it takes to log in and out, at most.
+const MORE: Duration = Duration::from_secs(30);
+
 pub(crate) fn measure(unit: &IscsiUnit, depth: u32, duration: Nanos) -> Measured {
     let how = format!("{unit}, {depth} requests of 128 KiB in flight, in order");
     (how, run(unit, depth, duration))
 }
 
 fn run(unit: &IscsiUnit, depth: u32, duration: Nanos) -> Result<Vec<Sample>, RungError> {
-    let output = Command::new(client())
-        .arg("read")
+    let output = Tool::new(client())
+        .args(["read"])
         .args(["--portal", &unit.portal.to_string()])
         .args(["--target", &unit.target])
         .args(["--lun", &unit.lun.to_string()])
         .args(["--depth", &depth.to_string()])
         .args(["--for", &format!("{}ns", duration.0)])
-        .stdin(Stdio::null())
+        .limit(Duration::from_nanos(duration.0) + MORE)
         .output();
     match output {
         Ok(output) => judge(&output),
-        Err(e) if e.kind() == ErrorKind::NotFound => Err(RungError::Absent(format!(
+        Err(ToolError::Missing { .. }) => Err(RungError::Absent(format!(
             "{CLIENT} is not on this host, neither beside hawser nor in PATH: it links libiscsi and is built \
              and installed apart"
         ))),
-        Err(e) => Err(RungError::call("run", CLIENT)(e)),
+        Err(e) => Err(RungError::Absent(e.to_string())),
     }
 }
 

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use hawser_tool::Tool;
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
@@ -37,6 +38,9 @@ const BOOT: Duration = Duration::from_secs(15);
 
 /// Corosync answers within a second; a busy machine may need some.
 const STARTS: Duration = Duration::from_secs(20);
+
+/// How long one answer of it is waited for.
+const ANSWERS: Duration = Duration::from_secs(5);
 
 /// Pools that stop may take their whole timeouts.
 const STOPS: Duration = Duration::from_secs(300);
@@ -132,13 +136,8 @@ fn start() -> Result<(), LabError> {
         daemon("corosync", &["-f"], &[], "/var/log/corosync/lab.log")?;
     }
     wait(STARTS, "corosync", "/var/log/corosync/lab.log", || {
-        let asked = Command::new("corosync-cfgtool")
-            .arg("-s")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        asked.is_ok_and(|status| status.success())
+        let asked = Tool::new("corosync-cfgtool").args(["-s"]).limit(ANSWERS);
+        asked.output().is_ok_and(|said| said.status.success())
     })?;
     if Path::new(DEVICE_ENABLED).exists() {
         start_device()?;

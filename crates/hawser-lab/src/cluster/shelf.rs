@@ -2,8 +2,9 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use hawser_tool::Tool;
 
 use super::shutdown;
 use super::spec::ClusterSpec;
@@ -61,14 +62,14 @@ fn make_file_system(path: &Path, fstype: &str) -> Result<(), LabError> {
     File::create(&volume)
         .and_then(|file| file.set_len(VOLUME_SIZE))
         .map_err(|e| LabError::io("create", &volume, e))?;
-    let output = Command::new(&program)
-        .env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin")
+    let output = Tool::new(&program)
         .args(["-q", "-F", "-d"])
-        .arg(&folder)
-        .arg(path)
-        .stdin(Stdio::null())
+        .args([folder.as_path(), path])
         .output()
-        .map_err(|e| LabError::io("run", &program, e))?;
+        .map_err(|e| LabError::Tool {
+            what: e.reason(),
+            command: program.clone(),
+        })?;
     fs::remove_dir_all(&folder).map_err(|e| LabError::io("remove", &folder, e))?;
     match output.status.success() {
         true => Ok(()),
@@ -177,21 +178,16 @@ mod tests {
     /// A loop device over a new file; nothing when this machine has none to give.
     fn set_up(file: &Path) -> Option<String> {
         File::create(file).unwrap().set_len(1 << 20).unwrap();
-        let made = Command::new("losetup")
-            .args(["--find", "--show"])
-            .arg(file)
-            .output()
-            .ok()?;
+        let losetup = Tool::new("losetup").args(["--find", "--show"]);
+        let made = losetup.args([file]).output().ok()?;
         let path = String::from_utf8(made.stdout).unwrap();
         let name = path.trim().strip_prefix("/dev/")?.to_owned();
         made.status.success().then_some(name)
     }
 
     fn take_down(name: &str) {
-        let gone = Command::new("losetup")
-            .args(["--detach", &format!("/dev/{name}")])
-            .status();
-        assert!(gone.unwrap().success());
+        let gone = Tool::new("losetup").args(["--detach", &format!("/dev/{name}")]);
+        assert!(gone.output().unwrap().status.success());
     }
 
     #[test]

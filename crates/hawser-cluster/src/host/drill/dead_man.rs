@@ -55,7 +55,8 @@ pub(super) fn stand(fault: &HostFault, seconds: u32) -> Result<(), HostError> {
         .map_err(cannot)?;
     let mut said = String::new();
     if let Some(stdout) = child.stdout.take() {
-        BufReader::new(stdout)
+        // No more than what is expected: it may be any program that stands there by now.
+        BufReader::new(stdout.take(READY.len() as u64 + 1))
             .read_line(&mut said)
             .map_err(cannot)?;
     }

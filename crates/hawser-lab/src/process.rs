@@ -1,12 +1,12 @@
 //! Processes of a lab, told from all others by process id *and* start time, or by the lab's
 //! token on their command line. Nothing else is ever signalled.
 
-use std::fs;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use hawser_tool::processes::{self, Process};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -25,14 +25,19 @@ pub(crate) struct ProcessId {
 impl ProcessId {
     /// The running process of that id; `None` when there is none.
     pub fn of(pid: i32) -> Option<Self> {
-        let (state, start) = state_and_start(pid)?;
-        (!is_dead(state)).then_some(Self { pid, start })
+        Process::of(pid).and_then(|process| Self::alive(&process))
     }
 
     /// Whether it still runs. A zombie does not: its namespaces are gone.
     pub fn is_alive(self) -> bool {
-        state_and_start(self.pid)
-            .is_some_and(|(state, start)| start == self.start && !is_dead(state))
+        Self::of(self.pid) == Some(self)
+    }
+
+    fn alive(process: &Process) -> Option<Self> {
+        (!process.is_dead()).then_some(Self {
+            pid: process.pid,
+            start: process.began,
+        })
     }
 
     /// Asks the process to end and waits; `false` when it did not within `patience`.
@@ -144,14 +149,9 @@ pub(crate) fn hold_lines(lab: Known<'_>, device: &str) -> Vec<ProcessId> {
 }
 
 fn matching(fits: impl Fn(&[u8]) -> bool) -> Vec<ProcessId> {
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    entries
-        .filter_map(Result::ok)
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
-        .filter(|pid| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| fits(&line)))
-        .filter_map(ProcessId::of)
+    let all = processes::all().unwrap_or_default().into_iter();
+    all.filter(|process| fits(&process.command_line()))
+        .filter_map(|process| ProcessId::alive(&process))
         .collect()
 }
 
@@ -170,21 +170,6 @@ fn is_of(cmdline: &[u8], subcommand: &str, lab: Known<'_>, object: Option<&str>)
         && verb == b"lab"
         && sub == subcommand.as_bytes()
         && object.is_none_or(|wanted| on == wanted.as_bytes())
-}
-
-fn is_dead(state: char) -> bool {
-    matches!(state, 'Z' | 'X' | 'x')
-}
-
-/// The state letter and start time in `/proc/PID/stat` (proc(5)). The second field is the
-/// command in parentheses and may itself hold blanks and parentheses.
-fn state_and_start(pid: i32) -> Option<(char, u64)> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = stat[stat.rfind(')')? + 1..].split_ascii_whitespace();
-    let state = fields.next()?.chars().next()?;
-    // State is field 3, so start time, field 22, is the nineteenth after it.
-    let start = fields.nth(18)?.parse().ok()?;
-    Some((state, start))
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
-//! Runs another program for its answer, never for longer than it is worth.
+//! Runs another program for its answer, never for longer than it is worth; and [`processes`] tells which run.
 //!
 //! A tool that hangs must not hold who runs it: each run has a limit, in which the tool and all that it started must end. The
 //! tool runs in a process group of its own, which is ended as a whole: first asked (SIGTERM), then killed.
 #![forbid(unsafe_code)]
+
+pub mod processes;
 
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Read, Write};

@@ -9,6 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use hawser_tool::processes;
+
 /// A start touches its executable first, so a younger one may belong to a coordinator that is
 /// just now about to run it, or is copying it.
 const YOUNG: Duration = Duration::from_secs(600);
@@ -57,11 +59,8 @@ fn is_copy(name: &OsStr) -> bool {
 
 /// The executables of all processes we can see.
 fn running() -> BTreeSet<PathBuf> {
-    fs::read_dir("/proc")
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|process| fs::read_link(process.path().join("exe")).ok())
+    let all = processes::all().unwrap_or_default().into_iter();
+    all.filter_map(|process| fs::read_link(process.folder().join("exe")).ok())
         .collect()
 }
 

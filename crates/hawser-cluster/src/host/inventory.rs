@@ -5,6 +5,7 @@ use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
 
+use hawser_tool::processes;
 use serde::{Deserialize, Serialize};
 
 use super::{boot, device, engine, exports_agent, ports, run};
@@ -114,26 +115,8 @@ fn entries(folder: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The kernel keeps so much of a program's name (`TASK_COMM_LEN`, without the zero byte).
-const KEPT: usize = 15;
-
 /// Whether a program of that name runs on this machine. Processes of containers and labs, which
 /// have process numbers of their own, are not this machine's.
 pub(super) fn runs(name: &str) -> bool {
-    let space = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/pid")).ok();
-    let own = space("self");
-    let comm_of_it = &name[..name.len().min(KEPT)];
-    entries(Path::new("/proc"))
-        .iter()
-        .filter(|entry| entry.bytes().all(|b| b.is_ascii_digit()))
-        .any(|pid| {
-            let comm = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-            comm.trim_end() == comm_of_it && space(pid) == own && !is_zombie(pid)
-        })
-}
-
-fn is_zombie(pid: &str) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rfind(')')
-        .is_some_and(|end| stat[end..].starts_with(") Z"))
+    !processes::own(name).is_empty()
 }

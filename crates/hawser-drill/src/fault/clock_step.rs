@@ -38,8 +38,8 @@ impl ClockStep {
     fn services(&self, stage: &Stage<'_>) -> Result<Vec<Process>, DrillError> {
         let mut all = of_node(stage, self.head.as_str())?;
         all.retain(|process| {
-            let name = process.name.as_str();
-            process.state != 'Z'
+            let name = process.of.name.as_str();
+            process.of.state != 'Z'
                 && (name.starts_with("pacemaker") || name == "corosync" || name == "tgtd")
         });
         Ok(all)
@@ -76,7 +76,7 @@ impl Fault for ClockStep {
             if !service.maps(has_heads_clock) {
                 return Err(DrillError::CouldNot(format!(
                     "{} on {head} was not started by the lab, and has the machine's clock",
-                    service.name
+                    service.of.name
                 )));
             }
         }

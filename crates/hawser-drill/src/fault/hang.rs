@@ -28,7 +28,7 @@ impl Fault for Hang {
         // One that forks while it is looked for leaves a child that runs: again, until there is none.
         for _ in 0..10 {
             let mut running = of_node(stage, self.head.as_str())?;
-            running.retain(|process| !matches!(process.state, 'T' | 'Z'));
+            running.retain(|process| !matches!(process.of.state, 'T' | 'Z'));
             if running.is_empty() {
                 break;
             }
@@ -48,7 +48,9 @@ impl Fault for Hang {
                 self.head
             )));
         }
-        let still = all.iter().all(|process| matches!(process.state, 'T' | 'Z'));
+        let still = all
+            .iter()
+            .all(|process| matches!(process.of.state, 'T' | 'Z'));
         Ok(still.then(|| format!("all {} processes of {} stand still", all.len(), self.head)))
     }
 

@@ -106,7 +106,7 @@ impl Fault for Program {
             // It was made only when those that ran were gone.
             How::Killed => (true, format!("{program} was killed on {head}")),
             How::Stopped => (
-                !all.is_empty() && all.iter().all(|process| process.state == 'T'),
+                !all.is_empty() && all.iter().all(|process| process.of.state == 'T'),
                 format!("{program} stands still on {head}"),
             ),
         };

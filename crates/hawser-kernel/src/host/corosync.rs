@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use hawser_model::host::CorosyncFacts;
 use hawser_model::units::Nanos;
+use hawser_tool::processes;
 
 use crate::KernelError;
 use crate::program;
@@ -50,15 +51,12 @@ pub fn corosync_stats() -> Result<BTreeMap<String, String>, KernelError> {
 /// containers, whose Corosync is another node's.
 fn find() -> Option<u32> {
     let own = fs::read_to_string("/proc/self/status").map_or(1, |status| depth(&status));
-    fs::read_dir("/proc").ok()?.flatten().find_map(|entry| {
-        let pid = entry.file_name().to_str()?.parse().ok()?;
-        let name = fs::read_to_string(entry.path().join("comm")).ok()?;
-        if name.trim_end() != "corosync" {
-            return None;
-        }
-        let status = fs::read_to_string(entry.path().join("status")).ok()?;
-        (depth(&status) == own).then_some(pid)
-    })
+    let mut named = processes::named("corosync").into_iter();
+    let ours = named.find(|process| {
+        fs::read_to_string(process.folder().join("status"))
+            .is_ok_and(|status| depth(&status) == own)
+    });
+    u32::try_from(ours?.pid).ok()
 }
 
 /// How many pid namespaces, from that of `/proc` inwards, a process is in: its ids in them.

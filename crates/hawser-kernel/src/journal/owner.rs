@@ -1,7 +1,6 @@
 //! The process that makes trial changes, told from any later one of the same number.
 
-use std::fs;
-
+use hawser_tool::processes::Process;
 use serde::{Deserialize, Serialize};
 
 use crate::{KernelError, proc};
@@ -52,11 +51,6 @@ fn boot() -> Result<String, KernelError> {
 
 /// The start time of a process that is not a zombie.
 fn start(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name may hold spaces and parentheses; the last one ends it.
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    if fields.next()? == "Z" {
-        return None;
-    }
-    fields.nth(18)?.parse().ok()
+    let process = Process::of(i32::try_from(pid).ok()?)?;
+    (!process.is_dead()).then_some(process.began)
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use hawser_tool::Tool;
+use hawser_tool::{Tool, processes};
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
@@ -263,17 +263,8 @@ fn runs(name: &str) -> bool {
 
 /// The processes of that name in this node, zombies aside.
 fn pids(name: &str) -> Vec<i32> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|pid| {
-            let read = |file: &str| fs::read_to_string(format!("/proc/{pid}/{file}"));
-            // The kernel keeps 15 characters of a name.
-            let kept = &name[..name.len().min(15)];
-            read("comm").is_ok_and(|comm| comm.trim_end() == kept)
-                && read("stat").is_ok_and(|stat| !stat.contains(") Z "))
-        })
-        .collect()
+    let named = processes::named(name).into_iter();
+    named.map(|process| process.pid).collect()
 }
 
 fn wait(

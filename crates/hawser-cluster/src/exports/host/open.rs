@@ -7,6 +7,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use hawser_tool::processes;
+
 use super::mounts::is_remote;
 use super::place::{Place, Places};
 use crate::octal::unescaped;
@@ -87,21 +89,10 @@ pub struct Backstore {
 pub fn look(volumes: &Places, root: &Path) -> std::io::Result<Facts> {
     let above = above();
     let places = closure(volumes.keys().copied(), &above);
-    let mut processes = Vec::new();
-    for entry in fs::read_dir("/proc")? {
-        let entry = entry?;
-        let pid = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse().ok());
-        let Some(pid) = pid else {
-            continue;
-        };
-        let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
-        processes.extend(process(pid, name.trim_end(), &places, root));
-    }
+    let all = processes::all()?.into_iter();
+    let open = all.filter_map(|it| process(it.pid, &it.name, &places, root));
     Ok(Facts {
-        processes,
+        processes: open.collect(),
         above,
         backstores: backstores(Path::new("/sys/kernel/config/target")),
         nfs: fs::read_to_string("/proc/fs/nfsd/exports").map_or(Vec::new(), |text| nfs(&text)),

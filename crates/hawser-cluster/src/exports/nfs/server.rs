@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-use hawser_tool::{Tool, ToolError};
+use hawser_tool::{Tool, ToolError, processes};
 
 use super::client::bracketed;
 use super::plan::Operation;
@@ -66,7 +66,8 @@ pub fn ready() -> Result<(), NfsError> {
     if threads.trim() == "0" {
         return Err(NfsError::Down("its NFS server has no threads"));
     }
-    if !runs(&["rpc.mountd", "nfsv4.exportd"]) {
+    let runs = |name| !processes::named(name).is_empty();
+    if !["rpc.mountd", "nfsv4.exportd"].into_iter().any(runs) {
         return Err(NfsError::Down("rpc.mountd does not run"));
     }
     Ok(())
@@ -74,14 +75,6 @@ pub fn ready() -> Result<(), NfsError> {
 
 fn not_installed() -> NfsError {
     NfsError::Missing("exportfs is not installed (package nfs-kernel-server)".into())
-}
-
-/// Whether a process of one of these names is there.
-fn runs(names: &[&str]) -> bool {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let mut names_there =
-        processes.filter_map(|entry| fs::read_to_string(entry.path().join("comm")).ok());
-    names_there.any(|name| names.contains(&name.trim_end()))
 }
 
 /// What is exported now; nothing where `exportfs` is not installed.

@@ -1,7 +1,6 @@
 //! The tgtd that runs on this host.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
@@ -9,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use hawser_tool::processes::Process;
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, UnixAddr, connect, getsockopt, socket, sockopt,
@@ -373,12 +373,7 @@ fn read(stream: &mut UnixStream, bytes: &mut [u8], until: Instant) -> std::io::R
 
 /// When a process was started (proc_pid_stat(5), `starttime`).
 fn since(pid: i32) -> u64 {
-    let text = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    // The name, in brackets, may hold anything.
-    let rest = text.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let field = rest.split_whitespace().nth(19);
-    field.and_then(|ticks| ticks.parse().ok()).unwrap_or(0)
+    Process::of(pid).map_or(0, |process| process.began)
 }
 
 #[cfg(test)]

@@ -1,16 +1,14 @@
 //! The machine under the cluster: its clock, the folders that the cluster writes to, its ports.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
+use hawser_tool::processes::Process;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 use nix::sys::statvfs::{Statvfs, statvfs};
-use nix::time::{ClockId, clock_gettime};
-use nix::unistd::{SysconfVar, sysconf};
 use serde::{Deserialize, Serialize};
 
 use super::bounded::Begun;
@@ -165,17 +163,7 @@ pub(super) fn now_us() -> u64 {
 
 /// For how many seconds the first process has been running: a machine since it booted, a container since it started.
 pub(super) fn up_s() -> Option<u64> {
-    let stat = fs::read_to_string("/proc/1/stat").ok()?;
-    // Field 22 of proc_pid_stat(5), counted from behind the name, which may hold anything.
-    let began: f64 = stat[stat.rfind(')')?..]
-        .split_whitespace()
-        .nth(20)?
-        .parse()
-        .ok()?;
-    let ticks = sysconf(SysconfVar::CLK_TCK).ok()??;
-    let began = Duration::from_secs_f64(began / ticks as f64);
-    let now = Duration::from(clock_gettime(ClockId::CLOCK_BOOTTIME).ok()?);
-    Some(now.saturating_sub(began).as_secs())
+    Some(Process::of(1)?.age()?.as_secs())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use hawser_model::sockets::SocketFacts;
+use hawser_tool::processes;
 
 /// Fills in the owners of `sockets`, as far as they are processes this one may look into.
 ///
@@ -11,17 +12,11 @@ use hawser_model::sockets::SocketFacts;
 /// ends when all are found.
 pub(super) fn find<'a>(sockets: impl Iterator<Item = &'a mut SocketFacts>) {
     let mut wanted: BTreeMap<u64, &mut SocketFacts> = sockets.map(|s| (s.inode, s)).collect();
-    let Ok(processes) = fs::read_dir("/proc") else {
-        return;
-    };
-    for process in processes.flatten() {
+    for process in processes::all().unwrap_or_default() {
         if wanted.is_empty() {
             return;
         }
-        let Some(Ok(pid)) = process.file_name().to_str().map(str::parse::<u32>) else {
-            continue;
-        };
-        let Ok(files) = fs::read_dir(process.path().join("fd")) else {
+        let Ok(files) = fs::read_dir(process.folder().join("fd")) else {
             continue; // Ended meanwhile, or another user's.
         };
         for file in files.flatten() {
@@ -32,10 +27,8 @@ pub(super) fn find<'a>(sockets: impl Iterator<Item = &'a mut SocketFacts>) {
                 continue;
             };
             if let Some(socket) = wanted.remove(&inode) {
-                socket.pid = Some(pid);
-                socket.process = fs::read_to_string(process.path().join("comm"))
-                    .ok()
-                    .map(|name| name.trim_end().to_owned());
+                socket.pid = u32::try_from(process.pid).ok();
+                socket.process = Some(process.name.clone());
             }
         }
     }

@@ -1,0 +1,171 @@
+//! The processes of this machine, as `/proc` shows them (proc(5)).
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use nix::time::{ClockId, clock_gettime};
+use nix::unistd::{SysconfVar, sysconf};
+
+/// The kernel keeps so many characters of a name (`TASK_COMM_LEN` less one).
+const NAME: usize = 15;
+
+/// A process. Its number may come to mean another one; number and beginning together do not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Its number.
+    pub pid: i32,
+    /// Its name, of 15 characters at most. It says of itself what it is called.
+    pub name: String,
+    /// Its state letter: `T` is stopped.
+    pub state: char,
+    /// When it began, in clock ticks after the boot.
+    pub began: u64,
+}
+
+impl Process {
+    /// The one with this number; `None` when there is none.
+    pub fn of(pid: i32) -> Option<Self> {
+        // Bytes: a process may call itself what is no text.
+        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+        Self::parse(pid, &String::from_utf8_lossy(&stat))
+    }
+
+    /// Name, state and beginning are fields 2, 3 and 22.
+    fn parse(pid: i32, stat: &str) -> Option<Self> {
+        // The name is in parentheses and may hold some itself.
+        let (begin, end) = (stat.find('(')?, stat.rfind(')')?);
+        let mut rest = stat.get(end + 1..)?.split_whitespace();
+        Some(Self {
+            pid,
+            name: stat.get(begin + 1..end)?.to_owned(),
+            state: rest.next()?.chars().next()?,
+            began: rest.nth(18)?.parse().ok()?,
+        })
+    }
+
+    /// Whether both are one, whatever it does now.
+    pub fn is(&self, other: &Self) -> bool {
+        (self.pid, self.began) == (other.pid, other.began)
+    }
+
+    /// Whether it has ended and only waits for its parent to hear of it.
+    pub fn is_dead(&self) -> bool {
+        matches!(self.state, 'Z' | 'X' | 'x')
+    }
+
+    /// Whether it is called so, as far as the kernel keeps the name.
+    pub fn is_called(&self, name: &str) -> bool {
+        name.chars().take(NAME).eq(self.name.chars())
+    }
+
+    /// Its folder in `/proc`.
+    pub fn folder(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}", self.pid))
+    }
+
+    /// Its words, each ended by a zero byte; none of a process that has ended.
+    pub fn command_line(&self) -> Vec<u8> {
+        fs::read(self.folder().join("cmdline")).unwrap_or_default()
+    }
+
+    /// For how long it has been running.
+    pub fn age(&self) -> Option<Duration> {
+        let ticks = sysconf(SysconfVar::CLK_TCK).ok()??;
+        let began = Duration::from_secs_f64(self.began as f64 / ticks as f64);
+        let now = Duration::from(clock_gettime(ClockId::CLOCK_BOOTTIME).ok()?);
+        Some(now.saturating_sub(began))
+    }
+
+    /// What names its namespace of this kind (`net`, `pid`): equal for two that share it. `None`: it has ended, or is
+    /// another user's.
+    pub fn namespace(&self, kind: &str) -> Option<PathBuf> {
+        fs::read_link(self.folder().join("ns").join(kind)).ok()
+    }
+}
+
+/// All that can be seen, those of containers included. One that ends meanwhile is left out.
+///
+/// # Errors
+/// `/proc` cannot be read.
+pub fn all() -> io::Result<Vec<Process>> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let name = entry?.file_name();
+        let pid = name.to_str().and_then(|name| name.parse().ok());
+        all.extend(pid.and_then(Process::of));
+    }
+    Ok(all)
+}
+
+/// Those of this name that have not ended; none where `/proc` cannot be read.
+pub fn named(name: &str) -> Vec<Process> {
+    let mut all = all().unwrap_or_default();
+    all.retain(|process| process.is_called(name) && !process.is_dead());
+    all
+}
+
+/// Those of this name that are this machine's own: not those of containers and labs on it, which have process numbers
+/// of their own.
+pub fn own(name: &str) -> Vec<Process> {
+    let own = fs::read_link("/proc/self/ns/pid").ok();
+    let mut named = named(name);
+    named.retain(|process| process.namespace("pid") == own);
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    #[test]
+    fn a_process_is_read_whatever_it_calls_itself() {
+        let stat = "42 (a) b) T 1 42 42 0 -1 4194560 100 0 0 0 3 1 0 0 20 0 1 0 7741 1000 20 184";
+        let read = Process::parse(42, stat).unwrap();
+        assert_eq!(
+            (read.name.as_str(), read.state, read.began),
+            ("a) b", 'T', 7741)
+        );
+        assert_eq!(Process::parse(42, "42 (short) S 1"), None);
+    }
+
+    #[test]
+    fn this_one_is_among_all_and_a_long_name_is_cut_as_the_kernel_cuts_it() {
+        let own = i32::try_from(std::process::id()).unwrap();
+        let own = all()
+            .unwrap()
+            .into_iter()
+            .find(|process| process.pid == own);
+        let own = own.expect("this process");
+        assert!(!own.is_dead() && !own.command_line().is_empty());
+        assert_eq!(
+            own.namespace("pid"),
+            fs::read_link("/proc/self/ns/pid").ok()
+        );
+        let long = Process {
+            name: "pacemaker-based".to_owned(),
+            ..own
+        };
+        assert!(long.is_called("pacemaker-based-more") && !long.is_called("pacemaker"));
+        assert!(named("no-such-program").is_empty());
+    }
+
+    #[test]
+    fn a_name_that_is_no_text_hides_no_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join(std::ffi::OsStr::from_bytes(b"a\xff"));
+        fs::copy("/bin/sleep", &program).unwrap();
+        let mut child = std::process::Command::new(&program)
+            .arg("60")
+            .spawn()
+            .unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        let seen = all().unwrap().iter().any(|process| process.pid == pid);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(seen);
+    }
+}

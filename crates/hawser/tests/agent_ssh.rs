@@ -467,12 +467,10 @@ fn a_change_that_cuts_off_its_own_coordinator_comes_back_by_itself_and_an_idle_a
 fn kill_own_ssh(files: &Path) {
     let own = files.join("ssh_config").display().to_string();
     let mut killed = 0;
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let arguments = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        let arguments = String::from_utf8_lossy(&arguments).into_owned();
+    for process in hawser_tool::processes::all().unwrap() {
+        let arguments = String::from_utf8_lossy(&process.command_line()).into_owned();
         if arguments.starts_with("ssh\0") && arguments.contains(&own) {
-            let pid = entry.file_name().into_string().unwrap();
-            run("kill", &["-9", &pid], files);
+            run("kill", &["-9", &process.pid.to_string()], files);
             killed += 1;
         }
     }

@@ -10,6 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use hawser_model::output::LadderReport;
+use hawser_tool::processes;
 use support::Lab;
 
 /// Runs a ladder and takes its report; it must be what the schema says and add up.
@@ -359,16 +360,13 @@ impl Drop for Group {
 
 /// Processes called `… agent` in a network namespace.
 fn agents_in(network: &str) -> Vec<String> {
-    let entries = fs::read_dir("/proc").expect("/proc").flatten();
-    entries
-        .filter(|entry| {
-            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            let there = fs::read_link(entry.path().join("ns/net"));
-            let agent = line.split(|b| *b == 0).any(|word| word == b"agent");
-            agent && there.is_ok_and(|n| n.as_os_str() == network)
-        })
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect()
+    let mut all = processes::all().expect("/proc");
+    all.retain(|process| {
+        let line = process.command_line();
+        let agent = line.split(|b| *b == 0).any(|word| word == b"agent");
+        agent && process.namespace("net").is_some_and(|n| n.as_os_str() == network)
+    });
+    all.iter().map(|process| process.pid.to_string()).collect()
 }
 
 struct Held {

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use hawser_tool::processes;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::{major, minor};
 use nix::unistd::Pid;
@@ -24,21 +25,15 @@ fn holders(file: &Path) -> Vec<String> {
         there.is_ok_and(|there| (there.dev(), there.ino()) == (file.dev(), file.ino()))
     };
     let mut found = Vec::new();
-    for process in fs::read_dir("/proc").unwrap().flatten() {
-        // Not `self` and `thread-self`.
-        let name = process.file_name();
-        if !name.as_encoded_bytes()[0].is_ascii_digit() {
-            continue;
-        }
-        let open = fs::read_dir(process.path().join("fd"));
+    for process in processes::all().unwrap() {
+        let open = fs::read_dir(process.folder().join("fd"));
         if open
             .into_iter()
             .flatten()
             .flatten()
             .any(|fd| same(&fd.path()))
         {
-            let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
-            found.push(String::from_utf8_lossy(&line).replace('\0', " "));
+            found.push(String::from_utf8_lossy(&process.command_line()).replace('\0', " "));
         }
     }
     found

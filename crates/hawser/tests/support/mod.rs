@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use hawser_lab::impair::{Counts, Direction};
 use hawser_lab::{LabGuard, LabStatus, PortImpairment};
+use hawser_tool::processes::{self, Process};
 
 #[allow(unused_imports, reason = "each test binary uses its part")]
 pub use json::json;
@@ -265,19 +266,16 @@ pub fn control_groups(lab: &str) -> Vec<String> {
 
 /// Processes by their command lines. A zombie has none.
 fn processes(fits: impl Fn(&[&str]) -> bool) -> Vec<i32> {
-    let entries = fs::read_dir("/proc").expect("/proc").flatten();
-    entries
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|pid: &i32| {
-            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            let line = String::from_utf8_lossy(&line);
-            fits(&line.trim_end_matches('\0').split('\0').collect::<Vec<_>>())
-        })
-        .collect()
+    let mut all = processes::all().expect("/proc");
+    all.retain(|process| {
+        let line = process.command_line();
+        let line = String::from_utf8_lossy(&line);
+        fits(&line.trim_end_matches('\0').split('\0').collect::<Vec<_>>())
+    });
+    all.iter().map(|process| process.pid).collect()
 }
 
 /// Whether a process runs: it exists and is no zombie.
 pub fn is_running(pid: i32) -> bool {
-    let stat = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
-    stat.is_ok_and(|stat| !stat.contains(") Z "))
+    Process::of(pid).is_some_and(|process| !process.is_dead())
 }

@@ -4,10 +4,61 @@
 //! understood says the same after it was written and read again.
 #![no_main]
 
-use hawser_agent::marker::Scanner;
-use hawser_agent::protocol::Response;
-use hawser_fuzz::messages;
+use hawser_agent::questions::{
+    AskForOwn, CloseUsage, CloseWindow, CopyNow, FinishCopy, FinishReceiver, HearHellos,
+    HearMulticast, MeasureFanout, MeasureRung, OpenFanout, ReadChanges, ReadCorosync, ReadFacts,
+    ReadHardware, ReadKnob, ReadSockets, RunSender, SearchPathMtu, TryKnob, UndoChange,
+    WatchCluster,
+};
+use hawser_cluster::host::ViewQuestion;
+use hawser_cluster::host::questions::{
+    LookAround, PatchCib, ReadFenceHistory, ReadFile, ReadLogs, Simulate, TakeInventory,
+};
+use hawser_fuzz::{bodies, read};
+use hawser_host::Ask;
+use hawser_host::marker::Scanner;
+use hawser_host::protocol::{Hello, Ping, Reply};
 use libfuzzer_sys::fuzz_target;
+
+/// One question of each kind of answer.
+const ANSWERS: &[fn(&[u8])] = &[
+    answer::<Ping>,
+    answer::<Hello>,
+    answer::<ReadFacts>,
+    answer::<ReadSockets>,
+    answer::<ReadCorosync>,
+    answer::<ReadHardware>,
+    answer::<CloseWindow>,
+    answer::<CloseUsage>,
+    answer::<RunSender>,
+    answer::<WatchCluster>,
+    answer::<FinishReceiver>,
+    answer::<SearchPathMtu>,
+    answer::<HearHellos>,
+    answer::<AskForOwn>,
+    answer::<HearMulticast>,
+    answer::<CopyNow>,
+    answer::<FinishCopy>,
+    answer::<MeasureRung>,
+    answer::<OpenFanout>,
+    answer::<MeasureFanout>,
+    answer::<ReadKnob>,
+    answer::<TryKnob>,
+    answer::<ReadChanges>,
+    answer::<UndoChange>,
+    answer::<ViewQuestion>,
+    answer::<TakeInventory>,
+    answer::<ReadFile>,
+    answer::<PatchCib>,
+    answer::<Simulate>,
+    answer::<ReadFenceHistory>,
+    answer::<LookAround>,
+    answer::<ReadLogs>,
+];
+
+fn answer<A: Ask>(body: &[u8]) {
+    read::<Reply<A::Answer>>(body);
+}
 
 fuzz_target!(|data: &[u8]| {
     let Some((&cut, stream)) = data.split_first() else {
@@ -25,5 +76,7 @@ fuzz_target!(|data: &[u8]| {
             Err(_) => break,
         }
     }
-    messages::<Response>(stream, cut);
+    bodies(stream, cut, |body| {
+        ANSWERS.iter().for_each(|read| read(body))
+    });
 });

@@ -1,24 +1,19 @@
 //! What the targets share.
 
-use hawser_agent::frame::{Decoder, encode};
+use hawser_host::frame::{Decoder, encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Reads messages from bytes that come in pieces of `cut`, with and without the frames around them.
-///
-/// # Panics
-/// A message that was understood does not say the same after it was written and read again.
-pub fn messages<T: Serialize + DeserializeOwned>(stream: &[u8], cut: usize) {
+/// Takes the bodies of frames out of bytes that come in pieces of `cut`.
+pub fn bodies(stream: &[u8], cut: usize, read: impl Fn(&[u8])) {
     // A mutated length hides the body behind it: the bytes are tried as a body as well.
-    if let Ok(message) = serde_json::from_slice::<T>(stream) {
-        said_again(&message);
-    }
+    read(stream);
     let mut decoder = Decoder::default();
     for chunk in stream.chunks(cut) {
         decoder.push(chunk);
         loop {
-            match decoder.message::<T>() {
-                Ok(Some(message)) => said_again(&message),
+            match decoder.body() {
+                Ok(Some(body)) => read(&body),
                 Ok(None) => break,
                 Err(_) => return,
             }
@@ -28,8 +23,15 @@ pub fn messages<T: Serialize + DeserializeOwned>(stream: &[u8], cut: usize) {
     let _ = decoder.finish();
 }
 
-fn said_again<T: Serialize + DeserializeOwned>(message: &T) {
-    let frame = encode(message).expect("what was read can be written");
+/// Reads a body as a message of one kind.
+///
+/// # Panics
+/// A message that was understood does not say the same after it was written and read again.
+pub fn read<T: Serialize + DeserializeOwned>(body: &[u8]) {
+    let Ok(message) = serde_json::from_slice::<T>(body) else {
+        return;
+    };
+    let frame = encode(&message).expect("what was read can be written");
     let mut decoder = Decoder::default();
     decoder.push(&frame);
     let again: T = decoder

@@ -2,15 +2,21 @@
 //! not speak the protocol; in one process, over real pipes.
 
 use std::io::{Read, Write};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hawser_agent::frame::{self, Decoder};
-use hawser_agent::marker::{Marker, Scanner};
-use hawser_agent::protocol::{Request, Response, VERSION};
-use hawser_agent::server::{Patience, Progress, ServeError, Stop, Work, serve};
+use hawser_agent::questions::{ReadFacts, ReadSockets, WatchCluster};
+use hawser_agent::server::{Patience, ServeError, Work, serve};
+use hawser_host::frame::{self, Decoder, FrameError, encode};
+use hawser_host::marker::{Marker, Scanner};
+use hawser_host::protocol::{Message, Ping, Reply, VERSION};
+use hawser_host::{Ask, Progress, Stop};
+use hawser_model::units::Nanos;
+use serde::de::DeserializeOwned;
+use serde_json::value::{RawValue, to_raw_value};
 
 /// Answers pings; `watch cluster` stands for a long request; `sockets` for a bug.
 struct Fake {
@@ -18,21 +24,21 @@ struct Fake {
 }
 
 impl Work for Fake {
-    fn work(&mut self, request: Request, stop: &Stop) -> Response {
-        match request {
-            Request::WatchCluster { .. } => {
+    fn work(&mut self, question: &str, _: &RawValue, stop: &Stop) -> Result<Vec<u8>, FrameError> {
+        match question {
+            WatchCluster::NAME => {
                 self.told.send("busy").unwrap();
                 let stopped = stop.wait(Duration::from_secs(60)) == Progress::Stopped;
                 self.told.send("stopped").unwrap();
-                Response::Watched(stopped.then(|| "stopped".to_owned()))
+                encode(&Reply::Answer(stopped.then_some("stopped")))
             }
-            Request::HostFacts => {
+            ReadFacts::NAME => {
                 self.told.send("busy").unwrap();
                 thread::sleep(Duration::from_secs(60));
-                Response::Done
+                encode(&Reply::Answer(()))
             }
-            Request::Sockets => panic!("planted"),
-            _ => Response::Done,
+            ReadSockets::NAME => panic!("planted"),
+            _ => encode(&Reply::Answer(())),
         }
     }
 }
@@ -88,11 +94,11 @@ impl Served {
         served
     }
 
-    fn say(&mut self, request: &Request) {
-        frame::write(&mut self.pipe, request).unwrap();
+    fn say(&mut self, message: &Message) {
+        frame::write(&mut self.pipe, message).unwrap();
     }
 
-    fn answer(&mut self) -> Option<Response> {
+    fn answer<T: DeserializeOwned>(&mut self) -> Option<Reply<T>> {
         frame::read(&mut self.pipe, &mut self.decoder).unwrap()
     }
 
@@ -107,21 +113,27 @@ impl Served {
     }
 }
 
-fn long() -> Request {
-    Request::WatchCluster {
-        at_most: hawser_model::units::Nanos::ZERO,
+fn asked<A: Ask>(question: &A) -> Message {
+    Message::Ask {
+        question: A::NAME.to_owned(),
+        body: to_raw_value(question).unwrap(),
     }
 }
 
+fn long() -> Message {
+    asked(&WatchCluster {
+        at_most: Nanos::ZERO,
+    })
+}
+
 #[test]
-fn requests_are_answered_in_order_and_bye_ends_the_agent() {
+fn questions_are_answered_in_order_and_a_closed_pipe_ends_the_agent() {
     let mut served = Served::start(PATIENCE);
     for _ in 0..3 {
-        served.say(&Request::Ping);
-        assert_eq!(served.answer(), Some(Response::Done));
+        served.say(&asked(&Ping));
+        assert_eq!(served.answer(), Some(Reply::Answer(())));
     }
-    served.say(&Request::Bye);
-    assert_eq!(served.answer(), Some(Response::Done));
+    served.pipe.shutdown(Shutdown::Write).unwrap();
     served.end().unwrap();
     served.told("dropped");
 }
@@ -131,14 +143,14 @@ fn stop_ends_the_running_request_and_only_that_one() {
     let mut served = Served::start(PATIENCE);
     served.say(&long());
     served.told("busy");
-    served.say(&Request::Stop);
+    served.say(&Message::Stop);
     served.told("stopped");
     assert_eq!(
         served.answer(),
-        Some(Response::Watched(Some("stopped".into())))
+        Some(Reply::Answer(Some("stopped".to_owned())))
     );
     // A stop that comes too late belongs to nothing.
-    served.say(&Request::Stop);
+    served.say(&Message::Stop);
     served.say(&long());
     served.told("busy");
     assert!(
@@ -147,7 +159,7 @@ fn stop_ends_the_running_request_and_only_that_one() {
             .recv_timeout(Duration::from_millis(150))
             .is_err()
     );
-    served.say(&Request::Stop);
+    served.say(&Message::Stop);
     served.told("stopped");
 }
 
@@ -156,7 +168,7 @@ fn a_closed_pipe_ends_a_long_request_and_drops_what_was_open() {
     let mut served = Served::start(PATIENCE);
     served.say(&long());
     served.told("busy");
-    served.pipe.shutdown(std::net::Shutdown::Both).unwrap();
+    served.pipe.shutdown(Shutdown::Both).unwrap();
     served.told("stopped");
     served.told("dropped");
     served.end().unwrap();
@@ -165,10 +177,10 @@ fn a_closed_pipe_ends_a_long_request_and_drops_what_was_open() {
 #[test]
 fn a_request_that_does_not_mind_the_stop_does_not_hold_the_agent_up() {
     let mut served = Served::start(PATIENCE);
-    served.say(&Request::HostFacts);
+    served.say(&asked(&ReadFacts));
     served.told("busy");
     let closed = Instant::now();
-    served.pipe.shutdown(std::net::Shutdown::Both).unwrap();
+    served.pipe.shutdown(Shutdown::Both).unwrap();
     served.end().unwrap();
     assert!(closed.elapsed() >= PATIENCE.grace);
 }
@@ -178,7 +190,7 @@ fn a_coordinator_that_is_silent_is_taken_for_gone_and_one_that_is_alive_is_not()
     let mut served = Served::start(PATIENCE);
     for _ in 0..4 {
         thread::sleep(PATIENCE.silence / 2);
-        served.say(&Request::Alive);
+        served.say(&Message::Alive);
     }
     assert!(served.ended.try_recv().is_err());
     assert!(matches!(served.end(), Err(ServeError::Silence(_))));
@@ -200,7 +212,7 @@ fn a_panic_in_the_work_ends_the_agent_instead_of_hanging_it() {
         silence,
         ..PATIENCE
     });
-    served.say(&Request::Sockets);
+    served.say(&asked(&ReadSockets));
     assert!(matches!(served.end(), Err(ServeError::Panicked)));
     served.told("dropped");
 }
@@ -211,7 +223,7 @@ fn requests_that_do_not_wait_for_answers_are_not_hoarded() {
     served.say(&long());
     served.told("busy");
     for _ in 0..16 {
-        if frame::write(&mut served.pipe, &Request::Ping).is_err() {
+        if frame::write(&mut served.pipe, &asked(&Ping)).is_err() {
             break;
         }
     }

@@ -2,25 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use hawser_cluster::host::{Answer, Order};
+use hawser_cluster::host::questions::TakeInventory;
 use hawser_cluster::plan::boot::dangers_at_boot;
+use hawser_host::{HostError, Hosts, on_all};
 use hawser_model::case::BootDanger;
 use hawser_model::cluster_file::ClusterFile;
 
-use crate::check::{Agents, on_all};
-
 /// Asks each host what it would do at its next boot. A host that does not say is an entry of its own.
-pub fn dangers(agents: &mut Agents, file: &ClusterFile) -> Vec<BootDanger> {
-    let answers = on_all(agents, |_, agent| Ok(agent.order(&Order::Inventory)));
+pub fn dangers(agents: &mut Hosts, file: &ClusterFile) -> Vec<BootDanger> {
+    let answers = on_all(agents, |_, agent| {
+        Ok::<_, HostError>(agent.ask(&TakeInventory))
+    });
     let mut told = BTreeMap::new();
     let mut all = Vec::new();
     for (host, answer) in answers.into_iter().flatten() {
         let why = match answer {
-            Ok(Answer::Inventory(inventory)) => {
+            Ok(inventory) => {
                 told.insert(host, inventory.boot);
                 continue;
             }
-            Ok(_) => "the node answered something else".to_owned(),
             Err(e) => e.to_string(),
         };
         all.push(BootDanger {

@@ -5,8 +5,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hawser_agent::protocol::Care;
-use hawser_agent::{Agent, AgentError};
+use hawser_agent::questions::{
+    AnnounceHello, AskForOwn, Care, HearHellos, ListenHello, ReadFacts, ReadSockets,
+};
+use hawser_host::{Host, HostError, Hosts, on_all};
 use hawser_model::case::{Absent, Case, Intensity, Phase};
 use hawser_model::host::{HostFacts, Interface};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
@@ -25,9 +27,9 @@ const HELLO_WAIT: Duration = Duration::from_millis(50);
 /// Why a check could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// An agent cannot be talked to.
+    /// A host cannot be asked.
     #[error(transparent)]
-    Agent(#[from] AgentError),
+    Host(#[from] HostError),
     /// Addresses are not where the topology says.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Misfit(Vec<Misfit>),
@@ -36,9 +38,6 @@ pub enum CheckError {
     NoLink(String),
 }
 
-/// The agents of a check by host.
-pub type Agents = BTreeMap<HostName, Agent>;
-
 /// Told how far a check has come.
 pub trait Progress: Sync {
     /// Measurements are about to begin.
@@ -46,22 +45,22 @@ pub trait Progress: Sync {
     /// One is done.
     fn measured(&self, direction: &Direction);
     /// A host was lost while it measured.
-    fn lost(&self, error: &AgentError);
+    fn lost(&self, error: &HostError);
 }
 
 /// The facts of every host, read at the same time.
 ///
 /// # Errors
-/// The first agent that cannot be talked to or cannot read its host.
-pub fn facts(agents: &mut Agents) -> Result<BTreeMap<HostName, HostFacts>, AgentError> {
-    on_all(agents, |_, agent| agent.host_facts())
+/// The first host that cannot be asked or cannot read itself.
+pub fn facts(agents: &mut Hosts) -> Result<BTreeMap<HostName, HostFacts>, HostError> {
+    on_all(agents, |_, agent| agent.ask(&ReadFacts))
 }
 
-/// The facts of every host that can tell them, read at the same time; the agents of the others are let go.
+/// The facts of every host that can tell them, read at the same time; the others are let go.
 pub fn facts_of_those_that_answer(
-    agents: &mut Agents,
+    agents: &mut Hosts,
 ) -> (BTreeMap<HostName, HostFacts>, Vec<Absent>) {
-    let answers = on_all(agents, |_, agent| Ok(agent.host_facts()));
+    let answers = on_all(agents, |_, agent| Ok::<_, HostError>(agent.ask(&ReadFacts)));
     let mut facts = BTreeMap::new();
     let mut absent = Vec::new();
     for (host, answer) in answers.into_iter().flatten() {
@@ -90,7 +89,7 @@ pub type Disturbed<'a> = &'a (dyn Fn(&Phase) -> bool + Sync);
 /// See [`CheckError`]; what a host could not do while its agent lives is recorded in the case, and so is a host that is
 /// lost while it measures: the others are measured on.
 pub fn check(
-    agents: &mut Agents,
+    agents: &mut Hosts,
     topology: Topology,
     hosts: BTreeMap<HostName, HostFacts>,
     options: &TrafficOptions,
@@ -112,7 +111,9 @@ pub fn check(
         absent: Vec::new(),
         progress,
     };
-    let sockets = lost.survive(agents, |agents| on_all(agents, |_, agent| agent.sockets()))?;
+    let sockets = lost.survive(agents, |agents| {
+        on_all(agents, |_, agent| agent.ask(&ReadSockets))
+    })?;
     let (hellos, address_claims) =
         lost.survive(agents, |agents| link_probes(agents, &topology, &hosts))?;
     let mut case = Case {
@@ -157,7 +158,7 @@ impl Lost<'_> {
     ///
     /// # Errors
     /// The error itself, when fewer than two hosts are left.
-    fn take(&mut self, agents: &mut Agents, error: AgentError) -> Result<(), AgentError> {
+    fn take(&mut self, agents: &mut Hosts, error: HostError) -> Result<(), HostError> {
         agents.remove(&error.host);
         if agents.len() < 2 {
             return Err(error);
@@ -173,12 +174,12 @@ impl Lost<'_> {
     /// Asks again without a host that was lost meanwhile.
     fn survive<T>(
         &mut self,
-        agents: &mut Agents,
-        ask: impl Fn(&mut Agents) -> Result<T, AgentError>,
-    ) -> Result<T, AgentError> {
+        agents: &mut Hosts,
+        ask: impl Fn(&mut Hosts) -> Result<T, HostError>,
+    ) -> Result<T, HostError> {
         loop {
             match ask(agents) {
-                Err(error) if !error.agent_goes_on() => self.take(agents, error)?,
+                Err(error) if !error.host_goes_on() => self.take(agents, error)?,
                 answer => return answer,
             }
         }
@@ -196,15 +197,18 @@ struct Run<'a> {
 /// Measures all directions of a slot at the same time, but for those of a host that was lost before: what was measured,
 /// and the hosts that were lost meanwhile.
 fn run_slot(
-    agents: &mut Agents,
+    agents: &mut Hosts,
     slot: &Slot,
     case: &Case,
     run: &Run<'_>,
     first_flow: u32,
-) -> (Vec<Outcome>, Vec<AgentError>) {
-    // Each host is in one direction at most, so every agent is handed to one thread.
-    let mut free: BTreeMap<&HostName, &mut Agent> = agents.iter_mut().collect();
-    let outcomes: Vec<Result<Outcome, AgentError>> = thread::scope(|scope| {
+) -> (Vec<Outcome>, Vec<HostError>) {
+    // Each host is in one direction at most, so it is handed to one thread.
+    let mut free: BTreeMap<&HostName, &mut dyn Host> = agents
+        .iter_mut()
+        .map(|(name, agent)| (name, agent.as_mut()))
+        .collect();
+    let outcomes: Vec<Result<Outcome, HostError>> = thread::scope(|scope| {
         let mut running = Vec::new();
         for (number, direction) in slot.iter().enumerate() {
             let (Some(from), Some(to)) = (free.remove(&direction.from), free.remove(&direction.to))
@@ -298,10 +302,10 @@ type LinkProbes = (Option<Vec<HelloHeard>>, Option<Vec<AddressClaim>>);
 /// Every host says hello once on each of its links while all listen on all of theirs, and
 /// meanwhile asks for its own addresses there.
 fn link_probes(
-    agents: &mut Agents,
+    agents: &mut Hosts,
     topology: &Topology,
     hosts: &BTreeMap<HostName, HostFacts>,
-) -> Result<LinkProbes, AgentError> {
+) -> Result<LinkProbes, HostError> {
     let ports: BTreeMap<HostName, Vec<(InterfaceName, LinkName)>> = topology
         .nodes
         .iter()
@@ -318,12 +322,13 @@ fn link_probes(
         })
         .collect();
     let listening = on_all(agents, |name, agent| {
-        Ok(possible(agent.listen_hello(ports.get(name).map_or(&[], Vec::as_slice)))?.is_some())
+        let ports = ports.get(name).cloned().unwrap_or_default();
+        possible(agent.ask(&ListenHello(ports))).map(|done| done.is_some())
     })?;
-    let announced = on_all(agents, |name, agent| {
+    let announced = on_all(agents, |name, agent| -> Result<bool, HostError> {
         let mut all = true;
-        for (interface, link) in ports.get(name).into_iter().flatten() {
-            all &= possible(agent.announce_hello(interface, link))?.is_some();
+        for (interface, link) in ports.get(name).into_iter().flatten().cloned() {
+            all &= possible(agent.ask(&AnnounceHello { interface, link }))?.is_some();
         }
         Ok(all)
     })?;
@@ -334,7 +339,7 @@ fn link_probes(
     let mut heard = Vec::new();
     for (name, agent) in agents.iter_mut() {
         if listening[name] {
-            heard.extend(agent.hellos_heard()?);
+            heard.extend(agent.ask(&HearHellos)?);
         }
     }
     heard.sort();
@@ -343,10 +348,10 @@ fn link_probes(
 
 /// Who answers for the hosts' own IPv4 addresses on their links.
 fn claims(
-    agents: &mut Agents,
+    agents: &mut Hosts,
     topology: &Topology,
     hosts: &BTreeMap<HostName, HostFacts>,
-) -> Result<Option<Vec<AddressClaim>>, AgentError> {
+) -> Result<Option<Vec<AddressClaim>>, HostError> {
     let own = |name: &HostName| -> Vec<(InterfaceName, LinkName, Ipv4Addr)> {
         let addresses = topology.node(name).into_iter().flat_map(|n| &n.addresses);
         addresses
@@ -361,40 +366,17 @@ fn claims(
             .collect()
     };
     let asked = on_all(agents, |name, agent| {
-        possible(agent.ask_for_own(&own(name)))
+        possible(agent.ask(&AskForOwn(own(name))))
     })?;
     let all: Option<Vec<Vec<AddressClaim>>> = asked.into_values().collect();
     Ok(all.map(|claims| claims.into_iter().flatten().collect()))
 }
 
-/// `None` for what the host refused, an error only for an agent that is gone.
-fn possible<T>(result: Result<T, AgentError>) -> Result<Option<T>, AgentError> {
+/// `None` for what the host refused, an error only for one that is lost.
+fn possible<T>(result: Result<T, HostError>) -> Result<Option<T>, HostError> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(e) if e.agent_goes_on() => Ok(None),
+        Err(e) if e.host_goes_on() => Ok(None),
         Err(e) => Err(e),
     }
-}
-
-/// Asks all agents at the same time.
-pub(crate) fn on_all<T: Send>(
-    agents: &mut Agents,
-    ask: impl Fn(&HostName, &mut Agent) -> Result<T, AgentError> + Sync,
-) -> Result<BTreeMap<HostName, T>, AgentError> {
-    let ask = &ask;
-    thread::scope(|scope| {
-        let asked: Vec<_> = agents
-            .iter_mut()
-            .map(|(name, agent)| (name, scope.spawn(move || ask(name, agent))))
-            .collect();
-        asked
-            .into_iter()
-            .map(|(name, answer)| {
-                let answer = answer
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-                Ok((name.clone(), answer))
-            })
-            .collect()
-    })
 }

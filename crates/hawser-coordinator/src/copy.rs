@@ -1,11 +1,12 @@
-//! A copy between two agents: opened, started, watched, and both ends' reports put together.
+//! A copy between two hosts: opened, started, watched, and both ends' reports put together.
 
 use std::net::IpAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hawser_agent::{Agent, AgentError};
+use hawser_agent::questions::{CopyNow, FinishCopy, OpenCopyReceiver, StartCopySender};
 use hawser_copy::{CopyKey, Now, ReceiveSpec, SendSpec};
+use hawser_host::{Host, HostError};
 use hawser_model::copy::{
     COPY_FORMAT, CopyCase, CopyEnd, CopyFailure, CopyOptions, CopySink, CopySource,
 };
@@ -57,30 +58,30 @@ pub trait Watcher {
 /// Copies. `now` is the time to record, in seconds since 1970.
 ///
 /// # Errors
-/// The copy could not begin, or an agent is gone. One that began and failed is a case with a
+/// The copy could not begin, or a host is lost. One that began and failed is a case with a
 /// failure in one of its ends.
 pub fn copy(
-    from: &mut Agent,
-    to: &mut Agent,
+    from: &mut dyn Host,
+    to: &mut dyn Host,
     route: &Route,
     task: Task,
     key: CopyKey,
     watcher: &mut dyn Watcher,
     now: u64,
-) -> Result<CopyCase, AgentError> {
+) -> Result<CopyCase, HostError> {
     let aligned = task.aligned();
     let Task {
         source,
         sink,
         options,
     } = task;
-    let port = to.open_copy_receiver(&ReceiveSpec {
+    let port = to.ask(&OpenCopyReceiver(ReceiveSpec {
         sink: sink.clone(),
         at: route.to,
         key: key.clone(),
         options,
-    })?;
-    let started = from.start_copy_sender(&SendSpec {
+    }))?;
+    let started = from.ask(&StartCopySender(SendSpec {
         source: source.clone(),
         from: route.from,
         to: route.to,
@@ -88,10 +89,10 @@ pub fn copy(
         aligned,
         key,
         options,
-    });
+    }));
     if let Err(error) = started {
         // It waits for a sender that will not come.
-        to.finish_copy()?;
+        to.ask(&FinishCopy)?;
         return Err(error);
     }
     let watched = watch(from, to, watcher);
@@ -101,8 +102,8 @@ pub fn copy(
         format: COPY_FORMAT.to_owned(),
         hawser: env!("CARGO_PKG_VERSION").to_owned(),
         recorded: now,
-        from: from.host().clone(),
-        to: to.host().clone(),
+        from: from.name().clone(),
+        to: to.name().clone(),
         link: route.link.clone(),
         source,
         sink,
@@ -113,10 +114,14 @@ pub fn copy(
 }
 
 /// Waits until both ends are done, or one has been for long enough, or the watcher has enough.
-fn watch(from: &mut Agent, to: &mut Agent, watcher: &mut dyn Watcher) -> Result<(), AgentError> {
+fn watch(
+    from: &mut dyn Host,
+    to: &mut dyn Host,
+    watcher: &mut dyn Watcher,
+) -> Result<(), HostError> {
     let mut half: Option<Instant> = None;
     loop {
-        let (sender, receiver) = (from.copy_now()?, to.copy_now()?);
+        let (sender, receiver) = (from.ask(&CopyNow)?, to.ask(&CopyNow)?);
         if !watcher.at(receiver) || (sender.finished && receiver.finished) {
             return Ok(());
         }
@@ -133,9 +138,9 @@ fn watch(from: &mut Agent, to: &mut Agent, watcher: &mut dyn Watcher) -> Result<
 
 /// An end's report; an agent that is gone is a failure of its end as long as the other one can
 /// tell how far the copy came.
-fn end(agent: &mut Agent, watched: &Result<(), AgentError>) -> Result<CopyEnd, AgentError> {
-    match agent.finish_copy() {
-        Err(error) if watched.is_err() && !error.agent_goes_on() => Ok(CopyEnd {
+fn end(agent: &mut dyn Host, watched: &Result<(), HostError>) -> Result<CopyEnd, HostError> {
+    match agent.ask(&FinishCopy) {
+        Err(error) if watched.is_err() && !error.host_goes_on() => Ok(CopyEnd {
             failure: Some(CopyFailure {
                 error: match watched {
                     Err(first) if first.host == error.host => first.failure.to_string(),

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use hawser_account::fanout::next;
-use hawser_agent::{Agent, AgentError};
+use hawser_agent::questions::{CloseFanout, MeasureFanout, OpenFanout, ReadKnob};
+use hawser_host::{Host, HostError, Hosts};
 use hawser_model::case::{Case, Intensity};
 use hawser_model::fanout::{FanoutHost, FanoutRun, FanoutSeries, Spread};
 use hawser_model::host::HostFacts;
@@ -14,7 +15,6 @@ use hawser_model::topology::Topology;
 use hawser_model::units::{Nanos, PacketsPerSec};
 use hawser_rungs::fanout::FanoutStep;
 
-use crate::check::Agents;
 use crate::measure::still_there;
 
 /// What the user asked of a fan-out.
@@ -43,9 +43,9 @@ pub struct FanoutOptions {
 /// Why a fan-out could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum FanoutError {
-    /// An agent cannot be talked to.
+    /// A host cannot be asked.
     #[error(transparent)]
-    Agent(#[from] AgentError),
+    Host(#[from] HostError),
     /// The host that was named is not there.
     #[error("host {name} is not known: there are {known}")]
     Unknown {
@@ -79,7 +79,7 @@ pub trait Progress {
 /// # Errors
 /// See [`FanoutError`]; what a host could not do while its agent lives is recorded in the case.
 pub fn fanout(
-    agents: &mut Agents,
+    agents: &mut Hosts,
     topology: Topology,
     hosts: BTreeMap<HostName, HostFacts>,
     options: &FanoutOptions,
@@ -105,7 +105,7 @@ pub fn fanout(
     let mut number = 0;
     for (host, agent) in agents.iter_mut().filter(|(name, _)| wanted(name)) {
         let bridge = match options.spreads.contains(&Spread::AsSet) {
-            true => most_receivers(agent, &hosts[host])?,
+            true => most_receivers(agent.as_mut(), &hosts[host])?,
             false => None,
         };
         let told = |rate, spread| {
@@ -114,7 +114,7 @@ pub fn fanout(
         };
         measured.insert(
             host.clone(),
-            on_host(agent, bridge, options, told, progress)?,
+            on_host(agent.as_mut(), bridge, options, told, progress)?,
         );
     }
     Ok(Case {
@@ -132,13 +132,15 @@ pub fn fanout(
 
 /// The bridge of a host behind which most receive; none where nothing does.
 fn most_receivers(
-    agent: &mut Agent,
+    agent: &mut dyn Host,
     facts: &HostFacts,
-) -> Result<Option<InterfaceName>, AgentError> {
-    let mut found: Option<(usize, InterfaceName)> = None;
-    for bridge in facts.bridges.keys().cloned() {
-        let knob = Knob::ReceiverSteering { bridge };
-        let setting = match agent.read_knob(&knob) {
+) -> Result<Option<InterfaceName>, HostError> {
+    let mut found: Option<(usize, &InterfaceName)> = None;
+    for bridge in facts.bridges.keys() {
+        let knob = Knob::ReceiverSteering {
+            bridge: bridge.clone(),
+        };
+        let setting = match agent.ask(&ReadKnob(knob)) {
             Ok(setting) => setting,
             // What cannot be read cannot be copied, and not be turned either.
             Err(error) => {
@@ -147,24 +149,23 @@ fn most_receivers(
             }
         };
         let receivers = setting.value.split_whitespace().count();
-        let Knob::ReceiverSteering { bridge } = knob else {
-            continue;
-        };
-        if receivers > found.as_ref().map_or(0, |(most, _)| *most) {
+        if receivers > found.map_or(0, |(most, _)| most) {
             found = Some((receivers, bridge));
         }
     }
-    Ok(found.map(|(_, bridge)| bridge))
+    Ok(found.map(|(_, bridge)| bridge.clone()))
 }
 
 fn on_host(
-    agent: &mut Agent,
+    agent: &mut dyn Host,
     bridge: Option<InterfaceName>,
     options: &FanoutOptions,
     mut begins: impl FnMut(PacketsPerSec, Spread),
     progress: &dyn Progress,
-) -> Result<FanoutHost, AgentError> {
-    let processors = match agent.open_fanout(options.most) {
+) -> Result<FanoutHost, HostError> {
+    let processors = match agent.ask(&OpenFanout {
+        receivers: options.most,
+    }) {
         Ok(processors) => processors,
         Err(error) => {
             return Ok(FanoutHost {
@@ -183,7 +184,7 @@ fn on_host(
             series.push(search(agent, options, how, &mut number, progress)?);
         }
     }
-    agent.close_fanout()?;
+    agent.ask(&CloseFanout)?;
     Ok(FanoutHost {
         processors,
         bridge,
@@ -193,12 +194,12 @@ fn on_host(
 }
 
 fn search(
-    agent: &mut Agent,
+    agent: &mut dyn Host,
     options: &FanoutOptions,
     (rate, spread, bridge): (PacketsPerSec, Spread, Option<&InterfaceName>),
     number: &mut u32,
     progress: &dyn Progress,
-) -> Result<FanoutSeries, AgentError> {
+) -> Result<FanoutSeries, HostError> {
     let mut series = FanoutSeries {
         rate,
         spread,
@@ -219,7 +220,7 @@ fn search(
             count_only: options.count_only,
             number: *number,
         };
-        match agent.measure_fanout(&step) {
+        match agent.ask(&MeasureFanout(step)) {
             Ok(window) => series.windows.push(window),
             Err(error) => {
                 series.problem = Some(still_there(error)?);

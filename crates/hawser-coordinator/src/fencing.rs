@@ -1,24 +1,18 @@
 //! Fence devices, asked over agents whether they would fence.
 
-use hawser_cluster::host::Answer;
 use hawser_cluster::live::FenceAsk;
+use hawser_host::{HostError, Hosts, on_all};
 use hawser_model::case::FenceAnswer;
 
-use crate::check::{Agents, on_all};
-
 /// Asks each device, those of different nodes at the same time. Whatever keeps one from answering is its answer.
-pub fn ask_fence_devices(agents: &mut Agents, asks: Vec<FenceAsk>) -> Vec<FenceAnswer> {
+pub fn ask_fence_devices(agents: &mut Hosts, asks: Vec<FenceAsk>) -> Vec<FenceAnswer> {
     let answers = on_all(agents, |host, agent| {
         let mine = asks.iter().filter(|ask| ask.asks == *host);
         let answers = mine.map(|ask| {
-            let (asked_from, failure) = match &ask.order {
+            let (asked_from, failure) = match &ask.ask {
                 Err(e) => (None, Some(e.to_string())),
-                Ok(order) => {
-                    let failure = match agent.order(order) {
-                        Ok(Answer::Fence(words)) => words,
-                        Ok(_) => Some("the node answered something else".into()),
-                        Err(e) => Some(e.to_string()),
-                    };
+                Ok(question) => {
+                    let failure = agent.ask(question).unwrap_or_else(|e| Some(e.to_string()));
                     (Some(host.clone()), failure)
                 }
             };
@@ -33,7 +27,7 @@ pub fn ask_fence_devices(agents: &mut Agents, asks: Vec<FenceAsk>) -> Vec<FenceA
                 failure,
             }
         });
-        Ok(answers.collect::<Vec<_>>())
+        Ok::<_, HostError>(answers.collect::<Vec<_>>())
     });
     let mut all: Vec<FenceAnswer> = answers.into_iter().flatten().flat_map(|(_, a)| a).collect();
     all.sort_by(|a, b| a.device.cmp(&b.device));

@@ -1,7 +1,7 @@
-//! Runs a measurement over a cluster's agents and records it as a case.
+//! Runs a measurement over a cluster's hosts and records it as a case.
 //!
 //! The schedule, the traffic plan and the discovery of links are pure; [`check`] and the
-//! measurements it makes are what talks to agents.
+//! measurements it makes are what asks hosts.
 #![forbid(unsafe_code)]
 
 pub mod boots;
@@ -11,7 +11,6 @@ pub mod discover;
 pub mod fanout;
 pub mod fencing;
 pub mod fit;
-pub mod heads;
 pub mod ladder;
 mod measure;
 pub mod schedule;

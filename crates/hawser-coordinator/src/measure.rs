@@ -1,15 +1,19 @@
-//! One directed measurement between two agents: path MTU, then phase by phase traffic, each
+//! One directed measurement between two hosts: path MTU, then phase by phase traffic, each
 //! between two windows.
 //!
 //! What fails on a host is recorded as a problem of this measurement and the rest goes on;
-//! only an agent that is gone ends the check.
+//! only a host that is lost ends the check.
 
 use std::net::IpAddr;
 use std::thread;
 use std::time::Duration;
 
-use hawser_agent::protocol::{Care, Sent, StopReason};
-use hawser_agent::{Agent, AgentError};
+use hawser_agent::questions::{
+    Care, ClosePathMtuResponder, CloseWindow, DropFlow, ExpectFrom, FinishReceiver, HearMulticast,
+    ListenMulticast, OpenPathMtuResponder, OpenReceiver, OpenSender, OpenWindow, RunSender,
+    SearchPathMtu, SendUnjoined, Sent, StopReason, WatchCluster,
+};
+use hawser_host::{Host, HostError};
 use hawser_model::case::{Measurement, Phase, PhaseKind, Stopped};
 use hawser_model::host::{HostFacts, HostWindow};
 use hawser_model::names::{HostName, InterfaceName};
@@ -45,7 +49,7 @@ const JOINED: Duration = Duration::from_millis(250);
 /// One end of a measurement.
 pub(crate) struct End<'a> {
     pub(crate) name: &'a HostName,
-    pub(crate) agent: &'a mut Agent,
+    pub(crate) agent: &'a mut dyn Host,
     pub(crate) interface: &'a InterfaceName,
     pub(crate) facts: &'a HostFacts,
 }
@@ -72,13 +76,13 @@ pub(crate) struct Manner<'a> {
 /// Runs one measurement.
 ///
 /// # Errors
-/// Only when an agent cannot be talked to any more.
+/// Only when a host cannot be asked any more.
 pub(crate) fn measure(
     direction: &Direction,
     mut from: End<'_>,
     mut to: End<'_>,
     manner: &Manner<'_>,
-) -> Result<Outcome, AgentError> {
+) -> Result<Outcome, HostError> {
     let mut measurement = Measurement {
         from: direction.from.clone(),
         to: direction.to.clone(),
@@ -116,8 +120,11 @@ pub(crate) fn measure(
     for (kind, spec) in phases {
         let listening = kind == PhaseKind::Multicast;
         if listening {
-            let unjoined = traffic_plan::unjoined(spec.source);
-            if let Err(e) = to.agent.listen_multicast(to.interface, unjoined) {
+            let listen = ListenMulticast {
+                interface: to.interface.clone(),
+                unjoined: traffic_plan::unjoined(spec.source),
+            };
+            if let Err(e) = to.agent.ask(&listen) {
                 measurement.problems.push(still_there(e)?);
             }
         }
@@ -168,19 +175,21 @@ fn multicast_heard(
     from: &mut End<'_>,
     to: &mut End<'_>,
     path: &Path,
-) -> Result<MulticastHeard, AgentError> {
-    let unjoined = traffic_plan::unjoined(path.source);
-    let sent = from.agent.send_unjoined(path.source, unjoined);
-    let heard = to.agent.multicast_heard(AFTER_LEAVE)?;
+) -> Result<MulticastHeard, HostError> {
+    let sent = from.agent.ask(&SendUnjoined {
+        source: path.source,
+        group: traffic_plan::unjoined(path.source),
+    });
+    let heard = to.agent.ask(&HearMulticast { wait: AFTER_LEAVE })?;
     Ok(MulticastHeard {
         unjoined_sent: sent?,
         ..heard
     })
 }
 
-/// An error the agent reported is a problem to record; one of the connection is fatal.
-pub(crate) fn still_there(error: AgentError) -> Result<String, AgentError> {
-    if error.agent_goes_on() {
+/// What a host declined is a problem to record; an error of the connection is fatal.
+pub(crate) fn still_there(error: HostError) -> Result<String, HostError> {
+    if error.host_goes_on() {
         Ok(error.to_string())
     } else {
         Err(error)
@@ -215,16 +224,18 @@ pub(crate) fn path_mtu(
     from: &mut End<'_>,
     to: &mut End<'_>,
     path: &Path,
-) -> Result<hawser_model::probe::PathMtu, AgentError> {
-    let port = to.agent.open_path_mtu_responder(path.destination)?;
-    let found = from.agent.search_path_mtu(
-        path.source,
-        path.destination,
+) -> Result<hawser_model::probe::PathMtu, HostError> {
+    let port = to.agent.ask(&OpenPathMtuResponder {
+        address: path.destination,
+    })?;
+    let found = from.agent.ask(&SearchPathMtu {
+        source: path.source,
+        destination: path.destination,
         port,
-        path.mtu,
-        PATH_MTU_DEADLINE,
-    );
-    to.agent.close_path_mtu_responder()?;
+        interface_mtu: path.mtu,
+        deadline: PATH_MTU_DEADLINE,
+    });
+    to.agent.ask(&ClosePathMtuResponder)?;
     found
 }
 
@@ -235,14 +246,18 @@ pub(crate) fn phase(
     from: &mut End<'_>,
     to: &mut End<'_>,
     care: Care,
-) -> Result<(Phase, Option<Stopped>), AgentError> {
+) -> Result<(Phase, Option<Stopped>), HostError> {
     let flow = spec.flow;
-    let port = to.agent.open_receiver(&spec)?;
+    let port = to.agent.ask(&OpenReceiver(spec.clone()))?;
     if spec.membership.is_some() {
         thread::sleep(JOINED);
     }
-    let opened = from.agent.open_sender(&spec).and_then(|source_port| {
-        to.agent.expect_from(flow, source_port)?;
+    let opened = from.agent.ask(&OpenSender(spec.clone()));
+    let opened = opened.and_then(|source_port| {
+        to.agent.ask(&ExpectFrom {
+            flow,
+            port: source_port,
+        })?;
         let watched = |interface: &InterfaceName| WatchedFlow {
             flow,
             source: spec.source,
@@ -252,14 +267,14 @@ pub(crate) fn phase(
             interface: interface.clone(),
         };
         let (sender, receiver) = both(
-            || from.agent.open_window(&[watched(from.interface)]),
-            || to.agent.open_window(&[watched(to.interface)]),
+            || from.agent.ask(&OpenWindow(vec![watched(from.interface)])),
+            || to.agent.ask(&OpenWindow(vec![watched(to.interface)])),
         );
         sender.and(receiver)
     });
     if let Err(e) = opened {
-        if !e.agent_goes_on() {
-            // What follows would be told instead: that the agent is gone.
+        if !e.host_goes_on() {
+            // What follows would be told instead: that the host is lost.
             return Err(e);
         }
         let (sender, receiver) = both(|| give_up(from.agent, &spec), || give_up(to.agent, &spec));
@@ -268,11 +283,17 @@ pub(crate) fn phase(
     }
     let sent = run(&spec, port, from, to, care);
     let finished = sent.and_then(|(sent, stopped)| {
-        let received = to.agent.finish_receiver(flow, sent.report.sent, SETTLE)?;
+        let received = to.agent.ask(&FinishReceiver {
+            flow,
+            sent: sent.report.sent,
+            settle: SETTLE,
+        })?;
         Ok((sent, received, stopped))
     });
-    let (sender_window, receiver_window) =
-        both(|| from.agent.close_window(), || to.agent.close_window());
+    let (sender_window, receiver_window) = both(
+        || from.agent.ask(&CloseWindow),
+        || to.agent.ask(&CloseWindow),
+    );
     match finished {
         Ok((sent, received, stopped)) => Ok((
             record(
@@ -287,19 +308,19 @@ pub(crate) fn phase(
             stopped,
         )),
         Err(e) => {
-            if e.agent_goes_on() {
-                to.agent.drop_flow(flow)?;
+            if e.host_goes_on() {
+                to.agent.ask(&DropFlow(flow))?;
             }
             Err(e)
         }
     }
 }
 
-fn give_up(agent: &mut Agent, spec: &FlowSpec) -> Result<(), AgentError> {
-    agent.drop_flow(spec.flow)?;
+fn give_up(agent: &mut dyn Host, spec: &FlowSpec) -> Result<(), HostError> {
+    agent.ask(&DropFlow(spec.flow))?;
     // The window may not have been opened; then there is nothing to close.
-    match agent.close_window() {
-        Err(e) if !e.agent_goes_on() => Err(e),
+    match agent.ask(&CloseWindow) {
+        Err(e) if !e.host_goes_on() => Err(e),
         _ => Ok(()),
     }
 }
@@ -311,14 +332,19 @@ fn run(
     from: &mut End<'_>,
     to: &mut End<'_>,
     care: Care,
-) -> Result<(Sent, Option<Stopped>), AgentError> {
-    let flow = spec.flow;
+) -> Result<(Sent, Option<Stopped>), HostError> {
+    let run = RunSender {
+        flow: spec.flow,
+        peer_port: port,
+        care,
+        lasts: spec.duration,
+    };
     let guard = care == Care::Gentle && to.facts.corosync.is_some();
     let sender_stop = from.agent.stopper();
     let watch_stop = to.agent.stopper();
     let (sent, trouble) = both(
         || {
-            let sent = from.agent.run_sender(flow, port, care);
+            let sent = from.agent.ask(&run);
             if guard {
                 watch_stop.stop();
             }
@@ -329,7 +355,7 @@ fn run(
                 return Ok(None);
             }
             let at_most = spec.duration + WATCH_LONGER;
-            let trouble = to.agent.watch_cluster(at_most)?;
+            let trouble = to.agent.ask(&WatchCluster { at_most })?;
             if trouble.is_some() {
                 sender_stop.stop();
             }

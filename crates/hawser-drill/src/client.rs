@@ -6,9 +6,9 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use hawser_agent::program::{Heard, Program, Teller};
 use hawser_client::history::Record;
 use hawser_client::report::{SILENCE_S, Told, Word};
+use hawser_host::program::{Heard, Program, Teller};
 use hawser_model::drill::{Clock, Moment};
 
 use crate::clocks::{self, ROUND_TRIPS};
@@ -97,7 +97,7 @@ impl Client {
             clock: None,
         };
         client.wait_writing(stage)?;
-        if stage.seat.there.is_some() {
+        if stage.seat.is_remote() {
             client.clock = Some(client.compare(stage)?);
         }
         Ok(client)

@@ -1,13 +1,17 @@
 //! Why a drill could not be run. That a promise broke is no error: it is what a drill is for.
 
-use hawser_lab::LabError;
+use hawser_host::HostError;
+use hawser_host::site::SiteError;
 
 /// Why a drill could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum DrillError {
-    /// The lab could not do what was asked.
+    /// What surrounds the heads could not be asked, broken or mended.
     #[error(transparent)]
-    Lab(#[from] LabError),
+    Site(#[from] SiteError),
+    /// A host could not be asked, or declined.
+    #[error(transparent)]
+    Host(#[from] HostError),
     /// Something of the drill's own could not be done.
     #[error("{0}")]
     CouldNot(String),

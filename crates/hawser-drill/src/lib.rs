@@ -4,19 +4,18 @@
 //! What it comes to is not judged here: a drill ends with a recorded run, a value.
 #![forbid(unsafe_code)]
 
-mod asks;
 pub mod client;
 mod clocks;
 mod error;
 mod facts;
 pub mod fault;
 mod follow;
-pub mod ground;
+pub mod heads;
 pub mod left;
 mod logs;
 mod network;
 pub mod note;
-mod processes;
+mod queries;
 mod record;
 pub mod run;
 pub mod scenario;

@@ -3,20 +3,13 @@
 use std::collections::BTreeMap;
 
 use hawser_account::outage::tells;
-use hawser_cluster::host::drill::LogTexts;
-use hawser_cluster::host::{DrillAnswer, DrillOrder};
-use hawser_model::drill::{Clock, ClockStep, NodeLogs, utc_offset_s};
+use hawser_cluster::host::questions::{LookAround, ReadLogs};
+use hawser_model::drill::{Clock, ClockStep, NodeLogs};
 use hawser_model::names::HostName;
 
 use crate::clocks::{self, ROUND_TRIPS};
 use crate::error::DrillError;
-use crate::ground::RealHeads;
 use crate::stage::{Stage, now};
-
-/// As the cluster file's generation has it.
-const COROSYNC: &str = "/var/log/corosync/corosync.log";
-/// As Pacemaker's packages have it.
-const PACEMAKER: &str = "/var/log/pacemaker/pacemaker.log";
 
 /// Heads whose clocks were stepped.
 pub(crate) type Steps = BTreeMap<HostName, ClockStep>;
@@ -29,20 +22,8 @@ impl Marks {
     pub(crate) fn set(stage: &Stage<'_>) -> Result<Self, DrillError> {
         let mut marks = BTreeMap::new();
         for head in &stage.heads {
-            if let Some(real) = stage.real() {
-                marks.insert(head.clone(), texts(real, head, None)?.lengths);
-                continue;
-            }
-            let mut lengths = [0; 2];
-            for (length, log) in lengths.iter_mut().zip([COROSYNC, PACEMAKER]) {
-                let line = format!("stat -c %s {log} 2>/dev/null || echo 0");
-                *length = stage
-                    .shell(head.as_str(), &line)?
-                    .trim()
-                    .parse()
-                    .unwrap_or(0);
-            }
-            marks.insert(head.clone(), lengths);
+            let logs = stage.hosts.ask(head, &ReadLogs { from: None })?;
+            marks.insert(head.clone(), logs.lengths);
         }
         Ok(Self(marks))
     }
@@ -52,8 +33,12 @@ impl Marks {
         let heads = self.0.iter();
         heads
             .map(|(head, marks)| {
-                let mut logs = of_head(stage, head, *marks);
-                // What a real head tells of its own clock is better.
+                let read = of_head(stage, head, *marks);
+                let mut logs = read.unwrap_or_else(|e| NodeLogs {
+                    problem: Some(e.to_string()),
+                    ..NodeLogs::default()
+                });
+                // What a head tells of its own clock is better.
                 logs.step = logs.step.or(steps.get(head).copied());
                 (head.clone(), logs)
             })
@@ -61,68 +46,28 @@ impl Marks {
     }
 }
 
-fn of_head(stage: &Stage<'_>, head: &HostName, marks: [u64; 2]) -> NodeLogs {
-    if let Some(real) = stage.real() {
-        return of_real_head(real, head, marks);
-    }
-    let mut logs = NodeLogs {
-        // All nodes of a lab have the clock of this machine.
-        clock: Clock::default(),
-        ..NodeLogs::default()
-    };
-    let mut problems = Vec::new();
-    let mut read = |line: &str| match stage.shell(head.as_str(), line) {
-        Ok(text) => text,
-        Err(e) => {
-            problems.push(e.to_string());
-            String::new()
-        }
-    };
-    logs.utc_offset_s = utc_offset_s(read("date +%z").trim()).unwrap_or(0);
-    logs.corosync = lines(&read(&format!("tail -c +{} {COROSYNC}", marks[0] + 1)));
-    logs.pacemaker = lines(&read(&format!("tail -c +{} {PACEMAKER}", marks[1] + 1)));
-    if !problems.is_empty() {
-        logs.problem = Some(problems.join("; "));
-    }
-    logs
+fn of_head(stage: &Stage<'_>, head: &HostName, marks: [u64; 2]) -> Result<NodeLogs, DrillError> {
+    let logs = stage.hosts.ask(head, &ReadLogs { from: Some(marks) })?;
+    Ok(NodeLogs {
+        clock: clock(stage, head)?,
+        utc_offset_s: logs.utc_offset_s,
+        step: logs.step,
+        corosync: lines(&logs.texts[0]),
+        pacemaker: lines(&logs.texts[1]),
+        problem: logs.problem,
+    })
 }
 
-fn of_real_head(real: &RealHeads<'_>, head: &HostName, marks: [u64; 2]) -> NodeLogs {
-    let told = texts(real, head, Some(marks)).and_then(|texts| Ok((texts, clock(real, head)?)));
-    match told {
-        Ok((texts, clock)) => NodeLogs {
-            clock,
-            utc_offset_s: texts.utc_offset_s,
-            step: texts.step,
-            corosync: lines(&texts.texts[0]),
-            pacemaker: lines(&texts.texts[1]),
-            problem: texts.problem,
-        },
-        Err(e) => NodeLogs {
-            problem: Some(e.to_string()),
-            ..NodeLogs::default()
-        },
+/// How a head's clock stands to this machine's: by the shortest of some round trips, unless it is the same.
+fn clock(stage: &Stage<'_>, head: &HostName) -> Result<Clock, DrillError> {
+    if stage.site.on_this_machine().is_some() {
+        return Ok(Clock::default());
     }
-}
-
-fn texts(
-    real: &RealHeads<'_>,
-    head: &HostName,
-    from: Option<[u64; 2]>,
-) -> Result<LogTexts, DrillError> {
-    match real.ask(head, DrillOrder::Logs { from })? {
-        DrillAnswer::Logs(texts) => Ok(*texts),
-        _ => Err(DrillError::CouldNot(format!("{head} sent no logs"))),
-    }
-}
-
-/// How a head's clock stands to this machine's: by the shortest of some round trips.
-fn clock(real: &RealHeads<'_>, head: &HostName) -> Result<Clock, DrillError> {
     let mut seen = Vec::new();
     for _ in 0..ROUND_TRIPS {
         let asked = now().0;
-        let theirs = real.look(head, false)?.clock_us;
-        seen.push(clocks::of_trip(asked, theirs, now().0));
+        let look = stage.hosts.ask(head, &LookAround { engine: false })?;
+        seen.push(clocks::of_trip(asked, look.clock_us, now().0));
     }
     Ok(clocks::best(seen).unwrap_or_default())
 }

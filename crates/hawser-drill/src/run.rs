@@ -5,15 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
+use hawser_cluster::host::questions::{ReadCorosyncMap, ReadFenceHistory};
 use hawser_cluster::live::fence_events;
 use hawser_cluster::xml::Element;
-use hawser_lab::LabName;
 use hawser_model::drill::{
     DRILL_FORMAT, DrillCase, EndState, FaultRecord, FenceEvent, Moment, PowerEvent, PowerState,
 };
 use hawser_model::output::cluster::ClusterStatus;
 
-use crate::asks::{bmc_events, cib, history, map};
 use crate::client::Client;
 use crate::error::DrillError;
 use crate::facts::facts;
@@ -21,6 +20,7 @@ use crate::fault::Fault;
 use crate::logs::{Marks, Steps};
 use crate::network::{Pauses, links};
 use crate::note::Note;
+use crate::queries::cib;
 use crate::record::{self, Place};
 use crate::scenario::{Plan, Reaction, Scenario};
 use crate::seat;
@@ -64,11 +64,11 @@ pub fn run(
 ) -> Result<DrillCase, DrillError> {
     let note = Note::begin(stage, orders.scenario.name)?;
     let stop = AtomicBool::new(false);
-    let seen = Mutex::new(Seen::on(&stage.ground));
+    let seen = Mutex::new(Seen::on(stage.site));
     let outcome = std::thread::scope(|scope| {
-        let (ground, heads, watched) = (&stage.ground, &stage.heads, &stage.watched);
+        let (site, heads, watched) = (stage.site, &stage.heads, &stage.watched);
         let (stop, seen) = (&stop, &seen);
-        let watching = scope.spawn(move || watch(ground, heads, watched, stop, seen));
+        let watching = scope.spawn(move || watch(site, heads, watched, stop, seen));
         let mut drill = Drill {
             stage,
             orders,
@@ -142,8 +142,8 @@ impl Drill<'_> {
                     .into(),
             ));
         }
-        // Heads of a lab share the processors of this machine; on real ones that is not measured.
-        if let (Some(pause), None) = (pauses.end(), stage.real()) {
+        // Of heads that do not share the processors of this machine it is not measured.
+        if let (Some(pause), Some(_)) = (pauses.end(), stage.site.on_this_machine()) {
             let heads = stage.heads.iter().cloned();
             cluster.pauses = heads.map(|head| (head, pause)).collect();
         }
@@ -169,7 +169,8 @@ impl Drill<'_> {
             let step = event.delegate.as_ref().and_then(|head| steps.get(head));
             event.completed = step.map_or(event.completed, |it| it.undone(event.completed, begun));
         }
-        self.power.extend(bmc_events(stage, begun)?);
+        let log = stage.site.power_log(&stage.heads).into_iter();
+        self.power.extend(log.filter(|event| event.at >= begun));
         self.power.sort_by_key(|event| event.at);
         let rules = record::rules(&self.power, &fencing, left.clock);
         let place = Place {
@@ -233,9 +234,10 @@ impl Drill<'_> {
         self.seen.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// On real heads a fault is taken back as soon as the worst has been seen; in a lab it shows how it goes on.
+    /// A fault is taken back as soon as the worst has been seen, unless nobody misses what is broken: then it shows how
+    /// it goes on.
     fn is_broken(&self) -> bool {
-        self.stage.real().is_some() && self.seen().two_active()
+        !self.stage.site.is_expendable() && self.seen().two_active()
     }
 
     fn pool_is_elsewhere(&self) -> bool {
@@ -367,14 +369,16 @@ impl Drill<'_> {
         let cib = cib(stage)?;
         let cib = Element::parse(&cib, "the live CIB")
             .map_err(|e| DrillError::CouldNot(e.to_string()))?;
-        let cmap = map(stage, &stage.active, false)?;
-        let lab = stage.lab_name().ok().map(LabName::as_str);
+        let timing = ReadCorosyncMap { statistics: false };
+        let cmap = stage.hosts.ask(&stage.active, &timing)?;
+        let lab = stage.site.on_this_machine();
         let mut facts = facts(stage.file, lab, before, &cib, &cmap);
+        let statistics = ReadCorosyncMap { statistics: true };
         // Without them nothing is said of the token, and all else can be.
         let stats = stage
             .heads
             .iter()
-            .filter_map(|head| map(stage, head, true).ok());
+            .filter_map(|head| stage.hosts.ask(head, &statistics).ok());
         facts.links = links(stage.file, &stats.collect::<String>());
         Ok(facts)
     }
@@ -383,11 +387,11 @@ impl Drill<'_> {
     fn fencing(&self) -> Result<Vec<FenceEvent>, DrillError> {
         let mut failed = None;
         for head in &self.stage.heads {
-            match history(self.stage, head) {
+            match self.stage.hosts.ask(head, &ReadFenceHistory) {
                 Ok(history) => {
                     return fence_events(&history).map_err(|e| DrillError::CouldNot(e.to_string()));
                 }
-                Err(e) => failed = Some(e),
+                Err(e) => failed = Some(e.into()),
             }
         }
         failed.map_or(Ok(Vec::new()), Err)

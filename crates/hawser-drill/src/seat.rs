@@ -1,12 +1,14 @@
 //! Where the client of a drill runs, what it writes to, and as whom.
 
 use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use hawser_agent::program::Program;
-use hawser_agent::transport::{Executable, Ssh};
 use hawser_client::INITIATOR;
 use hawser_client::report::PROTOCOL;
+use hawser_host::program::Program;
+use hawser_host::transport::{Executable, Ssh};
 use hawser_model::names::HostName;
 
 use crate::error::DrillError;
@@ -19,10 +21,11 @@ const PROGRAM: &str = "hawser-client";
 const OBEY: &str = "obey";
 
 /// Where the client runs, what it writes to, and as whom.
-#[derive(Default)]
 pub struct Seat {
-    /// Its machine; absent: the lab's client machine, or this one.
-    pub there: Option<Ssh>,
+    /// Its machine.
+    pub host: HostName,
+    /// How it is started there.
+    pub way: Way,
     /// What it writes to; overwritten.
     pub volume: Volume,
     /// What it calls itself to the target; absent: [`INITIATOR`].
@@ -30,6 +33,17 @@ pub struct Seat {
     /// As whom it logs in by CHAP.
     pub chap: Option<Chap>,
 }
+
+/// How a client's program is started on its machine.
+pub enum Way {
+    /// Over ssh, to which it is copied.
+    Ssh(Ssh),
+    /// By this command.
+    Command(Box<MakeCommand>),
+}
+
+/// Makes a command, or says why there is none.
+pub type MakeCommand = dyn Fn() -> Result<Command, String>;
 
 /// What is written to.
 pub enum Volume {
@@ -62,6 +76,11 @@ pub struct Chap {
 }
 
 impl Seat {
+    /// Whether the client runs on another machine, which has a clock of its own.
+    pub fn is_remote(&self) -> bool {
+        matches!(self.way, Way::Ssh(_))
+    }
+
     /// The path that is written to, when it is one.
     pub fn path(&self) -> Option<&Path> {
         match &self.volume {
@@ -91,29 +110,33 @@ pub fn executable() -> Result<Executable, DrillError> {
 
 /// Starts the client's program in its seat.
 pub(crate) fn start(stage: &Stage<'_>) -> Result<Program, DrillError> {
-    use std::os::unix::process::CommandExt;
-    let started = match (&stage.seat.there, stage.real()) {
-        (Some(ssh), _) => ssh.program(OBEY, PROTOCOL),
-        (None, None) => {
-            // Dies with this process' child, and that with this process' pipe.
-            let words = [PROGRAM, OBEY];
-            let mut command = stage.lab()?.tied_command(stage.client.as_str(), words)?;
+    let started = match &stage.seat.way {
+        Way::Ssh(ssh) => ssh.program(OBEY, PROTOCOL),
+        Way::Command(make) => {
+            let mut command = make().map_err(DrillError::CouldNot)?;
+            // Ctrl-C on the terminal is for the drill, which heals; not for what it has under way.
             Program::start(command.process_group(0), PROTOCOL)
-        }
-        (None, Some(_)) => {
-            let mut command = std::process::Command::new(beside());
-            Program::start(command.arg(OBEY).process_group(0), PROTOCOL)
         }
     };
     started.map_err(|e| {
         let words = no_client(&stage.client, &e.to_string());
-        DrillError::CouldNot(match stage.seat.there {
-            Some(_) => words,
-            None => {
+        DrillError::CouldNot(match stage.seat.is_remote() {
+            true => words,
+            false => {
                 format!("{words} (it must lie beside hawser, in a lab when that is brought up)")
             }
         })
     })
+}
+
+/// The words of the client's program, wherever that is found by its name.
+pub const WORDS: [&str; 2] = [PROGRAM, OBEY];
+
+/// Starts the client on this machine: the program beside this one.
+pub fn here() -> Command {
+    let mut command = Command::new(beside());
+    command.arg(OBEY);
+    command
 }
 
 /// What the client is told first, one a line.

@@ -3,32 +3,25 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use hawser_agent::transport::Transport;
 use hawser_cluster::exports::Context;
-use hawser_cluster::host::drill::HostFault;
-use hawser_cluster::host::{DrillAnswer, DrillOrder};
-use hawser_lab::{Lab, LabName, Role};
+use hawser_host::Reconnecting;
+use hawser_host::site::{Site, SiteError};
 use hawser_model::cluster_file::{ClusterFile, ExportKind, Pool};
 use hawser_model::drill::Moment;
-use hawser_model::names::{HostName, LinkName};
+use hawser_model::names::HostName;
 use hawser_model::output::cluster::ClusterStatus;
 
 use crate::error::DrillError;
-use crate::ground::{Ground, RealHeads};
 use crate::seat::{Seat, Volume};
 
 /// iSCSI's port (RFC 7143).
 const PORT: u16 = 3260;
 
-/// What a real head made on itself it mends after so many seconds, if nobody has.
-const MENDS_ITSELF: u32 = 600;
-
-/// A real head that was healed, or has booted, answers after so long at most.
-const REACHED: Duration = Duration::from_secs(300);
+/// A head that was healed, or has booted, answers after so long at most.
+pub(crate) const REACHED: Duration = Duration::from_secs(300);
 
 /// The administration of the cluster, by the code of `hawser status` and `hawser standby`.
 pub trait Cluster {
@@ -56,8 +49,10 @@ pub struct Watched {
 
 /// A cluster as a drill sees it.
 pub struct Stage<'a> {
-    /// The lab, or the real heads.
-    pub ground: Ground<'a>,
+    /// The way to the heads.
+    pub hosts: &'a Reconnecting<'a>,
+    /// What surrounds them.
+    pub site: &'a dyn Site,
     /// The cluster file.
     pub file: &'a ClusterFile,
     /// Its administration.
@@ -87,9 +82,10 @@ impl<'a> Stage<'a> {
     /// the first pool). Who has it is not known yet.
     ///
     /// # Errors
-    /// A lab without a client; no such pool, or one that cannot be written to by iSCSI; a client on a head.
+    /// No such pool, or one that cannot be written to by iSCSI; a client on a head.
     pub fn set(
-        ground: Ground<'a>,
+        hosts: &'a Reconnecting<'a>,
+        site: &'a dyn Site,
         file: &'a ClusterFile,
         cluster: &'a dyn Cluster,
         interrupted: &'a dyn Fn() -> u32,
@@ -97,12 +93,8 @@ impl<'a> Stage<'a> {
         seat: Seat,
     ) -> Result<Self, DrillError> {
         let pool = find_pool(file, pool, &seat)?.name.to_string();
-        let client = match (&seat.there, &ground) {
-            (Some(ssh), _) => ssh.host().clone(),
-            (None, Ground::Lab(lab)) => client_of(&Lab::open(lab.as_str())?)?,
-            (None, Ground::Heads(_)) => own_name()?,
-        };
-        if seat.there.is_some() && file.node(client.as_str()).is_some() {
+        let client = seat.host.clone();
+        if seat.is_remote() && file.node(client.as_str()).is_some() {
             return refused(format!(
                 "{client} is a node of the cluster: a client there falls with what it watches; --client-host names \
                  another host"
@@ -115,7 +107,8 @@ impl<'a> Stage<'a> {
             })
         });
         Ok(Self {
-            ground,
+            hosts,
+            site,
             cluster,
             interrupted,
             borne: Cell::new(0),
@@ -154,68 +147,12 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// The lab's name.
+    /// The folder for what must outlive a drill that is killed.
     ///
     /// # Errors
-    /// These are real heads.
-    pub fn lab_name(&self) -> Result<&LabName, DrillError> {
-        match &self.ground {
-            Ground::Lab(name) => Ok(name),
-            Ground::Heads(_) => refused("that exists only in a lab".into()),
-        }
-    }
-
-    /// The lab as it is now: processes change with each power cycle.
-    ///
-    /// # Errors
-    /// It has died, or these are real heads.
-    pub fn lab(&self) -> Result<Lab, DrillError> {
-        Ok(Lab::open(self.lab_name()?.as_str())?)
-    }
-
-    /// The real heads, when they are.
-    pub fn real(&self) -> Option<&RealHeads<'a>> {
-        match &self.ground {
-            Ground::Lab(_) => None,
-            Ground::Heads(heads) => Some(heads),
-        }
-    }
-
-    /// Whether a head has power.
-    ///
-    /// # Errors
-    /// That cannot be known.
-    pub fn is_on(&self, head: &HostName) -> Result<bool, DrillError> {
-        match self.real() {
-            Some(heads) => heads.is_on(head),
-            None => Ok(self.lab()?.running().contains(head)),
-        }
-    }
-
-    /// Switches a head on that is off.
-    ///
-    /// # Errors
-    /// It cannot be switched on.
-    pub fn power_on(&self, head: &HostName) -> Result<(), DrillError> {
-        match self.real() {
-            None => Ok(hawser_lab::power_on(self.lab_name()?, head.as_str()).map(drop)?),
-            Some(heads) if heads.is_on(head)? => Ok(()),
-            Some(heads) => heads.power(head, Some(true)).map(drop),
-        }
-    }
-
-    /// Where a drill keeps what must outlive it when it is killed.
-    ///
-    /// # Errors
-    /// There is no such folder, and none can be made.
+    /// There is none, and none can be made.
     pub fn folder(&self) -> Result<PathBuf, DrillError> {
-        if self.real().is_none() {
-            return Ok(self.lab()?.notes().to_owned());
-        }
-        let folder = crate::left::notes(self.file.cluster.name.as_str());
-        std::fs::create_dir_all(&folder)
-            .map_err(|e| DrillError::io("create", folder.display(), e))?;
-        Ok(folder)
+        Ok(self.site.notes()?)
     }
 
     /// Where the client reaches the pool.
@@ -283,96 +220,22 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// A head's address on a link, by which its interface is found.
+    /// Does something again until it succeeds, or will not, within `patience`.
     ///
     /// # Errors
-    /// The cluster file gives it none.
-    pub(crate) fn addresses_of(
+    /// Ctrl-C; why it did not succeed.
+    pub(crate) fn until_done(
         &self,
-        head: &HostName,
-        link: &LinkName,
-    ) -> Result<Vec<IpAddr>, DrillError> {
-        let node = self.file.node(head.as_str());
-        let mut all = node.iter().flat_map(|node| node.addresses.iter());
-        match all.find(|(name, _)| *name.get() == *link) {
-            Some((_, address)) => Ok(vec![**address]),
-            None => refused(format!(
-                "{head} has no address on {link} in the cluster file"
-            )),
-        }
-    }
-
-    /// Has a real head make a fault on itself.
-    ///
-    /// # Errors
-    /// It is not reached, or cannot.
-    pub(crate) fn make_there(&self, head: &HostName, fault: HostFault) -> Result<(), DrillError> {
-        let seconds = MENDS_ITSELF;
-        let order = DrillOrder::Make { fault, seconds };
-        self.heads()?.ask(head, order).map(drop)
-    }
-
-    /// What shows a fault that a real head made on itself.
-    ///
-    /// # Errors
-    /// It is on and cannot be asked.
-    pub(crate) fn shown_there(
-        &self,
-        head: &HostName,
-        fault: HostFault,
-    ) -> Result<Option<String>, DrillError> {
-        let real = self.heads()?;
-        match real.ask(head, DrillOrder::Show(fault)) {
-            Ok(DrillAnswer::Shown(shown)) => Ok(shown),
-            Ok(_) => refused(format!("{head} answered with something else")),
-            Err(_) if !real.is_on(head)? => Ok(Some(format!("{head} lost its power by it"))),
-            Err(e) => Err(e),
-        }
-    }
-
-    /// Has a real head mend it. One that has lost its power needs not; one that nobody reaches does so by itself.
-    ///
-    /// # Errors
-    /// It could not be mended, and nobody knows.
-    pub(crate) fn mend_there(&self, head: &HostName, fault: HostFault) -> Result<(), DrillError> {
-        let real = self.heads()?;
+        patience: Duration,
+        mut work: impl FnMut() -> Result<(), SiteError>,
+    ) -> Result<(), DrillError> {
         let mut last = Ok(());
-        let done = self.wait(REACHED, || {
-            last = match real.ask(head, DrillOrder::Mend(fault.clone())) {
-                Ok(_) => Ok(()),
-                Err(_) if real.is_on(head).is_ok_and(|on| !on) => Ok(()),
-                Err(e) => Err(e),
-            };
-            Ok(last.is_ok())
+        let done = self.wait(patience, || {
+            last = work();
+            Ok(!last.as_ref().is_err_and(|e| e.later))
         });
-        last.and(done.map(drop))
-    }
-
-    fn heads(&self) -> Result<&RealHeads<'a>, DrillError> {
-        let heads = self.real();
-        heads.ok_or_else(|| DrillError::CouldNot("that exists only on real heads".into()))
-    }
-
-    /// Runs a line of shell in a node; its output when it succeeds.
-    ///
-    /// # Errors
-    /// No such node, or what the line said when it failed.
-    pub fn shell(&self, node: &str, line: &str) -> Result<String, DrillError> {
-        let output = self
-            .lab()?
-            .command(node, ["sh", "-c", line])?
-            .stdin(std::process::Stdio::null())
-            // Ctrl-C on the terminal is for the drill, which heals; not for what it has under way.
-            .process_group(0)
-            .output()
-            .map_err(|e| DrillError::io("run nsenter for", node, e))?;
-        match output.status.success() {
-            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-            false => Err(DrillError::CouldNot(format!(
-                "{node}: {line}: {}",
-                String::from_utf8_lossy(&output.stderr).trim()
-            ))),
-        }
+        last?;
+        done.map(drop)
     }
 }
 
@@ -380,23 +243,6 @@ impl<'a> Stage<'a> {
 pub fn now() -> Moment {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     Moment(now.map_or(0, |t| u64::try_from(t.as_micros()).unwrap_or(u64::MAX)))
-}
-
-fn client_of(lab: &Lab) -> Result<HostName, DrillError> {
-    let mut machines = lab.spec().nodes.iter();
-    let client = machines.find(|node| node.role == Role::Client);
-    client.map(|node| node.name.clone()).ok_or_else(|| {
-        DrillError::CouldNot(format!(
-            "lab {} has no client: a cluster file with links of role \"san\" gives it one",
-            lab.name()
-        ))
-    })
-}
-
-fn own_name() -> Result<HostName, DrillError> {
-    let path = "/proc/sys/kernel/hostname";
-    let name = std::fs::read_to_string(path).map_err(|e| DrillError::io("read", path, e))?;
-    Ok(name.trim().into())
 }
 
 fn addresses(pool: &Pool) -> Vec<IpAddr> {

@@ -1,5 +1,5 @@
-//! The watch over "no pool is active on two heads": from outside every node of a lab, by an agent on each real
-//! head, all the time.
+//! The watch over "no pool is active on two heads": each head is looked at all the time, from outside where its site
+//! can.
 //!
 //! A look reads what the kernel says of a head's own mount namespace. A pool that was found by two
 //! looks in a row was there from the end of the first reading to the beginning of the second,
@@ -7,21 +7,16 @@
 //! two holds that overlap were surely active at one time.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hawser_cluster::host::drill::Look;
-use hawser_cluster::host::{Answer, DrillAnswer, DrillOrder, Order};
-use hawser_cluster::live::Head;
-use hawser_lab::Lab;
+use hawser_host::site::{Seen as Look, Site};
 use hawser_model::drill::{Hold, Moment, Watch, WatchGap};
 use hawser_model::names::HostName;
 
-use crate::ground::{Ground, RealHeads};
 use crate::stage::{Watched, now};
 
 /// From look to look.
@@ -37,8 +32,8 @@ struct Limit {
     why: &'static str,
 }
 
-/// In a lab nothing but a busy machine keeps this process from looking.
-const IN_A_LAB: Limit = Limit {
+/// Where the heads are on this machine, nothing but a busy machine keeps this process from looking.
+const FROM_OUTSIDE: Limit = Limit {
     blind: 2.0,
     why: "the watch was kept from working",
 };
@@ -61,12 +56,16 @@ pub struct Seen {
 
 impl Seen {
     /// Nothing yet.
-    pub fn on(ground: &Ground<'_>) -> Self {
+    pub fn on(site: &dyn Site) -> Self {
+        Self::within(match site.on_this_machine() {
+            Some(_) => FROM_OUTSIDE,
+            None => OVER_A_NETWORK,
+        })
+    }
+
+    fn within(limit: Limit) -> Self {
         Self {
-            limit: match ground {
-                Ground::Lab(_) => IN_A_LAB,
-                Ground::Heads(_) => OVER_A_NETWORK,
-            },
+            limit,
             looks: 0,
             holds: Vec::new(),
             gaps: Vec::new(),
@@ -173,91 +172,53 @@ impl Seen {
     }
 }
 
-/// Looks at the heads until it is told to stop.
+/// Looks at the heads until it is told to stop, each by a thread of its own: one that does not answer must not keep
+/// others from being looked at.
 pub fn watch(
-    ground: &Ground<'_>,
+    site: &dyn Site,
     heads: &[HostName],
     watched: &[Watched],
     stop: &AtomicBool,
     seen: &Mutex<Seen>,
 ) {
-    match ground {
-        Ground::Lab(lab) => watch_lab(lab.as_str(), heads, watched, stop, seen),
-        // Each by a thread of its own: one that does not answer must not keep others from being looked at.
-        Ground::Heads(real) => thread::scope(|scope| {
-            for head in heads {
-                scope.spawn(move || watch_head(real, head, watched, stop, seen));
-            }
-        }),
-    }
-}
-
-fn watch_lab(
-    lab: &str,
-    heads: &[HostName],
-    watched: &[Watched],
-    stop: &AtomicBool,
-    seen: &Mutex<Seen>,
-) {
-    let mut processes: BTreeMap<&HostName, i32> = BTreeMap::new();
-    while !stop.load(Ordering::Relaxed) {
-        let round = Instant::now();
+    thread::scope(|scope| {
         for head in heads {
-            let begun = now();
-            let found = look(lab, head, watched, &mut processes);
-            note(seen, head, begun, now(), found);
+            scope.spawn(move || watch_head(site, head, watched, stop, seen));
         }
-        thread::sleep(EVERY.saturating_sub(round.elapsed()));
-    }
+    });
 }
 
-/// A real head is looked at by an agent of its own. While that does not answer, its BMC is asked.
 fn watch_head(
-    real: &RealHeads<'_>,
+    site: &dyn Site,
     head: &HostName,
     watched: &[Watched],
     stop: &AtomicBool,
     seen: &Mutex<Seen>,
 ) {
-    let mut eyes = real.remote.eyes(head).ok();
-    let mut was_off = false;
+    let mut watcher = site.watcher(head);
     while !stop.load(Ordering::Relaxed) {
         let round = Instant::now();
         let begun = now();
-        let looked = eyes
-            .as_mut()
-            .map(|agent| look_there(agent.as_mut(), was_off));
-        match looked {
-            Some(Some(found)) => {
-                if was_off {
+        let rest = match watcher.look() {
+            Look::Mounts {
+                places,
+                engine_since,
+            } => {
+                if let Some(until) = engine_since {
                     // It boots. Until its Pacemaker runs again it can have no pool.
-                    let age = found.engine_us.unwrap_or(0);
-                    let until = Moment(begun.0.saturating_sub(age));
                     locked(seen).has_nothing_until(head, until);
                 }
-                was_off = false;
-                let pools = there(&found.mounts, watched);
-                note(seen, head, begun, now(), Some(pools));
-                thread::sleep(EVERY.saturating_sub(round.elapsed()));
+                note(seen, head, begun, now(), Some(there(&places, watched)));
+                EVERY
             }
-            Some(None) => eyes = None,
-            None => match real.power(head, None) {
-                Ok(false) => {
-                    // It was off at some moment of the question.
-                    note(seen, head, now(), now(), None);
-                    was_off = true;
-                    thread::sleep(ASKS.saturating_sub(round.elapsed()));
-                }
-                Ok(true) | Err(_) => eyes = real.remote.eyes(head).ok(),
-            },
-        }
-    }
-}
-
-fn look_there(agent: &mut dyn Head, engine: bool) -> Option<Look> {
-    match agent.order(&Order::Drill(DrillOrder::Look { engine })) {
-        Ok(Answer::Drill(DrillAnswer::Look(look))) => Some(look),
-        _ => None,
+            // It was off at some moment of the look.
+            Look::Off => {
+                note(seen, head, now(), now(), None);
+                ASKS
+            }
+            Look::Unknown => Duration::ZERO,
+        };
+        thread::sleep(rest.saturating_sub(round.elapsed()));
     }
 }
 
@@ -275,40 +236,7 @@ fn locked(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
     seen.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// The pools that a head has now; `None`: it has no power.
-fn look<'h>(
-    lab: &str,
-    head: &'h HostName,
-    watched: &[Watched],
-    processes: &mut BTreeMap<&'h HostName, i32>,
-) -> Option<Vec<String>> {
-    if let Some(process) = processes.get(head) {
-        if let Some(mounts) = mounts(*process) {
-            return Some(mounted(&mounts, watched));
-        }
-        processes.remove(head);
-    }
-    // It is off, or on again as another process.
-    let process = Lab::open(lab)
-        .and_then(|lab| lab.process(head.as_str()))
-        .ok()?;
-    let mounts = mounts(process)?;
-    processes.insert(head, process);
-    Some(mounted(&mounts, watched))
-}
-
-fn mounts(process: i32) -> Option<String> {
-    let text = fs::read_to_string(format!("/proc/{process}/mounts")).ok()?;
-    // Of a dead process it is empty.
-    Some(text).filter(|text| !text.is_empty())
-}
-
 /// The pools whose directory something is mounted on.
-fn mounted(mounts: &str, watched: &[Watched]) -> Vec<String> {
-    let places = mounts.lines().filter_map(|line| line.split(' ').nth(1));
-    there(&places.map(str::to_owned).collect::<Vec<_>>(), watched)
-}
-
 fn there(places: &[String], watched: &[Watched]) -> Vec<String> {
     let is_there = |pool: &&Watched| places.iter().any(|it| Path::new(it) == pool.directory);
     let there = watched.iter().filter(is_there);
@@ -327,7 +255,7 @@ mod tests {
     }
 
     fn seen() -> Seen {
-        Seen::on(&Ground::Lab(hawser_lab::LabName::new("t").unwrap()))
+        Seen::within(FROM_OUTSIDE)
     }
 
     fn look(seen: &mut Seen, head: &str, begun: u64, found: Option<&[&str]>) {
@@ -337,12 +265,9 @@ mod tests {
 
     #[test]
     fn a_pool_is_where_its_directory_is_mounted_upon() {
-        let there = |mounts: &str| mounted(mounts, &[pool()]);
-        assert_eq!(
-            there("tmpfs /srv tmpfs rw 0 0\n/dev/loop3 /srv/p ext4 rw 0 0\n"),
-            ["p"]
-        );
-        assert!(there("/dev/loop3 /srv/pp ext4 rw 0 0\n/srv/p /mnt ext4 rw 0 0\n").is_empty());
+        let there = |places: [&str; 2]| there(&places.map(str::to_owned), &[pool()]);
+        assert_eq!(there(["/srv", "/srv/p"]), ["p"]);
+        assert!(there(["/srv/pp", "/mnt"]).is_empty());
     }
 
     #[test]

@@ -9,8 +9,8 @@ use hawser_model::cluster_file::ClusterFile;
 use hawser_model::drill::EndState;
 use hawser_model::names::HostName;
 
-use crate::asks::clean_up;
 use crate::error::DrillError;
+use crate::queries::clean_up;
 use crate::stage::{Stage, now};
 
 /// Healed, the cluster may take so long to be whole: a head boots, joins, and gets its pools.
@@ -107,13 +107,8 @@ pub fn wait_whole(stage: &Stage<'_>, quiet: Duration) -> Result<Seen, DrillError
 /// Heads that were switched off, by a fault or by a fence device, are switched on.
 pub(crate) fn power_everywhere(stage: &Stage<'_>) -> Result<(), DrillError> {
     for head in &stage.heads {
-        // Real BMCs are asked through other heads, which may be out of reach for a while themselves.
-        let mut last = Ok(());
-        let done = stage.wait(REACHED, || {
-            last = stage.power_on(head);
-            Ok(last.is_ok() || stage.real().is_none())
-        });
-        last.and(done.map(drop))?;
+        // BMCs may be asked through other heads, which may be out of reach for a while themselves.
+        stage.until_done(REACHED, || stage.site.power_on(head))?;
     }
     Ok(())
 }
@@ -127,15 +122,15 @@ impl Off {
     /// find it so when it asks. True: all have power, as far as is known.
     fn switch_on(&mut self, stage: &Stage<'_>) -> Result<bool, DrillError> {
         for head in &stage.heads {
-            match stage.is_on(head) {
-                // A real head that nobody can ask now is asked again.
-                Err(_) if stage.real().is_some() => {}
-                Err(e) => return Err(e),
+            match stage.site.has_power(head) {
+                // One that nobody can ask now is asked again.
+                Err(e) if e.later => {}
+                Err(e) => return Err(e.into()),
                 Ok(true) => drop(self.0.remove(head)),
                 Ok(false) => {
                     let since = *self.0.entry(head.clone()).or_insert_with(Instant::now);
                     if since.elapsed() > OFF {
-                        stage.power_on(head)?;
+                        stage.site.power_on(head)?;
                     }
                 }
             }

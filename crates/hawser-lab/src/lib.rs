@@ -25,6 +25,7 @@ mod paths;
 mod plan;
 mod power;
 mod process;
+mod site;
 mod spec;
 mod start;
 mod state;
@@ -45,6 +46,7 @@ pub use lab::Lab;
 pub use name::LabName;
 pub use paths::{DIR_VARIABLE, labs_folder};
 pub use power::PowerLoss;
+pub use site::LabSite;
 pub use spec::{LabSpec, LinkSpec, NodeSpec, PortSpec, Role, SwitchSpec};
 pub use status::{
     FilterImpairment, Health, LabStatus, LabSummary, MachineStatus, PortImpairment, PortStatus,

@@ -8,13 +8,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use hawser_agent::transport::{Command, Executable, Ssh, Transport};
-use hawser_agent::{Agent, AgentError};
 use hawser_cluster::exports::Context;
 use hawser_cluster::live::{FenceAsk, Secrets, fence_asks};
-use hawser_coordinator::check::Agents;
 use hawser_coordinator::discover::discover;
 use hawser_coordinator::fit::Misfit;
+use hawser_host::transport::{Command, Executable, Ssh, Transport};
+use hawser_host::{Agent, Host, HostError, Hosts};
 use hawser_lab::Lab;
 use hawser_model::cluster_file::{self, ClusterFile, ExportKind, Pool};
 use hawser_model::host::HostFacts;
@@ -251,18 +250,18 @@ impl Cluster {
     ///
     /// # Errors
     /// Every node that could not be reached, each with its reason.
-    pub fn connect(&self) -> miette::Result<Agents> {
+    pub fn connect(&self) -> miette::Result<Hosts> {
         self.connect_and(Vec::new())
     }
 
-    /// The same, and agents that are reached in other ways.
+    /// The same, and hosts that are reached in other ways.
     ///
     /// # Errors
     /// As [`Self::connect`].
-    pub fn connect_and(&self, others: Vec<Box<dyn Transport>>) -> miette::Result<Agents> {
-        let (agents, failed) = self.try_connect_and(others)?;
+    pub fn connect_and(&self, others: Vec<Box<dyn Transport>>) -> miette::Result<Hosts> {
+        let (hosts, failed) = self.try_connect_and(others)?;
         if failed.is_empty() {
-            return Ok(agents);
+            return Ok(hosts);
         }
         let failed: Vec<String> = failed.iter().map(ToString::to_string).collect();
         bail!("{}", failed.join("\n"))
@@ -272,18 +271,18 @@ impl Cluster {
     ///
     /// # Errors
     /// What keeps this machine from reaching any.
-    pub fn try_connect(&self) -> miette::Result<(Agents, Vec<AgentError>)> {
+    pub fn try_connect(&self) -> miette::Result<(Hosts, Vec<HostError>)> {
         self.try_connect_and(Vec::new())
     }
 
     fn try_connect_and(
         &self,
         others: Vec<Box<dyn Transport>>,
-    ) -> miette::Result<(Agents, Vec<AgentError>)> {
+    ) -> miette::Result<(Hosts, Vec<HostError>)> {
         let run_key = RunKey(u64::from_ne_bytes(random()?));
         let mut transports = self.transports()?;
         transports.extend(others);
-        let started: Vec<Result<Agent, AgentError>> = thread::scope(|scope| {
+        let started: Vec<Result<Agent, HostError>> = thread::scope(|scope| {
             let starting: Vec<_> = transports
                 .iter()
                 .map(|t| scope.spawn(move || Agent::connect(t.as_ref(), run_key)))
@@ -296,17 +295,17 @@ impl Cluster {
                 })
                 .collect()
         });
-        let mut agents = Agents::new();
+        let mut hosts = Hosts::new();
         let mut failed = Vec::new();
         for result in started {
             match result {
                 Ok(agent) => {
-                    agents.insert(agent.host().clone(), agent);
+                    hosts.insert(agent.name().clone(), Box::new(agent));
                 }
                 Err(e) => failed.push(e),
             }
         }
-        Ok((agents, failed))
+        Ok((hosts, failed))
     }
 
     /// The labs whose nodes these are.
@@ -409,13 +408,14 @@ pub fn here(name: HostName) -> miette::Result<Box<dyn Transport>> {
 }
 
 /// An agent beside the switches of a lab.
-pub fn beside_switches(lab: &Lab) -> miette::Result<Agent> {
+pub fn beside_switches(lab: &Lab) -> miette::Result<Box<dyn Host>> {
     let name = lab.name().to_string();
     let transport = Command::new(hawser_lab::init::SWITCHES.into(), move || {
         Lab::open(&name).and_then(|lab| lab.switch_agent())
     });
     let run_key = RunKey(u64::from_ne_bytes(random()?));
-    Agent::connect(&transport, run_key).map_err(|e| miette::miette!("{e}"))
+    let agent = Agent::connect(&transport, run_key).map_err(|e| miette::miette!("{e}"))?;
+    Ok(Box::new(agent))
 }
 
 /// Bytes from the kernel's generator.

@@ -5,9 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hawser_agent::AgentError;
-use hawser_cluster::live::{Head, Heads, Secrets};
-use hawser_coordinator::heads::heads;
+use hawser_cluster::live::Secrets;
+use hawser_host::{Failure, Host, HostError, Hosts};
 use hawser_lab::Lab;
 use hawser_model::cluster_file::{At, ClusterFile, SecretRef, parse_complete};
 use hawser_model::names::HostName;
@@ -51,9 +50,9 @@ pub struct Known {
 /// The nodes that were reached, and why the others were not.
 pub struct Reached {
     /// The nodes.
-    pub heads: Heads,
+    pub heads: Hosts,
     /// Those that are not among them.
-    pub failed: Vec<AgentError>,
+    pub failed: Vec<HostError>,
 }
 
 impl Target {
@@ -159,31 +158,13 @@ impl Known {
         Ok(reached)
     }
 
-    /// Starts an agent on one node, without waiting long for one that may have no power.
-    ///
-    /// # Errors
-    /// Why not.
-    pub fn reach_one(&self, name: &HostName) -> Result<Box<dyn Head>, String> {
-        let words = |e: miette::Report| e.to_string();
-        let one = self.cluster.one(name, SOON);
-        let (agents, failed) = one.try_connect().map_err(words)?;
-        match heads(agents).into_values().next() {
-            Some(head) => Ok(head),
-            None => Err(failed.first().map_or_else(
-                || format!("{name} is not a node of the cluster"),
-                ToString::to_string,
-            )),
-        }
-    }
-
     /// Starts an agent on every node that lets itself be connected within so long, and logged in to within so long
     /// again, also when that is none of them.
     ///
     /// # Errors
     /// What keeps this machine from reaching any.
     pub fn reach_within(&self, connect: Duration, login: Duration) -> miette::Result<Reached> {
-        let (agents, failed) = self.cluster.within(connect, login).try_connect()?;
-        let heads = heads(agents);
+        let (heads, failed) = self.cluster.within(connect, login).try_connect()?;
         Ok(Reached { heads, failed })
     }
 
@@ -192,8 +173,23 @@ impl Known {
     /// # Errors
     /// What keeps this machine from reaching any.
     pub fn reach_some(&self) -> miette::Result<Reached> {
-        let (agents, failed) = self.cluster.try_connect()?;
-        let heads = heads(agents);
+        let (heads, failed) = self.cluster.try_connect()?;
         Ok(Reached { heads, failed })
+    }
+}
+
+impl hawser_host::Reach for Known {
+    /// Starts an agent on one node, without waiting long for one that may have no power.
+    fn connect(&self, name: &HostName) -> Result<Box<dyn Host>, HostError> {
+        let failed = |words: String| {
+            let source = words.into();
+            Failure::Command { source }.on(name)
+        };
+        let one = self.cluster.one(name, SOON).try_connect();
+        let (heads, errors) = one.map_err(|e| failed(e.to_string()))?;
+        heads.into_values().next().ok_or_else(|| {
+            let error = errors.into_iter().next();
+            error.unwrap_or_else(|| failed("not a node of the cluster".to_owned()))
+        })
     }
 }

@@ -8,15 +8,28 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use agent_support::{B, KEY, Node, Nodes, eventually, flow, hawser};
-use hawser_agent::frame::{self, Decoder};
-use hawser_agent::marker::Scanner;
-use hawser_agent::protocol::{Care, Request, Response, StopReason, VERSION};
-use hawser_agent::{Agent, AgentError, Failure, transport};
-use hawser_model::traffic::WatchedFlow;
-use hawser_model::units::Nanos;
+use agent_support::{B, KEY, Node, Nodes, ask, eventually, flow, hawser, run};
+use hawser_agent::questions::{
+    Care, CloseWindow, ExpectFrom, FinishReceiver, OpenReceiver, OpenSender, OpenWindow,
+    ReadCorosync, ReadFacts, ReadSockets, StopReason, WatchCluster,
+};
+use hawser_host::frame::{self, Decoder};
+use hawser_host::marker::Scanner;
+use hawser_host::protocol::{Hello, Message, Ping, Reply, VERSION};
+use hawser_host::{Agent, Ask, Failure, Host, HostError, transport};
+use hawser_model::traffic::{FlowSpec, WatchedFlow};
+use hawser_model::units::{Nanos, Packets};
+use serde_json::value::to_raw_value;
 
 const SETTLE: Nanos = Nanos::from_millis(60);
+
+fn finish(spec: &FlowSpec, sent: Packets) -> FinishReceiver {
+    FinishReceiver {
+        flow: spec.flow,
+        sent,
+        settle: SETTLE,
+    }
+}
 
 /// Peak resident memory of a process of the node, in KiB.
 fn peak_memory(node: &Node, pid: u32) -> u64 {
@@ -28,30 +41,32 @@ fn peak_memory(node: &Node, pid: u32) -> u64 {
 fn a_flow_between_two_agents_is_sent_received_and_observed_within_32_mb() {
     let nodes = Nodes::start();
     let (mut a, mut b) = (nodes.a.agent("a"), nodes.b.agent("b"));
-    let facts = a.host_facts().unwrap();
+    let facts = ask(&mut a, &ReadFacts).unwrap();
     assert!(facts.interfaces.contains_key("ring0"), "{facts:?}");
     assert!(!facts.collectors.is_empty());
-    b.host_facts().unwrap();
+    ask(&mut b, &ReadFacts).unwrap();
 
     let spec = flow(7, Duration::from_millis(500));
-    let port = b.open_receiver(&spec).unwrap();
-    let source_port = a.open_sender(&spec).unwrap();
-    b.expect_from(spec.flow, source_port).unwrap();
-    let watched = [WatchedFlow {
+    let port = ask(&mut b, &OpenReceiver(spec.clone())).unwrap();
+    let source_port = ask(&mut a, &OpenSender(spec.clone())).unwrap();
+    let expect = ExpectFrom {
+        flow: spec.flow,
+        port: source_port,
+    };
+    ask(&mut b, &expect).unwrap();
+    let watched = OpenWindow(vec![WatchedFlow {
         flow: spec.flow,
         source: spec.source,
         source_port,
         destination: spec.destination,
         destination_port: port,
         interface: "ring0".into(),
-    }];
-    a.open_window(&watched).unwrap();
-    b.open_window(&watched).unwrap();
-    let sent = a.run_sender(spec.flow, port, Care::Gentle).unwrap();
-    let received = b
-        .finish_receiver(spec.flow, sent.report.sent, SETTLE)
-        .unwrap();
-    let (of_a, of_b) = (a.close_window().unwrap(), b.close_window().unwrap());
+    }]);
+    ask(&mut a, &watched).unwrap();
+    ask(&mut b, &watched).unwrap();
+    let sent = ask(&mut a, &run(&spec, port, Care::Gentle)).unwrap();
+    let received = ask(&mut b, &finish(&spec, sent.report.sent)).unwrap();
+    let [of_a, of_b] = [&mut a, &mut b].map(|agent| ask(agent, &CloseWindow).unwrap());
 
     assert_eq!(sent.stopped, None);
     // On a busy machine the last packets of a paced flow miss its end.
@@ -61,17 +76,21 @@ fn a_flow_between_two_agents_is_sent_received_and_observed_within_32_mb() {
     assert_eq!(of_a.counters.get("udp/OutDatagrams"), Some(count));
     assert_eq!(of_b.counters.get("udp/InDatagrams"), Some(count));
     assert!(
-        b.sockets().unwrap().iter().all(|s| s.local.port() != port),
+        ask(&mut b, &ReadSockets)
+            .unwrap()
+            .iter()
+            .all(|s| s.local.port() != port),
         "the receiver was closed"
     );
 
-    for (node, agent) in [(&nodes.a, &a), (&nodes.b, &b)] {
-        let peak = peak_memory(node, agent.pid());
-        println!("peak resident memory of agent {}: {peak} KiB", agent.host());
+    for (node, agent) in [(&nodes.a, a), (&nodes.b, b)] {
+        let pid = agent.pid();
+        let peak = peak_memory(node, pid);
+        println!("peak resident memory of agent {}: {peak} KiB", agent.name());
         assert!(peak < 32 << 10, "{peak} KiB");
+        drop(agent);
+        assert!(!node.runs(pid), "it ends in good order");
     }
-    a.bye().unwrap();
-    b.bye().unwrap();
 }
 
 #[test]
@@ -79,8 +98,8 @@ fn another_thread_can_stop_a_running_sender_and_gets_its_report() {
     let nodes = Nodes::start();
     let (mut a, mut b) = (nodes.a.agent("a"), nodes.b.agent("b"));
     let spec = flow(1, Duration::from_secs(30));
-    let port = b.open_receiver(&spec).unwrap();
-    a.open_sender(&spec).unwrap();
+    let port = ask(&mut b, &OpenReceiver(spec.clone())).unwrap();
+    ask(&mut a, &OpenSender(spec.clone())).unwrap();
     let stopper = a.stopper();
     let started = Instant::now();
     let sent = thread::scope(|scope| {
@@ -88,20 +107,18 @@ fn another_thread_can_stop_a_running_sender_and_gets_its_report() {
             thread::sleep(Duration::from_millis(300));
             stopper.stop();
         });
-        a.run_sender(spec.flow, port, Care::None).unwrap()
+        ask(&mut a, &run(&spec, port, Care::None)).unwrap()
     });
     assert!(started.elapsed() < Duration::from_secs(2));
     assert_eq!(sent.stopped, Some(StopReason::Asked));
-    let received = b
-        .finish_receiver(spec.flow, sent.report.sent, SETTLE)
-        .unwrap();
+    let received = ask(&mut b, &finish(&spec, sent.report.sent)).unwrap();
     assert_eq!(received.received, sent.report.sent);
     assert!((100..2000).contains(&sent.report.sent.get()));
     // The next flow is not touched by it.
     let spec = flow(2, Duration::from_millis(100));
-    let port = b.open_receiver(&spec).unwrap();
-    a.open_sender(&spec).unwrap();
-    let sent = a.run_sender(spec.flow, port, Care::None).unwrap();
+    let port = ask(&mut b, &OpenReceiver(spec.clone())).unwrap();
+    ask(&mut a, &OpenSender(spec.clone())).unwrap();
+    let sent = ask(&mut a, &run(&spec, port, Care::None)).unwrap();
     assert_eq!(sent.stopped, None);
     assert!((100..=200).contains(&sent.report.sent.get()));
 }
@@ -110,8 +127,11 @@ fn another_thread_can_stop_a_running_sender_and_gets_its_report() {
 fn a_host_without_corosync_is_watched_without_trouble_until_the_watch_is_stopped() {
     let nodes = Nodes::start();
     let mut a = nodes.a.agent("a");
-    assert_eq!(a.corosync().unwrap(), None);
-    assert_eq!(a.watch_cluster(Nanos::from_millis(50)).unwrap(), None);
+    assert_eq!(ask(&mut a, &ReadCorosync).unwrap(), None);
+    let watch = WatchCluster {
+        at_most: Nanos::from_millis(50),
+    };
+    assert_eq!(ask(&mut a, &watch).unwrap(), None);
 }
 
 /// A coordinator that can vanish without a destructor's help: it holds bare pipes.
@@ -142,24 +162,29 @@ impl Bare {
             child,
             decoder: Decoder::default(),
         };
-        let hello = Request::Hello {
+        let welcome = bare.ask(&Hello {
             version: VERSION,
             run_key: KEY,
             host: "a".into(),
-        };
-        let Some(Response::Welcome { pid, .. }) = bare.ask(&hello) else {
-            panic!("no welcome");
-        };
-        (bare, pid)
+        });
+        (bare, welcome.pid)
     }
 
-    fn say(&mut self, request: &Request) {
-        frame::write(self.child.stdin.as_mut().unwrap(), request).unwrap();
+    fn say<A: Ask>(&mut self, question: &A) {
+        let message = Message::Ask {
+            question: A::NAME.to_owned(),
+            body: to_raw_value(question).unwrap(),
+        };
+        frame::write(self.child.stdin.as_mut().unwrap(), &message).unwrap();
     }
 
-    fn ask(&mut self, request: &Request) -> Option<Response> {
-        self.say(request);
-        frame::read(self.child.stdout.as_mut().unwrap(), &mut self.decoder).unwrap()
+    fn ask<A: Ask>(&mut self, question: &A) -> A::Answer {
+        self.say(question);
+        let output = self.child.stdout.as_mut().unwrap();
+        match frame::read(output, &mut self.decoder).unwrap() {
+            Some(Reply::Answer(answer)) => answer,
+            _ => panic!("no answer to {}", A::NAME),
+        }
     }
 }
 
@@ -168,16 +193,10 @@ fn an_agent_whose_coordinator_vanishes_while_it_sends_ends_at_once_and_closes_ev
     let nodes = Nodes::start();
     let mut b = nodes.b.agent("b");
     let spec = flow(1, Duration::from_secs(60));
-    let port = b.open_receiver(&spec).unwrap();
+    let port = ask(&mut b, &OpenReceiver(spec.clone())).unwrap();
     let (mut bare, pid) = Bare::start(&nodes.a);
-    let Some(Response::Port(source_port)) = bare.ask(&Request::OpenSender(spec.clone())) else {
-        panic!("no sender");
-    };
-    bare.say(&Request::RunSender {
-        flow: spec.flow,
-        peer_port: port,
-        care: Care::None,
-    });
+    let source_port = bare.ask(&OpenSender(spec.clone()));
+    bare.say(&run(&spec, port, Care::None));
     eventually("traffic", Duration::from_secs(5), || {
         let sent = nodes.a.sh("nstat -asz UdpOutDatagrams | tail -1");
         sent.split_whitespace().nth(1).is_some_and(|n| n != "0")
@@ -201,14 +220,14 @@ fn an_agent_whose_coordinator_vanishes_while_it_sends_ends_at_once_and_closes_ev
 fn an_agent_that_hangs_gives_an_error_in_time_and_is_ended() {
     let nodes = Nodes::start();
     let mut a = nodes.a.agent("a");
-    a.ping().unwrap();
+    ask(&mut a, &Ping).unwrap();
     let pid = a.pid();
     nodes.a.sh(&format!("kill -STOP {pid}"));
     let asked = Instant::now();
-    let error = a.ping().unwrap_err();
+    let error = ask(&mut a, &Ping).unwrap_err();
     assert!(matches!(*error.failure, Failure::Timeout { .. }), "{error}");
     assert!(asked.elapsed() < Duration::from_secs(20));
-    let error = a.ping().unwrap_err();
+    let error = ask(&mut a, &Ping).unwrap_err();
     assert!(matches!(*error.failure, Failure::Gone { .. }), "{error}");
     nodes.a.sh(&format!("kill -CONT {pid} || true"));
     eventually("the agent's end", Duration::from_secs(3), || {
@@ -223,19 +242,19 @@ fn an_agent_behind_a_greeting_is_found_and_what_it_refuses_does_not_end_it() {
     let mut a = Agent::connect(&transport, KEY).unwrap();
     let mut spec = flow(1, Duration::from_secs(1));
     spec.source = B;
-    let error = a.open_sender(&spec).unwrap_err();
-    assert!(error.agent_goes_on(), "{error}");
+    let error = ask(&mut a, &OpenSender(spec.clone())).unwrap_err();
+    assert!(error.host_goes_on(), "{error}");
     let words = error.to_string();
     assert!(
         words.starts_with("a: open sender: ") && words.contains("10.78.0.2"),
         "{words}"
     );
-    let error = a.run_sender(spec.flow, 9, Care::None).unwrap_err();
+    let error = ask(&mut a, &run(&spec, 9, Care::None)).unwrap_err();
     assert_eq!(
         error.to_string(),
         "a: run sender: no sender of flow 1 is open"
     );
-    a.ping().unwrap();
+    ask(&mut a, &Ping).unwrap();
 }
 
 #[test]
@@ -243,7 +262,7 @@ fn an_agent_that_dies_is_reported_with_its_last_words() {
     let nodes = Nodes::start();
     let mut a = Agent::connect(&nodes.a.transport("a", "echo 'lots of luck' >&2;"), KEY).unwrap();
     nodes.a.sh(&format!("kill -9 {}", a.pid()));
-    let words = a.ping().unwrap_err().to_string();
+    let words = ask(&mut a, &Ping).unwrap_err().to_string();
     assert!(words.contains("agent ended during ping"), "{words}");
     assert!(
         words.contains("lots of luck") && words.contains("SIGKILL"),
@@ -251,7 +270,7 @@ fn an_agent_that_dies_is_reported_with_its_last_words() {
     );
 }
 
-fn connect_to(script: &'static str) -> AgentError {
+fn connect_to(script: &'static str) -> HostError {
     let transport = transport::Command::new("head9".into(), move || {
         let mut command = Command::new("sh");
         command.args(["-c", script]);

@@ -7,8 +7,10 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use agent_support::{A, B, Node, Nodes, eventually, flow, write};
-use hawser_agent::protocol::{Care, StopReason};
+use agent_support::{A, B, Node, Nodes, ask, eventually, flow, run, write};
+use hawser_agent::questions::{
+    Care, DropFlow, OpenReceiver, OpenSender, ReadCorosync, StopReason, WatchCluster,
+};
 use hawser_model::units::Nanos;
 
 /// Two nodes that form a cluster over their only link.
@@ -75,25 +77,28 @@ impl Drop for Cluster {
 fn a_gentle_flow_runs_to_its_end_beside_a_healthy_cluster_and_stops_when_the_link_fails() {
     let cluster = Cluster::start();
     let (mut a, mut b) = (cluster.nodes.a.agent("a"), cluster.nodes.b.agent("b"));
-    let engine = a.corosync().unwrap().expect("corosync runs");
+    let engine = ask(&mut a, &ReadCorosync).unwrap().expect("corosync runs");
     assert_eq!(engine.token, Some(Nanos::from_millis(1000)));
 
     let spec = flow(1, Duration::from_secs(3));
-    let port = b.open_receiver(&spec).unwrap();
-    a.open_sender(&spec).unwrap();
-    let sent = a.run_sender(spec.flow, port, Care::Gentle).unwrap();
+    let port = ask(&mut b, &OpenReceiver(spec.clone())).unwrap();
+    ask(&mut a, &OpenSender(spec.clone())).unwrap();
+    let sent = ask(&mut a, &run(&spec, port, Care::Gentle)).unwrap();
     assert_eq!(sent.stopped, None);
-    b.drop_flow(spec.flow).unwrap();
+    ask(&mut b, &DropFlow(spec.flow)).unwrap();
 
     let spec = flow(2, Duration::from_secs(30));
-    let port = b.open_receiver(&spec).unwrap();
-    a.open_sender(&spec).unwrap();
+    let port = ask(&mut b, &OpenReceiver(spec.clone())).unwrap();
+    ask(&mut a, &OpenSender(spec.clone())).unwrap();
+    let watch = WatchCluster {
+        at_most: Nanos::from_millis(30_000),
+    };
     let (sent, trouble, after) = thread::scope(|scope| {
         let sending = scope.spawn(|| {
-            let sent = a.run_sender(spec.flow, port, Care::Gentle).unwrap();
+            let sent = ask(&mut a, &run(&spec, port, Care::Gentle)).unwrap();
             (sent, Instant::now())
         });
-        let watching = scope.spawn(|| b.watch_cluster(Nanos::from_millis(30_000)).unwrap());
+        let watching = scope.spawn(|| ask(&mut b, &watch).unwrap());
         thread::sleep(Duration::from_millis(500));
         let cut = Instant::now();
         cluster.nodes.b.sh("ip link set ring0 down");
@@ -120,9 +125,9 @@ fn in_a_maintenance_window_a_flow_does_not_mind_the_cluster() {
     let cluster = Cluster::start();
     let mut a = cluster.nodes.a.agent("a");
     let spec = flow(1, Duration::from_secs(4));
-    a.open_sender(&spec).unwrap();
+    ask(&mut a, &OpenSender(spec.clone())).unwrap();
     cluster.nodes.b.sh("ip link set ring0 down");
-    let sent = a.run_sender(spec.flow, 9, Care::None).unwrap();
+    let sent = ask(&mut a, &run(&spec, 9, Care::None)).unwrap();
     assert_eq!(sent.stopped, None);
     assert!(sent.report.elapsed >= Nanos::from_millis(3_900));
 }
@@ -132,13 +137,13 @@ fn a_corosync_that_does_not_say_how_it_fares_is_not_sent_beside() {
     let cluster = Cluster::start();
     let mut a = cluster.nodes.a.agent("a");
     let spec = flow(1, Duration::from_secs(1));
-    a.open_sender(&spec).unwrap();
+    ask(&mut a, &OpenSender(spec.clone())).unwrap();
     cluster
         .nodes
         .a
         .sh("kill -STOP $(cat /proc/[0-9]*/stat | sed -n 's/ (corosync) .*//p')");
-    let error = a.run_sender(spec.flow, 9, Care::Gentle).unwrap_err();
-    assert!(error.agent_goes_on(), "{error}");
+    let error = ask(&mut a, &run(&spec, 9, Care::Gentle)).unwrap_err();
+    assert!(error.host_goes_on(), "{error}");
     assert!(
         error.to_string().contains("does not tell how it fares"),
         "{error}"

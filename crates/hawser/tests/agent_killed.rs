@@ -5,7 +5,8 @@ mod agent_support;
 
 use std::time::Duration;
 
-use agent_support::{Nodes, eventually};
+use agent_support::{Nodes, ask, eventually};
+use hawser_agent::questions::{TryKnob, TurnKnob, UndoChange};
 use hawser_model::knob::{Knob, Side};
 
 /// What is there, as other programs show it.
@@ -107,19 +108,24 @@ fn an_agent_killed_while_it_turns_knobs_leaves_no_trace() {
         let mut all = knobs();
         'alive: loop {
             let (knob, value) = all.swap_remove(random(&mut seed, all.len() as u64) as usize);
-            let Ok(change) = agent.try_knob(&knob, value) else {
+            let turn = TryKnob {
+                knob: knob.clone(),
+                value: value.to_owned(),
+            };
+            let Ok(change) = ask(&mut agent, &turn) else {
                 break;
             };
             made += 1;
-            for with in [false, true] {
-                if agent.turn_knob(change.number, with).is_err() {
+            let change = change.number;
+            for after in [false, true] {
+                if ask(&mut agent, &TurnKnob { change, after }).is_err() {
                     break 'alive;
                 }
             }
             let keep = random(&mut seed, 2) == 0 && all.len() > 2;
             if !keep {
                 all.push((knob, value));
-                if agent.undo_change(change.number).is_err() {
+                if ask(&mut agent, &UndoChange(change)).is_err() {
                     break;
                 }
             }

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use agent_support::{A, B, KEY, Node, Nodes, eventually, flow, hawser, write};
-use hawser_agent::protocol::Care;
-use hawser_agent::transport::{Executable, Ssh};
-use hawser_agent::{Agent, AgentError, Failure};
+use agent_support::{A, B, KEY, Node, Nodes, ask, eventually, flow, hawser, write};
+use hawser_agent::questions::{Care, OpenSender, ReadChanges, ReadFacts, TryKnob};
+use hawser_host::protocol::Ping;
+use hawser_host::transport::{Executable, Ssh};
+use hawser_host::{Agent, Failure, Host, HostError};
 use hawser_model::knob::Knob;
 
 /// Node `b` with an sshd, and the client's files in the scratch directory.
@@ -123,13 +124,13 @@ impl Server {
         Ssh::new("head2".into(), "head2".into(), Arc::clone(&self.executable)).config(config)
     }
 
-    fn connect(&self, ssh: &Ssh) -> Result<Agent, AgentError> {
+    fn connect(&self, ssh: &Ssh) -> Result<Agent, HostError> {
         self.nodes.a.inside(|| Agent::connect(ssh, KEY))
     }
 
-    fn refusal(&self, ssh: &Ssh) -> AgentError {
+    fn refusal(&self, ssh: &Ssh) -> HostError {
         match self.connect(ssh) {
-            Ok(agent) => panic!("an agent started on {}", agent.host()),
+            Ok(agent) => panic!("an agent started on {}", agent.name()),
             Err(error) => {
                 println!("{error}\n");
                 error
@@ -177,8 +178,7 @@ fn the_first_login_copies_the_agent_and_the_second_finds_it() {
         let started = Instant::now();
         let mut agent = server.connect(&ssh).unwrap();
         times.push(started.elapsed());
-        agent.host_facts().unwrap();
-        agent.bye().unwrap();
+        ask(&mut agent, &ReadFacts).unwrap();
     }
     println!(
         "connected in {times:?}, the first with {} bytes to copy",
@@ -203,7 +203,7 @@ fn a_damaged_copy_under_our_name_is_replaced() {
     server.node().sh(&format!(
         "mkdir -m 700 /run/hawser; echo 'echo not hawser' >{copy}; chmod 755 {copy}"
     ));
-    server.connect(&server.ssh("root")).unwrap().bye().unwrap();
+    drop(server.connect(&server.ssh("root")).unwrap());
     let digest = server.node().sh(&format!("sha256sum {copy}"));
     assert!(digest.starts_with(&server.executable.digest));
 }
@@ -227,7 +227,7 @@ fn a_login_shell_that_talks_does_not_disturb() {
             ..Particular::default()
         });
         let mut agent = server.connect(&server.ssh("root")).unwrap();
-        agent.ping().unwrap();
+        ask(&mut agent, &Ping).unwrap();
     }
 }
 
@@ -348,7 +348,7 @@ fn a_run_that_is_mounted_noexec_is_left_for_var_lib() {
         mounts: "mount -o remount,noexec /run;",
         ..Particular::default()
     });
-    server.connect(&server.ssh("root")).unwrap().bye().unwrap();
+    drop(server.connect(&server.ssh("root")).unwrap());
     let copies = server.node().sh("ls /var/lib/hawser");
     assert_eq!(copies, format!("hawser-{}", server.executable.digest));
     assert_eq!(server.node().sh("ls -A /run/hawser"), "");
@@ -392,9 +392,10 @@ fn an_agent_ends_with_its_ssh_connection_in_the_middle_of_a_send() {
     let pid = agent.pid();
     let mut spec = flow(1, Duration::from_secs(60));
     (spec.source, spec.destination, spec.receiver) = (B, A, A);
-    let port = agent.open_sender(&spec).unwrap();
+    let port = ask(&mut agent, &OpenSender(spec.clone())).unwrap();
     thread::scope(|scope| {
-        let sending = scope.spawn(|| agent.run_sender(spec.flow, 9, Care::None).unwrap_err());
+        let sending =
+            scope.spawn(|| ask(&mut agent, &agent_support::run(&spec, 9, Care::None)).unwrap_err());
         eventually("traffic", Duration::from_secs(5), || {
             let sent = server.node().sh("nstat -asz UdpOutDatagrams | tail -1");
             sent.split_whitespace().nth(1).is_some_and(|n| n != "0")
@@ -419,19 +420,23 @@ fn a_change_that_cuts_off_its_own_coordinator_comes_back_by_itself_and_an_idle_a
     let server = Server::start(Particular::default());
     let before = server.node().sh(CONTROL_LINK);
     let interface = || "ring0".into();
+    let turn = |knob, value: &str| TryKnob {
+        knob,
+        value: value.to_owned(),
+    };
     let mut idle = server.nodes.a.agent("head1");
     let mut cut_off = server.connect(&server.ssh("root")).unwrap();
-    cut_off.host_facts().unwrap();
+    ask(&mut cut_off, &ReadFacts).unwrap();
     let pid = cut_off.pid();
     let mtu = Knob::Mtu {
         interface: interface(),
     };
-    cut_off.try_knob(&mtu, "1400").unwrap();
+    ask(&mut cut_off, &turn(mtu, "1400")).unwrap();
     let offload = Knob::Offload {
         interface: interface(),
         feature: "tx-checksum-ip-generic".into(),
     };
-    cut_off.try_knob(&offload, "off").unwrap();
+    ask(&mut cut_off, &turn(offload, "off")).unwrap();
     thread::sleep(Duration::from_secs(6));
     assert!(server.node().runs(pid), "idle, and still there");
     assert_ne!(server.node().sh(CONTROL_LINK), before);
@@ -442,7 +447,7 @@ fn a_change_that_cuts_off_its_own_coordinator_comes_back_by_itself_and_an_idle_a
         interface: interface(),
     };
     let started = Instant::now();
-    let error = cut_off.try_knob(&queue, "pfifo limit 0").unwrap_err();
+    let error = ask(&mut cut_off, &turn(queue, "pfifo limit 0")).unwrap_err();
     println!("the coordinator: {error}");
     assert!(
         server
@@ -457,10 +462,11 @@ fn a_change_that_cuts_off_its_own_coordinator_comes_back_by_itself_and_an_idle_a
         server.node().sh(CONTROL_LINK) == before
     });
     println!("back {:?} after it was cut", started.elapsed());
-    assert!(cut_off.ping().is_err());
-    idle.ping().unwrap();
+    assert!(ask(&mut cut_off, &Ping).is_err());
+    ask(&mut idle, &Ping).unwrap();
     let mut again = server.connect(&server.ssh("root")).unwrap();
-    assert_eq!(again.changes().unwrap().changes, [], "over the very link");
+    let changes = ask(&mut again, &ReadChanges).unwrap().changes;
+    assert_eq!(changes, [], "over the very link");
 }
 
 /// Kills the `ssh` that this test started: the one with its configuration file.

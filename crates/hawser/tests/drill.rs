@@ -6,10 +6,10 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
-use hawser_agent::Agent;
-use hawser_agent::transport::Command as Transport;
 use hawser_cluster::host::drill::HostFault;
-use hawser_cluster::host::{Answer, DrillAnswer, DrillOrder, Order};
+use hawser_cluster::host::questions::{MakeFault, ShowFault};
+use hawser_host::transport::Command as Transport;
+use hawser_host::{Agent, Host};
 use hawser_model::traffic::RunKey;
 use serde_json::Value;
 use support::{Lab, Ran, json, run};
@@ -312,21 +312,19 @@ fn a_fault_that_a_head_made_on_itself_ends_with_its_agent() {
         percent: 100,
     };
     assert!(lab.reaches("head1", "10.72.0.2"));
-    let make = DrillOrder::Make {
+    let make = MakeFault {
         fault: silence.clone(),
         seconds: 600,
     };
-    head1.order(&Order::Drill(make)).expect("it is made");
+    let pid = head1.pid();
+    let head1: &mut dyn Host = &mut head1;
+    head1.ask(&make).expect("it is made");
     assert!(!lab.reaches("head1", "10.72.0.2"));
     assert!(lab.reaches("head1", "10.72.1.2"), "the other link goes on");
-    let shown = head1.order(&Order::Drill(DrillOrder::Show(silence)));
-    match shown.expect("it is shown") {
-        Answer::Drill(DrillAnswer::Shown(Some(words))) => {
-            assert!(words.contains("packets"), "{words}")
-        }
-        other => panic!("{other:?}"),
-    }
-    lab.sh("head1", &format!("kill -KILL {}", head1.pid()));
+    let shown = head1.ask(&ShowFault(silence)).expect("it can be asked");
+    let words = shown.expect("it is shown");
+    assert!(words.contains("packets"), "{words}");
+    lab.sh("head1", &format!("kill -KILL {pid}"));
     assert!(lab.soon_reaches("head1", "10.72.0.2"));
     let table = lab.try_sh("head1", "nft list table inet hawser_drill");
     assert_ne!(table.code, Some(0), "{}", table.stdout);
@@ -337,11 +335,10 @@ fn the_clock_of_a_head_that_is_a_container_is_left_alone() {
     let lab = Lab::up();
     // Were it not refused, it would be this machine's: no step at all.
     let fault = HostFault::Clock { ahead_s: 0 };
-    let make = DrillOrder::Make {
-        fault,
-        seconds: 600,
-    };
-    let refused = agent(&lab, "head1").order(&Order::Drill(make));
+    let mut head1 = agent(&lab, "head1");
+    let head1: &mut dyn Host = &mut head1;
+    let seconds = 600;
+    let refused = head1.ask(&MakeFault { fault, seconds });
     let why = refused.expect_err("it is refused").to_string();
     assert!(why.contains("this head is a container"), "{why}");
     lab.sh("head1", "test ! -e /run/hawser/drill-clock");

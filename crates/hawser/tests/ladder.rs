@@ -364,7 +364,10 @@ fn agents_in(network: &str) -> Vec<String> {
     all.retain(|process| {
         let line = process.command_line();
         let agent = line.split(|b| *b == 0).any(|word| word == b"agent");
-        agent && process.namespace("net").is_some_and(|n| n.as_os_str() == network)
+        agent
+            && process
+                .namespace("net")
+                .is_some_and(|n| n.as_os_str() == network)
     });
     all.iter().map(|process| process.pid.to_string()).collect()
 }

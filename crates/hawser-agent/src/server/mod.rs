@@ -6,12 +6,8 @@
 //! opens (sockets, kernel programs, memberships) belongs to its process, so ending it undoes
 //! everything; what it has turned and was not told to keep, its guard turns back.
 
-mod cluster_watch;
-pub mod corosync_trouble;
-mod node;
 mod stale;
 mod stdio;
-mod stop;
 
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,14 +15,19 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::frame::{self, Decoder, FrameError};
-use crate::marker::preamble;
-use crate::protocol::{Request, Response, SILENCE_LIMIT};
+use hawser_cluster::host::Machine;
+use hawser_cluster::host::questions;
+use hawser_host::Stop;
+use hawser_host::answer_from;
+use hawser_host::frame::{self, Decoder, FrameError};
+use hawser_host::marker::preamble;
+use hawser_host::protocol::{Message, Reply, SILENCE_LIMIT};
+use serde_json::value::RawValue;
 
-pub use node::Node;
-pub use node::knobs::Place;
+use crate::node::Node;
+use crate::questions::QUESTIONS;
+
 pub use stdio::{StdioError, guard_stdio, serve_stdio};
-pub use stop::{Progress, Stop};
 
 /// How long a running request may take to end after the coordinator is gone, before the agent
 /// ends without it.
@@ -35,10 +36,30 @@ pub const GRACE: Duration = Duration::from_secs(1);
 /// Requests that may wait: a coordinator sends the next one after the answer to the last.
 const WAITING: usize = 4;
 
-/// What does the work of requests.
+/// Who answers questions.
 pub trait Work {
-    /// Does it. `stop` is raised when the coordinator asks for an early end or is gone.
-    fn work(&mut self, request: Request, stop: &Stop) -> Response;
+    /// Answers one: the frame of its [`Reply`]. `stop` is raised when the coordinator asks for an early end or is gone.
+    ///
+    /// # Errors
+    /// The answer does not fit into a frame.
+    fn work(&mut self, question: &str, body: &RawValue, stop: &Stop)
+    -> Result<Vec<u8>, FrameError>;
+}
+
+impl Work for Node {
+    fn work(
+        &mut self,
+        question: &str,
+        body: &RawValue,
+        stop: &Stop,
+    ) -> Result<Vec<u8>, FrameError> {
+        answer_from(QUESTIONS, question, body, self, stop)
+            .or_else(|| answer_from(questions::QUESTIONS, question, body, &mut Machine, stop))
+            .unwrap_or_else(|| {
+                let words = format!("no agent answers {question:?}");
+                frame::encode(&Reply::<()>::Declined(words))
+            })
+    }
 }
 
 /// Why an agent ended that was not asked to.
@@ -79,16 +100,23 @@ impl Default for Patience {
     }
 }
 
+/// A question to be answered.
+struct Task {
+    question: String,
+    body: Box<RawValue>,
+    stop: Stop,
+}
+
 /// What the supervisor hears of.
 enum Event {
-    Heard(Request),
+    Heard(Message),
     /// The coordinator's end of the pipe is closed, or no use.
     Closed(Result<(), FrameError>),
     /// The worker ended.
     Worked(Result<(), ServeError>),
 }
 
-/// Serves one coordinator until it is gone or says [`Request::Bye`].
+/// Serves one coordinator until it is gone.
 ///
 /// `worker` is made on the thread that works, since what it holds may be bound to that thread.
 /// After an end in the middle of a request the working thread may still run: the caller is
@@ -129,11 +157,16 @@ where
     let mut running = Stop::default();
     let ended = loop {
         match heard.recv_timeout(patience.silence) {
-            Ok(Event::Heard(Request::Alive)) => {}
-            Ok(Event::Heard(Request::Stop)) => running.raise(),
-            Ok(Event::Heard(request)) => {
+            Ok(Event::Heard(Message::Alive)) => {}
+            Ok(Event::Heard(Message::Stop)) => running.raise(),
+            Ok(Event::Heard(Message::Ask { question, body })) => {
                 running = Stop::default();
-                if tasks.try_send((request, running.clone())).is_err() {
+                let task = Task {
+                    question,
+                    body,
+                    stop: running.clone(),
+                };
+                if tasks.try_send(task).is_err() {
                     break Err(ServeError::Impatient);
                 }
             }
@@ -169,16 +202,18 @@ fn listen(mut reader: impl Read, events: &Sender<Event>) {
 /// Works on requests until there are no more.
 fn work(
     worker: &mut impl Work,
-    todo: &Receiver<(Request, Stop)>,
+    todo: &Receiver<Task>,
     writer: &mut impl Write,
 ) -> Result<(), ServeError> {
-    while let Ok((request, stop)) = todo.recv() {
-        let last = request == Request::Bye;
-        let answer = worker.work(request, &stop);
-        frame::write(writer, &answer).map_err(ServeError::Answer)?;
-        if last {
-            break;
-        }
+    while let Ok(Task {
+        question,
+        body,
+        stop,
+    }) = todo.recv()
+    {
+        let answer = worker.work(&question, &body, &stop);
+        let sent = answer.and_then(|frame| frame::send(writer, &frame));
+        sent.map_err(ServeError::Answer)?;
     }
     Ok(())
 }

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 
-use crate::server::node::{Node, knobs};
-use crate::server::{Patience, Place, ServeError, serve, stale};
+use crate::node::{Node, Place, guard};
+use crate::server::{Patience, ServeError, serve, stale};
 
 /// Why an agent could not serve on its stdio, or ended.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +34,7 @@ pub enum StdioError {
 /// # Errors
 /// A change could not be undone; it stays in the journal.
 pub fn guard_stdio(place: &Place, owner: &str) -> Result<(), StdioError> {
-    Ok(knobs::guard(place, owner)?)
+    Ok(guard(place, owner)?)
 }
 
 /// Serves the coordinator on stdin and stdout until it is gone.

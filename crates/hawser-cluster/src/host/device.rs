@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{HostError, engine, inventory, run};
+use super::{NodeError, engine, inventory, run};
 use crate::plan::DeviceFacts;
 
 /// What corosync-qdevice is told.
@@ -49,7 +49,7 @@ fn certificate() -> bool {
 }
 
 /// Why the device has no vote on this node; nothing when it votes.
-pub(super) fn silent() -> Result<Option<String>, HostError> {
+pub(super) fn silent() -> Result<Option<String>, NodeError> {
     if !inventory::runs(PROGRAM) {
         return Ok(Some("corosync-qdevice does not run there".into()));
     }
@@ -62,7 +62,7 @@ pub(super) fn silent() -> Result<Option<String>, HostError> {
     Ok(Some(words(&String::from_utf8_lossy(&said.stdout))))
 }
 
-fn ask(program: &str) -> Result<Output, HostError> {
+fn ask(program: &str) -> Result<Output, NodeError> {
     run::within(LIMIT, program, &["-s"], None).map_err(run::cannot(program, &["-s"]))
 }
 

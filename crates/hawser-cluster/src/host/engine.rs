@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{DeviceWish, HostError, run};
+use super::{DeviceWish, NodeError, run};
 
 /// Where a lab's node has the lab's binary.
 const LAB: &str = "/run/hawser/lab/hawser";
@@ -42,15 +42,15 @@ enum Wish {
     Withdraw,
 }
 
-pub(super) fn start() -> Result<(), HostError> {
+pub(super) fn start() -> Result<(), NodeError> {
     tell(Wish::Start)
 }
 
-pub(super) fn stop() -> Result<(), HostError> {
+pub(super) fn stop() -> Result<(), NodeError> {
     tell(Wish::Stop)
 }
 
-pub(super) fn withdraw() -> Result<(), HostError> {
+pub(super) fn withdraw() -> Result<(), NodeError> {
     tell(Wish::Withdraw)
 }
 
@@ -60,7 +60,7 @@ pub(super) fn by_systemd() -> bool {
 }
 
 /// systemd reads its files anew, where it runs.
-pub(super) fn reload_units() -> Result<(), HostError> {
+pub(super) fn reload_units() -> Result<(), NodeError> {
     match by_systemd() {
         true => run::tool("systemctl", &["daemon-reload"], None).map(drop),
         false => Ok(()),
@@ -68,7 +68,7 @@ pub(super) fn reload_units() -> Result<(), HostError> {
 }
 
 /// Starts the iSCSI target in user space where it does not run.
-pub(super) fn start_target() -> Result<(), HostError> {
+pub(super) fn start_target() -> Result<(), NodeError> {
     if super::inventory::runs("tgtd") {
         return Ok(());
     }
@@ -82,10 +82,10 @@ pub(super) fn start_target() -> Result<(), HostError> {
     }
 }
 
-fn tell(wish: Wish) -> Result<(), HostError> {
+fn tell(wish: Wish) -> Result<(), NodeError> {
     let Some(manager) = here(|path| Path::new(path).exists()) else {
         let line = &commands(Manager::Systemd, wish, true)[0];
-        return Err(HostError::Tool {
+        return Err(NodeError::Tool {
             command: line.join(" "),
             said: "this machine does not run systemd".into(),
         });
@@ -100,13 +100,13 @@ fn tell(wish: Wish) -> Result<(), HostError> {
     )
 }
 
-fn all(lines: Vec<Vec<&str>>, limit: Duration) -> Result<(), HostError> {
+fn all(lines: Vec<Vec<&str>>, limit: Duration) -> Result<(), NodeError> {
     let mut lines = lines.iter();
     lines.try_for_each(|line| run::tool_within(limit, line[0], &line[1..]).map(drop))
 }
 
 /// Starts or stops corosync-qdevice.
-pub(super) fn device(wish: DeviceWish) -> Result<(), HostError> {
+pub(super) fn device(wish: DeviceWish) -> Result<(), NodeError> {
     let manager = here(|path| Path::new(path).exists()).unwrap_or(Manager::Systemd);
     let lines = match (manager, wish) {
         (Manager::Systemd, DeviceWish::Start) => {

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-use super::{Content, HostError, OwnedFile, files};
+use super::{Content, NodeError, OwnedFile, files};
 use crate::exports::ocf::{PATH, PROGRAM, launcher};
 
 /// This very program, also when its file was replaced meanwhile.
@@ -20,8 +20,8 @@ pub(super) fn outdated() -> bool {
 }
 
 /// Keeps this program and the script. The script comes last: it never names what is not there.
-pub(super) fn install() -> Result<(), HostError> {
-    let content = fs::read(OWN).map_err(|source| HostError::File {
+pub(super) fn install() -> Result<(), NodeError> {
+    let content = fs::read(OWN).map_err(|source| NodeError::File {
         call: "read",
         path: OWN.into(),
         source,

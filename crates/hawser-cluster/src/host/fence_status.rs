@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use hawser_tool::ToolError;
 
-use super::{Content, FenceQuestion, HostError, OwnedFile, files, run};
+use super::{Content, FenceQuestion, NodeError, OwnedFile, files, run};
 use crate::cib::secrets::{PACEMAKER_MAGIC, PACEMAKER_SECRETS, SECRET_DIRECTORY};
 
 /// Where the files that parameters name lie once they are installed.
@@ -27,9 +27,9 @@ pub(super) fn ask(
     device: &FenceQuestion,
     wanted: &BTreeMap<String, OwnedFile>,
     seconds: u32,
-) -> Result<Option<String>, HostError> {
+) -> Result<Option<String>, NodeError> {
     known(&device.agent)?;
-    let folder = tempfile::tempdir().map_err(|source| HostError::File {
+    let folder = tempfile::tempdir().map_err(|source| NodeError::File {
         call: "create",
         path: "a temporary folder".into(),
         source,
@@ -69,7 +69,7 @@ pub(super) fn power(
     device: &FenceQuestion,
     on: Option<bool>,
     seconds: u32,
-) -> Result<bool, HostError> {
+) -> Result<bool, NodeError> {
     known(&device.agent)?;
     let action = match on {
         None => "status",
@@ -87,30 +87,30 @@ pub(super) fn power(
             _ => without(&words(&output.stderr), &secrets),
         },
     };
-    Err(HostError::Tool {
+    Err(NodeError::Tool {
         command: format!("{} ({action} by device {})", device.agent, device.name),
         said,
     })
 }
 
 /// What an agent says of itself.
-pub(super) fn metadata(agent: &str) -> Result<String, HostError> {
+pub(super) fn metadata(agent: &str) -> Result<String, NodeError> {
     known(agent)?;
     let output = run::within(METADATA, agent, &[], Some("action=metadata\n"))
         .map_err(run::cannot(agent, &["(metadata)"]))?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(HostError::Tool {
+        false => Err(NodeError::Tool {
             command: format!("{agent} (metadata)"),
             said: words(&output.stderr),
         }),
     }
 }
 
-fn known(agent: &str) -> Result<(), HostError> {
+fn known(agent: &str) -> Result<(), NodeError> {
     match agent.starts_with("fence_") && !agent.contains('/') {
         true => Ok(()),
-        false => Err(HostError::NotOurs(agent.to_owned())),
+        false => Err(NodeError::NotOurs(agent.to_owned())),
     }
 }
 
@@ -121,7 +121,7 @@ fn run_agent(
     action: &str,
     moved: &dyn Fn(&str) -> String,
     seconds: u32,
-) -> Result<(Result<Output, ToolError>, Vec<String>), HostError> {
+) -> Result<(Result<Output, ToolError>, Vec<String>), NodeError> {
     let mut secrets = secrets(wanted)?;
     let mut input = format!("action={action}\n");
     for (name, value) in &device.parameters {
@@ -145,7 +145,7 @@ fn run_agent(
 }
 
 /// The secrets that an agent may have read and might repeat: those it was given, else those that are installed.
-fn secrets(wanted: &BTreeMap<String, OwnedFile>) -> Result<Vec<String>, HostError> {
+fn secrets(wanted: &BTreeMap<String, OwnedFile>) -> Result<Vec<String>, NodeError> {
     let text = |content: &[u8]| String::from_utf8_lossy(content).trim_end().to_owned();
     if !wanted.is_empty() {
         let kept = wanted
@@ -153,7 +153,7 @@ fn secrets(wanted: &BTreeMap<String, OwnedFile>) -> Result<Vec<String>, HostErro
             .filter(|(path, _)| Path::new(path).starts_with(SECRET_DIRECTORY));
         return Ok(kept.map(|(_, file)| text(&file.content.0)).collect());
     }
-    let failed = |source| HostError::File {
+    let failed = |source| NodeError::File {
         call: "read",
         path: SECRET_DIRECTORY.into(),
         source,
@@ -194,7 +194,7 @@ fn pacemakers_secret(
     device: &str,
     parameter: &str,
     wanted: &BTreeMap<String, OwnedFile>,
-) -> Result<String, HostError> {
+) -> Result<String, NodeError> {
     let path = format!("{PACEMAKER_SECRETS}/{device}/{parameter}");
     let file = match wanted.get(&path) {
         Some(file) => Some(file.clone()),

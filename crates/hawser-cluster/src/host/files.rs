@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Component, Path};
 
-use super::{Content, HostError, OwnedFile};
+use super::{Content, NodeError, OwnedFile};
 use crate::cib::secrets::{PACEMAKER_SECRETS, SECRET_DIRECTORY, WRAPPER_DIRECTORY};
 use crate::plan::{AUTHKEY, COROSYNC_CONF};
 use crate::units::DROP_IN;
@@ -14,7 +14,7 @@ use crate::units::DROP_IN;
 const LARGEST: u64 = 1 << 20;
 
 /// Reads one of them; `None` when there is none.
-pub(super) fn read(path: &str) -> Result<Option<OwnedFile>, HostError> {
+pub(super) fn read(path: &str) -> Result<Option<OwnedFile>, NodeError> {
     ours(path)?;
     let failed = |call| move |source| error(call, path, source);
     let file = match File::open(path) {
@@ -38,13 +38,13 @@ pub(super) fn read(path: &str) -> Result<Option<OwnedFile>, HostError> {
 }
 
 /// Writes one of them as a whole: whoever reads sees the old one or the new one.
-pub(super) fn write(path: &str, file: &OwnedFile) -> Result<(), HostError> {
+pub(super) fn write(path: &str, file: &OwnedFile) -> Result<(), NodeError> {
     ours(path)?;
     place(Path::new(path), file)
 }
 
 /// Removes one of them, if it is there.
-pub(super) fn remove(path: &str) -> Result<(), HostError> {
+pub(super) fn remove(path: &str) -> Result<(), NodeError> {
     ours(path)?;
     match fs::remove_file(path) {
         Err(e) if e.kind() != ErrorKind::NotFound => Err(error("remove", path, e)),
@@ -53,7 +53,7 @@ pub(super) fn remove(path: &str) -> Result<(), HostError> {
 }
 
 /// Writes a file, making the folders above it, which only root may enter.
-pub(super) fn place(path: &Path, file: &OwnedFile) -> Result<(), HostError> {
+pub(super) fn place(path: &Path, file: &OwnedFile) -> Result<(), NodeError> {
     if let Some(folder) = path.parent() {
         fs::DirBuilder::new()
             .recursive(true)
@@ -64,7 +64,7 @@ pub(super) fn place(path: &Path, file: &OwnedFile) -> Result<(), HostError> {
     Ok(hawser_files::replace(path, &file.content.0, file.mode)?)
 }
 
-fn ours(path: &str) -> Result<(), HostError> {
+fn ours(path: &str) -> Result<(), NodeError> {
     let below = |folder: &str| {
         let rest = path
             .strip_prefix(folder)
@@ -81,13 +81,13 @@ fn ours(path: &str) -> Result<(), HostError> {
         || known.iter().any(|folder| below(folder))
     {
         true => Ok(()),
-        false => Err(HostError::NotOurs(path.to_owned())),
+        false => Err(NodeError::NotOurs(path.to_owned())),
     }
 }
 
-fn error(call: &'static str, path: &str, source: std::io::Error) -> HostError {
+fn error(call: &'static str, path: &str, source: std::io::Error) -> NodeError {
     let path = path.to_owned();
-    HostError::File { call, path, source }
+    NodeError::File { call, path, source }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{HostError, run};
+use super::{NodeError, run};
 
 /// Where Pacemaker keeps the CIB while it does not run.
 const CIB_FILE: &str = "/var/lib/pacemaker/cib/cib.xml";
@@ -31,13 +31,13 @@ pub(super) fn cib() -> Option<String> {
 }
 
 /// Makes the difference of two CIBs to the live one; `false` when that is no longer the first.
-pub(super) fn patch(was: &str, new: &str) -> Result<bool, HostError> {
-    let folder = tempfile::tempdir().map_err(|source| HostError::File {
+pub(super) fn patch(was: &str, new: &str) -> Result<bool, NodeError> {
+    let folder = tempfile::tempdir().map_err(|source| NodeError::File {
         call: "create",
         path: "a temporary folder".into(),
         source,
     })?;
-    let write = |name: &str, text: &str| -> Result<String, HostError> {
+    let write = |name: &str, text: &str| -> Result<String, NodeError> {
         let path = folder.path().join(name).display().to_string();
         fs::write(&path, text).map_err(|source| file_error("write", &path, source))?;
         Ok(path)
@@ -74,7 +74,7 @@ pub(super) fn patch(was: &str, new: &str) -> Result<bool, HostError> {
 /// A first CIB, before Pacemaker runs for the first time.
 ///
 /// Without one, the first start waits for Pacemaker's own `dc-deadtime`, 20 s.
-pub(super) fn seed(cib: &str) -> Result<(), HostError> {
+pub(super) fn seed(cib: &str) -> Result<(), NodeError> {
     if super::inventory::runs("pacemakerd") || Path::new(CIB_FILE).exists() {
         return Ok(());
     }
@@ -100,7 +100,7 @@ pub(super) fn seed(cib: &str) -> Result<(), HostError> {
 }
 
 /// Whether Pacemaker had nothing left to do within that time.
-pub(super) fn settle(seconds: u32) -> Result<bool, HostError> {
+pub(super) fn settle(seconds: u32) -> Result<bool, NodeError> {
     let timeout = format!("--timeout={seconds}s");
     let arguments = ["--wait", &timeout];
     // It ends by itself in that time.
@@ -116,12 +116,12 @@ pub(super) fn settle(seconds: u32) -> Result<bool, HostError> {
 
 /// All that the fencer remembers. Without `--verbose` it tells one operation, which in a cluster of several
 /// nodes need not be the last.
-pub(super) fn fence_history() -> Result<String, HostError> {
+pub(super) fn fence_history() -> Result<String, NodeError> {
     let arguments = ["--history", "*", "--verbose", "--output-as=xml"];
     run::tool("stonith_admin", &arguments, None)
 }
 
-pub(super) fn standby(node: &str, on: bool) -> Result<(), HostError> {
+pub(super) fn standby(node: &str, on: bool) -> Result<(), NodeError> {
     let value = if on { "on" } else { "off" };
     let arguments = [
         "--node",
@@ -138,7 +138,7 @@ pub(super) fn standby(node: &str, on: bool) -> Result<(), HostError> {
 
 /// Where it is there already, that is done. The order has an end of its own (an ISO 8601 duration): nobody who
 /// gave it need be there to take it back.
-pub(super) fn send_to(resource: &str, node: &str, seconds: u64) -> Result<(), HostError> {
+pub(super) fn send_to(resource: &str, node: &str, seconds: u64) -> Result<(), NodeError> {
     let lifetime = format!("PT{seconds}S");
     let arguments = [
         "--move",
@@ -156,11 +156,11 @@ pub(super) fn send_to(resource: &str, node: &str, seconds: u64) -> Result<(), Ho
     }
 }
 
-pub(super) fn forget_move(resource: &str) -> Result<(), HostError> {
+pub(super) fn forget_move(resource: &str) -> Result<(), NodeError> {
     run::tool("crm_resource", &["--clear", "--resource", resource], None).map(drop)
 }
 
-fn file_error(call: &'static str, path: &str, source: std::io::Error) -> HostError {
+fn file_error(call: &'static str, path: &str, source: std::io::Error) -> NodeError {
     let path = path.to_owned();
-    HostError::File { call, path, source }
+    NodeError::File { call, path, source }
 }

@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
-use super::{HostError, run};
+use super::{NodeError, run};
 
 /// Where the generated `corosync.conf` has it log to.
 const LOG: &str = "/var/log/corosync/corosync.log";
@@ -18,17 +18,17 @@ const MOST: u64 = 64 * 1024;
 const WRITES: Duration = Duration::from_millis(200);
 
 /// Reads it again; a refusal is told with Corosync's own reason.
-pub(super) fn reload() -> Result<(), HostError> {
+pub(super) fn reload() -> Result<(), NodeError> {
     let log = Path::new(LOG);
     let from = log.metadata().map_or(0, |log| log.len());
     match run::tool("corosync-cfgtool", &["-R"], None) {
-        Err(HostError::Tool { command, said }) => {
+        Err(NodeError::Tool { command, said }) => {
             std::thread::sleep(WRITES);
             let said = match reasons(&since(log, from)).as_slice() {
                 [] => said,
                 reasons => format!("{said}; Corosync's log: {}", reasons.join("; ")),
             };
-            Err(HostError::Tool { command, said })
+            Err(NodeError::Tool { command, said })
         }
         other => other.map(drop),
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hawser_tool::{Tool, ToolError};
 
-use super::HostError;
+use super::NodeError;
 
 /// How long a tool may take for which an order says nothing: less than whoever gave the order waits
 /// ([`super::Order::patience`]).
@@ -16,7 +16,7 @@ pub(super) fn tool(
     program: &str,
     arguments: &[&str],
     input: Option<&str>,
-) -> Result<String, HostError> {
+) -> Result<String, NodeError> {
     let output = output(program, arguments, input)?;
     text(program, arguments, &output)
 }
@@ -26,7 +26,7 @@ pub(super) fn tool_within(
     limit: Duration,
     program: &str,
     arguments: &[&str],
-) -> Result<String, HostError> {
+) -> Result<String, NodeError> {
     let output = within(limit, program, arguments, None);
     text(
         program,
@@ -40,7 +40,7 @@ pub(super) fn output(
     program: &str,
     arguments: &[&str],
     input: Option<&str>,
-) -> Result<Output, HostError> {
+) -> Result<Output, NodeError> {
     within(USUAL, program, arguments, input).map_err(cannot(program, arguments))
 }
 
@@ -59,15 +59,15 @@ pub(super) fn within(
 }
 
 /// The error of a tool that gave no output.
-pub(super) fn cannot(program: &str, arguments: &[&str]) -> impl FnOnce(ToolError) -> HostError {
+pub(super) fn cannot(program: &str, arguments: &[&str]) -> impl FnOnce(ToolError) -> NodeError {
     let command = line(program, arguments);
-    move |error| HostError::Tool {
+    move |error| NodeError::Tool {
         command,
         said: error.reason(),
     }
 }
 
-fn text(program: &str, arguments: &[&str], output: &Output) -> Result<String, HostError> {
+fn text(program: &str, arguments: &[&str], output: &Output) -> Result<String, NodeError> {
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         false => Err(failed(program, arguments, output)),
@@ -75,7 +75,7 @@ fn text(program: &str, arguments: &[&str], output: &Output) -> Result<String, Ho
 }
 
 /// The error of a tool that failed.
-pub(super) fn failed(program: &str, arguments: &[&str], output: &Output) -> HostError {
+pub(super) fn failed(program: &str, arguments: &[&str], output: &Output) -> NodeError {
     let said = [&output.stderr[..], &output.stdout[..]].concat();
     let said = String::from_utf8_lossy(&said);
     let words: Vec<&str> = said
@@ -84,7 +84,7 @@ pub(super) fn failed(program: &str, arguments: &[&str], output: &Output) -> Host
         .filter(|l| !l.is_empty())
         .collect();
     let tail = words.len().saturating_sub(4);
-    HostError::Tool {
+    NodeError::Tool {
         command: line(program, arguments),
         said: match words.is_empty() {
             true => output.status.to_string(),

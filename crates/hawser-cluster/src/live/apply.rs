@@ -5,17 +5,19 @@
 
 use std::time::{Duration, Instant};
 
+use hawser_host::{HostError, Hosts, on_all};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 
-use super::gather::unexpected;
 use super::settle::{Settled, Waiting, not_done, wait_settled};
 use super::status::not_running;
 use super::undo::{take_back, undo_of};
-use super::{
-    Ask, Heads, LiveError, OnHead, Secrets, device, gather, head, live_cib, on_all, order,
+use super::{Fences, LiveError, OnHead, Secrets, ask, device, gather, head, live_cib, tell};
+use crate::host::questions::{
+    InstallExports, PatchCib, ReadFile, ReloadCorosync, SeedCib, SetDevice, StartEngine,
+    StopEngine, WriteFile,
 };
-use crate::host::{Answer, Content, DeviceWish, Order, OwnedFile};
+use crate::host::{Content, DeviceWish, OwnedFile};
 use crate::numbering::Numbering;
 use crate::plan::{
     AUTHKEY, COROSYNC_CONF, Change, Effect, Facts, ObjectChange, Plan, PlanError, PlanReport,
@@ -88,8 +90,8 @@ pub enum ApplyError {
     },
 }
 
-impl From<super::HeadError> for ApplyError {
-    fn from(error: super::HeadError) -> Self {
+impl From<HostError> for ApplyError {
+    fn from(error: HostError) -> Self {
         Self::Live(error.into())
     }
 }
@@ -118,7 +120,7 @@ const ATTEMPTS: usize = 30;
 ///
 /// # Errors
 /// What cannot be read or understood.
-pub fn plan_live(file: &ClusterFile, facts: &Facts, heads: &mut Heads) -> Result<Plan, ApplyError> {
+pub fn plan_live(file: &ClusterFile, facts: &Facts, heads: &mut Hosts) -> Result<Plan, ApplyError> {
     let running = facts.nodes.iter().find(|(_, node)| node.running);
     let head = running.and_then(|(name, _)| heads.get_mut(name));
     Ok(match head {
@@ -133,7 +135,7 @@ pub fn plan_live(file: &ClusterFile, facts: &Facts, heads: &mut Heads) -> Result
 /// See [`ApplyError`].
 pub fn apply(
     file: &ClusterFile,
-    heads: &mut Heads,
+    heads: &mut Hosts,
     secrets: &Secrets,
     options: Options,
     said: &mut dyn FnMut(Progress<'_>),
@@ -143,9 +145,9 @@ pub fn apply(
     let (mut first, mut waited) = (true, false);
     for round in 0..ROUNDS {
         let ask = if round == 0 {
-            Ask::FenceDevices
+            Fences::Asked
         } else {
-            Ask::NodesOnly
+            Fences::LeftAlone
         };
         if round == 0 {
             said(Progress::Doing(
@@ -188,7 +190,7 @@ pub fn apply(
             }
         }
     }
-    let facts = gather(file, heads, secrets, Ask::NodesOnly)?;
+    let facts = gather(file, heads, secrets, Fences::LeftAlone)?;
     let plan = plan_live(file, &facts, heads)?;
     if !plan.is_empty() {
         return Err(ApplyError::NeverDone {
@@ -204,7 +206,7 @@ pub fn apply(
 /// finish what it does.
 fn idle(
     file: &ClusterFile,
-    heads: &mut Heads,
+    heads: &mut Hosts,
     options: Options,
     said: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Vec<String>, LiveError> {
@@ -216,7 +218,7 @@ fn idle(
     Ok([late, self::missing(file, heads)?].concat())
 }
 
-fn missing(file: &ClusterFile, heads: &mut Heads) -> Result<Vec<String>, LiveError> {
+fn missing(file: &ClusterFile, heads: &mut Hosts) -> Result<Vec<String>, LiveError> {
     let silent = device::silent(file, &device::ask(file, heads)?);
     let (name, cib) = live_cib(heads)?.ok_or(LiveError::NotRunning)?;
     let simulator = OnHead::new(head(heads, &name)?.as_mut());
@@ -225,7 +227,7 @@ fn missing(file: &ClusterFile, heads: &mut Heads) -> Result<Vec<String>, LiveErr
 
 /// Waits until the quorum device votes. One that does not is no reason to stop: the nodes that see each other have
 /// quorum without it, and what it keeps from running is said at the end.
-fn wait_for_vote(file: &ClusterFile, heads: &mut Heads) -> Result<(), LiveError> {
+fn wait_for_vote(file: &ClusterFile, heads: &mut Hosts) -> Result<(), LiveError> {
     let deadline = Instant::now() + VOTES;
     while device::ask(file, heads)?.values().any(Option::is_some) && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(200));
@@ -234,7 +236,7 @@ fn wait_for_vote(file: &ClusterFile, heads: &mut Heads) -> Result<(), LiveError>
 }
 
 /// Takes back what was done before a step failed.
-fn taken_back(cause: ApplyError, done: &[Effect], facts: &Facts, heads: &mut Heads) -> ApplyError {
+fn taken_back(cause: ApplyError, done: &[Effect], facts: &Facts, heads: &mut Hosts) -> ApplyError {
     let undone = take_back(&undo_of(done, facts), heads);
     match undone.is_empty() {
         true => cause,
@@ -259,7 +261,7 @@ fn disruptive(plan: &Plan) -> Vec<String> {
 
 /// Waits until Pacemaker is done; what is left when time was over is told.
 fn settle(
-    heads: &mut Heads,
+    heads: &mut Hosts,
     options: Options,
     said: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Vec<String>, LiveError> {
@@ -273,7 +275,7 @@ fn settle(
 }
 
 fn wait(
-    heads: &mut Heads,
+    heads: &mut Hosts,
     options: Options,
     said: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Settled, LiveError> {
@@ -319,7 +321,7 @@ fn words(effect: &Effect) -> String {
 
 fn perform(
     file: &ClusterFile,
-    heads: &mut Heads,
+    heads: &mut Hosts,
     secrets: &Secrets,
     effect: &Effect,
     options: Options,
@@ -352,40 +354,28 @@ fn perform(
             write(heads, node, COROSYNC_CONF, OwnedFile { mode, content })?;
         }
         Effect::InstallExports { nodes } => {
-            on_all(heads, |name, head| {
-                if nodes.contains(name) {
-                    head.order(&Order::InstallExports)?;
-                }
-                Ok(())
-            })?;
+            tell(heads, nodes, &InstallExports)?;
         }
         Effect::ReloadCorosync => {
             let (name, _) = live_cib(heads)?.ok_or(LiveError::NotRunning)?;
-            order(heads, &name, &Order::ReloadCorosync)?;
+            ask(heads, &name, &ReloadCorosync)?;
         }
         Effect::RestartCluster => {
-            on_all(heads, |_, head| Ok(head.order(&Order::Stop)?))?;
-            on_all(heads, |_, head| Ok(head.order(&Order::Start)?))?;
+            on_all(heads, |_, head| head.ask(&StopEngine))?;
+            on_all(heads, |_, head| head.ask(&StartEngine))?;
             wait_joined(file, heads)?;
         }
         Effect::Start { nodes } => {
             let seed = seed(file).to_text();
-            on_all(heads, |name, head| {
-                if nodes.contains(name) {
-                    head.order(&Order::SeedCib { cib: seed.clone() })?;
-                    head.order(&Order::Start)?;
-                }
-                Ok(())
+            let seed = SeedCib { cib: seed };
+            on_all(heads, |name, head| match nodes.contains(name) {
+                true => head.ask(&seed).and_then(|()| head.ask(&StartEngine)),
+                false => Ok(()),
             })?;
             wait_joined(file, heads)?;
         }
         Effect::Device { wish, nodes } => {
-            on_all(heads, |name, head| {
-                if nodes.contains(name) {
-                    head.order(&Order::Device { wish: *wish })?;
-                }
-                Ok(())
-            })?;
+            tell(heads, nodes, &SetDevice { wish: *wish })?;
             if *wish == DeviceWish::Start {
                 wait_for_vote(file, heads)?;
             }
@@ -416,16 +406,14 @@ fn seed(file: &ClusterFile) -> Element {
     cib
 }
 
-fn patch(heads: &mut Heads, changes: &[ObjectChange]) -> Result<(), LiveError> {
+fn patch(heads: &mut Hosts, changes: &[ObjectChange]) -> Result<(), LiveError> {
     for _ in 0..ATTEMPTS {
         let (name, was) = live_cib(heads)?.ok_or(LiveError::NotRunning)?;
         let new = next(merge(&Element::parse(&was, "the live CIB")?, changes)).to_text();
-        let attempt = Order::PatchCib { was, new };
-        match order(heads, &name, &attempt)? {
-            Answer::Patched(true) => return Ok(()),
-            Answer::Patched(false) => std::thread::sleep(Duration::from_millis(100)),
-            _ => return Err(unexpected(&name, &attempt)),
+        if ask(heads, &name, &PatchCib { was, new })? {
+            return Ok(());
         }
+        std::thread::sleep(Duration::from_millis(100));
     }
     Err(LiveError::Failed(format!(
         "the CIB changed under each of {ATTEMPTS} attempts to change it"
@@ -441,7 +429,7 @@ fn next(mut cib: Element) -> Element {
 }
 
 /// Waits until all nodes of the file are members and one of them decides.
-fn wait_joined(file: &ClusterFile, heads: &mut Heads) -> Result<(), LiveError> {
+fn wait_joined(file: &ClusterFile, heads: &mut Hosts) -> Result<(), LiveError> {
     let patience = joins(file);
     let deadline = Instant::now() + patience;
     loop {
@@ -491,21 +479,18 @@ fn not_joined(file: &ClusterFile, cib: &Element) -> Vec<String> {
         .collect()
 }
 
-fn write(heads: &mut Heads, node: &HostName, path: &str, file: OwnedFile) -> Result<(), LiveError> {
+fn write(heads: &mut Hosts, node: &HostName, path: &str, file: OwnedFile) -> Result<(), LiveError> {
     let path = path.to_owned();
-    order(heads, node, &Order::Write { path, file }).map(drop)
+    ask(heads, node, &WriteFile { path, file })
 }
 
-fn read_key(heads: &mut Heads, node: &HostName) -> Result<OwnedFile, LiveError> {
-    let read = Order::Read {
-        path: AUTHKEY.into(),
-    };
-    match order(heads, node, &read)? {
-        Answer::File(Some(file)) => Ok(key_file(file.content.0)),
-        Answer::File(None) => Err(LiveError::Failed(format!(
+fn read_key(heads: &mut Hosts, node: &HostName) -> Result<OwnedFile, LiveError> {
+    let path = AUTHKEY.to_owned();
+    match ask(heads, node, &ReadFile { path })? {
+        Some(file) => Ok(key_file(file.content.0)),
+        None => Err(LiveError::Failed(format!(
             "{node} has no {AUTHKEY} any more"
         ))),
-        _ => Err(unexpected(node, &read)),
     }
 }
 

@@ -8,7 +8,8 @@ use hawser_model::names::HostName;
 use super::{SecretError, Secrets};
 use crate::cib::fencing::{device_files, targets};
 use crate::cib::primitive;
-use crate::host::{FenceQuestion, Order, OwnedFile};
+use crate::host::questions::AskFence;
+use crate::host::{FenceQuestion, OwnedFile};
 use crate::numbering::Numbering;
 use crate::simulate::parameter;
 use crate::xml::Element;
@@ -26,8 +27,8 @@ pub struct FenceAsk {
     pub victims: BTreeSet<String>,
     /// The node that asks: one that it does not fence, if there is one.
     pub asks: HostName,
-    /// What that node is told; without its secret there is nothing to ask.
-    pub order: Result<Order, SecretError>,
+    /// What that node is asked; without its secret there is nothing to ask.
+    pub ask: Result<AskFence, SecretError>,
 }
 
 /// How each fence device of a file is asked from these nodes, with the secrets of the file: before anything is
@@ -48,7 +49,7 @@ pub fn fence_asks(file: &ClusterFile, secrets: &Secrets, nodes: &[HostName]) -> 
                 victims: victims.get(&name).cloned().unwrap_or_default(),
                 device: name,
                 asks: node.clone(),
-                order: filled.map(|files| Order::FenceStatus {
+                ask: filled.map(|files| AskFence {
                     device,
                     files,
                     seconds: SILENT,

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use hawser_host::{Hosts, on_all};
 use hawser_model::cluster_file::{ClusterFile, QdeviceAlgorithm};
 use hawser_model::names::HostName;
 
-use super::gather::unexpected;
-use super::{Heads, LiveError, on_all};
-use crate::host::{Answer, Order};
+use super::LiveError;
+use crate::host::questions::AskDeviceVote;
 
 /// Why it has no vote on each node that was reached: absent where it votes. Empty for a file without one.
 ///
@@ -15,17 +15,12 @@ use crate::host::{Answer, Order};
 /// A node that was reached and cannot answer.
 pub(super) fn ask(
     file: &ClusterFile,
-    heads: &mut Heads,
+    heads: &mut Hosts,
 ) -> Result<BTreeMap<HostName, Option<String>>, LiveError> {
     if file.quorum.device.is_none() {
         return Ok(BTreeMap::new());
     }
-    on_all(heads, |name, head| {
-        match head.order(&Order::DeviceVote)? {
-            Answer::Device(why) => Ok(why),
-            _ => Err(unexpected(name, &Order::DeviceVote)),
-        }
-    })
+    Ok(on_all(heads, |_, head| head.ask(&AskDeviceVote))?)
 }
 
 /// In words, where it has no vote.

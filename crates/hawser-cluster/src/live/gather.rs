@@ -2,23 +2,25 @@
 
 use std::collections::BTreeMap;
 
+use hawser_host::{Host, HostError, Hosts, on_all};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 
 use super::asks::questions;
-use super::{Head, Heads, LiveError, Secrets, live_cib, on_all};
+use super::{LiveError, Secrets, live_cib};
 use crate::cib::fencing::node_files;
-use crate::host::{Answer, Inventory, Order, OwnedFile};
+use crate::host::questions::{AskFence, ReadFile, TakeInventory};
+use crate::host::{Inventory, OwnedFile};
 use crate::plan::{AUTHKEY, COROSYNC_CONF, Facts, NodeFacts};
 use crate::units;
 
 /// Whether fence devices are asked for their status, which takes a second or two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum Fences {
     /// Each device is asked once, from a node that it does not fence.
-    FenceDevices,
+    Asked,
     /// None is.
-    NodesOnly,
+    LeftAlone,
 }
 
 /// How long a fence agent may take when a plan is made: BMCs take several seconds when they are
@@ -31,23 +33,23 @@ const PATIENT: u32 = 40;
 /// A node that cannot be asked; a secret that cannot be had.
 pub fn gather(
     file: &ClusterFile,
-    heads: &mut Heads,
+    heads: &mut Hosts,
     secrets: &Secrets,
-    ask: Ask,
+    fences: Fences,
 ) -> Result<Facts, LiveError> {
     let mut wanted: BTreeMap<String, OwnedFile> = BTreeMap::new();
     for node_file in node_files(file).into_iter().chain(units::drop_in(file)) {
         wanted.insert(node_file.path.clone(), secrets.fill(&node_file)?);
     }
-    let questions = match ask {
-        Ask::FenceDevices => {
+    let questions = match fences {
+        Fences::Asked => {
             let nodes: Vec<HostName> = heads.keys().cloned().collect();
             questions(file, &nodes)
         }
-        Ask::NodesOnly => BTreeMap::new(),
+        Fences::LeftAlone => BTreeMap::new(),
     };
-    let read = on_all(heads, |name, head| {
-        let (facts, inventory) = node(head, name, &wanted)?;
+    let read = on_all(heads, |name, head| -> Result<_, HostError> {
+        let (facts, inventory) = node(head, &wanted)?;
         let mut said = BTreeMap::new();
         for question in questions.get(name).into_iter().flatten() {
             // Without the agent there is nobody to ask, which the plan says anyway.
@@ -55,14 +57,12 @@ pub fn gather(
                 .agents
                 .contains(&format!("stonith:{}", question.agent))
             {
-                let answer = head.order(&Order::FenceStatus {
+                let words = head.ask(&AskFence {
                     device: question.clone(),
                     files: wanted.clone(),
                     seconds: PATIENT,
                 })?;
-                if let Answer::Fence(words) = answer {
-                    said.insert(question.name.clone(), words);
-                }
+                said.insert(question.name.clone(), words);
             }
         }
         Ok((facts, said))
@@ -79,22 +79,13 @@ pub fn gather(
 }
 
 fn node(
-    head: &mut dyn Head,
-    name: &HostName,
+    head: &mut dyn Host,
     wanted: &BTreeMap<String, OwnedFile>,
-) -> Result<(NodeFacts, Inventory), LiveError> {
-    let inventory = match head.order(&Order::Inventory)? {
-        Answer::Inventory(inventory) => *inventory,
-        _ => return Err(unexpected(name, &Order::Inventory)),
-    };
-    let mut read = |path: &str| -> Result<Option<OwnedFile>, LiveError> {
-        let order = Order::Read {
-            path: path.to_owned(),
-        };
-        match head.order(&order)? {
-            Answer::File(file) => Ok(file),
-            _ => Err(unexpected(name, &order)),
-        }
+) -> Result<(NodeFacts, Inventory), HostError> {
+    let inventory = head.ask(&TakeInventory)?;
+    let mut read = |path: &str| {
+        let path = path.to_owned();
+        head.ask(&ReadFile { path })
     };
     let corosync_conf = read(COROSYNC_CONF)?;
     let authkey = read(AUTHKEY)?;
@@ -122,11 +113,4 @@ fn node(
         ports: inventory.ports.clone(),
     };
     Ok((facts, inventory))
-}
-
-pub(super) fn unexpected(node: &HostName, order: &Order) -> LiveError {
-    LiveError::Answer {
-        node: node.to_string(),
-        order: order.name(),
-    }
 }

@@ -3,11 +3,12 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use hawser_host::{Host, Hosts};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::ClusterStatus;
 
-use super::{Head, Heads, LiveError, OnHead, Stand, StatusFacts, Truth, status};
+use super::{LiveError, OnHead, Stand, StatusFacts, Truth, status};
 use crate::host::view::Told;
 use crate::host::view::bounded::Begun;
 use crate::simulate::{Answer, CrmSimulate, Event, SimulateError, Simulator};
@@ -21,7 +22,7 @@ use crate::simulate::{Answer, CrmSimulate, Event, SimulateError, Simulator};
 pub fn judged(
     file: &ClusterFile,
     facts: &StatusFacts,
-    heads: &mut Heads,
+    heads: &mut Hosts,
     limit: Duration,
 ) -> Result<ClusterStatus, LiveError> {
     let truth = Truth::of(&facts.views);
@@ -53,13 +54,13 @@ pub fn judged(
 /// A head's scheduler, for which nobody waits longer than the limit.
 struct InTime {
     /// None while it is silent.
-    head: Mutex<Option<Box<dyn Head>>>,
+    head: Mutex<Option<Box<dyn Host>>>,
     until: Instant,
     seconds: u32,
 }
 
 impl InTime {
-    fn of(head: Box<dyn Head>, limit: Duration) -> Self {
+    fn of(head: Box<dyn Host>, limit: Duration) -> Self {
         Self {
             head: Mutex::new(Some(head)),
             until: Instant::now() + limit,
@@ -68,7 +69,7 @@ impl InTime {
     }
 
     /// The head again, unless it is still silent.
-    fn end(self) -> Option<Box<dyn Head>> {
+    fn end(self) -> Option<Box<dyn Host>> {
         self.head.into_inner().unwrap_or_else(|e| e.into_inner())
     }
 }

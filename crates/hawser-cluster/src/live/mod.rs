@@ -1,5 +1,5 @@
 //! A cluster that can be reached: what is known of it, and what is done to it. Its nodes are behind
-//! one narrow trait, so everything here is tried without a network.
+//! [`Host`], so everything here is tried without a network.
 
 mod apply;
 mod asks;
@@ -20,18 +20,17 @@ mod truth;
 mod undo;
 mod views;
 
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use hawser_model::host::CorosyncFacts;
+use hawser_host::{Ask, Host, HostError, Hosts, on_all};
 use hawser_model::names::HostName;
 
-use crate::host::{Answer, Order};
+use crate::host::questions::Simulate;
 use crate::simulate::{Answer as Simulated, Event, SimulateError, Simulator};
 
 pub use apply::{Applied, ApplyError, Options, Progress, apply, plan_live};
 pub use asks::{FenceAsk, fence_asks};
-pub use gather::{Ask, gather};
+pub use gather::{Fences, gather};
 pub use judged::judged;
 pub use operate::{Manner, Operated, move_pool, set_standby};
 pub use orders::{LeftOrder, OrderKind, left_orders};
@@ -44,49 +43,15 @@ pub use truth::{Stand, Startup, Truth};
 pub(crate) use views::live_cib;
 pub use views::{Ahead, StatusFacts, observe};
 
-/// A node of the cluster, as a plan reaches it.
-pub trait Head: Send {
-    /// Has an order obeyed there.
-    ///
-    /// # Errors
-    /// The node, the order and the words of what failed.
-    fn order(&mut self, order: &Order) -> Result<Answer, HeadError>;
-
-    /// What its Corosync says of itself, if one runs.
-    ///
-    /// # Errors
-    /// As [`Self::order`].
-    fn corosync(&mut self) -> Result<Option<CorosyncFacts>, HeadError>;
-}
-
-/// The nodes of a cluster.
-pub type Heads = BTreeMap<HostName, Box<dyn Head>>;
-
-/// A node could not do what it was told.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct HeadError(
-    /// The node, the order and what was said.
-    pub String,
-);
-
 /// Why something cannot be said of a cluster or done to it.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// A node could not do what it was told.
     #[error(transparent)]
-    Head(#[from] HeadError),
+    Host(#[from] HostError),
     /// A secret cannot be had.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// A node answered something else.
-    #[error("{node} answered {order} with something else")]
-    Answer {
-        /// The node.
-        node: String,
-        /// The order.
-        order: &'static str,
-    },
     /// What a node said cannot be read.
     #[error(transparent)]
     Xml(#[from] crate::xml::XmlError),
@@ -111,33 +76,11 @@ pub enum LiveError {
     Failed(String),
 }
 
-/// Runs `work` on every node at the same time.
-pub(crate) fn on_all<T: Send>(
-    heads: &mut Heads,
-    work: impl Fn(&HostName, &mut dyn Head) -> Result<T, LiveError> + Sync,
-) -> Result<BTreeMap<HostName, T>, LiveError> {
-    let work = &work;
-    std::thread::scope(|scope| {
-        let started: Vec<_> = heads
-            .iter_mut()
-            .map(|(name, head)| (name, scope.spawn(move || work(name, head.as_mut()))))
-            .collect();
-        let mut done = BTreeMap::new();
-        for (name, thread) in started {
-            let result = thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            done.insert(name.clone(), result);
-        }
-        Ok(done)
-    })
-}
-
 /// The way to a node.
 pub(crate) fn head<'a>(
-    heads: &'a mut Heads,
+    heads: &'a mut Hosts,
     node: &HostName,
-) -> Result<&'a mut Box<dyn Head>, LiveError> {
+) -> Result<&'a mut Box<dyn Host>, LiveError> {
     let known: Vec<String> = heads.keys().map(HostName::to_string).collect();
     heads.get_mut(node).ok_or_else(|| LiveError::NoSuch {
         kind: "node",
@@ -146,40 +89,48 @@ pub(crate) fn head<'a>(
     })
 }
 
-/// Has one node obey an order.
-pub(crate) fn order(
-    heads: &mut Heads,
+/// Asks one node.
+pub(crate) fn ask<A: Ask>(
+    heads: &mut Hosts,
     node: &HostName,
-    order: &Order,
-) -> Result<Answer, LiveError> {
-    Ok(head(heads, node)?.order(order)?)
+    question: &A,
+) -> Result<A::Answer, LiveError> {
+    Ok(head(heads, node)?.ask(question)?)
+}
+
+/// Asks these nodes, all at the same time, for something that has no answer.
+pub(crate) fn tell<A: Ask<Answer = ()> + Sync>(
+    heads: &mut Hosts,
+    nodes: &[HostName],
+    question: &A,
+) -> Result<(), LiveError> {
+    on_all(heads, |name, head| match nodes.contains(name) {
+        true => head.ask(question),
+        false => Ok(()),
+    })?;
+    Ok(())
 }
 
 /// The `crm_simulate` of a node: the very version that decides there.
-pub struct OnHead<'a>(Mutex<&'a mut dyn Head>);
+pub struct OnHead<'a>(Mutex<&'a mut dyn Host>);
 
 impl<'a> OnHead<'a> {
     /// Asks on this node.
-    pub fn new(head: &'a mut dyn Head) -> Self {
+    pub fn new(head: &'a mut dyn Host) -> Self {
         Self(Mutex::new(head))
     }
 }
 
 impl Simulator for OnHead<'_> {
     fn simulate(&self, cib: &str, events: &[Event]) -> Result<Simulated, SimulateError> {
-        let order = Order::Simulate {
+        let question = Simulate {
             cib: cib.to_owned(),
             events: events.to_vec(),
         };
-        let refused = |said: String| SimulateError::Refused {
-            command: "crm_simulate".into(),
-            said,
-        };
         let mut head = self.0.lock().unwrap_or_else(|e| e.into_inner());
-        match head.order(&order) {
-            Ok(Answer::Simulated(answer)) => Ok(answer),
-            Ok(_) => Err(refused("the node answered something else".into())),
-            Err(e) => Err(refused(e.to_string())),
-        }
+        head.ask(&question).map_err(|e| SimulateError::Refused {
+            command: "crm_simulate".into(),
+            said: e.to_string(),
+        })
     }
 }

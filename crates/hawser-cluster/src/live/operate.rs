@@ -3,14 +3,15 @@
 
 use std::time::Duration;
 
+use hawser_host::Hosts;
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::OperatedPool;
 
 use super::guard::{self, Forecast, not_there_because, play, refused};
 use super::settle::{Settled, Waiting, any_cib, not_done, wait_settled};
-use super::{Heads, LiveError, OnHead, head, left_orders};
+use super::{LiveError, OnHead, ask, head, left_orders};
 use crate::cib::edit::with_standby;
-use crate::host::Order;
+use crate::host::questions::{ForgetMove, MoveResource, Standby};
 use crate::simulate::{Directory, Report, Services, Simulator, services};
 use crate::xml::Element;
 
@@ -40,7 +41,7 @@ pub struct Operated {
 /// # Errors
 /// No such node; a pool would be served nowhere; what Pacemaker says; time was over.
 pub fn set_standby(
-    heads: &mut Heads,
+    heads: &mut Hosts,
     node: &str,
     on: bool,
     manner: &mut Manner<'_>,
@@ -51,11 +52,11 @@ pub fn set_standby(
     let ordered = with_standby(&cib, node, on);
     let forecast = play(&OnHead::new(head(heads, &via)?.as_mut()), &cib, &ordered)?;
     allowed(&forecast, manner)?;
-    let order = Order::Standby {
+    let standby = Standby {
         node: node.to_owned(),
         on,
     };
-    head(heads, &via)?.order(&order)?;
+    ask(heads, &via, &standby)?;
     let what = match on {
         true => format!("{node} is in standby and stays so"),
         false => format!("{node} is let back and stays so"),
@@ -81,7 +82,7 @@ fn allowed(forecast: &Forecast, manner: &mut Manner<'_>) -> Result<(), LiveError
 /// # Errors
 /// No such pool or node; the pool would not get there; another pool would be served nowhere; time was over.
 pub fn move_pool(
-    heads: &mut Heads,
+    heads: &mut Hosts,
     pool: &str,
     node: &str,
     manner: &mut Manner<'_>,
@@ -108,15 +109,12 @@ pub fn move_pool(
     forget(heads, pool)?;
     let (via, _) = live(heads)?;
     let lifetime = manner.waiting.timeout.unwrap_or_default() + Duration::from_secs(60);
-    let order = Order::Move {
+    let order = MoveResource {
         resource: pool.to_owned(),
         node: node.to_owned(),
         seconds: lifetime.max(LIFETIME).as_secs(),
     };
-    let settled = head(heads, &via)?
-        .order(&order)
-        .map_err(LiveError::from)
-        .and_then(|_| wait_settled(heads, &mut manner.waiting));
+    let settled = ask(heads, &via, &order).and_then(|()| wait_settled(heads, &mut manner.waiting));
     if let Ok(Settled::Late { .. }) = &settled {
         // Taken back now, the pool might turn round half way.
         let minutes = lifetime.max(LIFETIME).as_secs() / 60;
@@ -138,8 +136,8 @@ pub fn move_pool(
 
 /// Takes back every order that is left about a resource, through any head that obeys: the one through which it was
 /// given may be gone.
-fn forget(heads: &mut Heads, resource: &str) -> Result<(), LiveError> {
-    let is_left = |heads: &mut Heads| -> Result<bool, LiveError> {
+fn forget(heads: &mut Hosts, resource: &str) -> Result<(), LiveError> {
+    let is_left = |heads: &mut Hosts| -> Result<bool, LiveError> {
         let (_, cib) = live(heads)?;
         let left = left_orders(&cib);
         Ok(left.iter().any(|order| order.resource == resource))
@@ -151,7 +149,7 @@ fn forget(heads: &mut Heads, resource: &str) -> Result<(), LiveError> {
             return Ok(());
         }
         let resource = resource.to_owned();
-        if let Err(e) = head(heads, &name)?.order(&Order::ForgetMove { resource }) {
+        if let Err(e) = ask(heads, &name, &ForgetMove { resource }) {
             why = e.to_string();
         }
     }
@@ -169,7 +167,7 @@ fn forget(heads: &mut Heads, resource: &str) -> Result<(), LiveError> {
 /// # Errors
 /// The pool would not get there.
 fn played_move(
-    heads: &mut Heads,
+    heads: &mut Hosts,
     via: &HostName,
     cib: &Element,
     pool: &str,
@@ -202,7 +200,7 @@ fn waited(settled: Settled, what: &str) -> Result<(), LiveError> {
 }
 
 /// What clients have now, beside what they had.
-fn operated(heads: &mut Heads, before: &Services) -> Result<Operated, LiveError> {
+fn operated(heads: &mut Hosts, before: &Services) -> Result<Operated, LiveError> {
     let (via, cib) = live(heads)?;
     let simulator = OnHead::new(head(heads, &via)?.as_mut());
     let now = Report::parse(&simulator.simulate(&cib.to_text(), &[])?.report)?.before;
@@ -230,7 +228,7 @@ fn operated(heads: &mut Heads, before: &Services) -> Result<Operated, LiveError>
     })
 }
 
-fn live(heads: &mut Heads) -> Result<(HostName, Element), LiveError> {
+fn live(heads: &mut Hosts) -> Result<(HostName, Element), LiveError> {
     let (via, text) = any_cib(heads)?;
     Ok((via, Element::parse(&text, "the live CIB")?))
 }

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use hawser_host::Hosts;
 use hawser_model::names::HostName;
 
-use super::{Heads, LiveError, OnHead, head, live_cib, order};
+use super::{LiveError, OnHead, ask, head, live_cib};
 use crate::cib::primitive;
-use crate::host::{Answer, Order};
+use crate::host::questions::{ReadCib, Settle};
 use crate::simulate::{Directory, Report, Simulator, Story, millis, step_in_words};
 use crate::xml::Element;
 
@@ -69,12 +70,12 @@ pub(super) fn not_done(left: &[String]) -> String {
 ///
 /// # Errors
 /// None answers.
-pub(super) fn any_cib(heads: &mut Heads) -> Result<(HostName, String), LiveError> {
+pub(super) fn any_cib(heads: &mut Hosts) -> Result<(HostName, String), LiveError> {
     match live_cib(heads) {
         Ok(found) => found.ok_or(LiveError::NotRunning),
         Err(why) => {
             for (name, head) in heads.iter_mut() {
-                if let Ok(Answer::Cib(Some(cib))) = head.order(&Order::Cib) {
+                if let Ok(Some(cib)) = head.ask(&ReadCib) {
                     return Ok((name.clone(), cib));
                 }
             }
@@ -89,7 +90,7 @@ pub(super) fn any_cib(heads: &mut Heads) -> Result<(HostName, String), LiveError
 /// against the scheduler's: it must have nothing to do for this CIB. It is asked again and again for
 /// a short time, so that a head that dies meanwhile is replaced by another one.
 pub(super) fn wait_settled(
-    heads: &mut Heads,
+    heads: &mut Hosts,
     waiting: &mut Waiting<'_>,
 ) -> Result<Settled, LiveError> {
     let begun = Instant::now();
@@ -129,17 +130,17 @@ pub(super) fn wait_settled(
 }
 
 /// Whether Pacemaker is done, waiting for it a little: nothing when it is, else what it has to do.
-fn once(heads: &mut Heads, rest: Duration) -> Result<Option<Vec<String>>, LiveError> {
+fn once(heads: &mut Hosts, rest: Duration) -> Result<Option<Vec<String>>, LiveError> {
     let (name, _) = any_cib(heads)?;
     let seconds = rest.min(SAYS_AGAIN).as_secs().max(1);
     let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
-    let answer = order(heads, &name, &Order::Settle { seconds })?;
+    let settled = ask(heads, &name, &Settle { seconds })?;
     let (name, cib) = any_cib(heads)?;
     let left = to_do(&OnHead::new(head(heads, &name)?.as_mut()), &cib)?;
     let decided = Element::parse(&cib, "the live CIB")?
         .get("dc-uuid")
         .is_some_and(|dc| !dc.is_empty() && dc != "0");
-    let done = answer == Answer::Settled(true) && decided && left.is_empty();
+    let done = settled && decided && left.is_empty();
     Ok((!done).then_some(left))
 }
 

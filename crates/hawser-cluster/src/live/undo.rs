@@ -3,10 +3,14 @@
 //!
 //! A change to the CIB needs none of this: it is made whole or not at all.
 
+use hawser_host::Hosts;
 use hawser_model::names::HostName;
 
-use super::{Heads, LiveError, on_all};
-use crate::host::{Content, DeviceWish, Order, OwnedFile};
+use super::{LiveError, ask, tell};
+use crate::host::questions::{
+    ReloadCorosync, RemoveFile, SetDevice, StartEngine, WithdrawEngine, WriteFile,
+};
+use crate::host::{Content, DeviceWish, OwnedFile};
 use crate::plan::{AUTHKEY, COROSYNC_CONF, Effect, Facts};
 
 /// One thing that is put back.
@@ -99,7 +103,7 @@ fn running(facts: &Facts) -> Vec<HostName> {
 }
 
 /// Does it, as far as it can be done; answers what was put back and what could not be.
-pub(super) fn take_back(undo: &[Undo], heads: &mut Heads) -> Vec<String> {
+pub(super) fn take_back(undo: &[Undo], heads: &mut Hosts) -> Vec<String> {
     let told = |what: &Undo| match perform(what, heads) {
         Ok(()) => format!("put back: {}", words(what)),
         Err(e) => format!("NOT put back: {}: {e}", words(what)),
@@ -126,37 +130,29 @@ fn words(undo: &Undo) -> String {
     }
 }
 
-fn perform(undo: &Undo, heads: &mut Heads) -> Result<(), LiveError> {
-    let orders = |nodes: &[HostName], order: Order| (nodes.to_vec(), order);
-    let (nodes, order) = match undo {
-        Undo::Withdraw(nodes) => orders(nodes, Order::Withdraw),
-        Undo::Restart(nodes) => orders(nodes, Order::Start),
-        Undo::Device(wish, nodes) => orders(nodes, Order::Device { wish: *wish }),
-        Undo::Reload(node) => orders(std::slice::from_ref(node), Order::ReloadCorosync),
+fn perform(undo: &Undo, heads: &mut Hosts) -> Result<(), LiveError> {
+    match undo {
+        Undo::Withdraw(nodes) => tell(heads, nodes, &WithdrawEngine),
+        Undo::Restart(nodes) => tell(heads, nodes, &StartEngine),
+        Undo::Device(wish, nodes) => tell(heads, nodes, &SetDevice { wish: *wish }),
+        Undo::Reload(node) => ask(heads, node, &ReloadCorosync),
         Undo::Conf(node, Some(text)) => {
             let file = OwnedFile {
                 mode: 0o644,
                 content: Content(text.clone().into_bytes()),
             };
             let path = COROSYNC_CONF.to_owned();
-            orders(std::slice::from_ref(node), Order::Write { path, file })
+            ask(heads, node, &WriteFile { path, file })
         }
         Undo::Conf(node, None) => {
             let path = COROSYNC_CONF.to_owned();
-            orders(std::slice::from_ref(node), Order::Remove { path })
+            ask(heads, node, &RemoveFile { path })
         }
         Undo::Remove(node, path) => {
             let path = path.clone();
-            orders(std::slice::from_ref(node), Order::Remove { path })
+            ask(heads, node, &RemoveFile { path })
         }
-    };
-    on_all(heads, |name, head| {
-        if nodes.contains(name) {
-            head.order(&order)?;
-        }
-        Ok(())
-    })
-    .map(drop)
+    }
 }
 
 #[cfg(test)]

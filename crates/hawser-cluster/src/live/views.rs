@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
+use hawser_host::Hosts;
 use hawser_model::cluster_file::{Backend, ClusterFile, ExportKind, Pool, PoolKind, Role};
 use hawser_model::names::HostName;
 use serde::{Deserialize, Serialize};
 
+use super::LiveError;
 use super::asks::questions;
 use super::truth::Truth;
-use super::{Heads, LiveError};
 use crate::cib;
 use crate::exports::host::Parameters;
 use crate::exports::ocf;
 use crate::host::view::{Limits, MoreQuestions, PoolQuestion, Storage};
-use crate::host::{Answer, HeadView, Order, ViewQuestion};
+use crate::host::{HeadView, ViewQuestion};
 use crate::numbering::Numbering;
 use crate::xml::Element;
 
@@ -45,7 +46,7 @@ pub struct Ahead {
 /// most. None fails all: one that cannot answer is among the unreached.
 pub fn observe(
     file: &ClusterFile,
-    heads: &mut Heads,
+    heads: &mut Hosts,
     unreached: BTreeMap<HostName, String>,
     limits: Limits,
     watch_links: Duration,
@@ -60,12 +61,12 @@ pub fn observe(
 }
 
 /// Asks every head for its view of the membership alone.
-pub(super) fn views(heads: &mut Heads) -> StatusFacts {
+pub(super) fn views(heads: &mut Hosts) -> StatusFacts {
     ask(heads, BTreeMap::new(), Limits::PATIENT, |_| None)
 }
 
 fn ask(
-    heads: &mut Heads,
+    heads: &mut Hosts,
     unreached: BTreeMap<HostName, String>,
     limits: Limits,
     more: impl Fn(&HostName) -> Option<MoreQuestions> + Sync,
@@ -76,13 +77,13 @@ fn ask(
             .iter_mut()
             .map(|(name, head)| {
                 let ask = move || {
-                    let order = Order::View(ViewQuestion {
+                    let question = ViewQuestion {
                         node: name.clone(),
                         limits,
                         more: more(name).map(Box::new),
-                    });
+                    };
                     let before = now_us();
-                    let answer = head.order(&order);
+                    let answer = head.ask(&question);
                     (before, answer, now_us())
                 };
                 (name.clone(), scope.spawn(ask))
@@ -101,7 +102,7 @@ fn ask(
     };
     for (name, (before, answer, after)) in answered {
         match answer {
-            Ok(Answer::View(view)) => {
+            Ok(view) => {
                 if let Some(clock) = view.clock {
                     // It was asked after `before` and answered before `after`.
                     let ahead = Ahead {
@@ -110,11 +111,7 @@ fn ask(
                     };
                     facts.clocks.insert(name.clone(), ahead);
                 }
-                facts.views.insert(name, *view);
-            }
-            Ok(_) => {
-                let why = "it answered another question".to_owned();
-                facts.unreached.insert(name, why);
+                facts.views.insert(name, view);
             }
             Err(e) => {
                 facts.unreached.insert(name, e.to_string());
@@ -125,7 +122,7 @@ fn ask(
 }
 
 /// The CIB of the partition with quorum, from the head that is believed; of none, when Pacemaker runs nowhere.
-pub(crate) fn live_cib(heads: &mut Heads) -> Result<Option<(HostName, String)>, LiveError> {
+pub(crate) fn live_cib(heads: &mut Hosts) -> Result<Option<(HostName, String)>, LiveError> {
     let facts = views(heads);
     let truth = Truth::of(&facts.views);
     match (truth.from.clone(), truth.cib(&facts.views)) {

@@ -1,37 +1,38 @@
 //! Orders to a running cluster, against heads that are simulated: the scheduler is Pacemaker's own, and what it
 //! decides is done at once.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::golden::Golden;
 use crate::plan::running;
 use hawser_cluster::cib::edit::with_standby;
 use hawser_cluster::cib::port_attribute;
-use hawser_cluster::host::view::{HeadView, Quorum, Told};
-use hawser_cluster::host::{Answer, Order};
-use hawser_cluster::live::{
-    Head, HeadError, Heads, Manner, Operated, Waiting, left_orders, move_pool, set_standby,
+use hawser_cluster::host::questions::{
+    ForgetMove, MoveResource, ReadCib, Settle, Simulate, Standby,
 };
-use hawser_cluster::simulate::{CrmSimulate, Simulator};
+use hawser_cluster::host::view::{HeadView, Quorum, Told, ViewQuestion};
+use hawser_cluster::live::{Manner, Operated, Waiting, left_orders, move_pool, set_standby};
+use hawser_cluster::simulate::{Answer as Simulated, CrmSimulate, Simulator};
 use hawser_cluster::xml::Element;
-use hawser_model::host::CorosyncFacts;
+use hawser_host::sim::{self, Wire};
+use hawser_host::{Answers, Ask, Declined, Entry, Host, Hosts, Stop};
+use hawser_model::names::HostName;
 
 /// The cluster behind all heads.
 struct Cluster {
     cib: Element,
-    /// The orders that changed something.
-    obeyed: Vec<Order>,
+    /// The names of the questions that changed something.
+    obeyed: Vec<&'static str>,
     /// Nothing that Pacemaker decides is done any more.
     stuck: bool,
     /// This head is gone as soon as it has obeyed a move.
     dies_of_a_move: Option<&'static str>,
-    dead: Vec<&'static str>,
 }
 
 impl Cluster {
-    fn change(&mut self, order: &Order, change: impl FnOnce(&Element) -> Element) {
-        self.obeyed.push(order.clone());
+    fn change<A: Ask>(&mut self, _: &A, change: impl FnOnce(&Element) -> Element) {
+        self.obeyed.push(A::NAME);
         self.cib = change(&self.cib);
         if !self.stuck {
             let after = CrmSimulate.simulate(&self.cib.to_text(), &[]).unwrap();
@@ -40,76 +41,102 @@ impl Cluster {
     }
 }
 
-struct Simulated {
+struct Head {
     name: &'static str,
     cluster: Arc<Mutex<Cluster>>,
+    wire: Wire,
 }
 
-impl Head for Simulated {
-    fn order(&mut self, order: &Order) -> Result<Answer, HeadError> {
-        let mut cluster = self.cluster.lock().unwrap();
-        if cluster.dead.contains(&self.name) {
-            return Err(HeadError(format!("{}: agent ended", self.name)));
-        }
-        match order {
-            Order::View(_) => {
-                return Ok(Answer::View(Box::new(HeadView {
-                    corosync: true,
-                    pacemaker: true,
-                    quorum: Some(Told::Said(Quorum {
-                        quorate: true,
-                        ring: "1.8".into(),
-                        local: if self.name == "head1" { 1 } else { 2 },
-                        members: [1, 2].into(),
-                    })),
-                    controller: Some(Told::Said("S_IDLE".into())),
-                    cib: Some(Told::Said(cluster.cib.to_text())),
-                    ..HeadView::default()
-                })));
-            }
-            Order::Cib => return Ok(Answer::Cib(Some(cluster.cib.to_text()))),
-            Order::Simulate { cib, events } => {
-                let answer = CrmSimulate.simulate(cib, events);
-                return Ok(Answer::Simulated(answer.unwrap()));
-            }
-            Order::Settle { .. } => return Ok(Answer::Settled(!cluster.stuck)),
-            Order::Standby { node, on } => {
-                cluster.change(order, |cib| with_standby(cib, node, *on));
-            }
-            Order::Move {
-                resource,
-                node,
-                seconds,
-            } => {
-                assert!(
-                    *seconds >= 900,
-                    "the order ends by itself, and not before it is carried out"
-                );
-                let location = Element::new("rsc_location")
-                    .with("id", format!("cli-prefer-{resource}"))
-                    .with("rsc", resource.as_str())
-                    .with("node", node.as_str())
-                    .with("score", "INFINITY");
-                cluster.change(order, |cib| with_constraint(cib, location));
-                if cluster.dies_of_a_move == Some(self.name) {
-                    cluster.dead.push(self.name);
-                }
-            }
-            Order::ForgetMove { resource } => {
-                let left: Vec<String> = left_orders(&cluster.cib)
-                    .into_iter()
-                    .filter(|order| order.resource == *resource)
-                    .map(|order| order.id)
-                    .collect();
-                cluster.change(order, |cib| without_constraints(cib, &left));
-            }
-            other => panic!("{other:?}"),
-        }
-        Ok(Answer::Done)
+impl Head {
+    fn cluster(&self) -> MutexGuard<'_, Cluster> {
+        self.cluster.lock().unwrap()
     }
+}
 
-    fn corosync(&mut self) -> Result<Option<CorosyncFacts>, HeadError> {
-        Ok(None)
+const QUESTIONS: &[Entry<Head>] = &[
+    Entry::of::<ViewQuestion>(),
+    Entry::of::<ReadCib>(),
+    Entry::of::<Simulate>(),
+    Entry::of::<Settle>(),
+    Entry::of::<Standby>(),
+    Entry::of::<MoveResource>(),
+    Entry::of::<ForgetMove>(),
+];
+
+impl Answers<Head> for ViewQuestion {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<HeadView, Declined> {
+        Ok(HeadView {
+            corosync: true,
+            pacemaker: true,
+            quorum: Some(Told::Said(Quorum {
+                quorate: true,
+                ring: "1.8".into(),
+                local: if head.name == "head1" { 1 } else { 2 },
+                members: [1, 2].into(),
+            })),
+            controller: Some(Told::Said("S_IDLE".into())),
+            cib: Some(Told::Said(head.cluster().cib.to_text())),
+            ..HeadView::default()
+        })
+    }
+}
+
+impl Answers<Head> for ReadCib {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<Option<String>, Declined> {
+        Ok(Some(head.cluster().cib.to_text()))
+    }
+}
+
+impl Answers<Head> for Simulate {
+    fn answer(self, _: &mut Head, _: &Stop) -> Result<Simulated, Declined> {
+        Ok(CrmSimulate.simulate(&self.cib, &self.events)?)
+    }
+}
+
+impl Answers<Head> for Settle {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<bool, Declined> {
+        Ok(!head.cluster().stuck)
+    }
+}
+
+impl Answers<Head> for Standby {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        let change = |cib: &Element| with_standby(cib, &self.node, self.on);
+        head.cluster().change(&self, change);
+        Ok(())
+    }
+}
+
+impl Answers<Head> for MoveResource {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        assert!(
+            self.seconds >= 900,
+            "the order ends by itself, and not before it is carried out"
+        );
+        let location = Element::new("rsc_location")
+            .with("id", format!("cli-prefer-{}", self.resource))
+            .with("rsc", self.resource.as_str())
+            .with("node", self.node.as_str())
+            .with("score", "INFINITY");
+        let mut cluster = head.cluster();
+        cluster.change(&self, |cib| with_constraint(cib, location));
+        if cluster.dies_of_a_move == Some(head.name) {
+            head.wire.lose(head.name.into());
+        }
+        Ok(())
+    }
+}
+
+impl Answers<Head> for ForgetMove {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        let mut cluster = head.cluster();
+        let left: Vec<String> = left_orders(&cluster.cib)
+            .into_iter()
+            .filter(|order| order.resource == self.resource)
+            .map(|order| order.id)
+            .collect();
+        cluster.change(&self, |cib| without_constraints(cib, &left));
+        Ok(())
     }
 }
 
@@ -133,7 +160,7 @@ fn without_constraints(cib: &Element, ids: &[String]) -> Element {
 /// The lab's cluster: vmpool01 on head1, vmpool02 on head2.
 struct Lab {
     cluster: Arc<Mutex<Cluster>>,
-    heads: Heads,
+    heads: Hosts,
     said: Vec<String>,
 }
 
@@ -146,12 +173,17 @@ impl Lab {
             obeyed: Vec::new(),
             stuck: false,
             dies_of_a_move: None,
-            dead: Vec::new(),
         }));
+        let wire = Wire::default();
         let heads = ["head1", "head2"].map(|name| {
-            let cluster = cluster.clone();
-            let head: Box<dyn Head> = Box::new(Simulated { name, cluster });
-            (name.into(), head)
+            let head = Head {
+                name,
+                cluster: cluster.clone(),
+                wire: wire.clone(),
+            };
+            let host = sim::Simulated::new(name.into(), head, QUESTIONS, &wire);
+            let host: Box<dyn Host> = Box::new(host);
+            (HostName::from(name), host)
         });
         Self {
             cluster,
@@ -174,7 +206,7 @@ impl Lab {
         self.with(|cluster| cluster.cib = with_constraint(&cluster.cib, order));
     }
 
-    fn obeyed(&self) -> Vec<Order> {
+    fn obeyed(&self) -> Vec<&'static str> {
         self.cluster.lock().unwrap().obeyed.clone()
     }
 
@@ -296,7 +328,7 @@ fn a_head_without_sans_is_no_place_for_a_pool() {
         assert!(refused.contains(why), "{refused}");
         assert!(refused.contains("--allow-disruption"), "{refused}");
     }
-    assert_eq!(lab.obeyed(), []);
+    assert!(lab.obeyed().is_empty());
     // Allowed, it is done, and nobody calls it served.
     let done = lab.standby("head1", true).unwrap();
     let pool = done
@@ -348,7 +380,7 @@ fn a_move_leaves_no_order_and_clears_one_that_was_left() {
         said.contains("an order that was left is taken back: vmpool01 is ordered to head1"),
         "{said}"
     );
-    let kinds: Vec<&str> = lab.obeyed().iter().map(Order::name).collect();
+    let kinds = lab.obeyed();
     assert_eq!(kinds, ["forget a move", "move a resource", "forget a move"]);
 }
 

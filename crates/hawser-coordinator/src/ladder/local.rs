@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use hawser_agent::{Agent, AgentError};
+use hawser_agent::questions::{CloseUsage, MeasureRung, OpenUsage};
+use hawser_host::{Host, HostError};
 use hawser_model::ladder::{Rung, RungKind};
 use hawser_model::names::HostName;
 use hawser_rungs::{Direction, RungSpec};
@@ -14,19 +15,19 @@ use super::unavailable;
 /// Measures one on its host.
 pub(super) fn measure(
     host: &HostName,
-    agent: &mut Agent,
+    agent: &mut dyn Host,
     task: &Task,
     options: &LadderOptions,
     address: IpAddr,
-) -> Result<Rung, AgentError> {
+) -> Result<Rung, HostError> {
     let mut rung = match spec(task, options, address) {
         Ok(spec) if of_one_processor(task.kind) => {
-            agent.open_usage()?;
-            let rung = agent.measure_rung(&spec);
-            let usage = BTreeMap::from([(host.clone(), agent.close_usage()?)]);
+            agent.ask(&OpenUsage)?;
+            let rung = agent.ask(&MeasureRung(spec));
+            let usage = BTreeMap::from([(host.clone(), agent.ask(&CloseUsage)?)]);
             Rung { usage, ..rung? }
         }
-        Ok(spec) => agent.measure_rung(&spec)?,
+        Ok(spec) => agent.ask(&MeasureRung(spec))?,
         Err(why) => unavailable(task.kind, why.to_owned()),
     };
     rung.host = Some(host.clone());

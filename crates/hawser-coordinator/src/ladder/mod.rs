@@ -8,7 +8,8 @@ mod wire;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use hawser_agent::{Agent, AgentError};
+use hawser_agent::questions::{CloseUsage, OpenUsage, ReadHardware};
+use hawser_host::{Host, HostError, Hosts};
 use hawser_model::case::{Case, Intensity};
 use hawser_model::host::HostFacts;
 use hawser_model::ladder::{HostUsage, LadderRun, Rung, RungKind};
@@ -17,7 +18,7 @@ use hawser_model::topology::Topology;
 
 pub use plan::{LadderOptions, Task, Where, tasks};
 
-use crate::check::{Agents, CheckError};
+use crate::check::CheckError;
 use crate::fit::misfits;
 use crate::measure::{ETHERNET_MTU, End, both, path_mtu, still_there};
 use crate::traffic_plan::Path;
@@ -61,18 +62,18 @@ pub enum LadderError {
     LiveCluster(HostName),
 }
 
-impl From<AgentError> for LadderError {
-    fn from(error: AgentError) -> Self {
-        Self::Check(CheckError::Agent(error))
+impl From<HostError> for LadderError {
+    fn from(error: HostError) -> Self {
+        Self::Check(error.into())
     }
 }
 
-/// The path a ladder is made of, and its two agents.
+/// The path a ladder is made of, and its two hosts.
 pub(crate) struct Ends<'a> {
     pub(crate) from: &'a HostName,
     pub(crate) to: &'a HostName,
-    pub(crate) sender: &'a mut Agent,
-    pub(crate) receiver: &'a mut Agent,
+    pub(crate) sender: &'a mut dyn Host,
+    pub(crate) receiver: &'a mut dyn Host,
     pub(crate) path: Path,
     next_flow: u32,
 }
@@ -87,12 +88,18 @@ impl Ends<'_> {
     /// Runs something between two windows on both hosts.
     pub(crate) fn watched<T>(
         &mut self,
-        run: impl FnOnce(&mut Self) -> Result<T, AgentError>,
-    ) -> Result<(T, BTreeMap<HostName, HostUsage>), AgentError> {
-        let (a, b) = both(|| self.sender.open_usage(), || self.receiver.open_usage());
+        run: impl FnOnce(&mut Self) -> Result<T, HostError>,
+    ) -> Result<(T, BTreeMap<HostName, HostUsage>), HostError> {
+        let (a, b) = both(
+            || self.sender.ask(&OpenUsage),
+            || self.receiver.ask(&OpenUsage),
+        );
         a.and(b)?;
         let done = run(self);
-        let (a, b) = both(|| self.sender.close_usage(), || self.receiver.close_usage());
+        let (a, b) = both(
+            || self.sender.ask(&CloseUsage),
+            || self.receiver.ask(&CloseUsage),
+        );
         let usage = [(self.from.clone(), a?), (self.to.clone(), b?)];
         Ok((done?, usage.into_iter().collect()))
     }
@@ -102,10 +109,10 @@ impl Ends<'_> {
 /// `key` is fresh and secret.
 ///
 /// # Errors
-/// See [`LadderError`]; a rung that could not be measured while the agents live says so in the
+/// See [`LadderError`]; a rung that could not be measured while the hosts answer says so in the
 /// case.
 pub fn ladder(
-    agents: &mut Agents,
+    agents: &mut Hosts,
     topology: Topology,
     hosts: BTreeMap<HostName, HostFacts>,
     options: &LadderOptions,
@@ -130,9 +137,12 @@ pub fn ladder(
         (Some(out), Some(into)) => (out, into),
         _ => unreachable!("misfits were refused before"),
     };
-    let mut free: BTreeMap<&HostName, &mut Agent> = agents.iter_mut().collect();
+    let mut free: BTreeMap<&HostName, &mut dyn Host> = agents
+        .iter_mut()
+        .map(|(name, agent)| (name, agent.as_mut()))
+        .collect();
     let (Some(sender), Some(receiver)) = (free.remove(&from), free.remove(&to)) else {
-        unreachable!("every host has an agent");
+        unreachable!("every host was reached");
     };
     let mut ends = Ends {
         from: &from,
@@ -150,8 +160,8 @@ pub fn ladder(
     let tasks = tasks(options);
     progress.begin(tasks.len());
     let hardware = BTreeMap::from([
-        (from.clone(), ends.sender.hardware()?),
-        (to.clone(), ends.receiver.hardware()?),
+        (from.clone(), ends.sender.ask(&ReadHardware)?),
+        (to.clone(), ends.receiver.ask(&ReadHardware)?),
     ]);
     let mut run = LadderRun {
         from: from.clone(),

@@ -1,8 +1,8 @@
 //! The whole path: a `hawser copy` of the path's storage, for a time instead of to an end, while
 //! both hosts are watched.
 
-use hawser_agent::AgentError;
 use hawser_copy::{CopyKey, Now};
+use hawser_host::HostError;
 use hawser_model::copy::{
     self, CopyCase, CopyCipher, CopyEnd, CopyOptions, CopySink, CopySource, RateSample,
 };
@@ -21,7 +21,7 @@ pub(super) fn measure(
     options: &LadderOptions,
     link: &LinkName,
     key: [u8; 32],
-) -> Result<Rung, AgentError> {
+) -> Result<Rung, HostError> {
     let cipher = options
         .cipher
         .map(|choice| (choice, CopyCipher::of(choice)));

@@ -1,6 +1,9 @@
 //! Rungs between two hosts: TCP in one stream and several, UDP in large datagrams and small ones.
 
-use hawser_agent::AgentError;
+use hawser_agent::questions::{
+    DropFlow, ExpectFrom, FinishReceiver, OpenReceiver, OpenSender, RunSenders,
+};
+use hawser_host::HostError;
 use hawser_model::ladder::{Rung, RungKind, Sample};
 use hawser_model::traffic::{
     FlowId, FlowSpec, ReceiverReport, SenderReport, StreamState, Transport,
@@ -29,7 +32,7 @@ pub(super) fn measure(
     task: &Task,
     options: &LadderOptions,
     other: Option<&str>,
-) -> Result<Rung, AgentError> {
+) -> Result<Rung, HostError> {
     match task.kind {
         RungKind::WireTcp => tcp(ends, task, 1, None),
         RungKind::WireTcpOther => tcp(ends, task, 1, other),
@@ -52,7 +55,7 @@ fn tcp(
     task: &Task,
     streams: u32,
     congestion: Option<&str>,
-) -> Result<Rung, AgentError> {
+) -> Result<Rung, HostError> {
     let specs: Vec<FlowSpec> = (0..streams)
         .map(|_| {
             let flow = FlowId(ends.flow());
@@ -78,7 +81,7 @@ fn tcp(
     })
 }
 
-fn udp(ends: &mut Ends<'_>, task: &Task, payload: u32) -> Result<Rung, AgentError> {
+fn udp(ends: &mut Ends<'_>, task: &Task, payload: u32) -> Result<Rung, HostError> {
     let mut samples = Vec::new();
     let duration = Nanos(task.duration.0 / ROUNDS);
     let ((), usage) = ends.watched(|ends| {
@@ -111,14 +114,20 @@ fn udp(ends: &mut Ends<'_>, task: &Task, payload: u32) -> Result<Rung, AgentErro
 fn run(
     ends: &mut Ends<'_>,
     specs: &[FlowSpec],
-) -> Result<Vec<(SenderReport, ReceiverReport)>, AgentError> {
-    let sent = open(ends, specs).and_then(|flows| ends.sender.run_senders(&flows));
+) -> Result<Vec<(SenderReport, ReceiverReport)>, HostError> {
+    let lasts = specs.iter().map(|spec| spec.duration).max();
+    let sent = open(ends, specs).and_then(|flows| {
+        ends.sender.ask(&RunSenders {
+            flows,
+            lasts: lasts.unwrap_or_default(),
+        })
+    });
     let sent = match sent {
         Ok(sent) => sent,
         Err(error) => {
             for spec in specs {
-                ends.sender.drop_flow(spec.flow)?;
-                ends.receiver.drop_flow(spec.flow)?;
+                ends.sender.ask(&DropFlow(spec.flow))?;
+                ends.receiver.ask(&DropFlow(spec.flow))?;
             }
             return Err(error);
         }
@@ -127,23 +136,26 @@ fn run(
         .iter()
         .zip(sent)
         .map(|(spec, sent)| {
-            let received = ends
-                .receiver
-                .finish_receiver(spec.flow, sent.sent, SETTLE)?;
+            let received = ends.receiver.ask(&FinishReceiver {
+                flow: spec.flow,
+                sent: sent.sent,
+                settle: SETTLE,
+            })?;
             Ok((sent, received))
         })
         .collect()
 }
 
 /// Opens both ends of each; the receivers' ports.
-fn open(ends: &mut Ends<'_>, specs: &[FlowSpec]) -> Result<Vec<(FlowId, u16)>, AgentError> {
+fn open(ends: &mut Ends<'_>, specs: &[FlowSpec]) -> Result<Vec<(FlowId, u16)>, HostError> {
     specs
         .iter()
         .map(|spec| {
-            let port = ends.receiver.open_receiver(spec)?;
-            let source_port = ends.sender.open_sender(spec)?;
-            ends.receiver.expect_from(spec.flow, source_port)?;
-            Ok((spec.flow, port))
+            let flow = spec.flow;
+            let receiver = ends.receiver.ask(&OpenReceiver(spec.clone()))?;
+            let port = ends.sender.ask(&OpenSender(spec.clone()))?;
+            ends.receiver.ask(&ExpectFrom { flow, port })?;
+            Ok((flow, receiver))
         })
         .collect()
 }

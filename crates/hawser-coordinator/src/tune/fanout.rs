@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use hawser_account::fixes;
-use hawser_agent::Agent;
+use hawser_agent::questions::{MeasureFanout, OpenFanout};
+use hawser_host::{Host, Hosts};
 use hawser_model::case::Case;
 use hawser_model::fanout::{FanoutRun, FanoutWindow, Spread};
 use hawser_model::host::HostFacts;
@@ -16,7 +17,7 @@ use hawser_model::units::{Nanos, Packets};
 use hawser_rungs::fanout::FanoutStep;
 
 use super::{Surroundings, TuneError, experiment, no_trial_is_open};
-use crate::check::{Agents, facts};
+use crate::check::facts;
 use crate::fanout::{FanoutOptions, Progress, fanout};
 
 /// Measures how many receivers the hosts serve, as they are set and spread, and tries what was better on
@@ -25,7 +26,7 @@ use crate::fanout::{FanoutOptions, Progress, fanout};
 /// # Errors
 /// See [`TuneError`]; every change is undone then.
 pub fn tune_fanout(
-    agents: &mut Agents,
+    agents: &mut Hosts,
     (topology, hosts): (Topology, BTreeMap<HostName, HostFacts>),
     options: &FanoutOptions,
     placebos: Option<u32>,
@@ -40,7 +41,9 @@ pub fn tune_fanout(
     }
     for plan in &plans {
         if let Some(agent) = agents.get_mut(&plan.host) {
-            agent.open_fanout(options.most)?;
+            agent.ask(&OpenFanout {
+                receivers: options.most,
+            })?;
         }
     }
     let again = FanoutOptions {
@@ -48,7 +51,7 @@ pub fn tune_fanout(
         spreads: &[Spread::AsSet, Spread::Split],
         ..options.clone()
     };
-    let prove = |agents: &mut Agents| {
+    let prove = |agents: &mut Hosts| {
         // Asked anew: what Corosync has counted by now is told too.
         let hosts = facts(agents)?;
         Ok(fanout(
@@ -81,8 +84,8 @@ pub(super) fn step(run: &FanoutRun, traffic: &TrialTraffic) -> Option<FanoutStep
 }
 
 /// Runs one window. What a slowed sender did not send has not arrived either.
-pub(super) fn measure(agent: &mut Agent, step: &FanoutStep) -> Result<Window, TuneError> {
-    Ok(window(&agent.measure_fanout(step)?, step))
+pub(super) fn measure(agent: &mut dyn Host, step: &FanoutStep) -> Result<Window, TuneError> {
+    Ok(window(&agent.ask(&MeasureFanout(step.clone()))?, step))
 }
 
 fn window(measured: &FanoutWindow, step: &FanoutStep) -> Window {

@@ -13,13 +13,14 @@ use std::collections::BTreeMap;
 
 use hawser_account::fixes::{self, Plan};
 use hawser_account::trial::needless;
-use hawser_agent::{Agent, AgentError};
+use hawser_agent::questions::ReadChanges;
+use hawser_host::{Host, HostError, Hosts};
 use hawser_model::case::{Absent, Case, Stopped};
 use hawser_model::knob::{Change, Knob, Scope};
 use hawser_model::names::{HostName, LinkName};
 use hawser_model::trial::{Also, Trial, Tuning};
 
-use crate::check::{self, Agents, CheckError, Progress};
+use crate::check::{self, CheckError, Progress};
 use crate::fanout::FanoutError;
 use crate::traffic_plan::TrafficOptions;
 use together::Turned;
@@ -29,9 +30,9 @@ pub use fanout::tune_fanout;
 /// Why a tune could not go on. What it had changed is undone.
 #[derive(Debug, thiserror::Error)]
 pub enum TuneError {
-    /// An agent cannot be talked to.
+    /// A host cannot be asked.
     #[error(transparent)]
-    Agent(#[from] AgentError),
+    Host(#[from] HostError),
     /// A check could not be made.
     #[error(transparent)]
     Check(#[from] CheckError),
@@ -61,8 +62,8 @@ pub trait Surroundings: Progress {
     fn announce(&self, host: &HostName, knob: &Knob, value: &str) -> Result<(), String>;
     /// The ports of the link's switch that may be turned as well: those of a lab.
     fn ports(&self, link: &LinkName) -> Vec<Also>;
-    /// Has the agent beside that switch do something.
-    fn on_switch(&self, switch: &HostName, work: &mut dyn FnMut(&mut Agent));
+    /// Does something with who answers beside that switch.
+    fn on_switch(&self, switch: &HostName, work: &mut dyn FnMut(&mut dyn Host));
     /// A fair coin.
     fn coin(&self) -> bool;
     /// A trial begins: its number from 1, of how many.
@@ -83,7 +84,7 @@ struct Survivor {
 /// # Errors
 /// See [`TuneError`]; every change is undone then.
 pub fn tune(
-    agents: &mut Agents,
+    agents: &mut Hosts,
     case: &Case,
     options: &TrafficOptions,
     placebos: Option<u32>,
@@ -101,9 +102,9 @@ pub fn tune(
 }
 
 /// Nobody else's trial is under way, and none was left behind.
-fn no_trial_is_open(agents: &mut Agents) -> Result<(), TuneError> {
+fn no_trial_is_open(agents: &mut Hosts) -> Result<(), TuneError> {
     for (host, agent) in agents.iter_mut() {
-        let changes = agent.changes()?.changes;
+        let changes = agent.ask(&ReadChanges)?.changes;
         let trial = |c: &&Change| c.standing == hawser_model::knob::Standing::Trial;
         if let Some(change) = changes.iter().find(trial) {
             return Err(TuneError::Busy {
@@ -117,11 +118,11 @@ fn no_trial_is_open(agents: &mut Agents) -> Result<(), TuneError> {
 
 /// Tries every candidate, leaves the needless out, has what is left proven, and keeps it.
 fn experiment(
-    agents: &mut Agents,
+    agents: &mut Hosts,
     case: &Case,
     plans: &[Plan],
     around: &dyn Surroundings,
-    prove: impl FnOnce(&mut Agents) -> Result<Case, TuneError>,
+    prove: impl FnOnce(&mut Hosts) -> Result<Case, TuneError>,
 ) -> Result<Tuning, TuneError> {
     let mut trials = Vec::new();
     let mut survivors = Vec::new();
@@ -158,7 +159,7 @@ fn experiment(
 /// Every candidate of every plan in turn. What is better and leaves some of the fault is put aside: it would be in the way
 /// of proving what cures all of it, and is needed only where nothing does.
 fn try_all(
-    agents: &mut Agents,
+    agents: &mut Hosts,
     case: &Case,
     plans: &[Plan],
     around: &dyn Surroundings,
@@ -206,7 +207,7 @@ fn try_all(
 
 /// What was put aside is turned again, or goes for good.
 fn take_back(
-    agents: &mut Agents,
+    agents: &mut Hosts,
     around: &dyn Surroundings,
     survivors: &mut Vec<Survivor>,
     aside: &[usize],
@@ -226,7 +227,7 @@ fn take_back(
 
 /// With several survivors, each is left out in turn: what the others do as well goes.
 fn leave_out(
-    agents: &mut Agents,
+    agents: &mut Hosts,
     case: &Case,
     around: &dyn Surroundings,
     trials: &mut [Trial],
@@ -252,7 +253,7 @@ fn leave_out(
 
 /// The same check again, with all survivors in place.
 fn prove(
-    agents: &mut Agents,
+    agents: &mut Hosts,
     case: &Case,
     options: &TrafficOptions,
     around: &dyn Surroundings,

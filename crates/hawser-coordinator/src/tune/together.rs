@@ -2,7 +2,8 @@
 //! kept together. Each host's own journal has its part, so each host's guard undoes it.
 
 use hawser_account::fixes::{in_order, others};
-use hawser_agent::{Agent, AgentError};
+use hawser_agent::questions::{KeepChange, ReadKnob, TryKnob, TurnKnob, UndoChange};
+use hawser_host::{Ask, HostError, Hosts};
 use hawser_model::case::Case;
 use hawser_model::knob::{Change, change_id};
 use hawser_model::names::HostName;
@@ -10,7 +11,6 @@ use hawser_model::trial::{Also, Trial};
 
 use super::trial::possible;
 use super::{Surroundings, TuneError};
-use crate::check::Agents;
 
 /// What was turned, in the order in which it was turned.
 pub(super) struct Turned {
@@ -21,7 +21,7 @@ impl Turned {
     /// Turns the trial's knob, and what must be turned with it, from `from` to `value`. The inner
     /// error is why it could not be; then everything is as before.
     pub(super) fn begin(
-        agents: &mut Agents,
+        agents: &mut Hosts,
         case: &Case,
         around: &dyn Surroundings,
         trial: &mut Trial,
@@ -45,9 +45,11 @@ impl Turned {
         trial.also = steps.iter().filter(|s| **s != first).cloned().collect();
         let mut turned = Self { steps: Vec::new() };
         for step in steps {
-            let tried = on(agents, around, &step.host, |agent| {
-                agent.try_knob(&step.knob, value)
-            });
+            let question = TryKnob {
+                knob: step.knob.clone(),
+                value: value.to_owned(),
+            };
+            let tried = ask(agents, around, &step.host, &question);
             match possible(tried)? {
                 Ok(change) => turned.steps.push((step.host, change)),
                 Err(why) => {
@@ -72,14 +74,16 @@ impl Turned {
     /// To the values after, or to the values before.
     pub(super) fn turn(
         &self,
-        agents: &mut Agents,
+        agents: &mut Hosts,
         around: &dyn Surroundings,
         with: bool,
     ) -> Result<(), TuneError> {
         let turn = |(host, change): &(HostName, Change)| {
-            on(agents, around, host, |agent| {
-                agent.turn_knob(change.number, with)
-            })
+            let question = TurnKnob {
+                change: change.number,
+                after: with,
+            };
+            ask(agents, around, host, &question)
         };
         let mut steps = self.steps.iter();
         if with {
@@ -93,14 +97,12 @@ impl Turned {
     /// Undoes all of it; what an agent that is gone has changed, its guard undoes.
     pub(super) fn undo(
         &self,
-        agents: &mut Agents,
+        agents: &mut Hosts,
         around: &dyn Surroundings,
     ) -> Result<(), TuneError> {
         let mut failed = None;
         for (host, change) in self.steps.iter().rev() {
-            let undone = on(agents, around, host, |agent| {
-                agent.undo_change(change.number)
-            });
+            let undone = ask(agents, around, host, &UndoChange(change.number));
             failed = failed.or(undone.err());
         }
         failed.map_or(Ok(()), |e| Err(e.into()))
@@ -109,7 +111,7 @@ impl Turned {
     /// Keeps all of it.
     pub(super) fn keep(
         &self,
-        agents: &mut Agents,
+        agents: &mut Hosts,
         around: &dyn Surroundings,
     ) -> Result<Vec<(HostName, Change)>, TuneError> {
         let together: Vec<String> = match self.steps.as_slice() {
@@ -118,10 +120,11 @@ impl Turned {
         };
         let mut kept = Vec::new();
         for (host, change) in &self.steps {
-            let one = on(agents, around, host, |agent| {
-                agent.keep_change(change.number, together.clone())
-            })?;
-            kept.push((host.clone(), one));
+            let question = KeepChange {
+                change: change.number,
+                together: together.clone(),
+            };
+            kept.push((host.clone(), ask(agents, around, host, &question)?));
         }
         Ok(kept)
     }
@@ -137,7 +140,7 @@ fn ports(
     for port in around.ports(link) {
         let mut setting = None;
         around.on_switch(&port.host, &mut |agent| {
-            setting = Some(agent.read_knob(&port.knob));
+            setting = Some(agent.ask(&ReadKnob(port.knob.clone())));
         });
         if let Some(setting) = setting {
             if due(number(&setting?.value)) {
@@ -148,17 +151,18 @@ fn ports(
     Ok(ports)
 }
 
-fn on<T>(
-    agents: &mut Agents,
+/// Asks a host, or who answers beside a switch.
+fn ask<A: Ask>(
+    agents: &mut Hosts,
     around: &dyn Surroundings,
     host: &HostName,
-    mut work: impl FnMut(&mut Agent) -> Result<T, AgentError>,
-) -> Result<T, AgentError> {
+    question: &A,
+) -> Result<A::Answer, HostError> {
     if let Some(agent) = agents.get_mut(host) {
-        return work(agent);
+        return agent.ask(question);
     }
     let mut answer = None;
-    around.on_switch(host, &mut |agent| answer = Some(work(agent)));
+    around.on_switch(host, &mut |agent| answer = Some(agent.ask(question)));
     answer.expect("a host of the case, or a switch that was named with its ports")
 }
 

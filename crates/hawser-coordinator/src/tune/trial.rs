@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use hawser_account::fixes::{Candidate, Plan};
 use hawser_account::trial::{gained, judge};
-use hawser_agent::{AgentError, Failure};
+use hawser_agent::questions::{ReadCorosync, ReadKnob};
+use hawser_host::{Failure, HostError, Hosts};
 use hawser_model::case::{Case, PhaseKind};
 use hawser_model::host::CorosyncFacts;
 use hawser_model::names::HostName;
@@ -13,7 +14,6 @@ use hawser_model::trial::{Pair, Trial, Verdict, Window};
 use super::together::Turned;
 use super::window::{Measure, measure};
 use super::{Surroundings, Survivor, TuneError, reaches_beyond};
-use crate::check::Agents;
 
 /// A trial before anything of it was done.
 pub(super) fn planned(plan: &Plan, candidate: &Candidate) -> Trial {
@@ -49,7 +49,7 @@ fn unseen(cause: &str) -> &'static str {
 
 /// Runs a trial to its end. Answers what was turned when it is proven; else all is as before.
 pub(super) fn run(
-    agents: &mut Agents,
+    agents: &mut Hosts,
     case: &Case,
     candidate: &Candidate,
     around: &dyn Surroundings,
@@ -81,7 +81,7 @@ pub(super) fn run(
 
 /// Turns the knob for the first time; the inner error is why it could not be tried.
 fn begin(
-    agents: &mut Agents,
+    agents: &mut Hosts,
     case: &Case,
     candidate: &Candidate,
     around: &dyn Surroundings,
@@ -94,7 +94,7 @@ fn begin(
     let Some(agent) = agents.get_mut(&trial.host) else {
         return Ok(Err("it is not among the hosts that were reached".to_owned()));
     };
-    let setting = match possible(agent.read_knob(knob))? {
+    let setting = match possible(agent.ask(&ReadKnob(knob.clone())))? {
         Ok(setting) => setting,
         Err(why) => return Ok(Err(why)),
     };
@@ -113,11 +113,11 @@ fn begin(
     Turned::begin(agents, case, around, trial, &setting.value, &value)
 }
 
-/// An agent that declined goes on; its words are the inner error.
-pub(super) fn possible<T>(answer: Result<T, AgentError>) -> Result<Result<T, String>, AgentError> {
+/// A host that declined goes on; its words are the inner error.
+pub(super) fn possible<T>(answer: Result<T, HostError>) -> Result<Result<T, String>, HostError> {
     match answer {
         Ok(value) => Ok(Ok(value)),
-        Err(e) if e.agent_goes_on() => Ok(Err(match *e.failure {
+        Err(e) if e.host_goes_on() => Ok(Err(match *e.failure {
             Failure::Declined { error, .. } => error,
             other => other.to_string(),
         })),
@@ -127,7 +127,7 @@ pub(super) fn possible<T>(answer: Result<T, AgentError>) -> Result<Result<T, Str
 
 /// Pairs of windows until the trial is over; what the cluster engines counted meanwhile is added to the trial.
 pub(super) fn pairs(
-    agents: &mut Agents,
+    agents: &mut Hosts,
     case: &Case,
     trial: &mut Trial,
     turned: &Turned,
@@ -147,13 +147,13 @@ pub(super) fn pairs(
 /// The counters of the cluster engine of each host that had one when everything began. One that does not answer is
 /// one of which nothing is known.
 fn engines(
-    agents: &mut Agents,
+    agents: &mut Hosts,
     case: &Case,
-) -> Result<BTreeMap<HostName, CorosyncFacts>, AgentError> {
+) -> Result<BTreeMap<HostName, CorosyncFacts>, HostError> {
     let mut engines = BTreeMap::new();
     for (host, agent) in agents.iter_mut() {
         if case.hosts.get(host).is_some_and(|h| h.corosync.is_some()) {
-            let answer = possible(agent.corosync())?;
+            let answer = possible(agent.ask(&ReadCorosync))?;
             engines.insert(host.clone(), answer.ok().flatten().unwrap_or_default());
         }
     }
@@ -161,7 +161,7 @@ fn engines(
 }
 
 fn measured(
-    agents: &mut Agents,
+    agents: &mut Hosts,
     case: &Case,
     trial: &Trial,
     turned: &Turned,
@@ -218,7 +218,7 @@ const LOOKS: usize = 2;
 
 /// Whether this plan's fault is gone already, with what was kept so far.
 pub(super) fn cured_already(
-    agents: &mut Agents,
+    agents: &mut Hosts,
     case: &Case,
     plan: &Plan,
     survivors: &[Survivor],

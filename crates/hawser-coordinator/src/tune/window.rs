@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hawser_account::stream;
-use hawser_agent::AgentError;
-use hawser_agent::protocol::Care;
+use hawser_agent::questions::Care;
+use hawser_host::Hosts;
 use hawser_model::case::{Case, Intensity, PhaseKind};
 use hawser_model::host::HostFacts;
 use hawser_model::names::{HostName, InterfaceName};
@@ -16,7 +16,6 @@ use hawser_model::units::{Bytes, Nanos};
 use hawser_rungs::fanout::FanoutStep;
 
 use super::{TuneError, fanout};
-use crate::check::Agents;
 use crate::measure::{End, phase};
 use crate::traffic_plan::fresh_group;
 
@@ -92,7 +91,7 @@ impl<'a> Flow<'a> {
 }
 
 /// Runs one window.
-pub(super) fn measure(agents: &mut Agents, measure: &Measure<'_>) -> Result<Window, TuneError> {
+pub(super) fn measure(agents: &mut Hosts, measure: &Measure<'_>) -> Result<Window, TuneError> {
     match measure {
         Measure::Flow(flow) => send(agents, flow),
         Measure::Fanout(host, step) => {
@@ -101,19 +100,20 @@ pub(super) fn measure(agents: &mut Agents, measure: &Measure<'_>) -> Result<Wind
                 number: NEXT_FLOW.fetch_add(1, Ordering::Relaxed),
                 ..step.clone()
             };
-            fanout::measure(agent.expect("the case was made by these agents"), &step)
+            let agent = agent.expect("the case was made by these agents");
+            fanout::measure(agent.as_mut(), &step)
         }
     }
 }
 
-fn send(agents: &mut Agents, measure: &Flow<'_>) -> Result<Window, TuneError> {
+fn send(agents: &mut Hosts, measure: &Flow<'_>) -> Result<Window, TuneError> {
     let mut from = None;
     let mut to = None;
     for (name, agent) in agents.iter_mut() {
         if name == measure.from.0 {
-            from = Some(agent);
+            from = Some(agent.as_mut());
         } else if name == measure.to.0 {
-            to = Some(agent);
+            to = Some(agent.as_mut());
         }
     }
     let (Some(from), Some(to)) = (from, to) else {
@@ -140,8 +140,7 @@ fn send(agents: &mut Agents, measure: &Flow<'_>) -> Result<Window, TuneError> {
         &mut end(measure.from, from),
         &mut end(measure.to, to),
         measure.care,
-    )
-    .map_err(|e: AgentError| TuneError::Agent(e))?;
+    )?;
     if let Some(stopped) = stopped {
         return Err(TuneError::Stopped(stopped));
     }

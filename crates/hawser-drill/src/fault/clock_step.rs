@@ -2,18 +2,14 @@
 //! or believes a server that is. The clock since boot goes on.
 
 use hawser_account::outage::logged_at;
-use hawser_cluster::host::drill::HostFault;
-use hawser_lab::cluster::clock::has_heads_clock;
-use hawser_model::drill::{ClockStep as Step, Moment, utc_offset_s};
+use hawser_cluster::host::questions::StampLog;
+use hawser_host::site::SiteFault;
+use hawser_model::drill::{ClockStep as Step, Moment};
 use hawser_model::names::HostName;
 
 use super::Fault;
 use crate::error::DrillError;
-use crate::processes::{Process, of_node};
-use crate::stage::{Stage, now};
-
-/// What Pacemaker is asked to note so that it writes a line: an attribute that stays out of the CIB.
-const ATTRIBUTE: &str = "hawser-drill-clock";
+use crate::stage::{REACHED, Stage, now};
 
 /// A line may be so old, and the machine so busy, when it is read.
 const NEAR_S: f64 = 60.0;
@@ -28,21 +24,11 @@ pub struct ClockStep {
 }
 
 impl ClockStep {
-    fn there(&self) -> HostFault {
-        HostFault::Clock {
+    fn there(&self) -> SiteFault {
+        SiteFault::Clock {
+            host: self.head.clone(),
             ahead_s: self.ahead_s,
         }
-    }
-
-    /// The services whose clock steps.
-    fn services(&self, stage: &Stage<'_>) -> Result<Vec<Process>, DrillError> {
-        let mut all = of_node(stage, self.head.as_str())?;
-        all.retain(|process| {
-            let name = process.of.name.as_str();
-            process.of.state != 'Z'
-                && (name.starts_with("pacemaker") || name == "corosync" || name == "tgtd")
-        });
-        Ok(all)
     }
 }
 
@@ -56,8 +42,7 @@ impl Fault for ClockStep {
     }
 
     fn object(&self) -> Option<String> {
-        let way = if self.ahead_s < 0 { "back" } else { "ahead" };
-        Some(format!("{} s {way}", self.ahead_s.abs()))
+        Some(self.there().to_string())
     }
 
     fn clock_step(&self) -> Option<Step> {
@@ -68,54 +53,23 @@ impl Fault for ClockStep {
     }
 
     fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        let head = self.head.as_str();
-        if stage.real().is_some() {
-            return stage.make_there(&self.head, self.there());
-        }
-        for service in self.services(stage)? {
-            if !service.maps(has_heads_clock) {
-                return Err(DrillError::CouldNot(format!(
-                    "{} on {head} was not started by the lab, and has the machine's clock",
-                    service.of.name
-                )));
-            }
-        }
-        Ok(stage
-            .lab()?
-            .set_clock(head, i64::from(self.ahead_s) * 1_000_000_000)?)
+        Ok(stage.site.break_now(&self.there())?)
     }
 
     fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
-        let head = self.head.as_str();
-        if stage.real().is_some() {
-            return stage.shown_there(&self.head, self.there());
-        }
-        if !stage.is_on(&self.head)? {
-            return Ok(Some(format!("{head} lost its power by it")));
-        }
-        let line = format!(
-            "attrd_updater --private -n {ATTRIBUTE} -U $(date +%s%N) >/dev/null && sleep 0.1; attrd_updater -D -n \
-             {ATTRIBUTE} >/dev/null; date +%z; grep {ATTRIBUTE} /var/log/pacemaker/pacemaker.log | tail -n 1"
-        );
-        let Ok(said) = stage.shell(head, &line) else {
-            return Ok(None);
+        let head = &self.head;
+        let Ok(stamped) = stage.hosts.ask(head, &StampLog) else {
+            let off = !stage.site.has_power(head)?;
+            return Ok(off.then(|| format!("{head} lost its power by it")));
         };
-        let (zone, line) = said.split_once('\n').unwrap_or_default();
         let now = now();
-        let offset = utc_offset_s(zone.trim()).unwrap_or(0);
-        let written = logged_at(line, now.0 / 1_000_000, offset);
+        let line = stamped.line.as_deref().unwrap_or_default();
+        let written = logged_at(line, now.0 / 1_000_000, stamped.utc_offset_s);
         Ok(written.and_then(|at| self.shown_by(at, now)))
     }
 
     fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        if stage.real().is_some() {
-            return stage.mend_there(&self.head, self.there());
-        }
-        // One that was off has the machine's time again.
-        match stage.is_on(&self.head)? {
-            true => Ok(stage.lab()?.set_clock(self.head.as_str(), 0)?),
-            false => Ok(()),
-        }
+        stage.until_done(REACHED, || stage.site.mend(&self.there()))
     }
 }
 

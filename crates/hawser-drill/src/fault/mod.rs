@@ -4,13 +4,10 @@
 //! process, when the one that made the fault was killed.
 
 mod clock_step;
-mod cut;
-mod hang;
-mod impaired;
+mod host;
 mod power_cut;
-mod process;
 mod reset;
-mod shell;
+mod site;
 mod switchover;
 mod wrong_password;
 
@@ -21,13 +18,10 @@ use crate::error::DrillError;
 use crate::stage::Stage;
 
 pub use clock_step::ClockStep;
-pub use cut::Cut;
-pub use hang::Hang;
-pub use impaired::Impaired;
+pub use host::{How, OnHead, Program};
 pub use power_cut::PowerCut;
-pub use process::{How, Program, Which};
 pub use reset::Reset;
-pub use shell::Lines;
+pub use site::AroundHeads;
 pub use switchover::Switchover;
 pub use wrong_password::WrongPassword;
 

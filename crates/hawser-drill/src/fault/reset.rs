@@ -1,11 +1,10 @@
 //! A head's reset button: its power is gone for a moment, and it boots.
 
-use hawser_lab::{PowerLoss, power_loss};
+use hawser_cluster::host::questions::LookAround;
 use hawser_model::names::HostName;
 
 use super::Fault;
 use crate::error::DrillError;
-use crate::processes::named;
 use crate::stage::Stage;
 
 /// See the module.
@@ -28,30 +27,17 @@ impl Fault for Reset {
     }
 
     fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        match stage.real() {
-            None => {
-                power_loss(stage.lab_name()?, self.head.as_str(), PowerLoss::Cut)?;
-            }
-            Some(real) => {
-                real.power(&self.head, Some(false))?;
-            }
-        }
-        stage.power_on(&self.head)
+        stage.site.power_off(&self.head)?;
+        Ok(stage.site.power_on(&self.head)?)
     }
 
     fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
-        if let Some(real) = stage.real() {
-            let boots = !real
-                .look(&self.head, true)
-                .is_ok_and(|look| look.engine_us.is_some());
-            return Ok(boots.then(|| format!("{} boots: its Pacemaker does not run", self.head)));
-        }
-        // A head of a lab takes as long as a fast server to boot.
-        let none = named(stage, self.head.as_str(), "corosync")?.is_empty();
-        Ok(none.then(|| format!("{} boots: its Corosync does not run", self.head)))
+        let look = stage.hosts.ask(&self.head, &LookAround { engine: true });
+        let boots = !look.is_ok_and(|look| look.engine_us.is_some());
+        Ok(boots.then(|| format!("{} boots: its Pacemaker does not run", self.head)))
     }
 
     fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        stage.power_on(&self.head)
+        Ok(stage.site.power_on(&self.head)?)
     }
 }

@@ -20,7 +20,7 @@ pub struct Switchover {
 
 impl Switchover {
     fn is_off(&self, stage: &Stage<'_>) -> Result<bool, DrillError> {
-        Ok(!stage.is_on(&self.head)?)
+        Ok(!stage.site.has_power(&self.head)?)
     }
 }
 

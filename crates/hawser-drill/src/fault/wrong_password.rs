@@ -1,10 +1,11 @@
 //! Somebody changed the password of a head's BMC and told nobody: the others cannot switch it off, and
 //! what runs on it must not be taken over.
 
-use hawser_cluster::cib::secrets::SECRET_DIRECTORY;
+use hawser_cluster::host::drill::HostFault;
 use hawser_model::names::HostName;
 
 use super::Fault;
+use super::host::{make, mend};
 use crate::error::DrillError;
 use crate::stage::Stage;
 
@@ -15,16 +16,20 @@ pub struct WrongPassword {
 }
 
 impl WrongPassword {
-    /// The file with the password of the head's BMC on the others, by the name of its fence device.
-    fn file(&self) -> String {
-        format!("{SECRET_DIRECTORY}/fence-{}", self.head)
+    /// The fence device of the head, whose password the others have.
+    fn device(&self) -> String {
+        format!("fence-{}", self.head)
     }
 
-    fn on_others(&self, stage: &Stage<'_>, line: &str) -> Result<(), DrillError> {
-        for head in stage.heads.iter().filter(|head| **head != self.head) {
-            stage.shell(head.as_str(), line)?;
-        }
-        Ok(())
+    fn on_others(
+        &self,
+        stage: &Stage<'_>,
+        act: fn(&Stage<'_>, &HostName, &HostFault) -> Result<(), DrillError>,
+    ) -> Result<(), DrillError> {
+        let device = self.device();
+        let fault = HostFault::WrongPassword { device };
+        let mut others = stage.heads.iter().filter(|head| **head != self.head);
+        others.try_for_each(|head| act(stage, head, &fault))
     }
 }
 
@@ -42,27 +47,18 @@ impl Fault for WrongPassword {
     }
 
     fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        let file = self.file();
-        // The right one is kept beside it, with its mode, before anything is changed.
-        self.on_others(
-            stage,
-            &format!("[ -e {file}.drill ] || cp -p {file} {file}.drill; echo changed > {file}"),
-        )
+        self.on_others(stage, make)
     }
 
     fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
         let now = stage.cluster.status().map_err(DrillError::CouldNot)?;
-        let device = format!("fence-{}", self.head);
+        let device = self.device();
         let mut said = now.degraded.iter();
         let said = said.find(|line| line.contains(&device));
         Ok(said.cloned())
     }
 
     fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        let file = self.file();
-        self.on_others(
-            stage,
-            &format!("[ ! -e {file}.drill ] || mv {file}.drill {file}"),
-        )
+        self.on_others(stage, mend)
     }
 }

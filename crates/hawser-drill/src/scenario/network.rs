@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use hawser_lab::impair::{Direction, Fault as Impairment, Share};
+use hawser_host::site::{SiteFault, Trouble};
 use hawser_model::cluster_file::Role;
 use hawser_model::drill::{Promises, ServicePromise};
 use hawser_model::units::BitsPerSec;
 
 use super::{Plan, Reaction, Scenario, links, nobody_is_fenced};
-use crate::fault::{Cut, Impaired};
+use crate::fault::AroundHeads;
 use crate::stage::Stage;
 
 /// Longer than any timeout of the heartbeat.
@@ -22,7 +22,10 @@ pub(super) const ALL: &[Scenario] = &[
         real: true,
         plan: |stage| {
             let ring: Vec<_> = links(stage, Role::Heartbeat).into_iter().take(1).collect();
-            Plan::of(Cut::cables("ring-down", &stage.active, &ring), told(2000))
+            Plan::of(
+                AroundHeads::cables("ring-down", &stage.active, &ring),
+                told(2000),
+            )
         },
     },
     Scenario {
@@ -32,7 +35,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: true,
         plan: |stage| {
             let ring: Vec<_> = links(stage, Role::Heartbeat).into_iter().take(1).collect();
-            Plan::of(Cut::switches("switch-down", stage, &ring), told(2000))
+            Plan::of(AroundHeads::switches("switch-down", &ring), told(2000))
         },
     },
     Scenario {
@@ -41,14 +44,8 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: SEEN,
         real: true,
         plan: |stage| {
-            let all = Impairment {
-                loss: Some(Share::ALL),
-                ..Impairment::default()
-            };
-            Plan::of(
-                ring(stage, "one-way-ring", vec![Direction::FromNode], all),
-                nobody_is_fenced(2000),
-            )
+            let fault = ring(stage, "one-way-ring", false, Trouble::Lost(100));
+            Plan::of(fault, nobody_is_fenced(2000))
         },
     },
     Scenario {
@@ -57,15 +54,8 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: SEEN,
         real: true,
         plan: |stage| {
-            let some = Impairment {
-                loss: "20%".parse().ok(),
-                ..Impairment::default()
-            };
-            let both = Direction::BOTH.to_vec();
-            Plan::of(
-                ring(stage, "lossy-ring", both, some),
-                nobody_is_fenced(2000),
-            )
+            let fault = ring(stage, "lossy-ring", true, Trouble::Lost(20));
+            Plan::of(fault, nobody_is_fenced(2000))
         },
     },
     Scenario {
@@ -74,12 +64,8 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: SEEN,
         real: false,
         plan: |stage| {
-            let slow = Impairment {
-                rate: Some(BitsPerSec(200_000)),
-                ..Impairment::default()
-            };
-            let both = Direction::BOTH.to_vec();
-            Plan::of(ring(stage, "slow-ring", both, slow), nobody_is_fenced(2000))
+            let slow = Trouble::Slow(BitsPerSec(200_000));
+            Plan::of(ring(stage, "slow-ring", true, slow), nobody_is_fenced(2000))
         },
     },
     Scenario {
@@ -90,7 +76,7 @@ pub(super) const ALL: &[Scenario] = &[
         plan: |stage| {
             let san: Vec<_> = links(stage, Role::San).into_iter().take(1).collect();
             Plan::of(
-                Cut::switches("san-down", stage, &san),
+                AroundHeads::switches("san-down", &san),
                 nobody_is_fenced(3000),
             )
         },
@@ -107,7 +93,7 @@ pub(super) const ALL: &[Scenario] = &[
                 ..Promises::default()
             };
             Plan::of(
-                Cut::switches("sans-down", stage, &links(stage, Role::San)),
+                AroundHeads::switches("sans-down", &links(stage, Role::San)),
                 promises,
             )
         },
@@ -124,7 +110,10 @@ pub(super) const ALL: &[Scenario] = &[
                 no_takeover: true,
                 ..nobody_is_fenced(3000)
             };
-            Plan::of(Cut::cables("san-unplugged", &stage.active, &san), promises)
+            Plan::of(
+                AroundHeads::cables("san-unplugged", &stage.active, &san),
+                promises,
+            )
         },
     },
     Scenario {
@@ -134,7 +123,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: false,
         plan: |stage| {
             Plan::of(
-                Cut::cables("sans-unplugged", &stage.active, &links(stage, Role::San)),
+                AroundHeads::cables("sans-unplugged", &stage.active, &links(stage, Role::San)),
                 nobody_is_fenced(10_000),
             )
         },
@@ -148,19 +137,15 @@ fn told(outage_ms: u64) -> Promises {
     }
 }
 
-/// The first heartbeat link, at the head that has the pool.
-fn ring(
-    stage: &Stage<'_>,
-    name: &'static str,
-    directions: Vec<Direction>,
-    what: Impairment,
-) -> Impaired {
+/// The first heartbeat link, at the head that has the pool: what that sends, or both ways.
+fn ring(stage: &Stage<'_>, name: &'static str, both: bool, trouble: Trouble) -> AroundHeads {
     let link = links(stage, Role::Heartbeat).into_iter().next();
-    Impaired {
-        name,
-        head: stage.active.clone(),
+    let impaired = SiteFault::Impaired {
+        host: stage.active.clone(),
         link: link.unwrap_or_else(|| "".into()),
-        directions,
-        what,
-    }
+        to_host: both,
+        from_host: true,
+        trouble,
+    };
+    AroundHeads::one(name, impaired)
 }

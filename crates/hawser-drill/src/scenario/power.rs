@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use hawser_lab::cluster::BMC_LINK;
-use hawser_lab::impair::{Direction, Fault as Impairment, Share};
+use hawser_host::site::{BMC_LINK, SiteFault, Trouble};
 use hawser_model::drill::{Promises, ServicePromise};
+use hawser_model::names::HostName;
 
 use super::{Plan, Reaction, Scenario, active_is_fenced};
-use crate::fault::{Cut, Hang, Impaired, PowerCut, Reset, Switchover, WrongPassword};
+use crate::fault::{AroundHeads, PowerCut, Reset, Switchover, WrongPassword};
 use crate::stage::Stage;
 
 pub(super) const ALL: &[Scenario] = &[
@@ -48,14 +48,7 @@ pub(super) const ALL: &[Scenario] = &[
         about: "every process of the head that has the pool stands still, and goes on later",
         reaction: Reaction::Moves,
         real: false,
-        plan: |stage| {
-            Plan::of(
-                Hang {
-                    head: stage.active.clone(),
-                },
-                active_is_fenced(stage, 6000),
-            )
-        },
+        plan: |stage| Plan::of(hung(&stage.active), active_is_fenced(stage, 6000)),
     },
     Scenario {
         name: "reset",
@@ -78,7 +71,10 @@ pub(super) const ALL: &[Scenario] = &[
         real: false,
         plan: |stage| Plan {
             faults: vec![
-                Box::new(Cut::switches("bmc-network-down", stage, &[BMC_LINK.into()])),
+                Box::new(AroundHeads::switches(
+                    "bmc-network-down",
+                    &[BMC_LINK.into()],
+                )),
                 Box::new(PowerCut {
                     head: stage.active.clone(),
                 }),
@@ -109,18 +105,15 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: Reaction::Moves,
         real: false,
         plan: |stage| {
-            let slow = |head: &hawser_model::names::HostName| -> Box<dyn crate::fault::Fault> {
-                Box::new(Impaired {
-                    name: "slow-bmc",
-                    head: head.clone(),
+            let slow = |head: &HostName| -> Box<dyn crate::fault::Fault> {
+                let late = SiteFault::Impaired {
+                    host: head.clone(),
                     link: BMC_LINK.into(),
-                    directions: vec![Direction::ToNode],
-                    what: Impairment {
-                        reorder: Some(Share::ALL),
-                        hold_ms: Some(300),
-                        ..Impairment::default()
-                    },
-                })
+                    to_host: true,
+                    from_host: false,
+                    trouble: Trouble::Late(300),
+                };
+                Box::new(AroundHeads::one("slow-bmc", late))
             };
             let mut faults: Vec<_> = stage.others().map(slow).collect();
             faults.push(Box::new(PowerCut {
@@ -146,12 +139,19 @@ pub(super) const ALL: &[Scenario] = &[
                 ..Promises::default()
             };
             Plan::of(
-                Cut::cables("all-rings-down", &stage.active, &rings),
+                AroundHeads::cables("all-rings-down", &stage.active, &rings),
                 promises,
             )
         },
     },
 ];
+
+/// Every process of a head is stopped. Let go on, it believes that no time has passed; by then it must have lost its
+/// power.
+pub(super) fn hung(head: &HostName) -> AroundHeads {
+    let host = head.clone();
+    AroundHeads::one("hang", SiteFault::Hung { host })
+}
 
 /// Who cannot be known to be off must not be taken over from. It may be fenced once that is healed.
 fn nothing_is_taken_over(stage: &Stage<'_>) -> Promises {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hawser_model::drill::Promises;
 
 use super::{Plan, Reaction, Scenario, active_is_fenced, nobody_is_fenced};
-use crate::fault::{ClockStep, How, Lines, Program, Which};
+use crate::fault::{ClockStep, How, OnHead, Program};
 use crate::stage::Stage;
 
 /// Pacemaker sees a dead program within so long, or it does not matter to it.
@@ -22,7 +22,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: true,
         plan: |stage| {
             Plan::of(
-                active(stage, Which::Corosync, How::Stopped),
+                active(stage, Program::Corosync, How::Stopped),
                 active_is_fenced(stage, 6000),
             )
         },
@@ -34,7 +34,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: true,
         plan: |stage| {
             Plan::of(
-                active(stage, Which::Corosync, How::Killed),
+                active(stage, Program::Corosync, How::Killed),
                 may_be_fenced(stage, 8000),
             )
         },
@@ -46,7 +46,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: true,
         plan: |stage| {
             Plan::of(
-                active(stage, Which::Pacemakerd, How::Stopped),
+                active(stage, Program::Pacemakerd, How::Stopped),
                 nobody_is_fenced(2000),
             )
         },
@@ -58,7 +58,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: true,
         plan: |stage| {
             Plan::of(
-                active(stage, Which::Pacemakerd, How::Killed),
+                active(stage, Program::Pacemakerd, How::Killed),
                 nobody_is_fenced(2000),
             )
         },
@@ -70,7 +70,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: true,
         plan: |stage| {
             Plan::of(
-                active(stage, Which::Controld, How::Killed),
+                active(stage, Program::Controld, How::Killed),
                 may_be_fenced(stage, 10_000),
             )
         },
@@ -82,7 +82,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: true,
         plan: |stage| {
             Plan::of(
-                active(stage, Which::Tgtd, How::Killed),
+                active(stage, Program::Tgtd, How::Killed),
                 may_be_fenced(stage, 15_000),
             )
         },
@@ -94,7 +94,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: true,
         plan: |stage| {
             Plan::of(
-                active(stage, Which::Tgtd, How::Stopped),
+                active(stage, Program::Tgtd, How::Stopped),
                 nobody_is_fenced(10_000),
             )
         },
@@ -118,7 +118,7 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the folder of Pacemaker's files is full on the head that has the pool",
         reaction: SEEN,
         real: false,
-        plan: |stage| Plan::of(Lines::full_var(&stage.active), nobody_is_fenced(2000)),
+        plan: |stage| Plan::of(OnHead::full_var(&stage.active), nobody_is_fenced(2000)),
     },
 ];
 
@@ -127,9 +127,8 @@ fn clock(stage: &Stage<'_>, ahead_s: i32) -> ClockStep {
     ClockStep { head, ahead_s }
 }
 
-fn active(stage: &Stage<'_>, program: Which, how: How) -> Program {
-    let head = stage.active.clone();
-    Program { head, program, how }
+fn active(stage: &Stage<'_>, program: Program, how: How) -> OnHead {
+    OnHead::program(&stage.active, program, how)
 }
 
 fn may_be_fenced(stage: &Stage<'_>, outage_ms: u64) -> Promises {

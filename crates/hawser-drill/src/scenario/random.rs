@@ -5,8 +5,9 @@ use hawser_client::stamp::mixed;
 use hawser_model::cluster_file::Role;
 use hawser_model::drill::Promises;
 
+use super::power::hung;
 use super::{Plan, Reaction, Scenario, all, links};
-use crate::fault::{Cut, Fault, Hang, PowerCut, Switchover};
+use crate::fault::{AroundHeads, Fault, PowerCut, Switchover};
 use crate::stage::Stage;
 
 pub(super) const ALL: &[Scenario] = &[Scenario {
@@ -34,12 +35,16 @@ fn two_faults(stage: &Stage<'_>) -> Plan {
     let head = stage.active.clone();
     let first = |role| links(stage, role).into_iter().take(1).collect::<Vec<_>>();
     let link: Box<dyn Fault> = match choice(2) {
-        0 => Box::new(Cut::cables("ring-down", &head, &first(Role::Heartbeat))),
-        _ => Box::new(Cut::switches("san-down", stage, &first(Role::San))),
+        0 => Box::new(AroundHeads::cables(
+            "ring-down",
+            &head,
+            &first(Role::Heartbeat),
+        )),
+        _ => Box::new(AroundHeads::switches("san-down", &first(Role::San))),
     };
     let (head_fault, fenced): (Box<dyn Fault>, bool) = match choice(3) {
         0 => (Box::new(PowerCut { head: head.clone() }), true),
-        1 => (Box::new(Hang { head: head.clone() }), true),
+        1 => (Box::new(hung(&head)), true),
         _ => (Box::new(Switchover { head: head.clone() }), false),
     };
     let mut faults = vec![link, head_fault];

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hawser_model::drill::{Promises, ServicePromise};
 
 use super::{Plan, Reaction, Scenario};
-use crate::fault::{How, Lines, PowerCut, Program, Switchover, Which};
+use crate::fault::{How, OnHead, PowerCut, Program, Switchover};
 
 pub(super) const ALL: &[Scenario] = &[
     Scenario {
@@ -20,7 +20,7 @@ pub(super) const ALL: &[Scenario] = &[
                 .unwrap_or_default();
             Plan {
                 faults: vec![
-                    Box::new(Lines::busy_pool(&stage.active, &directory)),
+                    Box::new(OnHead::busy_pool(&stage.active, &directory)),
                     Box::new(Switchover {
                         head: stage.active.clone(),
                     }),
@@ -40,11 +40,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: false,
         plan: |stage| {
             let dead = |head: &hawser_model::names::HostName| -> Box<dyn crate::fault::Fault> {
-                Box::new(Program {
-                    head: head.clone(),
-                    program: Which::Tgtd,
-                    how: How::Killed,
-                })
+                Box::new(OnHead::program(head, Program::Tgtd, How::Killed))
             };
             let mut faults: Vec<_> = stage.others().map(dead).collect();
             faults.push(Box::new(PowerCut {

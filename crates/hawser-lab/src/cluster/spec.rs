@@ -15,7 +15,7 @@ use crate::spec::{
 };
 
 /// The link that the nodes reach the BMCs over, when there are any.
-pub const BMC_LINK: &str = "mgmt";
+pub use hawser_host::site::BMC_LINK;
 
 /// The switch it runs over.
 const BMC_SWITCH: &str = "mgmtsw";

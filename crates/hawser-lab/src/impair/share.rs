@@ -22,6 +22,13 @@ impl Share {
         per_million: 1_000_000,
     };
 
+    /// So many of a hundred, at most all.
+    pub(crate) fn percent(percent: u8) -> Self {
+        Self {
+            per_million: u32::from(percent.min(100)) * 10_000,
+        }
+    }
+
     /// Packets in a million.
     pub fn per_million(self) -> u32 {
         self.per_million

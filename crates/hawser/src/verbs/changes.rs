@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use hawser_coordinator::check::Agents;
+use hawser_agent::questions::{ReadChanges, UndoChange};
+use hawser_host::Hosts;
 use hawser_model::knob::{Change, change_id};
 use hawser_model::names::HostName;
 use hawser_model::output::tune::{ChangesReport, UndoReport, UndoneChange, UnreadableChange};
@@ -45,8 +46,8 @@ pub struct UndoArgs {
 
 /// Runs `hawser changes`.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
-    let mut agents = agents(&args.which)?;
-    let (changes, unreadable) = changes(&mut agents)?;
+    let mut hosts = hosts(&args.which)?;
+    let (changes, unreadable) = changes(&mut hosts)?;
     let report = ChangesReport {
         changes: changes
             .iter()
@@ -88,8 +89,8 @@ fn unreadable_error(unreadable: &[UnreadableChange]) -> Option<miette::Report> {
 /// Runs `hawser undo`.
 pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
     let begun = Instant::now();
-    let mut agents = aloud("the nodes are being reached", || agents(&args.which))?;
-    let (all, unreadable) = changes(&mut agents)?;
+    let mut hosts = aloud("the nodes are being reached", || hosts(&args.which))?;
+    let (all, unreadable) = changes(&mut hosts)?;
     let due = due(&all, args.id.as_deref());
     if due.is_empty() && (args.id.is_some() || unreadable.is_empty()) {
         match &args.id {
@@ -109,9 +110,9 @@ pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
         }
     }
     let mut report = UndoReport::default();
-    for (host, change) in due {
-        let agent = agents.get_mut(host).expect("its changes were read");
-        let id = change_id(host, change.number);
+    for (name, change) in due {
+        let host = hosts.get_mut(name).expect("its changes were read");
+        let id = change_id(name, change.number);
         if begun.elapsed() >= args.timeout {
             let limit = humantime::format_duration(args.timeout);
             report.failed.push(format!(
@@ -120,13 +121,13 @@ pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
             continue;
         }
         let words = format!("{id} is undone");
-        match aloud(&words, || agent.undo_change(change.number)) {
+        match aloud(&words, || host.ask(&UndoChange(change.number))) {
             Ok(undone) => {
                 if !args.json {
-                    say!("{}", render::tune::undone(host, &undone));
+                    say!("{}", render::tune::undone(name, &undone));
                 }
                 report.undone.push(UndoneChange {
-                    change: hawser_account::trial::change(host, &undone.change),
+                    change: hawser_account::trial::change(name, &undone.change),
                     left_at: undone.left_at,
                 });
             }
@@ -147,17 +148,17 @@ pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
     }
 }
 
-/// The agents of the nodes, and those beside switches that have changes of their own.
-fn agents(which: &Which) -> miette::Result<Agents> {
+/// The nodes, and who is beside switches that have changes of their own.
+fn hosts(which: &Which) -> miette::Result<Hosts> {
     let cluster = which.cluster()?;
-    let mut agents = cluster.connect()?;
+    let mut hosts = cluster.connect()?;
     for lab in cluster.labs()? {
         if lab.switch_journal().exists() {
-            let agent = beside_switches(&lab)?;
-            agents.insert(agent.host().clone(), agent);
+            let host = beside_switches(&lab)?;
+            hosts.insert(host.name().clone(), host);
         }
     }
-    Ok(agents)
+    Ok(hosts)
 }
 
 /// The changes to undo, in that order: the last first, and those that are one change together, back
@@ -182,18 +183,18 @@ fn due<'a>(all: &'a [(HostName, Change)], id: Option<&str>) -> Vec<&'a (HostName
 }
 
 /// The changes of all nodes, oldest first on each, and what of the journals cannot be read.
-fn changes(agents: &mut Agents) -> miette::Result<Recorded> {
+fn changes(hosts: &mut Hosts) -> miette::Result<Recorded> {
     let mut all = Vec::new();
     let mut unreadable = Vec::new();
-    for (host, agent) in agents.iter_mut() {
-        let recorded = agent.changes().map_err(|e| miette!("{e}"))?;
-        all.extend(recorded.changes.into_iter().map(|c| (host.clone(), c)));
+    for (name, host) in hosts.iter_mut() {
+        let recorded = host.ask(&ReadChanges).map_err(|e| miette!("{e}"))?;
+        all.extend(recorded.changes.into_iter().map(|c| (name.clone(), c)));
         unreadable.extend(
             recorded
                 .unreadable
                 .into_iter()
                 .map(|error| UnreadableChange {
-                    host: host.clone(),
+                    host: name.clone(),
                     error,
                 }),
         );

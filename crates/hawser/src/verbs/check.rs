@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use hawser_agent::AgentError;
 use hawser_coordinator::boots;
-use hawser_coordinator::check::{self, Agents, CheckError, Progress};
+use hawser_coordinator::check::{self, CheckError, Progress};
 use hawser_coordinator::fencing::ask_fence_devices;
 use hawser_coordinator::schedule::Direction;
 use hawser_coordinator::traffic_plan::TrafficOptions;
+use hawser_host::{HostError, Hosts};
 use hawser_model::case::{Absent, Case, Intensity};
 use hawser_model::host::HostFacts;
 use hawser_model::names::HostName;
@@ -162,7 +162,7 @@ pub fn measure(cluster: &Cluster, options: &TrafficOptions) -> miette::Result<Ca
 /// Checks a cluster whose agents run; all of them must last.
 pub fn checked(
     cluster: &Cluster,
-    agents: &mut Agents,
+    agents: &mut Hosts,
     options: &TrafficOptions,
     progress: &dyn Progress,
 ) -> miette::Result<Case> {
@@ -176,7 +176,7 @@ pub fn checked(
 
 fn checked_hosts(
     cluster: &Cluster,
-    agents: &mut Agents,
+    agents: &mut Hosts,
     hosts: BTreeMap<HostName, HostFacts>,
     options: &TrafficOptions,
     progress: &dyn Progress,
@@ -241,7 +241,7 @@ impl Progress for Bar {
         self.0.inc(1);
     }
 
-    fn lost(&self, error: &AgentError) {
+    fn lost(&self, error: &HostError) {
         self.line(&format!("{error}; the others are measured on"));
     }
 }

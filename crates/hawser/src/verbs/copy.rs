@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
-use hawser_coordinator::check::Agents;
 use hawser_coordinator::copy::{Task, copy};
 use hawser_copy::CopyKey;
+use hawser_host::Hosts;
 use hawser_lab::Interrupt;
 use hawser_model::copy::{CopyCase, CopyCipher, CopyOptions, CopySink, CopySource};
 use hawser_model::output::copy::CopyReport;
@@ -149,7 +149,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
 
 fn run_copy(
     ends: &Ends,
-    agents: &mut Agents,
+    agents: &mut Hosts,
     route: &hawser_coordinator::copy::Route,
     task: Task,
     display: &mut Display<'_>,
@@ -161,7 +161,8 @@ fn run_copy(
     let gone = || miette!("an agent is missing");
     let mut from = agents.remove(&ends.from).ok_or_else(gone)?;
     let mut to = agents.remove(&ends.to).ok_or_else(gone)?;
-    copy(&mut from, &mut to, route, task, key, display, now).map_err(|e| miette!("{e}"))
+    let (from, to) = (from.as_mut(), to.as_mut());
+    copy(from, to, route, task, key, display, now).map_err(|e| miette!("{e}"))
 }
 
 /// Prints what a copy came to.

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use hawser_cluster::live::{self, LiveError, Manner, Operated, Waiting};
+use hawser_host::Hosts;
 use hawser_model::output::cluster::{OperateOrder, OperateOutput, OperatedPool};
 use miette::{IntoDiagnostic, WrapErr};
 
@@ -96,7 +97,7 @@ fn act(
     target: &Target,
     how: &How,
     given: &Given<'_>,
-    what: impl FnOnce(&mut live::Heads, &mut Manner<'_>) -> Result<Operated, LiveError>,
+    what: impl FnOnce(&mut Hosts, &mut Manner<'_>) -> Result<Operated, LiveError>,
 ) -> miette::Result<ExitCode> {
     let known = target.known()?;
     let mut reached = aloud(&known.reaching(), || known.reach())?;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use hawser_cluster::cib;
 use hawser_cluster::cib::secrets::{Content, NodeFile};
 use hawser_cluster::corosync;
-use hawser_cluster::live::{Ask, gather, plan_live};
+use hawser_cluster::live::{Fences, gather, plan_live};
 use hawser_cluster::numbering::Numbering;
 use hawser_cluster::plan::{AUTHKEY, AUTHKEY_BYTES};
 use hawser_cluster::simulate::{CrmSimulate, Scenario, SimulateError, what_if};
@@ -76,7 +76,7 @@ fn live(known: &Known, args: &Args) -> miette::Result<ExitCode> {
         &known.file,
         &mut reached.heads,
         &known.secrets,
-        Ask::FenceDevices,
+        Fences::Asked,
     );
     let facts = facts.map_err(|e| miette::miette!("{e}"))?;
     let plan = plan_live(&known.file, &facts, &mut reached.heads);

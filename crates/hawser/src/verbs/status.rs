@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use hawser_cluster::host::view::Limits;
-use hawser_cluster::live::{Heads, StatusFacts, judged, observe};
+use hawser_cluster::live::{StatusFacts, judged, observe};
 use hawser_drill::left;
+use hawser_host::{HostError, Hosts};
 use hawser_lab::Lab;
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::ClusterStatus;
@@ -87,14 +88,14 @@ pub fn look(known: &Known, reached: &mut Reached) -> miette::Result<ClusterStatu
 }
 
 fn ask(known: &Known, reached: &mut Reached, limits: Limits, watch: Duration) -> StatusFacts {
-    let why = |e: &hawser_agent::AgentError| (e.host.clone(), e.failure.to_string());
+    let why = |e: &HostError| (e.host.clone(), e.failure.to_string());
     let unreached: BTreeMap<HostName, String> = reached.failed.iter().map(why).collect();
     observe(&known.file, &mut reached.heads, unreached, limits, watch)
 }
 
 fn judge(
     known: &Known,
-    heads: &mut Heads,
+    heads: &mut Hosts,
     facts: &StatusFacts,
     limit: Duration,
 ) -> miette::Result<ClusterStatus> {

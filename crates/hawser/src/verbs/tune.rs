@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use hawser_agent::{Agent, AgentError};
 use hawser_coordinator::check::{Progress, facts};
 use hawser_coordinator::schedule::Direction;
 use hawser_coordinator::traffic_plan::TrafficOptions;
 use hawser_coordinator::tune::{self, Surroundings, TuneError};
+use hawser_host::{Host, HostError};
 use hawser_lab::LabName;
 use hawser_lab::impair::{MachineSetting, announce_machine};
 use hawser_model::case::Case;
@@ -150,7 +150,7 @@ impl Progress for Around<'_> {
         self.bar.measured(direction);
     }
 
-    fn lost(&self, error: &AgentError) {
+    fn lost(&self, error: &HostError) {
         self.bar.lost(error);
     }
 }
@@ -181,7 +181,7 @@ impl Surroundings for Around<'_> {
         self.switches.ports(link)
     }
 
-    fn on_switch(&self, switch: &HostName, work: &mut dyn FnMut(&mut Agent)) {
+    fn on_switch(&self, switch: &HostName, work: &mut dyn FnMut(&mut dyn Host)) {
         self.switches.on(switch, work);
     }
 

@@ -2,8 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hawser_agent::Agent;
-use hawser_coordinator::check::Agents;
+use hawser_host::{Host, Hosts};
 use hawser_lab::Lab;
 use hawser_model::knob::Knob;
 use hawser_model::names::{HostName, LinkName};
@@ -11,10 +10,10 @@ use hawser_model::trial::Also;
 
 use crate::cluster::{Cluster, beside_switches};
 
-/// Labs, and the agents beside their switches, each started when it is first needed.
+/// Labs, and who is beside their switches, each reached when it is first needed.
 pub struct Switches {
     labs: Vec<Lab>,
-    agents: Mutex<Agents>,
+    beside: Mutex<Hosts>,
 }
 
 impl Switches {
@@ -22,7 +21,7 @@ impl Switches {
     pub fn of(cluster: &Cluster) -> miette::Result<Self> {
         Ok(Self {
             labs: cluster.labs()?,
-            agents: Mutex::default(),
+            beside: Mutex::default(),
         })
     }
 
@@ -33,11 +32,11 @@ impl Switches {
         let Some((lab, ports)) = with_ports.into_iter().find(|(_, ports)| !ports.is_empty()) else {
             return Vec::new();
         };
-        let mut agents = self.agents();
+        let mut beside = self.beside();
         let host = HostName::from(hawser_lab::init::SWITCHES);
-        if !agents.contains_key(&host) {
+        if !beside.contains_key(&host) {
             match beside_switches(lab) {
-                Ok(agent) => agents.insert(host.clone(), agent),
+                Ok(there) => beside.insert(host.clone(), there),
                 Err(_) => return Vec::new(),
             };
         }
@@ -48,14 +47,14 @@ impl Switches {
         ports.into_iter().map(port).collect()
     }
 
-    /// Has the agent beside the switch do something, if there is one.
-    pub fn on(&self, switch: &HostName, work: &mut dyn FnMut(&mut Agent)) {
-        if let Some(agent) = self.agents().get_mut(switch) {
-            work(agent);
+    /// Does something with who is beside the switch, if anybody is.
+    pub fn on(&self, switch: &HostName, work: &mut dyn FnMut(&mut dyn Host)) {
+        if let Some(there) = self.beside().get_mut(switch) {
+            work(there.as_mut());
         }
     }
 
-    fn agents(&self) -> MutexGuard<'_, Agents> {
-        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+    fn beside(&self) -> MutexGuard<'_, Hosts> {
+        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

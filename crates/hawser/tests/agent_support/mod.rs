@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hawser_agent::Agent;
-use hawser_agent::transport;
+use hawser_agent::questions::{Care, RunSender};
+use hawser_host::{Agent, Ask, Host, HostError, transport};
 use hawser_model::traffic::{FlowId, FlowSpec, Rate, RunKey, Transport};
 use hawser_model::units::{Nanos, PacketsPerSec};
 use nix::sched::{CloneFlags, setns};
@@ -226,6 +226,21 @@ pub fn flow(number: u32, duration: Duration) -> FlowSpec {
         Rate::PerSecond(PacketsPerSec(2_000)),
         Nanos(duration.as_nanos() as u64),
     )
+}
+
+/// Sends a flow to a port.
+pub fn run(spec: &FlowSpec, peer_port: u16, care: Care) -> RunSender {
+    RunSender {
+        flow: spec.flow,
+        peer_port,
+        care,
+        lasts: spec.duration,
+    }
+}
+
+/// Asks an agent.
+pub fn ask<A: Ask>(agent: &mut Agent, question: &A) -> Result<A::Answer, HostError> {
+    (agent as &mut dyn Host).ask(question)
 }
 
 /// Waits until `done`, at most so long.

@@ -10,7 +10,7 @@ use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime, clock_settime};
 use serde::{Deserialize, Serialize};
 
-use crate::host::HostError;
+use crate::host::NodeError;
 
 /// Both clocks before the step. In memory: a head that boots has its time from elsewhere.
 const BEFORE: &str = "/run/hawser/drill-clock";
@@ -59,7 +59,7 @@ impl Step {
     }
 }
 
-pub(super) fn make(ahead_s: i32) -> Result<(), HostError> {
+pub(super) fn make(ahead_s: i32) -> Result<(), NodeError> {
     for (kind, own) in OWN {
         let link = format!("/proc/self/ns/{kind}");
         let here = fs::read_link(&link).map_err(file("readlink", &link))?;
@@ -78,7 +78,7 @@ pub(super) fn make(ahead_s: i32) -> Result<(), HostError> {
     set(step.due(reading()?.boot) + step.ahead_us)
 }
 
-pub(super) fn shown() -> Result<Option<String>, HostError> {
+pub(super) fn shown() -> Result<Option<String>, NodeError> {
     let Some(step) = there()? else {
         return Ok(None);
     };
@@ -92,7 +92,7 @@ pub(super) fn shown() -> Result<Option<String>, HostError> {
     }))
 }
 
-pub(super) fn mend() -> Result<(), HostError> {
+pub(super) fn mend() -> Result<(), NodeError> {
     let Some(step) = there()? else {
         return Ok(());
     };
@@ -113,7 +113,7 @@ pub(super) fn forget() {
     let _there_was_none = fs::remove_file(TAKEN_BACK);
 }
 
-fn there() -> Result<Option<Step>, HostError> {
+fn there() -> Result<Option<Step>, NodeError> {
     match fs::read_to_string(BEFORE) {
         Ok(text) => match serde_json::from_str(&text) {
             Ok(step) => Ok(Some(step)),
@@ -124,8 +124,8 @@ fn there() -> Result<Option<Step>, HostError> {
     }
 }
 
-fn reading() -> Result<Reading, HostError> {
-    let micros = |clock: ClockId| -> Result<i64, HostError> {
+fn reading() -> Result<Reading, NodeError> {
+    let micros = |clock: ClockId| -> Result<i64, NodeError> {
         let now = clock_gettime(clock).map_err(|e| failed(&format!("clock_gettime: {e}")))?;
         Ok(now.tv_sec() * 1_000_000 + now.tv_nsec() / 1000)
     };
@@ -135,18 +135,18 @@ fn reading() -> Result<Reading, HostError> {
     })
 }
 
-fn set(us: i64) -> Result<(), HostError> {
+fn set(us: i64) -> Result<(), NodeError> {
     let to = TimeSpec::new(us.div_euclid(1_000_000), us.rem_euclid(1_000_000) * 1000);
     clock_settime(ClockId::CLOCK_REALTIME, to).map_err(|e| failed(&format!("clock_settime: {e}")))
 }
 
-fn file(call: &'static str, path: &str) -> impl FnOnce(std::io::Error) -> HostError {
+fn file(call: &'static str, path: &str) -> impl FnOnce(std::io::Error) -> NodeError {
     let path = path.to_owned();
-    move |source| HostError::File { call, path, source }
+    move |source| NodeError::File { call, path, source }
 }
 
-fn failed(said: &str) -> HostError {
-    HostError::Tool {
+fn failed(said: &str) -> NodeError {
+    NodeError::Tool {
         command: "step the clock".into(),
         said: said.to_owned(),
     }

@@ -14,7 +14,7 @@ use nix::unistd::setsid;
 use serde::{Deserialize, Serialize};
 
 use super::HostFault;
-use crate::host::HostError;
+use crate::host::NodeError;
 
 /// The word after `hawser agent` that makes it one.
 const WORD: &str = "--dead-man";
@@ -33,7 +33,7 @@ struct Handle {
 }
 
 /// One stands, or no fault is made.
-pub(super) fn stand(fault: &HostFault, seconds: u32) -> Result<(), HostError> {
+pub(in crate::host) fn stand(fault: &HostFault, seconds: u32) -> Result<(), NodeError> {
     let handle = Handle {
         fault: fault.clone(),
         seconds,
@@ -70,7 +70,7 @@ pub(super) fn stand(fault: &HostFault, seconds: u32) -> Result<(), HostError> {
 
 /// The one that stands for a fault mends it and goes. Where none does, the fault is mended here: it was an
 /// agent before this one that made it.
-pub(super) fn dismiss(fault: &HostFault) -> Result<(), HostError> {
+pub(in crate::host) fn dismiss(fault: &HostFault) -> Result<(), NodeError> {
     let child = {
         let mut standing = standing();
         let place = standing.iter().position(|(stands, _)| stands == fault);
@@ -94,7 +94,7 @@ pub fn hold(
     handle: &str,
     mut lifeline: impl Read + Send + 'static,
     ready: impl FnOnce(),
-) -> Result<(), HostError> {
+) -> Result<(), NodeError> {
     let handle: Handle = serde_json::from_str(handle).map_err(|e| error(e.to_string()))?;
     // A session of its own: a terminal's Ctrl-C and a hang-up of the connection are for the agent.
     // It fails only for the leader of a session, which is what is wanted.
@@ -117,12 +117,12 @@ fn standing() -> std::sync::MutexGuard<'static, Vec<(HostFault, Child)>> {
     STANDING.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-fn cannot(e: std::io::Error) -> HostError {
+fn cannot(e: std::io::Error) -> NodeError {
     error(e.to_string())
 }
 
-fn error(said: String) -> HostError {
-    HostError::Tool {
+fn error(said: String) -> NodeError {
+    NodeError::Tool {
         command: format!("hawser agent {WORD}"),
         said,
     }

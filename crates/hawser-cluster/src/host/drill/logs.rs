@@ -12,12 +12,12 @@ use crate::host::run;
 const COROSYNC: &str = "/var/log/corosync/corosync.log";
 
 /// As Pacemaker's packages have it.
-const PACEMAKER: &str = "/var/log/pacemaker/pacemaker.log";
+pub(super) const PACEMAKER: &str = "/var/log/pacemaker/pacemaker.log";
 
 /// A message of the agent's holds 16 MiB.
 const MOST: u64 = 6 << 20;
 
-pub(super) fn read(from: Option<[u64; 2]>) -> LogTexts {
+pub(in crate::host) fn read(from: Option<[u64; 2]>) -> LogTexts {
     let mut logs = LogTexts::default();
     let mut problems = Vec::new();
     for (index, path) in [COROSYNC, PACEMAKER].into_iter().enumerate() {
@@ -36,16 +36,19 @@ pub(super) fn read(from: Option<[u64; 2]>) -> LogTexts {
         None => clock::forget(),
         Some(_) => logs.step = clock::was(),
     }
-    logs.utc_offset_s = run::tool("date", &["+%z"], None)
-        .ok()
-        .and_then(|text| utc_offset_s(text.trim()))
-        .unwrap_or(0);
+    logs.utc_offset_s = utc_offset();
     logs.problem = (!problems.is_empty()).then(|| problems.join("; "));
     logs
 }
 
+/// The head's time zone in seconds east of UTC.
+pub(super) fn utc_offset() -> i32 {
+    let said = run::tool("date", &["+%z"], None).ok();
+    said.and_then(|text| utc_offset_s(text.trim())).unwrap_or(0)
+}
+
 /// Length, text, and whether that is all of it.
-fn part(path: &str, from: Option<u64>) -> std::io::Result<(u64, String, bool)> {
+pub(super) fn part(path: &str, from: Option<u64>) -> std::io::Result<(u64, String, bool)> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     let Some(from) = from else {

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use super::processes;
-use crate::host::HostError;
+use crate::host::NodeError;
 use crate::octal::unescaped;
 
 /// A look at a head, from its own point of view.
@@ -20,9 +20,9 @@ pub struct Look {
     pub engine_us: Option<u64>,
 }
 
-pub(super) fn now(engine: bool) -> Result<Look, HostError> {
+pub(in crate::host) fn now(engine: bool) -> Result<Look, NodeError> {
     let path = "/proc/self/mounts";
-    let text = fs::read_to_string(path).map_err(|source| HostError::File {
+    let text = fs::read_to_string(path).map_err(|source| NodeError::File {
         call: "read",
         path: path.into(),
         source,

@@ -8,12 +8,12 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::{How, Program};
-use crate::host::HostError;
+use crate::host::NodeError;
 
 /// A killed process may take so long to be gone.
 const ENDS: Duration = Duration::from_secs(5);
 
-pub(super) fn hit(program: Program, how: How) -> Result<(), HostError> {
+pub(super) fn hit(program: Program, how: How) -> Result<(), NodeError> {
     let name = program.name();
     let hit = own(name);
     if hit.is_empty() {
@@ -40,7 +40,7 @@ pub(super) fn hit(program: Program, how: How) -> Result<(), HostError> {
     Ok(())
 }
 
-pub(super) fn shown(program: Program, how: How) -> Result<Option<String>, HostError> {
+pub(super) fn shown(program: Program, how: How) -> Result<Option<String>, NodeError> {
     let name = program.name();
     let all = own(name);
     Ok(match how {
@@ -54,7 +54,7 @@ pub(super) fn shown(program: Program, how: How) -> Result<Option<String>, HostEr
     })
 }
 
-pub(super) fn go_on(program: Program) -> Result<(), HostError> {
+pub(super) fn go_on(program: Program) -> Result<(), NodeError> {
     let name = program.name();
     let mut all = own(name).into_iter();
     all.try_for_each(|process| send(name, &process, Signal::SIGCONT))
@@ -66,7 +66,7 @@ pub(super) fn age(name: &str) -> Option<Duration> {
     ages.max()
 }
 
-fn send(name: &str, process: &Process, signal: Signal) -> Result<(), HostError> {
+fn send(name: &str, process: &Process, signal: Signal) -> Result<(), NodeError> {
     match kill(Pid::from_raw(process.pid), signal) {
         // One that has ended meanwhile needs none.
         Ok(()) | Err(Errno::ESRCH) => Ok(()),
@@ -74,8 +74,8 @@ fn send(name: &str, process: &Process, signal: Signal) -> Result<(), HostError> 
     }
 }
 
-fn failed(name: &str, said: &str) -> HostError {
-    HostError::Tool {
+fn failed(name: &str, said: &str) -> NodeError {
+    NodeError::Tool {
         command: name.to_owned(),
         said: said.to_owned(),
     }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
 
 use nix::net::if_::if_nametoindex;
 
-use crate::host::{HostError, run};
+use crate::host::{NodeError, run};
 
 /// The table. `create` fails when it is there: two drills do not mix.
 const TABLE: [&str; 2] = ["inet", "hawser_drill"];
@@ -22,7 +22,7 @@ pub(super) fn make(
     incoming: bool,
     outgoing: bool,
     percent: u8,
-) -> Result<(), HostError> {
+) -> Result<(), NodeError> {
     let mut interfaces = BTreeSet::new();
     for address in addresses {
         interfaces.insert(interface(*address)?);
@@ -33,7 +33,7 @@ pub(super) fn make(
     if let Some(address) = ours {
         let ours = interface(address)?;
         if interfaces.contains(&ours) {
-            return Err(HostError::Tool {
+            return Err(NodeError::Tool {
                 command: "nft".into(),
                 said: format!(
                     "the drill's own ssh connection comes over {ours}: reach this head over another link"
@@ -45,7 +45,7 @@ pub(super) fn make(
     run::tool("nft", &["-f", "-"], Some(&script)).map(drop)
 }
 
-pub(super) fn shown(addresses: &[IpAddr], outgoing: bool) -> Result<Option<String>, HostError> {
+pub(super) fn shown(addresses: &[IpAddr], outgoing: bool) -> Result<Option<String>, NodeError> {
     let mut packets = counted(&run::tool("nft", &list(), None)?);
     // A head that nobody talks to on these links, such as one without a pool on a SAN, loses nothing by itself.
     if packets == 0 && outgoing {
@@ -58,7 +58,7 @@ pub(super) fn shown(addresses: &[IpAddr], outgoing: bool) -> Result<Option<Strin
 }
 
 /// Sends a datagram to nobody's service at all hosts of a link: a switch would not pass on more.
-fn knock(from: IpAddr) -> Result<(), HostError> {
+fn knock(from: IpAddr) -> Result<(), NodeError> {
     let to = match from {
         IpAddr::V4(_) => SocketAddr::from((Ipv4Addr::new(224, 0, 0, 1), DISCARD)),
         IpAddr::V6(_) => {
@@ -72,7 +72,7 @@ fn knock(from: IpAddr) -> Result<(), HostError> {
     Ok(())
 }
 
-pub(super) fn mend() -> Result<(), HostError> {
+pub(super) fn mend() -> Result<(), NodeError> {
     let there = run::output("nft", &list(), None)?.status.success();
     match there {
         true => run::tool("nft", &["delete", "table", TABLE[0], TABLE[1]], None).map(drop),
@@ -85,11 +85,11 @@ fn list() -> [&'static str; 4] {
 }
 
 /// The interface with an address of this head's.
-fn interface(address: IpAddr) -> Result<String, HostError> {
+fn interface(address: IpAddr) -> Result<String, NodeError> {
     let text = address.to_string();
     let arguments = ["-o", "addr", "show", "to", &text];
     let said = run::tool("ip", &arguments, None)?;
-    named(&said).ok_or_else(|| HostError::Tool {
+    named(&said).ok_or_else(|| NodeError::Tool {
         command: format!("ip {}", arguments.join(" ")),
         said: format!("no interface of this head has {address}"),
     })

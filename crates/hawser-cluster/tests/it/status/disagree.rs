@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::*;
-use hawser_cluster::host::{Answer, Order};
-use hawser_cluster::live::{Head, HeadError, Heads, Stand, Startup, Truth, judged};
-use hawser_model::host::CorosyncFacts;
+use hawser_cluster::host::questions::Simulate;
+use hawser_cluster::live::{Stand, Startup, Truth, judged};
+use hawser_cluster::simulate::Answer as Simulated;
+use hawser_host::sim::{self, Wire};
+use hawser_host::{Answers, Declined, Entry, Host, Hosts, Stop};
 use hawser_model::output::cluster::{NodeCondition, ServiceState};
 
 /// What a fencer remembers of five shots at head1 that missed.
@@ -323,20 +325,15 @@ struct Asked {
     asked: Arc<AtomicUsize>,
 }
 
-impl Head for Asked {
-    fn order(&mut self, order: &Order) -> Result<Answer, HeadError> {
-        assert!(matches!(order, Order::Simulate { .. }), "{order:?}");
-        self.asked.fetch_add(1, Ordering::SeqCst);
-        if self.hangs {
+impl Answers<Asked> for Simulate {
+    fn answer(self, head: &mut Asked, _: &Stop) -> Result<Simulated, Declined> {
+        head.asked.fetch_add(1, Ordering::SeqCst);
+        if head.hangs {
             loop {
                 std::thread::park();
             }
         }
-        Err(HeadError("the connection ended".into()))
-    }
-
-    fn corosync(&mut self) -> Result<Option<CorosyncFacts>, HeadError> {
-        Ok(None)
+        Err("the connection ended".into())
     }
 }
 
@@ -346,11 +343,14 @@ fn a_head_that_dies_while_it_simulates_does_not_end_the_status() {
     let facts = healthy(&golden);
     let asked = Arc::new(AtomicUsize::new(0));
     for hangs in [false, true] {
-        let head = |name: &str| -> (HostName, Box<dyn Head>) {
+        let head = |name: &str| -> (HostName, Box<dyn Host>) {
+            const QUESTIONS: &[Entry<Asked>] = &[Entry::of::<Simulate>()];
             let asked = asked.clone();
-            (name.into(), Box::new(Asked { hangs, asked }))
+            let head = Asked { hangs, asked };
+            let host = sim::Simulated::new(name.into(), head, QUESTIONS, &Wire::default());
+            (name.into(), Box::new(host))
         };
-        let mut heads: Heads = [head("head1"), head("head2")].into();
+        let mut heads: Hosts = [head("head1"), head("head2")].into();
         let limit = Duration::from_millis(if hangs { 20 } else { 60_000 });
         let now = judged(&golden.file, &facts, &mut heads, limit).unwrap();
         assert!(now.redundant, "{}", said(&now));

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use hawser_coordinator::check::Agents;
 use hawser_coordinator::copy::Route;
 use hawser_coordinator::discover::discover;
+use hawser_host::Hosts;
 use hawser_model::names::{HostName, LinkName};
 use hawser_model::topology::{Reach, Topology};
 use miette::{bail, miette};
@@ -129,7 +129,7 @@ impl Ends {
     }
 
     /// Starts an agent at both ends.
-    pub(super) fn connect(&self) -> miette::Result<Agents> {
+    pub(super) fn connect(&self) -> miette::Result<Hosts> {
         let here = match self.here {
             true => vec![cluster::here(HERE.into())?],
             false => Vec::new(),
@@ -138,7 +138,7 @@ impl Ends {
     }
 
     /// The link that was asked for, or the first that both hosts are on.
-    pub(super) fn route(&self, agents: &mut Agents, link: Option<&str>) -> miette::Result<Route> {
+    pub(super) fn route(&self, agents: &mut Hosts, link: Option<&str>) -> miette::Result<Route> {
         let known = self.cluster.topology.as_ref();
         if let Some(route) = known.and_then(|t| self.on(t, link)) {
             return Ok(route);

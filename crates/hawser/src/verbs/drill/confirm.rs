@@ -12,7 +12,7 @@ use crate::output::complain;
 /// Whether somebody must say so: these are real heads, or a path is overwritten, and the folders of a lab's
 /// client are those of its machine.
 pub fn is_needed(stage: &Stage<'_>) -> bool {
-    stage.real().is_some() || stage.seat.path().is_some()
+    !stage.site.is_expendable() || stage.seat.path().is_some()
 }
 
 /// The words that must be typed: the cluster that is broken, and the pool, or the path, that is overwritten.
@@ -54,12 +54,12 @@ pub fn confirm(stage: &Stage<'_>, plans: &str, given: Option<&str>) -> miette::R
         );
     }
     let cluster = stage.file.cluster.name.as_str();
-    let heads = match stage.real() {
-        Some(_) => format!(
+    let heads = match stage.site.is_expendable() {
+        false => format!(
             "These are REAL HEADS: cluster {cluster}, {}.\n",
             names(stage)
         ),
-        None => String::new(),
+        true => String::new(),
     };
     complain!(
         "{plans}{heads}The client runs on {}: {} is OVERWRITTEN.\nType {wanted} to go on:",

@@ -3,7 +3,6 @@
 mod args;
 mod cluster;
 mod confirm;
-mod heads;
 mod heal;
 mod seat;
 
@@ -11,11 +10,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use hawser_drill::DrillError;
-use hawser_drill::ground::{Ground, RealHeads};
+use hawser_drill::heads::RealHeads;
 use hawser_drill::run::{Orders, describe, run as drill};
 use hawser_drill::scenario::{Scenario, all};
 use hawser_drill::stage::{Cluster, Stage};
-use hawser_lab::{Interrupt, Lab};
+use hawser_host::Reconnecting;
+use hawser_host::site::Site;
+use hawser_lab::{Interrupt, Lab, LabSite};
 use hawser_model::drill::{DrillCase, Promises, ServicePromise};
 use hawser_model::output::drill::DrillReport;
 use miette::{bail, miette};
@@ -25,7 +26,6 @@ use crate::{case_file, output, render};
 pub use args::Args;
 use cluster::Administration;
 use confirm::confirm;
-use heads::Agents;
 
 /// Runs the verb.
 pub fn run(args: &Args) -> miette::Result<ExitCode> {
@@ -41,24 +41,27 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
     let interrupted = || interrupt.times();
     let known = args.target.known()?;
     let cluster = Administration { known: &known };
-    let agents = Agents::of(&known);
-    let ground = match &args.target.lab {
-        Some(name) => Ground::Lab(Lab::open(name).map_err(error)?.name().clone()),
-        None => Ground::Heads(RealHeads::new(&known.file, &agents).map_err(error)?),
+    let hosts = Reconnecting::new(&known);
+    let lab = match &args.target.lab {
+        Some(name) => Some(Lab::open(name).map_err(error)?),
+        None => None,
+    };
+    let site: Box<dyn Site> = match &lab {
+        Some(lab) => Box::new(LabSite::of(lab.name().clone())),
+        None => Box::new(RealHeads::new(&known.file, &hosts).map_err(error)?),
     };
     let mut stage = Stage::set(
-        ground,
+        &hosts,
+        site.as_ref(),
         &known.file,
         &cluster,
         &interrupted,
         args.pool.as_deref(),
-        seat::seat(&args.seat, args.target.ssh_config.as_deref())?,
+        seat::seat(&args.seat, lab.as_ref(), args.target.ssh_config.as_deref())?,
     )
     .map_err(error)?;
     let Some(chosen) = chosen else {
-        if let Ground::Heads(real) = &mut stage.ground {
-            real.find_switches().map_err(error)?;
-        }
+        site.prepare().map_err(error)?;
         return heal::heal(&mut stage);
     };
     let mut chosen = chosen.peekable();
@@ -77,10 +80,8 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
         };
         confirm(&stage, &format!("{words}\n"), args.yes_break.as_deref())?;
     }
-    if let (Ground::Heads(real), false) = (&mut stage.ground, args.dry_run) {
-        real.find_switches().map_err(error)?;
-    }
     if !args.dry_run {
+        site.prepare().map_err(error)?;
         heal::before_a_drill(&mut stage)?;
     }
     let mut reports = Vec::new();

@@ -3,22 +3,28 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hawser_agent::transport::Ssh;
 use hawser_cluster::live::Secrets;
-use hawser_drill::seat::{Chap, Seat, Volume, executable};
+use hawser_drill::seat::{Chap, Seat, Volume, WORDS, Way, executable, here};
+use hawser_host::transport::{Ssh, Transport};
+use hawser_lab::{Lab, Role};
 use hawser_model::cluster_file::SecretRef;
-use miette::{bail, miette};
+use hawser_model::names::HostName;
+use miette::{IntoDiagnostic, WrapErr, bail, miette};
 
 use super::args::SeatArgs;
 
-/// What was asked for.
+/// What was asked for. In a lab the client runs on the lab's client machine, else here if no host is named.
 ///
 /// # Errors
-/// A destination or path that is none; a secret that cannot be had, or that others can read.
-pub fn seat(args: &SeatArgs, ssh_config: Option<&Path>) -> miette::Result<Seat> {
-    let there = match &args.client_host {
-        Some(destination) => Some(ssh(destination, ssh_config)?),
-        None => None,
+/// A destination or path that is none; a lab without a client; a secret that cannot be had, or that others can read.
+pub fn seat(args: &SeatArgs, lab: Option<&Lab>, ssh_config: Option<&Path>) -> miette::Result<Seat> {
+    let (host, way) = match (&args.client_host, lab) {
+        (Some(destination), _) => {
+            let ssh = ssh(destination, ssh_config)?;
+            (ssh.host().clone(), Way::Ssh(ssh))
+        }
+        (None, Some(lab)) => in_lab(lab)?,
+        (None, None) => (own_name()?, Way::Command(Box::new(|| Ok(here())))),
     };
     let volume = match &args.path {
         Some(path) if !path.is_absolute() || path.to_string_lossy().contains('\n') => bail!(
@@ -39,11 +45,39 @@ pub fn seat(args: &SeatArgs, ssh_config: Option<&Path>) -> miette::Result<Seat> 
         _ => None,
     };
     Ok(Seat {
-        there,
+        host,
+        way,
         volume,
         initiator: args.initiator.clone(),
         chap,
     })
+}
+
+fn in_lab(lab: &Lab) -> miette::Result<(HostName, Way)> {
+    let mut machines = lab.spec().nodes.iter();
+    let Some(client) = machines.find(|node| node.role == Role::Client) else {
+        bail!(
+            "lab {} has no client: a cluster file with links of role \"san\" gives it one",
+            lab.name()
+        );
+    };
+    let (lab, host) = (lab.name().to_string(), client.name.clone());
+    let name = host.clone();
+    // Dies with this process' child, and that with this process' pipe.
+    let make = move || {
+        let lab = Lab::open(&lab).map_err(|e| e.to_string())?;
+        lab.tied_command(name.as_str(), WORDS)
+            .map_err(|e| e.to_string())
+    };
+    Ok((host, Way::Command(Box::new(make))))
+}
+
+fn own_name() -> miette::Result<HostName> {
+    let path = "/proc/sys/kernel/hostname";
+    let name = std::fs::read_to_string(path)
+        .into_diagnostic()
+        .wrap_err_with(|| format!("read {path}"))?;
+    Ok(name.trim().into())
 }
 
 fn ssh(destination: &str, config: Option<&Path>) -> miette::Result<Ssh> {

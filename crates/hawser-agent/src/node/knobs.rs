@@ -1,0 +1,153 @@
+//! Knobs of this node, and the guard that stands beside the agent while it tries them.
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use hawser_host::Declined;
+use hawser_kernel::{Journal, KernelError, Knobs, Owner};
+use hawser_model::knob::{Change, Knob};
+
+/// The word after `hawser agent` that makes it a guard.
+const GUARD: &str = "--guard";
+/// What a guard says when it stands.
+const READY: &str = "ready";
+
+/// Where an agent is, when that is not simply a host.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// A handle of the machine's first network namespace, for a node that is not in it.
+    pub machine_net: Option<PathBuf>,
+    /// The folder of the journal, where files are shared with others (a lab's switches): then
+    /// nothing is persisted either.
+    pub journal: Option<PathBuf>,
+}
+
+/// The changes of this node.
+#[derive(Default)]
+pub(crate) struct Changes {
+    place: Place,
+    open: Option<Open>,
+}
+
+struct Open {
+    journal: Journal,
+    owner: Owner,
+    /// Started with the first trial. Its standard input is open as long as this process lives.
+    guard: Option<Child>,
+    /// Nothing is left of agents that were killed.
+    recovered: bool,
+}
+
+impl Changes {
+    /// What a killed agent has left is undone at once; if that fails, the first trial tries again and
+    /// says why.
+    pub(crate) fn new(place: Place) -> Self {
+        let mut changes = Self { place, open: None };
+        let _said_later = changes.open();
+        changes
+    }
+
+    /// Turns a knob as a trial.
+    pub(crate) fn begin(&mut self, knob: &Knob, value: &str) -> Result<Change, Declined> {
+        let place = self.place.clone();
+        let open = self.open()?;
+        // A trial begins on a host on which nothing is left of others.
+        open.recover()?;
+        open.guard(&place)?;
+        Ok(open.journal.begin(knob, value, &open.owner)?)
+    }
+
+    /// The journal.
+    pub(crate) fn journal(&mut self) -> Result<&mut Journal, Declined> {
+        Ok(&mut self.open()?.journal)
+    }
+
+    /// The journal; the first time, what a killed agent has left is undone before anything else. Where
+    /// that fails, changes can still be listed, kept and undone.
+    fn open(&mut self) -> Result<&mut Open, Declined> {
+        if self.open.is_none() {
+            let mut open = Open {
+                journal: journal(&self.place),
+                owner: Owner::own()?,
+                guard: None,
+                recovered: false,
+            };
+            let _said_by_begin = open.recover();
+            self.open = Some(open);
+        }
+        Ok(self.open.as_mut().expect("just opened"))
+    }
+}
+
+impl Open {
+    /// Undoes what a killed agent has left, unless that is done.
+    fn recover(&mut self) -> Result<(), Declined> {
+        if !self.recovered {
+            self.journal.recover()?;
+            self.recovered = true;
+        }
+        Ok(())
+    }
+
+    /// A guard stands, or no knob is turned.
+    fn guard(&mut self, place: &Place) -> Result<(), Declined> {
+        if let Some(guard) = &mut self.guard {
+            match guard.try_wait() {
+                Ok(None) => return Ok(()),
+                // Killed by somebody; another one takes over.
+                Ok(Some(_)) | Err(_) => self.guard = None,
+            }
+        }
+        let own = std::env::current_exe()?;
+        let mut command = Command::new(own);
+        command.args(["agent", GUARD]);
+        if let Some(net) = &place.machine_net {
+            command.arg("--machine-net").arg(net);
+        }
+        if let Some(folder) = &place.journal {
+            command.arg("--journal").arg(folder);
+        }
+        let mut guard = command
+            .arg("--owner")
+            .arg(serde_json::to_string(&self.owner).expect("an owner is always JSON"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // It outlives the agent, and must not hold the connection open.
+            .stderr(Stdio::null())
+            .current_dir("/")
+            .spawn()
+            .map_err(|e| format!("start the guard: {e}"))?;
+        let mut said = String::new();
+        if let Some(stdout) = guard.stdout.take() {
+            BufReader::new(stdout)
+                .read_line(&mut said)
+                .map_err(|e| format!("hear of the guard: {e}"))?;
+        }
+        if said.trim() != READY {
+            let ended = guard.wait()?;
+            return Err(format!("the guard did not start: {ended}").into());
+        }
+        self.guard = Some(guard);
+        Ok(())
+    }
+}
+
+fn journal(place: &Place) -> Journal {
+    let knobs = Knobs {
+        machine_net: place.machine_net.clone(),
+    };
+    match &place.journal {
+        None => Journal::new(Journal::FOLDER, "/", knobs),
+        // Below the journal itself there is no configuration to find or to write.
+        Some(folder) => Journal::new(folder, folder, knobs),
+    }
+}
+
+/// Runs as the guard of the agent `owner` (its JSON), until that is gone.
+pub(crate) fn guard(place: &Place, owner: &str) -> Result<(), KernelError> {
+    let owner: Owner =
+        serde_json::from_str(owner).map_err(|e| KernelError::Absent(format!("--owner: {e}")))?;
+    let journal = journal(place);
+    hawser_kernel::guard(&journal, &owner, std::io::stdin(), || println!("{READY}"))
+}

@@ -1,0 +1,82 @@
+//! Reading the host.
+
+use std::time::Duration;
+
+use hawser_host::{Answers, Ask, Declined, SLOW, Size, Stop};
+use hawser_kernel::{corosync_facts, hardware, host_facts, udp_sockets};
+use hawser_model::host::{CorosyncFacts, HostFacts};
+use hawser_model::ladder::Hardware;
+use hawser_model::sockets::SocketFacts;
+use serde::{Deserialize, Serialize};
+
+use crate::node::Node;
+
+/// Reads the host's facts, collectors included.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ReadFacts;
+
+impl Ask for ReadFacts {
+    type Answer = HostFacts;
+    const NAME: &'static str = "host facts";
+    const SIZE: Size = Size::Recorded;
+
+    fn patience(&self) -> Duration {
+        SLOW
+    }
+}
+
+impl Answers<Node> for ReadFacts {
+    fn answer(self, node: &mut Node, _: &Stop) -> Result<HostFacts, Declined> {
+        let mut facts = host_facts();
+        facts.collectors = node.observer().collectors();
+        Ok(facts)
+    }
+}
+
+/// Reads the host's UDP sockets.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ReadSockets;
+
+impl Ask for ReadSockets {
+    type Answer = Vec<SocketFacts>;
+    const NAME: &'static str = "sockets";
+    const SIZE: Size = Size::Recorded;
+}
+
+impl Answers<Node> for ReadSockets {
+    fn answer(self, _: &mut Node, _: &Stop) -> Result<Vec<SocketFacts>, Declined> {
+        Ok(udp_sockets()?)
+    }
+}
+
+/// Reads the host's Corosync, if one runs.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ReadCorosync;
+
+impl Ask for ReadCorosync {
+    type Answer = Option<CorosyncFacts>;
+    const NAME: &'static str = "corosync";
+    const SIZE: Size = Size::Large;
+}
+
+impl Answers<Node> for ReadCorosync {
+    fn answer(self, _: &mut Node, _: &Stop) -> Result<Option<CorosyncFacts>, Declined> {
+        Ok(corosync_facts())
+    }
+}
+
+/// Reads the host's hardware.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ReadHardware;
+
+impl Ask for ReadHardware {
+    type Answer = Hardware;
+    const NAME: &'static str = "hardware";
+    const SIZE: Size = Size::Recorded;
+}
+
+impl Answers<Node> for ReadHardware {
+    fn answer(self, _: &mut Node, _: &Stop) -> Result<Hardware, Declined> {
+        Ok(hardware())
+    }
+}

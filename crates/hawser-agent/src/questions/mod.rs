@@ -1,0 +1,151 @@
+//! What an agent can be asked beside what its cluster is asked ([`hawser_cluster::host::questions`]): a type a
+//! question, which says what is answered, how long that may take, and who does the work.
+
+mod copy;
+mod facts;
+mod fanout;
+mod flow;
+mod flow_run;
+mod hello;
+mod knob;
+mod multicast;
+mod own_address;
+mod path_mtu;
+mod rung;
+mod window;
+
+use std::time::Duration;
+
+use hawser_host::protocol::{Hello, Ping, VERSION, Welcome};
+use hawser_host::{Answers, Declined, Entry, Stop};
+use hawser_model::units::Nanos;
+
+use crate::node::{Node, Session};
+
+pub use copy::{CopyNow, FinishCopy, OpenCopyReceiver, StartCopySender};
+pub use facts::{ReadCorosync, ReadFacts, ReadHardware, ReadSockets};
+pub use fanout::{CloseFanout, MeasureFanout, OpenFanout};
+pub use flow::{DropFlow, ExpectFrom, FinishReceiver, OpenReceiver, OpenSender};
+pub use flow_run::{Care, RunSender, RunSenders, Sent, StopReason, WatchCluster};
+pub use hello::{AnnounceHello, HearHellos, ListenHello};
+pub use knob::{KeepChange, ReadChanges, ReadKnob, TryKnob, TurnKnob, UndoChange};
+pub use multicast::{HearMulticast, ListenMulticast, SendUnjoined};
+pub use own_address::AskForOwn;
+pub use path_mtu::{ClosePathMtuResponder, OpenPathMtuResponder, SearchPathMtu};
+pub use rung::MeasureRung;
+pub use window::{CloseUsage, CloseWindow, OpenUsage, OpenWindow};
+
+/// All of them.
+pub const QUESTIONS: &[Entry<Node>] = &[
+    Entry::of::<Hello>(),
+    Entry::of::<Ping>(),
+    Entry::of::<ReadFacts>(),
+    Entry::of::<ReadSockets>(),
+    Entry::of::<ReadCorosync>(),
+    Entry::of::<ReadHardware>(),
+    Entry::of::<OpenWindow>(),
+    Entry::of::<CloseWindow>(),
+    Entry::of::<OpenUsage>(),
+    Entry::of::<CloseUsage>(),
+    Entry::of::<OpenReceiver>(),
+    Entry::of::<OpenSender>(),
+    Entry::of::<ExpectFrom>(),
+    Entry::of::<RunSender>(),
+    Entry::of::<RunSenders>(),
+    Entry::of::<WatchCluster>(),
+    Entry::of::<FinishReceiver>(),
+    Entry::of::<DropFlow>(),
+    Entry::of::<OpenPathMtuResponder>(),
+    Entry::of::<ClosePathMtuResponder>(),
+    Entry::of::<SearchPathMtu>(),
+    Entry::of::<ListenHello>(),
+    Entry::of::<AnnounceHello>(),
+    Entry::of::<HearHellos>(),
+    Entry::of::<AskForOwn>(),
+    Entry::of::<ListenMulticast>(),
+    Entry::of::<SendUnjoined>(),
+    Entry::of::<HearMulticast>(),
+    Entry::of::<OpenCopyReceiver>(),
+    Entry::of::<StartCopySender>(),
+    Entry::of::<CopyNow>(),
+    Entry::of::<FinishCopy>(),
+    Entry::of::<MeasureRung>(),
+    Entry::of::<OpenFanout>(),
+    Entry::of::<MeasureFanout>(),
+    Entry::of::<CloseFanout>(),
+    Entry::of::<ReadKnob>(),
+    Entry::of::<TryKnob>(),
+    Entry::of::<TurnKnob>(),
+    Entry::of::<KeepChange>(),
+    Entry::of::<ReadChanges>(),
+    Entry::of::<UndoChange>(),
+];
+
+impl Answers<Node> for Hello {
+    fn answer(self, node: &mut Node, _: &Stop) -> Result<Welcome, Declined> {
+        // Another version understands nothing further; it reads ours and says so.
+        node.session = (self.version == VERSION).then_some(Session {
+            run_key: self.run_key,
+            host: self.host,
+        });
+        Ok(Welcome {
+            version: VERSION,
+            pid: std::process::id(),
+        })
+    }
+}
+
+impl Answers<Node> for Ping {
+    fn answer(self, _: &mut Node, _: &Stop) -> Result<(), Declined> {
+        Ok(())
+    }
+}
+
+fn span(time: Nanos) -> Duration {
+    Duration::from_nanos(time.get())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use hawser_host::Ask;
+    use hawser_model::probe::{AddressClaim, HelloHeard};
+
+    use super::*;
+
+    #[test]
+    fn a_host_speaks_for_itself_alone() {
+        let heard = |by: &str| HelloHeard {
+            from: "head1".into(),
+            from_link: "ring0".into(),
+            by: by.into(),
+            on_link: "ring0".into(),
+            copies: 1,
+        };
+        let own = "head2".into();
+        assert!(HearHellos::may_say(&vec![heard("head2")], &own));
+        assert!(!HearHellos::may_say(
+            &vec![heard("head2"), heard("head3")],
+            &own
+        ));
+        let claim = |host: &str| AddressClaim {
+            host: host.into(),
+            link: "ring0".into(),
+            address: "10.0.0.2".parse().unwrap(),
+            mac: "02:00:00:00:00:01".into(),
+            answers: 1,
+        };
+        assert!(AskForOwn::may_say(&vec![claim("head2")], &own));
+        assert!(!AskForOwn::may_say(&vec![claim("head3")], &own));
+    }
+
+    #[test]
+    fn no_two_questions_have_one_name() {
+        let cluster = hawser_cluster::host::questions::QUESTIONS;
+        let own = QUESTIONS.iter().map(Entry::name);
+        let all: Vec<&str> = own.chain(cluster.iter().map(Entry::name)).collect();
+        let different: BTreeSet<&str> = all.iter().copied().collect();
+        assert_eq!(all.len(), different.len(), "{all:?}");
+    }
+}

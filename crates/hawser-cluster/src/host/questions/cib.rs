@@ -1,0 +1,123 @@
+//! The CIB, and what Pacemaker would do with one.
+
+use std::time::Duration;
+
+use hawser_host::{Answers, Ask, Declined, Size, Stop};
+use serde::{Deserialize, Serialize};
+
+use super::{Machine, USUAL};
+use crate::host::pacemaker;
+use crate::simulate::{Answer as Simulated, CrmSimulate, Event, Simulator};
+
+/// The live CIB; nothing when Pacemaker does not run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReadCib;
+
+impl Ask for ReadCib {
+    type Answer = Option<String>;
+    const NAME: &'static str = "read the CIB";
+    const SIZE: Size = Size::Large;
+
+    fn patience(&self) -> Duration {
+        USUAL
+    }
+}
+
+impl Answers<Machine> for ReadCib {
+    fn answer(self, _: &mut Machine, _: &Stop) -> Result<Option<String>, Declined> {
+        Ok(pacemaker::cib())
+    }
+}
+
+/// Makes the difference between two CIBs to the live one. Answers whether that was still the first, and is now the second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PatchCib {
+    /// The CIB as it was read.
+    pub was: String,
+    /// As it is to be.
+    pub new: String,
+}
+
+impl Ask for PatchCib {
+    type Answer = bool;
+    const NAME: &'static str = "change the CIB";
+
+    fn patience(&self) -> Duration {
+        USUAL
+    }
+}
+
+impl Answers<Machine> for PatchCib {
+    fn answer(self, _: &mut Machine, _: &Stop) -> Result<bool, Declined> {
+        Ok(pacemaker::patch(&self.was, &self.new)?)
+    }
+}
+
+/// Writes a first CIB for a node that never had one and whose Pacemaker does not run. It is no error if it has one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeedCib {
+    /// The CIB.
+    pub cib: String,
+}
+
+impl Ask for SeedCib {
+    type Answer = ();
+    const NAME: &'static str = "write a first CIB";
+
+    fn patience(&self) -> Duration {
+        USUAL
+    }
+}
+
+impl Answers<Machine> for SeedCib {
+    fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
+        Ok(pacemaker::seed(&self.cib)?)
+    }
+}
+
+/// What Pacemaker would do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Simulate {
+    /// About this cluster.
+    pub cib: String,
+    /// When this happens.
+    pub events: Vec<Event>,
+}
+
+impl Ask for Simulate {
+    type Answer = Simulated;
+    const NAME: &'static str = "simulate";
+    const SIZE: Size = Size::Large;
+
+    fn patience(&self) -> Duration {
+        USUAL
+    }
+}
+
+impl Answers<Machine> for Simulate {
+    fn answer(self, _: &mut Machine, _: &Stop) -> Result<Simulated, Declined> {
+        Ok(CrmSimulate.simulate(&self.cib, &self.events)?)
+    }
+}
+
+/// Waits until Pacemaker has nothing left to do. Answers whether that is so; else time was over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settle {
+    /// At most so long, in seconds.
+    pub seconds: u32,
+}
+
+impl Ask for Settle {
+    type Answer = bool;
+    const NAME: &'static str = "wait until Pacemaker is done";
+
+    fn patience(&self) -> Duration {
+        Duration::from_secs(u64::from(self.seconds) + 15)
+    }
+}
+
+impl Answers<Machine> for Settle {
+    fn answer(self, _: &mut Machine, _: &Stop) -> Result<bool, Declined> {
+        Ok(pacemaker::settle(self.seconds)?)
+    }
+}

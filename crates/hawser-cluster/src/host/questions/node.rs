@@ -1,0 +1,48 @@
+//! What a node has, and what Hawser installs on it.
+
+use std::time::Duration;
+
+use hawser_host::{Answers, Ask, Declined, Size, Stop};
+use serde::{Deserialize, Serialize};
+
+use super::{Machine, USUAL};
+use crate::host::{Inventory, exports_agent, inventory};
+
+/// What is installed and what runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TakeInventory;
+
+impl Ask for TakeInventory {
+    type Answer = Inventory;
+    const NAME: &'static str = "inventory";
+    const SIZE: Size = Size::Large;
+
+    fn patience(&self) -> Duration {
+        USUAL
+    }
+}
+
+impl Answers<Machine> for TakeInventory {
+    fn answer(self, _: &mut Machine, _: &Stop) -> Result<Inventory, Declined> {
+        Ok(inventory::take())
+    }
+}
+
+/// The agent's own program is kept on the node, and with it the resource agent of the exports.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InstallExports;
+
+impl Ask for InstallExports {
+    type Answer = ();
+    const NAME: &'static str = "install the exports agent";
+
+    fn patience(&self) -> Duration {
+        USUAL
+    }
+}
+
+impl Answers<Machine> for InstallExports {
+    fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
+        Ok(exports_agent::install()?)
+    }
+}

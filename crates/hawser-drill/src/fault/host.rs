@@ -1,0 +1,116 @@
+//! What a head breaks on itself: a program that dies or is stopped, a pool that cannot be unmounted, a full folder.
+
+use hawser_cluster::host::drill::HostFault;
+use hawser_cluster::host::questions::{MakeFault, MendFault, ShowFault};
+use hawser_host::site::SiteError;
+use hawser_model::names::HostName;
+
+use super::Fault;
+use crate::error::DrillError;
+use crate::heads::MENDS_ITSELF;
+use crate::stage::{REACHED, Stage};
+
+pub use hawser_cluster::host::drill::{How, Program};
+
+/// See the module.
+pub struct OnHead {
+    /// Its name in records.
+    pub name: &'static str,
+    /// The head.
+    pub head: HostName,
+    /// What else it hits.
+    pub object: String,
+    /// What is broken.
+    pub fault: HostFault,
+}
+
+impl OnHead {
+    /// A program of a head dies, or stops where it is.
+    pub fn program(head: &HostName, program: Program, how: How) -> Self {
+        Self {
+            name: match how {
+                How::Killed => "kill",
+                How::Stopped => "stop",
+            },
+            head: head.clone(),
+            object: program.name().to_owned(),
+            fault: HostFault::Program { program, how },
+        }
+    }
+
+    /// Nothing can be unmounted on a head; it is a pool that then will not stop.
+    pub fn busy_pool(head: &HostName, directory: &str) -> Self {
+        Self {
+            name: "pool-will-not-stop",
+            head: head.clone(),
+            object: directory.to_owned(),
+            fault: HostFault::NothingUnmounts,
+        }
+    }
+
+    /// No room is left where Pacemaker keeps its configuration.
+    pub fn full_var(head: &HostName) -> Self {
+        Self {
+            name: "full-var",
+            head: head.clone(),
+            object: "Pacemaker's files".to_owned(),
+            fault: HostFault::NoRoomForPacemaker,
+        }
+    }
+}
+
+/// Has a head break something of its own.
+pub(super) fn make(
+    stage: &Stage<'_>,
+    head: &HostName,
+    fault: &HostFault,
+) -> Result<(), DrillError> {
+    let (fault, seconds) = (fault.clone(), MENDS_ITSELF);
+    Ok(stage.hosts.ask(head, &MakeFault { fault, seconds })?)
+}
+
+/// Has it mended. A head that has lost its power needs no mending; one that nobody reaches mends it by itself.
+pub(super) fn mend(
+    stage: &Stage<'_>,
+    head: &HostName,
+    fault: &HostFault,
+) -> Result<(), DrillError> {
+    let mend = MendFault(fault.clone());
+    stage.until_done(REACHED, || match stage.hosts.ask(head, &mend) {
+        Ok(()) => Ok(()),
+        Err(_) if stage.site.has_power(head).is_ok_and(|on| !on) => Ok(()),
+        Err(e) => Err(SiteError::for_now(e)),
+    })
+}
+
+impl Fault for OnHead {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn hosts(&self) -> Vec<HostName> {
+        vec![self.head.clone()]
+    }
+
+    fn object(&self) -> Option<String> {
+        Some(self.object.clone())
+    }
+
+    fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+        make(stage, &self.head, &self.fault)
+    }
+
+    fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
+        match stage.hosts.ask(&self.head, &ShowFault(self.fault.clone())) {
+            Ok(shown) => Ok(shown),
+            Err(_) if !stage.site.has_power(&self.head)? => {
+                Ok(Some(format!("{} lost its power by it", self.head)))
+            }
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+        mend(stage, &self.head, &self.fault)
+    }
+}

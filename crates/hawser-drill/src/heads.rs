@@ -1,0 +1,338 @@
+//! Real heads as a site: their power is switched by their fence devices, each asked through another head, and what
+//! happens to their cables they do to themselves.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use hawser_cluster::host::FenceQuestion;
+use hawser_cluster::host::drill::HostFault;
+use hawser_cluster::host::questions::{
+    LookAround, MakeFault, MendFault, Power, ReadFenceMetadata, ShowFault,
+};
+use hawser_cluster::live::{cannot_switch, switches};
+use hawser_cluster::xml::Element;
+use hawser_host::site::{Seen, Site, SiteError, SiteFault, Trouble, Watcher};
+use hawser_host::{Ask, Host, Reconnecting};
+use hawser_model::cluster_file::ClusterFile;
+use hawser_model::drill::{Moment, PowerEvent};
+use hawser_model::names::{HostName, LinkName};
+
+use crate::error::DrillError;
+use crate::stage::now;
+
+/// How long a fence agent may take to switch a head, in seconds: BMCs are slow.
+const SWITCHES: u32 = 60;
+
+/// How long it may take to tell whether there is power.
+const TELLS: u32 = 20;
+
+/// What a head does to itself it mends after so many seconds, if nobody has.
+pub(crate) const MENDS_ITSELF: u32 = 600;
+
+/// Real heads: what is asked of them, and of their fence devices through each other.
+pub struct RealHeads<'a> {
+    hosts: &'a Reconnecting<'a>,
+    file: &'a ClusterFile,
+    /// What switches the power of each, once that is known; all of them together.
+    devices: OnceLock<BTreeMap<HostName, Vec<FenceQuestion>>>,
+}
+
+impl<'a> RealHeads<'a> {
+    /// Real heads that something fences.
+    ///
+    /// # Errors
+    /// One is fenced by nothing.
+    pub fn new(file: &'a ClusterFile, hosts: &'a Reconnecting<'a>) -> Result<Self, DrillError> {
+        let mut nodes = file.nodes.iter();
+        match nodes.find(|node| switches(file, node.name.as_str()).is_empty()) {
+            None => Ok(Self {
+                hosts,
+                file,
+                devices: OnceLock::new(),
+            }),
+            Some(node) => Err(DrillError::CouldNot(format!(
+                "{} has no fence device in the cluster file: a drill could not switch it on again once it was fenced",
+                node.name.get()
+            ))),
+        }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &HostName> {
+        self.file.nodes.iter().map(|node| node.name.get())
+    }
+
+    /// Finds the devices that switch the power of a head on and off: of the first level that can. The agents
+    /// themselves say what they can.
+    fn switches_of(
+        &self,
+        head: &HostName,
+        known: &mut BTreeMap<String, Element>,
+    ) -> Result<Vec<FenceQuestion>, SiteError> {
+        let mut why = Vec::new();
+        for level in switches(self.file, head.as_str()) {
+            let mut can = Vec::new();
+            for switch in &level {
+                let agent = &switch.device.agent;
+                if !known.contains_key(agent) {
+                    known.insert(agent.clone(), self.metadata(agent)?);
+                }
+                match cannot_switch(&known[agent]) {
+                    None => can.push(switch.aimed(&known[agent])),
+                    Some(words) => why.push(format!("{} ({agent}): {words}", switch.device.name)),
+                }
+            }
+            if can.len() == level.len() && !can.is_empty() {
+                return Ok(can);
+            }
+        }
+        Err(SiteError::for_good(format!(
+            "no fence device of {head} switches its power off and on, so a drill could not switch it on again once it \
+             was fenced: {}",
+            why.join("; ")
+        )))
+    }
+
+    /// What an agent says of itself, on the first head that answers.
+    fn metadata(&self, agent: &str) -> Result<Element, SiteError> {
+        let question = ReadFenceMetadata {
+            agent: agent.to_owned(),
+        };
+        let text = self.any(self.names(), &question, "there is no head")?;
+        Element::parse(&text, "a fence agent's metadata")
+            .map_err(|e| SiteError::for_good(format!("{agent}: {e}")))
+    }
+
+    /// Whether a head has power, by its fence devices, or switches it, through the very agents and the very secrets
+    /// that Pacemaker would use. One of two power supplies is power.
+    fn power(&self, head: &HostName, on: Option<bool>) -> Result<bool, SiteError> {
+        let mut any = false;
+        for device in self.devices(head)? {
+            let question = Power {
+                device: device.clone(),
+                on,
+                seconds: on.map_or(TELLS, |_| SWITCHES),
+            };
+            let others = self.names().filter(|name| *name != head);
+            let none = format!("there is no other head to ask {} of {head}", device.name);
+            any |= self.any(others, &question, &none)?;
+        }
+        Ok(any)
+    }
+
+    fn devices(&self, head: &HostName) -> Result<&[FenceQuestion], SiteError> {
+        let devices = self.devices.get().and_then(|all| all.get(head));
+        devices
+            .map(Vec::as_slice)
+            .ok_or_else(|| SiteError::for_good(format!("it is not known yet what switches {head}")))
+    }
+
+    /// The answer of the first of these heads that gives one.
+    fn any<'h, A: Ask>(
+        &self,
+        heads: impl Iterator<Item = &'h HostName>,
+        question: &A,
+        none: &str,
+    ) -> Result<A::Answer, SiteError> {
+        let mut why = none.to_owned();
+        for head in heads {
+            match self.hosts.ask(head, question) {
+                Ok(answer) => return Ok(answer),
+                Err(e) => why = e.to_string(),
+            }
+        }
+        Err(SiteError::for_now(why))
+    }
+
+    /// What each head does to itself instead: its own packet filter swallows what comes and goes, so that addresses
+    /// and routes stay and it can be taken back.
+    fn on_heads(&self, fault: &SiteFault) -> Result<Vec<(HostName, HostFault)>, SiteError> {
+        let silence = |host: &HostName, link: &LinkName, incoming, outgoing, percent| {
+            let silence = HostFault::Silence {
+                addresses: self.addresses(host, link)?,
+                incoming,
+                outgoing,
+                percent,
+            };
+            Ok((host.clone(), silence))
+        };
+        match fault {
+            SiteFault::Cable { host, link } => Ok(vec![silence(host, link, true, true, 100)?]),
+            SiteFault::Switch { link } => self
+                .names()
+                .map(|host| silence(host, link, true, true, 100))
+                .collect(),
+            SiteFault::Impaired {
+                host,
+                link,
+                to_host,
+                from_host,
+                trouble: Trouble::Lost(percent),
+            } => Ok(vec![silence(host, link, *to_host, *from_host, *percent)?]),
+            SiteFault::Clock { host, ahead_s } => {
+                let ahead_s = *ahead_s;
+                Ok(vec![(host.clone(), HostFault::Clock { ahead_s })])
+            }
+            SiteFault::Impaired { .. } | SiteFault::Hung { .. } => {
+                Err(SiteError::for_good("that exists only in a lab"))
+            }
+        }
+    }
+
+    /// The address of a head on a link, by which its interface is found.
+    fn addresses(&self, head: &HostName, link: &LinkName) -> Result<Vec<IpAddr>, SiteError> {
+        let node = self.file.node(head.as_str());
+        let mut all = node.iter().flat_map(|node| node.addresses.iter());
+        let found = all.find(|(name, _)| *name.get() == *link);
+        found.map(|(_, address)| vec![**address]).ok_or_else(|| {
+            SiteError::for_good(format!(
+                "{head} has no address on {link} in the cluster file"
+            ))
+        })
+    }
+}
+
+impl Site for RealHeads<'_> {
+    fn is_expendable(&self) -> bool {
+        false
+    }
+
+    fn on_this_machine(&self) -> Option<&str> {
+        None
+    }
+
+    fn prepare(&self) -> Result<(), SiteError> {
+        if self.devices.get().is_some() {
+            return Ok(());
+        }
+        let mut known = BTreeMap::new();
+        let devices = self
+            .names()
+            .map(|head| Ok((head.clone(), self.switches_of(head, &mut known)?)));
+        let devices = devices.collect::<Result<_, SiteError>>()?;
+        let _nobody_else_sets_it = self.devices.set(devices);
+        Ok(())
+    }
+
+    /// A head that answers has power. Of another its fence devices are asked.
+    fn has_power(&self, host: &HostName) -> Result<bool, SiteError> {
+        match self.hosts.ask(host, &LookAround { engine: false }) {
+            Ok(_) => Ok(true),
+            Err(_) => self.power(host, None),
+        }
+    }
+
+    fn power_off(&self, host: &HostName) -> Result<(), SiteError> {
+        self.power(host, Some(false)).map(drop)
+    }
+
+    fn power_on(&self, host: &HostName) -> Result<(), SiteError> {
+        match self.has_power(host)? {
+            true => Ok(()),
+            false => self.power(host, Some(true)).map(drop),
+        }
+    }
+
+    fn shows_off(&self, host: &HostName) -> Result<Option<String>, SiteError> {
+        let off = !self.power(host, None)?;
+        let devices = self.devices(host)?.iter();
+        let words = devices.map(|device| format!("{} ({})", device.name, device.agent));
+        let words = words.collect::<Vec<_>>().join(" and ");
+        Ok(off.then(|| format!("{words} says that {host} is off")))
+    }
+
+    /// What real BMCs did is known by Pacemaker's history alone.
+    fn power_log(&self, _: &[HostName]) -> Vec<PowerEvent> {
+        Vec::new()
+    }
+
+    fn watcher<'a>(&'a self, host: &'a HostName) -> Box<dyn Watcher + 'a> {
+        Box::new(ByAgent {
+            site: self,
+            host,
+            agent: self.hosts.another(host).ok(),
+            was_off: false,
+        })
+    }
+
+    fn break_now(&self, fault: &SiteFault) -> Result<(), SiteError> {
+        for (head, fault) in self.on_heads(fault)? {
+            let seconds = MENDS_ITSELF;
+            let made = self.hosts.ask(&head, &MakeFault { fault, seconds });
+            made.map_err(SiteError::for_good)?;
+        }
+        Ok(())
+    }
+
+    fn shows(&self, fault: &SiteFault) -> Result<Option<String>, SiteError> {
+        let mut shown = Vec::new();
+        for (head, fault) in self.on_heads(fault)? {
+            match self.hosts.ask(&head, &ShowFault(fault)) {
+                Ok(Some(words)) => shown.push(format!("{head}: {words}")),
+                Ok(None) => return Ok(None),
+                Err(_) if !self.has_power(&head)? => {
+                    shown.push(format!("{head} lost its power by it"));
+                }
+                Err(e) => return Err(SiteError::for_good(e)),
+            }
+        }
+        Ok((!shown.is_empty()).then(|| shown.join("; ")))
+    }
+
+    /// A head that has lost its power needs no mending; one that nobody reaches does so by itself.
+    fn mend(&self, fault: &SiteFault) -> Result<(), SiteError> {
+        for (head, fault) in self.on_heads(fault)? {
+            if let Err(e) = self.hosts.ask(&head, &MendFault(fault)) {
+                if self.power(&head, None).unwrap_or(true) {
+                    return Err(SiteError::for_now(e));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn notes(&self) -> Result<PathBuf, SiteError> {
+        let folder = crate::left::notes(self.file.cluster.name.as_str());
+        std::fs::create_dir_all(&folder)
+            .map_err(|e| SiteError::for_good(format!("create {}: {e}", folder.display())))?;
+        Ok(folder)
+    }
+}
+
+/// Looks at a head by an agent of its own. While that does not answer, the fence devices are asked.
+struct ByAgent<'a> {
+    site: &'a RealHeads<'a>,
+    host: &'a HostName,
+    agent: Option<Box<dyn Host>>,
+    was_off: bool,
+}
+
+impl Watcher for ByAgent<'_> {
+    fn look(&mut self) -> Seen {
+        let begun = now();
+        let engine = self.was_off;
+        let Some(agent) = &mut self.agent else {
+            return match self.site.power(self.host, None) {
+                Ok(false) => {
+                    self.was_off = true;
+                    Seen::Off
+                }
+                Ok(true) | Err(_) => {
+                    self.agent = self.site.hosts.another(self.host).ok();
+                    Seen::Unknown
+                }
+            };
+        };
+        let Ok(look) = agent.ask(&LookAround { engine }) else {
+            self.agent = None;
+            return Seen::Unknown;
+        };
+        self.was_off = false;
+        Seen::Mounts {
+            places: look.mounts,
+            engine_since: engine
+                .then(|| Moment(begun.0.saturating_sub(look.engine_us.unwrap_or(0)))),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Several hosts: all of them at the same time, and one again after it was gone.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+
+use hawser_model::names::HostName;
+
+use crate::ask::Ask;
+use crate::error::HostError;
+use crate::host::Host;
+
+/// Hosts by their names.
+pub type Hosts = BTreeMap<HostName, Box<dyn Host>>;
+
+/// Does something on all hosts at the same time.
+///
+/// # Errors
+/// The error of the first host, in the order of their names, that has one.
+pub fn on_all<T: Send, E: Send>(
+    hosts: &mut Hosts,
+    work: impl Fn(&HostName, &mut dyn Host) -> Result<T, E> + Sync,
+) -> Result<BTreeMap<HostName, T>, E> {
+    let work = &work;
+    thread::scope(|scope| {
+        let started: Vec<_> = hosts
+            .iter_mut()
+            .map(|(name, host)| (name, scope.spawn(move || work(name, host.as_mut()))))
+            .collect();
+        let mut done = BTreeMap::new();
+        for (name, thread) in started {
+            let result = thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            done.insert(name.clone(), result);
+        }
+        Ok(done)
+    })
+}
+
+/// A way to each host of a cluster.
+pub trait Reach: Sync {
+    /// Connects to a host.
+    ///
+    /// # Errors
+    /// Why it is not reached.
+    fn connect(&self, host: &HostName) -> Result<Box<dyn Host>, HostError>;
+}
+
+type Connection = Arc<Mutex<Option<Box<dyn Host>>>>;
+
+/// Hosts that come and go, asked from any thread: each is connected when it is first asked, and again when it was
+/// lost. As long as a connection lives it is the same one, since what an agent has broken on a host it mends when its
+/// connection ends.
+pub struct Reconnecting<'a> {
+    reach: &'a dyn Reach,
+    connections: Mutex<BTreeMap<HostName, Connection>>,
+}
+
+impl<'a> Reconnecting<'a> {
+    /// No host is connected yet.
+    pub fn new(reach: &'a dyn Reach) -> Self {
+        Self {
+            reach,
+            connections: Mutex::default(),
+        }
+    }
+
+    /// Asks a host.
+    ///
+    /// # Errors
+    /// It is not reached, is lost, or declined.
+    pub fn ask<A: Ask>(&self, host: &HostName, ask: &A) -> Result<A::Answer, HostError> {
+        let connection = locked(&self.connections)
+            .entry(host.clone())
+            .or_default()
+            .clone();
+        let mut connection = locked(&connection);
+        let there = match connection.as_mut() {
+            Some(there) => there,
+            None => connection.insert(self.reach.connect(host)?),
+        };
+        let answer = there.ask(ask);
+        if answer.as_ref().is_err_and(|e| !e.host_goes_on()) {
+            *connection = None;
+        }
+        answer
+    }
+
+    /// A connection of one's own, for whoever looks all the time.
+    ///
+    /// # Errors
+    /// The host is not reached.
+    pub fn another(&self, host: &HostName) -> Result<Box<dyn Host>, HostError> {
+        self.reach.connect(host)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|e| e.into_inner())
+}

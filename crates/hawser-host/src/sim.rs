@@ -1,0 +1,132 @@
+//! Hosts that are simulated: their answers come from values, through the same JSON as those of real ones.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hawser_model::names::HostName;
+
+use crate::answer::{Entry, answer_from};
+use crate::error::{Failure, HostError};
+use crate::frame::body;
+use crate::host::{Host, Question, Stopper};
+use crate::stop::Stop;
+
+/// A host whose answers `N` gives.
+pub struct Simulated<N: 'static> {
+    name: HostName,
+    node: N,
+    questions: &'static [Entry<N>],
+    wire: Wire,
+    gone: bool,
+}
+
+/// What goes between a coordinator and simulated hosts, and when it does not any more.
+#[derive(Clone, Debug, Default)]
+pub struct Wire(Arc<Mutex<Went>>);
+
+#[derive(Debug, Default)]
+struct Went {
+    asked: Vec<(HostName, &'static str)>,
+    lost: BTreeSet<HostName>,
+    cut_before: Option<usize>,
+}
+
+impl Wire {
+    /// All that was asked, in order: of whom, and the question's name.
+    pub fn asked(&self) -> Vec<(HostName, &'static str)> {
+        self.lock().asked.clone()
+    }
+
+    /// Whoever asks is cut off before the question of this number, counted from 0: as a coordinator that is killed.
+    pub fn cut_before(&self, number: usize) {
+        self.lock().cut_before = Some(number);
+    }
+
+    /// A host does not answer any more.
+    pub fn lose(&self, host: HostName) {
+        self.lock().lost.insert(host);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Went> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<N> Simulated<N> {
+    /// A host of that name.
+    pub fn new(name: HostName, node: N, questions: &'static [Entry<N>], wire: &Wire) -> Self {
+        let wire = wire.clone();
+        Self {
+            name,
+            node,
+            questions,
+            wire,
+            gone: false,
+        }
+    }
+}
+
+impl<N: Send> Host for Simulated<N> {
+    fn name(&self) -> &HostName {
+        &self.name
+    }
+
+    /// # Panics
+    /// The simulation has no answer to such a question.
+    fn exchange(&mut self, question: &Question) -> Result<Vec<u8>, HostError> {
+        let name = question.name;
+        {
+            let mut went = self.wire.lock();
+            let cut = went.cut_before.is_some_and(|n| went.asked.len() >= n);
+            if self.gone || cut || went.lost.contains(&self.name) {
+                self.gone = true;
+                return Err(Failure::Gone { question: name }.on(&self.name));
+            }
+            went.asked.push((self.name.clone(), name));
+        }
+        let stop = Stop::default();
+        let frame = answer_from(self.questions, name, &question.body, &mut self.node, &stop)
+            .unwrap_or_else(|| panic!("{name:?} is not simulated"))
+            .map_err(|source| Failure::unreadable(name, source).on(&self.name))?;
+        Ok(body(frame))
+    }
+
+    fn let_go(&mut self) {
+        self.gone = true;
+    }
+
+    fn stopper(&self) -> Stopper {
+        Stopper::new(|| {})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::{Answers, Declined};
+    use crate::protocol::Ping;
+
+    struct Up(bool);
+
+    impl Answers<Up> for Ping {
+        fn answer(self, node: &mut Up, _: &Stop) -> Result<(), Declined> {
+            node.0.then_some(()).ok_or_else(|| "out of order".into())
+        }
+    }
+
+    const QUESTIONS: &[Entry<Up>] = &[Entry::of::<Ping>()];
+
+    #[test]
+    fn a_host_that_declines_goes_on_and_one_that_is_cut_off_does_not() {
+        let wire = Wire::default();
+        let mut host = Simulated::new("a".into(), Up(false), QUESTIONS, &wire);
+        let host: &mut dyn Host = &mut host;
+        let error = host.ask(&Ping).unwrap_err();
+        assert!(error.host_goes_on());
+        assert_eq!(error.to_string(), "a: ping: out of order");
+        wire.cut_before(2);
+        assert!(host.ask(&Ping).unwrap_err().host_goes_on());
+        assert!(!host.ask(&Ping).unwrap_err().host_goes_on());
+        assert_eq!(wire.asked().len(), 2);
+    }
+}

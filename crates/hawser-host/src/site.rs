@@ -1,0 +1,231 @@
+//! What surrounds hosts and is on none of them: power, cables, switches.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use hawser_model::drill::{Moment, PowerEvent};
+use hawser_model::names::{HostName, LinkName};
+use hawser_model::units::BitsPerSec;
+
+/// The network of the BMCs, where a site has one of its own.
+pub const BMC_LINK: &str = "mgmt";
+
+/// The place that hosts stand in.
+pub trait Site: Sync {
+    /// Whether nobody misses what is broken here: nobody is asked before, and a fault may show how it goes on.
+    fn is_expendable(&self) -> bool;
+
+    /// Its name, if its hosts run on this very machine: they share its processors and its clock.
+    fn on_this_machine(&self) -> Option<&str>;
+
+    /// Finds out what it needs to know before a host loses its power.
+    ///
+    /// # Errors
+    /// A host could not be switched on again.
+    fn prepare(&self) -> Result<(), SiteError>;
+
+    /// Whether a host has power.
+    ///
+    /// # Errors
+    /// That cannot be known.
+    fn has_power(&self, host: &HostName) -> Result<bool, SiteError>;
+
+    /// Takes a host's power away, as if its plug were pulled.
+    ///
+    /// # Errors
+    /// It still has power, as far as is known.
+    fn power_off(&self, host: &HostName) -> Result<(), SiteError>;
+
+    /// Gives a host power; one that has it keeps it.
+    ///
+    /// # Errors
+    /// It has none, as far as is known.
+    fn power_on(&self, host: &HostName) -> Result<(), SiteError>;
+
+    /// What shows that a host has no power; nothing while it has.
+    ///
+    /// # Errors
+    /// That cannot be known.
+    fn shows_off(&self, host: &HostName) -> Result<Option<String>, SiteError>;
+
+    /// What the site's own record says of the power of these hosts; nothing if it keeps none.
+    fn power_log(&self, hosts: &[HostName]) -> Vec<PowerEvent>;
+
+    /// Who looks at a host all the time.
+    fn watcher<'a>(&'a self, host: &'a HostName) -> Box<dyn Watcher + 'a>;
+
+    /// Breaks something.
+    ///
+    /// # Errors
+    /// It could not be broken, or only in part; there is no such fault here.
+    fn break_now(&self, fault: &SiteFault) -> Result<(), SiteError>;
+
+    /// What shows that it is broken now; nothing if nothing does.
+    ///
+    /// # Errors
+    /// That cannot be known.
+    fn shows(&self, fault: &SiteFault) -> Result<Option<String>, SiteError>;
+
+    /// Mends it, also if it is not broken, or only in part.
+    ///
+    /// # Errors
+    /// It could not be mended.
+    fn mend(&self, fault: &SiteFault) -> Result<(), SiteError>;
+
+    /// The folder for what must outlive whoever breaks something here, when that is killed.
+    ///
+    /// # Errors
+    /// There is none, and none can be made.
+    fn notes(&self) -> Result<PathBuf, SiteError>;
+}
+
+/// Looks at one host, again and again.
+pub trait Watcher {
+    /// Looks once.
+    fn look(&mut self) -> Seen;
+}
+
+/// What a look at a host showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// What is mounted there.
+    Mounts {
+        /// The places.
+        places: Vec<String>,
+        /// It had no power at the last look. Until then its cluster engine did not run again.
+        engine_since: Option<Moment>,
+    },
+    /// It has no power.
+    Off,
+    /// Nothing is known of it now.
+    Unknown,
+}
+
+/// Something of a site that can be broken and mended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SiteFault {
+    /// The cable of a host to a link is pulled.
+    Cable {
+        /// The host.
+        host: HostName,
+        /// The link.
+        link: LinkName,
+    },
+    /// The switch of a link has no power.
+    Switch {
+        /// The link.
+        link: LinkName,
+    },
+    /// Packets suffer at a host's end of a link.
+    Impaired {
+        /// The host.
+        host: HostName,
+        /// The link.
+        link: LinkName,
+        /// Those that it would receive.
+        to_host: bool,
+        /// Those that it has sent.
+        from_host: bool,
+        /// What they suffer.
+        trouble: Trouble,
+    },
+    /// Every process of a host is stopped (SIGSTOP); its kernel still answers pings.
+    Hung {
+        /// The host.
+        host: HostName,
+    },
+    /// The wall clock of a host's services is ahead; the clock since boot is not.
+    Clock {
+        /// The host.
+        host: HostName,
+        /// By so many seconds; behind if it is negative.
+        ahead_s: i32,
+    },
+}
+
+/// What packets suffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// So many of a hundred are lost.
+    Lost(u8),
+    /// No more than this passes.
+    Slow(BitsPerSec),
+    /// Each is so many milliseconds late.
+    Late(u32),
+}
+
+impl SiteFault {
+    /// The host that it hits by itself.
+    pub fn host(&self) -> Option<&HostName> {
+        match self {
+            Self::Cable { host, .. }
+            | Self::Impaired { host, .. }
+            | Self::Hung { host }
+            | Self::Clock { host, .. } => Some(host),
+            Self::Switch { .. } => None,
+        }
+    }
+}
+
+/// The object that is broken; nothing when it is the whole host.
+impl fmt::Display for SiteFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cable { host, link } => write!(f, "{host}/{link}"),
+            Self::Switch { link } => write!(f, "the switch of {link}"),
+            Self::Impaired {
+                host,
+                link,
+                to_host,
+                from_host,
+                trouble,
+            } => {
+                let way = match (to_host, from_host) {
+                    (true, false) => "to",
+                    (false, true) => "from",
+                    _ => "to and from",
+                };
+                write!(f, "{link}, {way} {host}: {trouble}")
+            }
+            Self::Hung { .. } => Ok(()),
+            Self::Clock { ahead_s, .. } => {
+                let way = if *ahead_s < 0 { "back" } else { "ahead" };
+                write!(f, "{} s {way}", ahead_s.abs())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lost(percent) => write!(f, "{percent} % lost"),
+            Self::Slow(rate) => write!(f, "at most {rate}"),
+            Self::Late(ms) => write!(f, "{ms} ms late"),
+        }
+    }
+}
+
+/// A site could not do what was asked of it.
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+pub struct SiteError {
+    /// Why, in words.
+    pub why: String,
+    /// Whether it may succeed a moment later: who must be asked for it is out of reach for a while.
+    pub later: bool,
+}
+
+impl SiteError {
+    /// It will not succeed later either.
+    pub fn for_good(why: impl fmt::Display) -> Self {
+        let (why, later) = (why.to_string(), false);
+        Self { why, later }
+    }
+
+    /// It may succeed later.
+    pub fn for_now(why: impl fmt::Display) -> Self {
+        let (why, later) = (why.to_string(), true);
+        Self { why, later }
+    }
+}

@@ -1,0 +1,399 @@
+//! A lab as the site of its hosts.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use hawser_host::site::{Seen, Site, SiteError, SiteFault, Trouble, Watcher};
+use hawser_model::drill::{Moment, PowerEvent, PowerState};
+use hawser_model::names::HostName;
+use hawser_tool::processes::{self, Process};
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::change::{Place, cut, heal, power_loss, power_on};
+use crate::cluster::clock::has_heads_clock;
+use crate::error::LabError;
+use crate::impair::{self, Clear, Direction, Fault, Share};
+use crate::lab::Lab;
+use crate::name::LabName;
+use crate::power::PowerLoss;
+use crate::status::status;
+
+/// A lab by its name: its processes are others after each power cycle.
+pub struct LabSite(LabName);
+
+impl From<LabError> for SiteError {
+    fn from(error: LabError) -> Self {
+        Self::for_good(error)
+    }
+}
+
+impl LabSite {
+    /// The lab of that name.
+    pub fn of(name: LabName) -> Self {
+        Self(name)
+    }
+
+    fn lab(&self) -> Result<Lab, LabError> {
+        Lab::open(self.0.as_str())
+    }
+
+    /// What is pulled.
+    fn place(&self, fault: &SiteFault) -> Result<Option<Place>, LabError> {
+        Ok(match fault {
+            SiteFault::Cable { host, link } => Some(Place::Port {
+                node: host.to_string(),
+                link: link.to_string(),
+            }),
+            SiteFault::Switch { link } => {
+                let lab = self.lab()?;
+                let spec = lab.spec();
+                let found = spec.link(link.as_str()).ok_or_else(|| LabError::NoSuch {
+                    lab: self.0.to_string(),
+                    kind: "link",
+                    found: link.to_string(),
+                    known: spec.links.iter().map(|it| it.name.to_string()).collect(),
+                })?;
+                Some(Place::Switch(found.switch.clone()))
+            }
+            _ => None,
+        })
+    }
+
+    /// The ends of a cable or of all cables of a switch: node and link.
+    fn ends(&self, place: &Place) -> Result<Vec<(String, String)>, LabError> {
+        let switch = match place {
+            Place::Port { node, link } => return Ok(vec![(node.clone(), link.clone())]),
+            Place::Switch(switch) => switch,
+        };
+        let lab = self.lab()?;
+        let spec = lab.spec();
+        let links = spec.links.iter().filter(|link| link.switch == *switch);
+        let ends = links.flat_map(|link| {
+            let plugged = spec.nodes.iter();
+            let plugged = plugged.filter(|n| n.ports.iter().any(|port| port.link == link.name));
+            plugged.map(|node| (node.name.to_string(), link.name.to_string()))
+        });
+        Ok(ends.collect())
+    }
+
+    fn without_carrier(&self, place: &Place) -> Result<Option<String>, LabError> {
+        let lab = self.lab()?;
+        let mut without = Vec::new();
+        for (node, link) in self.ends(place)? {
+            // A node without power shows nothing; the lab has its cable out.
+            let Ok(process) = lab.process(&node) else {
+                without.push(format!("{node}/{link} (off)"));
+                continue;
+            };
+            let carrier = format!("/proc/{process}/root/sys/class/net/{link}/carrier");
+            match fs::read_to_string(&carrier) {
+                Ok(text) if text.trim() == "1" => return Ok(None),
+                _ => without.push(format!("{node}/{link}")),
+            }
+        }
+        Ok((!without.is_empty()).then(|| format!("no carrier at {}", without.join(", "))))
+    }
+
+    /// How often something is planted at a port, and how many packets have suffered it.
+    fn planted(&self, host: &HostName, link: &str) -> Result<(usize, u64), LabError> {
+        let status = status(&self.0)?;
+        let here = status.impairments.iter();
+        let here = here.filter(|it| it.node == *host && it.link.as_str() == link);
+        // A rate shows itself only under load; loss and delay are counted.
+        let counts = here.clone().filter_map(|it| it.counts);
+        Ok((here.count(), counts.map(|c| c.lost + c.held).sum()))
+    }
+
+    /// All processes of a running node, its first one included; none of one that is off.
+    fn processes(&self, node: &HostName) -> Result<Vec<Process>, SiteError> {
+        let lab = self.lab()?;
+        if !lab.running().contains(node) {
+            return Ok(Vec::new());
+        }
+        let init = Process::of(lab.process(node.as_str())?);
+        let Some(wanted) = init.and_then(|init| init.namespace("pid")) else {
+            return Ok(Vec::new());
+        };
+        let mut all = processes::all().map_err(|e| SiteError::for_good(format!("/proc: {e}")))?;
+        all.retain(|process| process.namespace("pid").as_ref() == Some(&wanted));
+        Ok(all)
+    }
+
+    fn hang(&self, host: &HostName) -> Result<(), SiteError> {
+        // One that forks while it is looked for leaves a child that runs: again, until there is none.
+        for _ in 0..10 {
+            let mut running = self.processes(host)?;
+            running.retain(|process| !is_still(process));
+            if running.is_empty() {
+                break;
+            }
+            for process in running {
+                signal(&process, Signal::SIGSTOP)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Services that the lab did not start have the machine's clock, which is not stepped.
+    fn step_clock(&self, host: &HostName, ahead_s: i32) -> Result<(), SiteError> {
+        for service in self.processes(host)? {
+            let name = service.name.as_str();
+            let is_service = name.starts_with("pacemaker") || ["corosync", "tgtd"].contains(&name);
+            // One that has ended meanwhile needs no clock.
+            if is_service && !service.is_dead() && !has_heads_clock(service.pid).unwrap_or(true) {
+                return Err(SiteError::for_good(format!(
+                    "{name} on {host} was not started by the lab, and has the machine's clock"
+                )));
+            }
+        }
+        let ahead_ns = i64::from(ahead_s) * 1_000_000_000;
+        Ok(self.lab()?.set_clock(host.as_str(), ahead_ns)?)
+    }
+}
+
+impl Site for LabSite {
+    fn is_expendable(&self) -> bool {
+        true
+    }
+
+    fn on_this_machine(&self) -> Option<&str> {
+        Some(self.0.as_str())
+    }
+
+    fn prepare(&self) -> Result<(), SiteError> {
+        Ok(())
+    }
+
+    fn has_power(&self, host: &HostName) -> Result<bool, SiteError> {
+        Ok(self.lab()?.running().contains(host))
+    }
+
+    fn power_off(&self, host: &HostName) -> Result<(), SiteError> {
+        power_loss(&self.0, host.as_str(), PowerLoss::Cut)?;
+        Ok(())
+    }
+
+    fn power_on(&self, host: &HostName) -> Result<(), SiteError> {
+        power_on(&self.0, host.as_str())?;
+        Ok(())
+    }
+
+    fn shows_off(&self, host: &HostName) -> Result<Option<String>, SiteError> {
+        let off = !self.has_power(host)?;
+        Ok(off.then(|| format!("no process of {host} runs any more")))
+    }
+
+    fn power_log(&self, hosts: &[HostName]) -> Vec<PowerEvent> {
+        let Ok(lab) = self.lab() else {
+            return Vec::new();
+        };
+        let of_host = |host: &HostName| {
+            let host = host.clone();
+            let changes = lab.power_log(host.as_str()).into_iter();
+            changes.map(move |change| PowerEvent {
+                host: host.clone(),
+                at: Moment(change.at_us),
+                what: match (change.on, change.done) {
+                    (false, false) => PowerState::OffOrdered,
+                    (false, true) => PowerState::Off,
+                    (true, false) => PowerState::OnOrdered,
+                    (true, true) => PowerState::On,
+                },
+            })
+        };
+        hosts.iter().flat_map(of_host).collect()
+    }
+
+    fn watcher<'a>(&'a self, host: &'a HostName) -> Box<dyn Watcher + 'a> {
+        Box::new(FromOutside {
+            site: self,
+            host,
+            process: None,
+        })
+    }
+
+    fn break_now(&self, fault: &SiteFault) -> Result<(), SiteError> {
+        if let Some(place) = self.place(fault)? {
+            cut(&self.0, &place)?;
+            return Ok(());
+        }
+        match fault {
+            SiteFault::Impaired {
+                host,
+                link,
+                to_host,
+                from_host,
+                trouble,
+            } => {
+                let ways = [
+                    (to_host, Direction::ToNode),
+                    (from_host, Direction::FromNode),
+                ];
+                let order = impair::Order::Port {
+                    node: host.to_string(),
+                    link: link.to_string(),
+                    directions: ways
+                        .into_iter()
+                        .filter(|(it, _)| **it)
+                        .map(|(_, d)| d)
+                        .collect(),
+                    fault: planted(*trouble),
+                };
+                Ok(impair::impair(&self.0, &order)?)
+            }
+            SiteFault::Hung { host } => self.hang(host),
+            SiteFault::Clock { host, ahead_s } => self.step_clock(host, *ahead_s),
+            SiteFault::Cable { .. } | SiteFault::Switch { .. } => Ok(()),
+        }
+    }
+
+    fn shows(&self, fault: &SiteFault) -> Result<Option<String>, SiteError> {
+        if let Some(place) = self.place(fault)? {
+            return Ok(self.without_carrier(&place)?);
+        }
+        match fault {
+            SiteFault::Impaired {
+                host,
+                link,
+                trouble,
+                ..
+            } => {
+                let is_counted = !matches!(trouble, Trouble::Slow(_));
+                Ok(match (self.planted(host, link.as_str())?, is_counted) {
+                    ((0, _), _) | ((_, 0), true) => None,
+                    ((_, packets), true) => Some(format!("{packets} packets suffered it by now")),
+                    (_, false) => Some("it is planted at the switch's port".to_owned()),
+                })
+            }
+            SiteFault::Hung { host } => {
+                let all = self.processes(host)?;
+                // By the time somebody looks it may have been fenced already.
+                if all.is_empty() {
+                    return Ok(Some(format!("{host} hung until it lost its power")));
+                }
+                let still = all.iter().all(is_still);
+                Ok(still.then(|| {
+                    format!(
+                        "all {} processes of {host} are stopped (SIGSTOP)",
+                        all.len()
+                    )
+                }))
+            }
+            SiteFault::Clock { .. } | SiteFault::Cable { .. } | SiteFault::Switch { .. } => {
+                Ok(None)
+            }
+        }
+    }
+
+    fn mend(&self, fault: &SiteFault) -> Result<(), SiteError> {
+        if let Some(place) = self.place(fault)? {
+            heal(&self.0, &place)?;
+            return Ok(());
+        }
+        match fault {
+            SiteFault::Impaired { host, link, .. } => {
+                let what = Clear::Port {
+                    node: host.to_string(),
+                    link: link.to_string(),
+                };
+                impair::clear(&self.0, &what)?;
+            }
+            SiteFault::Hung { host } => {
+                for process in self.processes(host)? {
+                    signal(&process, Signal::SIGCONT)?;
+                }
+            }
+            // One that was off has the machine's time again.
+            SiteFault::Clock { host, .. } if self.has_power(host)? => {
+                self.lab()?.set_clock(host.as_str(), 0)?;
+            }
+            SiteFault::Clock { .. } | SiteFault::Cable { .. } | SiteFault::Switch { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn notes(&self) -> Result<PathBuf, SiteError> {
+        Ok(self.lab()?.notes().to_owned())
+    }
+}
+
+/// What a trouble is at a port.
+fn planted(trouble: Trouble) -> Fault {
+    let mut fault = Fault::default();
+    match trouble {
+        Trouble::Lost(percent) => fault.loss = Some(Share::percent(percent)),
+        Trouble::Slow(rate) => fault.rate = Some(rate),
+        Trouble::Late(ms) => (fault.reorder, fault.hold_ms) = (Some(Share::ALL), Some(ms)),
+    }
+    fault
+}
+
+fn is_still(process: &Process) -> bool {
+    matches!(process.state, 'T' | 'Z')
+}
+
+/// Sends it a signal. One that has ended meanwhile needs none.
+fn signal(process: &Process, signal: Signal) -> Result<(), SiteError> {
+    match kill(Pid::from_raw(process.pid), signal) {
+        Ok(()) | Err(Errno::ESRCH) => Ok(()),
+        Err(e) => Err(SiteError::for_good(format!(
+            "{signal} to {}: {e}",
+            process.name
+        ))),
+    }
+}
+
+/// Looks at a node from outside: what the kernel says of its mounts, whatever the node itself does.
+struct FromOutside<'a> {
+    site: &'a LabSite,
+    host: &'a HostName,
+    /// Its first process, while that is known.
+    process: Option<i32>,
+}
+
+impl Watcher for FromOutside<'_> {
+    fn look(&mut self) -> Seen {
+        if let Some(places) = self.process.and_then(|process| mounts(process).ok()) {
+            return mounted(places);
+        }
+        // It is off, or on again as another process.
+        let lab = self.site.lab();
+        self.process = lab.and_then(|lab| lab.process(self.host.as_str())).ok();
+        match self.process.map(mounts) {
+            Some(Ok(places)) => mounted(places),
+            _ => Seen::Off,
+        }
+    }
+}
+
+fn mounted(places: Vec<String>) -> Seen {
+    Seen::Mounts {
+        places,
+        engine_since: None,
+    }
+}
+
+/// The places that something is mounted on. Of a dead process it is an error.
+fn mounts(process: i32) -> io::Result<Vec<String>> {
+    let text = fs::read_to_string(format!("/proc/{process}/mounts"))?;
+    if text.is_empty() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    let places = text.lines().filter_map(|line| line.split(' ').nth(1));
+    Ok(places.map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_mounted_is_read_from_the_kernel_and_of_nobody_it_is_an_error() {
+        let own = i32::try_from(std::process::id()).unwrap();
+        assert!(mounts(own).unwrap().iter().any(|place| place == "/"));
+        assert!(mounts(i32::MAX).is_err());
+    }
+}

@@ -26,6 +26,9 @@ pub trait Host: Send {
     /// No answer came, or none in time. The host cannot be asked any more.
     fn exchange(&mut self, question: &Question) -> Result<Vec<u8>, HostError>;
 
+    /// Whether it is known already that nobody will answer: without asking, and so without waiting.
+    fn is_lost(&mut self) -> bool;
+
     /// Ends the connection: whatever came next would answer the wrong question.
     fn let_go(&mut self);
 

@@ -76,6 +76,9 @@ impl<'a> Reconnecting<'a> {
             .or_default()
             .clone();
         let mut connection = locked(&connection);
+        if connection.as_mut().is_some_and(|there| there.is_lost()) {
+            *connection = None;
+        }
         let there = match connection.as_mut() {
             Some(there) => there,
             None => connection.insert(self.reach.connect(host)?),
@@ -98,4 +101,59 @@ impl<'a> Reconnecting<'a> {
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::answer::{Answers, Declined, Entry};
+    use crate::protocol::Ping;
+    use crate::sim::{Simulated, Wire};
+    use crate::stop::Stop;
+
+    struct Up;
+
+    impl Answers<Up> for Ping {
+        fn answer(self, _: &mut Up, _: &Stop) -> Result<(), Declined> {
+            Ok(())
+        }
+    }
+
+    const QUESTIONS: &[Entry<Up>] = &[Entry::of::<Ping>()];
+
+    /// Counts its connections; a new one each answers as long as its wire does.
+    #[derive(Default)]
+    struct Ways {
+        connected: AtomicUsize,
+        last: Mutex<Wire>,
+    }
+
+    impl Reach for Ways {
+        fn connect(&self, host: &HostName) -> Result<Box<dyn Host>, HostError> {
+            self.connected.fetch_add(1, Ordering::Relaxed);
+            let wire = Wire::default();
+            *locked(&self.last) = wire.clone();
+            Ok(Box::new(Simulated::new(host.clone(), Up, QUESTIONS, &wire)))
+        }
+    }
+
+    #[test]
+    fn a_host_that_was_lost_meanwhile_answers_the_first_question_after_it_is_back() {
+        let ways = Ways::default();
+        let hosts = Reconnecting::new(&ways);
+        let head1 = HostName::from("head1");
+        hosts.ask(&head1, &Ping).unwrap();
+        hosts.ask(&head1, &Ping).unwrap();
+        assert_eq!(ways.connected.load(Ordering::Relaxed), 1);
+        locked(&ways.last).lose(head1.clone());
+        hosts.ask(&head1, &Ping).unwrap();
+        assert_eq!(ways.connected.load(Ordering::Relaxed), 2);
+        // One that is cut off in the middle of a question is not asked the same again.
+        locked(&ways.last).cut_before(1);
+        hosts.ask(&head1, &Ping).unwrap_err();
+        hosts.ask(&head1, &Ping).unwrap();
+        assert_eq!(ways.connected.load(Ordering::Relaxed), 3);
+    }
 }

@@ -91,6 +91,10 @@ impl<N: Send> Host for Simulated<N> {
         Ok(body(frame))
     }
 
+    fn is_lost(&mut self) -> bool {
+        self.gone || self.wire.lock().lost.contains(&self.name)
+    }
+
     fn let_go(&mut self) {
         self.gone = true;
     }

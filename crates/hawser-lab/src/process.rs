@@ -48,6 +48,15 @@ impl ProcessId {
     /// Kills the process and waits until it is gone, for a node's init: with everything in
     /// the node.
     pub fn kill(self) -> Result<(), LabError> {
+        let entered = self.parents_outside();
+        if self.signal_and_wait(Signal::KILL, Duration::from_millis(200))? {
+            return Ok(());
+        }
+        // The kernel keeps a node's init until every process of the node was waited for. nsenter(1) stops itself when
+        // the process that it started in the node is stopped, and then waits for nobody.
+        for parent in entered {
+            parent.signal_and_wait(Signal::CONT, Duration::ZERO)?;
+        }
         // The kernel gives up only on a process stuck in the kernel, which nothing here can do.
         if self.signal_and_wait(Signal::KILL, Duration::from_secs(30))? {
             Ok(())
@@ -58,6 +67,19 @@ impl ProcessId {
                 Errno::ETIMEDOUT,
             ))
         }
+    }
+
+    /// The parents, outside of the PID namespace that this process is the first of, of processes inside.
+    fn parents_outside(self) -> Vec<Self> {
+        let inside = Process::of(self.pid).and_then(|init| init.namespace("pid"));
+        let is_inside = |process: &Process| inside.is_some() && process.namespace("pid") == inside;
+        let mut entered = processes::all().unwrap_or_default();
+        entered.retain(|process| process.pid != self.pid && is_inside(process));
+        let parents = entered.iter().filter_map(|it| Process::of(it.parent));
+        parents
+            .filter(|parent| !is_inside(parent))
+            .filter_map(|parent| Self::alive(&parent))
+            .collect()
     }
 
     fn signal_and_wait(self, signal: Signal, patience: Duration) -> Result<bool, LabError> {

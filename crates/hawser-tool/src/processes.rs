@@ -20,6 +20,8 @@ pub struct Process {
     pub name: String,
     /// Its state letter: `T` is stopped.
     pub state: char,
+    /// The number of its parent; 0 if that is in none of the namespaces that can be seen.
+    pub parent: i32,
     /// When it began, in clock ticks after the boot.
     pub began: u64,
 }
@@ -32,7 +34,7 @@ impl Process {
         Self::parse(pid, &String::from_utf8_lossy(&stat))
     }
 
-    /// Name, state and beginning are fields 2, 3 and 22.
+    /// Name, state, parent and beginning are fields 2, 3, 4 and 22.
     fn parse(pid: i32, stat: &str) -> Option<Self> {
         // The name is in parentheses and may hold some itself.
         let (begin, end) = (stat.find('(')?, stat.rfind(')')?);
@@ -41,7 +43,8 @@ impl Process {
             pid,
             name: stat.get(begin + 1..end)?.to_owned(),
             state: rest.next()?.chars().next()?,
-            began: rest.nth(18)?.parse().ok()?,
+            parent: rest.next()?.parse().ok()?,
+            began: rest.nth(17)?.parse().ok()?,
         })
     }
 
@@ -126,8 +129,8 @@ mod tests {
         let stat = "42 (a) b) T 1 42 42 0 -1 4194560 100 0 0 0 3 1 0 0 20 0 1 0 7741 1000 20 184";
         let read = Process::parse(42, stat).unwrap();
         assert_eq!(
-            (read.name.as_str(), read.state, read.began),
-            ("a) b", 'T', 7741)
+            (read.name.as_str(), read.state, read.parent, read.began),
+            ("a) b", 'T', 1, 7741)
         );
         assert_eq!(Process::parse(42, "42 (short) S 1"), None);
     }

@@ -293,6 +293,28 @@ fn a_node_keeps_its_disks_over_a_power_cut_and_nothing_else() {
 }
 
 #[test]
+fn a_node_that_hangs_while_somebody_works_in_it_loses_its_power() {
+    let lab = Lab::up();
+    let mut working = lab
+        .command(&["exec", "head2", "sleep", "600"])
+        .spawn()
+        .unwrap();
+    let asleep = || lab.try_sh("head2", "pidof sleep").stdout.trim().to_owned();
+    assert!(eventually(Duration::from_secs(5), || !asleep().is_empty()));
+    lab.sh("head2", "kill -STOP $(pidof sleep)");
+    // nsenter(1), which started it from outside, stops itself then, and waits for nobody.
+    let cut = Instant::now();
+    lab.ok(&["power", "cut", "head2"]);
+    assert!(
+        cut.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        cut.elapsed()
+    );
+    assert_eq!(lab.status().machines[1].power, Power::Off);
+    assert!(!working.wait().unwrap().success());
+}
+
+#[test]
 fn two_labs_with_the_same_addresses_do_not_see_each_other() {
     let (one, two) = (Lab::up(), Lab::up());
     one.ok(&["power", "cut", "head2"]);

@@ -110,7 +110,7 @@ pub(super) fn wait_settled(
             Ok(None) => return Ok(Settled::Done),
             Ok(Some(left)) => left,
             // Whoever was asked is gone, or nobody decides at this moment.
-            Err(e) if over => return Err(e),
+            Err(e) if over || heads.values_mut().all(|head| head.is_lost()) => return Err(e),
             Err(e) => vec![e.to_string()],
         };
         if over {

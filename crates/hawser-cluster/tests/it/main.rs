@@ -2,6 +2,7 @@
 //! `goldens/`. `HAWSER_REGENERATE=1 cargo test -p hawser-cluster` writes the answers anew, for a
 //! person to read the difference.
 
+mod apply;
 mod boot;
 mod exports;
 mod generate;
@@ -10,4 +11,5 @@ mod operate;
 mod plan;
 mod scenarios;
 mod secrets;
+mod simulated;
 mod status;

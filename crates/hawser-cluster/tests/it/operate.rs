@@ -1,161 +1,16 @@
-//! Orders to a running cluster, against heads that are simulated: the scheduler is Pacemaker's own, and what it
-//! decides is done at once.
+//! Orders to a running cluster, against heads that are simulated.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::golden::Golden;
 use crate::plan::running;
-use hawser_cluster::cib::edit::with_standby;
+use crate::simulated::{Cluster, heads, with_constraint};
 use hawser_cluster::cib::port_attribute;
-use hawser_cluster::host::questions::{
-    ForgetMove, MoveResource, ReadCib, Settle, Simulate, Standby,
-};
-use hawser_cluster::host::view::{HeadView, Quorum, Told, ViewQuestion};
 use hawser_cluster::live::{Manner, Operated, Waiting, left_orders, move_pool, set_standby};
-use hawser_cluster::simulate::{Answer as Simulated, CrmSimulate, Simulator};
 use hawser_cluster::xml::Element;
-use hawser_host::sim::{self, Wire};
-use hawser_host::{Answers, Ask, Declined, Entry, Host, Hosts, Stop};
-use hawser_model::names::HostName;
-
-/// The cluster behind all heads.
-struct Cluster {
-    cib: Element,
-    /// The names of the questions that changed something.
-    obeyed: Vec<&'static str>,
-    /// Nothing that Pacemaker decides is done any more.
-    stuck: bool,
-    /// This head is gone as soon as it has obeyed a move.
-    dies_of_a_move: Option<&'static str>,
-}
-
-impl Cluster {
-    fn change<A: Ask>(&mut self, _: &A, change: impl FnOnce(&Element) -> Element) {
-        self.obeyed.push(A::NAME);
-        self.cib = change(&self.cib);
-        if !self.stuck {
-            let after = CrmSimulate.simulate(&self.cib.to_text(), &[]).unwrap();
-            self.cib = Element::parse(&after.cib_after, "the CIB").unwrap();
-        }
-    }
-}
-
-struct Head {
-    name: &'static str,
-    cluster: Arc<Mutex<Cluster>>,
-    wire: Wire,
-}
-
-impl Head {
-    fn cluster(&self) -> MutexGuard<'_, Cluster> {
-        self.cluster.lock().unwrap()
-    }
-}
-
-const QUESTIONS: &[Entry<Head>] = &[
-    Entry::of::<ViewQuestion>(),
-    Entry::of::<ReadCib>(),
-    Entry::of::<Simulate>(),
-    Entry::of::<Settle>(),
-    Entry::of::<Standby>(),
-    Entry::of::<MoveResource>(),
-    Entry::of::<ForgetMove>(),
-];
-
-impl Answers<Head> for ViewQuestion {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<HeadView, Declined> {
-        Ok(HeadView {
-            corosync: true,
-            pacemaker: true,
-            quorum: Some(Told::Said(Quorum {
-                quorate: true,
-                ring: "1.8".into(),
-                local: if head.name == "head1" { 1 } else { 2 },
-                members: [1, 2].into(),
-            })),
-            controller: Some(Told::Said("S_IDLE".into())),
-            cib: Some(Told::Said(head.cluster().cib.to_text())),
-            ..HeadView::default()
-        })
-    }
-}
-
-impl Answers<Head> for ReadCib {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<Option<String>, Declined> {
-        Ok(Some(head.cluster().cib.to_text()))
-    }
-}
-
-impl Answers<Head> for Simulate {
-    fn answer(self, _: &mut Head, _: &Stop) -> Result<Simulated, Declined> {
-        Ok(CrmSimulate.simulate(&self.cib, &self.events)?)
-    }
-}
-
-impl Answers<Head> for Settle {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<bool, Declined> {
-        Ok(!head.cluster().stuck)
-    }
-}
-
-impl Answers<Head> for Standby {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
-        let change = |cib: &Element| with_standby(cib, &self.node, self.on);
-        head.cluster().change(&self, change);
-        Ok(())
-    }
-}
-
-impl Answers<Head> for MoveResource {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
-        assert!(
-            self.seconds >= 900,
-            "the order ends by itself, and not before it is carried out"
-        );
-        let location = Element::new("rsc_location")
-            .with("id", format!("cli-prefer-{}", self.resource))
-            .with("rsc", self.resource.as_str())
-            .with("node", self.node.as_str())
-            .with("score", "INFINITY");
-        let mut cluster = head.cluster();
-        cluster.change(&self, |cib| with_constraint(cib, location));
-        if cluster.dies_of_a_move == Some(head.name) {
-            head.wire.lose(head.name.into());
-        }
-        Ok(())
-    }
-}
-
-impl Answers<Head> for ForgetMove {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
-        let mut cluster = head.cluster();
-        let left: Vec<String> = left_orders(&cluster.cib)
-            .into_iter()
-            .filter(|order| order.resource == self.resource)
-            .map(|order| order.id)
-            .collect();
-        cluster.change(&self, |cib| without_constraints(cib, &left));
-        Ok(())
-    }
-}
-
-fn constraints(cib: &mut Element) -> &mut Vec<Element> {
-    let configuration = cib.first_or_new("configuration");
-    &mut configuration.first_or_new("constraints").children
-}
-
-fn with_constraint(cib: &Element, constraint: Element) -> Element {
-    let mut cib = cib.clone();
-    constraints(&mut cib).push(constraint);
-    cib
-}
-
-fn without_constraints(cib: &Element, ids: &[String]) -> Element {
-    let mut cib = cib.clone();
-    constraints(&mut cib).retain(|it| !ids.iter().any(|id| it.get("id") == Some(id)));
-    cib
-}
+use hawser_host::Hosts;
+use hawser_host::sim::Wire;
 
 /// The lab's cluster: vmpool01 on head1, vmpool02 on head2.
 struct Lab {
@@ -166,28 +21,14 @@ struct Lab {
 
 impl Lab {
     fn up() -> Self {
-        let mut cib = running(&Golden::named("lab"));
+        let golden = Golden::named("lab");
+        let mut cib = running(&golden);
         cib.set("dc-uuid", "1");
-        let cluster = Arc::new(Mutex::new(Cluster {
-            cib,
-            obeyed: Vec::new(),
-            stuck: false,
-            dies_of_a_move: None,
-        }));
-        let wire = Wire::default();
-        let heads = ["head1", "head2"].map(|name| {
-            let head = Head {
-                name,
-                cluster: cluster.clone(),
-                wire: wire.clone(),
-            };
-            let host = sim::Simulated::new(name.into(), head, QUESTIONS, &wire);
-            let host: Box<dyn Host> = Box::new(host);
-            (HostName::from(name), host)
-        });
+        let cluster = Cluster::running(&golden, cib);
+        let heads = heads(&cluster, &Wire::default());
         Self {
             cluster,
-            heads: heads.into(),
+            heads,
             said: Vec::new(),
         }
     }
@@ -387,7 +228,7 @@ fn a_move_leaves_no_order_and_clears_one_that_was_left() {
 #[test]
 fn an_order_is_taken_back_through_another_head_than_the_one_that_died_of_it() {
     let mut lab = Lab::up();
-    lab.with(|cluster| cluster.dies_of_a_move = Some("head1"));
+    lab.with(|cluster| cluster.dies_of_a_move = Some("head1".into()));
     let done = lab.move_pool("vmpool01", "head2").unwrap();
     assert_eq!(is_on(&done, "vmpool01").as_deref(), Some("head2"));
     assert_eq!(lab.orders_left(), 0);
@@ -434,4 +275,29 @@ fn a_wait_ends_and_says_what_was_not_reached() {
     let late = lab.move_pool("vmpool01", "head2").unwrap_err();
     assert!(late.contains("the order ends by itself 15 min"), "{late}");
     assert_eq!(lab.orders_left(), 1);
+}
+
+#[test]
+fn a_move_that_is_killed_anywhere_is_finished_by_the_next_one_and_leaves_no_order() {
+    let moved = |lab: &mut Lab| {
+        let done = lab.move_pool("vmpool01", "head2")?;
+        Ok::<_, String>(is_on(&done, "vmpool01"))
+    };
+    let mut whole = Lab::up();
+    let wire = Wire::default();
+    whole.heads = heads(&whole.cluster, &wire);
+    assert_eq!(moved(&mut whole).unwrap().as_deref(), Some("head2"));
+    let questions = wire.asked().len();
+    assert!(questions > 20, "{questions}");
+    for number in 0..questions {
+        let mut lab = Lab::up();
+        let wire = Wire::default();
+        wire.cut_before(number);
+        lab.heads = heads(&lab.cluster, &wire);
+        moved(&mut lab).expect_err("it was cut off");
+        lab.heads = heads(&lab.cluster, &Wire::default());
+        let again = moved(&mut lab).unwrap_or_else(|e| panic!("before question {number}: {e}"));
+        assert_eq!(again.as_deref(), Some("head2"), "before question {number}");
+        assert_eq!(lab.orders_left(), 0, "before question {number}");
+    }
 }

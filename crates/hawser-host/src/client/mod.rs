@@ -132,6 +132,10 @@ impl Host for Agent {
         })
     }
 
+    fn is_lost(&mut self) -> bool {
+        self.link.as_mut().is_none_or(Link::is_closed)
+    }
+
     fn let_go(&mut self) {
         self.keepalive = None;
         if let Some(mut link) = self.link.take() {
@@ -156,6 +160,16 @@ impl Link {
             }
         }
         Err(Failure::Unasked { question })
+    }
+
+    /// Whether the other end is closed. What was said unasked is kept for whoever asks next.
+    fn is_closed(&mut self) -> bool {
+        match self.pipes.receive(Instant::now()) {
+            Ok(Arrived::Bytes(bytes)) => self.decoder.push(&bytes),
+            Ok(Arrived::Nothing) => {}
+            Ok(Arrived::End) | Err(_) => return true,
+        }
+        false
     }
 
     /// Counts what becomes part of a case.

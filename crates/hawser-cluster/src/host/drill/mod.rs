@@ -151,16 +151,16 @@ impl HostFault {
     /// Takes it back, also when it is not there.
     pub(super) fn mend(&self) -> Result<(), NodeError> {
         match self {
-            Self::Program {
-                program,
-                how: How::Stopped,
-            } => processes::go_on(*program),
-            // What systemd would have done by itself, or an operator.
-            Self::Program {
-                program: Program::Tgtd,
-                ..
-            } => engine::start_target(),
-            Self::Program { .. } => engine::start(),
+            Self::Program { program, how } => {
+                if *how == How::Stopped && processes::go_on(*program)? {
+                    return Ok(());
+                }
+                // What systemd would have done by itself, or an operator.
+                match program {
+                    Program::Tgtd => engine::start_target(),
+                    _ => engine::start(),
+                }
+            }
             Self::Clock { .. } => clock::mend(),
             Self::Silence { .. } => silence::mend(),
             Self::NothingUnmounts => busy::mend(),

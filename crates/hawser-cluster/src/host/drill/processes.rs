@@ -54,10 +54,14 @@ pub(super) fn shown(program: Program, how: How) -> Result<Option<String>, NodeEr
     })
 }
 
-pub(super) fn go_on(program: Program) -> Result<(), NodeError> {
+/// Lets a program go on. False: there is none any more, since somebody ended what hung.
+pub(super) fn go_on(program: Program) -> Result<bool, NodeError> {
     let name = program.name();
-    let mut all = own(name).into_iter();
-    all.try_for_each(|process| send(name, &process, Signal::SIGCONT))
+    let all = own(name);
+    for process in &all {
+        send(name, process, Signal::SIGCONT)?;
+    }
+    Ok(!all.is_empty())
 }
 
 /// For how long the oldest process of that name has been running.

@@ -1,0 +1,118 @@
+//! Applying a cluster file to simulated heads, cut off at every single question.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::golden::Golden;
+use crate::simulated::{Cluster, Machine, heads};
+use hawser_cluster::live::{Applied, ApplyError, Options, Secrets, apply};
+use hawser_cluster::plan::AUTHKEY;
+use hawser_host::sim::Wire;
+use hawser_model::names::HostName;
+use tempfile::TempDir;
+
+/// The example of the lab, and a folder with its secrets.
+struct Bench {
+    golden: Golden,
+    secrets: TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let secrets = tempfile::tempdir().unwrap();
+        let folder = secrets.path().join("etc/hawser/secrets");
+        fs::create_dir_all(&folder).unwrap();
+        for head in ["head1", "head2"] {
+            let file = folder.join(format!("{head}-bmc"));
+            fs::write(&file, "hunter2\n").unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        Self {
+            golden: Golden::named("lab"),
+            secrets,
+        }
+    }
+
+    fn apply(&self, cluster: &Arc<Mutex<Cluster>>, wire: &Wire) -> Result<Applied, ApplyError> {
+        apply(
+            &self.golden.file,
+            &mut heads(cluster, wire),
+            &Secrets::below(self.secrets.path()),
+            Options::default(),
+            &mut |_| {},
+        )
+    }
+}
+
+/// What an apply leaves: the heads but for the key, which is random, and the configuration.
+fn left(cluster: &Arc<Mutex<Cluster>>) -> (BTreeMap<HostName, Machine>, String) {
+    let cluster = cluster.lock().unwrap();
+    let mut machines = cluster.machines.clone();
+    let keys = machines
+        .values_mut()
+        .map(|machine| machine.files.remove(AUTHKEY));
+    let mut keys: Vec<_> = keys.collect();
+    keys.dedup();
+    assert!(matches!(&keys[..], [Some(_)]), "one key, on all heads");
+    let mut configuration = cluster.cib.first("configuration").unwrap().clone();
+    // In the order in which they joined.
+    configuration
+        .children
+        .retain(|section| section.name != "nodes");
+    (machines, configuration.to_text())
+}
+
+#[test]
+fn an_apply_that_is_killed_anywhere_is_finished_by_the_next_one() {
+    let bench = Bench::new();
+    let whole = Wire::default();
+    let cluster = Cluster::bare(&bench.golden);
+    let applied = bench.apply(&cluster, &whole).unwrap();
+    assert!(applied.not_running.is_empty(), "{:?}", applied.not_running);
+    let wanted = left(&cluster);
+    assert!(wanted.0.values().all(|machine| machine.running));
+    let questions = whole.asked().len();
+    assert!(questions > 40, "{questions}");
+
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= questions {
+                        return;
+                    }
+                    let cluster = Cluster::bare(&bench.golden);
+                    let wire = Wire::default();
+                    wire.cut_before(number);
+                    bench.apply(&cluster, &wire).expect_err("it was cut off");
+                    let again = bench.apply(&cluster, &Wire::default());
+                    again.unwrap_or_else(|e| panic!("killed before question {number}: {e}"));
+                    assert!(left(&cluster) == wanted, "killed before question {number}");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_cluster_that_is_what_its_file_says_is_left_alone() {
+    let bench = Bench::new();
+    let cluster = Cluster::bare(&bench.golden);
+    bench.apply(&cluster, &Wire::default()).unwrap();
+    let before = left(&cluster);
+    let wire = Wire::default();
+    let again = bench.apply(&cluster, &wire).unwrap();
+    assert!(again.changes.is_empty(), "{:?}", again.changes);
+    assert_eq!(left(&cluster), before);
+    let changes = ["write a file", "change the CIB", "start the cluster"];
+    let asked = wire.asked();
+    assert!(
+        asked.iter().all(|(_, name)| !changes.contains(name)),
+        "{asked:?}"
+    );
+}

@@ -1,0 +1,398 @@
+//! Heads that are simulated: their files, their engine, and one CIB. The scheduler is Pacemaker's own
+//! (`crm_simulate`), and what it decides is done at once.
+//!
+//! What a simulated head answers is what the agent of a real one does; the rules that are not the scheduler's are
+//! those of the lab: a start with a seeded CIB makes the head a member (`lab up --cluster`, "4 changes to the CIB",
+//! then "35"), a CIB that changed meanwhile is not patched, and a CIB outlives its cluster.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::golden::{Golden, ports};
+use hawser_cluster::cib::edit::with_standby;
+use hawser_cluster::host::questions::{
+    AskDeviceVote, AskFence, ForgetMove, InstallExports, MoveResource, PatchCib, ReadCib, ReadFile,
+    ReloadCorosync, RemoveFile, SeedCib, SetDevice, Settle, Simulate, Standby, StartEngine,
+    StopEngine, TakeInventory, WithdrawEngine, WriteFile,
+};
+use hawser_cluster::host::view::{HeadView, Quorum, Told, ViewQuestion};
+use hawser_cluster::host::{Inventory, OwnedFile};
+use hawser_cluster::live::left_orders;
+use hawser_cluster::plan::PortFacts;
+use hawser_cluster::simulate::{Answer as Simulated, CrmSimulate, Event, Simulator};
+use hawser_cluster::xml::Element;
+use hawser_host::sim::{self, Wire};
+use hawser_host::{Answers, Ask, Declined, Entry, Host, Hosts, Stop};
+use hawser_model::names::HostName;
+
+/// The cluster behind all heads.
+pub struct Cluster {
+    /// The CIB: live while one head runs.
+    pub cib: Element,
+    /// What each head has.
+    pub machines: BTreeMap<HostName, Machine>,
+    /// The names of the questions about the running cluster that changed something.
+    pub obeyed: Vec<&'static str>,
+    /// Nothing that Pacemaker decides is done any more.
+    pub stuck: bool,
+    /// This head is gone as soon as it has obeyed a move.
+    pub dies_of_a_move: Option<HostName>,
+}
+
+/// A head's own state.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Machine {
+    pub files: BTreeMap<String, OwnedFile>,
+    pub ports: BTreeMap<IpAddr, PortFacts>,
+    pub running: bool,
+    pub has_exports_agent: bool,
+    /// Its CIB before its Pacemaker ever ran.
+    pub seed: Option<String>,
+}
+
+/// One head, as its answers see it.
+pub struct Head {
+    name: HostName,
+    cluster: Arc<Mutex<Cluster>>,
+    wire: Wire,
+}
+
+impl Cluster {
+    /// Heads with everything installed and nothing set up.
+    pub fn bare(golden: &Golden) -> Arc<Mutex<Self>> {
+        let machines = ports(&golden.file).into_iter().map(|(name, ports)| {
+            let machine = Machine {
+                ports,
+                ..Machine::default()
+            };
+            (name, machine)
+        });
+        Arc::new(Mutex::new(Self {
+            cib: Element::new("cib"),
+            machines: machines.collect(),
+            obeyed: Vec::new(),
+            stuck: false,
+            dies_of_a_move: None,
+        }))
+    }
+
+    /// Heads that run, with that CIB.
+    pub fn running(golden: &Golden, cib: Element) -> Arc<Mutex<Self>> {
+        let all = Self::bare(golden);
+        {
+            let mut cluster = all.lock().unwrap();
+            cluster.cib = cib;
+            for machine in cluster.machines.values_mut() {
+                machine.running = true;
+            }
+        }
+        all
+    }
+
+    fn change<A: Ask>(&mut self, _: &A, change: impl FnOnce(&Element) -> Element) {
+        self.obeyed.push(A::NAME);
+        self.cib = change(&self.cib);
+        self.act(&[]);
+    }
+
+    /// Pacemaker does what it decides.
+    fn act(&mut self, events: &[Event]) {
+        if self.stuck {
+            return;
+        }
+        let after = CrmSimulate.simulate(&self.cib.to_text(), events).unwrap();
+        self.cib = Element::parse(&after.cib_after, "the CIB").unwrap();
+    }
+}
+
+/// A way to all heads of a cluster.
+pub fn heads(cluster: &Arc<Mutex<Cluster>>, wire: &Wire) -> Hosts {
+    let names: Vec<HostName> = cluster.lock().unwrap().machines.keys().cloned().collect();
+    let host = |name: HostName| -> (HostName, Box<dyn Host>) {
+        let head = Head {
+            name: name.clone(),
+            cluster: cluster.clone(),
+            wire: wire.clone(),
+        };
+        let host = sim::Simulated::new(name.clone(), head, QUESTIONS, wire);
+        (name, Box::new(host))
+    };
+    names.into_iter().map(host).collect()
+}
+
+impl Head {
+    fn cluster(&self) -> MutexGuard<'_, Cluster> {
+        self.cluster.lock().unwrap()
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Machine) -> T) -> T {
+        work(self.cluster().machines.get_mut(&self.name).unwrap())
+    }
+}
+
+const QUESTIONS: &[Entry<Head>] = &[
+    Entry::of::<TakeInventory>(),
+    Entry::of::<InstallExports>(),
+    Entry::of::<ReadFile>(),
+    Entry::of::<WriteFile>(),
+    Entry::of::<RemoveFile>(),
+    Entry::of::<ViewQuestion>(),
+    Entry::of::<ReadCib>(),
+    Entry::of::<PatchCib>(),
+    Entry::of::<SeedCib>(),
+    Entry::of::<Simulate>(),
+    Entry::of::<Settle>(),
+    Entry::of::<StartEngine>(),
+    Entry::of::<StopEngine>(),
+    Entry::of::<WithdrawEngine>(),
+    Entry::of::<ReloadCorosync>(),
+    Entry::of::<SetDevice>(),
+    Entry::of::<AskDeviceVote>(),
+    Entry::of::<AskFence>(),
+    Entry::of::<Standby>(),
+    Entry::of::<MoveResource>(),
+    Entry::of::<ForgetMove>(),
+];
+
+impl Answers<Head> for TakeInventory {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<Inventory, Declined> {
+        let set = |names: &[&str]| -> BTreeSet<String> {
+            names.iter().map(|name| (*name).to_owned()).collect()
+        };
+        Ok(head.with(|machine| {
+            let mut agents = set(&[
+                "ocf:heartbeat:Filesystem",
+                "ocf:heartbeat:IPaddr2",
+                "ocf:pacemaker:ifspeed",
+                "stonith:fence_ipmilan",
+            ]);
+            if machine.has_exports_agent {
+                agents.insert("ocf:hawser:exports".into());
+            }
+            Inventory {
+                agents,
+                programs: set(&["corosync", "pacemakerd", "ipmitool", "tgtd", "fuser"]),
+                features: set(&["cibsecrets"]),
+                running: machine.running,
+                ports: machine.ports.clone(),
+                ..Inventory::default()
+            }
+        }))
+    }
+}
+
+impl Answers<Head> for InstallExports {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        head.with(|machine| machine.has_exports_agent = true);
+        Ok(())
+    }
+}
+
+impl Answers<Head> for ReadFile {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<Option<OwnedFile>, Declined> {
+        Ok(head.with(|machine| machine.files.get(&self.path).cloned()))
+    }
+}
+
+impl Answers<Head> for WriteFile {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        head.with(|machine| machine.files.insert(self.path, self.file));
+        Ok(())
+    }
+}
+
+impl Answers<Head> for RemoveFile {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        head.with(|machine| machine.files.remove(&self.path));
+        Ok(())
+    }
+}
+
+impl Answers<Head> for ViewQuestion {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<HeadView, Declined> {
+        let cluster = head.cluster();
+        if !cluster.machines[&head.name].running {
+            return Ok(HeadView::default());
+        }
+        let machines = cluster.machines.iter().zip(1..);
+        let running = machines.filter(|((_, machine), _)| machine.running);
+        let members: BTreeMap<&HostName, u32> = running.map(|((name, _), id)| (name, id)).collect();
+        Ok(HeadView {
+            corosync: true,
+            pacemaker: true,
+            quorum: Some(Told::Said(Quorum {
+                quorate: true,
+                ring: "1.8".into(),
+                local: members[&head.name],
+                members: members.into_values().collect(),
+            })),
+            controller: Some(Told::Said("S_IDLE".into())),
+            cib: Some(Told::Said(cluster.cib.to_text())),
+            ..HeadView::default()
+        })
+    }
+}
+
+impl Answers<Head> for ReadCib {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<Option<String>, Declined> {
+        let cluster = head.cluster();
+        let running = cluster.machines[&head.name].running;
+        Ok(running.then(|| cluster.cib.to_text()))
+    }
+}
+
+impl Answers<Head> for PatchCib {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<bool, Declined> {
+        let mut cluster = head.cluster();
+        if cluster.cib.to_text() != self.was {
+            return Ok(false);
+        }
+        let new = Element::parse(&self.new, "the new CIB")?;
+        cluster.change(&self, |_| new);
+        Ok(true)
+    }
+}
+
+impl Answers<Head> for SeedCib {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        head.with(|machine| machine.seed.get_or_insert(self.cib).len());
+        Ok(())
+    }
+}
+
+impl Answers<Head> for Simulate {
+    fn answer(self, _: &mut Head, _: &Stop) -> Result<Simulated, Declined> {
+        Ok(CrmSimulate.simulate(&self.cib, &self.events)?)
+    }
+}
+
+impl Answers<Head> for Settle {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<bool, Declined> {
+        Ok(!head.cluster().stuck)
+    }
+}
+
+impl Answers<Head> for StartEngine {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        let mut cluster = head.cluster();
+        let machine = cluster.machines.get_mut(&head.name).unwrap();
+        if std::mem::replace(&mut machine.running, true) {
+            return Ok(());
+        }
+        let seed = machine.seed.clone();
+        if cluster.cib.children.is_empty() {
+            let seed = seed.ok_or("a first start without a CIB waits for 20 s")?;
+            cluster.cib = Element::parse(&seed, "the seed")?;
+        }
+        cluster.cib.set("dc-uuid", "1");
+        let up = Event::NodeUp(head.name.to_string());
+        cluster.act(&[Event::Quorum(true), up]);
+        Ok(())
+    }
+}
+
+fn stop(head: &Head) {
+    let mut cluster = head.cluster();
+    let down = Event::NodeDown(head.name.to_string());
+    let machine = cluster.machines.get_mut(&head.name).unwrap();
+    if std::mem::take(&mut machine.running) {
+        cluster.act(&[down]);
+    }
+}
+
+impl Answers<Head> for StopEngine {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        stop(head);
+        Ok(())
+    }
+}
+
+impl Answers<Head> for WithdrawEngine {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        stop(head);
+        Ok(())
+    }
+}
+
+impl Answers<Head> for ReloadCorosync {
+    fn answer(self, _: &mut Head, _: &Stop) -> Result<(), Declined> {
+        Ok(())
+    }
+}
+
+impl Answers<Head> for SetDevice {
+    fn answer(self, _: &mut Head, _: &Stop) -> Result<(), Declined> {
+        Ok(())
+    }
+}
+
+impl Answers<Head> for AskDeviceVote {
+    fn answer(self, _: &mut Head, _: &Stop) -> Result<Option<String>, Declined> {
+        Ok(None)
+    }
+}
+
+impl Answers<Head> for AskFence {
+    fn answer(self, _: &mut Head, _: &Stop) -> Result<Option<String>, Declined> {
+        Ok(None)
+    }
+}
+
+impl Answers<Head> for Standby {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        let change = |cib: &Element| with_standby(cib, &self.node, self.on);
+        head.cluster().change(&self, change);
+        Ok(())
+    }
+}
+
+impl Answers<Head> for MoveResource {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        assert!(
+            self.seconds >= 900,
+            "the order ends by itself, and not before it is carried out"
+        );
+        let location = Element::new("rsc_location")
+            .with("id", format!("cli-prefer-{}", self.resource))
+            .with("rsc", self.resource.as_str())
+            .with("node", self.node.as_str())
+            .with("score", "INFINITY");
+        let mut cluster = head.cluster();
+        cluster.change(&self, |cib| with_constraint(cib, location));
+        if cluster.dies_of_a_move.as_ref() == Some(&head.name) {
+            head.wire.lose(head.name.clone());
+        }
+        Ok(())
+    }
+}
+
+impl Answers<Head> for ForgetMove {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        let mut cluster = head.cluster();
+        let left: Vec<String> = left_orders(&cluster.cib)
+            .into_iter()
+            .filter(|order| order.resource == self.resource)
+            .map(|order| order.id)
+            .collect();
+        cluster.change(&self, |cib| without_constraints(cib, &left));
+        Ok(())
+    }
+}
+
+fn constraints(cib: &mut Element) -> &mut Vec<Element> {
+    let configuration = cib.first_or_new("configuration");
+    &mut configuration.first_or_new("constraints").children
+}
+
+pub fn with_constraint(cib: &Element, constraint: Element) -> Element {
+    let mut cib = cib.clone();
+    constraints(&mut cib).push(constraint);
+    cib
+}
+
+fn without_constraints(cib: &Element, ids: &[String]) -> Element {
+    let mut cib = cib.clone();
+    constraints(&mut cib).retain(|it| !ids.iter().any(|id| it.get("id") == Some(id)));
+    cib
+}

@@ -93,18 +93,20 @@ pub fn take_back(stage: &mut Stage<'_>) -> Result<Option<TakenBack>, DrillError>
         .map_err(|e| DrillError::io("read", path.display(), e))?;
     // One that was killed while it wrote its note had done nothing.
     let left = Left::parse(&text);
+    let mut healed = Ok(());
     if let Some(left) = &left {
         let (pool, seed) = (stage.pool.clone(), stage.seed);
         (stage.active, stage.pool) = (left.head.as_str().into(), left.pool.clone());
         stage.seed = left.seed;
         if let Some(scenario) = Scenario::named(&left.scenario) {
+            // One that cannot be healed keeps none of the others from it.
             for fault in scenario.plan(stage).faults.iter().rev() {
-                fault.heal(stage)?;
+                healed = healed.and(fault.heal(stage));
             }
         }
         (stage.pool, stage.seed) = (pool, seed);
     }
-    power_everywhere(stage)?;
+    healed.and(power_everywhere(stage))?;
     Ok(match left {
         Some(left) => Some(TakenBack { left, note }),
         None => {

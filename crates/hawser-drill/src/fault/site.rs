@@ -96,9 +96,11 @@ impl Fault for AroundHeads {
     }
 
     fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+        // One that cannot be mended keeps none of the others from it.
+        let mut mended = Ok(());
         for fault in &self.broken {
-            stage.until_done(REACHED, || stage.site.mend(fault))?;
+            mended = mended.and(stage.until_done(REACHED, || stage.site.mend(fault)));
         }
-        Ok(())
+        mended
     }
 }

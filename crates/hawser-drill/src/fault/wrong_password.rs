@@ -28,8 +28,11 @@ impl WrongPassword {
     ) -> Result<(), DrillError> {
         let device = self.device();
         let fault = HostFault::WrongPassword { device };
-        let mut others = stage.heads.iter().filter(|head| **head != self.head);
-        others.try_for_each(|head| act(stage, head, &fault))
+        let mut done = Ok(());
+        for head in stage.heads.iter().filter(|head| **head != self.head) {
+            done = done.and(act(stage, head, &fault));
+        }
+        done
     }
 }
 

@@ -24,6 +24,7 @@ use hawser_model::traffic::RunKey;
 use miette::{IntoDiagnostic, Report, WrapErr, bail};
 
 use crate::bad_file::{self, Wrong};
+use crate::waiting::aloud;
 
 /// The file that is used when no cluster is named.
 const DEFAULT_FILE: &str = "hawser.toml";
@@ -127,15 +128,11 @@ impl Which {
     fn hosts_alone(&self) -> miette::Result<Cluster> {
         let mut nodes: Vec<(HostName, Reach)> = Vec::new();
         for destination in &self.hosts {
-            // `root@head1` is the host head1 in what is printed.
-            let name = destination.rsplit('@').next().unwrap_or(destination);
-            if name.is_empty() || destination.starts_with('-') {
-                bail!("--host {destination}: not an ssh destination such as head1 or root@head1");
-            }
-            if nodes.iter().any(|(n, _)| n.as_str() == name) {
+            let node = by_ssh(destination)?;
+            if nodes.iter().any(|(name, _)| *name == node.0) {
                 bail!("--host {destination}: named twice");
             }
-            nodes.push((name.into(), Reach::Ssh(destination.clone())));
+            nodes.push(node);
         }
         if nodes.len() < 2 {
             bail!("--host {}: a check needs two or more hosts", self.hosts[0]);
@@ -149,6 +146,61 @@ impl Which {
             connect_timeout: None,
             login_timeout: None,
         })
+    }
+}
+
+/// The host that an ssh destination names: `root@head1` is the host head1 in what is printed.
+fn by_ssh(destination: &str) -> miette::Result<(HostName, Reach)> {
+    let name = destination.rsplit('@').next().unwrap_or(destination);
+    if name.is_empty() || destination.starts_with('-') {
+        bail!("--host {destination}: not an ssh destination such as head1 or root@head1");
+    }
+    Ok((name.into(), Reach::Ssh(destination.to_owned())))
+}
+
+/// The one host that a verb asks, as it is named on the command line.
+#[derive(clap::Args)]
+pub struct OneHost {
+    /// Ask this host by ssh, such as root@head1, or this node of --lab [default: this machine]
+    #[arg(long, value_name = "DESTINATION")]
+    host: Option<String>,
+    /// The host is a node of this lab
+    #[arg(long, value_name = "NAME", requires = "host")]
+    lab: Option<String>,
+    /// An ssh configuration file instead of your own (`ssh -F`)
+    #[arg(long, value_name = "FILE", requires = "host", conflicts_with = "lab")]
+    ssh_config: Option<PathBuf>,
+}
+
+impl OneHost {
+    /// Starts an agent there; none when this machine is meant.
+    pub fn connect(&self) -> miette::Result<Option<Box<dyn Host>>> {
+        let Some(host) = &self.host else {
+            return Ok(None);
+        };
+        let node = match &self.lab {
+            Some(lab) => (host.as_str().into(), Reach::Lab(lab.clone())),
+            None => by_ssh(host)?,
+        };
+        let cluster = Cluster::of_nodes(vec![node], self.ssh_config.clone());
+        let hosts = aloud(&format!("{host} is being reached"), || cluster.connect())?;
+        let host = hosts.into_values().next();
+        Ok(Some(host.expect("whoever is not reached is an error")))
+    }
+
+    /// What it is called; nothing when this machine is meant.
+    pub fn host(&self) -> Option<&str> {
+        let host = self.host.as_deref()?;
+        Some(host.rsplit('@').next().unwrap_or(host))
+    }
+
+    /// The words of a command line that name it again, each after a space.
+    pub fn words(&self) -> String {
+        let word = |option, value: &Option<String>| {
+            let value = value.as_ref();
+            value.map_or_else(String::new, |value| format!(" {option} {value}"))
+        };
+        word("--lab", &self.lab) + &word("--host", &self.host)
     }
 }
 

@@ -5,9 +5,11 @@ mod support;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use support::{Lab, Ran, eventually, json};
+use support::{Lab, Ran, eventually, json, run};
 
 const IQN: &str = "iqn.2026-01.lab:tank";
+
+const START: &str = "hawser exports start tank --root /tmp/tank --iqn iqn.2026-01.lab --portal 10.72.0.1 --backend tgt";
 
 /// A head with tgtd and a mounted pool, and a client beside it.
 struct Pool {
@@ -55,25 +57,21 @@ impl Pool {
 
     #[track_caller]
     fn start(&self) -> String {
-        self.head(
-            "hawser exports start tank --root /tmp/tank --iqn iqn.2026-01.lab --portal 10.72.0.1",
-        )
+        self.head(START)
     }
 
     /// A start whose output nobody reads: `| head -1` when head has gone already.
     fn start_unheard(&self) -> Ran {
         let (reader, writer) = nix::unistd::pipe().expect("a pipe");
         drop(reader);
-        let line =
-            "hawser exports start tank --root /tmp/tank --iqn iqn.2026-01.lab --portal 10.72.0.1";
-        let mut command = self.lab.command(&["exec", "head1", "--", "sh", "-c", line]);
+        let mut command = self
+            .lab
+            .command(&["exec", "head1", "--", "sh", "-c", START]);
         command.stdout(writer).output().expect("hawser runs").into()
     }
 
     fn try_start(&self) -> Ran {
-        let line =
-            "hawser exports start tank --root /tmp/tank --iqn iqn.2026-01.lab --portal 10.72.0.1";
-        self.lab.try_sh("head1", line)
+        self.lab.try_sh("head1", START)
     }
 
     /// The units that a client sees after discovery and login, `ALL` errors included.
@@ -97,6 +95,12 @@ impl Pool {
             &self.lab.try_sh("head1", "hawser exports show tank --json"),
             "exports",
         )
+    }
+
+    /// `hawser exports` about the pool, from this machine to a node of the lab.
+    fn ask(&self, node: &str, verb: &str, options: &[&str]) -> Ran {
+        let words = ["exports", verb, "tank", "--lab", self.lab.name()];
+        run(&[&words[..], &["--host", node], options].concat())
     }
 
     fn sessions(&self) -> Vec<String> {
@@ -202,6 +206,42 @@ fn an_empty_file_offers_everything_and_numbers_outlive_renames_and_heads() {
     let shown = pool.show();
     assert_eq!(shown["targets"][0]["units"][0]["serial"], second.as_str());
     assert_eq!(shown["pending"], serde_json::json!([]));
+    asked_from_elsewhere(&pool, &shown);
+}
+
+/// An agent on the head does and says the same.
+fn asked_from_elsewhere(pool: &Pool, shown: &serde_json::Value) {
+    let asked = pool.ask("head1", "show", &["--json"]);
+    assert_eq!(json(&asked, "exports"), *shown);
+    let verified = pool.ask("head1", "verify", &[]);
+    assert_eq!(verified.code, Some(0), "{}", verified.stderr);
+    pool.add("late");
+    let differs = pool.ask("head1", "verify", &[]);
+    assert_eq!(differs.code, Some(1), "{}", differs.stderr);
+    let hint = format!("start tank --lab {} --host head1` would", pool.lab.name());
+    assert!(differs.stdout.contains(&hint), "{}", differs.stdout);
+    let started = pool.ask("head1", "start", &[]);
+    assert_eq!(started.code, Some(0), "{}", started.stderr);
+    assert!(
+        started.stdout.contains("late becomes LUN"),
+        "{}",
+        started.stdout
+    );
+
+    let nobody = pool.ask("head9", "show", &[]);
+    assert_eq!(nobody.code, Some(2));
+    assert!(nobody.stderr.contains("head1"), "{}", nobody.stderr);
+    pool.file("[[unit]]\nvolume = a");
+    let refused = pool.ask("head1", "verify", &[]);
+    assert_eq!(refused.code, Some(2));
+    let place = "head1:/tmp/tank/exports.toml:2:";
+    let says = |words| refused.stderr.contains(words);
+    assert!(says(place) && says("│ volume = a"), "{}", refused.stderr);
+    let stopped = pool.ask("head1", "stop", &[]);
+    assert_eq!(stopped.code, Some(0), "{}", stopped.stderr);
+    let nothing = pool.ask("head1", "verify", &["--iqn", "iqn.2026-01.lab"]);
+    let words = "pool tank: nothing is offered on head1\n";
+    assert_eq!((nothing.code, nothing.stdout.as_str()), (Some(1), words));
 }
 
 #[test]
@@ -419,7 +459,7 @@ fn a_start_is_all_or_nothing_and_a_stop_works_when_the_pool_is_gone() {
         ""
     );
     assert_eq!(pool.lab.try_sh("head1", monitor).code, Some(7));
-    pool.head("hawser exports stop tank --iqn iqn.2026-01.lab");
+    pool.head("hawser exports stop tank --iqn iqn.2026-01.lab --backend tgt");
     let ended = writer.wait_with_output().expect("the client ends");
     let text = String::from_utf8_lossy(&ended.stdout);
     assert!(!text.contains("errors=0"), "the client noticed: {text}");

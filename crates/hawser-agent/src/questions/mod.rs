@@ -5,13 +5,19 @@ mod copy;
 mod facts;
 mod fanout;
 mod flow;
+mod flow_end;
 mod flow_run;
+mod flow_sent;
+mod flows_run;
 mod hello;
+mod journal;
 mod knob;
 mod multicast;
 mod own_address;
 mod path_mtu;
 mod rung;
+mod unjoined;
+mod usage;
 mod window;
 
 use std::time::Duration;
@@ -25,15 +31,21 @@ use crate::node::{Node, Session};
 pub use copy::{CopyNow, FinishCopy, OpenCopyReceiver, StartCopySender};
 pub use facts::{ReadCorosync, ReadFacts, ReadHardware, ReadSockets};
 pub use fanout::{CloseFanout, MeasureFanout, OpenFanout};
-pub use flow::{DropFlow, ExpectFrom, FinishReceiver, OpenReceiver, OpenSender};
-pub use flow_run::{Care, RunSender, RunSenders, Sent, StopReason, WatchCluster};
+pub use flow::{ExpectFrom, OpenReceiver, OpenSender};
+pub use flow_end::{DropFlow, FinishReceiver};
+pub use flow_run::RunSender;
+pub use flow_sent::{Care, Sent, StopReason};
+pub use flows_run::{RunSenders, WatchCluster};
 pub use hello::{AnnounceHello, HearHellos, ListenHello};
-pub use knob::{KeepChange, ReadChanges, ReadKnob, TryKnob, TurnKnob, UndoChange};
-pub use multicast::{HearMulticast, ListenMulticast, SendUnjoined};
+pub use journal::{KeepChange, ReadChanges, UndoChange};
+pub use knob::{ReadKnob, TryKnob, TurnKnob};
+pub use multicast::{HearMulticast, ListenMulticast};
 pub use own_address::AskForOwn;
 pub use path_mtu::{ClosePathMtuResponder, OpenPathMtuResponder, SearchPathMtu};
 pub use rung::MeasureRung;
-pub use window::{CloseUsage, CloseWindow, OpenUsage, OpenWindow};
+pub use unjoined::SendUnjoined;
+pub use usage::{CloseUsage, OpenUsage};
+pub use window::{CloseWindow, OpenWindow};
 
 /// All of them.
 pub const QUESTIONS: &[Entry<Node>] = &[

@@ -1,4 +1,4 @@
-//! Multicast control: what a host hears of it, and whether a switch filters.
+//! Multicast control: what a host hears of it.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use hawser_host::{Answers, Ask, Declined, SOON, Size, Stop};
 use hawser_model::names::InterfaceName;
 use hawser_model::probe::MulticastHeard;
-use hawser_model::units::{Nanos, Packets};
-use hawser_wire::multicast::{MulticastListener, send_unjoined};
+use hawser_model::units::Nanos;
+use hawser_wire::multicast::MulticastListener;
 use serde::{Deserialize, Serialize};
 
 use super::span;
@@ -33,27 +33,6 @@ impl Answers<Node> for ListenMulticast {
         let listener = MulticastListener::open(&self.interface, self.unjoined, key)?;
         node.multicast = Some(listener);
         Ok(())
-    }
-}
-
-/// Sends packets to a group that nobody joins. Answers how many.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct SendUnjoined {
-    /// The host's own address on the link.
-    pub source: IpAddr,
-    /// The group.
-    pub group: IpAddr,
-}
-
-impl Ask for SendUnjoined {
-    type Answer = Packets;
-    const NAME: &'static str = "send to a group nobody joins";
-}
-
-impl Answers<Node> for SendUnjoined {
-    fn answer(self, node: &mut Node, _: &Stop) -> Result<Packets, Declined> {
-        let key = node.session()?.run_key;
-        Ok(send_unjoined(self.source, self.group, key)?)
     }
 }
 

@@ -1,10 +1,9 @@
-//! Observing the host while something runs.
+//! Observing the host while flows run.
 
 use std::time::Duration;
 
 use hawser_host::{Answers, Ask, Declined, SLOW, Size, Stop};
 use hawser_model::host::HostWindow;
-use hawser_model::ladder::HostUsage;
 use hawser_model::traffic::WatchedFlow;
 use serde::{Deserialize, Serialize};
 
@@ -46,44 +45,5 @@ impl Ask for CloseWindow {
 impl Answers<Node> for CloseWindow {
     fn answer(self, node: &mut Node, _: &Stop) -> Result<HostWindow, Declined> {
         Ok(node.observer().close()?)
-    }
-}
-
-/// Starts to watch processors and counters.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct OpenUsage;
-
-impl Ask for OpenUsage {
-    type Answer = ();
-    const NAME: &'static str = "open usage";
-
-    fn patience(&self) -> Duration {
-        SLOW
-    }
-}
-
-impl Answers<Node> for OpenUsage {
-    fn answer(self, node: &mut Node, _: &Stop) -> Result<(), Declined> {
-        node.open_usage()
-    }
-}
-
-/// Ends watching them: what they did.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct CloseUsage;
-
-impl Ask for CloseUsage {
-    type Answer = HostUsage;
-    const NAME: &'static str = "close usage";
-    const SIZE: Size = Size::Recorded;
-
-    fn patience(&self) -> Duration {
-        SLOW
-    }
-}
-
-impl Answers<Node> for CloseUsage {
-    fn answer(self, node: &mut Node, _: &Stop) -> Result<HostUsage, Declined> {
-        node.close_usage()
     }
 }

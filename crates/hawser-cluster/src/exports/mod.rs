@@ -6,8 +6,9 @@
 //! end compares that with what the target has and lists operations; whoever can reach the target does
 //! them. An empty file offers every volume under one default target.
 //!
-//! [`service`] does it on this host, [`ocf`] for Pacemaker.
+//! [`service`] does it on this host, [`ocf`] for Pacemaker, [`asked`] for a person.
 
+pub mod asked;
 mod desired;
 mod file;
 pub mod host;

@@ -177,12 +177,13 @@ pub fn parameters(environment: &BTreeMap<String, String>) -> Result<Parameters, 
     };
     let needed = |name: &str| get(name).ok_or_else(|| format!("the parameter {name} is missing"));
     let pool = needed("pool")?.to_owned();
-    if pool.contains('/') || pool.starts_with('.') {
+    if !Parameters::is_name(&pool) {
         return Err(format!("pool: \"{pool}\" is no name of a pool"));
     }
     let backend = match get("backend") {
         Some("tgt") => Backend::Tgt,
-        Some("lio") | None => Backend::Lio,
+        Some("lio") => Backend::Lio,
+        None => Backend::default(),
         Some(other) => return Err(format!("backend: \"{other}\" is neither tgt nor lio")),
     };
     let portal = |text: &str| {

@@ -4,6 +4,14 @@ use std::fmt::Write;
 
 use hawser_model::output::exports::ExportsReport;
 
+/// Whose report it is.
+pub struct Of<'a> {
+    /// What the host is called.
+    pub host: &'a str,
+    /// The words of a command line that name it.
+    pub command: &'a str,
+}
+
 /// How much was done.
 pub fn changes(number: usize) -> String {
     match number {
@@ -14,13 +22,13 @@ pub fn changes(number: usize) -> String {
 }
 
 /// Targets, units and sessions; directories and who may mount them.
-pub fn shown(report: &ExportsReport) -> String {
+pub fn shown(report: &ExportsReport, of: &Of<'_>) -> String {
     let mut out = String::new();
     if !report.pool_is_here {
         let _infallible = writeln!(
             out,
-            "pool {} is not on this host; what its last start here offered:",
-            report.pool
+            "pool {} is not on {}; what its last start there offered:",
+            report.pool, of.host
         );
     }
     for target in &report.targets {
@@ -72,19 +80,22 @@ pub fn shown(report: &ExportsReport) -> String {
             let _infallible = writeln!(out, "  for {} ({}){not}", to.client, to.options);
         }
     }
-    out + &verified(report)
+    out + &verified(report, of)
 }
 
 /// Whether all is offered as the pool says.
-pub fn verified(report: &ExportsReport) -> String {
+pub fn verified(report: &ExportsReport, of: &Of<'_>) -> String {
     let pool = &report.pool;
     if !report.running {
-        return format!("pool {pool}: nothing is offered on this host\n");
+        return format!("pool {pool}: nothing is offered on {}\n", of.host);
     }
     if report.pending.is_empty() {
         return format!("pool {pool}: all is offered as the pool says\n");
     }
-    let mut out = format!("pool {pool}: `hawser exports start {pool}` would do:\n");
+    let mut out = format!(
+        "pool {pool}: `hawser exports start {pool}{}` would do:\n",
+        of.command
+    );
     for what in &report.pending {
         let _infallible = writeln!(out, "  {what}");
     }

@@ -1,4 +1,4 @@
-//! `hawser exports`: what a pool offers by iSCSI and NFS, on the head that has it.
+//! `hawser exports`: what a pool offers by iSCSI and NFS, on this head or on one that is asked from here.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,19 +8,20 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Subcommand, ValueEnum};
-use hawser_cluster::exports::host::{Parameters, Saved, parameters_from_cib, storage};
-use hawser_cluster::exports::nfs::Found;
-use hawser_cluster::exports::service::{self, ServiceError};
-use hawser_cluster::exports::{Desired, DesiredDirectory, naa, ocf};
+use hawser_cluster::exports::asked::{self, Changed, ExportsRefused, PoolGiven, Said};
+use hawser_cluster::exports::host::storage;
+use hawser_cluster::exports::ocf;
+use hawser_cluster::host::questions::{ReportExports, StartExports, StopExports};
+use hawser_host::{Ask, Host};
 use hawser_model::cluster_file::Backend;
-use hawser_model::output::exports::{
-    ExportedDirectory, ExportedTarget, ExportedTo, ExportedUnit, ExportsReport,
-};
-use miette::{IntoDiagnostic, Report, WrapErr, bail, miette};
+use hawser_model::output::exports::ExportsReport;
+use miette::{IntoDiagnostic, MietteDiagnostic, Report, WrapErr, miette};
 
 use crate::bad_file::{self, Wrong};
+use crate::cluster::OneHost;
 use crate::output::{self, complain, say};
-use crate::render;
+use crate::render::{self, exports::Of};
+use crate::waiting::aloud;
 
 /// Arguments of `hawser exports`.
 #[derive(clap::Args)]
@@ -55,12 +56,14 @@ enum Action {
     },
 }
 
-/// A pool and what is known of it. What is not given is what the last start here was told, else
-/// what Pacemaker has.
+/// A pool, the host that is asked, and what is known of the pool. What is not given is what the last start on that host
+/// was told, else what Pacemaker has.
 #[derive(clap::Args)]
 struct Pool {
     /// The pool
     pool: String,
+    #[command(flatten)]
+    at: OneHost,
     /// Where it is mounted [default: what Pacemaker has, else /POOL]
     #[arg(long, value_name = "DIRECTORY")]
     root: Option<PathBuf>,
@@ -70,7 +73,7 @@ struct Pool {
     /// An address of the pool [default: what Pacemaker has]
     #[arg(long = "portal", value_name = "ADDRESS")]
     portals: Vec<IpAddr>,
-    /// The target's implementation [default: what Pacemaker has, else tgt]
+    /// The target's implementation [default: what Pacemaker has, else lio]
     #[arg(long, value_enum)]
     backend: Option<BackendName>,
     /// The volume group, when its volumes are LVM's
@@ -103,204 +106,109 @@ enum BackendName {
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
     match args.action {
-        Action::Start(pool) => change(&pool, service::start),
-        Action::Stop(pool) => change(&pool, service::stop),
+        Action::Start(pool) => change(&pool, StartExports, asked::start),
+        Action::Stop(pool) => change(&pool, StopExports, asked::stop),
         Action::Verify(args) => {
-            let report = report(&args.pool.parameters()?)?;
+            let report = look(&args, render::exports::verified)?;
             let differs = !report.pending.is_empty() || !report.running;
-            match args.json {
-                true => json(&report)?,
-                false => output::print(&render::exports::verified(&report)),
-            }
             Ok(ExitCode::from(u8::from(differs)))
         }
-        Action::Show(args) => {
-            let report = report(&args.pool.parameters()?)?;
-            match args.json {
-                true => json(&report)?,
-                false => output::print(&render::exports::shown(&report)),
-            }
-            Ok(ExitCode::SUCCESS)
-        }
+        Action::Show(args) => look(&args, render::exports::shown).map(|_| ExitCode::SUCCESS),
         Action::InstallAgent(args) => install(&args),
         Action::Ocf { action } => agent(action.as_deref()),
         Action::ReadBlock { volume } => Ok(ExitCode::from(storage::read(&volume))),
     }
 }
 
-/// What `start` and `stop` both are to [`service`].
-type Change = fn(&Parameters, &mut dyn FnMut(&str)) -> Result<(), ServiceError>;
-
 /// Starts or stops a pool's exports and says each thing that is done.
-fn change(pool: &Pool, change: Change) -> miette::Result<ExitCode> {
-    let parameters = pool.parameters()?;
-    let mut changes = 0;
-    change(&parameters, &mut |what| {
-        changes += 1;
-        say!("{what}");
-    })
-    .map_err(explained)?;
-    say!(
-        "pool {}: {}",
-        parameters.pool,
-        render::exports::changes(changes)
-    );
+fn change<A: Ask<Answer = Changed>>(
+    pool: &Pool,
+    question: fn(PoolGiven) -> A,
+    here: fn(&PoolGiven, Said<'_>) -> Changed,
+) -> miette::Result<ExitCode> {
+    let given = pool.given();
+    let changed = match pool.at.connect()? {
+        None => here(&given, &mut |what| say!("{what}")),
+        Some(mut host) => {
+            let changed = ask(host.as_mut(), &question(given))?;
+            for what in &changed.done {
+                say!("{what}");
+            }
+            changed
+        }
+    };
+    let done = changed.done.len();
+    changed.outcome.map_err(|refused| pool.explained(refused))?;
+    say!("pool {}: {}", pool.pool, render::exports::changes(done));
     Ok(ExitCode::SUCCESS)
 }
 
-impl Pool {
-    fn parameters(&self) -> miette::Result<Parameters> {
-        if self.pool.contains('/') || self.pool.starts_with('.') {
-            bail!("\"{}\" is no name of a pool", self.pool);
-        }
-        let saved = Saved::read(&self.pool).map_err(|e| miette!("{e}"))?;
-        let known = match saved {
-            Some(saved) => Some(saved.parameters),
-            None if self.iqn.is_some() => None,
-            None => parameters_from_cib(&self.pool).map_err(|e| {
-                miette!(
-                    help = "without Pacemaker, name the authority: --iqn iqn.2013-06.com.example",
-                    "what pool {} is told by Pacemaker is not known: {e}",
-                    self.pool
-                )
-            })?,
-        };
-        let authority = self
-            .iqn
-            .clone()
-            .or(known.as_ref().map(|known| known.authority.clone()));
-        let Some(authority) = authority else {
-            bail!(
-                help = "name the authority: --iqn iqn.2013-06.com.example, or --iqn \"\" for a pool that is \
-                        offered by NFS alone",
-                "Pacemaker has no resource ocf:hawser:exports for pool {}",
-                self.pool
-            );
-        };
-        let given = self.backend.map(|backend| match backend {
-            BackendName::Tgt => Backend::Tgt,
-            BackendName::Lio => Backend::Lio,
-        });
-        Ok(Parameters {
-            root: self
-                .root
-                .clone()
-                .or(known.as_ref().map(|known| known.root.clone()))
-                .unwrap_or_else(|| PathBuf::from(format!("/{}", self.pool))),
-            authority,
-            portals: match self.portals.is_empty() {
-                true => known.as_ref().map_or(Vec::new(), |k| k.portals.clone()),
-                false => self.portals.clone(),
-            },
-            backend: given
-                .or(known.as_ref().map(|known| known.backend))
-                .unwrap_or(Backend::Tgt),
-            volume_group: self
-                .volume_group
-                .clone()
-                .or(known.and_then(|known| known.volume_group)),
-            pool: self.pool.clone(),
-        })
+/// Prints what a host offers of a pool.
+fn look(
+    args: &Looking,
+    words: fn(&ExportsReport, &Of<'_>) -> String,
+) -> miette::Result<ExportsReport> {
+    let pool = &args.pool;
+    let report = match pool.at.connect()? {
+        None => asked::report(&pool.given()),
+        Some(mut host) => ask(host.as_mut(), &ReportExports(pool.given()))?,
+    };
+    let report = report.map_err(|refused| pool.explained(refused))?;
+    if args.json {
+        let json = serde_json::to_string_pretty(&report).into_diagnostic()?;
+        say!("{json}");
+    } else {
+        let host = pool.at.host().unwrap_or("this host");
+        let command = &pool.at.words();
+        output::print(&words(&report, &Of { host, command }));
     }
+    Ok(report)
 }
 
-fn report(parameters: &Parameters) -> miette::Result<ExportsReport> {
-    let (desired, pool_is_here) = match service::wanted(parameters) {
-        Ok(wanted) => (wanted.desired, true),
-        Err(ServiceError::NotMounted { .. }) => {
-            let saved = Saved::read(&parameters.pool).map_err(|e| miette!("{e}"))?;
-            (saved.map(|saved| saved.desired).unwrap_or_default(), false)
+fn ask<A: Ask>(host: &mut dyn Host, question: &A) -> miette::Result<A::Answer> {
+    let waiting = format!("{} is asked to {}", host.name(), A::NAME);
+    aloud(&waiting, || host.ask(question)).map_err(|e| miette!("{e}"))
+}
+
+impl Pool {
+    fn given(&self) -> PoolGiven {
+        PoolGiven {
+            pool: self.pool.clone(),
+            root: self.root.clone(),
+            iqn: self.iqn.clone(),
+            portals: self.portals.clone(),
+            backend: self.backend.map(|backend| match backend {
+                BackendName::Tgt => Backend::Tgt,
+                BackendName::Lio => Backend::Lio,
+            }),
+            volume_group: self.volume_group.clone(),
         }
-        Err(error) => return Err(explained(error)),
-    };
-    let compared = service::compare(parameters, &desired).map_err(explained)?;
-    let there = &compared.sessions;
-    let exported = &compared.exported;
-    Ok(ExportsReport {
-        pool: parameters.pool.clone(),
-        pool_is_here,
-        running: desired.targets.keys().any(|iqn| there.contains_key(iqn)) || !exported.is_empty(),
-        targets: targets(&desired, there),
-        nfs: directories(&desired, exported),
-        pending: compared.pending,
-    })
-}
+    }
 
-fn targets(desired: &Desired, sessions: &BTreeMap<String, Vec<String>>) -> Vec<ExportedTarget> {
-    let one = |(iqn, target): (&String, &hawser_cluster::exports::DesiredTarget)| {
-        let units = target.luns.iter().filter_map(|(lun, exposure)| {
-            let unit = desired.units.get(&exposure.serial)?;
-            Some(ExportedUnit {
-                lun: *lun,
-                volume: unit.name.clone(),
-                path: unit.path.clone(),
-                bytes: unit.bytes,
-                block_size: unit.block_size,
-                write_cache: unit.write_cache,
-                read_only: unit.read_only,
-                serial: exposure.serial.clone(),
-                naa: naa(&exposure.serial),
-            })
+    /// Why the host refused; a mistake in the pool's file is shown in its place.
+    fn explained(&self, refused: ExportsRefused) -> Report {
+        let place = |text: &str, between| match self.at.host() {
+            Some(host) => format!("{host}:{between}{text}"),
+            None => text.to_owned(),
+        };
+        let Some(file) = refused.file else {
+            let mut diagnostic = MietteDiagnostic::new(place(&refused.words, " "));
+            diagnostic.help = refused.help;
+            return Report::new(diagnostic);
+        };
+        let wrong = file.wrong.into_iter().map(|mistake| Wrong {
+            message: mistake.message,
+            help: mistake.help,
+            // A host may say anything.
+            span: match file.text.get(mistake.span.clone()) {
+                Some(_) => mistake.span,
+                None => 0..0,
+            },
+            line_column: (mistake.line, mistake.column),
         });
-        let mutual = target.chap.as_ref().and_then(|chap| chap.mutual.as_ref());
-        ExportedTarget {
-            iqn: iqn.clone(),
-            portals: target.portals.iter().map(ToString::to_string).collect(),
-            chap_user: target.chap.as_ref().map(|chap| chap.user.clone()),
-            mutual_chap_user: mutual.map(|(user, _)| user.clone()),
-            hosts: target
-                .hosts()
-                .map(|hosts| hosts.into_iter().map(str::to_owned).collect()),
-            sessions: sessions.get(iqn).cloned().unwrap_or_default(),
-            units: units.collect(),
-        }
-    };
-    desired.targets.iter().map(one).collect()
-}
-
-fn directories(desired: &Desired, exported: &Found) -> Vec<ExportedDirectory> {
-    let one = |(path, directory): (&String, &DesiredDirectory)| {
-        let clients = directory
-            .clients
-            .iter()
-            .map(|(client, options)| ExportedTo {
-                client: client.clone(),
-                options: options.brief(),
-                exported: exported.get(&(path.clone(), client.clone())) == Some(options),
-            });
-        ExportedDirectory {
-            directory: path.clone(),
-            fsid: directory.fsid.clone(),
-            clients: clients.collect(),
-        }
-    };
-    desired.nfs.iter().map(one).collect()
-}
-
-fn json(report: &ExportsReport) -> miette::Result<()> {
-    say!(
-        "{}",
-        serde_json::to_string_pretty(report).into_diagnostic()?
-    );
-    Ok(())
-}
-
-/// A mistake in the file is shown in its place.
-fn explained(error: ServiceError) -> Report {
-    let ServiceError::File(errors) = error else {
-        return miette!("{error}");
-    };
-    let wrong: Vec<Wrong> = errors
-        .errors
-        .iter()
-        .map(|e| Wrong {
-            message: e.problem.to_string(),
-            help: e.problem.help(),
-            span: e.span.clone(),
-            line_column: (e.line, e.column),
-        })
-        .collect();
-    bad_file::report(&errors.path, &errors.text, &wrong)
+        let wrong: Vec<Wrong> = wrong.collect();
+        bad_file::report(&place(&file.path, ""), &file.text, &wrong)
+    }
 }
 
 fn install(args: &InstallAgent) -> miette::Result<ExitCode> {

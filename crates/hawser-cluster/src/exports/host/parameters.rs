@@ -32,6 +32,11 @@ impl Parameters {
     /// The file in its root that remembers the numbers that it gave.
     pub const STATE: &str = "exports-state.toml";
 
+    /// Whether a pool can have this name, which is also that of a file.
+    pub fn is_name(pool: &str) -> bool {
+        !pool.contains('/') && !pool.starts_with('.')
+    }
+
     /// Where it says what it exports.
     pub fn file(&self) -> PathBuf {
         self.root.join(Self::FILE)

@@ -1,4 +1,4 @@
-//! What a drill asks of a head, and the faults that a head makes on itself.
+//! What a drill asks of a head.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use hawser_host::{Answers, Ask, Declined, Size, Stop};
 use serde::{Deserialize, Serialize};
 
 use super::{Machine, USUAL};
-use crate::host::drill::{HostFault, LogTexts, Look, StampedLine, dead_man, logs, look, stamp};
+use crate::host::drill::{LogTexts, Look, StampedLine, logs, look, stamp};
 use crate::host::run;
 
 /// What is mounted now. Whoever looks all the time has to know soon that nobody answers.
@@ -98,73 +98,5 @@ impl Ask for StampLog {
 impl Answers<Machine> for StampLog {
     fn answer(self, _: &mut Machine, _: &Stop) -> Result<StampedLine, Declined> {
         Ok(stamp::stamp()?)
-    }
-}
-
-/// The head breaks something of its own, and mends it after so many seconds if nobody has.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MakeFault {
-    /// Which.
-    pub fault: HostFault,
-    /// At most so long.
-    pub seconds: u32,
-}
-
-impl Ask for MakeFault {
-    type Answer = ();
-    const NAME: &'static str = "make a fault";
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
-}
-
-impl Answers<Machine> for MakeFault {
-    fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
-        dead_man::stand(&self.fault, self.seconds)?;
-        if let Err(e) = self.fault.make() {
-            // Part of it may be there.
-            dead_man::dismiss(&self.fault)?;
-            return Err(e.into());
-        }
-        Ok(())
-    }
-}
-
-/// What shows that a fault is there now; nothing when it is not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ShowFault(pub HostFault);
-
-impl Ask for ShowFault {
-    type Answer = Option<String>;
-    const NAME: &'static str = "look for a fault";
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
-}
-
-impl Answers<Machine> for ShowFault {
-    fn answer(self, _: &mut Machine, _: &Stop) -> Result<Option<String>, Declined> {
-        Ok(self.0.shown()?)
-    }
-}
-
-/// Mends a fault, also when it is not there.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MendFault(pub HostFault);
-
-impl Ask for MendFault {
-    type Answer = ();
-    const NAME: &'static str = "mend a fault";
-
-    fn patience(&self) -> Duration {
-        Duration::from_secs(100)
-    }
-}
-
-impl Answers<Machine> for MendFault {
-    fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
-        Ok(dead_man::dismiss(&self.0)?)
     }
 }

@@ -4,10 +4,16 @@
 mod cib;
 mod drill;
 mod engine;
+mod exports;
+mod fault;
 mod fencing;
 mod files;
+mod moves;
 mod node;
+mod power;
+mod quorum_device;
 mod resources;
+mod scheduler;
 mod view;
 
 use std::time::Duration;
@@ -16,18 +22,27 @@ use hawser_host::Entry;
 
 use crate::host::ViewQuestion;
 
-pub use cib::{PatchCib, ReadCib, SeedCib, Settle, Simulate};
-pub use drill::{LookAround, MakeFault, MendFault, ReadCorosyncMap, ReadLogs, ShowFault, StampLog};
-pub use engine::{
-    AskDeviceVote, ReloadCorosync, SetDevice, StartEngine, StopEngine, WithdrawEngine,
-};
-pub use fencing::{AskFence, Power, ReadFenceHistory, ReadFenceMetadata};
+pub use cib::{PatchCib, ReadCib, SeedCib};
+pub use drill::{LookAround, ReadCorosyncMap, ReadLogs, StampLog};
+pub use engine::{ReloadCorosync, StartEngine, StopEngine, WithdrawEngine};
+pub use exports::{ReportExports, StartExports, StopExports};
+pub use fault::{MakeFault, MendFault, ShowFault};
+pub use fencing::{AskFence, ReadFenceHistory};
 pub use files::{ReadFile, RemoveFile, WriteFile};
+pub use moves::{ForgetMove, MoveResource};
 pub use node::{InstallExports, TakeInventory};
-pub use resources::{ForgetFailures, ForgetMove, MoveResource, Standby};
+pub use power::{Power, ReadFenceMetadata};
+pub use quorum_device::{AskDeviceVote, SetDevice};
+pub use resources::{ForgetFailures, Standby};
+pub use scheduler::{Settle, Simulate};
 
 /// How long most of them may take.
 const USUAL: Duration = Duration::from_secs(45);
+
+/// systemd has limits of its own (a minute for Pacemaker, 90 s for Corosync and for what they need),
+/// and says better than we what did not start; enabling a service that also has an init
+/// script has it read all its files several times.
+const SERVICES: Duration = Duration::from_secs(300);
 
 /// The machine that this runs on.
 pub struct Machine;
@@ -37,6 +52,9 @@ pub const QUESTIONS: &[Entry<Machine>] = &[
     Entry::of::<ViewQuestion>(),
     Entry::of::<TakeInventory>(),
     Entry::of::<InstallExports>(),
+    Entry::of::<StartExports>(),
+    Entry::of::<StopExports>(),
+    Entry::of::<ReportExports>(),
     Entry::of::<ReadFile>(),
     Entry::of::<WriteFile>(),
     Entry::of::<RemoveFile>(),

@@ -1,4 +1,4 @@
-//! Where resources run, and what Pacemaker remembers of them.
+//! Nodes in standby, and what Pacemaker remembers of failures.
 
 use std::time::Duration;
 
@@ -29,58 +29,6 @@ impl Ask for Standby {
 impl Answers<Machine> for Standby {
     fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
         Ok(pacemaker::standby(&self.node, self.on)?)
-    }
-}
-
-/// Sends a resource, with all that hangs on it, to a node.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MoveResource {
-    /// The resource.
-    pub resource: String,
-    /// The node.
-    pub node: String,
-    /// After so many seconds the order ends by itself, whatever becomes of whoever gave it.
-    pub seconds: u64,
-}
-
-impl Ask for MoveResource {
-    type Answer = ();
-    const NAME: &'static str = "move a resource";
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
-}
-
-impl Answers<Machine> for MoveResource {
-    fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
-        Ok(pacemaker::send_to(
-            &self.resource,
-            &self.node,
-            self.seconds,
-        )?)
-    }
-}
-
-/// Forgets the order to move a resource, once it was carried out.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ForgetMove {
-    /// The resource.
-    pub resource: String,
-}
-
-impl Ask for ForgetMove {
-    type Answer = ();
-    const NAME: &'static str = "forget a move";
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
-}
-
-impl Answers<Machine> for ForgetMove {
-    fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
-        Ok(pacemaker::forget_move(&self.resource)?)
     }
 }
 

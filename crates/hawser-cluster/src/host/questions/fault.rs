@@ -1,0 +1,77 @@
+//! Faults that a head makes on itself.
+
+use std::time::Duration;
+
+use hawser_host::{Answers, Ask, Declined, Stop};
+use serde::{Deserialize, Serialize};
+
+use super::{Machine, USUAL};
+use crate::host::drill::{HostFault, dead_man};
+
+/// The head breaks something of its own, and mends it after so many seconds if nobody has.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MakeFault {
+    /// Which.
+    pub fault: HostFault,
+    /// At most so long.
+    pub seconds: u32,
+}
+
+impl Ask for MakeFault {
+    type Answer = ();
+    const NAME: &'static str = "make a fault";
+
+    fn patience(&self) -> Duration {
+        USUAL
+    }
+}
+
+impl Answers<Machine> for MakeFault {
+    fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
+        dead_man::stand(&self.fault, self.seconds)?;
+        if let Err(e) = self.fault.make() {
+            // Part of it may be there.
+            dead_man::dismiss(&self.fault)?;
+            return Err(e.into());
+        }
+        Ok(())
+    }
+}
+
+/// What shows that a fault is there now; nothing when it is not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShowFault(pub HostFault);
+
+impl Ask for ShowFault {
+    type Answer = Option<String>;
+    const NAME: &'static str = "look for a fault";
+
+    fn patience(&self) -> Duration {
+        USUAL
+    }
+}
+
+impl Answers<Machine> for ShowFault {
+    fn answer(self, _: &mut Machine, _: &Stop) -> Result<Option<String>, Declined> {
+        Ok(self.0.shown()?)
+    }
+}
+
+/// Mends a fault, also when it is not there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MendFault(pub HostFault);
+
+impl Ask for MendFault {
+    type Answer = ();
+    const NAME: &'static str = "mend a fault";
+
+    fn patience(&self) -> Duration {
+        Duration::from_secs(100)
+    }
+}
+
+impl Answers<Machine> for MendFault {
+    fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
+        Ok(dead_man::dismiss(&self.0)?)
+    }
+}

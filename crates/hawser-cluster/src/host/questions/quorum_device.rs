@@ -1,0 +1,50 @@
+//! The quorum device.
+
+use std::time::Duration;
+
+use hawser_host::{Answers, Ask, Declined, Stop};
+use serde::{Deserialize, Serialize};
+
+use super::{Machine, SERVICES, USUAL};
+use crate::host::{DeviceWish, device, engine};
+
+/// Starts or stops corosync-qdevice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SetDevice {
+    /// What it is told.
+    pub wish: DeviceWish,
+}
+
+impl Ask for SetDevice {
+    type Answer = ();
+    const NAME: &'static str = "start or stop corosync-qdevice";
+
+    fn patience(&self) -> Duration {
+        SERVICES
+    }
+}
+
+impl Answers<Machine> for SetDevice {
+    fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
+        Ok(engine::device(self.wish)?)
+    }
+}
+
+/// Why the quorum device has no vote on this node; nothing when it votes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AskDeviceVote;
+
+impl Ask for AskDeviceVote {
+    type Answer = Option<String>;
+    const NAME: &'static str = "ask for the quorum device's vote";
+
+    fn patience(&self) -> Duration {
+        USUAL
+    }
+}
+
+impl Answers<Machine> for AskDeviceVote {
+    fn answer(self, _: &mut Machine, _: &Stop) -> Result<Option<String>, Declined> {
+        Ok(device::silent()?)
+    }
+}

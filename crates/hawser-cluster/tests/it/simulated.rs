@@ -20,7 +20,7 @@ use hawser_cluster::host::view::{HeadView, Quorum, Told, ViewQuestion};
 use hawser_cluster::host::{Inventory, OwnedFile};
 use hawser_cluster::live::left_orders;
 use hawser_cluster::plan::PortFacts;
-use hawser_cluster::simulate::{Answer as Simulated, CrmSimulate, Event, Simulator};
+use hawser_cluster::simulate::{Answer as Simulated, CrmSimulate, Event, SimulateError, Simulator};
 use hawser_cluster::xml::Element;
 use hawser_host::sim::{self, Wire};
 use hawser_host::{Answers, Ask, Declined, Entry, Host, Hosts, Stop};
@@ -101,9 +101,21 @@ impl Cluster {
         if self.stuck {
             return;
         }
-        let after = CrmSimulate.simulate(&self.cib.to_text(), events).unwrap();
+        let after = scheduled(&self.cib.to_text(), events).unwrap();
         self.cib = Element::parse(&after.cib_after, "the CIB").unwrap();
     }
+}
+
+/// What Pacemaker's scheduler says, asked once of each cluster: the same ones come again and again.
+fn scheduled(cib: &str, events: &[Event]) -> Result<Simulated, SimulateError> {
+    static KNOWN: Mutex<BTreeMap<String, Simulated>> = Mutex::new(BTreeMap::new());
+    let question = format!("{events:?}\n{cib}");
+    if let Some(known) = KNOWN.lock().unwrap().get(&question) {
+        return Ok(known.clone());
+    }
+    let answer = CrmSimulate.simulate(cib, events)?;
+    KNOWN.lock().unwrap().insert(question, answer.clone());
+    Ok(answer)
 }
 
 /// A way to all heads of a cluster.
@@ -263,7 +275,7 @@ impl Answers<Head> for SeedCib {
 
 impl Answers<Head> for Simulate {
     fn answer(self, _: &mut Head, _: &Stop) -> Result<Simulated, Declined> {
-        Ok(CrmSimulate.simulate(&self.cib, &self.events)?)
+        Ok(scheduled(&self.cib, &self.events)?)
     }
 }
 

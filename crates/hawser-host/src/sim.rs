@@ -7,8 +7,9 @@ use hawser_model::names::HostName;
 
 use crate::answer::{Entry, answer_from};
 use crate::error::{Failure, HostError};
-use crate::frame::body;
+use crate::frame::{body, encode};
 use crate::host::{Host, Question, Stopper};
+use crate::protocol::Reply;
 use crate::stop::Stop;
 
 /// A host whose answers `N` gives.
@@ -29,6 +30,7 @@ struct Went {
     asked: Vec<(HostName, &'static str)>,
     lost: BTreeSet<HostName>,
     cut_before: Option<usize>,
+    declined: Option<usize>,
 }
 
 impl Wire {
@@ -40,6 +42,11 @@ impl Wire {
     /// Whoever asks is cut off before the question of this number, counted from 0: as a coordinator that is killed.
     pub fn cut_before(&self, number: usize) {
         self.lock().cut_before = Some(number);
+    }
+
+    /// The question of this number, counted from 0, is declined, whoever is asked.
+    pub fn decline(&self, number: usize) {
+        self.lock().declined = Some(number);
     }
 
     /// A host does not answer any more.
@@ -75,7 +82,7 @@ impl<N: Send> Host for Simulated<N> {
     /// The simulation has no answer to such a question.
     fn exchange(&mut self, question: &Question) -> Result<Vec<u8>, HostError> {
         let name = question.name;
-        {
+        let declined = {
             let mut went = self.wire.lock();
             let cut = went.cut_before.is_some_and(|n| went.asked.len() >= n);
             if self.gone || cut || went.lost.contains(&self.name) {
@@ -83,11 +90,17 @@ impl<N: Send> Host for Simulated<N> {
                 return Err(Failure::Gone { question: name }.on(&self.name));
             }
             went.asked.push((self.name.clone(), name));
+            went.declined == Some(went.asked.len() - 1)
+        };
+        let unreadable = |source| Failure::unreadable(name, source).on(&self.name);
+        if declined {
+            let reply = encode(&Reply::<()>::Declined("planted".into()));
+            return Ok(body(reply.map_err(unreadable)?));
         }
         let stop = Stop::default();
         let frame = answer_from(self.questions, name, &question.body, &mut self.node, &stop)
             .unwrap_or_else(|| panic!("{name:?} is not simulated"))
-            .map_err(|source| Failure::unreadable(name, source).on(&self.name))?;
+            .map_err(unreadable)?;
         Ok(body(frame))
     }
 

@@ -1,0 +1,379 @@
+//! A whole tune on simulated hosts: which trials are made, what is kept, and what is left after each kind of failure.
+//!
+//! One knob cures: with `net.core.rmem_default` large enough on head2 nothing is lost, else 40 % is, as in the case
+//! `receive-buffer-too-small`, whose reports the hosts answer with. That an agent which ends takes its trials back is
+//! what its guard does (`tests/agent_killed.rs` of the command line shows it with real ones).
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use hawser_agent::questions::{
+    AnnounceHello, AskForOwn, ClosePathMtuResponder, CloseWindow, DropFlow, ExpectFrom,
+    FinishReceiver, HearHellos, KeepChange, ListenHello, OpenPathMtuResponder, OpenReceiver,
+    OpenSender, OpenWindow, ReadChanges, ReadFacts, ReadKnob, ReadSockets, RunSender,
+    SearchPathMtu, Sent, TryKnob, TurnKnob, UndoChange,
+};
+use hawser_coordinator::check::Progress;
+use hawser_coordinator::schedule::Direction;
+use hawser_coordinator::traffic_plan::TrafficOptions;
+use hawser_coordinator::tune::{Surroundings, TuneError, tune};
+use hawser_host::sim::{Simulated, Wire};
+use hawser_host::{Answers, Declined, Entry, Host, HostError, Hosts, Stop};
+use hawser_model::case::{Case, Phase};
+use hawser_model::host::{HostFacts, HostWindow};
+use hawser_model::knob::{Change, Knob, RecordedChanges, Scope, Setting, Standing, Undone};
+use hawser_model::names::{HostName, LinkName};
+use hawser_model::probe::{AddressClaim, HelloHeard, PathMtu};
+use hawser_model::sockets::SocketFacts;
+use hawser_model::traffic::ReceiverReport;
+use hawser_model::trial::{Also, Trial, Tuning};
+use hawser_model::units::Packets;
+
+/// What cures.
+const CURE: &str = "net.core.rmem_default";
+
+/// What it has to be at least: the buffer that the case says would have held a burst.
+const ENOUGH: u64 = 131_072;
+
+/// The hosts, and what has been turned on them.
+struct World {
+    case: Case,
+    changes: Mutex<BTreeMap<HostName, Vec<Change>>>,
+    number: Mutex<u64>,
+}
+
+impl World {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            case: hawser_cases::read("receive-buffer-too-small"),
+            changes: Mutex::default(),
+            number: Mutex::new(0),
+        })
+    }
+
+    fn changes(&self) -> MutexGuard<'_, BTreeMap<HostName, Vec<Change>>> {
+        self.changes.lock().unwrap()
+    }
+
+    /// What was lost in the case, of the flow that lost it.
+    fn phase(&self) -> &Phase {
+        &self.case.measurements[0].phases[1]
+    }
+
+    /// A knob's value: of the last change that is in force, else what it was.
+    fn value(&self, host: &HostName, knob: &Knob) -> String {
+        let changes = self.changes();
+        let mut of_knob = changes.get(host).into_iter().flatten();
+        let before = match knob.to_string() == CURE {
+            true => "23040",
+            false => "1",
+        };
+        let last = of_knob.rfind(|change| change.knob == *knob && change.persisted_in.is_some());
+        last.map_or(before.to_owned(), |change| change.after.clone())
+    }
+
+    fn is_cured(&self) -> bool {
+        let cure = Knob::Sysctl { name: CURE.into() };
+        let value: u64 = self.value(&"head2".into(), &cure).parse().unwrap();
+        value >= ENOUGH
+    }
+
+    /// Every agent is gone: its guard takes its trials back.
+    fn guards(&self) {
+        for changes in self.changes().values_mut() {
+            changes.retain(|change| change.standing == Standing::Kept);
+        }
+    }
+
+    /// What is turned on any host now: knob, and whether it is kept.
+    fn turned(&self) -> Vec<(String, bool)> {
+        let changes = self.changes();
+        let all = changes.values().flatten();
+        let turned = all.map(|it| (it.knob.to_string(), it.standing == Standing::Kept));
+        turned.collect()
+    }
+}
+
+struct Node {
+    host: HostName,
+    world: Arc<World>,
+}
+
+impl Node {
+    /// Works on one of the host's changes.
+    fn change<T>(&self, number: u64, work: impl FnOnce(&mut Change) -> T) -> Result<T, Declined> {
+        let mut changes = self.world.changes();
+        let mut own = changes.entry(self.host.clone()).or_default().iter_mut();
+        let found = own.find(|change| change.number == number);
+        Ok(work(found.ok_or("no such change")?))
+    }
+}
+
+const QUESTIONS: &[Entry<Node>] = &[
+    Entry::of::<ReadFacts>(),
+    Entry::of::<ReadSockets>(),
+    Entry::of::<ReadChanges>(),
+    Entry::of::<ReadKnob>(),
+    Entry::of::<TryKnob>(),
+    Entry::of::<TurnKnob>(),
+    Entry::of::<KeepChange>(),
+    Entry::of::<UndoChange>(),
+    Entry::of::<OpenReceiver>(),
+    Entry::of::<OpenSender>(),
+    Entry::of::<ExpectFrom>(),
+    Entry::of::<OpenWindow>(),
+    Entry::of::<RunSender>(),
+    Entry::of::<FinishReceiver>(),
+    Entry::of::<CloseWindow>(),
+    Entry::of::<DropFlow>(),
+    Entry::of::<OpenPathMtuResponder>(),
+    Entry::of::<SearchPathMtu>(),
+    Entry::of::<ClosePathMtuResponder>(),
+    Entry::of::<ListenHello>(),
+    Entry::of::<AnnounceHello>(),
+    Entry::of::<HearHellos>(),
+    Entry::of::<AskForOwn>(),
+];
+
+/// Answers a question by a function of it and the node.
+macro_rules! answers {
+    ($($ask:ident -> $answer:ty: |$it:pat_param, $node:ident| $by:expr;)*) => {
+        $(impl Answers<Node> for $ask {
+            fn answer(self, $node: &mut Node, _: &Stop) -> Result<$answer, Declined> {
+                let $it = self;
+                $by
+            }
+        })*
+    };
+}
+
+answers! {
+    ReadFacts -> HostFacts: |_, node| Ok(node.world.case.hosts[&node.host].clone());
+    ReadSockets -> Vec<SocketFacts>: |_, _node| Ok(Vec::new());
+    OpenReceiver -> u16: |_, _node| Ok(5000);
+    OpenSender -> u16: |_, _node| Ok(6000);
+    ExpectFrom -> (): |_, _node| Ok(());
+    OpenWindow -> (): |_, _node| Ok(());
+    DropFlow -> (): |_, _node| Ok(());
+    RunSender -> Sent: |_, node| Ok(Sent {
+        report: node.world.phase().sender.clone(),
+        stopped: None,
+    });
+    FinishReceiver -> ReceiverReport: |ask, node| {
+        let mut report = node.world.phase().receiver.clone();
+        // The other direction never lost anything.
+        if node.host.as_str() == "head1" || node.world.is_cured() {
+            report.received = ask.sent;
+            report.socket_drops = Packets::ZERO;
+            report.loss_runs_by_length.clear();
+        }
+        Ok(report)
+    };
+    CloseWindow -> HostWindow: |_, node| {
+        let mut window = match node.host.as_str() {
+            "head1" => node.world.phase().sender_window.clone(),
+            _ => node.world.phase().receiver_window.clone(),
+        };
+        if node.world.is_cured() {
+            window.drops = Some(Vec::new());
+        }
+        Ok(window)
+    };
+    OpenPathMtuResponder -> u16: |_, _node| Ok(7000);
+    ClosePathMtuResponder -> (): |_, _node| Ok(());
+    SearchPathMtu -> PathMtu: |_, node| {
+        Ok(node.world.case.measurements[0].path_mtu.clone().ok_or("not in the case")?)
+    };
+    ListenHello -> (): |_, _node| Ok(());
+    AnnounceHello -> (): |_, _node| Ok(());
+    HearHellos -> Vec<HelloHeard>: |_, _node| Ok(Vec::new());
+    AskForOwn -> Vec<AddressClaim>: |_, _node| Ok(Vec::new());
+    ReadChanges -> RecordedChanges: |_, node| Ok(RecordedChanges {
+        changes: node.world.changes().get(&node.host).cloned().unwrap_or_default(),
+        unreadable: Vec::new(),
+    });
+    ReadKnob -> Setting: |ask, node| Ok(Setting {
+        value: node.world.value(&node.host, &ask.0),
+        scope: Scope::Interface,
+        largest: Some("4096".into()),
+    });
+    TryKnob -> Change: |ask, node| {
+        let before = node.world.value(&node.host, &ask.knob);
+        let mut number = node.world.number.lock().unwrap();
+        *number += 1;
+        let change = Change {
+            number: *number,
+            knob: ask.knob,
+            scope: Scope::Interface,
+            before,
+            after: ask.value,
+            standing: Standing::Trial,
+            persisted_in: Some(IN_FORCE.into()),
+            not_persisted: None,
+            together: Vec::new(),
+        };
+        node.world.changes().entry(node.host.clone()).or_default().push(change.clone());
+        Ok(change)
+    };
+    TurnKnob -> (): |ask, node| node.change(ask.change, |change| {
+        change.persisted_in = ask.after.then(|| IN_FORCE.into());
+    });
+    KeepChange -> Change: |ask, node| node.change(ask.change, |change| {
+        change.standing = Standing::Kept;
+        change.clone()
+    });
+    UndoChange -> Undone: |ask, node| {
+        let change = node.change(ask.0, |change| change.clone())?;
+        let mut changes = node.world.changes();
+        changes.entry(node.host.clone()).or_default().retain(|it| it.number != ask.0);
+        Ok(Undone { change, left_at: None })
+    };
+}
+
+/// Where a change that is in force now is written, in these tests.
+const IN_FORCE: &str = "the kernel";
+
+/// Nothing beyond the nodes; a coin that falls on each side in turn.
+#[derive(Default)]
+struct Around(AtomicBool);
+
+impl Progress for Around {
+    fn begin(&self, _: usize) {}
+    fn measured(&self, _: &Direction) {}
+    fn lost(&self, _: &HostError) {}
+}
+
+impl Surroundings for Around {
+    fn announce(&self, _: &HostName, _: &Knob, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn ports(&self, _: &LinkName) -> Vec<Also> {
+        Vec::new()
+    }
+
+    fn on_switch(&self, switch: &HostName, _: &mut dyn FnMut(&mut dyn Host)) {
+        panic!("nobody answers beside {switch}");
+    }
+
+    fn coin(&self) -> bool {
+        self.0.fetch_xor(true, Ordering::Relaxed)
+    }
+
+    fn trial_begins(&self, _: &Trial, _: usize, _: usize) {}
+    fn trial_ended(&self, _: &Trial) {}
+}
+
+/// Tunes; afterwards the agents are still there.
+fn tuned(world: &Arc<World>, wire: &Wire) -> Result<Tuning, TuneError> {
+    let host = |name: &str| -> (HostName, Box<dyn Host>) {
+        let node = Node {
+            host: name.into(),
+            world: world.clone(),
+        };
+        let host = Simulated::new(name.into(), node, QUESTIONS, wire);
+        (name.into(), Box::new(host))
+    };
+    let mut hosts: Hosts = ["head1", "head2"].map(host).into();
+    tune(
+        &mut hosts,
+        &world.case,
+        &TrafficOptions::default(),
+        None,
+        &Around::default(),
+        1,
+    )
+}
+
+/// The numbers of the questions that matter: each about a knob or a change, and every fiftieth of the others.
+fn telling(wire: &Wire) -> Vec<usize> {
+    let telling = [
+        "changes",
+        "read knob",
+        "try knob",
+        "keep change",
+        "undo change",
+    ];
+    let asked = wire.asked();
+    let all = asked.iter().enumerate();
+    let chosen = all.filter(|(number, (_, name))| telling.contains(name) || number % 50 == 0);
+    chosen.map(|(number, _)| number).collect()
+}
+
+#[test]
+fn what_cures_is_kept_and_all_else_is_as_it_was() {
+    let world = World::new();
+    let tuning = tuned(&world, &Wire::default()).unwrap();
+    assert_eq!(world.turned(), [(CURE.to_owned(), true)]);
+    let kept: Vec<&Trial> = tuning.trials.iter().filter(|trial| trial.kept).collect();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(kept[0].knob.to_string(), CURE);
+    assert!(
+        kept[0]
+            .pairs
+            .iter()
+            .all(|pair| pair.with.lost == Packets::ZERO)
+    );
+    // The others were tried before it, in the order of the cause, and each under traffic.
+    let others = tuning.trials.len() - 1;
+    assert_eq!(tuning.trials[others].knob, kept[0].knob);
+    assert!(others >= 5, "{others}");
+    let measured = tuning.trials.iter().filter(|trial| !trial.pairs.is_empty());
+    assert!(measured.count() >= 5);
+    let after = tuning.after.unwrap();
+    let lost = after.measurements.iter().flat_map(|m| &m.phases);
+    assert!(
+        lost.into_iter()
+            .all(|phase| phase.receiver.received == phase.sender.sent)
+    );
+}
+
+#[test]
+fn a_tune_that_is_killed_anywhere_leaves_the_cure_or_nothing() {
+    let whole = Wire::default();
+    tuned(&World::new(), &whole).unwrap();
+    for number in telling(&whole) {
+        let (world, wire) = (World::new(), Wire::default());
+        wire.cut_before(number);
+        tuned(&world, &wire).expect_err("it was cut off");
+        world.guards();
+        let turned = world.turned();
+        assert!(
+            turned.is_empty(),
+            "killed before question {number}: {turned:?}"
+        );
+    }
+}
+
+#[test]
+fn a_host_that_declines_anything_is_left_with_the_cure_or_nothing() {
+    let whole = Wire::default();
+    tuned(&World::new(), &whole).unwrap();
+    for number in telling(&whole) {
+        let (world, wire) = (World::new(), Wire::default());
+        wire.decline(number);
+        let asked = whole.asked()[number].1;
+        match tuned(&world, &wire) {
+            Ok(tuning) => {
+                let turned = world.turned();
+                let kept = tuning.trials.iter().filter(|trial| trial.kept).count();
+                assert!(kept <= 1, "{asked} ({number}) was declined: {kept} kept");
+                assert_eq!(
+                    turned.len(),
+                    kept,
+                    "{asked} ({number}) was declined: {turned:?}"
+                );
+                assert!(turned.iter().all(|(knob, kept)| knob == CURE && *kept));
+            }
+            Err(_) => {
+                world.guards();
+                let turned = world.turned();
+                assert!(
+                    turned.is_empty(),
+                    "{asked} ({number}) was declined: {turned:?}"
+                );
+            }
+        }
+    }
+}

@@ -17,7 +17,7 @@ const HOUR: i32 = 3600;
 pub(super) const ALL: &[Scenario] = &[
     Scenario {
         name: "stop-corosync",
-        about: "Corosync stands still on the head that has the pool",
+        about: "Corosync is stopped (SIGSTOP) on the head that has the pool",
         reaction: Reaction::Moves,
         real: true,
         plan: |stage| {
@@ -41,7 +41,7 @@ pub(super) const ALL: &[Scenario] = &[
     },
     Scenario {
         name: "stop-pacemakerd",
-        about: "Pacemaker's first process stands still on the head that has the pool",
+        about: "Pacemaker's first process is stopped (SIGSTOP) on the head that has the pool",
         reaction: SEEN,
         real: true,
         plan: |stage| {
@@ -89,7 +89,7 @@ pub(super) const ALL: &[Scenario] = &[
     },
     Scenario {
         name: "stop-tgtd",
-        about: "the iSCSI target stands still on the head that has the pool",
+        about: "the iSCSI target is stopped (SIGSTOP) on the head that has the pool",
         reaction: Reaction::Within(Duration::from_secs(20)),
         real: true,
         plan: |stage| {

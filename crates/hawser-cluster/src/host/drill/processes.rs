@@ -47,10 +47,10 @@ pub(super) fn shown(program: Program, how: How) -> Result<Option<String>, NodeEr
         // It was made only when those that ran were seen to be gone.
         How::Killed => Some(match all.is_empty() {
             true => format!("{name} was killed and does not run"),
-            false => format!("{name} was killed and was started anew"),
+            false => format!("{name} was killed and was started again"),
         }),
         How::Stopped => (!all.is_empty() && all.iter().all(|process| process.state == 'T'))
-            .then(|| format!("{name} stands still")),
+            .then(|| format!("{name} is stopped (SIGSTOP)")),
     })
 }
 

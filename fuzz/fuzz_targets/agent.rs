@@ -13,9 +13,9 @@ use hawser_agent::questions::{
 use hawser_cluster::host::ViewQuestion;
 use hawser_cluster::host::questions::{
     AskFence, LookAround, MakeFault, MoveResource, PatchCib, Power, ReadFenceMetadata, ReadFile,
-    ReadLogs, SeedCib, SetDevice, Settle, ShowFault, Simulate, Standby, WriteFile,
+    ReadLogs, SeedCib, SetDevice, Settle, ShowFault, Simulate, Standby, StartExports, WriteFile,
 };
-use hawser_fuzz::{bodies, read};
+use hawser_fuzz::{bodies, choice, read};
 use hawser_host::protocol::{Hello, Message};
 use libfuzzer_sys::fuzz_target;
 
@@ -65,21 +65,21 @@ const QUESTIONS: &[fn(&[u8])] = &[
     read::<ReadLogs>,
     read::<MakeFault>,
     read::<ShowFault>,
+    read::<StartExports>,
 ];
 
 fuzz_target!(|data: &[u8]| {
-    let Some((&cut, stream)) = data.split_first() else {
+    let Some((&first, stream)) = data.split_first() else {
         return;
     };
-    bodies(stream, usize::from(cut).max(1), |body| {
+    let (kind, cut) = choice(first, QUESTIONS.len());
+    bodies(stream, cut, |body| {
         read::<Message>(body);
         let message = serde_json::from_slice(body);
         let question = match &message {
             Ok(Message::Ask { body, .. }) => body.get().as_bytes(),
             _ => body,
         };
-        for read in QUESTIONS {
-            read(question);
-        }
+        QUESTIONS[kind](question);
     });
 });

@@ -12,9 +12,10 @@ use hawser_agent::questions::{
 };
 use hawser_cluster::host::ViewQuestion;
 use hawser_cluster::host::questions::{
-    LookAround, PatchCib, ReadFenceHistory, ReadFile, ReadLogs, Simulate, TakeInventory,
+    LookAround, PatchCib, ReadFenceHistory, ReadFile, ReadLogs, ReportExports, Simulate,
+    StartExports, TakeInventory,
 };
-use hawser_fuzz::{bodies, read};
+use hawser_fuzz::{bodies, choice, read};
 use hawser_host::Ask;
 use hawser_host::marker::Scanner;
 use hawser_host::protocol::{Hello, Ping, Reply};
@@ -54,6 +55,8 @@ const ANSWERS: &[fn(&[u8])] = &[
     answer::<ReadFenceHistory>,
     answer::<LookAround>,
     answer::<ReadLogs>,
+    answer::<StartExports>,
+    answer::<ReportExports>,
 ];
 
 fn answer<A: Ask>(body: &[u8]) {
@@ -61,10 +64,10 @@ fn answer<A: Ask>(body: &[u8]) {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let Some((&cut, stream)) = data.split_first() else {
+    let Some((&first, stream)) = data.split_first() else {
         return;
     };
-    let cut = usize::from(cut).max(1);
+    let (kind, cut) = choice(first, ANSWERS.len());
     let mut scanner = Scanner::default();
     for chunk in stream.chunks(cut) {
         match scanner.push(chunk) {
@@ -76,7 +79,5 @@ fuzz_target!(|data: &[u8]| {
             Err(_) => break,
         }
     }
-    bodies(stream, cut, |body| {
-        ANSWERS.iter().for_each(|read| read(body))
-    });
+    bodies(stream, cut, ANSWERS[kind]);
 });

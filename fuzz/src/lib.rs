@@ -4,6 +4,13 @@ use hawser_host::frame::{Decoder, encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+/// What the first byte of an input says of the others: which of `kinds` they are read as, and in pieces of what size
+/// they come.
+pub fn choice(byte: u8, kinds: usize) -> (usize, usize) {
+    let cut = [1, 7, 64, usize::MAX][usize::from(byte >> 6)];
+    (usize::from(byte & 63) % kinds, cut)
+}
+
 /// Takes the bodies of frames out of bytes that come in pieces of `cut`.
 pub fn bodies(stream: &[u8], cut: usize, read: impl Fn(&[u8])) {
     // A mutated length hides the body behind it: the bytes are tried as a body as well.

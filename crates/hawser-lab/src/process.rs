@@ -48,13 +48,12 @@ impl ProcessId {
     /// Kills the process and waits until it is gone, for a node's init: with everything in
     /// the node.
     pub fn kill(self) -> Result<(), LabError> {
-        let entered = self.parents_outside();
         if self.signal_and_wait(Signal::KILL, Duration::from_millis(200))? {
             return Ok(());
         }
         // The kernel keeps a node's init until every process of the node was waited for. nsenter(1) stops itself when
         // the process that it started in the node is stopped, and then waits for nobody.
-        for parent in entered {
+        for parent in self.parents_outside() {
             parent.signal_and_wait(Signal::CONT, Duration::ZERO)?;
         }
         // The kernel gives up only on a process stuck in the kernel, which nothing here can do.

@@ -21,11 +21,7 @@ pub(super) fn outdated() -> bool {
 
 /// Keeps this program and the script. The script comes last: it never names what is not there.
 pub(super) fn install() -> Result<(), NodeError> {
-    let content = fs::read(OWN).map_err(|source| NodeError::File {
-        call: "read",
-        path: OWN.into(),
-        source,
-    })?;
+    let content = fs::read(OWN).map_err(NodeError::file("read", OWN))?;
     let put = |path: &str, content: Vec<u8>| {
         let file = OwnedFile {
             mode: 0o755,

@@ -29,11 +29,7 @@ pub(super) fn ask(
     seconds: u32,
 ) -> Result<Option<String>, NodeError> {
     known(&device.agent)?;
-    let folder = tempfile::tempdir().map_err(|source| NodeError::File {
-        call: "create",
-        path: "a temporary folder".into(),
-        source,
-    })?;
+    let folder = tempfile::tempdir().map_err(NodeError::file("create", "a temporary folder"))?;
     let private = format!("{}/", folder.path().display());
     let moved = |text: &str| match wanted.is_empty() {
         true => text.to_owned(),
@@ -153,11 +149,7 @@ fn secrets(wanted: &BTreeMap<String, OwnedFile>) -> Result<Vec<String>, NodeErro
             .filter(|(path, _)| Path::new(path).starts_with(SECRET_DIRECTORY));
         return Ok(kept.map(|(_, file)| text(&file.content.0)).collect());
     }
-    let failed = |source| NodeError::File {
-        call: "read",
-        path: SECRET_DIRECTORY.into(),
-        source,
-    };
+    let failed = |source| NodeError::file("read", SECRET_DIRECTORY)(source);
     let mut all = Vec::new();
     match fs::read_dir(SECRET_DIRECTORY) {
         Err(e) if e.kind() == ErrorKind::NotFound => {}

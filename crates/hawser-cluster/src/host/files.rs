@@ -16,11 +16,11 @@ const LARGEST: u64 = 1 << 20;
 /// Reads one of them; `None` when there is none.
 pub(super) fn read(path: &str) -> Result<Option<OwnedFile>, NodeError> {
     ours(path)?;
-    let failed = |call| move |source| error(call, path, source);
+    let failed = |call| NodeError::file(call, path);
     let file = match File::open(path) {
         Ok(file) => file,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(error("open", path, e)),
+        Err(e) => return Err(failed("open")(e)),
     };
     let mode = file
         .metadata()
@@ -47,7 +47,7 @@ pub(super) fn write(path: &str, file: &OwnedFile) -> Result<(), NodeError> {
 pub(super) fn remove(path: &str) -> Result<(), NodeError> {
     ours(path)?;
     match fs::remove_file(path) {
-        Err(e) if e.kind() != ErrorKind::NotFound => Err(error("remove", path, e)),
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(NodeError::file("remove", path)(e)),
         _ => Ok(()),
     }
 }
@@ -59,7 +59,7 @@ pub(super) fn place(path: &Path, file: &OwnedFile) -> Result<(), NodeError> {
             .recursive(true)
             .mode(0o755)
             .create(folder)
-            .map_err(|source| error("create the folder of", &path.display().to_string(), source))?;
+            .map_err(NodeError::file("create the folder of", path))?;
     }
     Ok(hawser_files::replace(path, &file.content.0, file.mode)?)
 }
@@ -83,11 +83,6 @@ fn ours(path: &str) -> Result<(), NodeError> {
         true => Ok(()),
         false => Err(NodeError::NotOurs(path.to_owned())),
     }
-}
-
-fn error(call: &'static str, path: &str, source: std::io::Error) -> NodeError {
-    let path = path.to_owned();
-    NodeError::File { call, path, source }
 }
 
 #[cfg(test)]

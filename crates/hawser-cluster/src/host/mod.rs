@@ -19,6 +19,8 @@ pub mod view;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -94,7 +96,7 @@ pub enum NodeError {
         /// On what.
         path: String,
         /// The system's answer.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// A file could not be written as a whole.
     #[error(transparent)]
@@ -118,6 +120,14 @@ pub enum NodeError {
         /// How long it was waited for.
         seconds: u64,
     },
+}
+
+impl NodeError {
+    /// The error of a file operation on this path.
+    fn file(call: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.as_ref().display().to_string();
+        move |source| Self::File { call, path, source }
+    }
 }
 
 /// Whoever must know at once that a file has changed.

@@ -32,14 +32,10 @@ pub(super) fn cib() -> Option<String> {
 
 /// Makes the difference of two CIBs to the live one; `false` when that is no longer the first.
 pub(super) fn patch(was: &str, new: &str) -> Result<bool, NodeError> {
-    let folder = tempfile::tempdir().map_err(|source| NodeError::File {
-        call: "create",
-        path: "a temporary folder".into(),
-        source,
-    })?;
+    let folder = tempfile::tempdir().map_err(NodeError::file("create", "a temporary folder"))?;
     let write = |name: &str, text: &str| -> Result<String, NodeError> {
         let path = folder.path().join(name).display().to_string();
-        fs::write(&path, text).map_err(|source| file_error("write", &path, source))?;
+        fs::write(&path, text).map_err(NodeError::file("write", &path))?;
         Ok(path)
     };
     let (was, new) = (write("was", was)?, write("new", new)?);
@@ -93,10 +89,10 @@ pub(super) fn seed(cib: &str) -> Result<(), NodeError> {
         Ok(()) => {}
         // Pacemaker is not installed; the plan says so.
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(e) => return Err(file_error("write", &new, e)),
+        Err(e) => return Err(NodeError::file("write", &new)(e)),
     }
     run::tool("chown", &[OWNER, &new], None)?;
-    fs::rename(&new, CIB_FILE).map_err(|source| file_error("rename", &new, source))
+    fs::rename(&new, CIB_FILE).map_err(NodeError::file("rename", &new))
 }
 
 /// Whether Pacemaker had nothing left to do within that time.
@@ -158,9 +154,4 @@ pub(super) fn send_to(resource: &str, node: &str, seconds: u64) -> Result<(), No
 
 pub(super) fn forget_move(resource: &str) -> Result<(), NodeError> {
     run::tool("crm_resource", &["--clear", "--resource", resource], None).map(drop)
-}
-
-fn file_error(call: &'static str, path: &str, source: std::io::Error) -> NodeError {
-    let path = path.to_owned();
-    NodeError::File { call, path, source }
 }

@@ -1,9 +1,10 @@
 //! Asking every head what it sees.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::time::{Duration, SystemTime};
 
-use hawser_host::Hosts;
+use hawser_host::{Hosts, on_all};
 use hawser_model::cluster_file::{Backend, ClusterFile, ExportKind, Pool, PoolKind, Role};
 use hawser_model::names::HostName;
 use serde::{Deserialize, Serialize};
@@ -71,30 +72,15 @@ fn ask(
     limits: Limits,
     more: impl Fn(&HostName) -> Option<MoreQuestions> + Sync,
 ) -> StatusFacts {
-    let more = &more;
-    let answered: Vec<_> = std::thread::scope(|scope| {
-        let asked: Vec<_> = heads
-            .iter_mut()
-            .map(|(name, head)| {
-                let ask = move || {
-                    let question = ViewQuestion {
-                        node: name.clone(),
-                        limits,
-                        more: more(name).map(Box::new),
-                    };
-                    let before = now_us();
-                    let answer = head.ask(&question);
-                    (before, answer, now_us())
-                };
-                (name.clone(), scope.spawn(ask))
-            })
-            .collect();
-        let end = asked.into_iter().map(|(name, thread)| {
-            let answered = thread.join();
-            let answered = answered.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            (name, answered)
-        });
-        end.collect()
+    let Ok(answered) = on_all(heads, |name, head| {
+        let question = ViewQuestion {
+            node: name.clone(),
+            limits,
+            more: more(name).map(Box::new),
+        };
+        let before = now_us();
+        let answer = head.ask(&question);
+        Ok::<_, Infallible>((before, answer, now_us()))
     });
     let mut facts = StatusFacts {
         unreached,

@@ -53,7 +53,7 @@ impl OnHead {
         Self {
             name: "full-var",
             head: head.clone(),
-            object: "Pacemaker's files".to_owned(),
+            object: "/var/lib/pacemaker".to_owned(),
             fault: HostFault::NoRoomForPacemaker,
         }
     }

@@ -8,7 +8,6 @@ use std::path::Path;
 
 use nix::mount::{MsFlags, mount, umount};
 
-use super::file_error;
 use crate::host::NodeError;
 
 /// Where `umount` is, the first that exists.
@@ -21,13 +20,13 @@ const SCRIPT: &str = "#!/bin/sh\necho 'umount: target is busy.' >&2\nexit 32\n";
 
 pub(super) fn make() -> Result<(), NodeError> {
     let folder = Path::new(BUSY).parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(folder).map_err(file_error("create", folder))?;
-    fs::write(BUSY, SCRIPT).map_err(file_error("write", BUSY))?;
+    fs::create_dir_all(folder).map_err(NodeError::file("create", folder))?;
+    fs::write(BUSY, SCRIPT).map_err(NodeError::file("write", BUSY))?;
     let runs = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(BUSY, runs).map_err(file_error("chmod", BUSY))?;
+    fs::set_permissions(BUSY, runs).map_err(NodeError::file("chmod", BUSY))?;
     let nothing: Option<&str> = None;
     mount(Some(BUSY), program(), nothing, MsFlags::MS_BIND, nothing)
-        .map_err(|e| file_error("bind over", program())(e.into()))
+        .map_err(|e| NodeError::file("bind over", program())(e.into()))
 }
 
 pub(super) fn shown() -> Option<String> {
@@ -37,10 +36,10 @@ pub(super) fn shown() -> Option<String> {
 /// Takes it away, also when it is not there.
 pub(super) fn mend() -> Result<(), NodeError> {
     while is_there() {
-        umount(program()).map_err(|e| file_error("unmount", program())(e.into()))?;
+        umount(program()).map_err(|e| NodeError::file("unmount", program())(e.into()))?;
     }
     match fs::remove_file(BUSY) {
-        Err(e) if e.kind() != ErrorKind::NotFound => Err(file_error("remove", BUSY)(e)),
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(NodeError::file("remove", BUSY)(e)),
         _ => Ok(()),
     }
 }

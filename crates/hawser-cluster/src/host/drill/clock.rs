@@ -62,7 +62,7 @@ impl Step {
 pub(super) fn make(ahead_s: i32) -> Result<(), NodeError> {
     for (kind, own) in OWN {
         let link = format!("/proc/self/ns/{kind}");
-        let here = fs::read_link(&link).map_err(file("readlink", &link))?;
+        let here = fs::read_link(&link).map_err(NodeError::file("readlink", &link))?;
         if here.as_os_str() != own {
             return Err(failed(
                 "this head is a container: its clock is that of the machine around it, and of everybody on that",
@@ -74,7 +74,7 @@ pub(super) fn make(ahead_s: i32) -> Result<(), NodeError> {
         ahead_us: i64::from(ahead_s) * 1_000_000,
     };
     let text = serde_json::to_string(&step).map_err(|e| failed(&e.to_string()))?;
-    fs::write(BEFORE, text).map_err(file("write", BEFORE))?;
+    fs::write(BEFORE, text).map_err(NodeError::file("write", BEFORE))?;
     set(step.due(reading()?.boot) + step.ahead_us)
 }
 
@@ -99,8 +99,8 @@ pub(super) fn mend() -> Result<(), NodeError> {
     let now = reading()?;
     set(step.due(reading()?.boot))?;
     let text = serde_json::to_string(&step.taken_back(now)).map_err(|e| failed(&e.to_string()))?;
-    fs::write(TAKEN_BACK, text).map_err(file("write", TAKEN_BACK))?;
-    fs::remove_file(BEFORE).map_err(file("remove", BEFORE))
+    fs::write(TAKEN_BACK, text).map_err(NodeError::file("write", TAKEN_BACK))?;
+    fs::remove_file(BEFORE).map_err(NodeError::file("remove", BEFORE))
 }
 
 /// The step that this head's clock has taken in a drill that is over.
@@ -120,7 +120,7 @@ fn there() -> Result<Option<Step>, NodeError> {
             Err(e) => Err(failed(&format!("{BEFORE}: {e}"))),
         },
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(file("read", BEFORE)(e)),
+        Err(e) => Err(NodeError::file("read", BEFORE)(e)),
     }
 }
 
@@ -138,11 +138,6 @@ fn reading() -> Result<Reading, NodeError> {
 fn set(us: i64) -> Result<(), NodeError> {
     let to = TimeSpec::new(us.div_euclid(1_000_000), us.rem_euclid(1_000_000) * 1000);
     clock_settime(ClockId::CLOCK_REALTIME, to).map_err(|e| failed(&format!("clock_settime: {e}")))
-}
-
-fn file(call: &'static str, path: &str) -> impl FnOnce(std::io::Error) -> NodeError {
-    let path = path.to_owned();
-    move |source| NodeError::File { call, path, source }
 }
 
 fn failed(said: &str) -> NodeError {

@@ -9,7 +9,6 @@ use nix::mount::{MsFlags, mount, umount};
 use nix::sys::statvfs::statvfs;
 use nix::unistd::{Gid, Uid, chown};
 
-use super::file_error;
 use crate::host::{NodeError, run};
 
 const FOLDER: &str = "/var/lib/pacemaker";
@@ -21,20 +20,21 @@ const FILLED: &str = "/run/hawser/drill-full";
 const NAME: &str = "hawser-drill";
 
 pub(super) fn make() -> Result<(), NodeError> {
-    fs::create_dir_all(FILLED).map_err(file_error("create", FILLED))?;
+    fs::create_dir_all(FILLED).map_err(NodeError::file("create", FILLED))?;
     let nothing: Option<&str> = None;
     let (kind, options) = (Some("tmpfs"), Some("mode=755,size=1m"));
     mount(Some(NAME), FILLED, kind, MsFlags::empty(), options)
-        .map_err(|e| file_error("mount a file system on", FILLED)(e.into()))?;
+        .map_err(|e| NodeError::file("mount a file system on", FILLED)(e.into()))?;
     // What does not fit is missed as if the disk had been full when it was written.
     let _not_all = run::output("cp", &["-a", &format!("{FOLDER}/."), FILLED], None)?;
-    fill().map_err(file_error("fill", FILLED))?;
-    let owner = fs::metadata(FOLDER).map_err(file_error("look at", FOLDER))?;
+    fill().map_err(NodeError::file("fill", FILLED))?;
+    let owner = fs::metadata(FOLDER).map_err(NodeError::file("look at", FOLDER))?;
     let (user, group) = (Uid::from_raw(owner.uid()), Gid::from_raw(owner.gid()));
-    chown(FILLED, Some(user), Some(group)).map_err(|e| file_error("chown", FILLED)(e.into()))?;
+    chown(FILLED, Some(user), Some(group))
+        .map_err(|e| NodeError::file("chown", FILLED)(e.into()))?;
     mount(Some(FILLED), FOLDER, nothing, MsFlags::MS_BIND, nothing)
-        .map_err(|e| file_error("bind over", FOLDER)(e.into()))?;
-    umount(FILLED).map_err(|e| file_error("unmount", FILLED)(e.into()))
+        .map_err(|e| NodeError::file("bind over", FOLDER)(e.into()))?;
+    umount(FILLED).map_err(|e| NodeError::file("unmount", FILLED)(e.into()))
 }
 
 fn fill() -> std::io::Result<()> {
@@ -52,7 +52,7 @@ pub(super) fn shown() -> Result<Option<String>, NodeError> {
     if !is_mounted(FOLDER)? {
         return Ok(None);
     }
-    let room = statvfs(FOLDER).map_err(|e| file_error("statvfs", FOLDER)(e.into()))?;
+    let room = statvfs(FOLDER).map_err(|e| NodeError::file("statvfs", FOLDER)(e.into()))?;
     Ok((room.blocks_available() == 0).then(|| format!("no room left in {FOLDER}")))
 }
 
@@ -60,18 +60,18 @@ pub(super) fn shown() -> Result<Option<String>, NodeError> {
 pub(super) fn mend() -> Result<(), NodeError> {
     for place in [FOLDER, FILLED] {
         while is_mounted(place)? {
-            umount(place).map_err(|e| file_error("unmount", place)(e.into()))?;
+            umount(place).map_err(|e| NodeError::file("unmount", place)(e.into()))?;
         }
     }
     match fs::remove_dir(FILLED) {
-        Err(e) if e.kind() != ErrorKind::NotFound => Err(file_error("remove", FILLED)(e)),
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(NodeError::file("remove", FILLED)(e)),
         _ => Ok(()),
     }
 }
 
 fn is_mounted(place: &str) -> Result<bool, NodeError> {
     let path = "/proc/self/mounts";
-    let mounts = fs::read_to_string(path).map_err(file_error("read", path))?;
+    let mounts = fs::read_to_string(path).map_err(NodeError::file("read", path))?;
     Ok(mounts.lines().any(|line| {
         let mut words = line.split(' ');
         words.next() == Some(NAME) && words.next() == Some(place)

@@ -22,11 +22,7 @@ pub struct Look {
 
 pub(in crate::host) fn now(engine: bool) -> Result<Look, NodeError> {
     let path = "/proc/self/mounts";
-    let text = fs::read_to_string(path).map_err(|source| NodeError::File {
-        call: "read",
-        path: path.into(),
-        source,
-    })?;
+    let text = fs::read_to_string(path).map_err(NodeError::file("read", path))?;
     let places = text.lines().filter_map(|line| line.split(' ').nth(1));
     let mounts = places.map(unescaped).collect();
     let clock_us = SystemTime::now()

@@ -14,9 +14,7 @@ mod processes;
 mod silence;
 pub(super) mod stamp;
 
-use std::io;
 use std::net::IpAddr;
-use std::path::Path;
 
 use hawser_model::drill::ClockStep;
 use serde::{Deserialize, Serialize};
@@ -168,10 +166,4 @@ impl HostFault {
             Self::WrongPassword { device } => password::mend(device),
         }
     }
-}
-
-/// The error of a file operation.
-fn file_error<P: AsRef<Path>>(call: &'static str, path: P) -> impl FnOnce(io::Error) -> NodeError {
-    let path = path.as_ref().display().to_string();
-    move |source| NodeError::File { call, path, source }
 }

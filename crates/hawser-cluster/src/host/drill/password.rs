@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::file_error;
 use crate::cib::secrets::SECRET_DIRECTORY;
 use crate::host::NodeError;
 
@@ -22,9 +21,9 @@ pub(super) fn make(device: &str) -> Result<(), NodeError> {
     let (file, kept) = files(device)?;
     if !kept.exists() {
         // With its mode, and before anything is changed.
-        fs::copy(&file, &kept).map_err(file_error("copy", &file))?;
+        fs::copy(&file, &kept).map_err(NodeError::file("copy", &file))?;
     }
-    fs::write(&file, "changed\n").map_err(file_error("write", &file))
+    fs::write(&file, "changed\n").map_err(NodeError::file("write", &file))
 }
 
 pub(super) fn shown(device: &str) -> Result<Option<String>, NodeError> {
@@ -38,7 +37,7 @@ pub(super) fn shown(device: &str) -> Result<Option<String>, NodeError> {
 pub(super) fn mend(device: &str) -> Result<(), NodeError> {
     let (file, kept) = files(device)?;
     match kept.exists() {
-        true => fs::rename(&kept, &file).map_err(file_error("rename", &kept)),
+        true => fs::rename(&kept, &file).map_err(NodeError::file("rename", &kept)),
         false => Ok(()),
     }
 }

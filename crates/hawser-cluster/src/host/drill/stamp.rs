@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::file_error;
 use super::logs::{PACEMAKER, part, utc_offset};
 use crate::host::{NodeError, run};
 
@@ -24,7 +23,7 @@ pub struct StampedLine {
 }
 
 pub(in crate::host) fn stamp() -> Result<StampedLine, NodeError> {
-    let read = |from| part(PACEMAKER, from).map_err(file_error("read", PACEMAKER));
+    let read = |from| part(PACEMAKER, from).map_err(NodeError::file("read", PACEMAKER));
     let (from, ..) = read(None)?;
     let set = ["--private", "-n", ATTRIBUTE, "-U", &from.to_string()];
     run::tool("attrd_updater", &set, None)?;

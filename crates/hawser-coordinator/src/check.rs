@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hawser_agent::questions::{
     AnnounceHello, AskForOwn, Care, HearHellos, ListenHello, ReadFacts, ReadSockets,
@@ -332,9 +332,10 @@ fn link_probes(
         }
         Ok(all)
     })?;
-    let said = Instant::now();
+    let clock = hawser_host::clock(agents);
+    let said = clock.now();
     let claims = claims(agents, topology, hosts)?;
-    thread::sleep(HELLO_WAIT.saturating_sub(said.elapsed()));
+    clock.sleep(HELLO_WAIT.saturating_sub(clock.since(said)));
     let complete = listening.values().chain(announced.values()).all(|&ok| ok);
     let mut heard = Vec::new();
     for (name, agent) in agents.iter_mut() {

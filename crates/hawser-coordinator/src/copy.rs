@@ -1,8 +1,7 @@
 //! A copy between two hosts: opened, started, watched, and both ends' reports put together.
 
 use std::net::IpAddr;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hawser_agent::questions::{CopyNow, FinishCopy, OpenCopyReceiver, StartCopySender};
 use hawser_copy::{CopyKey, Now, ReceiveSpec, SendSpec};
@@ -119,20 +118,21 @@ fn watch(
     to: &mut dyn Host,
     watcher: &mut dyn Watcher,
 ) -> Result<(), HostError> {
-    let mut half: Option<Instant> = None;
+    let clock = to.clock();
+    let mut half = None;
     loop {
         let (sender, receiver) = (from.ask(&CopyNow)?, to.ask(&CopyNow)?);
         if !watcher.at(receiver) || (sender.finished && receiver.finished) {
             return Ok(());
         }
         if sender.finished || receiver.finished {
-            let since = *half.get_or_insert_with(Instant::now);
+            let since = *half.get_or_insert_with(|| clock.now());
             // The receiver may still be told to sync its disk; the sender waits for that.
-            if since.elapsed() > OTHER_END {
+            if clock.since(since) > OTHER_END {
                 return Ok(());
             }
         }
-        thread::sleep(ASK);
+        clock.sleep(ASK);
     }
 }
 

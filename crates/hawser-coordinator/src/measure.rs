@@ -97,7 +97,7 @@ pub(crate) fn measure(
     let mut found = path_mtu(&mut from, &mut to, &manner.path);
     // What is lost to a lossy link is one packet: with a neighbour unknown it would be all of them.
     if found.as_ref().is_ok_and(|found| found.passed.is_none()) {
-        thread::sleep(NEIGHBOUR_AGAIN);
+        from.agent.clock().sleep(NEIGHBOUR_AGAIN);
         found = path_mtu(&mut from, &mut to, &manner.path);
     }
     match found {
@@ -250,7 +250,7 @@ pub(crate) fn phase(
     let flow = spec.flow;
     let port = to.agent.ask(&OpenReceiver(spec.clone()))?;
     if spec.membership.is_some() {
-        thread::sleep(JOINED);
+        to.agent.clock().sleep(JOINED);
     }
     let opened = from.agent.ask(&OpenSender(spec.clone()));
     let opened = opened.and_then(|source_port| {

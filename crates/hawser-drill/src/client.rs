@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hawser_client::history::Record;
 use hawser_client::report::{SILENCE_S, Told, Word};
@@ -15,7 +15,7 @@ use crate::clocks::{self, ROUND_TRIPS};
 use crate::error::DrillError;
 use crate::follow::Follower;
 use crate::seat;
-use crate::stage::{Stage, now};
+use crate::stage::Stage;
 
 /// How many write at the same time: one begins on each of two SANs.
 const WRITERS: usize = 2;
@@ -104,16 +104,16 @@ impl Client {
     }
 
     fn wait_writing(&mut self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        let mut refused: Option<Instant> = None;
+        let mut refused = None;
         let mut why = String::new();
         let began = stage.wait(BEGINS, || {
             while let Some((word, _)) = self.next(stage)? {
                 match word {
                     Word::Writing => return Ok(true),
                     Word::LoginRefused { portal, why: said } if seat::is_final(&said) => {
-                        let since = refused.get_or_insert_with(Instant::now);
+                        let since = *refused.get_or_insert_with(|| stage.clock.now());
                         why = seat::refused(stage, &portal, &said);
-                        if since.elapsed() > REFUSES {
+                        if stage.clock.since(since) > REFUSES {
                             return Err(DrillError::CouldNot(why.clone()));
                         }
                     }
@@ -153,7 +153,7 @@ impl Client {
         let length_us = u64::try_from(length.as_micros()).unwrap_or(u64::MAX);
         stage.wait(patience, || {
             while self.next(stage)?.is_some() {}
-            let now = now().0;
+            let now = stage.now().0;
             let begin = now.saturating_sub(length_us);
             if begin < from.0 {
                 return Ok(false);
@@ -203,7 +203,7 @@ impl Client {
         for _ in 0..ROUND_TRIPS {
             self.questions += 1;
             let mine = self.questions;
-            let asked = now();
+            let asked = stage.now();
             let _heard_below = self.teller.say(&Told::Clock(mine).to_string());
             let mut answer = None;
             stage.wait(ANSWERS, || {
@@ -272,10 +272,11 @@ impl Drop for Client {
 /// its standard input.
 fn hear(mut program: Program, put: &Sender<Said>, unwanted: &AtomicBool) {
     let teller = program.teller();
-    let mut told = Instant::now();
+    let clock = hawser_host::Clock::default();
+    let mut told = clock.now();
     while !unwanted.load(Ordering::Relaxed) {
-        if told.elapsed() >= ALIVE {
-            told = Instant::now();
+        if clock.since(told) >= ALIVE {
+            told = clock.now();
             // Its end is heard below.
             let _heard = teller.say(&Told::Alive.to_string());
         }
@@ -284,7 +285,7 @@ fn hear(mut program: Program, put: &Sender<Said>, unwanted: &AtomicBool) {
             Ok(Heard::End(how)) => vec![Said::End(how.trim().to_owned())],
             Err(e) => vec![Said::End(e.to_string())],
             Ok(Heard::Lines(lines)) => {
-                let at = now();
+                let at = clock.time_of_day();
                 let word = |line: String| Word::parse(&line).unwrap_or(Word::Said(line));
                 let words = lines.into_iter().map(|line| Said::Word(word(line), at));
                 words.collect()

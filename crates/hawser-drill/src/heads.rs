@@ -20,7 +20,6 @@ use hawser_model::drill::{Moment, PowerEvent};
 use hawser_model::names::{HostName, LinkName};
 
 use crate::error::DrillError;
-use crate::stage::now;
 
 /// How long a fence agent may take to switch a head, in seconds: BMCs are slow.
 const SWITCHES: u32 = 60;
@@ -310,7 +309,7 @@ struct ByAgent<'a> {
 
 impl Watcher for ByAgent<'_> {
     fn look(&mut self) -> Seen {
-        let begun = now();
+        let begun = self.site.hosts.clock().time_of_day();
         let engine = self.was_off;
         let Some(agent) = &mut self.agent else {
             return match self.site.power(self.host, None) {

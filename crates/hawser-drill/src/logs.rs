@@ -9,7 +9,7 @@ use hawser_model::names::HostName;
 
 use crate::clocks::{self, ROUND_TRIPS};
 use crate::error::DrillError;
-use crate::stage::{Stage, now};
+use crate::stage::Stage;
 
 /// Heads whose clocks were stepped.
 pub(crate) type Steps = BTreeMap<HostName, ClockStep>;
@@ -65,9 +65,9 @@ fn clock(stage: &Stage<'_>, head: &HostName) -> Result<Clock, DrillError> {
     }
     let mut seen = Vec::new();
     for _ in 0..ROUND_TRIPS {
-        let asked = now().0;
+        let asked = stage.now().0;
         let look = stage.hosts.ask(head, &LookAround { engine: false })?;
-        seen.push(clocks::of_trip(asked, look.clock_us, now().0));
+        seen.push(clocks::of_trip(asked, look.clock_us, stage.now().0));
     }
     Ok(clocks::best(seen).unwrap_or_default())
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hawser_cluster::numbering::Numbering;
+use hawser_host::Clock;
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::drill::{LinkMeasured, PauseFacts};
 use hawser_model::names::LinkName;
@@ -68,15 +69,16 @@ impl Pauses {
         let stop = Arc::new(AtomicBool::new(false));
         let told = stop.clone();
         let thread = thread::spawn(move || {
-            let begun = Instant::now();
+            let clock = Clock::default();
+            let begun = clock.now();
             let mut longest = Duration::ZERO;
             while !told.load(Ordering::Relaxed) {
-                let before = Instant::now();
-                thread::sleep(STEP);
-                longest = longest.max(before.elapsed().saturating_sub(STEP));
+                let before = clock.now();
+                clock.sleep(STEP);
+                longest = longest.max(clock.since(before).saturating_sub(STEP));
             }
             PauseFacts {
-                watched: nanos(begun.elapsed()),
+                watched: nanos(clock.since(begun)),
                 longest: nanos(longest),
             }
         });
@@ -122,7 +124,7 @@ mod tests {
     #[test]
     fn a_pause_is_watched_as_long_as_it_is_wanted() {
         let pauses = Pauses::watch();
-        thread::sleep(Duration::from_millis(30));
+        Clock::default().sleep(Duration::from_millis(30));
         let facts = pauses.end().expect("no panic");
         assert!(facts.watched >= Nanos::from_millis(30), "{facts:?}");
     }

@@ -24,7 +24,7 @@ use crate::queries::cib;
 use crate::record::{self, Place};
 use crate::scenario::{Plan, Reaction, Scenario};
 use crate::seat;
-use crate::stage::{Stage, now};
+use crate::stage::Stage;
 use crate::watch::{Seen, watch};
 use crate::whole::{WHOLE, answers_late, power_everywhere, wait_whole};
 
@@ -66,9 +66,10 @@ pub fn run(
     let stop = AtomicBool::new(false);
     let seen = Mutex::new(Seen::on(stage.site));
     let outcome = std::thread::scope(|scope| {
-        let (site, heads, watched) = (stage.site, &stage.heads, &stage.watched);
+        let (clock, site) = (&stage.clock, stage.site);
+        let (heads, watched) = (&stage.heads, &stage.watched);
         let (stop, seen) = (&stop, &seen);
-        let watching = scope.spawn(move || watch(site, heads, watched, stop, seen));
+        let watching = scope.spawn(move || watch(clock, site, heads, watched, stop, seen));
         let mut drill = Drill {
             stage,
             orders,
@@ -79,7 +80,7 @@ pub fn run(
             stopped: None,
             unhealed: None,
         };
-        let outcome = drill.perform(before).map(|done| (done, now()));
+        let outcome = drill.perform(before).map(|done| (done, stage.now()));
         let outcome = outcome.map_err(|why| drill.close(why));
         stop.store(true, Ordering::Relaxed);
         watching
@@ -120,7 +121,7 @@ impl Drill<'_> {
         let (stage, scenario) = (self.stage, self.orders.scenario);
         let mut plan = scenario.plan(stage);
         plan.allow(self.orders.budget);
-        let begun = now();
+        let begun = stage.now();
         let marks = Marks::set(stage)?;
         let mut cluster = self.cluster_facts(before)?;
         let fenced_before = self.fencing()?;
@@ -155,7 +156,7 @@ impl Drill<'_> {
         healed?;
         say("healed; waiting until the cluster is whole");
         let end = self.wait_whole()?;
-        if !client.wait_steady(stage, now(), STEADY, ANSWERS)? {
+        if !client.wait_steady(stage, stage.now(), STEADY, ANSWERS)? {
             self.stopped =
                 Some("clients did not write steadily again after everything was healed".into());
         }
@@ -206,7 +207,10 @@ impl Drill<'_> {
             self.make(fault.as_ref())?;
         }
         let stage = self.stage;
-        let made = self.faults.last().map_or_else(now, |fault| fault.made);
+        let made = self
+            .faults
+            .last()
+            .map_or_else(|| stage.now(), |fault| fault.made);
         match self.orders.scenario.reaction {
             Reaction::Moves => {
                 stage.wait(ANSWERS, || Ok(self.is_broken() || self.pool_is_elsewhere()))?;
@@ -214,11 +218,11 @@ impl Drill<'_> {
             Reaction::Within(time) => {
                 let end = Moment(made.0.saturating_add(micros(time)));
                 let long = time + Duration::from_secs(1);
-                stage.wait(long, || Ok(self.is_broken() || now() >= end))?;
+                stage.wait(long, || Ok(self.is_broken() || stage.now() >= end))?;
             }
         }
         if plan.survives() && !self.is_broken() {
-            client.wait_steady(stage, now(), STEADY, ANSWERS)?;
+            client.wait_steady(stage, stage.now(), STEADY, ANSWERS)?;
         }
         // The operator's view while it lasts.
         match stage.cluster.status() {
@@ -249,7 +253,7 @@ impl Drill<'_> {
     fn make(&mut self, fault: &dyn Fault) -> Result<(), DrillError> {
         let stage = self.stage;
         (self.orders.say)(&describe(fault));
-        let ordered = now();
+        let ordered = stage.now();
         self.faults.push(FaultRecord {
             name: fault.name().to_owned(),
             hosts: fault.hosts(),
@@ -262,13 +266,13 @@ impl Drill<'_> {
             healed: None,
         });
         fault.make(stage)?;
-        let made = now();
+        let made = stage.now();
         let mut evidence = None;
         stage.wait(HAPPENS, || {
             evidence = fault.evidence(stage)?;
             Ok(evidence.is_some())
         })?;
-        let verified = evidence.is_some().then(now);
+        let verified = evidence.is_some().then(|| stage.now());
         let evidence = evidence.ok_or_else(|| {
             DrillError::CouldNot(format!(
                 "{} was ordered, and nothing shows it",
@@ -304,9 +308,9 @@ impl Drill<'_> {
             let Some(record) = self.faults.get_mut(index) else {
                 continue;
             };
-            record.heal_ordered = Some(now());
+            record.heal_ordered = Some(self.stage.now());
             match fault.heal(self.stage) {
-                Ok(()) => record.healed = Some(now()),
+                Ok(()) => record.healed = Some(self.stage.now()),
                 Err(e) => failed = failed.or(Some(e)),
             }
         }

@@ -4,11 +4,11 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use hawser_cluster::exports::Context;
-use hawser_host::Reconnecting;
 use hawser_host::site::{Site, SiteError};
+use hawser_host::{Clock, Reconnecting};
 use hawser_model::cluster_file::{ClusterFile, ExportKind, Pool};
 use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
@@ -22,6 +22,9 @@ const PORT: u16 = 3260;
 
 /// A head that was healed, or has booted, answers after so long at most.
 pub(crate) const REACHED: Duration = Duration::from_secs(300);
+
+/// From one look of a wait to the next.
+const STEP: Duration = Duration::from_millis(25);
 
 /// The administration of the cluster, by the code of `hawser status` and `hawser standby`.
 pub trait Cluster {
@@ -51,6 +54,8 @@ pub struct Watched {
 pub struct Stage<'a> {
     /// The way to the heads.
     pub hosts: &'a Reconnecting<'a>,
+    /// By which a drill waits.
+    pub clock: Clock,
     /// What surrounds them.
     pub site: &'a dyn Site,
     /// The cluster file.
@@ -107,6 +112,7 @@ impl<'a> Stage<'a> {
             })
         });
         Ok(Self {
+            clock: hosts.clock(),
             hosts,
             site,
             cluster,
@@ -191,6 +197,11 @@ impl<'a> Stage<'a> {
         self.heads.iter().filter(|head| **head != self.active)
     }
 
+    /// This moment, by the clock of whoever drills: that of every node of a lab.
+    pub fn now(&self) -> Moment {
+        self.clock.time_of_day()
+    }
+
     /// So many interruptions end nothing; answers how many it were before. While something is taken back, none does.
     pub(crate) fn bear(&self, times: u32) -> u32 {
         self.borne.replace(times)
@@ -205,19 +216,12 @@ impl<'a> Stage<'a> {
         patience: Duration,
         mut yes: impl FnMut() -> Result<bool, DrillError>,
     ) -> Result<bool, DrillError> {
-        let deadline = Instant::now() + patience;
-        loop {
+        self.clock.wait(patience, STEP, || {
             if (self.interrupted)() > self.borne.get() {
                 return Err(DrillError::Interrupted);
             }
-            if yes()? {
-                return Ok(true);
-            }
-            if Instant::now() >= deadline {
-                return Ok(false);
-            }
-            std::thread::sleep(Duration::from_millis(25));
-        }
+            yes()
+        })
     }
 
     /// Does something again until it succeeds, or will not, within `patience`.
@@ -237,12 +241,6 @@ impl<'a> Stage<'a> {
         last?;
         done.map(drop)
     }
-}
-
-/// This moment, by this machine's clock: that of every node of a lab.
-pub fn now() -> Moment {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    Moment(now.map_or(0, |t| u64::try_from(t.as_micros()).unwrap_or(u64::MAX)))
 }
 
 fn addresses(pool: &Pool) -> Vec<IpAddr> {

@@ -11,13 +11,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use hawser_host::Clock;
 use hawser_host::site::{Seen as Look, Site};
 use hawser_model::drill::{Hold, Moment, Watch, WatchGap};
 use hawser_model::names::HostName;
 
-use crate::stage::{Watched, now};
+use crate::stage::Watched;
 
 /// From look to look.
 const EVERY: Duration = Duration::from_millis(50);
@@ -175,6 +176,7 @@ impl Seen {
 /// Looks at the heads until it is told to stop, each by a thread of its own: one that does not answer must not keep
 /// others from being looked at.
 pub fn watch(
+    clock: &Clock,
     site: &dyn Site,
     heads: &[HostName],
     watched: &[Watched],
@@ -183,12 +185,13 @@ pub fn watch(
 ) {
     thread::scope(|scope| {
         for head in heads {
-            scope.spawn(move || watch_head(site, head, watched, stop, seen));
+            scope.spawn(move || watch_head(clock, site, head, watched, stop, seen));
         }
     });
 }
 
 fn watch_head(
+    clock: &Clock,
     site: &dyn Site,
     head: &HostName,
     watched: &[Watched],
@@ -197,8 +200,8 @@ fn watch_head(
 ) {
     let mut watcher = site.watcher(head);
     while !stop.load(Ordering::Relaxed) {
-        let round = Instant::now();
-        let begun = now();
+        let round = clock.now();
+        let begun = clock.time_of_day();
         let rest = match watcher.look() {
             Look::Mounts {
                 places,
@@ -208,17 +211,24 @@ fn watch_head(
                     // It boots. Until its Pacemaker runs again it can have no pool.
                     locked(seen).has_nothing_until(head, until);
                 }
-                note(seen, head, begun, now(), Some(there(&places, watched)));
+                note(
+                    seen,
+                    head,
+                    begun,
+                    clock.time_of_day(),
+                    Some(there(&places, watched)),
+                );
                 EVERY
             }
             // It was off at some moment of the look.
             Look::Off => {
-                note(seen, head, now(), now(), None);
+                let now = clock.time_of_day();
+                note(seen, head, now, now, None);
                 ASKS
             }
             Look::Unknown => Duration::ZERO,
         };
-        thread::sleep(rest.saturating_sub(round.elapsed()));
+        clock.sleep(rest.saturating_sub(clock.since(round)));
     }
 }
 

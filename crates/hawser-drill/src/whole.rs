@@ -2,7 +2,7 @@
 //! nothing to say.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hawser_cluster::timing::EngineTiming;
 use hawser_model::cluster_file::ClusterFile;
@@ -11,7 +11,7 @@ use hawser_model::names::HostName;
 
 use crate::error::DrillError;
 use crate::queries::clean_up;
-use crate::stage::{Stage, now};
+use crate::stage::Stage;
 
 /// Healed, the cluster may take so long to be whole: a head boots, joins, and gets its pools.
 pub const WHOLE: Duration = Duration::from_secs(180);
@@ -73,7 +73,7 @@ pub fn wait_whole(stage: &Stage<'_>, quiet: Duration) -> Result<Seen, DrillError
     let mut seen = Seen::default();
     let mut asked = 0_u32;
     let mut off = Off::default();
-    let mut since: Option<Instant> = None;
+    let mut since: Option<Duration> = None;
     stage.wait(WHOLE + quiet, || {
         asked += 1;
         let all_on = off.switch_on(stage)?;
@@ -86,10 +86,10 @@ pub fn wait_whole(stage: &Stage<'_>, quiet: Duration) -> Result<Seen, DrillError
                 seen.last = Some(EndState {
                     redundant: status.redundant,
                     degraded: status.degraded,
-                    at: now(),
+                    at: stage.now(),
                 });
-                since = whole.then(|| since.unwrap_or_else(Instant::now));
-                if since.is_some_and(|since| since.elapsed() >= quiet) {
+                since = whole.then(|| since.unwrap_or_else(|| stage.clock.now()));
+                if since.is_some_and(|since| stage.clock.since(since) >= quiet) {
                     return Ok(true);
                 }
             }
@@ -98,7 +98,7 @@ pub fn wait_whole(stage: &Stage<'_>, quiet: Duration) -> Result<Seen, DrillError
                 seen.why = e;
             }
         }
-        std::thread::sleep(ASKS);
+        stage.clock.sleep(ASKS);
         Ok(false)
     })?;
     Ok(seen)
@@ -115,7 +115,7 @@ pub(crate) fn power_everywhere(stage: &Stage<'_>) -> Result<(), DrillError> {
 
 /// Heads without power, and since when.
 #[derive(Default)]
-struct Off(BTreeMap<HostName, Instant>);
+struct Off(BTreeMap<HostName, Duration>);
 
 impl Off {
     /// Switches on those that were off for a while: a fence device that has just switched one off must
@@ -128,8 +128,11 @@ impl Off {
                 Err(e) => return Err(e.into()),
                 Ok(true) => drop(self.0.remove(head)),
                 Ok(false) => {
-                    let since = *self.0.entry(head.clone()).or_insert_with(Instant::now);
-                    if since.elapsed() > OFF {
+                    let since = *self
+                        .0
+                        .entry(head.clone())
+                        .or_insert_with(|| stage.clock.now());
+                    if stage.clock.since(since) > OFF {
                         stage.site.power_on(head)?;
                     }
                 }

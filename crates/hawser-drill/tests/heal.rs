@@ -15,7 +15,7 @@ use hawser_drill::seat::{Seat, Volume, Way};
 use hawser_drill::stage::{Cluster, Stage};
 use hawser_host::sim::{Simulated, Wire};
 use hawser_host::site::{Seen, Site, SiteError, SiteFault, Watcher};
-use hawser_host::{Answers, Declined, Entry, Host, HostError, Reach, Reconnecting, Stop};
+use hawser_host::{Answers, Clock, Declined, Entry, Host, HostError, Reach, Reconnecting, Stop};
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
 use hawser_model::drill::PowerEvent;
 use hawser_model::names::HostName;
@@ -54,6 +54,7 @@ impl Broken {
 #[derive(Clone)]
 struct World {
     broken: Arc<Mutex<Broken>>,
+    clock: Clock,
     notes: PathBuf,
 }
 
@@ -125,7 +126,7 @@ impl Answers<Head> for ForgetFailures {
 
 impl Reach for World {
     fn connect(&self, host: &HostName) -> Result<Box<dyn Host>, HostError> {
-        let wire = Wire::default();
+        let wire = Wire::of(self.clock.clone());
         if self.broken().off.contains(host) {
             wire.lose(host.clone());
         }
@@ -139,6 +140,10 @@ impl Reach for World {
             QUESTIONS,
             &wire,
         )))
+    }
+
+    fn clock(&self) -> Clock {
+        self.clock.clone()
     }
 }
 
@@ -260,6 +265,7 @@ impl Bench {
     /// A drill on vmpool01, which head1 has, is killed when all its faults are made.
     fn killed(&self, scenario: &Scenario, seed: u64) -> World {
         let world = World {
+            clock: Clock::simulated(),
             broken: Arc::default(),
             notes: self.notes.path().to_owned(),
         };

@@ -8,6 +8,7 @@ use hawser_model::names::HostName;
 use serde_json::value::RawValue;
 
 use crate::ask::{Ask, Size};
+use crate::clock::Clock;
 use crate::error::{Failure, HostError};
 use crate::frame::{FrameError, excerpt};
 use crate::protocol::Reply;
@@ -34,6 +35,11 @@ pub trait Host: Send {
 
     /// A handle with which another thread can end early what this host is busy with.
     fn stopper(&self) -> Stopper;
+
+    /// The clock of whoever asks it.
+    fn clock(&self) -> Clock {
+        Clock::default()
+    }
 }
 
 /// A question as it is sent.

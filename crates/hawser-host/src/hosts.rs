@@ -7,11 +7,18 @@ use std::thread;
 use hawser_model::names::HostName;
 
 use crate::ask::Ask;
+use crate::clock::Clock;
 use crate::error::HostError;
 use crate::host::Host;
 
 /// Hosts by their names.
 pub type Hosts = BTreeMap<HostName, Box<dyn Host>>;
+
+/// The clock of whoever asks these hosts.
+pub fn clock(hosts: &Hosts) -> Clock {
+    let first = hosts.values().next();
+    first.map_or_else(Clock::default, |host| host.clock())
+}
 
 /// Does something on all hosts at the same time.
 ///
@@ -45,6 +52,11 @@ pub trait Reach: Sync {
     /// # Errors
     /// Why it is not reached.
     fn connect(&self, host: &HostName) -> Result<Box<dyn Host>, HostError>;
+
+    /// The clock of whoever asks them.
+    fn clock(&self) -> Clock {
+        Clock::default()
+    }
 }
 
 type Connection = Arc<Mutex<Option<Box<dyn Host>>>>;
@@ -88,6 +100,11 @@ impl<'a> Reconnecting<'a> {
             *connection = None;
         }
         answer
+    }
+
+    /// The clock of whoever asks.
+    pub fn clock(&self) -> Clock {
+        self.reach.clock()
     }
 
     /// A connection of one's own, for whoever looks all the time.

@@ -9,6 +9,7 @@
 pub mod answer;
 pub mod ask;
 pub mod client;
+pub mod clock;
 pub mod error;
 pub mod frame;
 pub mod host;
@@ -24,7 +25,8 @@ pub mod transport;
 pub use answer::{Answers, Declined, Entry, answer_from};
 pub use ask::{Ask, SLOW, SOON, Size};
 pub use client::Agent;
+pub use clock::Clock;
 pub use error::{Failure, HostError};
 pub use host::{Host, Question, Stopper};
-pub use hosts::{Hosts, Reach, Reconnecting, on_all};
+pub use hosts::{Hosts, Reach, Reconnecting, clock, on_all};
 pub use stop::{Progress, Stop};

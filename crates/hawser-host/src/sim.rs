@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hawser_model::names::HostName;
 
 use crate::answer::{Entry, answer_from};
+use crate::clock::Clock;
 use crate::error::{Failure, HostError};
 use crate::frame::{body, encode};
 use crate::host::{Host, Question, Stopper};
@@ -22,8 +23,17 @@ pub struct Simulated<N: 'static> {
 }
 
 /// What goes between a coordinator and simulated hosts, and when it does not any more.
-#[derive(Clone, Debug, Default)]
-pub struct Wire(Arc<Mutex<Went>>);
+#[derive(Clone, Debug)]
+pub struct Wire {
+    went: Arc<Mutex<Went>>,
+    clock: Clock,
+}
+
+impl Default for Wire {
+    fn default() -> Self {
+        Self::of(Clock::simulated())
+    }
+}
 
 #[derive(Debug, Default)]
 struct Went {
@@ -34,6 +44,12 @@ struct Went {
 }
 
 impl Wire {
+    /// One at whose ends everybody waits by this clock.
+    pub fn of(clock: Clock) -> Self {
+        let went = Arc::default();
+        Self { went, clock }
+    }
+
     /// All that was asked, in order: of whom, and the question's name.
     pub fn asked(&self) -> Vec<(HostName, &'static str)> {
         self.lock().asked.clone()
@@ -55,7 +71,7 @@ impl Wire {
     }
 
     fn lock(&self) -> MutexGuard<'_, Went> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.went.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -114,6 +130,10 @@ impl<N: Send> Host for Simulated<N> {
 
     fn stopper(&self) -> Stopper {
         Stopper::new(|| {})
+    }
+
+    fn clock(&self) -> Clock {
+        self.wire.clock.clone()
     }
 }
 

@@ -3,9 +3,9 @@
 //! Every effect names what is to be true afterwards, so a run that was killed anywhere is finished
 //! by the next one.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use hawser_host::{HostError, Hosts, on_all};
+use hawser_host::{HostError, Hosts, clock, on_all};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 
@@ -112,6 +112,9 @@ fn joins(file: &ClusterFile) -> Duration {
 /// How long a quorum device may take to give its vote: corosync-qdevice tries to connect for 8 s at most
 /// (`connect_timeout`), and qnetd waits for all nodes of a partition to agree on who is in it.
 const VOTES: Duration = Duration::from_secs(30);
+
+/// From one question of a wait to the next.
+const ASKS: Duration = Duration::from_millis(150);
 
 /// A CIB changes whenever an operation ends; a busy cluster may need several attempts.
 const ATTEMPTS: usize = 30;
@@ -228,11 +231,9 @@ fn missing(file: &ClusterFile, heads: &mut Hosts) -> Result<Vec<String>, LiveErr
 /// Waits until the quorum device votes. One that does not is no reason to stop: the nodes that see each other have
 /// quorum without it, and what it keeps from running is said at the end.
 fn wait_for_vote(file: &ClusterFile, heads: &mut Hosts) -> Result<(), LiveError> {
-    let deadline = Instant::now() + VOTES;
-    while device::ask(file, heads)?.values().any(Option::is_some) && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(200));
-    }
-    Ok(())
+    let clock = clock(heads);
+    let votes = || Ok(device::ask(file, heads)?.values().all(Option::is_none));
+    clock.wait(VOTES, ASKS, votes).map(drop)
 }
 
 /// Takes back what was done before a step failed.
@@ -413,7 +414,7 @@ fn patch(heads: &mut Hosts, changes: &[ObjectChange]) -> Result<(), LiveError> {
         if ask(heads, &name, &PatchCib { was, new })? {
             return Ok(());
         }
-        std::thread::sleep(Duration::from_millis(100));
+        clock(heads).sleep(ASKS);
     }
     Err(LiveError::Failed(format!(
         "the CIB changed under each of {ATTEMPTS} attempts to change it"
@@ -431,28 +432,22 @@ fn next(mut cib: Element) -> Element {
 /// Waits until all nodes of the file are members and one of them decides.
 fn wait_joined(file: &ClusterFile, heads: &mut Hosts) -> Result<(), LiveError> {
     let patience = joins(file);
-    let deadline = Instant::now() + patience;
-    loop {
-        let missing = match live_cib(heads)? {
+    let mut missing = Vec::new();
+    let joined = clock(heads).wait(patience, ASKS, || {
+        missing = match live_cib(heads)? {
             Some((_, text)) => not_joined(file, &Element::parse(&text, "the live CIB")?),
-            None => file
-                .nodes
-                .iter()
-                .map(|node| node.name.to_string())
-                .collect(),
+            None => file.nodes.iter().map(|n| n.name.to_string()).collect(),
         };
-        if missing.is_empty() {
-            return Ok(());
-        }
-        if Instant::now() >= deadline {
-            return Err(LiveError::Failed(format!(
-                "{} did not join the cluster within {} s; /var/log/corosync/corosync.log and \
-                 /var/log/pacemaker/pacemaker.log there say why",
-                missing.join(", "),
-                patience.as_secs()
-            )));
-        }
-        std::thread::sleep(Duration::from_millis(150));
+        Ok::<_, LiveError>(missing.is_empty())
+    })?;
+    match joined {
+        true => Ok(()),
+        false => Err(LiveError::Failed(format!(
+            "{} did not join the cluster within {} s; /var/log/corosync/corosync.log and \
+             /var/log/pacemaker/pacemaker.log there say why",
+            missing.join(", "),
+            patience.as_secs()
+        ))),
     }
 }
 

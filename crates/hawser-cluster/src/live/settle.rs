@@ -1,8 +1,8 @@
 //! The wait for a cluster that is doing what it was told. It says what it waits for, and it ends.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use hawser_host::Hosts;
+use hawser_host::{Hosts, clock};
 use hawser_model::names::HostName;
 
 use super::{LiveError, OnHead, ask, head, live_cib};
@@ -16,6 +16,9 @@ const SETTLES: Duration = Duration::from_secs(300);
 
 /// Of an operation that says nothing else (`default-action-timeout`, Pacemaker Explained).
 const UNSAID: Duration = Duration::from_secs(20);
+
+/// From one question to the next.
+const ASKS: Duration = Duration::from_millis(200);
 
 /// After so long it is said again what is waited for.
 const SAYS_AGAIN: Duration = Duration::from_secs(10);
@@ -93,7 +96,8 @@ pub(super) fn wait_settled(
     heads: &mut Hosts,
     waiting: &mut Waiting<'_>,
 ) -> Result<Settled, LiveError> {
-    let begun = Instant::now();
+    let clock = clock(heads);
+    let begun = clock.now();
     let (_, cib) = any_cib(heads)?;
     let allowed = match waiting.timeout {
         Some(timeout) => timeout,
@@ -103,10 +107,10 @@ pub(super) fn wait_settled(
         "waiting until Pacemaker has nothing left to do (at most {} s)",
         allowed.as_secs()
     ));
-    let mut said = Instant::now();
+    let mut said = begun;
     loop {
-        let over = begun.elapsed() >= allowed;
-        let left = match once(heads, allowed.saturating_sub(begun.elapsed())) {
+        let over = clock.since(begun) >= allowed;
+        let left = match once(heads, allowed.saturating_sub(clock.since(begun))) {
             Ok(None) => return Ok(Settled::Done),
             Ok(Some(left)) => left,
             // Whoever was asked is gone, or nobody decides at this moment.
@@ -114,18 +118,18 @@ pub(super) fn wait_settled(
             Err(e) => vec![e.to_string()],
         };
         if over {
-            let seconds = begun.elapsed().as_secs();
+            let seconds = clock.since(begun).as_secs();
             return Ok(Settled::Late { seconds, left });
         }
-        if said.elapsed() >= SAYS_AGAIN {
-            said = Instant::now();
+        if clock.since(said) >= SAYS_AGAIN {
+            said = clock.now();
             (waiting.said)(&format!(
                 "after {} s: {}",
-                begun.elapsed().as_secs(),
+                clock.since(begun).as_secs(),
                 not_done(&left)
             ));
         }
-        std::thread::sleep(Duration::from_millis(200));
+        clock.sleep(ASKS);
     }
 }
 

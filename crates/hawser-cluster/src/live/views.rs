@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use hawser_host::{Hosts, on_all};
 use hawser_model::cluster_file::{Backend, ClusterFile, ExportKind, Pool, PoolKind, Role};
@@ -78,9 +78,10 @@ fn ask(
             limits,
             more: more(name).map(Box::new),
         };
-        let before = now_us();
+        let clock = head.clock();
+        let before = clock.time_of_day().0;
         let answer = head.ask(&question);
-        Ok::<_, Infallible>((before, answer, now_us()))
+        Ok::<_, Infallible>((before, answer, clock.time_of_day().0))
     });
     let mut facts = StatusFacts {
         unreached,
@@ -198,13 +199,6 @@ fn exports(cib: &Element, pool: &Pool) -> Option<Parameters> {
 /// What offers a pool by the exports agent; none when nothing does.
 pub(super) fn backend(file: &ClusterFile, pool: &Pool) -> Option<Backend> {
     (*pool.exports == ExportKind::Iscsi).then_some(file.exports.backend)
-}
-
-fn now_us() -> u64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    now.map_or(0, |time| {
-        u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
-    })
 }
 
 fn micros(time: u64) -> i64 {

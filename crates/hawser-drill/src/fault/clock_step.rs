@@ -9,7 +9,7 @@ use hawser_model::names::HostName;
 
 use super::Fault;
 use crate::error::DrillError;
-use crate::stage::{REACHED, Stage, now};
+use crate::stage::{REACHED, Stage};
 
 /// A line may be so old, and the machine so busy, when it is read.
 const NEAR_S: f64 = 60.0;
@@ -62,7 +62,7 @@ impl Fault for ClockStep {
             let off = !stage.site.has_power(head)?;
             return Ok(off.then(|| format!("{head} lost its power by it")));
         };
-        let now = now();
+        let now = stage.now();
         let line = stamped.line.as_deref().unwrap_or_default();
         let written = logged_at(line, now.0 / 1_000_000, stamped.utc_offset_s);
         Ok(written.and_then(|at| self.shown_by(at, now)))

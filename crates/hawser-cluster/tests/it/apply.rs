@@ -10,6 +10,7 @@ use crate::golden::Golden;
 use crate::simulated::{Cluster, Machine, heads};
 use hawser_cluster::live::{Applied, ApplyError, Options, Secrets, apply};
 use hawser_cluster::plan::AUTHKEY;
+use hawser_host::Clock;
 use hawser_host::sim::Wire;
 use hawser_model::names::HostName;
 use tempfile::TempDir;
@@ -97,6 +98,26 @@ fn an_apply_that_is_killed_anywhere_is_finished_by_the_next_one() {
             });
         }
     });
+}
+
+#[test]
+fn a_head_that_never_joins_is_waited_for_as_long_as_is_said_and_everything_is_taken_back() {
+    let bench = Bench::new();
+    let (clock, cluster) = (Clock::simulated(), Cluster::bare(&bench.golden));
+    cluster.lock().unwrap().never_joins = Some("head2".into());
+    let error = bench.apply(&cluster, &Wire::of(clock.clone())).unwrap_err();
+    let error = error.to_string();
+    let joins = "head2 did not join the cluster within 62 s; /var/log/corosync/corosync.log and";
+    assert!(error.starts_with(joins), "{error}");
+    let waited = clock.now().as_secs_f64();
+    assert!((62.0..63.0).contains(&waited), "{waited}");
+    let cluster = cluster.lock().unwrap();
+    for (name, machine) in &cluster.machines {
+        assert!(
+            !machine.running && machine.files.is_empty(),
+            "{name}: {machine:?}"
+        );
+    }
 }
 
 #[test]

@@ -36,6 +36,8 @@ pub struct Cluster {
     pub obeyed: Vec<&'static str>,
     /// Nothing that Pacemaker decides is done any more.
     pub stuck: bool,
+    /// The engine of this head starts, and finds nobody.
+    pub never_joins: Option<HostName>,
     /// This head is gone as soon as it has obeyed a move.
     pub dies_of_a_move: Option<HostName>,
 }
@@ -73,6 +75,7 @@ impl Cluster {
             machines: machines.collect(),
             obeyed: Vec::new(),
             stuck: false,
+            never_joins: None,
             dies_of_a_move: None,
         }))
     }
@@ -293,6 +296,9 @@ impl Answers<Head> for StartEngine {
             return Ok(());
         }
         let seed = machine.seed.clone();
+        if cluster.never_joins.as_ref() == Some(&head.name) {
+            return Ok(());
+        }
         if cluster.cib.children.is_empty() {
             let seed = seed.ok_or("a first start without a CIB waits for 20 s")?;
             cluster.cib = Element::parse(&seed, "the seed")?;
@@ -308,7 +314,9 @@ fn stop(head: &Head) {
     let mut cluster = head.cluster();
     let down = Event::NodeDown(head.name.to_string());
     let machine = cluster.machines.get_mut(&head.name).unwrap();
-    if std::mem::take(&mut machine.running) {
+    let was_running = std::mem::take(&mut machine.running);
+    // After the last one has stopped nobody decides.
+    if was_running && cluster.machines.values().any(|machine| machine.running) {
         cluster.act(&[down]);
     }
 }

@@ -1,9 +1,12 @@
 //! What is wrong with a file, shown at its place in the file.
 
+use std::fs;
 use std::ops::Range;
+use std::path::Path;
 
-use hawser_model::cluster_file::ClusterFileErrors;
-use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Report};
+use hawser_model::cluster_file::{ClusterFile, ClusterFileErrors, parse_complete};
+use hawser_model::toml_file::line_and_column;
+use miette::{IntoDiagnostic, LabeledSpan, MietteDiagnostic, NamedSource, Report, WrapErr};
 
 /// One thing wrong with a file.
 pub struct Wrong {
@@ -15,6 +18,45 @@ pub struct Wrong {
     pub span: Range<usize>,
     /// Line and column, from 1.
     pub line_column: (usize, usize),
+}
+
+/// A cluster file as it was read.
+pub struct Source {
+    /// How it is shown.
+    pub path: String,
+    /// All of it.
+    pub text: String,
+}
+
+impl Source {
+    /// Reads it.
+    pub fn read(path: &Path) -> miette::Result<Self> {
+        let shown = path.display().to_string();
+        let text = fs::read_to_string(path)
+            .into_diagnostic()
+            .wrap_err_with(|| format!("read the cluster file {shown}"))?;
+        Ok(Self { path: shown, text })
+    }
+
+    /// What it says, when all is there that a cluster needs.
+    pub fn complete(&self) -> miette::Result<ClusterFile> {
+        parse_complete(&self.text, &self.path).map_err(|e| cluster_file(&e))
+    }
+
+    /// What is wrong with a part of it.
+    pub fn wrong(&self, span: Range<usize>, message: String) -> Wrong {
+        Wrong {
+            message,
+            help: None,
+            line_column: line_and_column(&self.text, span.start),
+            span,
+        }
+    }
+
+    /// All that is wrong with it.
+    pub fn report(&self, wrong: &[Wrong]) -> Report {
+        report(&self.path, &self.text, wrong)
+    }
 }
 
 /// A report that shows the first problem in its place and lists the others by line.

@@ -9,7 +9,6 @@ mod cluster;
 mod output;
 mod parse;
 mod render;
-mod target;
 mod verbs;
 mod waiting;
 

@@ -223,7 +223,8 @@ impl<R> Found<R> {
     }
 }
 
-fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+/// The line and the column, in characters, of a place in a text; both from 1.
+pub fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |i| i + 1);
     (

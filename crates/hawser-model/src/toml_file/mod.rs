@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use toml::de::DeTable;
 
 pub use at::At;
-pub use error::{FileError, FileErrors, Found, Problem, Rule, nearest};
+pub use error::{FileError, FileErrors, Found, Problem, Rule, line_and_column, nearest};
 pub use values::{Network, NotA, Period, SecretRef, Speed};
 
 /// Reads a file through three gates: is it TOML, has it the shape of the schema, does it keep the

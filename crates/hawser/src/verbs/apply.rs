@@ -7,8 +7,8 @@ use hawser_cluster::live::{Applied, ApplyError, Options, Progress, apply};
 use hawser_model::output::cluster::ApplyOutput;
 use miette::{IntoDiagnostic, WrapErr};
 
+use crate::cluster::{Known, Target};
 use crate::output::{self, complain, say};
-use crate::target::{Known, Target};
 use crate::waiting::aloud;
 
 /// Arguments of `hawser apply`.

@@ -8,8 +8,8 @@ use hawser_host::Hosts;
 use hawser_model::output::cluster::{OperateOrder, OperateOutput, OperatedPool};
 use miette::{IntoDiagnostic, WrapErr};
 
+use crate::cluster::Target;
 use crate::output::{complain, print, say};
-use crate::target::Target;
 use crate::waiting::aloud;
 
 /// Arguments of `hawser standby` and `hawser online`.

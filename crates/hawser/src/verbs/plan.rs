@@ -14,8 +14,8 @@ use hawser_model::cluster_file::ClusterFile;
 use hawser_model::output::cluster::PlanOutput;
 use miette::{IntoDiagnostic, WrapErr};
 
+use crate::cluster::{Known, Target};
 use crate::output::{complain, document, print};
-use crate::target::{Known, Target};
 
 /// Arguments of `hawser plan`.
 #[derive(clap::Args)]

@@ -14,7 +14,7 @@ use hawser_model::names::HostName;
 use hawser_model::output::cluster::ClusterStatus;
 use miette::{IntoDiagnostic, WrapErr};
 
-use crate::target::{Known, Reached, Target};
+use crate::cluster::{Known, Reached, Target};
 use crate::{output, render};
 
 /// How long all of it may take.

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use hawser_drill::scenario::{Scenario, all, drawn};
 use miette::bail;
 
+use crate::cluster::Target;
 use crate::cluster::random;
 use crate::output;
-use crate::target::Target;
 
 /// Arguments of `hawser drill`.
 #[derive(clap::Args)]

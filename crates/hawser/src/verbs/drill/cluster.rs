@@ -4,7 +4,7 @@ use hawser_cluster::live::{Manner, Waiting, set_standby};
 use hawser_drill::stage::Cluster;
 use hawser_model::output::cluster::ClusterStatus;
 
-use crate::target::Known;
+use crate::cluster::Known;
 use crate::verbs::status::look;
 
 /// Reaches the nodes anew for each order: a drill takes them away.

@@ -1,17 +1,15 @@
 //! `hawser lab up --cluster`: the lab that a cluster file asks for, and the cluster applied to it.
 
-use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use hawser_lab::{Interrupt, LabError, LabName, LabSpec, UpOutcome};
-use hawser_model::cluster_file::parse_complete;
 use miette::{IntoDiagnostic, WrapErr};
 
-use crate::bad_file;
+use crate::bad_file::Source;
+use crate::cluster::Target;
 use crate::output::say;
-use crate::target::Target;
 
 /// The cluster that is built when no file is named.
 const EXAMPLE: &str = include_str!("../../../../../examples/lab/hawser.toml");
@@ -21,18 +19,15 @@ const LOOKS: Duration = Duration::from_millis(50);
 
 /// Reads the cluster file, or takes the example.
 pub(super) fn spec(file: Option<&Path>) -> miette::Result<LabSpec> {
-    let (shown, text) = match file {
-        None => ("examples/lab/hawser.toml".to_owned(), EXAMPLE.to_owned()),
-        Some(path) => {
-            let shown = path.display().to_string();
-            let text = fs::read_to_string(path)
-                .into_diagnostic()
-                .wrap_err_with(|| format!("read the cluster file {shown}"))?;
-            (shown, text)
-        }
+    let source = match file {
+        None => Source {
+            path: "examples/lab/hawser.toml".to_owned(),
+            text: EXAMPLE.to_owned(),
+        },
+        Some(path) => Source::read(path)?,
     };
-    let file = parse_complete(&text, &shown).map_err(|e| bad_file::cluster_file(&e))?;
-    LabSpec::of_cluster(&file, &text).map_err(|e| miette::miette!("{shown}: {e}"))
+    let file = source.complete()?;
+    LabSpec::of_cluster(&file, &source.text).map_err(|e| miette::miette!("{}: {e}", source.path))
 }
 
 /// Applies the lab's cluster file by `hawser apply`, a process of its own: Ctrl-C ends it wherever it is, and the lab

@@ -1,23 +1,20 @@
 //! The cluster that `plan`, `apply` and `status` work on: a cluster file, and its nodes by ssh or in
 //! a lab.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use hawser_cluster::live::Secrets;
 use hawser_host::{Failure, Host, HostError, Hosts};
 use hawser_lab::Lab;
-use hawser_model::cluster_file::{At, ClusterFile, SecretRef, parse_complete};
+use hawser_model::cluster_file::{At, ClusterFile, SecretRef};
 use hawser_model::names::HostName;
 use hawser_model::topology::Reach;
-use miette::{IntoDiagnostic, WrapErr, bail};
+use miette::bail;
 
-use crate::bad_file::{self, Wrong};
-use crate::cluster::Cluster;
-
-/// The file that is used when none is named.
-const DEFAULT_FILE: &str = "hawser.toml";
+use super::Cluster;
+use super::which::{DEFAULT_FILE, file_or_default, open_lab};
+use crate::bad_file::{Source, Wrong};
 
 /// A node that is on answers a connection within so long.
 const SOON: Duration = Duration::from_secs(3);
@@ -42,8 +39,7 @@ pub struct Known {
     pub file: ClusterFile,
     /// Where its secrets are.
     pub secrets: Secrets,
-    path: String,
-    text: String,
+    source: Source,
     cluster: Cluster,
 }
 
@@ -62,7 +58,7 @@ impl Target {
     /// What is wrong with the file, in its place; no such lab.
     pub fn known(&self) -> miette::Result<Known> {
         let lab = match &self.lab {
-            Some(name) => Some(Lab::open(name).map_err(|e| miette::miette!("{e}"))?),
+            Some(name) => Some(open_lab(name)?),
             None => None,
         };
         let admin = lab.as_ref().and_then(Lab::admin_root);
@@ -74,17 +70,12 @@ impl Target {
                  names a cluster file for the nodes of this one",
                 lab.name()
             ),
-            (None, None, _) if Path::new(DEFAULT_FILE).exists() => DEFAULT_FILE.into(),
-            (None, None, _) => bail!(
-                help = "name a cluster file (-f FILE) or a lab (--lab NAME)",
-                "no cluster named, and no {DEFAULT_FILE} here"
-            ),
+            (None, None, _) => {
+                file_or_default(None, "a cluster file (-f FILE) or a lab (--lab NAME)")?
+            }
         };
-        let shown = path.display().to_string();
-        let text = fs::read_to_string(&path)
-            .into_diagnostic()
-            .wrap_err_with(|| format!("read the cluster file {shown}"))?;
-        let file = parse_complete(&text, &shown).map_err(|e| bad_file::cluster_file(&e))?;
+        let source = Source::read(&path)?;
+        let file = source.complete()?;
         let nodes = file.topology().nodes.into_iter().map(|node| {
             let reach = match &self.lab {
                 Some(lab) => Reach::Lab(lab.clone()),
@@ -95,8 +86,7 @@ impl Target {
         Ok(Known {
             cluster: Cluster::of_nodes(nodes.collect(), self.ssh_config.clone()),
             secrets: admin.map_or_else(Secrets::here, |root| Secrets::below(&root)),
-            path: shown,
-            text,
+            source,
             file,
         })
     }
@@ -120,22 +110,13 @@ impl Known {
         let wrong: Vec<Wrong> = all.filter_map(|secret| self.wrong(secret)).collect();
         match wrong.is_empty() {
             true => Ok(()),
-            false => Err(bad_file::report(&self.path, &self.text, &wrong)),
+            false => Err(self.source.report(&wrong)),
         }
     }
 
     fn wrong(&self, secret: &At<SecretRef>) -> Option<Wrong> {
         let error = self.secrets.read(secret.get()).err()?;
-        let span = secret.span();
-        let before = self.text.get(..span.start).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
-        let column = before.len() - before.rfind('\n').map_or(0, |i| i + 1) + 1;
-        Some(Wrong {
-            message: error.to_string(),
-            help: None,
-            span,
-            line_column: (line, column),
-        })
+        Some(self.source.wrong(secret.span(), error.to_string()))
     }
 
     /// What is waited for while its nodes are reached.

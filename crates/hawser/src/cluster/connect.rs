@@ -1,0 +1,153 @@
+//! Agents on the nodes of a cluster.
+
+use std::sync::Arc;
+use std::thread;
+
+use hawser_host::transport::{Command, Executable, Ssh, Transport};
+use hawser_host::{Agent, Host, HostError, Hosts};
+use hawser_lab::Lab;
+use hawser_model::names::HostName;
+use hawser_model::topology::Reach;
+use hawser_model::traffic::RunKey;
+use miette::{IntoDiagnostic, WrapErr, bail};
+
+use super::Cluster;
+
+impl Cluster {
+    /// Starts an agent on every node, all at the same time.
+    ///
+    /// # Errors
+    /// Every node that could not be reached, each with its reason.
+    pub fn connect(&self) -> miette::Result<Hosts> {
+        self.connect_and(Vec::new())
+    }
+
+    /// The same, and hosts that are reached in other ways.
+    ///
+    /// # Errors
+    /// As [`Self::connect`].
+    pub fn connect_and(&self, others: Vec<Box<dyn Transport>>) -> miette::Result<Hosts> {
+        let (hosts, failed) = self.try_connect_and(others)?;
+        if failed.is_empty() {
+            return Ok(hosts);
+        }
+        let failed: Vec<String> = failed.iter().map(ToString::to_string).collect();
+        bail!("{}", failed.join("\n"))
+    }
+
+    /// Starts an agent on every node that can be reached, and says of the others why not.
+    ///
+    /// # Errors
+    /// What keeps this machine from reaching any.
+    pub fn try_connect(&self) -> miette::Result<(Hosts, Vec<HostError>)> {
+        self.try_connect_and(Vec::new())
+    }
+
+    fn try_connect_and(
+        &self,
+        others: Vec<Box<dyn Transport>>,
+    ) -> miette::Result<(Hosts, Vec<HostError>)> {
+        let run_key = RunKey(u64::from_ne_bytes(random()?));
+        let mut transports = self.transports()?;
+        transports.extend(others);
+        let started: Vec<Result<Agent, HostError>> = thread::scope(|scope| {
+            let starting: Vec<_> = transports
+                .iter()
+                .map(|t| scope.spawn(move || Agent::connect(t.as_ref(), run_key)))
+                .collect();
+            starting
+                .into_iter()
+                .map(|s| {
+                    s.join()
+                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                })
+                .collect()
+        });
+        let mut hosts = Hosts::new();
+        let mut failed = Vec::new();
+        for result in started {
+            match result {
+                Ok(agent) => {
+                    hosts.insert(agent.name().clone(), Box::new(agent));
+                }
+                Err(e) => failed.push(e),
+            }
+        }
+        Ok((hosts, failed))
+    }
+
+    fn transports(&self) -> miette::Result<Vec<Box<dyn Transport>>> {
+        let own = || {
+            Executable::own()
+                .map(Arc::new)
+                .into_diagnostic()
+                .wrap_err("read hawser's own executable, to copy it to the nodes")
+        };
+        let mut executable = None;
+        let mut transports: Vec<Box<dyn Transport>> = Vec::new();
+        for (name, reach) in &self.nodes {
+            transports.push(match reach {
+                Reach::Lab(lab) => {
+                    let (lab, node) = (lab.clone(), name.clone());
+                    Box::new(Command::new(name.clone(), move || {
+                        let lab = Lab::open(&lab)?;
+                        let agent = lab.agent_binary().display().to_string();
+                        let net = lab.machine_net().display().to_string();
+                        let agent = [agent.as_str(), "agent", "--machine-net", net.as_str()];
+                        lab.command(node.as_str(), agent)
+                    }))
+                }
+                Reach::Ssh(destination) => {
+                    if executable.is_none() {
+                        executable = Some(own()?);
+                    }
+                    let executable = executable.clone().expect("just read");
+                    let mut ssh = Ssh::new(name.clone(), destination.clone(), executable);
+                    if let Some(config) = &self.ssh_config {
+                        ssh = ssh.config(config.clone());
+                    }
+                    if let Some(timeout) = self.connect_timeout {
+                        ssh = ssh.connect_timeout(timeout);
+                    }
+                    if let Some(timeout) = self.login_timeout {
+                        ssh = ssh.login_timeout(timeout);
+                    }
+                    Box::new(ssh)
+                }
+            });
+        }
+        Ok(transports)
+    }
+}
+
+/// An agent on this very machine, for the end of a copy that is here.
+pub fn here(name: HostName) -> miette::Result<Box<dyn Transport>> {
+    let own = std::env::current_exe()
+        .into_diagnostic()
+        .wrap_err("find hawser's own executable")?;
+    Ok(Box::new(Command::new(name, move || {
+        let mut command = std::process::Command::new(&own);
+        command.arg("agent");
+        Ok::<_, std::io::Error>(command)
+    })))
+}
+
+/// An agent beside the switches of a lab.
+pub fn beside_switches(lab: &Lab) -> miette::Result<Box<dyn Host>> {
+    let name = lab.name().to_string();
+    let transport = Command::new(hawser_lab::init::SWITCHES.into(), move || {
+        Lab::open(&name).and_then(|lab| lab.switch_agent())
+    });
+    let run_key = RunKey(u64::from_ne_bytes(random()?));
+    let agent = Agent::connect(&transport, run_key).map_err(|e| miette::miette!("{e}"))?;
+    Ok(Box::new(agent))
+}
+
+/// Bytes from the kernel's generator.
+pub fn random<const N: usize>() -> miette::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)
+        .into_diagnostic()
+        .wrap_err("take random bytes")?;
+    Ok(bytes)
+}

@@ -1,0 +1,189 @@
+//! Which cluster, or which one host, a command line means.
+
+use std::path::{Path, PathBuf};
+
+use hawser_cluster::live::Secrets;
+use hawser_host::Host;
+use hawser_lab::Lab;
+use hawser_model::cluster_file::{self, ClusterFile};
+use hawser_model::names::HostName;
+use hawser_model::topology::{Reach, Topology};
+use miette::bail;
+
+use super::Cluster;
+use crate::bad_file::{self, Source};
+use crate::waiting::aloud;
+
+/// The file that is used when no cluster is named.
+pub(super) const DEFAULT_FILE: &str = "hawser.toml";
+
+/// How a cluster is named on the command line.
+#[derive(clap::Args)]
+pub struct Which {
+    /// The cluster file [default: ./hawser.toml]
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["hosts", "lab"])]
+    file: Option<PathBuf>,
+    /// A host to reach by ssh; name two or more, without a cluster file
+    #[arg(long = "host", value_name = "DESTINATION", conflicts_with = "lab")]
+    hosts: Vec<String>,
+    /// A lab that `hawser lab up --name` made
+    #[arg(long, value_name = "NAME")]
+    lab: Option<String>,
+    /// An ssh configuration file instead of your own (`ssh -F`)
+    #[arg(long, value_name = "FILE")]
+    ssh_config: Option<PathBuf>,
+}
+
+impl Which {
+    /// By a file or a lab, or, when neither is named, by no hosts at all.
+    pub fn named(file: Option<PathBuf>, lab: Option<String>, ssh_config: Option<PathBuf>) -> Self {
+        Self {
+            file,
+            hosts: Vec::new(),
+            lab,
+            ssh_config,
+        }
+    }
+
+    /// The words of a command line that name it again.
+    pub fn words(&self) -> String {
+        let mut words: Vec<String> = Vec::new();
+        if let Some(lab) = &self.lab {
+            words.push(format!("--lab {lab}"));
+        }
+        if let Some(file) = &self.file {
+            words.push(format!("-f {}", file.display()));
+        }
+        words.extend(self.hosts.iter().map(|host| format!("--host {host}")));
+        words.join(" ")
+    }
+
+    /// Finds out which cluster is meant.
+    pub fn cluster(&self) -> miette::Result<Cluster> {
+        let named = |topology: Topology, file, secrets| {
+            let nodes = topology.nodes.iter();
+            let nodes = nodes.map(|n| (n.name.clone(), n.reach.clone()));
+            Cluster {
+                topology: Some(topology.clone()),
+                file,
+                secrets,
+                ..Cluster::of_nodes(nodes.collect(), self.ssh_config.clone())
+            }
+        };
+        if let Some(name) = &self.lab {
+            let lab = open_lab(name)?;
+            // One that was made with a cluster is administered from a folder of its own.
+            return Ok(match lab.admin_root() {
+                Some(root) => {
+                    let file = Some(read(&root.join(DEFAULT_FILE))?);
+                    named(lab.topology(), file, Secrets::below(&root))
+                }
+                None => named(lab.topology(), None, Secrets::here()),
+            });
+        }
+        if !self.hosts.is_empty() {
+            return self.hosts_alone();
+        }
+        let ways =
+            "a cluster file (-f FILE), two or more hosts (--host A --host B) or a lab (--lab NAME)";
+        let (source, file) = read(&file_or_default(self.file.as_deref(), ways)?)?;
+        Ok(named(
+            file.topology(),
+            Some((source, file)),
+            Secrets::here(),
+        ))
+    }
+
+    fn hosts_alone(&self) -> miette::Result<Cluster> {
+        let mut nodes: Vec<(HostName, Reach)> = Vec::new();
+        for destination in &self.hosts {
+            let node = by_ssh(destination)?;
+            if nodes.iter().any(|(name, _)| *name == node.0) {
+                bail!("--host {destination}: named twice");
+            }
+            nodes.push(node);
+        }
+        if nodes.len() < 2 {
+            bail!("--host {}: a check needs two or more hosts", self.hosts[0]);
+        }
+        Ok(Cluster::of_nodes(nodes, self.ssh_config.clone()))
+    }
+}
+
+/// The host that an ssh destination names: `root@head1` is the host head1 in what is printed.
+fn by_ssh(destination: &str) -> miette::Result<(HostName, Reach)> {
+    let name = destination.rsplit('@').next().unwrap_or(destination);
+    if name.is_empty() || destination.starts_with('-') {
+        bail!("--host {destination}: not an ssh destination such as head1 or root@head1");
+    }
+    Ok((name.into(), Reach::Ssh(destination.to_owned())))
+}
+
+/// The one host that a verb asks, as it is named on the command line.
+#[derive(clap::Args)]
+pub struct OneHost {
+    /// Ask this host by ssh, such as root@head1, or this node of --lab [default: this machine]
+    #[arg(long, value_name = "DESTINATION")]
+    host: Option<String>,
+    /// The host is a node of this lab
+    #[arg(long, value_name = "NAME", requires = "host")]
+    lab: Option<String>,
+    /// An ssh configuration file instead of your own (`ssh -F`)
+    #[arg(long, value_name = "FILE", requires = "host", conflicts_with = "lab")]
+    ssh_config: Option<PathBuf>,
+}
+
+impl OneHost {
+    /// Starts an agent there; none when this machine is meant.
+    pub fn connect(&self) -> miette::Result<Option<Box<dyn Host>>> {
+        let Some(host) = &self.host else {
+            return Ok(None);
+        };
+        let node = match &self.lab {
+            Some(lab) => (host.as_str().into(), Reach::Lab(lab.clone())),
+            None => by_ssh(host)?,
+        };
+        let cluster = Cluster::of_nodes(vec![node], self.ssh_config.clone());
+        let hosts = aloud(&format!("{host} is being reached"), || cluster.connect())?;
+        let host = hosts.into_values().next();
+        Ok(Some(host.expect("whoever is not reached is an error")))
+    }
+
+    /// What it is called; nothing when this machine is meant.
+    pub fn host(&self) -> Option<&str> {
+        let host = self.host.as_deref()?;
+        Some(host.rsplit('@').next().unwrap_or(host))
+    }
+
+    /// The words of a command line that name it again, each after a space.
+    pub fn words(&self) -> String {
+        let word = |option, value: &Option<String>| {
+            let value = value.as_ref();
+            value.map_or_else(String::new, |value| format!(" {option} {value}"))
+        };
+        word("--lab", &self.lab) + &word("--host", &self.host)
+    }
+}
+
+/// The file that is named, or the one that lies here; `ways` are those to name a cluster.
+pub(super) fn file_or_default(named: Option<&Path>, ways: &str) -> miette::Result<PathBuf> {
+    match named {
+        Some(path) => Ok(path.to_owned()),
+        None if Path::new(DEFAULT_FILE).exists() => Ok(DEFAULT_FILE.into()),
+        None => bail!(
+            help = format!("name {ways}"),
+            "no cluster named, and no {DEFAULT_FILE} here"
+        ),
+    }
+}
+
+pub(super) fn open_lab(name: &str) -> miette::Result<Lab> {
+    Lab::open(name).map_err(|e| miette::miette!("{e}"))
+}
+
+fn read(path: &Path) -> miette::Result<(Source, ClusterFile)> {
+    let source = Source::read(path)?;
+    let file = cluster_file::parse(&source.text, &source.path);
+    let file = file.map_err(|e| bad_file::cluster_file(&e))?;
+    Ok((source, file))
+}

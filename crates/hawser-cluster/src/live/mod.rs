@@ -4,6 +4,7 @@
 mod apply;
 mod asks;
 mod device;
+mod effects;
 mod failures;
 mod gather;
 mod guard;

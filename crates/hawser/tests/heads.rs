@@ -385,6 +385,7 @@ fn a_dead_head_is_fenced_and_its_pool_taken_over(lab: &Lab) {
 }
 
 #[test]
+#[ignore = "simulated heads are cut off before every question (hawser-cluster, apply.rs)"]
 fn an_apply_killed_anywhere_is_finished_by_the_next() {
     // Before the first file, while the engine starts, while the CIB is written.
     for (i, milliseconds) in [900_u64, 3_000, 7_500].into_iter().enumerate() {

@@ -385,18 +385,11 @@ fn a_receiver_that_loses_what_it_merged_is_cured_by_not_merging_and_by_nothing_e
 
 #[test]
 fn nothing_is_tried_where_nothing_is_wrong() {
-    let lab = Lab::up();
+    let lab = one_link();
+    // What comes while a reader is kept from its processor has room.
+    lab.ok(&["impair", "--machine", "--rmem-default", "2097152"]);
     let before = everything(&lab);
-    // On a busy machine a reader may be late: then something was wrong, and it is looked again.
-    let (mut report, mut ran) = tune(&lab, &["--duration", "300ms"]);
-    for _ in 0..2 {
-        if report["before"]["findings"].as_array().unwrap().is_empty() {
-            break;
-        }
-        run(&["undo", "--all", "--lab", lab.name()]);
-        std::fs::remove_file(report["case"].as_str().unwrap()).unwrap();
-        (report, ran) = tune(&lab, &["--duration", "300ms"]);
-    }
+    let (report, ran) = tune(&lab, &["--duration", "300ms"]);
     assert_eq!(ran.code, Some(0), "{report:#}");
     assert!(trials(&report).is_empty() && report["changes"].as_array().unwrap().is_empty());
     assert_eq!(report["before"]["packets"], report["after"]["packets"]);

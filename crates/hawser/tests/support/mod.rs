@@ -7,6 +7,7 @@ pub mod ssh;
 mod traffic;
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread;
@@ -208,6 +209,12 @@ impl Lab {
             .filter_map(|n| n.parse::<u64>().ok())
             .sum()
     }
+}
+
+/// Says that this machine, as busy as it is, cannot show what is tested, for whoever counts (packaging/run-tests).
+pub fn not_measured(why: &str) {
+    // Not by a macro, whose words libtest keeps for itself.
+    writeln!(std::io::stderr(), "\nskipped: not measured: {why}").expect("standard error");
 }
 
 /// Asks until the answer is yes, or it has been long enough.

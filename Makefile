@@ -7,7 +7,7 @@ HOST   = $$($(CARGO) -vV | sed -n 's/^host: //p')
 # OPENSSL_STATIC: pkg-config then also names what libcrypto.a itself needs (Debian 13's: zlib, zstd).
 STATIC = OPENSSL_STATIC=1 RUSTFLAGS="-C target-feature=+crt-static"
 
-.PHONY: build demo test test-unit expected lint bench setup clean
+.PHONY: build demo test test-all test-unit expected lint bench setup clean
 
 build: ## target/release/hawser, self-contained, and target/release/hawser-client, which needs libiscsi
 	@packaging/setup build
@@ -22,6 +22,10 @@ demo: build ## the main job: a lab, a planted fault, the account, the cause
 test: build ## unit tests, golden cases, and the lab tests against the release binary
 	@packaging/setup lab
 	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests
+
+test-all: build ## the same, and the lab tests that are left out of every change: half an hour
+	@packaging/setup lab
+	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests --all
 
 test-unit: ## what needs no lab: two minutes when it is built
 	@packaging/setup build lab

@@ -604,6 +604,7 @@ const GROUP: [&str; 7] = [
 ];
 
 #[test]
+#[ignore = "igmp-no-querier and group-not-forwarded have saved cases; half a minute"]
 fn a_switch_that_filters_and_lost_its_querier_is_found_before_and_after_the_group_stops() {
     let lab = one_link();
     lab.ok(&["impair", "sw0", "--snooping", "on", "--querier", "on"]);

@@ -108,6 +108,7 @@ fn named(report: &LadderReport, code: &str) {
 const WIRE: &str = "wire tcp, 1 stream";
 
 #[test]
+#[ignore = "cpu-limit and rate-after-burst have saved cases; forty seconds"]
 fn a_token_bucket_that_delays_and_one_that_drops() {
     let lab = lab_with_cubic();
     let tbf = "tc qdisc replace dev ring0 root tbf rate";
@@ -195,6 +196,7 @@ fn a_congestion_control_that_gives_way_to_every_loss() {
 }
 
 #[test]
+#[ignore = "cpu-limit and rate-after-burst have saved cases; forty seconds"]
 fn a_processor_quota_on_one_node() {
     let lab = Lab::up();
     let group = Group::new("cpu");

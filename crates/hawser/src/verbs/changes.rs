@@ -1,11 +1,11 @@
 //! `hawser changes` and `hawser undo`: what was changed on the nodes, and taking it back.
 
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hawser_agent::questions::{ReadChanges, UndoChange};
-use hawser_host::Hosts;
-use hawser_model::knob::{Change, change_id};
+use hawser_host::{Clock, Hosts, clock};
+use hawser_model::knob::{Change, Undone, change_id};
 use hawser_model::names::HostName;
 use hawser_model::output::tune::{ChangesReport, UndoReport, UndoneChange, UnreadableChange};
 use miette::{bail, miette};
@@ -88,7 +88,7 @@ fn unreadable_error(unreadable: &[UnreadableChange]) -> Option<miette::Report> {
 
 /// Runs `hawser undo`.
 pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
-    let begun = Instant::now();
+    let begun = Clock::default().now();
     let mut hosts = aloud("the nodes are being reached", || hosts(&args.which))?;
     let (all, unreadable) = changes(&mut hosts)?;
     let due = due(&all, args.id.as_deref());
@@ -109,31 +109,11 @@ pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
             None => say!("There is nothing to undo."),
         }
     }
-    let mut report = UndoReport::default();
-    for (name, change) in due {
-        let host = hosts.get_mut(name).expect("its changes were read");
-        let id = change_id(name, change.number);
-        if begun.elapsed() >= args.timeout {
-            let limit = humantime::format_duration(args.timeout);
-            report.failed.push(format!(
-                "{id} is not undone: the {limit} of --timeout are over"
-            ));
-            continue;
+    let report = undo_all(&mut hosts, &due, begun, args.timeout, |name, undone| {
+        if !args.json {
+            say!("{}", render::tune::undone(name, undone));
         }
-        let words = format!("{id} is undone");
-        match aloud(&words, || host.ask(&UndoChange(change.number))) {
-            Ok(undone) => {
-                if !args.json {
-                    say!("{}", render::tune::undone(name, &undone));
-                }
-                report.undone.push(UndoneChange {
-                    change: hawser_account::trial::change(name, &undone.change),
-                    left_at: undone.left_at,
-                });
-            }
-            Err(e) => report.failed.push(e.to_string()),
-        }
-    }
+    });
     if args.json {
         let text = serde_json::to_string_pretty(&report).expect("a report is always JSON");
         say!("{text}");
@@ -146,6 +126,42 @@ pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
         Some(error) if args.all => Err(error),
         _ => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// Undoes changes in this order. What is not begun within `limit` of `begun` is not undone, and is named.
+fn undo_all(
+    hosts: &mut Hosts,
+    due: &[&(HostName, Change)],
+    begun: Duration,
+    limit: Duration,
+    mut said: impl FnMut(&HostName, &Undone),
+) -> UndoReport {
+    let clock = clock(hosts);
+    let mut report = UndoReport::default();
+    for (name, change) in due {
+        let host = hosts.get_mut(name).expect("its changes were read");
+        let id = change_id(name, change.number);
+        if clock.since(begun) >= limit {
+            let limit = humantime::format_duration(limit);
+            report.failed.push(format!(
+                "{id} is not undone: the {limit} of --timeout are over"
+            ));
+            continue;
+        }
+        match aloud(&format!("{id} is undone"), || {
+            host.ask(&UndoChange(change.number))
+        }) {
+            Ok(undone) => {
+                said(name, &undone);
+                report.undone.push(UndoneChange {
+                    change: hawser_account::trial::change(name, &undone.change),
+                    left_at: undone.left_at,
+                });
+            }
+            Err(e) => report.failed.push(e.to_string()),
+        }
+    }
+    report
 }
 
 /// The nodes, and who is beside switches that have changes of their own.
@@ -204,3 +220,66 @@ fn changes(hosts: &mut Hosts) -> miette::Result<Recorded> {
 
 /// By node.
 type Recorded = (Vec<(HostName, Change)>, Vec<UnreadableChange>);
+
+#[cfg(test)]
+mod tests {
+    use hawser_host::sim::{Simulated, Wire};
+    use hawser_host::{Answers, Declined, Entry, Host, Stop};
+    use hawser_model::knob::{Knob, Scope, Standing};
+
+    use super::*;
+
+    /// A node on which each change takes a minute to undo.
+    struct Slow(Clock);
+
+    impl Answers<Slow> for UndoChange {
+        fn answer(self, node: &mut Slow, _: &Stop) -> Result<Undone, Declined> {
+            node.0.sleep(Duration::from_secs(60));
+            Ok(Undone {
+                change: change(self.0),
+                left_at: None,
+            })
+        }
+    }
+
+    const QUESTIONS: &[Entry<Slow>] = &[Entry::of::<UndoChange>()];
+
+    fn change(number: u64) -> Change {
+        Change {
+            number,
+            knob: Knob::Sysctl {
+                name: "net.core.rmem_max".into(),
+            },
+            scope: Scope::Machine,
+            before: "212992".into(),
+            after: "425984".into(),
+            standing: Standing::Kept,
+            persisted_in: None,
+            not_persisted: None,
+            together: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_not_begun_in_time_is_named_and_stays() {
+        let wire = Wire::default();
+        let name = HostName::from("head1");
+        let node = Slow(wire.clock());
+        let host: Box<dyn Host> = Box::new(Simulated::new(name.clone(), node, QUESTIONS, &wire));
+        let mut hosts: Hosts = [(name.clone(), host)].into();
+        let all = [3, 2, 1].map(|number| (name.clone(), change(number)));
+        let due: Vec<_> = all.iter().collect();
+        let limit = Duration::from_secs(90);
+        let mut said = Vec::new();
+        let report = undo_all(&mut hosts, &due, Duration::ZERO, limit, |_, undone| {
+            said.push(undone.change.number);
+        });
+        assert_eq!(said, [3, 2]);
+        assert_eq!(report.undone.len(), 2);
+        assert_eq!(
+            report.failed,
+            ["head1-1 is not undone: the 1m 30s of --timeout are over"]
+        );
+        assert_eq!(wire.asked().len(), 2);
+    }
+}

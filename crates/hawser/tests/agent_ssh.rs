@@ -246,6 +246,23 @@ fn a_login_shell_that_never_runs_the_command_is_shown() {
 }
 
 #[test]
+fn a_login_that_hangs_is_given_up_after_its_limit() {
+    let server = Server::start(Particular {
+        bashrc: "sleep 60",
+        ..Particular::default()
+    });
+    let second = Duration::from_secs(1);
+    let ssh = server.ssh("root").connect_timeout(second);
+    let started = Instant::now();
+    let words = server.refusal(&ssh.login_timeout(second)).to_string();
+    let took = started.elapsed();
+    assert!(took >= 2 * second, "{took:?}: {words}");
+    // Without the limit it would be 21 s.
+    assert!(took < Duration::from_secs(15), "{took:?}: {words}");
+    assert!(words.contains("nothing more within 2s"), "{words}");
+}
+
+#[test]
 fn a_changed_and_an_unknown_host_key_are_refused_with_advice() {
     let server = Server::start(Particular::default());
     server.know("impostor.pub");

@@ -12,6 +12,7 @@ use hawser_cluster::live::{Applied, ApplyError, Options, Secrets, apply};
 use hawser_cluster::plan::AUTHKEY;
 use hawser_host::Clock;
 use hawser_host::sim::Wire;
+use hawser_model::cluster_file::parse_complete;
 use hawser_model::names::HostName;
 use tempfile::TempDir;
 
@@ -118,6 +119,38 @@ fn a_head_that_never_joins_is_waited_for_as_long_as_is_said_and_everything_is_ta
             "{name}: {machine:?}"
         );
     }
+}
+
+#[test]
+fn what_takes_a_served_pool_away_is_refused_unless_it_is_allowed() {
+    let bench = Bench::new();
+    let cluster = Cluster::bare(&bench.golden);
+    bench.apply(&cluster, &Wire::default()).unwrap();
+    let before = left(&cluster);
+    let text = fs::read_to_string("../../examples/lab/hawser.toml").unwrap();
+    let last_pool = text.rfind("[[pool]]").unwrap();
+    let file = parse_complete(&text[..last_pool], "hawser.toml").unwrap();
+    let apply = |allow_disruption| {
+        let options = Options {
+            allow_disruption,
+            ..Options::default()
+        };
+        let secrets = Secrets::below(bench.secrets.path());
+        let mut heads = heads(&cluster, &Wire::default());
+        apply(&file, &mut heads, &secrets, options, &mut |_| {})
+    };
+    let error = apply(false).unwrap_err().to_string();
+    for words in [
+        "nothing was changed, because clients would notice:",
+        "vmpool02 is served now and would be served nowhere",
+        "--allow-disruption does it all the same",
+    ] {
+        assert!(error.contains(words), "{words}: {error}");
+    }
+    assert_eq!(left(&cluster), before);
+    apply(true).unwrap();
+    let (_, configuration) = left(&cluster);
+    assert!(configuration.contains("vmpool01") && !configuration.contains("vmpool02"));
 }
 
 #[test]

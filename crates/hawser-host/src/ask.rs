@@ -26,9 +26,12 @@ pub trait Ask: Debug + Serialize + DeserializeOwned {
     /// How large the answer may be.
     const SIZE: Size = Size::Small;
 
-    /// How long the answer may take.
+    /// How long the answer may take, whatever is asked in particular.
+    const PATIENCE: Duration = SOON;
+
+    /// How long this answer may take.
     fn patience(&self) -> Duration {
-        SOON
+        Self::PATIENCE
     }
 
     /// Whether this host may say that: no host speaks for another one.

@@ -71,10 +71,7 @@ impl Ask for FinishCopy {
     type Answer = CopyEnd;
     const NAME: &'static str = "finish copy";
     const SIZE: Size = Size::Recorded;
-
-    fn patience(&self) -> Duration {
-        SLOW
-    }
+    const PATIENCE: Duration = SLOW;
 }
 
 impl Answers<Node> for FinishCopy {

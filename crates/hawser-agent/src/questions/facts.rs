@@ -19,10 +19,7 @@ impl Ask for ReadFacts {
     type Answer = HostFacts;
     const NAME: &'static str = "host facts";
     const SIZE: Size = Size::Recorded;
-
-    fn patience(&self) -> Duration {
-        SLOW
-    }
+    const PATIENCE: Duration = SLOW;
 }
 
 impl Answers<Node> for ReadFacts {

@@ -20,10 +20,7 @@ pub struct OpenFanout {
 impl Ask for OpenFanout {
     type Answer = Vec<u32>;
     const NAME: &'static str = "open fan-out";
-
-    fn patience(&self) -> Duration {
-        SLOW
-    }
+    const PATIENCE: Duration = SLOW;
 }
 
 impl Answers<Node> for OpenFanout {
@@ -63,10 +60,7 @@ pub struct CloseFanout;
 impl Ask for CloseFanout {
     type Answer = ();
     const NAME: &'static str = "close fan-out";
-
-    fn patience(&self) -> Duration {
-        SLOW
-    }
+    const PATIENCE: Duration = SLOW;
 }
 
 impl Answers<Node> for CloseFanout {

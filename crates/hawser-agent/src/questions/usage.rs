@@ -15,10 +15,7 @@ pub struct OpenUsage;
 impl Ask for OpenUsage {
     type Answer = ();
     const NAME: &'static str = "open usage";
-
-    fn patience(&self) -> Duration {
-        SLOW
-    }
+    const PATIENCE: Duration = SLOW;
 }
 
 impl Answers<Node> for OpenUsage {
@@ -35,10 +32,7 @@ impl Ask for CloseUsage {
     type Answer = HostUsage;
     const NAME: &'static str = "close usage";
     const SIZE: Size = Size::Recorded;
-
-    fn patience(&self) -> Duration {
-        SLOW
-    }
+    const PATIENCE: Duration = SLOW;
 }
 
 impl Answers<Node> for CloseUsage {

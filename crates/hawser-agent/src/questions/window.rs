@@ -16,10 +16,7 @@ pub struct OpenWindow(pub Vec<WatchedFlow>);
 impl Ask for OpenWindow {
     type Answer = ();
     const NAME: &'static str = "open window";
-
-    fn patience(&self) -> Duration {
-        SLOW
-    }
+    const PATIENCE: Duration = SLOW;
 }
 
 impl Answers<Node> for OpenWindow {
@@ -36,10 +33,7 @@ impl Ask for CloseWindow {
     type Answer = HostWindow;
     const NAME: &'static str = "close window";
     const SIZE: Size = Size::Recorded;
-
-    fn patience(&self) -> Duration {
-        SLOW
-    }
+    const PATIENCE: Duration = SLOW;
 }
 
 impl Answers<Node> for CloseWindow {

@@ -16,10 +16,7 @@ impl Ask for ReadCib {
     type Answer = Option<String>;
     const NAME: &'static str = "read the CIB";
     const SIZE: Size = Size::Large;
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
+    const PATIENCE: Duration = USUAL;
 }
 
 impl Answers<Machine> for ReadCib {
@@ -40,10 +37,7 @@ pub struct PatchCib {
 impl Ask for PatchCib {
     type Answer = bool;
     const NAME: &'static str = "change the CIB";
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
+    const PATIENCE: Duration = USUAL;
 }
 
 impl Answers<Machine> for PatchCib {
@@ -62,10 +56,7 @@ pub struct SeedCib {
 impl Ask for SeedCib {
     type Answer = ();
     const NAME: &'static str = "write a first CIB";
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
+    const PATIENCE: Duration = USUAL;
 }
 
 impl Answers<Machine> for SeedCib {

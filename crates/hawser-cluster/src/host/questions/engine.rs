@@ -19,10 +19,7 @@ pub struct StartEngine;
 impl Ask for StartEngine {
     type Answer = ();
     const NAME: &'static str = "start the cluster";
-
-    fn patience(&self) -> Duration {
-        SERVICES
-    }
+    const PATIENCE: Duration = SERVICES;
 }
 
 impl Answers<Machine> for StartEngine {
@@ -38,10 +35,7 @@ pub struct StopEngine;
 impl Ask for StopEngine {
     type Answer = ();
     const NAME: &'static str = "stop the cluster";
-
-    fn patience(&self) -> Duration {
-        STOP
-    }
+    const PATIENCE: Duration = STOP;
 }
 
 impl Answers<Machine> for StopEngine {
@@ -57,10 +51,7 @@ pub struct WithdrawEngine;
 impl Ask for WithdrawEngine {
     type Answer = ();
     const NAME: &'static str = "take the start of the cluster back";
-
-    fn patience(&self) -> Duration {
-        STOP
-    }
+    const PATIENCE: Duration = STOP;
 }
 
 impl Answers<Machine> for WithdrawEngine {
@@ -76,10 +67,7 @@ pub struct ReloadCorosync;
 impl Ask for ReloadCorosync {
     type Answer = ();
     const NAME: &'static str = "reload Corosync";
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
+    const PATIENCE: Duration = USUAL;
 }
 
 impl Answers<Machine> for ReloadCorosync {

@@ -23,10 +23,7 @@ impl Ask for StartExports {
     type Answer = Changed;
     const NAME: &'static str = "start exports";
     const SIZE: Size = Size::Large;
-
-    fn patience(&self) -> Duration {
-        CHANGE
-    }
+    const PATIENCE: Duration = CHANGE;
 }
 
 impl Answers<Machine> for StartExports {
@@ -43,10 +40,7 @@ impl Ask for StopExports {
     type Answer = Changed;
     const NAME: &'static str = "stop exports";
     const SIZE: Size = Size::Large;
-
-    fn patience(&self) -> Duration {
-        CHANGE
-    }
+    const PATIENCE: Duration = CHANGE;
 }
 
 impl Answers<Machine> for StopExports {
@@ -63,10 +57,7 @@ impl Ask for ReportExports {
     type Answer = Result<ExportsReport, ExportsRefused>;
     const NAME: &'static str = "report exports";
     const SIZE: Size = Size::Large;
-
-    fn patience(&self) -> Duration {
-        WAITS
-    }
+    const PATIENCE: Duration = WAITS;
 }
 
 impl Answers<Machine> for ReportExports {

@@ -20,10 +20,7 @@ pub struct MakeFault {
 impl Ask for MakeFault {
     type Answer = ();
     const NAME: &'static str = "make a fault";
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
+    const PATIENCE: Duration = USUAL;
 }
 
 impl Answers<Machine> for MakeFault {
@@ -45,10 +42,7 @@ pub struct ShowFault(pub HostFault);
 impl Ask for ShowFault {
     type Answer = Option<String>;
     const NAME: &'static str = "look for a fault";
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
+    const PATIENCE: Duration = USUAL;
 }
 
 impl Answers<Machine> for ShowFault {
@@ -64,10 +58,7 @@ pub struct MendFault(pub HostFault);
 impl Ask for MendFault {
     type Answer = ();
     const NAME: &'static str = "mend a fault";
-
-    fn patience(&self) -> Duration {
-        Duration::from_secs(100)
-    }
+    const PATIENCE: Duration = Duration::from_secs(100);
 }
 
 impl Answers<Machine> for MendFault {

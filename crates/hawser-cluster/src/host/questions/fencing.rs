@@ -43,10 +43,7 @@ impl Ask for ReadFenceHistory {
     type Answer = String;
     const NAME: &'static str = "read the fencing history";
     const SIZE: Size = Size::Large;
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
+    const PATIENCE: Duration = USUAL;
 }
 
 impl Answers<Machine> for ReadFenceHistory {

@@ -19,10 +19,7 @@ impl Ask for ReadFile {
     type Answer = Option<OwnedFile>;
     const NAME: &'static str = "read a file";
     const SIZE: Size = Size::Large;
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
+    const PATIENCE: Duration = USUAL;
 }
 
 impl Answers<Machine> for ReadFile {
@@ -43,10 +40,7 @@ pub struct WriteFile {
 impl Ask for WriteFile {
     type Answer = ();
     const NAME: &'static str = "write a file";
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
+    const PATIENCE: Duration = USUAL;
 }
 
 impl Answers<Machine> for WriteFile {
@@ -66,10 +60,7 @@ pub struct RemoveFile {
 impl Ask for RemoveFile {
     type Answer = ();
     const NAME: &'static str = "remove a file";
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
+    const PATIENCE: Duration = USUAL;
 }
 
 impl Answers<Machine> for RemoveFile {

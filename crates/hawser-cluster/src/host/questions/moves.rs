@@ -22,10 +22,7 @@ pub struct MoveResource {
 impl Ask for MoveResource {
     type Answer = ();
     const NAME: &'static str = "move a resource";
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
+    const PATIENCE: Duration = USUAL;
 }
 
 impl Answers<Machine> for MoveResource {
@@ -48,10 +45,7 @@ pub struct ForgetMove {
 impl Ask for ForgetMove {
     type Answer = ();
     const NAME: &'static str = "forget a move";
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
+    const PATIENCE: Duration = USUAL;
 }
 
 impl Answers<Machine> for ForgetMove {

@@ -16,10 +16,7 @@ impl Ask for TakeInventory {
     type Answer = Inventory;
     const NAME: &'static str = "inventory";
     const SIZE: Size = Size::Large;
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
+    const PATIENCE: Duration = USUAL;
 }
 
 impl Answers<Machine> for TakeInventory {
@@ -35,10 +32,7 @@ pub struct InstallExports;
 impl Ask for InstallExports {
     type Answer = ();
     const NAME: &'static str = "install the exports agent";
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
+    const PATIENCE: Duration = USUAL;
 }
 
 impl Answers<Machine> for InstallExports {

@@ -19,10 +19,7 @@ impl Ask for ReadFenceMetadata {
     type Answer = String;
     const NAME: &'static str = "read a fence agent's metadata";
     const SIZE: Size = Size::Large;
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
+    const PATIENCE: Duration = USUAL;
 }
 
 impl Answers<Machine> for ReadFenceMetadata {

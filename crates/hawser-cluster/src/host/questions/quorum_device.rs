@@ -18,10 +18,7 @@ pub struct SetDevice {
 impl Ask for SetDevice {
     type Answer = ();
     const NAME: &'static str = "start or stop corosync-qdevice";
-
-    fn patience(&self) -> Duration {
-        SERVICES
-    }
+    const PATIENCE: Duration = SERVICES;
 }
 
 impl Answers<Machine> for SetDevice {
@@ -37,10 +34,7 @@ pub struct AskDeviceVote;
 impl Ask for AskDeviceVote {
     type Answer = Option<String>;
     const NAME: &'static str = "ask for the quorum device's vote";
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
+    const PATIENCE: Duration = USUAL;
 }
 
 impl Answers<Machine> for AskDeviceVote {

@@ -20,10 +20,7 @@ pub struct Standby {
 impl Ask for Standby {
     type Answer = ();
     const NAME: &'static str = "standby";
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
+    const PATIENCE: Duration = USUAL;
 }
 
 impl Answers<Machine> for Standby {
@@ -39,10 +36,7 @@ pub struct ForgetFailures;
 impl Ask for ForgetFailures {
     type Answer = ();
     const NAME: &'static str = "forget failures";
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
+    const PATIENCE: Duration = USUAL;
 }
 
 impl Answers<Machine> for ForgetFailures {

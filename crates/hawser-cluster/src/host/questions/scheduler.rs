@@ -22,10 +22,7 @@ impl Ask for Simulate {
     type Answer = Simulated;
     const NAME: &'static str = "simulate";
     const SIZE: Size = Size::Large;
-
-    fn patience(&self) -> Duration {
-        USUAL
-    }
+    const PATIENCE: Duration = USUAL;
 }
 
 impl Answers<Machine> for Simulate {

@@ -8,7 +8,8 @@
 
 pub mod node;
 pub mod questions;
-pub mod server;
+mod serve;
+mod stale;
 
 pub use node::Place;
-pub use server::{guard_stdio, serve_stdio};
+pub use serve::{guard_stdio, serve_stdio};

@@ -45,8 +45,8 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         journal: args.journal,
     };
     let served = match (args.guard, args.owner) {
-        (true, Some(owner)) => hawser_agent::guard_stdio(&place, &owner),
-        _ => hawser_agent::serve_stdio(place),
+        (true, Some(owner)) => hawser_agent::guard_stdio(&place, &owner).map_err(|e| e.to_string()),
+        _ => hawser_agent::serve_stdio(place).map_err(|e| e.to_string()),
     };
     match served {
         Ok(()) => Ok(ExitCode::SUCCESS),

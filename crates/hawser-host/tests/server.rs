@@ -8,38 +8,49 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hawser_agent::questions::{ReadFacts, ReadSockets, WatchCluster};
-use hawser_agent::server::{Patience, ServeError, Work, serve};
 use hawser_host::frame::{self, Decoder, FrameError, encode};
 use hawser_host::marker::{Marker, Scanner};
 use hawser_host::protocol::{Message, Ping, Reply, VERSION};
+use hawser_host::server::{Patience, ServeError, Work, serve};
 use hawser_host::{Ask, Progress, Stop};
-use hawser_model::units::Nanos;
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 
-/// Answers pings; `watch cluster` stands for a long request; `sockets` for a bug.
+/// Takes a minute, unless it is stopped.
+const LONG: &str = "long";
+/// Takes a minute.
+const DEAF: &str = "deaf";
+/// Panics.
+const BUG: &str = "bug";
+
+/// Answers pings, and the three above.
 struct Fake {
     told: mpsc::Sender<&'static str>,
 }
 
 impl Work for Fake {
-    fn work(&mut self, question: &str, _: &RawValue, stop: &Stop) -> Result<Vec<u8>, FrameError> {
-        match question {
-            WatchCluster::NAME => {
+    fn work(
+        &mut self,
+        question: &str,
+        _: &RawValue,
+        stop: &Stop,
+    ) -> Option<Result<Vec<u8>, FrameError>> {
+        Some(match question {
+            LONG => {
                 self.told.send("busy").unwrap();
                 let stopped = stop.wait(Duration::from_secs(60)) == Progress::Stopped;
                 self.told.send("stopped").unwrap();
                 encode(&Reply::Answer(stopped.then_some("stopped")))
             }
-            ReadFacts::NAME => {
+            DEAF => {
                 self.told.send("busy").unwrap();
                 thread::sleep(Duration::from_secs(60));
                 encode(&Reply::Answer(()))
             }
-            ReadSockets::NAME => panic!("planted"),
-            _ => encode(&Reply::Answer(())),
-        }
+            BUG => panic!("planted"),
+            Ping::NAME => encode(&Reply::Answer(())),
+            _ => return None,
+        })
     }
 }
 
@@ -113,24 +124,18 @@ impl Served {
     }
 }
 
-fn asked<A: Ask>(question: &A) -> Message {
+fn asked(question: &str) -> Message {
     Message::Ask {
-        question: A::NAME.to_owned(),
-        body: to_raw_value(question).unwrap(),
+        question: question.to_owned(),
+        body: to_raw_value(&()).unwrap(),
     }
-}
-
-fn long() -> Message {
-    asked(&WatchCluster {
-        at_most: Nanos::ZERO,
-    })
 }
 
 #[test]
 fn questions_are_answered_in_order_and_a_closed_pipe_ends_the_agent() {
     let mut served = Served::start(PATIENCE);
     for _ in 0..3 {
-        served.say(&asked(&Ping));
+        served.say(&asked(Ping::NAME));
         assert_eq!(served.answer(), Some(Reply::Answer(())));
     }
     served.pipe.shutdown(Shutdown::Write).unwrap();
@@ -139,9 +144,19 @@ fn questions_are_answered_in_order_and_a_closed_pipe_ends_the_agent() {
 }
 
 #[test]
+fn a_question_that_nobody_answers_is_declined_and_the_next_one_is_not() {
+    let mut served = Served::start(PATIENCE);
+    served.say(&asked("weather"));
+    let declined = Reply::<()>::Declined("no agent answers \"weather\"".into());
+    assert_eq!(served.answer(), Some(declined));
+    served.say(&asked(Ping::NAME));
+    assert_eq!(served.answer(), Some(Reply::Answer(())));
+}
+
+#[test]
 fn stop_ends_the_running_request_and_only_that_one() {
     let mut served = Served::start(PATIENCE);
-    served.say(&long());
+    served.say(&asked(LONG));
     served.told("busy");
     served.say(&Message::Stop);
     served.told("stopped");
@@ -151,7 +166,7 @@ fn stop_ends_the_running_request_and_only_that_one() {
     );
     // A stop that comes too late belongs to nothing.
     served.say(&Message::Stop);
-    served.say(&long());
+    served.say(&asked(LONG));
     served.told("busy");
     assert!(
         served
@@ -166,7 +181,7 @@ fn stop_ends_the_running_request_and_only_that_one() {
 #[test]
 fn a_closed_pipe_ends_a_long_request_and_drops_what_was_open() {
     let mut served = Served::start(PATIENCE);
-    served.say(&long());
+    served.say(&asked(LONG));
     served.told("busy");
     served.pipe.shutdown(Shutdown::Both).unwrap();
     served.told("stopped");
@@ -177,7 +192,7 @@ fn a_closed_pipe_ends_a_long_request_and_drops_what_was_open() {
 #[test]
 fn a_request_that_does_not_mind_the_stop_does_not_hold_the_agent_up() {
     let mut served = Served::start(PATIENCE);
-    served.say(&asked(&ReadFacts));
+    served.say(&asked(DEAF));
     served.told("busy");
     let closed = Instant::now();
     served.pipe.shutdown(Shutdown::Both).unwrap();
@@ -212,7 +227,7 @@ fn a_panic_in_the_work_ends_the_agent_instead_of_hanging_it() {
         silence,
         ..PATIENCE
     });
-    served.say(&asked(&ReadSockets));
+    served.say(&asked(BUG));
     assert!(matches!(served.end(), Err(ServeError::Panicked)));
     served.told("dropped");
 }
@@ -220,10 +235,10 @@ fn a_panic_in_the_work_ends_the_agent_instead_of_hanging_it() {
 #[test]
 fn requests_that_do_not_wait_for_answers_are_not_hoarded() {
     let mut served = Served::start(PATIENCE);
-    served.say(&long());
+    served.say(&asked(LONG));
     served.told("busy");
     for _ in 0..16 {
-        if frame::write(&mut served.pipe, &asked(&Ping)).is_err() {
+        if frame::write(&mut served.pipe, &asked(Ping::NAME)).is_err() {
             break;
         }
     }

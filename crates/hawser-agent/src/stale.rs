@@ -19,7 +19,7 @@ const YOUNG: Duration = Duration::from_secs(600);
 const DIGEST: usize = 64;
 
 /// Cleans the directory this program runs from, if it was copied there by a coordinator.
-pub(super) fn remove_beside_own() {
+pub(crate) fn remove_beside_own() {
     let Ok(own) = fs::read_link("/proc/self/exe") else {
         return;
     };

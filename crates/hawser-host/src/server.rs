@@ -4,30 +4,23 @@
 //! Three threads: one blocks on stdin, one works, and the caller's supervises both, so that a
 //! coordinator which vanishes is noticed also in the middle of a long request. What an agent
 //! opens (sockets, kernel programs, memberships) belongs to its process, so ending it undoes
-//! everything; what it has turned and was not told to keep, its guard turns back.
+//! everything.
 
-mod stale;
-mod stdio;
-
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hawser_cluster::host::Machine;
-use hawser_cluster::host::questions;
-use hawser_host::Stop;
-use hawser_host::answer_from;
-use hawser_host::frame::{self, Decoder, FrameError};
-use hawser_host::marker::preamble;
-use hawser_host::protocol::{Message, Reply, SILENCE_LIMIT};
+use nix::unistd::dup2_stdout;
 use serde_json::value::RawValue;
 
-use crate::node::Node;
-use crate::questions::QUESTIONS;
-
-pub use stdio::{StdioError, guard_stdio, serve_stdio};
+use crate::frame::{self, Decoder, FrameError};
+use crate::marker::preamble;
+use crate::protocol::{Message, Reply, SILENCE_LIMIT};
+use crate::stop::Stop;
 
 /// How long a running request may take to end after the coordinator is gone, before the agent
 /// ends without it.
@@ -39,32 +32,26 @@ const WAITING: usize = 4;
 /// Who answers questions.
 pub trait Work {
     /// Answers one: the frame of its [`Reply`]. `stop` is raised when the coordinator asks for an early end or is gone.
-    ///
-    /// # Errors
-    /// The answer does not fit into a frame.
-    fn work(&mut self, question: &str, body: &RawValue, stop: &Stop)
-    -> Result<Vec<u8>, FrameError>;
-}
-
-impl Work for Node {
+    /// `None`: it answers no such question.
     fn work(
         &mut self,
         question: &str,
         body: &RawValue,
         stop: &Stop,
-    ) -> Result<Vec<u8>, FrameError> {
-        answer_from(QUESTIONS, question, body, self, stop)
-            .or_else(|| answer_from(questions::QUESTIONS, question, body, &mut Machine, stop))
-            .unwrap_or_else(|| {
-                let words = format!("no agent answers {question:?}");
-                frame::encode(&Reply::<()>::Declined(words))
-            })
-    }
+    ) -> Option<Result<Vec<u8>, FrameError>>;
 }
 
 /// Why an agent ended that was not asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
+    /// A file descriptor could not be copied.
+    #[error("{call}: {source}")]
+    Descriptor {
+        /// The call.
+        call: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
     /// The coordinator is gone without a word, though the pipe stands.
     #[error("no word from the coordinator for {0:?}: ending")]
     Silence(Duration),
@@ -114,6 +101,23 @@ enum Event {
     Closed(Result<(), FrameError>),
     /// The worker ended.
     Worked(Result<(), ServeError>),
+}
+
+/// Serves the coordinator on stdin and stdout until it is gone.
+///
+/// From then on the process's own stdout is its stderr, so that nothing that prints can get
+/// between two frames. The process is expected to end when this returns.
+///
+/// # Errors
+/// As [`serve`]; a descriptor could not be copied.
+pub fn serve_stdio<W: Work>(worker: impl FnOnce() -> W + Send + 'static) -> Result<(), ServeError> {
+    let failed = |call| move |source| ServeError::Descriptor { call, source };
+    let output = io::stdout()
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(failed("dup stdout"))?;
+    dup2_stdout(io::stderr()).map_err(|e| failed("dup2 stderr, stdout")(e.into()))?;
+    serve(io::stdin(), File::from(output), worker, Patience::default())
 }
 
 /// Serves one coordinator until it is gone.
@@ -211,7 +215,10 @@ fn work(
         stop,
     }) = todo.recv()
     {
-        let answer = worker.work(&question, &body, &stop);
+        let answer = worker.work(&question, &body, &stop).unwrap_or_else(|| {
+            let words = format!("no agent answers {question:?}");
+            frame::encode(&Reply::<()>::Declined(words))
+        });
         let sent = answer.and_then(|frame| frame::send(writer, &frame));
         sent.map_err(ServeError::Answer)?;
     }

@@ -4,29 +4,23 @@
 //! copied. Whatever is not running and has not been used for a while is removed.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use hawser_host::sent_copy;
 use hawser_tool::processes;
 
 /// A start touches its executable first, so a younger one may belong to a coordinator that is
 /// just now about to run it, or is copying it.
 const YOUNG: Duration = Duration::from_secs(600);
 
-/// Hexadecimal digits of a SHA-256.
-const DIGEST: usize = 64;
-
 /// Cleans the directory this program runs from, if it was copied there by a coordinator.
 pub(crate) fn remove_beside_own() {
-    let Ok(own) = fs::read_link("/proc/self/exe") else {
+    let Some(own) = sent_copy::own() else {
         return;
     };
-    let (Some(directory), Some(name)) = (own.parent(), own.file_name()) else {
-        return;
-    };
-    if is_copy(name) && directory.ends_with("hawser") {
+    if let Some(directory) = own.parent() {
         remove(directory, &own, &running(), SystemTime::now());
     }
 }
@@ -40,21 +34,11 @@ fn remove(directory: &Path, own: &Path, running: &BTreeSet<PathBuf>, now: System
             .metadata()
             .and_then(|m| m.modified())
             .is_ok_and(|used| now.duration_since(used).is_ok_and(|age| age > YOUNG));
-        if is_copy(&entry.file_name()) && old && path != own && !running.contains(&path) {
+        if sent_copy::is_name(&entry.file_name()) && old && path != own && !running.contains(&path)
+        {
             let _ = fs::remove_file(path);
         }
     }
-}
-
-/// Whether a file name is one that the start script gives.
-fn is_copy(name: &OsStr) -> bool {
-    let Some(rest) = name.to_str().and_then(|n| n.strip_prefix("hawser-")) else {
-        return false;
-    };
-    let (digest, pid) = rest.split_once('.').unwrap_or((rest, "0"));
-    digest.len() == DIGEST
-        && digest.bytes().all(|b| b.is_ascii_hexdigit())
-        && pid.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// The executables of all processes we can see.
@@ -74,7 +58,7 @@ mod tests {
         let name = |digit: char, tail: &str| {
             let path = directory
                 .path()
-                .join(format!("hawser-{}{tail}", digit.to_string().repeat(DIGEST)));
+                .join(format!("hawser-{}{tail}", digit.to_string().repeat(64)));
             fs::write(&path, "").unwrap();
             path
         };

@@ -17,6 +17,7 @@ pub mod hosts;
 pub mod marker;
 pub mod program;
 pub mod protocol;
+pub mod sent_copy;
 pub mod server;
 pub mod sim;
 pub mod site;

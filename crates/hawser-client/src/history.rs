@@ -12,13 +12,16 @@ use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use crate::report::Word;
+use serde::{Deserialize, Serialize};
+
+use crate::word::Word;
 
 /// Bytes in a record.
 pub const RECORD: usize = 32;
 
 /// What a record says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum Kind {
     /// A run begins: `sequence` is its number, `block` how many blocks it writes to, `flags` has
@@ -58,7 +61,7 @@ pub const TORN: u8 = 1;
 pub const NOTHING: u8 = 2;
 
 /// A line of the history.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// What it says.
     pub kind: Kind,
@@ -93,7 +96,7 @@ impl Record {
         }
     }
 
-    pub(crate) fn bytes(&self) -> [u8; RECORD] {
+    fn bytes(&self) -> [u8; RECORD] {
         let mut bytes = [0; RECORD];
         bytes[..4].copy_from_slice(&[self.kind as u8, self.writer, self.path, self.flags]);
         bytes[4..8].copy_from_slice(&self.block.to_le_bytes());

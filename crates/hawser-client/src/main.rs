@@ -5,26 +5,27 @@
 #![deny(unsafe_code)]
 
 mod iscsi;
-mod obey;
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use hawser_client::INITIATOR;
 use hawser_client::check::{Rules, Verdict, check};
 use hawser_client::history::{self, Log};
+use hawser_client::job::{Destination, Job};
 use hawser_client::series::felt;
-use hawser_client::volume::{Device, Volume};
-use hawser_client::writer::{Plan, Shared, Writer};
+use hawser_client::target::{Chap, Target};
+use hawser_client::volume::Volume;
+use hawser_client::{Client, INITIATOR};
+use hawser_host::{sent_copy, server};
 
-use iscsi::{Paths, Target, reader};
+use iscsi::{Paths, reader};
 
 /// Writes to a volume, knows what it wrote, and checks that it is there.
 #[derive(Parser)]
@@ -36,12 +37,11 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Write until stdin says `stop` or ends, or for a time; then read everything back. What the volume
+    /// Write until stdin ends, or for a time; then read everything back. What the volume
     /// held is overwritten
     Run(RunArgs),
-    /// The same for somebody else: its words come on standard input, the history and all else goes to standard
-    /// output; it ends with whoever started it. What `hawser drill` starts
-    Obey,
+    /// Do the same for a coordinator, which asks on standard input; end with it. `hawser drill` starts this
+    Agent,
     /// Read in order and say how fast: a line each 50 ms, its nanoseconds and its bytes. Nothing is
     /// written
     Read(ReadArgs),
@@ -57,16 +57,9 @@ enum Verb {
 
 #[derive(clap::Args)]
 struct RunArgs {
-    #[command(flatten)]
-    work: WorkArgs,
     /// Where the history goes
     #[arg(long, value_name = "FILE")]
     history: PathBuf,
-}
-
-/// What is written to, and how.
-#[derive(clap::Args)]
-struct WorkArgs {
     /// An address of the target, ADDRESS:PORT; name each of them
     #[arg(
         long = "portal",
@@ -95,16 +88,16 @@ struct WorkArgs {
     #[arg(long, value_name = "PATH", conflicts_with = "portals")]
     device: Option<PathBuf>,
     /// How many write at the same time, each to blocks of its own
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=32))]
+    #[arg(long, default_value_t = Job::WRITERS, value_parser = clap::value_parser!(u8).range(1..=32))]
     writers: u8,
     /// Orders in flight of each writer (a device does one at a time)
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
+    #[arg(long, default_value_t = Job::DEPTH, value_parser = clap::value_parser!(u8).range(1..=64))]
     depth: u8,
     /// Orders per second of each writer
-    #[arg(long, default_value_t = 200)]
+    #[arg(long, default_value_t = Job::RATE)]
     rate: u32,
     /// Blocks of 4 KiB that each writer writes to
-    #[arg(long, default_value_t = 512)]
+    #[arg(long, default_value_t = Job::BLOCKS)]
     blocks: u32,
     /// Stop by itself after so long
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
@@ -138,8 +131,8 @@ struct ReadArgs {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().verb {
-        Verb::Run(args) => run(&args),
-        Verb::Obey => obey::obey(),
+        Verb::Run(args) => run(args),
+        Verb::Agent => agent(),
         Verb::Read(args) => read(args),
         Verb::Check {
             history,
@@ -204,111 +197,62 @@ fn read(args: ReadArgs) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn run(args: &RunArgs) -> Result<ExitCode, String> {
+fn run(args: RunArgs) -> Result<ExitCode, String> {
     let log = Log::create(&args.history).map_err(|e| format!("{}: {e}", args.history.display()))?;
-    let secret = match args.work.chap_user {
-        Some(_) => Some(first_line()?),
+    let chap = match args.chap_user {
+        Some(user) => Some(Chap {
+            user,
+            secret: first_line()?,
+        }),
         None => None,
     };
+    let destination = match args.device {
+        Some(path) => Destination::Path(path),
+        None => Destination::Unit(Target {
+            portals: args.portals,
+            name: args.target,
+            lun: args.lun,
+            initiator: args.initiator,
+            chap,
+        }),
+    };
+    let job = Job {
+        destination,
+        writers: args.writers,
+        depth: args.depth,
+        rate: args.rate,
+        blocks: args.blocks,
+        patience: args.patience,
+    };
+    static STOP: AtomicBool = AtomicBool::new(false);
     // This thread ends with the process.
-    listen(args.work.time.is_none());
-    let whole = work(&args.work, &log, secret, || say!("writing"))?;
+    thread::spawn(move || {
+        match args.time {
+            Some(time) => thread::sleep(time),
+            None => {
+                let mut all = String::new();
+                // The end of stdin, or of whoever held it, is the order to stop.
+                let _ended_either_way = std::io::stdin().read_to_string(&mut all);
+            }
+        }
+        STOP.store(true, Ordering::Relaxed);
+    });
+    let whole = job.work(open, &log, &STOP, || say!("writing"))?;
     say!("{}", if whole { "read back" } else { "not read back" });
     Ok(ExitCode::from(u8::from(!whole)))
 }
 
-/// Writes until it is told to stop, and reads everything back. True: it could.
-fn work(
-    args: &WorkArgs,
-    log: &Log,
-    secret: Option<String>,
-    writing: impl Fn(),
-) -> Result<bool, String> {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    let mut run = u64::from(std::process::id()) ^ now.as_nanos() as u64;
-    let plan = Plan {
-        run: hawser_client::stamp::mixed(&mut run),
-        depth: usize::from(args.depth),
-        rate: args.rate,
-        blocks: args.blocks.max(1),
-        patience: args.patience,
-    };
-    let (stop, working) = (AtomicBool::new(false), AtomicU32::new(0));
-    let ended = Barrier::new(usize::from(args.writers));
-    if let Some(path) = &args.device {
-        fits(path, plan.blocks * u32::from(args.writers))?;
-    }
-    let target = Target {
-        portals: args.portals.clone(),
-        name: args.target.clone(),
-        lun: args.lun,
-        initiator: args.initiator.clone(),
-        chap: args.chap_user.clone().zip(secret),
-    };
-    thread::scope(|scope| {
-        let mut writers = Vec::new();
-        for number in 0..args.writers {
-            let (stop, working, ended, target) = (&stop, &working, &ended, &target);
-            writers.push(scope.spawn(move || {
-                let shared = Shared {
-                    log,
-                    stop,
-                    working,
-                    ended,
-                };
-                match &args.device {
-                    Some(path) => Writer::new(number, plan, shared, Device::open(path)?).work(),
-                    None => {
-                        let paths = Paths::new(target.clone(), number, plan.run);
-                        Writer::new(number, plan, shared, paths).work()
-                    }
-                }
-            }));
-        }
-        let begun = Instant::now();
-        let mut said = false;
-        loop {
-            if !said && working.load(Ordering::Relaxed) == u32::from(args.writers) {
-                writing();
-                said = true;
-            }
-            let over = args.time.is_some_and(|time| begun.elapsed() >= time);
-            if over || TOLD.load(Ordering::Relaxed) || writers.iter().all(|w| w.is_finished()) {
-                stop.store(true, Ordering::Relaxed);
-                break;
-            }
-            thread::sleep(Duration::from_millis(5));
-        }
-        let mut whole = true;
-        for writer in writers {
-            let outcome = writer.join().map_err(|_| "a writer panicked".to_owned())?;
-            whole &= outcome.map_err(|e| e.to_string())?;
-        }
-        Ok(whole)
-    })
+/// Opens a unit for a writer, in a run.
+fn open(target: &Target, writer: u8, run: u64) -> Box<dyn Volume> {
+    Box::new(Paths::new(target.clone(), writer, run))
 }
 
-/// Whether a file or device is free and has room.
-fn fits(path: &std::path::Path, needed: u32) -> Result<(), String> {
-    Device::free(path).map_err(|e| match e.raw_os_error() {
-        Some(nix::libc::EBUSY) => format!(
-            "{}: in use on this host: mounted, or a part of something else (of multipath, LVM, …)",
-            path.display()
-        ),
-        _ => format!("{}: {e}", path.display()),
-    })?;
-    let device = Device::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let blocks = device.facts().map_or(0, |facts| facts.blocks);
-    match blocks < needed {
-        false => Ok(()),
-        true => Err(format!(
-            "{}: {blocks} blocks of 4 KiB, and {needed} are needed ({} MiB)",
-            path.display(),
-            needed.div_ceil(256)
-        )),
-    }
+fn agent() -> Result<ExitCode, String> {
+    // A copy that was sent here goes from the disk as soon as it runs: what is killed cleans nothing up. One that stays
+    // costs a little room, nothing else.
+    let _stays = sent_copy::own().map(fs::remove_file);
+    server::serve_stdio(|| Client::new(open)).map_err(|e| e.to_string())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn first_line() -> Result<String, String> {
@@ -321,18 +265,5 @@ fn first_line() -> Result<String, String> {
             "--chap-user: the first line of standard input is its secret, and there is none".into(),
         ),
         secret => Ok(secret.to_owned()),
-    }
-}
-
-static TOLD: AtomicBool = AtomicBool::new(false);
-
-fn listen(wanted: bool) {
-    if wanted {
-        thread::spawn(|| {
-            let mut all = String::new();
-            // The end of stdin, or of whoever held it, is the order to stop.
-            let _ended_either_way = std::io::stdin().read_to_string(&mut all);
-            TOLD.store(true, Ordering::Relaxed);
-        });
     }
 }

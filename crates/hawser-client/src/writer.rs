@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::history::{CACHE, FUA, Kind, Log, NOTHING, Record, TORN};
-use crate::report::Word;
 use crate::stamp::{self, Found};
 use crate::volume::{Event, Order, Volume};
+use crate::word::Word;
 
 /// One order in so many is a read of a block that was acknowledged.
 const READS: u64 = 16;
@@ -57,11 +57,11 @@ struct Flight {
 }
 
 /// A writer at work.
-pub struct Writer<'a, V> {
+pub struct Writer<'a> {
     number: u8,
     plan: Plan,
     shared: Shared<'a>,
-    volume: V,
+    volume: Box<dyn Volume + 'a>,
     mine: Range<u32>,
     flights: BTreeMap<u64, Flight>,
     written: BTreeMap<u32, ()>,
@@ -75,9 +75,9 @@ pub struct Writer<'a, V> {
     working: bool,
 }
 
-impl<'a, V: Volume> Writer<'a, V> {
+impl<'a> Writer<'a> {
     /// Writer number `number` of a plan.
-    pub fn new(number: u8, plan: Plan, shared: Shared<'a>, volume: V) -> Self {
+    pub fn new(number: u8, plan: Plan, shared: Shared<'a>, volume: Box<dyn Volume + 'a>) -> Self {
         let first = u32::from(number) * plan.blocks;
         Self {
             number,

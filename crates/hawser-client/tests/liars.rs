@@ -138,7 +138,11 @@ fn judged(lie: Lie) -> Verdict {
         up: false,
         stop: &stop,
     };
-    assert!(Writer::new(0, plan, shared, volume).work().unwrap());
+    assert!(
+        Writer::new(0, plan, shared, Box::new(volume))
+            .work()
+            .unwrap()
+    );
     let rules = Rules {
         cache_may_be_lost: true,
         ..Rules::default()

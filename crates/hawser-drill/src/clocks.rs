@@ -1,12 +1,28 @@
 //! How another machine's clock stands to this one's, from questions and answers.
 
+use hawser_host::HostError;
 use hawser_model::drill::Clock;
 
 /// So often a clock is asked.
-pub(crate) const ROUND_TRIPS: usize = 8;
+const ROUND_TRIPS: usize = 8;
+
+/// Compares a clock that is asked for its microseconds since 1970 with this machine's: by the shortest of some round
+/// trips.
+pub(crate) fn compare(
+    ours: &hawser_host::Clock,
+    mut ask: impl FnMut() -> Result<u64, HostError>,
+) -> Result<Clock, HostError> {
+    let mut seen = Vec::new();
+    for _ in 0..ROUND_TRIPS {
+        let asked = ours.time_of_day().0;
+        let theirs = ask()?;
+        seen.push(of_trip(asked, theirs, ours.time_of_day().0));
+    }
+    Ok(best(seen).unwrap_or_default())
+}
 
 /// From one question: when it was asked and answered by our clock, and what theirs showed in between.
-pub(crate) fn of_trip(asked_us: u64, theirs_us: u64, told_us: u64) -> Clock {
+fn of_trip(asked_us: u64, theirs_us: u64, told_us: u64) -> Clock {
     let trip = told_us.saturating_sub(asked_us);
     let middle = i128::from(asked_us + trip / 2);
     Clock {
@@ -16,7 +32,7 @@ pub(crate) fn of_trip(asked_us: u64, theirs_us: u64, told_us: u64) -> Clock {
 }
 
 /// The one that is known best.
-pub(crate) fn best(clocks: impl IntoIterator<Item = Clock>) -> Option<Clock> {
+fn best(clocks: impl IntoIterator<Item = Clock>) -> Option<Clock> {
     clocks.into_iter().min_by_key(|clock| clock.error_us)
 }
 

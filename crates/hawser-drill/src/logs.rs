@@ -7,7 +7,7 @@ use hawser_cluster::host::questions::{LookAround, ReadLogs};
 use hawser_model::drill::{Clock, ClockStep, NodeLogs};
 use hawser_model::names::HostName;
 
-use crate::clocks::{self, ROUND_TRIPS};
+use crate::clocks;
 use crate::error::DrillError;
 use crate::stage::Stage;
 
@@ -58,18 +58,14 @@ fn of_head(stage: &Stage<'_>, head: &HostName, marks: [u64; 2]) -> Result<NodeLo
     })
 }
 
-/// How a head's clock stands to this machine's: by the shortest of some round trips, unless it is the same.
+/// How a head's clock stands to this machine's, unless it is the same.
 fn clock(stage: &Stage<'_>, head: &HostName) -> Result<Clock, DrillError> {
     if stage.site.on_this_machine().is_some() {
         return Ok(Clock::default());
     }
-    let mut seen = Vec::new();
-    for _ in 0..ROUND_TRIPS {
-        let asked = stage.now().0;
-        let look = stage.hosts.ask(head, &LookAround { engine: false })?;
-        seen.push(clocks::of_trip(asked, look.clock_us, stage.now().0));
-    }
-    Ok(clocks::best(seen).unwrap_or_default())
+    let look = LookAround { engine: false };
+    let clock_us = || Ok(stage.hosts.ask(head, &look)?.clock_us);
+    Ok(clocks::compare(&stage.clock, clock_us)?)
 }
 
 fn lines(text: &str) -> Vec<String> {

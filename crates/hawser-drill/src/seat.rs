@@ -1,49 +1,42 @@
 //! Where the client of a drill runs, what it writes to, and as whom.
 
 use std::net::SocketAddr;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::time::Duration;
 
 use hawser_client::INITIATOR;
-use hawser_client::report::PROTOCOL;
-use hawser_host::program::Program;
-use hawser_host::transport::{Executable, Ssh};
+use hawser_client::job::{Destination, Job};
+use hawser_client::target::Target;
+use hawser_host::{Host, Reach};
 use hawser_model::names::HostName;
 
+pub use hawser_client::target::Chap;
+
+use crate::client::WRITERS;
 use crate::error::DrillError;
 use crate::stage::Stage;
 
 /// The client's program.
-const PROGRAM: &str = "hawser-client";
+pub const PROGRAM: &str = "hawser-client";
 
-/// What it is told to be: see `hawser-client obey`.
-const OBEY: &str = "obey";
+/// How long the client waits for the pool at its end.
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Where the client runs, what it writes to, and as whom.
 pub struct Seat {
     /// Its machine.
     pub host: HostName,
-    /// How it is started there.
-    pub way: Way,
+    /// How the client there is reached.
+    pub way: Box<dyn Reach>,
+    /// Whether that is another machine, which has a clock of its own.
+    pub remote: bool,
     /// What it writes to; overwritten.
     pub volume: Volume,
     /// What it calls itself to the target; absent: [`INITIATOR`].
     pub initiator: Option<String>,
-    /// As whom it logs in by CHAP.
+    /// As whom it logs in by CHAP. The secret goes to the client in a question, and nowhere else.
     pub chap: Option<Chap>,
 }
-
-/// How a client's program is started on its machine.
-pub enum Way {
-    /// Over ssh, to which it is copied.
-    Ssh(Ssh),
-    /// By this command.
-    Command(Box<MakeCommand>),
-}
-
-/// Makes a command, or says why there is none.
-pub type MakeCommand = dyn Fn() -> Result<Command, String>;
 
 /// What is written to.
 pub enum Volume {
@@ -67,20 +60,7 @@ impl Default for Volume {
     }
 }
 
-/// A user and its secret.
-pub struct Chap {
-    /// The user.
-    pub user: String,
-    /// The secret: it goes into the client's standard input, and nowhere else.
-    pub secret: String,
-}
-
 impl Seat {
-    /// Whether the client runs on another machine, which has a clock of its own.
-    pub fn is_remote(&self) -> bool {
-        matches!(self.way, Way::Ssh(_))
-    }
-
     /// The path that is written to, when it is one.
     pub fn path(&self) -> Option<&Path> {
         match &self.volume {
@@ -95,32 +75,12 @@ impl Seat {
     }
 }
 
-/// The client's own program here.
-///
-/// # Errors
-/// It lies not beside this one, or cannot be read.
-pub fn executable() -> Result<Executable, DrillError> {
-    let path = beside();
-    Executable::read(Path::new(&path)).map_err(|e| {
-        DrillError::CouldNot(format!(
-            "read {path}, to copy it to the client's host: {e} (it must lie beside hawser)"
-        ))
-    })
-}
-
-/// Starts the client's program in its seat.
-pub(crate) fn start(stage: &Stage<'_>) -> Result<Program, DrillError> {
-    let started = match &stage.seat.way {
-        Way::Ssh(ssh) => ssh.program(OBEY, PROTOCOL),
-        Way::Command(make) => {
-            let mut command = make().map_err(DrillError::CouldNot)?;
-            // Ctrl-C on the terminal is for the drill, which heals; not for what it has under way.
-            Program::start(command.process_group(0), PROTOCOL)
-        }
-    };
-    started.map_err(|e| {
-        let words = no_client(&stage.client, &e.to_string());
-        DrillError::CouldNot(match stage.seat.is_remote() {
+/// Reaches the client in its seat.
+pub(crate) fn connect(stage: &Stage<'_>) -> Result<Box<dyn Host>, DrillError> {
+    let reached = stage.seat.way.connect(&stage.client);
+    reached.map_err(|e| {
+        let words = no_client(&stage.client, &e.failure.to_string());
+        DrillError::CouldNot(match stage.seat.remote {
             true => words,
             false => {
                 format!("{words} (it must lie beside hawser, in a lab when that is brought up)")
@@ -129,41 +89,23 @@ pub(crate) fn start(stage: &Stage<'_>) -> Result<Program, DrillError> {
     })
 }
 
-/// The words of the client's program, wherever that is found by its name.
-pub const WORDS: [&str; 2] = [PROGRAM, OBEY];
-
-/// Starts the client on this machine: the program beside this one.
-pub fn here() -> Command {
-    let mut command = Command::new(beside());
-    command.arg(OBEY);
-    command
-}
-
-/// What the client is told first, one a line.
-pub(crate) fn words(stage: &Stage<'_>, writers: usize) -> Vec<String> {
+/// What the client is to do.
+pub(crate) fn job(stage: &Stage<'_>) -> Job {
     let seat = &stage.seat;
-    let mut words = vec!["--writers".to_owned(), writers.to_string()];
-    let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
-    option("--patience", "90s".to_owned());
-    match &seat.volume {
-        Volume::Path(path) => option("--device", path.display().to_string()),
-        Volume::Unit { lun, .. } => {
-            option("--target", stage.target());
-            option("--lun", lun.to_string());
-            option("--initiator", seat.initiator().to_owned());
-            for portal in stage.portals() {
-                option("--portal", portal.to_string());
-            }
-            if let Some(chap) = &seat.chap {
-                option("--chap-user", chap.user.clone());
-            }
-        }
+    let destination = match &seat.volume {
+        Volume::Path(path) => Destination::Path(path.clone()),
+        Volume::Unit { lun, .. } => Destination::Unit(Target {
+            portals: stage.portals(),
+            name: stage.target(),
+            lun: *lun,
+            initiator: seat.initiator().to_owned(),
+            chap: seat.chap.clone(),
+        }),
+    };
+    Job {
+        writers: WRITERS,
+        ..Job::new(destination, PATIENCE)
     }
-    words.push(String::new());
-    if let (Volume::Unit { .. }, Some(chap)) = (&seat.volume, &seat.chap) {
-        words.push(chap.secret.clone());
-    }
-    words
 }
 
 /// Why there is no client on a host.
@@ -278,14 +220,6 @@ pub(crate) fn recorded(seat: &Seat, portals: &[SocketAddr]) -> Vec<String> {
         Some(path) => vec![path.display().to_string()],
         None => portals.iter().map(ToString::to_string).collect(),
     }
-}
-
-/// The client beside this very program, else by its name alone.
-fn beside() -> String {
-    let own = std::env::current_exe().ok();
-    let beside = own.map(|own| own.with_file_name(PROGRAM));
-    let beside = beside.filter(|path| path.exists());
-    beside.map_or(PROGRAM.to_owned(), |path| path.display().to_string())
 }
 
 #[cfg(test)]

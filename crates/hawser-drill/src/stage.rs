@@ -99,7 +99,7 @@ impl<'a> Stage<'a> {
     ) -> Result<Self, DrillError> {
         let pool = find_pool(file, pool, &seat)?.name.to_string();
         let client = seat.host.clone();
-        if seat.is_remote() && file.node(client.as_str()).is_some() {
+        if seat.remote && file.node(client.as_str()).is_some() {
             return refused(format!(
                 "{client} is a node of the cluster: a client there falls with what it watches; --client-host names \
                  another host"

@@ -15,7 +15,6 @@ pub mod frame;
 pub mod host;
 pub mod hosts;
 pub mod marker;
-pub mod program;
 pub mod protocol;
 pub mod sent_copy;
 pub mod server;

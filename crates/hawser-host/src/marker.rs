@@ -30,8 +30,6 @@ pub fn preamble() -> String {
 pub enum Marker {
     /// The agent, with this version of the protocol: frames follow.
     Agent(u32),
-    /// A client that works for somebody, with the version of its language: lines follow.
-    Client(u32),
     /// The start script: the node does not have our executable; it waits for its bytes.
     Need,
     /// The start script gave up, for this reason (its first word) and detail.
@@ -49,7 +47,6 @@ impl fmt::Display for Marker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Agent(version) => write!(f, "{version}"),
-            Self::Client(version) => write!(f, "`client {version}`"),
             Self::Need => f.write_str("`need`"),
             Self::Refused { reason, detail } => write!(f, "`refused {reason} {detail}`"),
             Self::Unknown(text) => write!(f, "`{text}`"),
@@ -127,13 +124,9 @@ impl Scanner {
 
 fn parse(text: &str) -> Marker {
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
-    let speaks = |of: fn(u32) -> Marker| match rest.parse() {
-        Ok(version) => of(version),
-        Err(_) => Marker::Unknown(text.to_owned()),
-    };
+    let unknown = || Marker::Unknown(text.to_owned());
     match word {
-        "agent" => speaks(Marker::Agent),
-        "client" => speaks(Marker::Client),
+        "agent" => rest.parse().map_or_else(|_| unknown(), Marker::Agent),
         "need" if rest.is_empty() => Marker::Need,
         "refused" => {
             let (reason, detail) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -142,7 +135,7 @@ fn parse(text: &str) -> Marker {
                 detail: detail.to_owned(),
             }
         }
-        _ => Marker::Unknown(text.to_owned()),
+        _ => unknown(),
     }
 }
 

@@ -206,7 +206,7 @@ fn from_another_host(lab: &Lab, case: &str) {
     assert_eq!(case["client"]["host"], "client1");
     let left = lab.try_sh(
         "client1",
-        "ls /run/hawser/hawser-* 2>/dev/null; pgrep -af ' obe[y]$'",
+        "ls /run/hawser/hawser-* 2>/dev/null; pgrep -af ' agen[t]$'",
     );
     assert_ne!(left.code, Some(0), "{}", left.stdout);
     on_the_active_head(

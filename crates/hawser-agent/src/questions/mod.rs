@@ -100,10 +100,7 @@ impl Answers<Node> for Hello {
             run_key: self.run_key,
             host: self.host,
         });
-        Ok(Welcome {
-            version: VERSION,
-            pid: std::process::id(),
-        })
+        Ok(Welcome::here())
     }
 }
 

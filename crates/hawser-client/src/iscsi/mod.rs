@@ -14,6 +14,7 @@ use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use hawser_client::stamp::{self, BLOCK, Page};
+use hawser_client::target::Target;
 use hawser_client::volume::{Event, Facts, Order, Volume};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -33,21 +34,6 @@ const LOGIN: Duration = Duration::from_millis(1500);
 /// Numbers of our own questions, beyond those of orders.
 const CAPACITY: u64 = u64::MAX;
 const CACHING: u64 = u64::MAX - 1;
-
-/// What to log in to, and as whom.
-#[derive(Clone)]
-pub struct Target {
-    /// Its addresses.
-    pub portals: Vec<SocketAddr>,
-    /// Its name.
-    pub name: String,
-    /// The unit.
-    pub lun: u16,
-    /// The name of this initiator.
-    pub initiator: String,
-    /// User and secret, where the target wants them (CHAP).
-    pub chap: Option<(String, String)>,
-}
 
 struct Question {
     portal: usize,

@@ -5,8 +5,10 @@ use std::io::{self, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use hawser_client::target::Target;
+
 use super::session::{Answer, Refusal, Session};
-use super::{Target, sectors, wait_for};
+use super::{sectors, wait_for};
 
 /// Bytes of one request: what the sockets of a ladder are given too.
 const REQUEST: usize = 128 << 10;

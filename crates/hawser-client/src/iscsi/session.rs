@@ -13,10 +13,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hawser_client::stamp::{BLOCK, Page};
+use hawser_client::target::Target;
 use hawser_client::volume::Order;
 use socket2::SockRef;
 
-use super::{Target, ffi};
+use super::ffi;
 
 /// Bytes in a sector, as every volume of a lab has them.
 const SECTOR: u32 = 512;
@@ -78,7 +79,7 @@ impl Session {
         let (initiator, lun) = (&target.initiator, target.lun);
         let (name, address) = (text(initiator)?, text(portal)?);
         let chap = match &target.chap {
-            Some((user, secret)) => Some((text(user)?, text(secret)?)),
+            Some(chap) => Some((text(&chap.user)?, text(&chap.secret)?)),
             None => None,
         };
         let target = text(&target.name)?;

@@ -19,9 +19,9 @@ use crate::transport::Transport;
 
 pub use opening::Link;
 pub(crate) use opening::{Opening, Silence, last_words};
-pub(crate) use pipes::{Arrived, Input, Pipes, send};
 
 use keepalive::{Keepalive, stopper};
+use pipes::{Arrived, send};
 
 /// All answers of an agent together that become part of a case. A check of eight hosts takes some 30 MB of each.
 const RECORDED: usize = 512 << 20;

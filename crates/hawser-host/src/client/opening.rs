@@ -111,11 +111,6 @@ impl Opening {
         }
     }
 
-    /// The program, and the bytes behind its marker.
-    pub(crate) fn into_parts(self) -> (Pipes, Vec<u8>) {
-        (self.pipes, self.rest)
-    }
-
     /// Takes the agent's marker for what it is; any other is an error.
     pub(crate) fn into_link(self, marker: Marker) -> Result<Link, Failure> {
         if marker != Marker::Agent(VERSION) {

@@ -6,7 +6,6 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process;
 use std::sync::Arc;
@@ -17,7 +16,6 @@ use hawser_model::names::HostName;
 use crate::client::{Link, Opening, Silence};
 use crate::error::Failure;
 use crate::marker::Marker;
-use crate::program::Program;
 use crate::transport::explain::{explain_end, explain_refusal};
 use crate::transport::{Executable, Transport};
 
@@ -91,8 +89,7 @@ impl Ssh {
         self
     }
 
-    /// The command whose program is told this word: what it is to be.
-    fn command(&self, word: &str) -> process::Command {
+    fn command(&self) -> process::Command {
         let mut ssh = process::Command::new("ssh");
         ssh.arg("-T");
         if let Some(file) = &self.config {
@@ -122,7 +119,7 @@ impl Ssh {
             ssh.arg("-o").arg(option);
         }
         ssh.arg("--").arg(&self.destination).arg(format!(
-            "exec sh -c '{}' hawser {} {} {} {word}",
+            "exec sh -c '{}' hawser {} {} {}",
             START.lines().map(str::trim).collect::<Vec<_>>().join(" "),
             self.executable.digest,
             self.executable.size,
@@ -158,27 +155,6 @@ impl Ssh {
         }
     }
 
-    /// Starts the executable there as something else than an agent: this word tells it what to be, and it
-    /// announces itself in this version of its language. Ctrl-C on the terminal is not for it.
-    ///
-    /// # Errors
-    /// Why the host was not reached, or the program did not start there.
-    pub fn program(&self, word: &str, version: u32) -> Result<Program, Failure> {
-        let (opening, marker) = self.open(self.command(word).process_group(0))?;
-        Program::of(opening, marker, version)
-    }
-
-    /// From a login to whoever speaks there, with the executable copied when the host does not have it.
-    fn open(&self, command: &mut process::Command) -> Result<(Opening, Marker), Failure> {
-        let mut opening = Opening::start(command)?;
-        let mut marker = self.marker(&mut opening, self.connect_timeout + self.login)?;
-        if marker == Marker::Need {
-            self.copy(&opening)?;
-            marker = self.marker(&mut opening, START_WAIT)?;
-        }
-        Ok((opening, marker))
-    }
-
     fn marker(&self, opening: &mut Opening, within: Duration) -> Result<Marker, Failure> {
         match opening.marker(within) {
             Ok(Marker::Refused { reason, detail }) => {
@@ -200,8 +176,14 @@ impl Transport for Ssh {
         &self.host
     }
 
+    /// From a login to whoever speaks there, with the executable copied when the host does not have it.
     fn start(&self) -> Result<Link, Failure> {
-        let (opening, marker) = self.open(&mut self.command("agent"))?;
+        let mut opening = Opening::start(&mut self.command())?;
+        let mut marker = self.marker(&mut opening, self.connect_timeout + self.login)?;
+        if marker == Marker::Need {
+            self.copy(&opening)?;
+            marker = self.marker(&mut opening, START_WAIT)?;
+        }
         opening.into_link(marker)
     }
 }
@@ -224,7 +206,7 @@ mod tests {
     }
 
     fn arguments(ssh: &Ssh) -> Vec<String> {
-        ssh.command("agent")
+        ssh.command()
             .get_args()
             .map(|a| a.to_string_lossy().into_owned())
             .collect()
@@ -246,11 +228,7 @@ mod tests {
         assert!(!script.contains(['\'', '\\', '!', '\n']), "{script}");
         assert_eq!(
             values,
-            format!(
-                " hawser {} 7 {} agent",
-                "ab".repeat(32),
-                Executable::machine()
-            )
+            format!(" hawser {} 7 {}", "ab".repeat(32), Executable::machine())
         );
     }
 }

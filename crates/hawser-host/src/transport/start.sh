@@ -22,4 +22,4 @@ else
   head -c "$2" >"$t" && intact "$t" "$1" && chmod 755 "$t" && mv -f "$t" "$f"
   || { s="$(wc -c <"$t") of $2 bytes arrived"; rm -f "$t"; no copy "$s"; };
 fi;
-exec "$f" "$4"
+exec "$f" agent

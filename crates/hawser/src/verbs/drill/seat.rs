@@ -1,30 +1,44 @@
 //! Where a drill's client runs, what it writes to, and as whom, from the command line.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process;
 use std::sync::Arc;
 
 use hawser_cluster::live::Secrets;
-use hawser_drill::seat::{Chap, Seat, Volume, WORDS, Way, executable, here};
-use hawser_host::transport::{Ssh, Transport};
+use hawser_drill::seat::{Chap, PROGRAM, Seat, Volume};
+use hawser_host::transport::{Command, Executable, Ssh, Transport};
+use hawser_host::{Agent, Host, HostError, Reach};
 use hawser_lab::{Lab, Role};
 use hawser_model::cluster_file::SecretRef;
 use hawser_model::names::HostName;
+use hawser_model::traffic::RunKey;
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
 
 use super::args::SeatArgs;
+
+/// What the client is told to be.
+const AGENT: &str = "agent";
+
+/// How the client is reached.
+struct Way(Box<dyn Transport>);
+
+impl Reach for Way {
+    fn connect(&self, _: &HostName) -> Result<Box<dyn Host>, HostError> {
+        // It sends no probes that a key would mark.
+        let client = Agent::connect(self.0.as_ref(), RunKey(0))?;
+        Ok(Box::new(client))
+    }
+}
 
 /// What was asked for. In a lab the client runs on the lab's client machine, else here if no host is named.
 ///
 /// # Errors
 /// A destination or path that is none; a lab without a client; a secret that cannot be had, or that others can read.
 pub fn seat(args: &SeatArgs, lab: Option<&Lab>, ssh_config: Option<&Path>) -> miette::Result<Seat> {
-    let (host, way) = match (&args.client_host, lab) {
-        (Some(destination), _) => {
-            let ssh = ssh(destination, ssh_config)?;
-            (ssh.host().clone(), Way::Ssh(ssh))
-        }
-        (None, Some(lab)) => in_lab(lab)?,
-        (None, None) => (own_name()?, Way::Command(Box::new(|| Ok(here())))),
+    let way: Box<dyn Transport> = match (&args.client_host, lab) {
+        (Some(destination), _) => Box::new(ssh(destination, ssh_config)?),
+        (None, Some(lab)) => Box::new(in_lab(lab)?),
+        (None, None) => Box::new(here()?),
     };
     let volume = match &args.path {
         Some(path) if !path.is_absolute() || path.to_string_lossy().contains('\n') => bail!(
@@ -45,15 +59,16 @@ pub fn seat(args: &SeatArgs, lab: Option<&Lab>, ssh_config: Option<&Path>) -> mi
         _ => None,
     };
     Ok(Seat {
-        host,
-        way,
+        host: way.host().clone(),
+        way: Box::new(Way(way)),
+        remote: args.client_host.is_some(),
         volume,
         initiator: args.initiator.clone(),
         chap,
     })
 }
 
-fn in_lab(lab: &Lab) -> miette::Result<(HostName, Way)> {
+fn in_lab(lab: &Lab) -> miette::Result<Command> {
     let mut machines = lab.spec().nodes.iter();
     let Some(client) = machines.find(|node| node.role == Role::Client) else {
         bail!(
@@ -61,23 +76,33 @@ fn in_lab(lab: &Lab) -> miette::Result<(HostName, Way)> {
             lab.name()
         );
     };
-    let (lab, host) = (lab.name().to_string(), client.name.clone());
-    let name = host.clone();
+    let (lab, name) = (lab.name().to_string(), client.name.clone());
     // Dies with this process' child, and that with this process' pipe.
-    let make = move || {
-        let lab = Lab::open(&lab).map_err(|e| e.to_string())?;
-        lab.tied_command(name.as_str(), WORDS)
-            .map_err(|e| e.to_string())
-    };
-    Ok((host, Way::Command(Box::new(make))))
+    Ok(Command::new(client.name.clone(), move || {
+        Lab::open(&lab)?.tied_command(name.as_str(), [PROGRAM, AGENT])
+    }))
 }
 
-fn own_name() -> miette::Result<HostName> {
+/// The client on this machine.
+fn here() -> miette::Result<Command> {
     let path = "/proc/sys/kernel/hostname";
     let name = std::fs::read_to_string(path)
         .into_diagnostic()
         .wrap_err_with(|| format!("read {path}"))?;
-    Ok(name.trim().into())
+    Ok(Command::new(name.trim().into(), || {
+        let mut command = process::Command::new(beside());
+        command.arg(AGENT);
+        Ok::<_, std::io::Error>(command)
+    }))
+}
+
+/// The client beside this very program, else by its name alone.
+fn beside() -> PathBuf {
+    let own = std::env::current_exe().ok();
+    let beside = own.map(|own| own.with_file_name(PROGRAM));
+    beside
+        .filter(|path| path.exists())
+        .unwrap_or_else(|| PROGRAM.into())
 }
 
 fn ssh(destination: &str, config: Option<&Path>) -> miette::Result<Ssh> {
@@ -86,7 +111,13 @@ fn ssh(destination: &str, config: Option<&Path>) -> miette::Result<Ssh> {
     if name.is_empty() || destination.starts_with('-') {
         bail!("--client-host {destination}: not an ssh destination such as vm1 or root@vm1");
     }
-    let executable = executable().map_err(|e| miette!("{e}"))?;
+    let path = beside();
+    let executable = Executable::read(&path).map_err(|e| {
+        miette!(
+            "read {}, to copy it to the client's host: {e} (it must lie beside hawser)",
+            path.display()
+        )
+    })?;
     let ssh = Ssh::new(name.into(), destination.to_owned(), Arc::new(executable));
     Ok(match config {
         Some(config) => ssh.config(config.to_owned()),

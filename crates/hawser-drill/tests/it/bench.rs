@@ -1,4 +1,4 @@
-//! What a drill that was killed has left is taken back: every scenario, against heads and a site that are simulated.
+//! What the tests share: a cluster whose heads, site and administration are simulated.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,9 +9,7 @@ use hawser_cluster::host::drill::{HostFault, Look, StampedLine};
 use hawser_cluster::host::questions::{
     ForgetFailures, LookAround, MakeFault, MendFault, ShowFault, StampLog,
 };
-use hawser_drill::note::take_back;
-use hawser_drill::scenario::{Scenario, all};
-use hawser_drill::seat::{Seat, Volume, Way};
+use hawser_drill::seat::{Seat, Volume};
 use hawser_drill::stage::{Cluster, Stage};
 use hawser_host::sim::{Simulated, Wire};
 use hawser_host::site::{Seen, Site, SiteError, SiteFault, Watcher};
@@ -24,22 +22,22 @@ use tempfile::TempDir;
 
 /// What is broken now.
 #[derive(Default)]
-struct Broken {
+pub struct Broken {
     around: Vec<SiteFault>,
     on_heads: Vec<(HostName, HostFault)>,
     off: BTreeSet<HostName>,
     standby: BTreeSet<String>,
     /// The mending of this number, counted from 0, fails; and how many there were.
-    fails_at: Option<usize>,
-    mendings: usize,
+    pub fails_at: Option<usize>,
+    pub mendings: usize,
 }
 
 impl Broken {
-    fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.around.len() + self.on_heads.len() + self.off.len() + self.standby.len()
     }
 
-    fn is_nothing(&self) -> bool {
+    pub fn is_nothing(&self) -> bool {
         self.count() == 0
     }
 
@@ -52,14 +50,14 @@ impl Broken {
 
 /// The world: heads, their site, their administration.
 #[derive(Clone)]
-struct World {
+pub struct World {
     broken: Arc<Mutex<Broken>>,
     clock: Clock,
     notes: PathBuf,
 }
 
 impl World {
-    fn broken(&self) -> MutexGuard<'_, Broken> {
+    pub fn broken(&self) -> MutexGuard<'_, Broken> {
         self.broken.lock().unwrap()
     }
 }
@@ -243,13 +241,14 @@ impl Site for World {
     }
 }
 
-struct Bench {
+/// A cluster file, and a folder for notes.
+pub struct Bench {
     file: ClusterFile,
-    notes: TempDir,
+    pub notes: TempDir,
 }
 
 impl Bench {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let path = "../../examples/lab/hawser.toml";
         let text = fs::read_to_string(path).unwrap();
         Self {
@@ -258,95 +257,32 @@ impl Bench {
         }
     }
 
-    fn note(&self) -> PathBuf {
-        self.notes.path().join("drill")
-    }
-
-    /// A drill on vmpool01, which head1 has, is killed when all its faults are made.
-    fn killed(&self, scenario: &Scenario, seed: u64) -> World {
-        let world = World {
-            clock: Clock::simulated(),
+    /// A world in which nothing is broken, and everybody waits by this clock.
+    pub fn world(&self, clock: &Clock) -> World {
+        World {
+            clock: clock.clone(),
             broken: Arc::default(),
             notes: self.notes.path().to_owned(),
-        };
-        self.with(&world, |stage| {
-            (stage.active, stage.seed) = ("head1".into(), seed);
-            for fault in scenario.plan(stage).faults {
-                fault
-                    .make(stage)
-                    .unwrap_or_else(|e| panic!("{}: {e}", scenario.name));
-            }
-        });
-        world.broken().mendings = 0;
-        let note = format!("{}\nhead1\nvmpool01\n{seed}\n", scenario.name);
-        fs::write(self.note(), note).unwrap();
-        world
+        }
     }
 
-    fn with<T>(&self, world: &World, work: impl FnOnce(&mut Stage<'_>) -> T) -> T {
+    /// Sets the stage for a drill whose client is reached in this way, on another machine.
+    pub fn with<T>(
+        &self,
+        world: &World,
+        client: Box<dyn Reach>,
+        work: impl FnOnce(&mut Stage<'_>) -> T,
+    ) -> T {
         let hosts = Reconnecting::new(world);
         let seat = Seat {
             host: "client1".into(),
-            way: Way::Command(Box::new(|| Err("no client in these tests".into()))),
+            way: client,
+            remote: true,
             volume: Volume::default(),
             initiator: None,
             chap: None,
         };
         let mut stage = Stage::set(&hosts, world, &self.file, world, &|| 0, None, seat).unwrap();
         work(&mut stage)
-    }
-
-    /// Takes back what is left; the cluster is then whole.
-    fn heal(&self, world: &World) -> Result<(), String> {
-        self.with(world, |stage| {
-            let taken = take_back(stage).map_err(|e| e.to_string())?;
-            taken.expect("a drill was killed").end();
-            Ok(())
-        })
-    }
-}
-
-#[test]
-fn what_every_scenario_breaks_is_taken_back_after_a_kill() {
-    let bench = Bench::new();
-    for scenario in all() {
-        for seed in 0..6 {
-            let world = bench.killed(scenario, seed);
-            // A reset gives the power back itself.
-            let broken = !world.broken().is_nothing() || scenario.name == "reset";
-            assert!(broken, "{} breaks nothing", scenario.name);
-            let healed = bench.heal(&world);
-            healed.unwrap_or_else(|e| panic!("{}: {e}", scenario.name));
-            assert!(
-                world.broken().is_nothing(),
-                "{} is not healed",
-                scenario.name
-            );
-            assert!(!bench.note().exists(), "{}", scenario.name);
-        }
-    }
-}
-
-#[test]
-fn a_healing_that_fails_anywhere_is_told_and_finished_by_the_next_one() {
-    let bench = Bench::new();
-    for scenario in all() {
-        let whole = bench.killed(scenario, 1);
-        bench.heal(&whole).unwrap();
-        let mendings = whole.broken().mendings;
-        for number in 0..mendings {
-            let world = bench.killed(scenario, 1);
-            world.broken().fails_at = Some(number);
-            let name = scenario.name;
-            let why = bench.heal(&world).expect_err(name);
-            assert!(why.contains("planted"), "{name}: {why}");
-            assert!(world.broken().count() <= 1, "{name}: all others are healed");
-            assert!(
-                bench.note().exists(),
-                "{name}: the next one must know of it"
-            );
-            bench.heal(&world).unwrap_or_else(|e| panic!("{name}: {e}"));
-            assert!(world.broken().is_nothing(), "{name} is not healed");
-        }
     }
 }

@@ -1,0 +1,164 @@
+//! What the writers of a client are to do, and their work: writing until they are told to stop, then reading
+//! everything back.
+
+use std::path::{Path, PathBuf};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use crate::history::Log;
+use crate::stamp;
+use crate::target::Target;
+use crate::volume::{Device, Volume};
+use crate::writer::{Plan, Shared, Writer};
+
+/// Opens a unit for the writer of this number, in the run of this number.
+pub type OpenUnit = fn(&Target, u8, u64) -> Box<dyn Volume>;
+
+/// What is written to. What it held is overwritten.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Destination {
+    /// A unit, by iSCSI.
+    Unit(Target),
+    /// A file or block device of this host: of its kernel's initiator, or on NFS.
+    Path(PathBuf),
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// What is written to.
+    pub destination: Destination,
+    /// How many write at the same time, each to blocks of its own.
+    pub writers: u8,
+    /// Orders in flight of each writer.
+    pub depth: u8,
+    /// Orders per second of each writer.
+    pub rate: u32,
+    /// Blocks of 4 KiB that each writer writes to.
+    pub blocks: u32,
+    /// How long to wait for the volume at the end.
+    pub patience: Duration,
+}
+
+impl Job {
+    /// How many write, unless somebody says more.
+    pub const WRITERS: u8 = 2;
+    /// Orders in flight of each, unless somebody says more.
+    pub const DEPTH: u8 = 4;
+    /// Orders per second of each, unless somebody says another number.
+    pub const RATE: u32 = 200;
+    /// Blocks of each, unless somebody says another number.
+    pub const BLOCKS: u32 = 512;
+
+    /// A job in which all else is as usual.
+    pub fn new(destination: Destination, patience: Duration) -> Self {
+        Self {
+            destination,
+            writers: Self::WRITERS,
+            depth: Self::DEPTH,
+            rate: Self::RATE,
+            blocks: Self::BLOCKS,
+            patience,
+        }
+    }
+
+    /// Writes until `stop` is set, and reads everything back. Calls `writing` when every writer has had an
+    /// acknowledgement. True: all that was written was read.
+    ///
+    /// # Errors
+    /// What no retry cures, or the history cannot be written.
+    pub fn work(
+        &self,
+        open: OpenUnit,
+        log: &Log,
+        stop: &AtomicBool,
+        writing: impl FnOnce(),
+    ) -> Result<bool, String> {
+        let plan = Plan {
+            run: run_number(),
+            depth: usize::from(self.depth),
+            rate: self.rate,
+            blocks: self.blocks.max(1),
+            patience: self.patience,
+        };
+        match &self.destination {
+            Destination::Path(path) => {
+                fits(path, plan.blocks.saturating_mul(u32::from(self.writers)))?;
+            }
+            Destination::Unit(target) if target.portals.is_empty() => {
+                return Err("no address of the target is named".to_owned());
+            }
+            Destination::Unit(_) => {}
+        }
+        let working = AtomicU32::new(0);
+        let ended = Barrier::new(usize::from(self.writers));
+        thread::scope(|scope| {
+            let mut writers = Vec::new();
+            for number in 0..self.writers {
+                let (working, ended) = (&working, &ended);
+                writers.push(scope.spawn(move || {
+                    let shared = Shared {
+                        log,
+                        stop,
+                        working,
+                        ended,
+                    };
+                    let volume: Box<dyn Volume> = match &self.destination {
+                        Destination::Path(path) => Box::new(Device::open(path)?),
+                        Destination::Unit(target) => open(target, number, plan.run),
+                    };
+                    Writer::new(number, plan, shared, volume).work()
+                }));
+            }
+            loop {
+                if working.load(Ordering::Relaxed) == u32::from(self.writers) {
+                    writing();
+                    break;
+                }
+                if writers.iter().all(|writer| writer.is_finished()) {
+                    break;
+                }
+                thread::sleep(Duration::from_millis(5));
+            }
+            let mut whole = true;
+            for writer in writers {
+                let outcome = writer.join().map_err(|_| "a writer panicked".to_owned())?;
+                whole &= outcome.map_err(|e| e.to_string())?;
+            }
+            Ok(whole)
+        })
+    }
+}
+
+/// The number of a run, by which its blocks are told from those of other runs.
+fn run_number() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let mut number = u64::from(std::process::id()) ^ now.unwrap_or_default().as_nanos() as u64;
+    stamp::mixed(&mut number)
+}
+
+/// Whether a file or device is free and has room.
+fn fits(path: &Path, needed: u32) -> Result<(), String> {
+    Device::free(path).map_err(|e| match e.raw_os_error() {
+        Some(nix::libc::EBUSY) => format!(
+            "{}: in use on this host: mounted, or a part of something else (of multipath, LVM, …)",
+            path.display()
+        ),
+        _ => format!("{}: {e}", path.display()),
+    })?;
+    let device = Device::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let blocks = device.facts().map_or(0, |facts| facts.blocks);
+    match blocks < needed {
+        false => Ok(()),
+        true => Err(format!(
+            "{}: {blocks} blocks of 4 KiB, and {needed} are needed ({} MiB)",
+            path.display(),
+            needed.div_ceil(256)
+        )),
+    }
+}

@@ -1,0 +1,178 @@
+//! What a drill makes of its client: one that writes, one that is refused, one that is lost.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::Duration;
+
+use hawser_client::Client as Verifier;
+use hawser_client::check::{Rules, check};
+use hawser_client::job::OpenUnit;
+use hawser_client::questions::QUESTIONS;
+use hawser_client::stamp::Page;
+use hawser_client::target::Target;
+use hawser_client::volume::{Event, Facts, Order, Volume};
+use hawser_drill::DrillError;
+use hawser_drill::client::Client;
+use hawser_drill::stage::Stage;
+use hawser_host::sim::{Simulated, Wire};
+use hawser_host::{Clock, Host, HostError, Reach};
+use hawser_model::names::HostName;
+
+use crate::bench::Bench;
+
+/// The client itself, whose units are not behind a network.
+struct Way {
+    open: OpenUnit,
+    wire: Wire,
+}
+
+impl Reach for Way {
+    fn connect(&self, host: &HostName) -> Result<Box<dyn Host>, HostError> {
+        let client = Verifier::new(self.open);
+        let client = Simulated::new(host.clone(), client, QUESTIONS, &self.wire);
+        Ok(Box::new(client))
+    }
+}
+
+/// A unit in memory.
+#[derive(Default)]
+struct Memory {
+    held: BTreeMap<u32, Box<Page>>,
+    events: Vec<Event>,
+    up: bool,
+}
+
+impl Volume for Memory {
+    fn send(&mut self, number: u64, order: &Order) {
+        let page = match order {
+            Order::Write { block, page, .. } => {
+                self.held.insert(*block, page.clone());
+                None
+            }
+            Order::Read { block } => {
+                Some(self.held.get(block).cloned().unwrap_or_else(Page::zeroed))
+            }
+            Order::Flush => None,
+        };
+        self.events.push(Event::Done(number, page));
+    }
+
+    fn wait(&mut self, patience: Duration, events: &mut Vec<Event>) -> io::Result<()> {
+        if !std::mem::replace(&mut self.up, true) {
+            events.extend([Event::Connected(0), Event::PathUp(0)]);
+        }
+        if self.events.is_empty() {
+            std::thread::sleep(patience);
+        }
+        events.append(&mut self.events);
+        Ok(())
+    }
+
+    fn facts(&self) -> Option<Facts> {
+        Some(Facts {
+            blocks: 4096,
+            cache: true,
+        })
+    }
+
+    fn ready(&self) -> bool {
+        self.up
+    }
+}
+
+/// A unit whose target knows nobody.
+struct Refusing(String);
+
+impl Volume for Refusing {
+    fn send(&mut self, _: u64, _: &Order) {}
+
+    fn wait(&mut self, patience: Duration, events: &mut Vec<Event>) -> io::Result<()> {
+        std::thread::sleep(patience);
+        let why = "log in: Status: Target not found(515)\n".to_owned();
+        events.push(Event::LoginRefused(self.0.clone(), why));
+        Ok(())
+    }
+
+    fn facts(&self) -> Option<Facts> {
+        None
+    }
+
+    fn ready(&self) -> bool {
+        false
+    }
+}
+
+fn memory(_: &Target, _: u8, _: u64) -> Box<dyn Volume> {
+    Box::new(Memory::default())
+}
+
+fn refusing(target: &Target, _: u8, _: u64) -> Box<dyn Volume> {
+    Box::new(Refusing(target.portals[0].to_string()))
+}
+
+/// The client is simulated, and its writers take time.
+fn real() -> Wire {
+    Wire::of(Clock::default())
+}
+
+/// Sets the stage for a client that opens its units so.
+fn on_stage(open: OpenUnit, wire: &Wire, work: impl FnOnce(&Stage<'_>)) {
+    let bench = Bench::new();
+    let wire = wire.clone();
+    let world = bench.world(&Clock::default());
+    bench.with(&world, Box::new(Way { open, wire }), |stage| {
+        work(stage);
+    });
+}
+
+/// A beat of the client is half a second.
+const STEADY: Duration = Duration::from_secs(1);
+
+const SOON: Duration = Duration::from_secs(60);
+
+#[test]
+fn a_client_that_wrote_leaves_a_history_and_how_its_clock_stood() {
+    on_stage(memory, &real(), |stage| {
+        let mut client = Client::start(stage).unwrap();
+        assert!(client.wait_steady(stage, stage.now(), STEADY, SOON).unwrap());
+        let left = client.stop(stage).unwrap();
+        let verdict = check(&left.history, Rules::default());
+        assert!(verdict.is_clean(), "{verdict:?}");
+        assert!(verdict.acknowledged > 0 && verdict.read_back > 0);
+        assert!(left.complaints.is_empty(), "{:?}", left.complaints);
+        // It is this machine's clock that was compared, by whatever a busy machine lets pass between two looks at it.
+        let apart = left.clock.offset_us.unsigned_abs();
+        assert!(apart < 60_000_000, "{:?}", left.clock);
+    });
+}
+
+#[test]
+fn a_client_that_is_refused_all_the_time_is_told_what_to_do() {
+    on_stage(refusing, &real(), |stage| {
+        let why = Client::start(stage).err().unwrap().to_string();
+        let portal = stage.portals()[0];
+        let refused = format!("{} at {portal} refused the client", stage.target());
+        assert!(why.starts_with(&refused), "{why}");
+        assert!(
+            why.contains("Target not found(515); if exports.toml"),
+            "{why}"
+        );
+    });
+}
+
+#[test]
+fn a_client_that_is_lost_is_named() {
+    let wire = real();
+    on_stage(memory, &wire, |stage| {
+        let mut client = Client::start(stage).unwrap();
+        wire.lose(stage.client.clone());
+        let lost = client.wait_steady(stage, stage.now(), STEADY, SOON);
+        let Err(DrillError::CouldNot(why)) = lost else {
+            panic!("{lost:?}");
+        };
+        assert!(
+            why.starts_with("the client on client1 ended by itself: "),
+            "{why}"
+        );
+    });
+}

@@ -1,0 +1,92 @@
+//! What a drill that was killed has left is taken back: every scenario, against heads and a site that are simulated.
+
+use std::fs;
+use std::path::PathBuf;
+
+use hawser_drill::note::take_back;
+use hawser_drill::scenario::{Scenario, all};
+use hawser_drill::stage::Stage;
+
+use hawser_host::Clock;
+
+use crate::bench::{Bench, World};
+
+fn note_of(bench: &Bench) -> PathBuf {
+    bench.notes.path().join("drill")
+}
+
+/// No client is asked in these tests.
+fn on_stage<T>(bench: &Bench, world: &World, work: impl FnOnce(&mut Stage<'_>) -> T) -> T {
+    bench.with(world, Box::new(world.clone()), work)
+}
+
+/// A drill on vmpool01, which head1 has, is killed when all its faults are made.
+fn killed(bench: &Bench, scenario: &Scenario, seed: u64) -> World {
+    let world = bench.world(&Clock::simulated());
+    on_stage(bench, &world, |stage| {
+        (stage.active, stage.seed) = ("head1".into(), seed);
+        for fault in scenario.plan(stage).faults {
+            fault
+                .make(stage)
+                .unwrap_or_else(|e| panic!("{}: {e}", scenario.name));
+        }
+    });
+    world.broken().mendings = 0;
+    let note = format!("{}\nhead1\nvmpool01\n{seed}\n", scenario.name);
+    fs::write(note_of(bench), note).unwrap();
+    world
+}
+
+/// Takes back what is left; the cluster is then whole.
+fn heal(bench: &Bench, world: &World) -> Result<(), String> {
+    on_stage(bench, world, |stage| {
+        let taken = take_back(stage).map_err(|e| e.to_string())?;
+        taken.expect("a drill was killed").end();
+        Ok(())
+    })
+}
+
+#[test]
+fn what_every_scenario_breaks_is_taken_back_after_a_kill() {
+    let bench = Bench::new();
+    for scenario in all() {
+        for seed in 0..6 {
+            let world = killed(&bench, scenario, seed);
+            // A reset gives the power back itself.
+            let broken = !world.broken().is_nothing() || scenario.name == "reset";
+            assert!(broken, "{} breaks nothing", scenario.name);
+            let healed = heal(&bench, &world);
+            healed.unwrap_or_else(|e| panic!("{}: {e}", scenario.name));
+            assert!(
+                world.broken().is_nothing(),
+                "{} is not healed",
+                scenario.name
+            );
+            assert!(!note_of(&bench).exists(), "{}", scenario.name);
+        }
+    }
+}
+
+#[test]
+fn a_healing_that_fails_anywhere_is_told_and_finished_by_the_next_one() {
+    let bench = Bench::new();
+    for scenario in all() {
+        let whole = killed(&bench, scenario, 1);
+        heal(&bench, &whole).unwrap();
+        let mendings = whole.broken().mendings;
+        for number in 0..mendings {
+            let world = killed(&bench, scenario, 1);
+            world.broken().fails_at = Some(number);
+            let name = scenario.name;
+            let why = heal(&bench, &world).expect_err(name);
+            assert!(why.contains("planted"), "{name}: {why}");
+            assert!(world.broken().count() <= 1, "{name}: all others are healed");
+            assert!(
+                note_of(&bench).exists(),
+                "{name}: the next one must know of it"
+            );
+            heal(&bench, &world).unwrap_or_else(|e| panic!("{name}: {e}"));
+            assert!(world.broken().is_nothing(), "{name} is not healed");
+        }
+    }
+}

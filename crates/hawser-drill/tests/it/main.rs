@@ -1,0 +1,5 @@
+//! Drills on a cluster that is simulated.
+
+mod bench;
+mod client;
+mod heal;

@@ -1,4 +1,4 @@
-//! What a coordinator says to an agent: questions, cut anywhere by the pipe.
+//! What a coordinator says to an agent, or to a client: questions, cut anywhere by the pipe.
 //!
 //! Whatever comes, nothing panics, no more than what arrived is held, and a question that is
 //! understood says the same after it was written and read again.
@@ -10,6 +10,7 @@ use hawser_agent::questions::{
     OpenPathMtuResponder, OpenReceiver, OpenWindow, ReadKnob, RunSender, RunSenders, SearchPathMtu,
     SendUnjoined, StartCopySender, TryKnob, TurnKnob, UndoChange, WatchCluster,
 };
+use hawser_client::questions::StartWriting;
 use hawser_cluster::host::ViewQuestion;
 use hawser_cluster::host::questions::{
     AskFence, LookAround, MakeFault, MoveResource, PatchCib, Power, ReadFenceMetadata, ReadFile,
@@ -66,6 +67,7 @@ const QUESTIONS: &[fn(&[u8])] = &[
     read::<MakeFault>,
     read::<ShowFault>,
     read::<StartExports>,
+    read::<StartWriting>,
 ];
 
 fuzz_target!(|data: &[u8]| {

@@ -10,6 +10,7 @@ use hawser_agent::questions::{
     ReadHardware, ReadKnob, ReadSockets, RunSender, SearchPathMtu, TryKnob, UndoChange,
     WatchCluster,
 };
+use hawser_client::questions::TakeWords;
 use hawser_cluster::host::ViewQuestion;
 use hawser_cluster::host::questions::{
     LookAround, PatchCib, ReadFenceHistory, ReadFile, ReadLogs, ReportExports, Simulate,
@@ -57,6 +58,7 @@ const ANSWERS: &[fn(&[u8])] = &[
     answer::<ReadLogs>,
     answer::<StartExports>,
     answer::<ReportExports>,
+    answer::<TakeWords>,
 ];
 
 fn answer<A: Ask>(body: &[u8]) {

@@ -134,7 +134,11 @@ const SOON: Duration = Duration::from_secs(60);
 fn a_client_that_wrote_leaves_a_history_and_how_its_clock_stood() {
     on_stage(memory, &real(), |stage| {
         let mut client = Client::start(stage).unwrap();
-        assert!(client.wait_steady(stage, stage.now(), STEADY, SOON).unwrap());
+        assert!(
+            client
+                .wait_steady(stage, stage.now(), STEADY, SOON)
+                .unwrap()
+        );
         let left = client.stop(stage).unwrap();
         let verdict = check(&left.history, Rules::default());
         assert!(verdict.is_clean(), "{verdict:?}");

@@ -86,9 +86,15 @@ impl Job {
             blocks: self.blocks.max(1),
             patience: self.patience,
         };
+        // Opened before any writer begins: the writers wait for each other at the end.
+        let mut devices = Vec::new();
         match &self.destination {
             Destination::Path(path) => {
                 fits(path, plan.blocks.saturating_mul(u32::from(self.writers)))?;
+                for _ in 0..self.writers {
+                    let device = Device::open(path);
+                    devices.push(device.map_err(|e| format!("{}: {e}", path.display()))?);
+                }
             }
             Destination::Unit(target) if target.portals.is_empty() => {
                 return Err("no address of the target is named".to_owned());
@@ -101,6 +107,7 @@ impl Job {
             let mut writers = Vec::new();
             for number in 0..self.writers {
                 let (working, ended) = (&working, &ended);
+                let device = devices.pop();
                 writers.push(scope.spawn(move || {
                     let shared = Shared {
                         log,
@@ -108,9 +115,10 @@ impl Job {
                         working,
                         ended,
                     };
-                    let volume: Box<dyn Volume> = match &self.destination {
-                        Destination::Path(path) => Box::new(Device::open(path)?),
-                        Destination::Unit(target) => open(target, number, plan.run),
+                    let volume: Box<dyn Volume> = match (device, &self.destination) {
+                        (Some(device), _) => Box::new(device),
+                        (None, Destination::Unit(target)) => open(target, number, plan.run),
+                        (None, Destination::Path(_)) => unreachable!("one was opened for each"),
                     };
                     Writer::new(number, plan, shared, volume).work()
                 }));

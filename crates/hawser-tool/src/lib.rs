@@ -1,21 +1,24 @@
-//! Runs another program for its answer, never for longer than it is worth; and [`processes`] tells which run.
+//! Other programs: a [`Tool`] is run for its answer, never for longer than it is worth; a [`Launch`] goes on; [`processes`]
+//! tells which run. Nothing else in Hawser starts a program.
 //!
 //! A tool that hangs must not hold who runs it: each run has a limit, in which the tool and all that it started must end. The
 //! tool runs in a process group of its own, which is ended as a whole: first asked (SIGTERM), then killed.
 #![forbid(unsafe_code)]
 
+mod launch;
 pub mod processes;
 
 use std::ffi::OsStr;
-use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::io::{self, Read, Write};
+use std::process::{Child, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
+
+pub use launch::{Companion, Launch, Piped, TIED};
 
 /// Administration needs more than some users' `PATH` has, and none of what they put before it.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -63,6 +66,14 @@ pub enum ToolError {
         /// How long it had.
         limit: Duration,
     },
+    /// A companion ended before it stood.
+    #[error("{program}: {}", self.reason())]
+    Unready {
+        /// Its name.
+        program: String,
+        /// How it ended.
+        status: ExitStatus,
+    },
 }
 
 impl ToolError {
@@ -73,6 +84,7 @@ impl ToolError {
             Self::Run { source, .. } => source.to_string(),
             Self::Endless { .. } => format!("it printed more than {} MiB", MOST >> 20),
             Self::Silent { limit, .. } => format!("no answer within {} s", limit.as_secs_f64()),
+            Self::Unready { status, .. } => format!("it did not start: {status}"),
         }
     }
 }
@@ -81,8 +93,7 @@ impl ToolError {
 /// standard input.
 #[derive(Debug)]
 pub struct Tool {
-    program: String,
-    command: Command,
+    launch: Launch,
     input: Option<Vec<u8>>,
     limit: Duration,
 }
@@ -90,16 +101,9 @@ pub struct Tool {
 impl Tool {
     /// This program, by its name or its path.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
-        let mut command = Command::new(&program);
-        command
-            .env("PATH", PATH)
-            .env("LC_ALL", "C")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
+        let known = [("PATH", PATH), ("LC_ALL", "C")];
         Self {
-            program: program.as_ref().to_string_lossy().into_owned(),
-            command,
+            launch: Launch::new(program).envs(known).apart(),
             input: None,
             limit: USUAL,
         }
@@ -108,7 +112,7 @@ impl Tool {
     /// With these arguments after those that it has.
     #[must_use]
     pub fn args<S: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
-        self.command.args(arguments);
+        self.launch = self.launch.args(arguments);
         self
     }
 
@@ -132,23 +136,21 @@ impl Tool {
     /// See [`ToolError`]. A tool that ends in time is no error, whatever its exit status.
     pub fn output(self) -> Result<Output, ToolError> {
         let Self {
-            program,
-            mut command,
+            mut launch,
             input,
             limit,
         } = self;
         let until = Instant::now() + limit;
-        command.stdin(match input {
-            Some(_) => Stdio::piped(),
-            None => Stdio::null(),
-        });
-        let mut child = match command.spawn() {
-            Ok(child) => child,
-            Err(e) if e.kind() == ErrorKind::NotFound => {
-                return Err(ToolError::Missing { program });
-            }
-            Err(source) => return Err(ToolError::Run { program, source }),
-        };
+        launch
+            .command
+            .stdin(match input {
+                Some(_) => Stdio::piped(),
+                None => Stdio::null(),
+            })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = launch.spawn()?;
+        let program = launch.into_program();
         if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
             // A tool that stops reading has failed, and says why.
             thread::spawn(move || stdin.write_all(&input));

@@ -161,10 +161,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join(std::ffi::OsStr::from_bytes(b"a\xff"));
         fs::copy("/bin/sleep", &program).unwrap();
-        let mut child = std::process::Command::new(&program)
-            .arg("60")
-            .spawn()
-            .unwrap();
+        let mut child = crate::Launch::new(&program).arg("60").daemon().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
         let seen = all().unwrap().iter().any(|process| process.pid == pid);
         child.kill().unwrap();

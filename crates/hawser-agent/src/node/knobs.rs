@@ -1,12 +1,11 @@
 //! Knobs of this node, and the guard that stands beside the agent while it tries them.
 
-use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 
 use hawser_host::Declined;
 use hawser_kernel::{Journal, KernelError, Knobs, Owner};
 use hawser_model::knob::{Change, Knob};
+use hawser_tool::{Companion, Launch};
 
 /// The word after `hawser agent` that makes it a guard.
 const GUARD: &str = "--guard";
@@ -33,8 +32,8 @@ pub(crate) struct Changes {
 struct Open {
     journal: Journal,
     owner: Owner,
-    /// Started with the first trial. Its standard input is open as long as this process lives.
-    guard: Option<Child>,
+    /// Started with the first trial.
+    guard: Option<Companion>,
     /// Nothing is left of agents that were killed.
     recovered: bool,
 }
@@ -92,43 +91,20 @@ impl Open {
 
     /// A guard stands, or no knob is turned.
     fn guard(&mut self, place: &Place) -> Result<(), Declined> {
-        if let Some(guard) = &mut self.guard {
-            match guard.try_wait() {
-                Ok(None) => return Ok(()),
-                // Killed by somebody; another one takes over.
-                Ok(Some(_)) | Err(_) => self.guard = None,
-            }
+        // One that was killed by somebody is replaced.
+        if self.guard.as_mut().is_some_and(Companion::stands) {
+            return Ok(());
         }
-        let own = std::env::current_exe()?;
-        let mut command = Command::new(own);
-        command.args(["agent", GUARD]);
+        let mut launch = Launch::new(std::env::current_exe()?).args(["agent", GUARD]);
         if let Some(net) = &place.machine_net {
-            command.arg("--machine-net").arg(net);
+            launch = launch.arg("--machine-net").arg(net);
         }
         if let Some(folder) = &place.journal {
-            command.arg("--journal").arg(folder);
+            launch = launch.arg("--journal").arg(folder);
         }
-        let mut guard = command
-            .arg("--owner")
-            .arg(serde_json::to_string(&self.owner).expect("an owner is always JSON"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            // It outlives the agent, and must not hold the connection open.
-            .stderr(Stdio::null())
-            .current_dir("/")
-            .spawn()
-            .map_err(|e| format!("start the guard: {e}"))?;
-        let mut said = String::new();
-        if let Some(stdout) = guard.stdout.take() {
-            BufReader::new(stdout)
-                .read_line(&mut said)
-                .map_err(|e| format!("hear of the guard: {e}"))?;
-        }
-        if said.trim() != READY {
-            let ended = guard.wait()?;
-            return Err(format!("the guard did not start: {ended}").into());
-        }
-        self.guard = Some(guard);
+        let owner = serde_json::to_string(&self.owner).expect("an owner is always JSON");
+        let guard = launch.args(["--owner", &owner]).companion(READY);
+        self.guard = Some(guard.map_err(|e| format!("start the guard: {}", e.reason()))?);
         Ok(())
     }
 }

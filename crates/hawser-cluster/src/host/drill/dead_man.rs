@@ -4,12 +4,12 @@
 //! It holds the reading end of a pipe whose writing end only the agent has. The kernel closes that when the
 //! agent ends, `kill -9` included, and an agent ends when its connection does.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command, Stdio};
+use std::io::Read;
 use std::sync::Mutex;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use hawser_tool::{Companion, Launch};
 use nix::unistd::setsid;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ const WORD: &str = "--dead-man";
 const READY: &str = "ready";
 
 /// Those that stand beside this process.
-static STANDING: Mutex<Vec<(HostFault, Child)>> = Mutex::new(Vec::new());
+static STANDING: Mutex<Vec<(HostFault, Companion)>> = Mutex::new(Vec::new());
 
 /// What it is told, as an argument: nothing of it is a secret.
 #[derive(Debug, Serialize, Deserialize)]
@@ -38,49 +38,23 @@ pub(in crate::host) fn stand(fault: &HostFault, seconds: u32) -> Result<(), Node
         fault: fault.clone(),
         seconds,
     };
-    let own = std::env::current_exe().map_err(cannot)?;
-    let mut child = Command::new(own)
-        .args(["agent", WORD])
-        .arg(
-            serde_json::to_string(&handle)
-                .map_err(std::io::Error::from)
-                .map_err(cannot)?,
-        )
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        // It outlives the agent, and must not hold the connection open.
-        .stderr(Stdio::null())
-        .current_dir("/")
-        .spawn()
-        .map_err(cannot)?;
-    let mut said = String::new();
-    if let Some(stdout) = child.stdout.take() {
-        // No more than what is expected: it may be any program that stands there by now.
-        BufReader::new(stdout.take(READY.len() as u64 + 1))
-            .read_line(&mut said)
-            .map_err(cannot)?;
-    }
-    if said.trim() != READY {
-        let ended = child.wait().map_err(cannot)?;
-        return Err(error(format!("it did not start: {ended}")));
-    }
-    standing().push((fault.clone(), child));
+    let handle = serde_json::to_string(&handle).map_err(|e| error(e.to_string()))?;
+    let own = std::env::current_exe().map_err(|e| error(e.to_string()))?;
+    let stands = Launch::new(own).args(["agent", WORD, &handle]);
+    let stands = stands.companion(READY).map_err(|e| error(e.reason()))?;
+    standing().push((fault.clone(), stands));
     Ok(())
 }
 
 /// The one that stands for a fault mends it and goes. Where none does, the fault is mended here: it was an
 /// agent before this one that made it.
 pub(in crate::host) fn dismiss(fault: &HostFault) -> Result<(), NodeError> {
-    let child = {
+    let stands = {
         let mut standing = standing();
         let place = standing.iter().position(|(stands, _)| stands == fault);
         place.map(|place| standing.swap_remove(place).1)
     };
-    let mended = child.map(|mut child| {
-        drop(child.stdin.take());
-        child.wait()
-    });
-    match mended {
+    match stands.map(Companion::dismiss) {
         Some(Ok(status)) if status.success() => Ok(()),
         _ => fault.mend(),
     }
@@ -113,12 +87,8 @@ pub fn hold(
     }
 }
 
-fn standing() -> std::sync::MutexGuard<'static, Vec<(HostFault, Child)>> {
+fn standing() -> std::sync::MutexGuard<'static, Vec<(HostFault, Companion)>> {
     STANDING.lock().unwrap_or_else(|e| e.into_inner())
-}
-
-fn cannot(e: std::io::Error) -> NodeError {
-    error(e.to_string())
 }
 
 fn error(said: String) -> NodeError {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use hawser_tool::ToolError;
 use nix::errno::Errno;
 
 use crate::file::FileError;
@@ -90,6 +91,12 @@ pub enum LabError {
         /// Its exit status and what it wrote to stderr.
         what: String,
     },
+    /// A program could not be started.
+    #[error(transparent)]
+    Program(#[from] ToolError),
+    /// A file could not be written as a whole.
+    #[error(transparent)]
+    OnDisk(#[from] hawser_files::FileError),
     /// A file operation failed.
     #[error("{call} {}: {source}", path.display())]
     Io {

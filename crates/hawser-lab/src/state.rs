@@ -4,8 +4,8 @@
 //! carries it, so whatever a killed command left behind is found again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -197,19 +197,11 @@ impl State {
     }
 }
 
-/// Writes `value` as JSON under another name and renames it: a reader sees the old file or the
-/// new one, never half of either.
+/// Writes `value` as JSON: a reader sees the old file or the new one, never half of either.
 pub(crate) fn write_whole(path: &Path, value: &impl Serialize) -> Result<(), LabError> {
     let text = serde_json::to_vec_pretty(value)
         .map_err(|e| LabError::io("write", path, io::Error::other(e)))?;
-    let new = path.with_extension("new");
-    let written = File::create(&new).and_then(|mut file| {
-        file.write_all(&text)?;
-        file.sync_data()
-    });
-    written
-        .and_then(|()| fs::rename(&new, path))
-        .map_err(|e| LabError::io("write", path, e))
+    Ok(hawser_files::replace(path, &text, 0o644)?)
 }
 
 /// The kernel's random name of this boot.

@@ -1,10 +1,12 @@
 //! Pacemaker's own tools.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::time::Duration;
+
+use hawser_files::{FileError, Folder, Place};
 
 use super::{NodeError, run};
 
@@ -74,25 +76,25 @@ pub(super) fn seed(cib: &str) -> Result<(), NodeError> {
     if super::inventory::runs("pacemakerd") || Path::new(CIB_FILE).exists() {
         return Ok(());
     }
-    let new = format!("{CIB_FILE}.hawser-new");
-    let _absent = fs::remove_file(&new);
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&new)
-        .and_then(|mut file| {
-            file.write_all(cib.as_bytes())?;
-            file.sync_all()
-        });
-    match written {
-        Ok(()) => {}
+    let (folder, name) = match Folder::of(Path::new(CIB_FILE)) {
+        Ok(there) => there,
         // Pacemaker is not installed; the plan says so.
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(e) => return Err(NodeError::file("write", &new)(e)),
+        Err(e) if e.os().is_some_and(|e| e.kind() == ErrorKind::NotFound) => return Ok(()),
+        Err(e) => return Err(e.into()),
+    };
+    let fresh = folder.fresh()?;
+    let mut file = fresh.file();
+    file.write_all(cib.as_bytes())
+        .and_then(|()| file.sync_all())
+        .map_err(NodeError::file("write", CIB_FILE))?;
+    // The open file, not a name: the folder is Pacemaker's, and a name there may come to mean another file.
+    let open = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    run::tool("chown", &[OWNER, &open], None)?;
+    match fresh.place(name, Place::Free) {
+        // Pacemaker has been started meanwhile.
+        Ok(_) | Err(FileError::Exists { .. }) => Ok(()),
+        Err(e) => Err(e.into()),
     }
-    run::tool("chown", &[OWNER, &new], None)?;
-    fs::rename(&new, CIB_FILE).map_err(NodeError::file("rename", &new))
 }
 
 /// Whether Pacemaker had nothing left to do within that time.

@@ -93,7 +93,8 @@ fn recent(about: &Metadata) -> bool {
 #[cfg(test)]
 mod tests {
     use std::io::{BufRead, BufReader, Write};
-    use std::process::{Command, Stdio};
+
+    use hawser_tool::Launch;
 
     use super::*;
 
@@ -108,27 +109,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("image").display().to_string();
         fs::write(&path, [0; 4096]).unwrap();
-        let (piped, null) = (Stdio::piped, Stdio::null);
-        let spawned = Command::new("python3")
-            .args(["-c", STORES, &path])
-            .stdin(piped())
-            .stdout(piped())
-            .stderr(null())
-            .spawn();
-        let Ok(mut writer) = spawned else {
+        let Ok(mut writer) = Launch::new("python3").args(["-c", STORES, &path]).piped() else {
             println!("skipped: no python3, which stores through a mapping here");
             return;
         };
-        let mut said = BufReader::new(writer.stdout.take().unwrap()).lines();
+        let mut said = BufReader::new(writer.output).lines();
         assert_eq!(said.next().unwrap().unwrap(), "0");
         let file = File::open(&path).unwrap();
         let (facts, _) = Facts::settled(&file, &path).unwrap();
         assert_eq!(facts.changed(&file, &path), None);
-        writer.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+        writer.input.write_all(b"\n").unwrap();
         assert_eq!(said.next().unwrap().unwrap(), "1");
         let changed = facts.changed(&file, &path);
-        drop(writer.stdin.take());
-        writer.wait().unwrap();
+        drop(writer.input);
+        writer.child.wait().unwrap();
         assert!(changed.is_some(), "tmpfs keeps no time of a store");
     }
 }

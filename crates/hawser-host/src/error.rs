@@ -5,6 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use hawser_model::names::HostName;
+use hawser_tool::ToolError;
 
 use crate::frame::FrameError;
 use crate::marker::NoMarker;
@@ -23,13 +24,8 @@ pub struct HostError {
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The program that reaches the host could not be started here.
-    #[error("start {program}: {source}")]
-    Spawn {
-        /// The program.
-        program: String,
-        /// The system's error.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Spawn(#[from] ToolError),
     /// The command for the host could not be made (the lab does not run, …).
     #[error("{source}")]
     Command {

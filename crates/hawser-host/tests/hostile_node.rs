@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io;
-use std::process;
 
 use hawser_host::frame::encode;
 use hawser_host::marker::preamble;
@@ -11,6 +10,7 @@ use hawser_host::transport::Command;
 use hawser_host::{Agent, Ask, Host, HostError};
 use hawser_model::names::HostName;
 use hawser_model::traffic::RunKey;
+use hawser_tool::Launch;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
@@ -79,9 +79,7 @@ impl Node {
         }
         script.push_str("exec cat >/dev/null");
         let transport = Command::new("head2".into(), move || {
-            let mut command = process::Command::new("sh");
-            command.args(["-c", &script]);
-            Ok::<_, io::Error>(command)
+            Ok::<_, io::Error>(Launch::new("sh").args(["-c", &script]))
         });
         Ok(Box::new(Agent::connect(&transport, RunKey(1))?))
     }

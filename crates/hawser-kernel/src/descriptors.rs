@@ -45,11 +45,12 @@ fn one_by_one() -> io::Result<()> {
 mod tests {
     use super::*;
     use std::os::fd::AsRawFd;
-    use std::process::Command;
+
+    use hawser_tool::Tool;
 
     /// Whether a program that is started now has the file open.
     fn inherited(path: &std::path::Path) -> bool {
-        let listed = Command::new("ls").args(["-l", "/proc/self/fd"]).output();
+        let listed = Tool::new("ls").args(["-l", "/proc/self/fd"]).output();
         String::from_utf8_lossy(&listed.unwrap().stdout).contains(path.to_str().unwrap())
     }
 

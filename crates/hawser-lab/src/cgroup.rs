@@ -8,11 +8,10 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
+use hawser_tool::Launch;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag, fsmount, fsopen,
 };
@@ -156,8 +155,7 @@ pub fn run(init: i32, argv: &[String]) -> Result<(), LabError> {
     let Some((program, arguments)) = argv.split_first() else {
         return Ok(());
     };
-    let error = Command::new(program).args(arguments).exec();
-    Err(LabError::io("run", program, error))
+    Err(Launch::new(program).args(arguments).exec().into())
 }
 
 fn join(procs: &Path) -> Result<(), LabError> {

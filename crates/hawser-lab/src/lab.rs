@@ -2,10 +2,10 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::topology::{Link, Node, Reach, Topology};
+use hawser_tool::{Launch, TIED};
 
 use crate::cgroup;
 use crate::cluster::bmc::PowerChange;
@@ -53,14 +53,12 @@ impl Lab {
     ///
     /// # Errors
     /// No such node, or it is off.
-    pub fn command<I, S>(&self, node: &str, argv: I) -> Result<Command, LabError>
+    pub fn command<I, S>(&self, node: &str, argv: I) -> Result<Launch, LabError>
     where
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
-        let mut command = self.enter(node)?;
-        command.args(argv);
-        Ok(command)
+        Ok(self.enter(node)?.args(argv))
     }
 
     /// As [`Self::command`], but killed as soon as the process that was started for it here
@@ -68,31 +66,25 @@ impl Lab {
     ///
     /// # Errors
     /// As [`Self::command`].
-    pub fn tied_command<I, S>(&self, node: &str, argv: I) -> Result<Command, LabError>
+    pub fn tied_command<I, S>(&self, node: &str, argv: I) -> Result<Launch, LabError>
     where
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
-        let mut command = self.enter(node)?;
-        command
-            .args(["setpriv", "--pdeathsig", "KILL", "--"])
-            .args(argv);
-        Ok(command)
+        Ok(self.enter(node)?.args(TIED).args(argv))
     }
 
-    fn enter(&self, node: &str) -> Result<Command, LabError> {
+    fn enter(&self, node: &str) -> Result<Launch, LabError> {
         let place = self.place(node)?;
         // The kernel lets a process into a control group only from outside of the group's namespace.
-        let mut command = Command::new(self.dir.binary());
-        command
+        Ok(Launch::new(self.dir.binary())
             .args(["lab", cgroup::SUBCOMMAND, &place.pid.to_string()])
             .args(["--", "nsenter"])
             .arg(format!("--target={}", place.pid))
             .args([
                 "--net", "--mount", "--uts", "--ipc", "--pid", "--cgroup", "--",
             ])
-            .env("PATH", path_inside());
-        Ok(command)
+            .envs([("PATH", path_inside())]))
     }
 
     /// The ports of a link's switch to the members of the cluster, by their interfaces' names.
@@ -111,13 +103,12 @@ impl Lab {
     ///
     /// # Errors
     /// The switches have died.
-    pub fn switch_agent(&self) -> Result<Command, LabError> {
-        let mut command = self.enter(SWITCHES)?;
-        command
+    pub fn switch_agent(&self) -> Result<Launch, LabError> {
+        Ok(self
+            .enter(SWITCHES)?
             .arg(self.dir.binary())
             .args(["agent", "--journal"])
-            .arg(self.switch_journal());
-        Ok(command)
+            .arg(self.switch_journal()))
     }
 
     /// Where the switches' journal of changes lies; the folder goes with its last change.

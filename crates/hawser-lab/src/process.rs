@@ -196,15 +196,11 @@ fn is_of(cmdline: &[u8], subcommand: &str, lab: Known<'_>, object: Option<&str>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::{Command, Stdio};
+    use hawser_tool::Launch;
 
     #[test]
     fn a_killed_process_is_gone_and_another_start_time_is_another_process() {
-        let mut child = Command::new("sleep")
-            .arg("100")
-            .stdin(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = Launch::new("sleep").arg("100").daemon().unwrap();
         let it = ProcessId::of(child.id() as i32).unwrap();
         let later = ProcessId {
             start: it.start + 1,

@@ -3,9 +3,10 @@
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout};
 use std::time::{Duration, Instant};
 
+use hawser_tool::{Launch, Piped};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::error::LabError;
@@ -37,29 +38,23 @@ impl Starting {
             .append(true)
             .open(&console)
             .map_err(|e| LabError::io("open", &console, e))?;
-        let binary = dir.binary();
-        let mut outer = Command::new(&binary)
+        let Piped {
+            child,
+            input,
+            output,
+            ..
+        } = Launch::new(dir.binary())
             .args(["lab", SUBCOMMAND, token])
             .arg(dir.path())
             .arg(node)
-            .current_dir("/")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()
-            .map_err(|e| LabError::io("run", &binary, e))?;
-        let (Some(hold), Some(speech)) = (outer.stdin.take(), outer.stdout.take()) else {
-            return Err(LabError::io(
-                "open pipes to",
-                &binary,
-                std::io::ErrorKind::BrokenPipe.into(),
-            ));
-        };
+            .folder("/")
+            .log(log)
+            .piped()?;
         Ok(Self {
             node: node.to_owned(),
-            outer,
-            hold: Some(hold),
-            speech,
+            outer: child,
+            hold: Some(input),
+            speech: output,
             heard: Vec::new(),
         })
     }

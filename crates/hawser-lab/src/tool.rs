@@ -1,9 +1,9 @@
 //! The one place that runs `ip`, `tc`, `nft` and `nsenter`, and says which command failed.
 
 use std::ffi::OsStr;
-use std::process::{Command, Output};
+use std::process::Output;
 
-use hawser_tool::Tool;
+use hawser_tool::{Launch, Tool};
 
 use crate::error::LabError;
 use crate::process::ProcessId;
@@ -81,10 +81,8 @@ pub(crate) fn feed(place: ProcessId, argv: &[&str], text: &str) -> Result<String
 
 /// A command to be completed with a program and its arguments, run in the network and mount
 /// namespaces of `place`, for what goes on beside this program.
-pub(crate) fn enter(place: ProcessId) -> Command {
-    let mut command = Command::new(NSENTER);
-    command.args(into(place, &BOTH)).env("LC_ALL", "C");
-    command
+pub(crate) fn enter(place: ProcessId) -> Launch {
+    Launch::new(NSENTER).args(into(place, &BOTH))
 }
 
 const NSENTER: &str = "nsenter";

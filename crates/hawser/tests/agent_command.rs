@@ -4,7 +4,7 @@
 mod agent_support;
 
 use std::io::Read;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,7 @@ use hawser_host::protocol::{Hello, Message, Ping, Reply, VERSION};
 use hawser_host::{Agent, Ask, Failure, Host, HostError, transport};
 use hawser_model::traffic::{FlowSpec, WatchedFlow};
 use hawser_model::units::{Nanos, Packets};
+use hawser_tool::Launch;
 use serde_json::value::to_raw_value;
 
 const SETTLE: Nanos = Nanos::from_millis(60);
@@ -272,9 +273,7 @@ fn an_agent_that_dies_is_reported_with_its_last_words() {
 
 fn connect_to(script: &'static str) -> HostError {
     let transport = transport::Command::new("head9".into(), move || {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]);
-        Ok::<_, std::io::Error>(command)
+        Ok::<_, std::io::Error>(Launch::new("sh").args(["-c", script]))
     });
     Agent::connect(&transport, KEY).unwrap_err()
 }
@@ -311,9 +310,8 @@ fn another_protocol_version_is_an_error_that_names_both() {
 
 #[test]
 fn a_lab_that_does_not_run_is_reported_by_the_maker_of_the_command() {
-    let transport = transport::Command::new("head9".into(), || {
-        Err::<Command, _>("lab demo does not run")
-    });
+    let transport =
+        transport::Command::new("head9".into(), || Err::<Launch, _>("lab demo does not run"));
     let words = Agent::connect(&transport, KEY).unwrap_err().to_string();
     assert_eq!(words, "head9: lab demo does not run");
 }

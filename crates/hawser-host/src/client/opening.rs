@@ -1,8 +1,10 @@
 //! From a started program to an agent that answers: waiting for the marker.
 
 use std::io;
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
+
+use hawser_tool::Launch;
 
 use crate::client::pipes::{Arrived, Pipes, send};
 use crate::error::Failure;
@@ -43,10 +45,11 @@ pub struct Link {
 
 impl Opening {
     /// Starts the program.
-    pub(crate) fn start(command: &mut Command) -> Result<Self, Failure> {
-        let pipes = Pipes::spawn(command).map_err(|source| Failure::Spawn {
-            program: command.get_program().to_string_lossy().into_owned(),
+    pub(crate) fn start(launch: Launch) -> Result<Self, Failure> {
+        let pipes = Pipes::of(launch.piped()?).map_err(|source| Failure::Pipe {
+            call: "open pipes to the agent",
             source,
+            said: String::new(),
         })?;
         Ok(Self {
             pipes,

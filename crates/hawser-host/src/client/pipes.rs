@@ -2,11 +2,12 @@
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use hawser_tool::Piped;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
@@ -42,23 +43,13 @@ pub(crate) enum Arrived {
 }
 
 impl Pipes {
-    /// Starts the program.
-    pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        let (Some(input), Some(output), Some(errors)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
-            unreachable!("all three were asked to be pipes")
-        };
+    /// Of a program that was started.
+    pub(crate) fn of(program: Piped) -> io::Result<Self> {
         let pipes = Self {
-            child,
-            input: Arc::new(Mutex::new(Some(input))),
-            output,
-            errors: Some(errors),
+            child: program.child,
+            input: Arc::new(Mutex::new(Some(program.input))),
+            output: program.output,
+            errors: program.errors,
             said: Vec::new(),
         };
         if let Some(input) = lock(&pipes.input).as_ref() {
@@ -235,10 +226,13 @@ fn wait(fds: &mut [PollFd<'_>], deadline: Instant) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use hawser_tool::Launch;
+
     use super::*;
 
     fn shell(script: &str) -> Pipes {
-        Pipes::spawn(Command::new("sh").args(["-c", script])).unwrap()
+        let started = Launch::new("sh").args(["-c", script]).piped();
+        Pipes::of(started.unwrap()).unwrap()
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::error::Error;
 use std::fmt;
-use std::process;
 use std::time::Duration;
 
 use hawser_model::names::HostName;
+use hawser_tool::Launch;
 
 use crate::client::{Link, Opening};
 use crate::error::Failure;
@@ -14,7 +14,7 @@ use crate::transport::Transport;
 /// How long the agent may take to announce itself: it does so before it does anything else.
 const ANNOUNCES: Duration = Duration::from_secs(15);
 
-type Make = dyn Fn() -> Result<process::Command, Box<dyn Error + Send + Sync>> + Send + Sync;
+type Make = dyn Fn() -> Result<Launch, Box<dyn Error + Send + Sync>> + Send + Sync;
 
 /// Starts the agent by running a command, whatever it does to get into the node.
 pub struct Command {
@@ -23,12 +23,11 @@ pub struct Command {
 }
 
 impl Command {
-    /// `make` builds the command that runs `hawser agent` on `host`; its stdin, stdout and
-    /// stderr become pipes.
+    /// `make` says what runs `hawser agent` on `host`.
     pub fn new<E, F>(host: HostName, make: F) -> Self
     where
         E: Into<Box<dyn Error + Send + Sync>>,
-        F: Fn() -> Result<process::Command, E> + Send + Sync + 'static,
+        F: Fn() -> Result<Launch, E> + Send + Sync + 'static,
     {
         Self {
             host,
@@ -51,8 +50,8 @@ impl Transport for Command {
     }
 
     fn start(&self) -> Result<Link, Failure> {
-        let mut command = (self.make)().map_err(|source| Failure::Command { source })?;
-        let mut opening = Opening::start(&mut command)?;
+        let launch = (self.make)().map_err(|source| Failure::Command { source })?;
+        let mut opening = Opening::start(launch)?;
         match opening.marker(ANNOUNCES) {
             Ok(marker) => opening.into_link(marker),
             Err(silence) => Err(opening.no_agent(silence)),

@@ -4,14 +4,15 @@
 //! what is in the way, ask for the executable when the node does not have it, and become the
 //! agent. Nothing but a digest, a size and a machine name stands in an argument list.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
-use std::process;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_model::names::HostName;
+use hawser_tool::Launch;
 
 use crate::client::{Link, Opening, Silence};
 use crate::error::Failure;
@@ -89,11 +90,10 @@ impl Ssh {
         self
     }
 
-    fn command(&self) -> process::Command {
-        let mut ssh = process::Command::new("ssh");
-        ssh.arg("-T");
+    fn words(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = vec!["-T".into()];
         if let Some(file) = &self.config {
-            ssh.arg("-F").arg(file);
+            words.extend(["-F".into(), file.into()]);
         }
         let timeout = format!("ConnectTimeout={}", self.connect_timeout.as_secs().max(1));
         let fixed = [
@@ -116,16 +116,17 @@ impl Ssh {
             .into_iter()
             .chain(self.options.iter().map(String::as_str))
         {
-            ssh.arg("-o").arg(option);
+            words.extend(["-o".into(), option.into()]);
         }
-        ssh.arg("--").arg(&self.destination).arg(format!(
+        let remote = format!(
             "exec sh -c '{}' hawser {} {} {}",
             START.lines().map(str::trim).collect::<Vec<_>>().join(" "),
             self.executable.digest,
             self.executable.size,
             Executable::machine(),
-        ));
-        ssh
+        );
+        words.extend(["--".into(), self.destination.clone().into(), remote.into()]);
+        words
     }
 
     /// Streams the executable. A node that stops taking it says why by its next marker.
@@ -178,7 +179,7 @@ impl Transport for Ssh {
 
     /// From a login to whoever speaks there, with the executable copied when the host does not have it.
     fn start(&self) -> Result<Link, Failure> {
-        let mut opening = Opening::start(&mut self.command())?;
+        let mut opening = Opening::start(Launch::new("ssh").args(self.words()))?;
         let mut marker = self.marker(&mut opening, self.connect_timeout + self.login)?;
         if marker == Marker::Need {
             self.copy(&opening)?;
@@ -206,10 +207,8 @@ mod tests {
     }
 
     fn arguments(ssh: &Ssh) -> Vec<String> {
-        ssh.command()
-            .get_args()
-            .map(|a| a.to_string_lossy().into_owned())
-            .collect()
+        let words = ssh.words().into_iter();
+        words.map(|word| word.into_string().unwrap()).collect()
     }
 
     #[test]

@@ -8,8 +8,9 @@
 use std::fmt::Write;
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hawser_tool::{Launch, TIED};
 
 use super::secrets;
 use super::spec::BmcSpec;
@@ -61,17 +62,13 @@ pub(crate) fn start_missing(dir: &LabDir, state: &State) -> Result<(), LabError>
             .append(true)
             .open(&log)
             .map_err(|e| LabError::io("open", &log, e))?;
-        let binary = dir.binary();
-        Command::new(&binary)
+        Launch::new(dir.binary())
             .args(["lab", SUBCOMMAND, &state.token])
             .arg(dir.path())
             .arg(node)
-            .current_dir("/")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .map_err(|e| LabError::io("run", &binary, e))?;
+            .folder("/")
+            .log(log)
+            .daemon()?;
     }
     Ok(())
 }
@@ -130,28 +127,18 @@ pub fn run(args: &BmcArgs) -> Result<(), LabError> {
     let folder = dir.bmc(&args.node);
     let state = folder.join("state");
     fs::create_dir_all(&state).map_err(|e| LabError::io("create the folder", &state, e))?;
-    let mut simulator = Command::new("nsenter")
+    let mut simulator = Launch::new("nsenter")
         .arg(format!("--net=/proc/{}/ns/net", switches.pid))
-        .args([
-            "--",
-            "setpriv",
-            "--pdeathsig",
-            "KILL",
-            "--",
-            "ipmi_sim",
-            "-n",
-        ])
-        .arg("-c")
+        .arg("--")
+        .args(TIED)
+        .args(["ipmi_sim", "-n", "-c"])
         .arg(folder.join("lan.conf"))
         .arg("-f")
         .arg(folder.join("sim.emu"))
         .arg("-s")
         .arg(&state)
-        .current_dir(&folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .spawn()
-        .map_err(|e| LabError::io("run", "nsenter", e))?;
+        .folder(&folder)
+        .daemon()?;
     loop {
         if let Ok(Some(status)) = simulator.try_wait() {
             return Err(LabError::Tool {

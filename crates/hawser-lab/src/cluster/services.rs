@@ -4,12 +4,10 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use hawser_tool::{Tool, processes};
+use hawser_tool::{Launch, Tool, processes};
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
@@ -230,26 +228,19 @@ fn daemon(
     environment: &[(&str, &str)],
     log: &str,
 ) -> Result<(), LabError> {
-    let open = || -> io::Result<(File, File)> {
-        let file = OpenOptions::new().create(true).append(true).open(log)?;
-        Ok((file.try_clone()?, file))
-    };
-    let (out, err) = open().map_err(|e| LabError::io("open", log, e))?;
-    Command::new(program)
+    let file = OpenOptions::new().create(true).append(true).open(log);
+    let file = file.map_err(|e| LabError::io("open", log, e))?;
+    Launch::new(program)
         .args(arguments)
         .envs(environment.iter().copied())
         .envs(clock::environment())
-        .env("LC_ALL", "C")
-        .env("HOME", "/root")
-        .current_dir("/")
-        .stdin(Stdio::null())
-        .stdout(out)
-        .stderr(err)
+        .envs([("LC_ALL", "C"), ("HOME", "/root")])
+        .folder("/")
         // Whoever started it may be interrupted; what it started lives until its node ends.
-        .process_group(0)
-        .spawn()
-        .map(drop)
-        .map_err(|e| LabError::io("run", program, e))
+        .apart()
+        .log(file)
+        .daemon()?;
+    Ok(())
 }
 
 /// Whether Corosync or Pacemaker runs in this node.

@@ -1,8 +1,6 @@
 //! Bringing ports and switches into the state that the lab's impairments say.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::process::Stdio;
 
 use serde_json::Value;
 
@@ -232,33 +230,18 @@ fn hold_line(
         ],
     )?;
     let hold_ms = fault.hold_ms.unwrap_or(Fault::HOLD_MS);
-    let binary = dir.binary();
-    let mut command = tool::enter(switches);
-    command
-        .arg(&binary)
+    let holds = tool::enter(switches)
+        .arg(dir.binary())
         .args(["lab", hold::SUBCOMMAND, &state.token])
         .arg(dir.path())
         .args([names.line_end(direction), hold_ms.to_string()])
-        .current_dir("/")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    let mut child = command
-        .spawn()
-        .map_err(|e| LabError::io("run", &binary, e))?;
-    let mut said = String::new();
-    if let Some(out) = child.stdout.take() {
-        let _unheard = BufReader::new(out).read_line(&mut said);
-    }
-    if said.trim() == "ready" {
-        index(switches, &line)
-    } else {
-        let _reaped = child.wait();
-        Err(LabError::Tool {
-            command: format!("hold packets on {line}"),
-            what: "the process did not start".to_owned(),
-        })
-    }
+        .companion(hold::READY);
+    // It does not mind its input, and lives on.
+    holds.map_err(|e| LabError::Tool {
+        command: format!("hold packets on {line}"),
+        what: e.reason(),
+    })?;
+    index(switches, &line)
 }
 
 fn stop_holding(state: &State, names: &Names) -> Result<(), LabError> {

@@ -27,6 +27,9 @@ use crate::error::LabError;
 /// The hidden subcommand of `hawser lab`.
 pub const SUBCOMMAND: &str = "hold-line";
 
+/// What it says when it holds.
+pub(super) const READY: &str = "ready";
+
 /// The largest frame: MTU 65535 and an Ethernet header.
 const LARGEST: usize = 65_535 + 14;
 /// What may wait to be read.
@@ -53,7 +56,7 @@ pub fn run(args: &HoldArgs) -> Result<(), LabError> {
     // Already the leader of a session when started by hand.
     let _own_session = setsid();
     let wire = open(&args.device)?;
-    println!("ready");
+    println!("{READY}");
     let _unheard = std::io::stdout().flush();
     let mut held: VecDeque<(Instant, Vec<u8>)> = VecDeque::new();
     let mut frame = vec![0_u8; LARGEST];

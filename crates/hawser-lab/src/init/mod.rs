@@ -16,8 +16,8 @@ pub(crate) use reap::{SOFT_OFF, STOPS_POOLS};
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
+use hawser_tool::Launch;
 use nix::fcntl::{OFlag, open};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::setsid;
@@ -84,17 +84,13 @@ fn outer(args: &InitArgs) -> Result<(), LabError> {
         | CloneFlags::CLONE_NEWPID
         | CloneFlags::CLONE_NEWCGROUP;
     unshare(flags).map_err(|e| LabError::system("unshare", args.node.clone(), e))?;
-    let binary = LabDir(args.dir.clone()).binary();
-    let child = Command::new(&binary)
+    let child = Launch::new(LabDir(args.dir.clone()).binary())
         .args(["lab", SUBCOMMAND, &args.token])
         .arg(&args.dir)
         .args([&args.node, "--inside", "--machine-net"])
         .arg(machine.as_raw_fd().to_string())
-        .current_dir("/")
-        .stdin(Stdio::inherit())
-        .stdout(Stdio::inherit())
-        .spawn()
-        .map_err(|e| LabError::io("run", &binary, e))?;
+        .folder("/")
+        .attached()?;
     say(&format!("pid {}", child.id()));
     Ok(())
 }
@@ -122,13 +118,10 @@ fn inner(args: &InitArgs) -> Result<(), LabError> {
 /// Starts what a head runs, or stops it, beside the first process, which has to reap meanwhile.
 pub(crate) fn service(wish: Wish) -> Result<(), LabError> {
     let word = if wish == Wish::Boot { "boot" } else { "stop" };
-    let binary = Path::new(BIN_INSIDE).join("hawser");
-    Command::new(&binary)
+    Launch::new(Path::new(BIN_INSIDE).join("hawser"))
         .args(["lab", services::SUBCOMMAND, word])
-        .stdin(Stdio::null())
-        .spawn()
-        .map(drop)
-        .map_err(|e| LabError::io("run", &binary, e))
+        .daemon()?;
+    Ok(())
 }
 
 /// Makes the node; true when it is the head of a cluster.

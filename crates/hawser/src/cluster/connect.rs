@@ -9,6 +9,7 @@ use hawser_lab::Lab;
 use hawser_model::names::HostName;
 use hawser_model::topology::Reach;
 use hawser_model::traffic::RunKey;
+use hawser_tool::Launch;
 use miette::{IntoDiagnostic, WrapErr, bail};
 
 use super::Cluster;
@@ -126,9 +127,7 @@ pub fn here(name: HostName) -> miette::Result<Box<dyn Transport>> {
         .into_diagnostic()
         .wrap_err("find hawser's own executable")?;
     Ok(Box::new(Command::new(name, move || {
-        let mut command = std::process::Command::new(&own);
-        command.arg("agent");
-        Ok::<_, std::io::Error>(command)
+        Ok::<_, std::io::Error>(Launch::new(&own).arg("agent"))
     })))
 }
 

@@ -6,9 +6,11 @@
 //! Ctrl-C; after `kill -9` the next `hawser lab up` or `down` puts the setting back.
 
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
+use std::time::Duration;
 
 use hawser_lab::Interrupt;
+use hawser_tool::{Launch, Tool};
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
 
 use crate::output::paint::style;
@@ -28,6 +30,9 @@ const PAGE: &str = "/var/lib/hawser/cases/demo.html";
 /// The drill, and the drill as a page.
 const DRILL: &str = "/var/lib/hawser/cases/demo-drill.json";
 const DRILL_PAGE: &str = "/var/lib/hawser/cases/demo-drill.html";
+
+/// A lab goes within seconds; one whose nodes hang takes longer.
+const DOWN: Duration = Duration::from_secs(120);
 
 /// Arguments of `hawser demo`.
 #[derive(clap::Args)]
@@ -122,11 +127,8 @@ impl Demo {
             style("$").dim(),
             style(arguments.join(" ")).bold()
         );
-        let status = Command::new(&self.binary)
-            .args(arguments)
-            .status()
-            .into_diagnostic()
-            .wrap_err_with(|| format!("run {}", self.binary.display()))?;
+        let step = Launch::new(&self.binary).args(arguments).attached();
+        let status = step.into_diagnostic()?.wait().into_diagnostic()?;
         say!("");
         if self.interrupt.requested() {
             bail!("interrupted");
@@ -142,11 +144,8 @@ impl Demo {
     }
 
     fn quietly(&self, arguments: &[&str]) -> miette::Result<()> {
-        Command::new(&self.binary)
-            .args(arguments)
-            .output()
-            .into_diagnostic()
-            .wrap_err_with(|| format!("run {}", self.binary.display()))?;
+        let tool = Tool::new(&self.binary).args(arguments).limit(DOWN);
+        tool.output().into_diagnostic()?;
         Ok(())
     }
 }

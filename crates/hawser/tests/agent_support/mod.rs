@@ -17,6 +17,7 @@ use hawser_agent::questions::{Care, RunSender};
 use hawser_host::{Agent, Ask, Host, HostError, transport};
 use hawser_model::traffic::{FlowId, FlowSpec, Rate, RunKey, Transport};
 use hawser_model::units::{Nanos, PacketsPerSec};
+use hawser_tool::Launch;
 use nix::sched::{CloneFlags, setns};
 use tempfile::TempDir;
 
@@ -140,12 +141,10 @@ impl Node {
         let init = self.init;
         let script = format!("{shell} exec {} agent", hawser());
         transport::Command::new(name.into(), move || {
-            let mut command = Command::new("nsenter");
-            command
+            let enters = Launch::new("nsenter")
                 .args(["-t", &init.to_string()])
-                .args("--mount --uts --ipc --net --pid -- sh -c".split(' '))
-                .arg(&script);
-            Ok::<_, std::io::Error>(command)
+                .args("--mount --uts --ipc --net --pid -- sh -c".split(' '));
+            Ok::<_, std::io::Error>(enters.arg(&script))
         })
     }
 

@@ -1,7 +1,6 @@
 //! Where a drill's client runs, what it writes to, and as whom, from the command line.
 
 use std::path::{Path, PathBuf};
-use std::process;
 use std::sync::Arc;
 
 use hawser_cluster::live::Secrets;
@@ -12,6 +11,7 @@ use hawser_lab::{Lab, Role};
 use hawser_model::cluster_file::SecretRef;
 use hawser_model::names::HostName;
 use hawser_model::traffic::RunKey;
+use hawser_tool::Launch;
 use miette::{IntoDiagnostic, WrapErr, bail, miette};
 
 use super::args::SeatArgs;
@@ -90,9 +90,7 @@ fn here() -> miette::Result<Command> {
         .into_diagnostic()
         .wrap_err_with(|| format!("read {path}"))?;
     Ok(Command::new(name.trim().into(), || {
-        let mut command = process::Command::new(beside());
-        command.arg(AGENT);
-        Ok::<_, std::io::Error>(command)
+        Ok::<_, std::io::Error>(Launch::new(beside()).arg(AGENT))
     }))
 }
 

@@ -1,10 +1,11 @@
 //! `hawser lab up --cluster`: the lab that a cluster file asks for, and the cluster applied to it.
 
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use hawser_lab::{Interrupt, LabError, LabName, LabSpec, UpOutcome};
+use hawser_tool::{Launch, TIED};
 use miette::{IntoDiagnostic, WrapErr};
 
 use crate::bad_file::Source;
@@ -47,14 +48,12 @@ pub(super) fn apply(
     let binary = std::env::current_exe()
         .into_diagnostic()
         .wrap_err("find /proc/self/exe")?;
-    let mut apply = Command::new("setpriv")
-        .args(["--pdeathsig", "KILL", "--"])
+    let mut apply = Launch::new(TIED[0])
+        .args(&TIED[1..])
         .arg(binary)
         .args(["apply", "--lab", name.as_str()])
-        .stdin(Stdio::null())
-        .spawn()
-        .into_diagnostic()
-        .wrap_err("run setpriv")?;
+        .attached()
+        .into_diagnostic()?;
     let ended = loop {
         if let Some(status) = apply.try_wait().into_diagnostic()? {
             break status;

@@ -5,7 +5,6 @@ mod cluster;
 mod impair;
 mod show;
 
-use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -199,13 +198,7 @@ fn down(name: &LabName) -> Result<(), LabError> {
 
 /// Becomes the command: its streams, signals and exit code are the caller's own.
 fn exec(name: &str, node: &str, command: &[String]) -> Result<ExitCode, LabError> {
-    let mut command = Lab::open(name)?.tied_command(node, command)?;
-    let source = command.exec();
-    Err(LabError::Io {
-        call: "run",
-        path: command.get_program().into(),
-        source,
-    })
+    Err(Lab::open(name)?.tied_command(node, command)?.exec().into())
 }
 
 fn power(name: &LabName, how: Power, node: &str) -> Result<(), LabError> {

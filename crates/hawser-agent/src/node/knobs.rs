@@ -112,6 +112,7 @@ impl Open {
 fn journal(place: &Place) -> Journal {
     let knobs = Knobs {
         machine_net: place.machine_net.clone(),
+        ..Knobs::default()
     };
     match &place.journal {
         None => Journal::new(Journal::FOLDER, "/", knobs),

@@ -18,6 +18,7 @@ use crate::KernelError;
 pub(super) struct Folder {
     path: PathBuf,
     open: hawser_files::Folder,
+    expected: Expected,
     _held: Flock<File>,
 }
 
@@ -33,8 +34,8 @@ pub(super) struct Recorded {
 }
 
 impl Folder {
-    /// Makes the folder if need be, and waits until nobody else works in it.
-    pub(super) fn lock(path: &Path) -> Result<Self, KernelError> {
+    /// Makes the folder if need be, and waits until nobody else works in it. Its entries are as `expected`.
+    pub(super) fn lock(path: &Path, expected: Expected) -> Result<Self, KernelError> {
         loop {
             fs::DirBuilder::new()
                 .recursive(true)
@@ -60,6 +61,7 @@ impl Folder {
                 return Ok(Self {
                     path: path.to_owned(),
                     open,
+                    expected,
                     _held: held,
                 });
             }
@@ -67,7 +69,7 @@ impl Folder {
     }
 
     pub(super) fn recorded(&self) -> Result<Recorded, KernelError> {
-        read(&self.open)
+        read(&self.open, self.expected)
     }
 
     /// No file has it or a higher one, also if it cannot be read.
@@ -79,7 +81,7 @@ impl Folder {
 
     pub(super) fn entry(&self, number: u64) -> Result<Entry, KernelError> {
         let name = name(number);
-        let text = self.open.read(name.as_ref(), Expected::OF_ROOT)?;
+        let text = self.open.read(name.as_ref(), self.expected)?;
         let text =
             text.ok_or_else(|| KernelError::Absent(format!("there is no change {number}")))?;
         Entry::parse(&text, number).map_err(|what| KernelError::Format {
@@ -115,21 +117,21 @@ impl Drop for Folder {
 }
 
 /// All that is recorded; nothing where there is no folder.
-pub(super) fn recorded(path: &Path) -> Result<Recorded, KernelError> {
+pub(super) fn recorded(path: &Path, expected: Expected) -> Result<Recorded, KernelError> {
     match hawser_files::Folder::open(path) {
-        Ok(open) => read(&open),
+        Ok(open) => read(&open, expected),
         Err(e) if absent(&e) => Ok(Recorded::default()),
         Err(e) => Err(e.into()),
     }
 }
 
-fn read(folder: &hawser_files::Folder) -> Result<Recorded, KernelError> {
+fn read(folder: &hawser_files::Folder, expected: Expected) -> Result<Recorded, KernelError> {
     let mut recorded = Recorded::default();
     let mut names = folder.names()?;
     names.retain(|name| Path::new(name).extension().is_some_and(|e| e == "json"));
     names.sort_by_key(|name| (number(name), name.clone()));
     for name in names {
-        let entry = match (number(&name), folder.read(&name, Expected::OF_ROOT)) {
+        let entry = match (number(&name), folder.read(&name, expected)) {
             // Undone meanwhile.
             (_, Ok(None)) => continue,
             (Some(number), Ok(Some(text))) => Entry::parse(&text, number),

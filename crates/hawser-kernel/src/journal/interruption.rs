@@ -8,7 +8,7 @@ use std::path::Path;
 use hawser_model::knob::{Knob, Standing};
 
 use super::interrupted::{self, How};
-use super::tests::in_namespace;
+use super::tests::on_a_host;
 use super::*;
 
 const NAMES: [(&str, &str); 2] = [
@@ -72,7 +72,7 @@ fn run(journal: &Journal) -> Result<(), KernelError> {
 
 #[test]
 fn a_run_that_is_killed_or_finds_a_full_disk_anywhere_is_healed_by_the_next() {
-    in_namespace(|journal, place| {
+    on_a_host(|journal, place| {
         let before = values(&journal);
         let mut ended = 0;
         for how in [How::Killed, How::Failing] {
@@ -111,7 +111,7 @@ fn a_run_that_is_killed_or_finds_a_full_disk_anywhere_is_healed_by_the_next() {
 
 #[test]
 fn an_undo_whose_file_cannot_be_written_keeps_its_entry() {
-    in_namespace(|journal, place| {
+    on_a_host(|journal, place| {
         let before = values(&journal);
         let change = journal.begin(&knob(NAMES[0].0), "44", &dead()).unwrap();
         journal.keep(change.number, Vec::new()).unwrap();
@@ -130,7 +130,7 @@ fn an_undo_whose_file_cannot_be_written_keeps_its_entry() {
 
 #[test]
 fn files_are_made_from_the_entries_again_and_a_foreign_one_is_left() {
-    in_namespace(|journal, place| {
+    on_a_host(|journal, place| {
         let file = place.join("etc/sysctl.d/60-hawser.conf");
         for (name, value) in NAMES {
             let change = journal.begin(&knob(name), value, &dead()).unwrap();
@@ -156,7 +156,7 @@ fn files_are_made_from_the_entries_again_and_a_foreign_one_is_left() {
 
 #[test]
 fn an_entry_that_cannot_be_read_is_named_and_blocks_nothing_else() {
-    in_namespace(|journal, place| {
+    on_a_host(|journal, place| {
         let before = values(&journal);
         for (name, value) in NAMES {
             let change = journal.begin(&knob(name), value, &dead()).unwrap();
@@ -196,7 +196,7 @@ fn an_entry_that_cannot_be_read_is_named_and_blocks_nothing_else() {
 
 #[test]
 fn entries_from_before_they_had_a_version_are_read() {
-    in_namespace(|journal, _| {
+    on_a_host(|journal, _| {
         let before = values(&journal);
         journal.begin(&knob(NAMES[0].0), "44", &dead()).unwrap();
         let path = journal.folder().join("1.json");

@@ -19,6 +19,7 @@ mod persist;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use hawser_files::Expected;
 use hawser_model::knob::{Change, Knob, RecordedChanges, Standing, Undone};
 
 use crate::knobs::same;
@@ -44,6 +45,8 @@ pub struct Journal {
     folder: PathBuf,
     root: PathBuf,
     knobs: Knobs,
+    /// Of its own files, entries and configuration.
+    expected: Expected,
 }
 
 impl Journal {
@@ -56,6 +59,7 @@ impl Journal {
             folder: folder.into(),
             root: root.into(),
             knobs,
+            expected: Expected::OF_ROOT,
         }
     }
 
@@ -74,7 +78,7 @@ impl Journal {
     /// # Errors
     /// The folder cannot be read.
     pub fn changes(&self) -> Result<RecordedChanges, KernelError> {
-        let recorded = folder::recorded(&self.folder)?;
+        let recorded = folder::recorded(&self.folder, self.expected)?;
         Ok(RecordedChanges {
             changes: recorded.entries.into_iter().map(|e| e.change).collect(),
             unreadable: recorded.unreadable,
@@ -87,7 +91,7 @@ impl Journal {
     /// # Errors
     /// The journal cannot be written, or the knob cannot be turned.
     pub fn begin(&self, knob: &Knob, value: &str, owner: &Owner) -> Result<Change, KernelError> {
-        let folder = Folder::lock(&self.folder)?;
+        let folder = Folder::lock(&self.folder, self.expected)?;
         let setting = self.knobs.read(knob)?;
         let change = Change {
             number: folder.next_number()?,
@@ -121,7 +125,7 @@ impl Journal {
     /// # Errors
     /// There is no such change, or the knob cannot be turned.
     pub fn turn(&self, number: u64, to: Arm) -> Result<(), KernelError> {
-        let folder = Folder::lock(&self.folder)?;
+        let folder = Folder::lock(&self.folder, self.expected)?;
         let entry = folder.entry(number)?;
         let value = match to {
             Arm::Before => &entry.change.before,
@@ -136,19 +140,19 @@ impl Journal {
     /// # Errors
     /// There is no such change, the knob cannot be turned, or the journal cannot be written.
     pub fn keep(&self, number: u64, together: Vec<String>) -> Result<Change, KernelError> {
-        let folder = Folder::lock(&self.folder)?;
+        let folder = Folder::lock(&self.folder, self.expected)?;
         let mut entry = folder.entry(number)?;
         self.set(&entry.change.knob, &entry.change.after)?;
         entry.change.standing = Standing::Kept;
         entry.change.together = together;
-        match persist::plan(&self.root, &entry.change) {
+        match persist::plan(&self.root, &entry.change, self.expected) {
             Ok(path) => entry.change.persisted_in = Some(path.display().to_string()),
             Err(why) => entry.change.not_persisted = Some(why),
         }
         // The file follows from the journal, so the journal comes first.
         folder.write(&entry)?;
         if let Some(path) = entry.change.persisted_in.clone() {
-            if let Err(error) = write_file(&folder.recorded()?, &path, None) {
+            if let Err(error) = self.write_file(&folder.recorded()?, &path, None) {
                 entry.change.persisted_in = None;
                 entry.change.not_persisted = Some(error.to_string());
                 folder.write(&entry)?;
@@ -163,7 +167,7 @@ impl Journal {
     /// There is no such change, the old value cannot be put back, or the file cannot be written; then
     /// the entry stays.
     pub fn undo(&self, number: u64) -> Result<Undone, KernelError> {
-        let folder = Folder::lock(&self.folder)?;
+        let folder = Folder::lock(&self.folder, self.expected)?;
         let entry = folder.entry(number)?;
         self.undo_entry(&folder, entry)
     }
@@ -177,7 +181,7 @@ impl Journal {
         if !self.folder.exists() {
             return Ok(Vec::new());
         }
-        let folder = Folder::lock(&self.folder)?;
+        let folder = Folder::lock(&self.folder, self.expected)?;
         let undone = self.undo_where(&folder, |e| {
             e.change.standing == Standing::Trial && !e.owner.lives()
         });
@@ -193,7 +197,7 @@ impl Journal {
         if !self.folder.exists() {
             return Ok(Vec::new());
         }
-        let folder = Folder::lock(&self.folder)?;
+        let folder = Folder::lock(&self.folder, self.expected)?;
         self.undo_where(&folder, |e| {
             e.change.standing == Standing::Trial && e.owner == *owner
         })
@@ -224,8 +228,8 @@ impl Journal {
         let number = entry.change.number;
         if let Some(path) = &entry.change.persisted_in {
             // What somebody has put in its place is his, and holds no part of ours.
-            if !persist::is_foreign(Path::new(path)) {
-                write_file(&folder.recorded()?, path, Some(number))?;
+            if !persist::is_foreign(Path::new(path), self.expected) {
+                self.write_file(&folder.recorded()?, path, Some(number))?;
             }
         }
         folder.remove(number)?;
@@ -238,7 +242,7 @@ impl Journal {
     /// Brings all files of Hawser's in line with the entries.
     fn write_files(&self, folder: &Folder) -> Result<(), KernelError> {
         let recorded = folder.recorded()?;
-        let mut paths: BTreeSet<String> = persist::written(&self.root)
+        let mut paths: BTreeSet<String> = persist::written(&self.root, self.expected)
             .into_iter()
             .map(|path| path.display().to_string())
             .collect();
@@ -246,14 +250,28 @@ impl Journal {
         paths.extend(entries.filter_map(|e| e.change.persisted_in.clone()));
         let mut failed = None;
         for path in paths {
-            if persist::is_foreign(Path::new(&path)) {
+            if persist::is_foreign(Path::new(&path), self.expected) {
                 continue;
             }
-            if let Err(error) = write_file(&recorded, &path, None) {
+            if let Err(error) = self.write_file(&recorded, &path, None) {
                 failed = failed.or(Some(error));
             }
         }
         failed.map_or(Ok(()), Err)
+    }
+
+    /// Brings the file at `path` in line with the kept changes that it holds, but for one that is undone.
+    fn write_file(
+        &self,
+        recorded: &Recorded,
+        path: &str,
+        but: Option<u64>,
+    ) -> Result<(), KernelError> {
+        let kept = recorded.entries.iter().map(|e| &e.change);
+        let its = kept.filter(|c| {
+            c.persisted_in.as_deref() == Some(path) && but.is_none_or(|n| n != c.number)
+        });
+        persist::write(Path::new(path), its, &recorded.lost, self.expected)
     }
 
     /// Turns a knob.
@@ -286,14 +304,6 @@ impl Journal {
         }
         Ok(None)
     }
-}
-
-/// Brings the file at `path` in line with the kept changes that it holds, but for one that is undone.
-fn write_file(recorded: &Recorded, path: &str, but: Option<u64>) -> Result<(), KernelError> {
-    let kept = recorded.entries.iter().map(|e| &e.change);
-    let its = kept
-        .filter(|c| c.persisted_in.as_deref() == Some(path) && but.is_none_or(|n| n != c.number));
-    persist::write(Path::new(path), its, &recorded.lost)
 }
 
 /// Passed before each thing that lasts: here tests interrupt a run.

@@ -1,9 +1,9 @@
-//! Undo, in a folder of its own. The knob is the test thread's own network namespace's.
+//! Undo, in a folder of its own, which stands for a host's root.
 
 use std::fs;
 
 use hawser_model::knob::{Knob, Standing};
-use nix::sched::{CloneFlags, unshare};
+use nix::unistd::geteuid;
 
 use super::*;
 
@@ -13,23 +13,34 @@ fn knob() -> Knob {
     Knob::Sysctl { name: NAME.into() }
 }
 
-/// A journal beside a private `/etc`, on a thread in a network namespace of its own.
-pub(super) fn in_namespace(test: impl FnOnce(Journal, &Path) + Send) {
-    std::thread::scope(|scope| {
-        let ran = scope.spawn(move || {
-            unshare(CloneFlags::CLONE_NEWNET).expect("root: a network namespace");
-            let place = tempfile::tempdir().unwrap();
-            let etc = place.path().join("etc");
-            fs::create_dir_all(etc.join("sysctl.d")).unwrap();
-            let journal = Journal::new(
-                place.path().join("a/changes"),
-                place.path(),
-                Knobs::default(),
-            );
-            test(journal, place.path());
-        });
-        ran.join().unwrap_or_else(|e| std::panic::resume_unwind(e));
-    });
+/// As files of the host are expected whose root is whoever runs the tests.
+pub(super) fn ours() -> Expected {
+    Expected {
+        owner: geteuid().as_raw(),
+        ..Expected::OF_ROOT
+    }
+}
+
+/// A journal beside an `/etc` and a `/proc/sys` of its own.
+pub(super) fn on_a_host(test: impl FnOnce(Journal, &Path)) {
+    let place = tempfile::tempdir().unwrap();
+    let place = place.path();
+    let sysctls = place.join("proc/sys");
+    for folder in ["etc/sysctl.d", "proc/sys/net/ipv4"] {
+        fs::create_dir_all(place.join(folder)).unwrap();
+    }
+    for (name, value) in [("ipfrag_time", "30\n"), ("ip_default_ttl", "64\n")] {
+        fs::write(sysctls.join("net/ipv4").join(name), value).unwrap();
+    }
+    let knobs = Knobs {
+        sysctls,
+        ..Knobs::default()
+    };
+    let journal = Journal {
+        expected: ours(),
+        ..Journal::new(place.join("a/changes"), place, knobs)
+    };
+    test(journal, place);
 }
 
 fn value(journal: &Journal) -> String {
@@ -38,7 +49,7 @@ fn value(journal: &Journal) -> String {
 
 #[test]
 fn a_kept_change_is_persisted_and_undone_without_a_trace() {
-    in_namespace(|journal, place| {
+    on_a_host(|journal, place| {
         let file = place.join("etc/sysctl.d/60-hawser.conf");
         let owner = Owner::own().unwrap();
         let before = value(&journal);
@@ -68,7 +79,7 @@ fn a_kept_change_is_persisted_and_undone_without_a_trace() {
 
 #[test]
 fn what_a_dead_owner_tried_is_undone_and_what_somebody_else_set_is_left() {
-    in_namespace(|journal, _| {
+    on_a_host(|journal, _| {
         let dead = Owner {
             start: 1,
             ..Owner::own().unwrap()
@@ -92,14 +103,14 @@ fn what_a_dead_owner_tried_is_undone_and_what_somebody_else_set_is_left() {
 
 #[test]
 fn a_crash_between_the_journal_and_the_kernel_loses_nothing() {
-    in_namespace(|journal, _| {
+    on_a_host(|journal, _| {
         let before = value(&journal);
         let owner = Owner::own().unwrap();
         let change = journal.begin(&knob(), "44", &owner).unwrap();
         let mut entry = Entry::new(change, owner);
         // The kernel rounded, and we died before it was read back.
         entry.change.after = "43".to_owned();
-        Folder::lock(&journal.folder)
+        Folder::lock(&journal.folder, ours())
             .unwrap()
             .write(&entry)
             .unwrap();
@@ -110,7 +121,9 @@ fn a_crash_between_the_journal_and_the_kernel_loses_nothing() {
 
 #[test]
 fn a_value_that_the_kernel_refuses_leaves_nothing_behind() {
-    in_namespace(|journal, place| {
+    on_a_host(|mut journal, place| {
+        // The kernel's own: it refuses words from root, and all from anybody else.
+        journal.knobs = Knobs::default();
         let error = journal.begin(&knob(), "soon", &Owner::own().unwrap());
         assert!(error.unwrap_err().to_string().contains("ipfrag_time"));
         assert!(!place.join("a").exists());
@@ -119,7 +132,7 @@ fn a_value_that_the_kernel_refuses_leaves_nothing_behind() {
 
 #[test]
 fn no_other_file_is_touched_and_a_later_one_is_named() {
-    in_namespace(|journal, place| {
+    on_a_host(|journal, place| {
         let owner = Owner::own().unwrap();
         let file = place.join("etc/sysctl.d/60-hawser.conf");
         fs::write(&file, "# mine\n").unwrap();
@@ -136,5 +149,21 @@ fn no_other_file_is_touched_and_a_later_one_is_named() {
         let why = journal.keep(1, Vec::new()).unwrap().not_persisted.unwrap();
         assert!(why.contains("90-site.conf:2 is read later"), "{why}");
         assert!(!file.exists());
+    });
+}
+
+#[test]
+fn what_another_user_could_have_written_is_named_and_not_believed() {
+    on_a_host(|mut journal, place| {
+        journal
+            .begin(&knob(), "44", &Owner::own().unwrap())
+            .unwrap();
+        let host = Journal::new(place.join("a/changes"), place, Knobs::default());
+        assert_eq!(host.expected, Expected::OF_ROOT);
+        journal.expected.owner = ours().owner + 1;
+        let recorded = journal.changes().unwrap();
+        assert_eq!(recorded.changes, []);
+        assert!(recorded.unreadable[0].contains("1.json belongs to user "));
+        assert!(journal.undo(1).is_err());
     });
 }

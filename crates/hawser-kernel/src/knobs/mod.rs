@@ -23,11 +23,22 @@ use crate::KernelError;
 pub use receivers::receivers;
 
 /// The knobs of the host on which, and the network namespace in which, this is used.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Knobs {
     /// A handle of the machine's first network namespace, for a node that is not in it (a lab's):
     /// `net.core.rmem_default` and its like can be written nowhere else.
     pub machine_net: Option<PathBuf>,
+    /// Where the sysctls are: `/proc/sys`.
+    pub sysctls: PathBuf,
+}
+
+impl Default for Knobs {
+    fn default() -> Self {
+        Self {
+            machine_net: None,
+            sysctls: "/proc/sys".into(),
+        }
+    }
 }
 
 impl Knobs {

@@ -39,7 +39,7 @@ enum Home<'a> {
 }
 
 pub(super) fn read(knobs: &Knobs, name: &str) -> Result<Setting, KernelError> {
-    let path = path(name)?;
+    let path = path(knobs, name)?;
     let home = home(knobs, &path);
     let value = match home {
         Home::Here => proc::file(&path)?,
@@ -56,7 +56,7 @@ pub(super) fn read(knobs: &Knobs, name: &str) -> Result<Setting, KernelError> {
 }
 
 pub(super) fn write(knobs: &Knobs, name: &str, value: &str) -> Result<(), KernelError> {
-    let path = path(name)?;
+    let path = path(knobs, name)?;
     let write = || proc::put(&path, value);
     match home(knobs, &path) {
         Home::Here => write(),
@@ -64,13 +64,13 @@ pub(super) fn write(knobs: &Knobs, name: &str, value: &str) -> Result<(), Kernel
     }
 }
 
-fn path(name: &str) -> Result<PathBuf, KernelError> {
+fn path(knobs: &Knobs, name: &str) -> Result<PathBuf, KernelError> {
     if !name.starts_with("net.") || name.contains("..") {
         return Err(KernelError::Absent(format!(
             "sysctl {name}: only net.* can be turned"
         )));
     }
-    Ok(Path::new("/proc/sys").join(sysctl_path(name)))
+    Ok(knobs.sysctls.join(sysctl_path(name)))
 }
 
 /// The machine's, when it cannot be written here and there is a way there.

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use hawser_files::Expected;
 use hawser_model::knob::Knob;
 use hawser_model::names::InterfaceName;
 
@@ -19,6 +20,7 @@ pub(super) fn plan(
     interface: &InterfaceName,
     knob: &Knob,
     value: &str,
+    expected: Expected,
 ) -> Result<PathBuf, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_.:-".contains(c);
     if !interface.as_str().chars().all(plain) {
@@ -26,7 +28,8 @@ pub(super) fn plan(
             "`{interface}` does not go into a configuration file"
         ));
     }
-    decide(interface, knob, value, &observe(root, interface)).map(|path| root.join(path))
+    let seen = observe(root, interface, expected);
+    decide(interface, knob, value, &seen).map(|path| root.join(path))
 }
 
 /// Where it may have written, udev's rules apart.

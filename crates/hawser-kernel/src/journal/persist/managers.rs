@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use hawser_files::Expected;
 use hawser_model::names::InterfaceName;
 
 /// What was seen of one interface.
@@ -38,8 +39,8 @@ pub(super) struct Line {
     pub(super) text: String,
 }
 
-/// Looks below `root`.
-pub(super) fn observe(root: &Path, interface: &InterfaceName) -> Managers {
+/// Looks below `root`, where files of Hawser's are as `expected`.
+pub(super) fn observe(root: &Path, interface: &InterfaceName, expected: Expected) -> Managers {
     let index = text(&root.join(format!("sys/class/net/{interface}/ifindex")));
     let index = index.trim();
     if index.is_empty() {
@@ -47,14 +48,14 @@ pub(super) fn observe(root: &Path, interface: &InterfaceName) -> Managers {
     }
     Managers {
         udev: root.join(format!("run/udev/data/n{index}")).exists(),
-        networkd: networkd(root, index),
+        networkd: networkd(root, index, expected),
         network_manager: network_manager(root, index, interface),
         ifupdown: ifupdown(root, interface),
     }
 }
 
 /// `/run/systemd/netif/links/INDEX` (sd-network): the state of each link, its file included.
-fn networkd(root: &Path, index: &str) -> Option<Networkd> {
+fn networkd(root: &Path, index: &str, expected: Expected) -> Option<Networkd> {
     let links = root.join("run/systemd/netif/links");
     let state = text(&links.join(index));
     let file = value(&state, "NETWORK_FILE")?;
@@ -75,7 +76,7 @@ fn networkd(root: &Path, index: &str) -> Option<Networkd> {
             .join(format!("{name}.d"));
         let others = files(&dropped)
             .into_iter()
-            .filter(|f| !super::owned::is_ours(f));
+            .filter(|f| !super::owned::is_ours(f, expected));
         lines.extend(others.flat_map(|f| self::lines(&f)));
     }
     Some(Networkd {

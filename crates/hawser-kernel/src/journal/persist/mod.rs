@@ -10,13 +10,14 @@ mod udev_rules;
 
 use std::path::{Path, PathBuf};
 
+use hawser_files::Expected;
 use hawser_model::knob::{Change, Knob};
 
 pub(super) use owned::{is_foreign, write};
 
 /// The file that would make a change last on the host whose files are below `root`; else why
-/// none can.
-pub(super) fn plan(root: &Path, change: &Change) -> Result<PathBuf, String> {
+/// none can. A file of Hawser's is as `expected`.
+pub(super) fn plan(root: &Path, change: &Change, expected: Expected) -> Result<PathBuf, String> {
     let path = match &change.knob {
         Knob::Sysctl { name } => sysctl_d::plan(root, name, &change.after)?,
         Knob::ModuleParameter { module, parameter } => {
@@ -32,11 +33,11 @@ pub(super) fn plan(root: &Path, change: &Change) -> Result<PathBuf, String> {
         }
         Knob::Placebo => return Err("a placebo has nothing to keep".to_owned()),
         knob => match knob.interface() {
-            Some(name) => interface::plan(root, name, knob, &change.after)?,
+            Some(name) => interface::plan(root, name, knob, &change.after, expected)?,
             None => return Err(format!("nothing on a host keeps {knob}")),
         },
     };
-    if owned::is_ours(&path) {
+    if owned::is_ours(&path, expected) {
         Ok(path)
     } else {
         Err(format!("{} is not Hawser's own", path.display()))
@@ -44,7 +45,7 @@ pub(super) fn plan(root: &Path, change: &Change) -> Result<PathBuf, String> {
 }
 
 /// All files of Hawser's that are on the host, by the places that [`plan`] gives them.
-pub(super) fn written(root: &Path) -> Vec<PathBuf> {
+pub(super) fn written(root: &Path, expected: Expected) -> Vec<PathBuf> {
     let places = [
         sysctl_d::files(root),
         modprobe_d::files(root),
@@ -52,7 +53,7 @@ pub(super) fn written(root: &Path) -> Vec<PathBuf> {
         interface::files(root),
     ];
     let mut files: Vec<PathBuf> = places.into_iter().flatten().collect();
-    files.retain(|file| owned::is_written(file));
+    files.retain(|file| owned::is_written(file, expected));
     files.sort();
     files
 }

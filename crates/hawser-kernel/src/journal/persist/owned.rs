@@ -25,8 +25,9 @@ pub(in crate::journal) fn write<'a>(
     path: &Path,
     changes: impl Iterator<Item = &'a Change>,
     lost: &BTreeSet<u64>,
+    expected: Expected,
 ) -> Result<(), KernelError> {
-    let there = text(path)?;
+    let there = text(path, expected)?;
     if there.as_ref().is_some_and(|text| !text.starts_with(HEADER)) {
         return Err(KernelError::Absent(format!(
             "{} is not Hawser's own any more",
@@ -85,22 +86,22 @@ fn wanted<'a>(
 }
 
 /// Whether the file is Hawser's, or not there.
-pub(super) fn is_ours(path: &Path) -> bool {
-    text(path).is_ok_and(|text| text.is_none_or(|text| text.starts_with(HEADER)))
+pub(super) fn is_ours(path: &Path, expected: Expected) -> bool {
+    text(path, expected).is_ok_and(|text| text.is_none_or(|text| text.starts_with(HEADER)))
 }
 
 /// Whether the file is there and somebody else's.
-pub(in crate::journal) fn is_foreign(path: &Path) -> bool {
-    text(path).is_ok_and(|text| text.is_some_and(|text| !text.starts_with(HEADER)))
+pub(in crate::journal) fn is_foreign(path: &Path, expected: Expected) -> bool {
+    text(path, expected).is_ok_and(|text| text.is_some_and(|text| !text.starts_with(HEADER)))
 }
 
 /// Whether the file is there and Hawser's.
-pub(super) fn is_written(path: &Path) -> bool {
-    text(path).is_ok_and(|text| text.is_some_and(|text| text.starts_with(HEADER)))
+pub(super) fn is_written(path: &Path, expected: Expected) -> bool {
+    text(path, expected).is_ok_and(|text| text.is_some_and(|text| text.starts_with(HEADER)))
 }
 
-fn text(path: &Path) -> Result<Option<String>, KernelError> {
-    let bytes = hawser_files::read(path, Expected::OF_ROOT)?;
+fn text(path: &Path, expected: Expected) -> Result<Option<String>, KernelError> {
+    let bytes = hawser_files::read(path, expected)?;
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 

@@ -7,6 +7,7 @@ use hawser_model::knob::{Scope, Side, Standing};
 use tempfile::TempDir;
 
 use super::*;
+use crate::journal::tests::ours;
 
 /// A host with these files; `eth0` has index 2.
 fn host(files: &[(&str, &str)]) -> TempDir {
@@ -59,7 +60,7 @@ fn ring() -> Change {
 
 /// The file below the root, or the words.
 fn planned(root: &TempDir, change: &Change) -> Result<String, String> {
-    let path = plan(root.path(), change)?;
+    let path = plan(root.path(), change, ours())?;
     Ok(path
         .strip_prefix(root.path())
         .unwrap()
@@ -69,11 +70,11 @@ fn planned(root: &TempDir, change: &Change) -> Result<String, String> {
 
 /// What is written there for this one change, without the header.
 fn written(root: &TempDir, change: &Change) -> String {
-    let path = plan(root.path(), change).unwrap();
-    write(&path, [change].into_iter(), &BTreeSet::new()).unwrap();
+    let path = plan(root.path(), change, ours()).unwrap();
+    write(&path, [change].into_iter(), &BTreeSet::new(), ours()).unwrap();
     let text = fs::read_to_string(&path).unwrap();
-    assert!(owned::is_ours(&path) && text.starts_with("# Written by `hawser tune`"));
-    write(&path, std::iter::empty(), &BTreeSet::new()).unwrap();
+    assert!(owned::is_ours(&path, ours()) && text.starts_with("# Written by `hawser tune`"));
+    write(&path, std::iter::empty(), &BTreeSet::new(), ours()).unwrap();
     assert!(!path.exists(), "undone");
     let (_, text) = text.split_once("# change 1; was old\n").unwrap();
     text.to_owned()
@@ -265,7 +266,7 @@ fn a_file_of_somebody_else_is_never_touched() {
     let why = planned(&root, &mtu()).unwrap_err();
     assert!(why.contains("is not Hawser's own"), "{why}");
     let path = root.path().join(RULES);
-    assert!(write(&path, [&mtu()].into_iter(), &BTreeSet::new()).is_err());
+    assert!(write(&path, [&mtu()].into_iter(), &BTreeSet::new(), ours()).is_err());
     assert_eq!(fs::read_to_string(path).unwrap(), "# mine\n");
     let strange = change(
         Knob::Mtu {

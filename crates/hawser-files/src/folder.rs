@@ -199,12 +199,17 @@ impl Folder {
     /// # Errors
     /// It is not regular, not ours, has other names, or others can write it: then it is not touched.
     pub fn own(&self, name: &OsStr) -> Result<Option<File>, FileError> {
+        self.own_of(name, geteuid().as_raw())
+    }
+
+    /// The same, where ours is this user's.
+    pub(crate) fn own_of(&self, name: &OsStr, owner: u32) -> Result<Option<File>, FileError> {
         let Some(file) = self.regular(name, OFlag::O_RDWR)? else {
             return Ok(None);
         };
         let path = self.path.join(name);
         let about = file.metadata().map_err(FileError::io("stat", &path))?;
-        kind::owned(&about, geteuid().as_raw(), &path)?;
+        kind::owned(&about, owner, &path)?;
         match about.nlink() {
             1 => Ok(Some(file)),
             found => Err(FileError::Links { path, found }),

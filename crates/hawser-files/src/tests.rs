@@ -1,4 +1,4 @@
-//! What others may plant in a folder, and what becomes of it. As root, as Hawser runs.
+//! What others may plant in a folder, and what becomes of it.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
@@ -8,15 +8,22 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use nix::sys::stat::Mode;
-use nix::unistd::mkfifo;
+use nix::unistd::{Uid, geteuid, mkfifo, setfsuid};
 
 use super::*;
 
-const SMALL: Expected = Expected {
-    owner: 0,
-    limit: 16,
-    private: false,
-};
+/// Whose the files are that these tests make.
+fn own() -> u32 {
+    geteuid().as_raw()
+}
+
+fn small() -> Expected {
+    Expected {
+        owner: own(),
+        limit: 16,
+        private: false,
+    }
+}
 
 fn name() -> &'static OsStr {
     OsStr::new("f")
@@ -40,7 +47,7 @@ fn names(folder: &Path) -> Vec<String> {
 fn refused(plant: impl FnOnce(&Path)) -> (String, String) {
     let (folder, open) = place();
     plant(&folder.path().join("f"));
-    let read = open.read(name(), SMALL).unwrap_err().to_string();
+    let read = open.read(name(), small()).unwrap_err().to_string();
     let own = open.own(name()).unwrap_err().to_string();
     (read, own)
 }
@@ -72,15 +79,22 @@ fn links_fifos_devices_and_folders_are_refused_at_once() {
 
 #[test]
 fn a_foreign_owner_and_others_who_can_write_are_refused() {
-    let (read, own) = refused(|path| {
-        fs::write(path, "x").unwrap();
-        chown(path, Some(1000), None).unwrap();
-    });
-    for said in [read, own] {
-        assert!(
-            said.ends_with("belongs to user 1000; it must belong to user 0"),
-            "{said}"
+    let (folder, open) = place();
+    fs::write(folder.path().join("f"), "x").unwrap();
+    let allowed = own() + 1;
+    let theirs = Expected {
+        owner: allowed,
+        ..small()
+    };
+    for said in [
+        open.read(name(), theirs).unwrap_err().to_string(),
+        open.own_of(name(), allowed).unwrap_err().to_string(),
+    ] {
+        let words = format!(
+            "belongs to user {}; it must belong to user {allowed}",
+            own()
         );
+        assert!(said.ends_with(&words), "{said}");
     }
     for mode in [0o620, 0o602, 0o666] {
         let (read, own) = refused(|path| {
@@ -99,13 +113,13 @@ fn a_private_file_that_others_can_read_is_refused() {
     let path = folder.path().join("f");
     let private = Expected {
         private: true,
-        ..SMALL
+        ..small()
     };
     fs::write(&path, "x").unwrap();
     for (mode, well) in [(0o600, true), (0o640, false), (0o604, false)] {
         fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
         assert_eq!(open.read(name(), private).is_ok(), well, "{mode:o}");
-        assert!(open.read(name(), SMALL).is_ok());
+        assert!(open.read(name(), small()).is_ok());
     }
 }
 
@@ -113,10 +127,10 @@ fn a_private_file_that_others_can_read_is_refused() {
 fn a_file_is_read_up_to_its_limit_and_a_hard_link_is_not_reused() {
     let (folder, open) = place();
     let path = folder.path().join("f");
-    assert!(open.read(name(), SMALL).unwrap().is_none());
+    assert!(open.read(name(), small()).unwrap().is_none());
     assert!(open.own(name()).unwrap().is_none());
     fs::write(&path, [b'a'; 16]).unwrap();
-    assert_eq!(open.read(name(), SMALL).unwrap().unwrap().len(), 16);
+    assert_eq!(open.read(name(), small()).unwrap().unwrap().len(), 16);
     assert!(open.own(name()).unwrap().is_some());
     fs::hard_link(&path, folder.path().join("g")).unwrap();
     let own = open.own(name()).unwrap_err().to_string();
@@ -125,13 +139,13 @@ fn a_file_is_read_up_to_its_limit_and_a_hard_link_is_not_reused() {
         "{own}"
     );
     fs::write(&path, [b'a'; 17]).unwrap();
-    let large = open.read(name(), SMALL).unwrap_err().to_string();
+    let large = open.read(name(), small()).unwrap_err().to_string();
     assert!(
         large.ends_with("has more than 16 bytes, which is the limit for such a file"),
         "{large}"
     );
     fs::write(&path, [b'a', 0xff]).unwrap();
-    let text = open.read_text(name(), SMALL).unwrap_err().to_string();
+    let text = open.read_text(name(), small()).unwrap_err().to_string();
     assert!(text.ends_with("byte 1 is wrong"), "{text}");
 }
 
@@ -208,7 +222,7 @@ fn the_way_below_a_folder_has_no_links_and_does_not_lead_up() {
     assert!(said("a/file").ends_with("/a/file is a regular file; it must be a folder"));
     assert!(said("a/../..").contains("does not end in the name"));
     for way in ["..", ".", "a/b", "", "/etc/passwd"] {
-        let error = open.read(OsStr::new(way), SMALL).unwrap_err();
+        let error = open.read(OsStr::new(way), small()).unwrap_err();
         assert!(matches!(error, FileError::Name { .. }), "{way}: {error}");
     }
 }
@@ -217,15 +231,16 @@ fn the_way_below_a_folder_has_no_links_and_does_not_lead_up() {
 fn what_a_killed_run_left_is_swept_and_nothing_else() {
     let (folder, open) = place();
     let old = SystemTime::now() - Duration::from_secs(3600);
-    let plant = |name: &str, owner| {
+    let plant = |name: &str, mode| {
         let path = folder.path().join(name);
         let file = File::create(&path).unwrap();
         file.set_modified(old).unwrap();
-        chown(&path, Some(owner), None).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
     };
-    plant(".00.hawser-new", 0);
-    plant(".01.hawser-new", 1000);
-    plant("mine.hawser-new", 0);
+    plant(".00.hawser-new", 0o600);
+    // Not ours alone.
+    plant(".01.hawser-new", 0o666);
+    plant("mine.hawser-new", 0o600);
     File::create(folder.path().join(".02.hawser-new")).unwrap();
     open.replace(name(), b"x", 0o600).unwrap();
     let mut left = names(folder.path());
@@ -295,13 +310,15 @@ fn a_link_on_the_way_is_followed_if_it_is_roots_and_not_if_it_is_a_users() {
         said("round")
     );
     assert!(said("gone/below").contains("No such file"));
-    std::os::unix::fs::lchown(root.join("link"), Some(1000), None).unwrap();
-    for way in ["link", "link/below", "absolute"] {
-        let said = said(way);
-        assert!(
-            said.contains("/link is a symbolic link of user 1000"),
-            "{way}: {said}"
-        );
+    let others = [own() + 1; 2];
+    for (way, link) in [
+        ("link", "link"),
+        ("link/below", "link"),
+        ("absolute", "absolute"),
+    ] {
+        let said = Folder::walk_trusting(&root.join(way), others).unwrap_err();
+        let words = format!("/{link} is a symbolic link of user {}", own());
+        assert!(said.to_string().contains(&words), "{way}: {said}");
     }
 }
 
@@ -311,18 +328,23 @@ fn a_folder_on_the_way_may_be_one_that_is_entered_and_not_listed() {
     let closed = folder.path().join("closed");
     let own = closed.join("own");
     fs::create_dir_all(&own).unwrap();
-    chown(&own, Some(1000), None).unwrap();
-    for path in [folder.path(), &closed] {
-        fs::set_permissions(path, Permissions::from_mode(0o711)).unwrap();
-    }
-    // Of this thread alone.
+    let mode = |path: &Path, mode| {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    };
+    mode(folder.path(), 0o711);
+    mode(&closed, 0o311);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            nix::unistd::setfsuid(nix::unistd::Uid::from_raw(1000));
+            if geteuid().is_root() {
+                // Root lists everything. Of this thread alone.
+                chown(&own, Some(1000), None).unwrap();
+                setfsuid(Uid::from_raw(1000));
+            }
             assert!(fs::read_dir(&closed).is_err(), "it is not listed");
             let open = Folder::walk(&own).unwrap();
             open.replace(name(), b"x", 0o600).unwrap();
         });
     });
+    mode(&closed, 0o700);
     assert!(own.join("f").exists());
 }

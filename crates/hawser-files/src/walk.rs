@@ -1,6 +1,6 @@
 //! The way to a folder that a person has named, through folders where others may write.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
@@ -23,6 +23,11 @@ impl Folder {
     /// # Errors
     /// It is not there, is no folder, or a link of somebody else's is on the way.
     pub fn walk(path: &Path) -> Result<Self, FileError> {
+        Self::walk_trusting(path, trusted())
+    }
+
+    /// The same, where links of these users are followed.
+    pub(crate) fn walk_trusting(path: &Path, trusted: [u32; 2]) -> Result<Self, FileError> {
         let start = |path: &Path| match path.is_absolute() {
             true => Self::open(Path::new("/")),
             false => Self::open(Path::new(".")),
@@ -35,7 +40,7 @@ impl Folder {
                 at = at.up()?;
                 continue;
             }
-            match at.link(&step)? {
+            match at.link_of(&step, trusted)? {
                 None => at = at.below(Path::new(&step))?,
                 Some(to) => {
                     links += 1;
@@ -57,7 +62,11 @@ impl Folder {
     ///
     /// # Errors
     /// It is somebody else's, or cannot be read.
-    pub fn link(&self, name: &std::ffi::OsStr) -> Result<Option<OsString>, FileError> {
+    pub fn link(&self, name: &OsStr) -> Result<Option<OsString>, FileError> {
+        self.link_of(name, trusted())
+    }
+
+    fn link_of(&self, name: &OsStr, trusted: [u32; 2]) -> Result<Option<OsString>, FileError> {
         let path = self.path().join(name);
         let flags = OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let fd = openat(self.as_fd(), self.plain(name)?, flags, Mode::empty())
@@ -67,8 +76,7 @@ impl Folder {
         if !about.is_symlink() {
             return Ok(None);
         }
-        let own = geteuid().as_raw();
-        if ![0, own].contains(&about.uid()) {
+        if !trusted.contains(&about.uid()) {
             return Err(FileError::ForeignLink {
                 path,
                 owner: about.uid(),
@@ -78,6 +86,11 @@ impl Folder {
             .map(Some)
             .map_err(FileError::io("readlink", &path))
     }
+}
+
+/// Root and us.
+fn trusted() -> [u32; 2] {
+    [0, geteuid().as_raw()]
 }
 
 /// The names on a way, the first one last.

@@ -22,6 +22,6 @@ pub use open::{
 };
 pub use parameters::Parameters;
 pub use place::{Place, Places, at as places_at, of_pool as places_of_pool};
-pub use saved::{FOLDER, Made, Mark, Saved, SavedError};
+pub use saved::{Copies, FOLDER, Made, Mark, Saved, SavedError};
 pub use secret::{SecretError, read as read_secret};
 pub use volumes::{VolumesError, find as find_volumes};

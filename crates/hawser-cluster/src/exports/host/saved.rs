@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use hawser_files::{Expected, FileError};
@@ -17,6 +18,39 @@ use crate::exports::tgt::{Instance, Targets};
 
 /// Where the copies are.
 pub const FOLDER: &str = "/run/hawser/exports";
+
+/// The folder that the copies are in, and the user whose they must be.
+#[derive(Clone, Debug)]
+pub struct Copies {
+    folder: PathBuf,
+    owner: u32,
+}
+
+impl Copies {
+    /// Copies of this user's.
+    #[cfg(test)]
+    pub fn of(folder: PathBuf, owner: u32) -> Self {
+        Self { folder, owner }
+    }
+}
+
+impl Default for Copies {
+    /// Root's, of this host.
+    fn default() -> Self {
+        Self {
+            folder: FOLDER.into(),
+            owner: Expected::OF_ROOT.owner,
+        }
+    }
+}
+
+impl Deref for Copies {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.folder
+    }
+}
 
 /// What a start made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,13 +133,17 @@ fn path(folder: &Path, pool: &str) -> PathBuf {
 impl Saved {
     /// The copy of a pool.
     pub fn read(pool: &str) -> Result<Option<Self>, SavedError> {
-        Self::read_in(Path::new(FOLDER), pool)
+        Self::read_in(&Copies::default(), pool)
     }
 
     /// The copy of a pool in a folder.
-    pub fn read_in(folder: &Path, pool: &str) -> Result<Option<Self>, SavedError> {
+    pub fn read_in(folder: &Copies, pool: &str) -> Result<Option<Self>, SavedError> {
         let path = path(folder, pool);
-        let Some(text) = hawser_files::read(&path, Expected::OF_ROOT)? else {
+        let expected = Expected {
+            owner: folder.owner,
+            ..Expected::OF_ROOT
+        };
+        let Some(text) = hawser_files::read(&path, expected)? else {
             return Ok(None);
         };
         serde_json::from_slice(&text)
@@ -117,8 +155,8 @@ impl Saved {
     }
 
     /// The copies of all other pools.
-    pub fn others(folder: &Path, pool: &str) -> Result<Vec<Self>, SavedError> {
-        let Ok(entries) = fs::read_dir(folder) else {
+    pub fn others(folder: &Copies, pool: &str) -> Result<Vec<Self>, SavedError> {
+        let Ok(entries) = fs::read_dir(&**folder) else {
             return Ok(Vec::new());
         };
         let names = entries.flatten().filter_map(|entry| {

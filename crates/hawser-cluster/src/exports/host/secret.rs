@@ -34,12 +34,16 @@ const EXPECTED: Expected = Expected {
 
 /// The first line of the file.
 pub fn read(secret: &SecretRef) -> Result<String, SecretError> {
+    read_expected(secret, EXPECTED)
+}
+
+fn read_expected(secret: &SecretRef, expected: Expected) -> Result<String, SecretError> {
     let SecretRef::File(file) = secret else {
         return Err(SecretError::NoFile(secret.clone()));
     };
     let path = file.display().to_string();
     let (folder, name) = Folder::of(file)?;
-    let text = folder.read_text(name, EXPECTED)?;
+    let text = folder.read_text(name, expected)?;
     let text = text.ok_or_else(|| SecretError::Absent(path.clone()))?;
     let line = text.lines().next().unwrap_or_default();
     let line = line.trim_end_matches('\r');
@@ -62,13 +66,21 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
         let mode = |mode| fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
-        let read = || read(&SecretRef::File(path.clone())).map_err(|e| e.to_string());
+        let secret = SecretRef::File(path.clone());
+        let whose = |owner| {
+            let expected = Expected { owner, ..EXPECTED };
+            read_expected(&secret, expected).map_err(|e| e.to_string())
+        };
+        let own = nix::unistd::geteuid().as_raw();
+        let read = || whose(own);
         assert!(read().unwrap_err().contains("does not exist"));
         fs::write(&path, "twelve-characters\r\nmore\n").unwrap();
         mode(0o640);
         assert!(read().unwrap_err().contains("has mode 0640"));
         mode(0o600);
         assert_eq!(read().unwrap(), "twelve-characters");
+        assert!(whose(own + 1).unwrap_err().contains("belongs to user"));
+        assert_eq!(EXPECTED.owner, 0);
         let other = folder.path().join("other");
         fs::rename(&path, &other).unwrap();
         symlink(&other, &path).unwrap();

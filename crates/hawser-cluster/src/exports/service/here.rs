@@ -1,10 +1,10 @@
 //! The host, as the service has it. Tests have one of their own.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use crate::exports::Portal;
-use crate::exports::host::{FOLDER, Facts, Places, look_at_open, storage};
+use crate::exports::host::{Copies, Facts, Places, look_at_open, storage};
 use crate::exports::lio::Configfs;
 use crate::exports::tgt::{self, Daemon};
 
@@ -23,7 +23,7 @@ type End = dyn Fn(tgt::Instance) -> std::io::Result<()>;
 /// The host.
 pub struct Here {
     /// Where the copies of what was started are.
-    pub folder: PathBuf,
+    pub folder: Copies,
     /// tgtd.
     pub daemon: Daemon,
     /// The kernel's target.
@@ -41,7 +41,7 @@ pub struct Here {
 impl Default for Here {
     fn default() -> Self {
         Self {
-            folder: FOLDER.into(),
+            folder: Copies::default(),
             daemon: Daemon::default(),
             configfs: Configfs::default(),
             look: Box::new(look_at_open),

@@ -17,7 +17,7 @@ use super::health::health_on;
 use super::here::Here;
 use super::{Health, ServiceError, Wanted};
 use crate::exports::desired::Volume;
-use crate::exports::host::{Facts, Parameters, Saved, process};
+use crate::exports::host::{Copies, Facts, Parameters, Saved, process};
 use crate::exports::state::State;
 use crate::exports::tgt::{Daemon, numbers};
 use crate::exports::{parse, resolve};
@@ -44,7 +44,7 @@ impl World {
         let socket = path.join("socket");
         let own = i32::try_from(std::process::id()).unwrap();
         let here = Here {
-            folder: path.join("run"),
+            folder: Copies::of(path.join("run"), nix::unistd::geteuid().as_raw()),
             daemon: Daemon::at(&socket),
             configfs: crate::exports::lio::Configfs::at(path.join("configfs")),
             // This very process is the tgtd of the test.

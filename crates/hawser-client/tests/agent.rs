@@ -18,6 +18,7 @@ use hawser_host::protocol::Message;
 use hawser_host::transport::Command;
 use hawser_host::{Agent, Ask, Host, frame};
 use hawser_model::traffic::RunKey;
+use hawser_tool::Launch;
 use serde_json::value::to_raw_value;
 use tempfile::NamedTempFile;
 
@@ -35,7 +36,9 @@ struct Served {
 
 impl Served {
     fn start() -> Self {
-        let transport = Command::new("client1".into(), || Ok::<_, io::Error>(program()));
+        let transport = Command::new("client1".into(), || {
+            Ok::<_, io::Error>(Launch::new(PROGRAM).arg("agent"))
+        });
         let agent = Agent::connect(&transport, RunKey(0)).unwrap();
         Self {
             pid: agent.pid(),
@@ -62,11 +65,7 @@ impl Served {
 }
 
 /// The client's program.
-fn program() -> process::Command {
-    let mut command = process::Command::new(env!("CARGO_BIN_EXE_hawser-client"));
-    command.arg("agent");
-    command
-}
+const PROGRAM: &str = env!("CARGO_BIN_EXE_hawser-client");
 
 /// A file with room for what a job writes.
 fn file() -> NamedTempFile {
@@ -111,7 +110,8 @@ fn what_a_client_wrote_for_a_coordinator_is_in_the_history_that_it_answers() {
 #[test]
 fn a_client_whose_coordinator_was_killed_ends_by_itself_while_it_writes() {
     let file = file();
-    let mut client = program()
+    let mut client = process::Command::new(PROGRAM)
+        .arg("agent")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

@@ -4,10 +4,11 @@ use hawser_model::case::{Case, Phase, PhaseKind};
 use hawser_model::output::copy::{ChangePoint, RatePoint};
 use hawser_model::traffic::SLICE;
 use hawser_model::trial::StreamRates;
-use hawser_model::units::{Bytes, Nanos};
+use hawser_model::units::{BitsPerSec, Bytes, Nanos};
 
 use crate::copy::{change_point, unsteadiness_after};
-use crate::packets::facts::PhaseFacts;
+use crate::packets::facts::{PhaseFacts, Side};
+use crate::view::Path;
 
 /// A stream as the causes look at it.
 pub(crate) struct StreamView<'a> {
@@ -23,6 +24,28 @@ impl StreamView<'_> {
     pub(crate) fn reader_waited(&self) -> bool {
         let drain = &self.facts.phase.receiver.drain;
         drain.idle > drain.busy
+    }
+
+    /// Share of the time that it waited.
+    pub(crate) fn waited(&self) -> Option<f64> {
+        let drain = &self.facts.phase.receiver.drain;
+        let all = drain.idle.0.checked_add(drain.busy.0).filter(|n| *n > 0)?;
+        Some(drain.idle.0 as f64 / all as f64)
+    }
+
+    /// What the slower of its two ports runs at; absent where one does not say.
+    pub(crate) fn speed(&self) -> Option<BitsPerSec> {
+        let of = |side| self.facts.interface(side)?.1.speed.filter(|s| s.0 > 0);
+        Some(of(Side::Sender)?.min(of(Side::Receiver)?))
+    }
+
+    /// Its directed path.
+    pub(crate) fn path(&self) -> Path {
+        Path {
+            link: self.facts.link().clone(),
+            from: self.facts.host(Side::Sender).clone(),
+            to: self.facts.host(Side::Receiver).clone(),
+        }
     }
 }
 

@@ -97,6 +97,7 @@ mod storage_below_link;
 mod takeover_waited_for_human;
 mod token_longer_than_needed;
 mod unattributed_outage;
+mod unexplained_slow_direction;
 mod unit_below_link;
 mod window_too_small;
 
@@ -210,4 +211,5 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<half_duplex::HalfDuplex>(),
     Listed::check::<shared_failure_domain::SharedFailureDomain>(),
     Listed::check::<unattributed_loss::UnattributedLoss>(),
+    Listed::check::<unexplained_slow_direction::UnexplainedSlowDirection>(),
 ];

@@ -40,7 +40,7 @@ impl CheckCause for BondOneMember {
     }
 }
 
-fn pinned(view: &View<'_>, stream: &StreamView<'_>) -> Option<Found<BondOneMember>> {
+pub(super) fn pinned(view: &View<'_>, stream: &StreamView<'_>) -> Option<Found<BondOneMember>> {
     let facts = &stream.facts;
     let host = facts.host(Side::Sender);
     let (name, interface) = facts.interface(Side::Sender)?;

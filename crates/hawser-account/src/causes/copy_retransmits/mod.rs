@@ -32,7 +32,7 @@ pub(crate) struct CopyRetransmits {
 
 /// Of the segments. Below it a loss-based congestion control still fills a local link (Mathis et
 /// al. 1997: 1.22 · MSS / (RTT · √p) is 20 Gbit/s at 0.1 ms).
-const SHARE: f64 = 0.005;
+pub(super) const SHARE: f64 = 0.005;
 
 impl CopyCause for CopyRetransmits {
     fn find(view: &View<'_>, explained: bool) -> Option<Found<Self>> {

@@ -73,7 +73,7 @@ impl Cause for LimitedStream {
     }
 }
 
-fn limit(stream: &StreamView<'_>) -> Option<Found<LimitedStream>> {
+pub(crate) fn limit(stream: &StreamView<'_>) -> Option<Found<LimitedStream>> {
     let (change, unsteadiness) = (stream.change?, stream.unsteadiness?);
     let facts = &stream.facts;
     let sender = facts.phase.sender.stream.as_ref()?;

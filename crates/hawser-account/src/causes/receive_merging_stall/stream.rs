@@ -151,14 +151,7 @@ pub(crate) fn stall(stream: &StreamView<'_>) -> Option<Found<StalledStream>> {
             arrived_packets: arrived,
             lost: sender.lost().0,
             congestion_window_bytes: sender.congestion_window.0,
-            reader_waited_percent: percent(waited(stream).unwrap_or(0.0)),
+            reader_waited_percent: percent(stream.waited().unwrap_or(0.0)),
         },
     })
-}
-
-/// Share of the time that the reader waited for data.
-fn waited(stream: &StreamView<'_>) -> Option<f64> {
-    let drain = &stream.facts.phase.receiver.drain;
-    let all = drain.idle.0.checked_add(drain.busy.0).filter(|n| *n > 0)?;
-    Some(drain.idle.0 as f64 / all as f64)
 }

@@ -11,6 +11,7 @@ use hawser_model::probe::PathMtu;
 use hawser_model::traffic::Rate;
 use hawser_model::units::{BitsPerSec, Bytes, Packets};
 
+use super::looked_at::looked_at;
 use super::table::{Align, Table};
 use crate::output::paint::{Style, style};
 
@@ -29,6 +30,10 @@ pub fn report(case: &Case, report: &CheckReport) -> String {
     out.push_str(&collectors(case));
     out.push_str(&fencing(case));
     out.push_str(&findings(&report.findings));
+    if report.findings.is_empty() {
+        wrap(&mut out, "", &looked_at(case));
+        out.push('\n');
+    }
     let _ = writeln!(out, "Case file: {}", report.case);
     out
 }

@@ -8,6 +8,7 @@ pub mod exports;
 pub mod fanout;
 pub mod junit;
 pub mod ladder;
+mod looked_at;
 pub mod page;
 mod rate_chart;
 pub mod status;

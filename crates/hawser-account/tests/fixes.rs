@@ -47,6 +47,38 @@ fn a_link_that_is_smaller_than_the_file_says_is_judged_by_a_stream() {
     assert_eq!(traffic.phase, PhaseKind::Stream);
 }
 
+#[test]
+fn a_window_is_tried_on_the_side_that_holds_up_under_the_stream_that_waits_most() {
+    for (name, host, from, link, knobs) in [
+        (
+            "stream-send-window",
+            "head1",
+            "head1",
+            "ring1",
+            ["net.core.wmem_max", "net.ipv4.tcp_wmem"],
+        ),
+        (
+            "stream-receive-window",
+            "head2",
+            "head1",
+            "ring0",
+            ["net.core.rmem_max", "net.ipv4.tcp_rmem"],
+        ),
+    ] {
+        let plan = plan(&case(name), "window-too-small");
+        assert_eq!(plan.host.as_str(), host);
+        assert_eq!(
+            plan.candidates.iter().map(told).collect::<Vec<_>>(),
+            knobs.map(str::to_owned)
+        );
+        let traffic = plan.traffic.expect("the stream");
+        assert_eq!(
+            (traffic.from.as_str(), traffic.link.as_str(), traffic.phase),
+            (from, link, PhaseKind::Stream)
+        );
+    }
+}
+
 /// A candidate as the page of `tune` names it.
 fn told(Candidate { knob, target }: &Candidate) -> String {
     let name = match knob.interface() {
@@ -68,18 +100,22 @@ fn the_page_of_tune_says_what_is_tried() {
     let checks = support::saved::saved("", |case: &Case| {
         case.ladder.is_none() && case.fanout.is_none()
     });
-    // A knob of an interface needs one that is known: of each cause the case that has most.
-    let mut tried: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    // A knob of an interface needs one that is known: of each cause the case that has most, and what is tried in others
+    // and not in that one.
+    let mut tried: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
     for plan in checks.iter().flat_map(|(_, case)| plans(case)) {
         let all = plan.candidates.iter().map(told).collect::<Vec<_>>();
         let known = tried.entry(plan.cause).or_default();
-        if all.len() > known.len() {
-            *known = all;
+        let has = |these: &[String], those: &[String]| those.iter().all(|k| these.contains(k));
+        if !known.iter().any(|these| has(these, &all)) {
+            known.retain(|these| !has(&all, these));
+            known.push(all);
         }
     }
     let mut table = "| finding | tried, in this order |\n| --- | --- |\n".to_owned();
-    for (cause, knobs) in tried {
-        table += &format!("| `{cause}` | {} |\n", knobs.join(", "));
+    for (cause, lists) in tried {
+        let lists: Vec<String> = lists.iter().map(|knobs| knobs.join(", ")).collect();
+        table += &format!("| `{cause}` | {} |\n", lists.join("; or "));
     }
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tune.md");
     let page = fs::read_to_string(file).expect("the page");

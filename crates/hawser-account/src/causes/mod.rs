@@ -204,6 +204,7 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<loss_between_hosts::LossBetweenHosts>(),
     Listed::check::<receive_merging_stall::stream::StalledStream>(),
     Listed::check::<rate_after_burst::stream::LimitedStream>(),
+    Listed::check::<window_too_small::WindowTooSmall>(),
     Listed::check::<bond_one_member::BondOneMember>(),
     Listed::check::<lro_on_forwarder::LroOnForwarder>(),
     Listed::check::<speed_below_file::SpeedBelowFile>(),

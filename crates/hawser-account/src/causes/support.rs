@@ -132,7 +132,7 @@ pub(super) fn lost_on<C>(
 }
 
 /// The only item, if they are all equal.
-fn only<T: PartialEq>(mut items: impl Iterator<Item = T>) -> Option<T> {
+pub(super) fn only<T: PartialEq>(mut items: impl Iterator<Item = T>) -> Option<T> {
     let first = items.next()?;
     items.all(|item| item == first).then_some(first)
 }

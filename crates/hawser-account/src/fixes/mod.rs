@@ -50,7 +50,7 @@ pub enum Target {
     Value(String),
     /// As much as the device takes.
     Largest,
-    /// At least this number.
+    /// At least this number; of several the last, which is the largest that a stream's buffer grows to.
     AtLeast(u64),
     /// This many times what it is, in each of its numbers.
     Times(u64),
@@ -73,7 +73,11 @@ impl Target {
                 .largest
                 .clone()
                 .ok_or("the device does not say how much it takes")?,
-            Self::AtLeast(least) => number(now)?.max(*least).to_string(),
+            Self::AtLeast(least) => {
+                let (others, last) = now.rsplit_once(char::is_whitespace).unwrap_or(("", now));
+                let last = number(last)?.max(*least);
+                format!("{others} {last}").trim_start().to_owned()
+            }
             Self::Times(factor) => now
                 .split_whitespace()
                 .map(|n| Some(n.parse::<u64>().ok()?.saturating_mul(*factor).to_string()))
@@ -215,6 +219,10 @@ mod tests {
         assert_eq!(
             at(Target::AtLeast(262_144), "4096", None).as_deref(),
             Ok("262144")
+        );
+        assert_eq!(
+            at(Target::AtLeast(262_144), "4096 8192 16384", None).as_deref(),
+            Ok("4096 8192 262144")
         );
         let enough = at(Target::AtLeast(262_144), "8388608", None);
         assert_eq!(enough, Err("it is 8388608 already".to_owned()));

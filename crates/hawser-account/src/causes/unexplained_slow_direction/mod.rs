@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::copy_retransmits::SHARE;
 use crate::cause::{Cause, CheckCause, Found, Words, counted, percent_of, percent_text, way};
-use crate::causes::{bond_one_member, rate_after_burst, receive_merging_stall};
+use crate::causes::{bond_one_member, rate_after_burst, receive_merging_stall, window_too_small};
 use crate::copy::fell::percent;
 use crate::losses::Losses;
 use crate::packets::facts::Side;
@@ -66,7 +66,9 @@ const EXPLAINING: u64 = 1;
 impl CheckCause for UnexplainedSlowDirection {
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let streams = streams(view.case);
-        let open = streams.iter().filter(|stream| !explained(view, stream));
+        let open = streams
+            .iter()
+            .filter(|stream| !explained(view, stream, &streams));
         open.filter_map(|stream| slow(stream, &streams)).collect()
     }
 }
@@ -134,7 +136,7 @@ fn path(at: &Place) -> String {
 }
 
 /// Whether another cause says why this stream is slow.
-fn explained(view: &View<'_>, stream: &StreamView<'_>) -> bool {
+fn explained(view: &View<'_>, stream: &StreamView<'_>, all: &[StreamView<'_>]) -> bool {
     let half = |side| {
         let port = stream.facts.interface(side);
         port.is_some_and(|(_, i)| i.duplex.as_deref() == Some("half"))
@@ -142,6 +144,7 @@ fn explained(view: &View<'_>, stream: &StreamView<'_>) -> bool {
     receive_merging_stall::stream::stall(stream).is_some()
         || rate_after_burst::stream::limit(stream).is_some()
         || bond_one_member::pinned(view, stream).is_some()
+        || window_too_small::check::held(stream, all).is_some()
         || half(Side::Sender)
         || half(Side::Receiver)
         || datagrams_lost(view, stream)

@@ -7,7 +7,11 @@
 //! (`tcpi_rwnd_limited`, `tcpi_sndbuf_limited`), the setting, and the product of what several
 //! streams or datagrams got and the round trip. Certain; an error. Case: `ladder-window`.
 
+/// The same of the streams of a check.
+pub(super) mod check;
+
 use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::host::HostFacts;
 use hawser_model::ladder::RungKind;
 use hawser_model::units::{Bytes, Nanos};
 use serde::Serialize;
@@ -29,8 +33,11 @@ pub(crate) struct WindowTooSmall {
     stream_mb_per_s: MbPerS,
 }
 
-/// The receiver's side; the other is the sender's.
+/// The receiver's side.
 const RECEIVES: &str = "net.ipv4.tcp_rmem";
+
+/// The sender's.
+const SENDS: &str = "net.ipv4.tcp_wmem";
 
 /// Share of a stream's time from which its window counts as what holds it up.
 const HELD: f64 = 0.2;
@@ -55,18 +62,16 @@ impl LadderCause for WindowTooSmall {
         let bandwidth = view.speed().map_or(seen, |speed| speed.min(seen)) * 1e6;
         let round_trip = stream.least_round_trip;
         let product = (bandwidth * round_trip.as_secs_f64()) as u64;
-        // A window is half of its buffer, and a path in use holds more than an idle one.
-        let needed = (2 * product).max(LEAST).next_power_of_two();
+        let needed = needed(product);
         let (from, to) = (&view.run.from, &view.run.to);
         let sides = [
             (to, RECEIVES, stream.receive_window_limited),
-            (from, "net.ipv4.tcp_wmem", stream.send_buffer_limited),
+            (from, SENDS, stream.send_buffer_limited),
         ];
         let mut found = Vec::new();
         for (host, sysctl, limited) in sides {
             let held = share(limited.0, stream.busy.0);
-            let setting = view.facts(host).and_then(|f| f.sysctls.get(sysctl));
-            let most = setting.and_then(|s| s.split_whitespace().next_back()?.parse::<u64>().ok());
+            let most = view.facts(host).and_then(|facts| most(facts, sysctl));
             let Some(most) = most.filter(|most| held >= HELD && *most < needed) else {
                 continue;
             };
@@ -90,6 +95,28 @@ impl LadderCause for WindowTooSmall {
     }
 }
 
+/// The last value of `net.ipv4.tcp_rmem` as the kernel sets it (`tcp_init`, `net/ipv4/tcp.c`).
+const USUAL: u64 = 6 << 20;
+
+impl WindowTooSmall {
+    /// What to set: what is needed, and not less than is usual.
+    fn enough(&self) -> u64 {
+        self.needed_bytes.max(USUAL)
+    }
+}
+
+/// The largest buffer that the kernel gives a stream by itself: the last value of the sysctl.
+fn most(facts: &HostFacts, sysctl: &str) -> Option<u64> {
+    let last = facts.sysctls.get(sysctl)?.split_whitespace().next_back()?;
+    last.parse().ok()
+}
+
+/// The buffer for what a path holds: a window is half of it, and a path in use holds more than an idle one.
+fn needed(product: u64) -> u64 {
+    let needed = product.saturating_mul(2).max(LEAST);
+    needed.checked_next_power_of_two().unwrap_or(needed)
+}
+
 impl Cause for WindowTooSmall {
     const CODE: &'static str = "window-too-small";
     const PAGE: &'static str = include_str!("page.md");
@@ -99,7 +126,6 @@ impl Cause for WindowTooSmall {
             true => "for the receiver's window",
             false => "for room in the send buffer",
         };
-        let needed = self.needed_bytes;
         Words {
             text: format!(
                 "One stream got {} and waited {side} for {} % of its time: {} on {} ends at {}, and a \
@@ -113,12 +139,13 @@ impl Cause for WindowTooSmall {
                 self.bandwidth_delay_bytes,
             ),
             fix: format!(
-                "On {}: `sysctl -w {}='4096 131072 {}'` (at least {needed}; the default or more costs \
+                "On {}: `sysctl -w {}='4096 131072 {}'` (at least {}; the default or more costs \
                  nothing), and the same in /etc/sysctl.d. A program that sets SO_RCVBUF or SO_SNDBUF \
                  itself is capped by net.core.rmem_max and wmem_max instead.",
                 host(at),
                 self.sysctl,
-                needed.max(6_291_456),
+                self.enough(),
+                self.needed_bytes,
             ),
         }
     }

@@ -1,10 +1,11 @@
 //! A lab as the site of its hosts.
 
+mod outside;
+
 use std::fs;
-use std::io;
 use std::path::PathBuf;
 
-use hawser_host::site::{Seen, Site, SiteError, SiteFault, Trouble, Watcher};
+use hawser_host::site::{Site, SiteError, SiteFault, Trouble, Watcher};
 use hawser_model::drill::{Moment, PowerEvent, PowerState};
 use hawser_model::names::HostName;
 use hawser_tool::processes::{self, Process};
@@ -20,6 +21,7 @@ use crate::lab::Lab;
 use crate::name::LabName;
 use crate::power::PowerLoss;
 use crate::status::status;
+use outside::FromOutside;
 
 /// A lab by its name: its processes are others after each power cycle.
 pub struct LabSite(LabName);
@@ -208,11 +210,7 @@ impl Site for LabSite {
     }
 
     fn watcher<'a>(&'a self, host: &'a HostName) -> Box<dyn Watcher + 'a> {
-        Box::new(FromOutside {
-            site: self,
-            host,
-            process: None,
-        })
+        Box::new(FromOutside::of(self, host))
     }
 
     fn break_now(&self, fault: &SiteFault) -> Result<(), SiteError> {
@@ -343,57 +341,5 @@ fn signal(process: &Process, signal: Signal) -> Result<(), SiteError> {
             "{signal} to {}: {e}",
             process.name
         ))),
-    }
-}
-
-/// Looks at a node from outside: what the kernel says of its mounts, whatever the node itself does.
-struct FromOutside<'a> {
-    site: &'a LabSite,
-    host: &'a HostName,
-    /// Its first process, while that is known.
-    process: Option<i32>,
-}
-
-impl Watcher for FromOutside<'_> {
-    fn look(&mut self) -> Seen {
-        if let Some(places) = self.process.and_then(|process| mounts(process).ok()) {
-            return mounted(places);
-        }
-        // It is off, or on again as another process.
-        let lab = self.site.lab();
-        self.process = lab.and_then(|lab| lab.process(self.host.as_str())).ok();
-        match self.process.map(mounts) {
-            Some(Ok(places)) => mounted(places),
-            _ => Seen::Off,
-        }
-    }
-}
-
-fn mounted(places: Vec<String>) -> Seen {
-    Seen::Mounts {
-        places,
-        engine_since: None,
-    }
-}
-
-/// The places that something is mounted on. Of a dead process it is an error.
-fn mounts(process: i32) -> io::Result<Vec<String>> {
-    let text = fs::read_to_string(format!("/proc/{process}/mounts"))?;
-    if text.is_empty() {
-        return Err(io::ErrorKind::NotFound.into());
-    }
-    let places = text.lines().filter_map(|line| line.split(' ').nth(1));
-    Ok(places.map(str::to_owned).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_mounted_is_read_from_the_kernel_and_of_nobody_it_is_an_error() {
-        let own = i32::try_from(std::process::id()).unwrap();
-        assert!(mounts(own).unwrap().iter().any(|place| place == "/"));
-        assert!(mounts(i32::MAX).is_err());
     }
 }

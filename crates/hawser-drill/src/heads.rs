@@ -169,6 +169,7 @@ impl<'a> RealHeads<'a> {
                 from_host,
                 trouble: Trouble::Lost(percent),
             } => Ok(vec![silence(host, link, *to_host, *from_host, *percent)?]),
+            SiteFault::Reboot { host } => Ok(vec![(host.clone(), HostFault::Reboot)]),
             SiteFault::Clock { host, ahead_s } => {
                 let ahead_s = *ahead_s;
                 Ok(vec![(host.clone(), HostFault::Clock { ahead_s })])
@@ -251,7 +252,8 @@ impl Site for RealHeads<'_> {
             site: self,
             host,
             agent: self.hosts.another(host).ok(),
-            was_off: false,
+            idle: false,
+            stopped: false,
         })
     }
 
@@ -267,9 +269,12 @@ impl Site for RealHeads<'_> {
     fn shows(&self, fault: &SiteFault) -> Result<Option<String>, SiteError> {
         let mut shown = Vec::new();
         for (head, fault) in self.on_heads(fault)? {
-            match self.hosts.ask(&head, &ShowFault(fault)) {
+            match self.hosts.ask(&head, &ShowFault(fault.clone())) {
                 Ok(Some(words)) => shown.push(format!("{head}: {words}")),
                 Ok(None) => return Ok(None),
+                Err(_) if fault == HostFault::Reboot => {
+                    shown.push(format!("{head} does not answer"));
+                }
                 Err(_) if !self.has_power(&head)? => {
                     shown.push(format!("{head} lost its power by it"));
                 }
@@ -304,17 +309,20 @@ struct ByAgent<'a> {
     site: &'a RealHeads<'a>,
     host: &'a HostName,
     agent: Option<Box<dyn Host>>,
-    was_off: bool,
+    /// It had no pool at the last look, so it costs nobody anything to ask for its engine.
+    idle: bool,
+    /// It had no pool at the last look and no engine that could have given it one since: it was off, or is rebooted.
+    stopped: bool,
 }
 
 impl Watcher for ByAgent<'_> {
     fn look(&mut self) -> Seen {
         let begun = self.site.hosts.clock().time_of_day();
-        let engine = self.was_off;
+        let engine = self.idle || self.stopped;
         let Some(agent) = &mut self.agent else {
             return match self.site.power(self.host, None) {
                 Ok(false) => {
-                    self.was_off = true;
+                    self.stopped = true;
                     Seen::Off
                 }
                 Ok(true) | Err(_) => {
@@ -327,11 +335,15 @@ impl Watcher for ByAgent<'_> {
             self.agent = None;
             return Seen::Unknown;
         };
-        self.was_off = false;
+        let since = Moment(begun.0.saturating_sub(look.engine_us.unwrap_or(0)));
+        let engine_since = self.stopped.then_some(since);
+        let pools = &self.site.file.pools;
+        let mut folders = pools.iter().filter_map(|pool| pool.directory.as_ref());
+        self.idle = !folders.any(|folder| look.mounts.iter().any(|it| it == folder.as_str()));
+        self.stopped = engine && self.idle && look.engine_us.is_none();
         Seen::Mounts {
             places: look.mounts,
-            engine_since: engine
-                .then(|| Moment(begun.0.saturating_sub(look.engine_us.unwrap_or(0)))),
+            engine_since,
         }
     }
 }

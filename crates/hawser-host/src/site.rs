@@ -92,7 +92,7 @@ pub enum Seen {
     Mounts {
         /// The places.
         places: Vec<String>,
-        /// It had no power at the last look. Until then its cluster engine did not run again.
+        /// It had no power at the last look, or no cluster engine. Until then that did not run again.
         engine_since: Option<Moment>,
     },
     /// It has no power.
@@ -134,6 +134,11 @@ pub enum SiteFault {
         /// The host.
         host: HostName,
     },
+    /// A host is rebooted as an administrator does it: its cluster stops in good order before the rest.
+    Reboot {
+        /// The host.
+        host: HostName,
+    },
     /// The wall clock of a host's services is ahead; the clock since boot is not.
     Clock {
         /// The host.
@@ -161,6 +166,7 @@ impl SiteFault {
             Self::Cable { host, .. }
             | Self::Impaired { host, .. }
             | Self::Hung { host }
+            | Self::Reboot { host }
             | Self::Clock { host, .. } => Some(host),
             Self::Switch { .. } => None,
         }
@@ -187,7 +193,7 @@ impl fmt::Display for SiteFault {
                 };
                 write!(f, "{link}, {way} {host}: {trouble}")
             }
-            Self::Hung { .. } => Ok(()),
+            Self::Hung { .. } | Self::Reboot { .. } => Ok(()),
             Self::Clock { ahead_s, .. } => {
                 let way = if *ahead_s < 0 { "back" } else { "ahead" };
                 write!(f, "{} s {way}", ahead_s.abs())

@@ -243,6 +243,10 @@ impl Site for LabSite {
                 Ok(impair::impair(&self.0, &order)?)
             }
             SiteFault::Hung { host } => self.hang(host),
+            SiteFault::Reboot { host } => {
+                power_loss(&self.0, host.as_str(), PowerLoss::Off)?;
+                self.power_on(host)
+            }
             SiteFault::Clock { host, ahead_s } => self.step_clock(host, *ahead_s),
             SiteFault::Cable { .. } | SiteFault::Switch { .. } => Ok(()),
         }
@@ -280,6 +284,11 @@ impl Site for LabSite {
                     )
                 }))
             }
+            SiteFault::Reboot { host } => {
+                let all = self.processes(host)?;
+                let engine = all.iter().any(|it| it.name == "pacemakerd");
+                Ok((!engine).then(|| format!("{host} boots: its Pacemaker does not run")))
+            }
             SiteFault::Clock { .. } | SiteFault::Cable { .. } | SiteFault::Switch { .. } => {
                 Ok(None)
             }
@@ -304,6 +313,7 @@ impl Site for LabSite {
                     signal(&process, Signal::SIGCONT)?;
                 }
             }
+            SiteFault::Reboot { host } => self.power_on(host)?,
             // One that was off has the machine's time again.
             SiteFault::Clock { host, .. } if self.has_power(host)? => {
                 self.lab()?.set_clock(host.as_str(), 0)?;

@@ -6,7 +6,7 @@ use hawser_host::site::{BMC_LINK, SiteFault, Trouble};
 use hawser_model::drill::{Promises, ServicePromise};
 use hawser_model::names::HostName;
 
-use super::{Plan, Reaction, Scenario, active_is_fenced};
+use super::{Plan, Reaction, Scenario, active_is_fenced, nobody_is_fenced};
 use crate::fault::{AroundHeads, PowerCut, Reset, Switchover, WrongPassword};
 use crate::stage::Stage;
 
@@ -40,6 +40,19 @@ pub(super) const ALL: &[Scenario] = &[
                     head: stage.active.clone(),
                 },
                 promises,
+            )
+        },
+    },
+    Scenario {
+        name: "reboot",
+        about: "the head that has the pool is rebooted in good order, and comes back",
+        reaction: Reaction::Moves,
+        real: true,
+        plan: |stage| {
+            let host = stage.active.clone();
+            Plan::of(
+                AroundHeads::one("reboot", SiteFault::Reboot { host }),
+                nobody_is_fenced(3000),
             )
         },
     },

@@ -31,10 +31,7 @@ pub(in crate::host) fn now(engine: bool) -> Result<Look, NodeError> {
     Ok(Look {
         mounts,
         clock_us,
-        engine_us: engine
-            .then(|| processes::age("pacemakerd"))
-            .flatten()
-            .map(micros),
+        engine_us: engine.then(processes::engine_age).flatten().map(micros),
     })
 }
 

@@ -11,10 +11,12 @@ pub(super) mod logs;
 pub(super) mod look;
 mod password;
 mod processes;
+mod reboot;
 mod silence;
 pub(super) mod stamp;
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use hawser_model::drill::ClockStep;
 use serde::{Deserialize, Serialize};
@@ -56,6 +58,8 @@ pub enum HostFault {
         /// So many seconds ahead of what it would be.
         ahead_s: i32,
     },
+    /// It reboots, once its cluster has stopped in good order.
+    Reboot,
     /// Packets of interfaces vanish.
     Silence {
         /// An address of each of the interfaces.
@@ -115,10 +119,16 @@ pub enum How {
 }
 
 impl HostFault {
+    /// How long making it may take, where that is longer than usual.
+    pub(super) fn takes(&self) -> Option<Duration> {
+        matches!(self, Self::Reboot).then_some(reboot::TAKES)
+    }
+
     pub(super) fn make(&self) -> Result<(), NodeError> {
         match self {
             Self::Program { program, how } => processes::hit(*program, *how),
             Self::Clock { ahead_s } => clock::make(*ahead_s),
+            Self::Reboot => reboot::make(),
             Self::Silence {
                 addresses,
                 incoming,
@@ -135,6 +145,7 @@ impl HostFault {
         match self {
             Self::Program { program, how } => processes::shown(*program, *how),
             Self::Clock { .. } => clock::shown(),
+            Self::Reboot => Ok(reboot::shown()),
             Self::Silence {
                 addresses,
                 outgoing,
@@ -160,6 +171,7 @@ impl HostFault {
                 }
             }
             Self::Clock { .. } => clock::mend(),
+            Self::Reboot => reboot::mend(),
             Self::Silence { .. } => silence::mend(),
             Self::NothingUnmounts => busy::mend(),
             Self::NoRoomForPacemaker => full::mend(),

@@ -64,8 +64,14 @@ pub(super) fn go_on(program: Program) -> Result<bool, NodeError> {
     Ok(!all.is_empty())
 }
 
+/// For how long Pacemaker has been running: its controller starts pools also when its first process has died.
+pub(super) fn engine_age() -> Option<Duration> {
+    let all = [Program::Pacemakerd, Program::Controld];
+    all.into_iter().filter_map(|it| age(it.name())).max()
+}
+
 /// For how long the oldest process of that name has been running.
-pub(super) fn age(name: &str) -> Option<Duration> {
+fn age(name: &str) -> Option<Duration> {
     let ages = own(name).into_iter().filter_map(|process| process.age());
     ages.max()
 }

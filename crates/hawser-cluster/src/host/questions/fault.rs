@@ -20,7 +20,10 @@ pub struct MakeFault {
 impl Ask for MakeFault {
     type Answer = ();
     const NAME: &'static str = "make a fault";
-    const PATIENCE: Duration = USUAL;
+
+    fn patience(&self) -> Duration {
+        self.fault.takes().unwrap_or(USUAL)
+    }
 }
 
 impl Answers<Machine> for MakeFault {

@@ -89,14 +89,41 @@ impl Losses {
         code: &'static str,
         wanted: impl Fn(&Loss) -> bool,
     ) -> Vec<Loss> {
-        self.all
-            .iter_mut()
-            .filter(|(loss, by)| by.is_none() && wanted(loss))
-            .map(|(loss, by)| {
-                *by = Some(code);
-                loss.clone()
-            })
-            .collect()
+        self.claim_part(code, |loss| match wanted(loss) {
+            true => loss.packets,
+            false => 0,
+        })
+    }
+
+    /// Claims so many packets of each unclaimed loss, and returns what was claimed; the rest of a loss stays open.
+    pub(crate) fn claim_part(
+        &mut self,
+        code: &'static str,
+        part: impl Fn(&Loss) -> u64,
+    ) -> Vec<Loss> {
+        let mut claimed = Vec::new();
+        let mut rest = Vec::new();
+        for (loss, by) in self.all.iter_mut().filter(|(_, by)| by.is_none()) {
+            let packets = part(loss).min(loss.packets);
+            if packets == 0 {
+                continue;
+            }
+            if packets < loss.packets {
+                let packets = loss.packets - packets;
+                rest.push((
+                    Loss {
+                        packets,
+                        ..loss.clone()
+                    },
+                    None,
+                ));
+            }
+            loss.packets = packets;
+            *by = Some(code);
+            claimed.push(loss.clone());
+        }
+        self.all.extend(rest);
+        claimed
     }
 }
 

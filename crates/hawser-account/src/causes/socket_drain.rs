@@ -1,8 +1,10 @@
 //! Two causes fill a receive buffer, and they have opposite cures. A burst larger than the
 //! buffer needs a larger buffer; a reader slower than the rate fills any buffer and needs a
 //! faster reader. The drain rate tells: packets read, over the time the reader was not
-//! waiting, against the rate at which packets reached the socket. A third fills it too: the
-//! reader is fast enough, the burst would fit, and for a while the reader was not run at all.
+//! waiting, against the rate at which packets reached the socket. Both can be at work at once: a slow
+//! reader loses what arrives above its rate at most, and the rest goes to a buffer that does not hold
+//! a burst. A third fills it too: the reader is fast enough, the burst would fit, and for a while the
+//! reader was not run at all.
 
 use hawser_model::case::Phase;
 use hawser_model::traffic::{Drain, Rate};
@@ -115,6 +117,21 @@ impl Pace {
         match (self.capacity, self.arrival) {
             (Some(capacity), Some(arrival)) => capacity < arrival,
             _ => false,
+        }
+    }
+
+    /// How many of these losses a reader that is too slow can have caused:
+    /// what arrived above its rate, or all if the buffer holds a burst.
+    pub(super) fn readers_share(&self, phase: &Phase, lost: u64) -> u64 {
+        match (self.capacity, self.arrival) {
+            (Some(capacity), Some(arrival)) if capacity < arrival => {
+                let above = u128::from(arrival - capacity) * u128::from(phase.sender.elapsed.0);
+                match self.burst_fits || unpaced(phase) {
+                    true => lost,
+                    false => lost.min(u64::try_from(above / 1_000_000_000).unwrap_or(u64::MAX)),
+                }
+            }
+            _ => 0,
         }
     }
 

@@ -1,21 +1,23 @@
 //! The receiving program takes fewer packets a second than arrive. The buffer fills, whatever
 //! its size; a larger one only postpones the loss. The cure is in the program or in the CPU
-//! it gets.
+//! it gets. If the buffer does not hold a burst, at most what arrives above the reader's rate is
+//! told here; the rest is `receive-buffer-too-small`.
 //!
 //! Evidence: the socket's own drops, and a drain rate (packets read over the time the reader
-//! was busy) below the arrival rate; it hardly ever waits. Certain when the rates are clearly
-//! apart, else likely. An error; a warning when the flow was unpaced and the reader our own,
-//! since that is the host's limit rather than a fault. Case: `reader-too-slow`.
+//! was busy) below the arrival rate. Certain when the rates are clearly apart, likely when they are
+//! not, or when the loss is shared with the buffer: the reader's share is an upper bound. An error; a warning when the flow was unpaced and the reader our own,
+//! since that is the host's limit rather than a fault. Cases:
+//! `reader-too-slow`, `reader-too-slow-small-buffer`.
 
 use hawser_model::account::Layer;
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::units::{Bytes, Packets, PacketsPerSec};
 use serde::Serialize;
 
-use crate::cause::{Cause, CheckCause, Found, Words, as_number, host, on_link, peer};
+use crate::cause::{Cause, CheckCause, Found, Words, as_number, counted, host, on_link, peer};
 use crate::causes::socket_drain::{Pace, unpaced};
 use crate::causes::support::{Lost, by_host, place_on};
-use crate::losses::Losses;
+use crate::losses::{Loss, Losses};
 use crate::view::View;
 
 #[derive(Serialize)]
@@ -31,18 +33,33 @@ pub(crate) struct ReaderTooSlow {
     #[serde(skip_serializing_if = "Option::is_none")]
     idle_percent: Option<u64>,
     buffer_bytes: Bytes,
+    /// What the same socket lost because its buffer does not hold a burst.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lost_to_buffer_packets: Option<Packets>,
 }
 
 impl CheckCause for ReaderTooSlow {
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
-        let claimed = losses.claim(Self::CODE, |l| {
-            l.layer == Some(Layer::SocketBuffer)
-                && Pace::of(view.phases[l.phase].facts.phase).too_slow()
+        let claimed = losses.claim_part(Self::CODE, |l| {
+            let phase = view.phases[l.phase].facts.phase;
+            match l.layer == Some(Layer::SocketBuffer) {
+                true => Pace::of(phase).readers_share(phase, l.packets),
+                false => 0,
+            }
         });
+        let buffers = |group: &[Loss]| -> u64 {
+            let open = losses
+                .open()
+                .filter(|l| l.layer == Some(Layer::SocketBuffer));
+            let of_group =
+                open.filter(|l| group.iter().any(|g| g.phase == l.phase && g.host == l.host));
+            of_group.map(|l| l.packets).sum()
+        };
         let found = by_host(claimed).into_iter().filter_map(|(host, group)| {
             let phases = || group.iter().map(|l| view.phases[l.phase].facts.phase);
             let own_limit = phases().all(unpaced);
             let clear = phases().all(|phase| Pace::of(phase).clear());
+            let to_buffer = buffers(&group);
             let most = group.iter().max_by_key(|l| l.packets)?;
             let phase = view.phases[most.phase].facts.phase;
             let pace = Pace::of(phase);
@@ -51,7 +68,7 @@ impl CheckCause for ReaderTooSlow {
                     true => Severity::Warning,
                     false => Severity::Error,
                 },
-                confidence: match clear {
+                confidence: match clear && to_buffer == 0 {
                     true => Confidence::Certain,
                     false => Confidence::Likely,
                 },
@@ -63,6 +80,7 @@ impl CheckCause for ReaderTooSlow {
                     capacity_packets_per_s: PacketsPerSec(pace.capacity?),
                     idle_percent: pace.idle_percent,
                     buffer_bytes: phase.receiver.buffer_granted,
+                    lost_to_buffer_packets: (to_buffer > 0).then_some(Packets(to_buffer)),
                 },
             })
         });
@@ -97,16 +115,29 @@ impl Cause for ReaderTooSlow {
                     .to_owned(),
             };
         }
+        let faster = "Make the reader faster: read in batches (recvmmsg), in several threads \
+                      (SO_REUSEPORT), on a CPU of its own or with real-time priority; or send less.";
+        if let Some(Packets(to_buffer)) = self.lost_to_buffer_packets {
+            return Words {
+                text: format!(
+                    "{host} lost up to {lost} from {peer}{on_link} to a slow reader: the program takes {capacity} while \
+                     it reads, {arrival} arrive{idle}. The other {} went to the buffer of {}, which does not \
+                     hold a burst.",
+                    counted(to_buffer, "packet"),
+                    self.buffer_bytes,
+                ),
+                fix: format!(
+                    "Raise the buffer first (receive-buffer-too-small), then measure again. {faster}"
+                ),
+            };
+        }
         Words {
             text: format!(
                 "{host} lost {lost} from {peer}{on_link}: the program takes {capacity}, {arrival} arrive{idle}. A \
                  larger buffer ({} now) would only postpone the loss.",
                 self.buffer_bytes,
             ),
-            fix: "Make the reader faster: read in batches (recvmmsg), in several threads \
-                  (SO_REUSEPORT), on a CPU of its own or with real-time priority; or send less. Do \
-                  not raise the buffer for it."
-                .to_owned(),
+            fix: format!("{faster} Do not raise the buffer for it."),
         }
     }
 }

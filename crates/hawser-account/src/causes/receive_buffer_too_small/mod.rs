@@ -6,8 +6,9 @@
 //! Evidence: the socket's own drops (`SK_MEMINFO_DROPS`, `SOCKET_RCVBUFF`), a drain rate
 //! above the arrival rate, packet memory × burst against the buffer. Certain when the rates
 //! are clearly apart, else likely, as it is when a burst alone would fit; possible when the
-//! reader was not timed. An error.
-//! Cases: `receive-buffer-too-small`, `counters-only-rcvbuf`.
+//! reader was not timed. If the reader is too slow as well, only what it cannot have lost is told here
+//! (`reader-too-slow` has the rest). An error.
+//! Cases: `receive-buffer-too-small`, `counters-only-rcvbuf`, `reader-too-slow-small-buffer`.
 
 use crate::fixes::Candidate;
 use crate::fixes::knobs::{At, backlog, budget, igmp_2, rmem_default, rmem_max};
@@ -151,6 +152,12 @@ impl Cause for ReceiveBufferTooSmall {
         };
         let needed = self.needed_buffer_bytes;
         let reader = match (self.capacity_packets_per_s, self.arrival_packets_per_s) {
+            (Some(capacity), Some(arrival)) if capacity < arrival => format!(
+                "The reader takes {capacity} of {arrival} arriving while it reads, which explains less than was lost{}. \
+                 A larger buffer cures this part: {needed} would have held it.",
+                self.idle_percent
+                    .map_or(String::new(), |i| format!("; it waited {i} % of the time")),
+            ),
             (Some(capacity), Some(arrival)) => format!(
                 "The reader is fast enough ({capacity} against {arrival} arriving{}), so a larger buffer cures it: \
                  {needed} would have held this.",

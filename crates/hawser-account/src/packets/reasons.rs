@@ -36,17 +36,20 @@ const fn vague(layer: Layer, segment: Segment) -> Option<Stage> {
     })
 }
 
+/// The word of a kernel that gives no reason.
+pub(crate) const NO_REASON: &str = "NOT_SPECIFIED";
+
 /// A reason that says nothing: older kernels say it of nearly every drop.
 pub(crate) fn is_vague(reason: &str) -> bool {
-    matches!(reason, "NOT_SPECIFIED" | "")
+    matches!(reason, NO_REASON | "")
 }
 
 /// The line's reason: the kernel's word, with the function where the word says nothing.
 pub(crate) fn line_reason(reason: &str, location: &str) -> String {
     match (is_vague(reason), location) {
         (false, _) => reason.to_owned(),
-        (true, "") => "NOT_SPECIFIED".to_owned(),
-        (true, at) => format!("NOT_SPECIFIED @ {at}"),
+        (true, "") => NO_REASON.to_owned(),
+        (true, at) => format!("{NO_REASON} @ {at}"),
     }
 }
 

@@ -9,7 +9,7 @@
 //! Where the other end's own MTU explains the size it is `mtu-mismatch`. An error.
 //! Certain when a phase of larger packets lost all of them while smaller ones passed, else
 //! likely. Cases: `mtu-black-hole`, `mtu-black-hole-one-direction`,
-//! `mtu-black-hole-one-family`.
+//! `mtu-black-hole-one-family`, `mtu-black-hole-switch-port`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,8 +22,9 @@ use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted};
 use crate::causes::pattern::{Pattern, Spot, localize};
-use crate::losses::{Losses, packets};
+use crate::losses::{Loss, Losses, packets};
 use crate::packets::facts::{Side, frames_a_block};
+use crate::packets::reasons::NO_REASON;
 use crate::view::{Path, PhaseView, View};
 
 #[derive(Serialize)]
@@ -202,6 +203,17 @@ fn largest_frame(phase: &PhaseView<'_>) -> Mtu {
     mtu.map_or(size, |mtu| size.min(mtu))
 }
 
+/// Whether a hop can have taken these packets in silence. The sending kernel drops some of them itself, without a reason of its
+/// own: a virtual interface whose other end is the small port (`__dev_forward_skb2`), and what was left of a datagram whose first
+/// fragment went that way (`ip_do_fragment`).
+fn swallowed(loss: &Loss) -> bool {
+    match loss.layer {
+        None | Some(Layer::BetweenHosts | Layer::ReceiverNic | Layer::Reassembly) => true,
+        Some(Layer::SenderNic | Layer::SenderIp) => loss.reason.starts_with(NO_REASON),
+        Some(_) => false,
+    }
+}
+
 /// The finding, unless larger packets were sent and something else is known to have lost them
 /// all: a filter by length looks like a black hole to the search.
 fn finding(
@@ -219,10 +231,7 @@ fn finding(
     let explained = losses.claim(MtuBlackHole::CODE, |l| {
         spot.paths.contains(&l.path)
             && largest_frame(&view.phases[l.phase]) > passed
-            && matches!(
-                l.layer,
-                None | Some(Layer::BetweenHosts | Layer::ReceiverNic | Layer::Reassembly)
-            )
+            && swallowed(l)
     });
     if tried && explained.is_empty() {
         return None;

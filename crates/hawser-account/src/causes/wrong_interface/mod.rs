@@ -3,12 +3,17 @@
 //! nobody notices; the link carries nothing and its redundancy is only on paper.
 //!
 //! Evidence: packets were received, but the tap on the interface with the link's address saw
-//! none (certain), or that interface counted fewer frames than arrived (likely). Packets the
+//! none (certain), or that interface counted fewer frames than arrived (likely). The sender
+//! chose the way, so it is the sender's finding; the receiver's is told only if the packets left by
+//! the link's interface and arrived through another one. Prefix lengths that differ between the hosts
+//! are named with the host that has the odd one. Packets the
 //! kernel dropped on another interface of their own host are told here too. A warning; an
 //! error when packets were lost for it. Cases: `wrong-interface`, `wrong-interface-loopback`,
-//! `counters-only-wrong-interface`.
+//! `wrong-interface-prefix-lengths`, `counters-only-wrong-interface`.
 
-use std::collections::BTreeMap;
+mod prefixes;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::account::Layer;
 use hawser_model::drops::TapDirection;
@@ -17,6 +22,7 @@ use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::units::Packets;
 use serde::Serialize;
 
+use self::prefixes::OddPrefixes;
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, counted, host, interface, peer};
 use crate::causes::support::place_on;
 use crate::losses::{Loss, Losses, packets};
@@ -30,6 +36,8 @@ pub(crate) struct WrongInterface {
     outgoing: bool,
     received_packets: Packets,
     lost_packets: Packets,
+    #[serde(flatten)]
+    prefixes: Option<OddPrefixes>,
 }
 
 /// A few frames say nothing about a route.
@@ -66,7 +74,15 @@ impl CheckCause for WrongInterface {
             seen.by_tap = true;
             seen.other = other.map(InterfaceName::from);
         }
+        let by_sender: BTreeSet<_> = (seen.keys())
+            .filter(|(.., side)| *side == Side::Sender)
+            .map(|(from, to, link, _)| (from.clone(), to.clone(), link.clone()))
+            .collect();
         seen.into_iter()
+            .filter(|((from, to, link, side), _)| {
+                let path = (from.clone(), to.clone(), link.clone());
+                *side == Side::Sender || !by_sender.contains(&path)
+            })
             .map(|((from, to, link, side), seen)| {
                 let own: Vec<Loss> = lost
                     .iter()
@@ -94,7 +110,7 @@ impl Cause for WrongInterface {
         let other = at.object.as_deref().unwrap_or("another interface");
         let way = match self.outgoing {
             true => format!("to {peer} leave"),
-            false => format!("from {peer} arrive"),
+            false => format!("from {peer} arrive at"),
         };
         let cost = match self.lost_packets.0 {
             0 => format!(
@@ -105,15 +121,26 @@ impl Cause for WrongInterface {
                 counted(n, "packet")
             ),
         };
-        Words {
-            text: format!(
-                "Packets of {link} {way} {host} through {other}, not through {interface}.{cost}"
-            ),
-            fix: format!(
+        let (odd, mend) = match &self.prefixes {
+            Some(odd) => (odd.text(), odd.fix()),
+            None => Default::default(),
+        };
+        let fix = match self.outgoing {
+            true => format!(
                 "`ip route get ADDRESS from OWN-ADDRESS` and `ip rule` on {host}: a policy rule, a more \
                  specific route, or two interfaces in one subnet. Each link needs a subnet of its \
                  own; programs may bind to the interface (SO_BINDTODEVICE)."
             ),
+            false => format!(
+                "{peer} sends through the link's interface, so no route is wrong: look at the cables and ports of \
+                 {host}, and whether {other} answers for the link's address (`net.ipv4.conf.*.arp_ignore` on {host})."
+            ),
+        };
+        Words {
+            text: format!(
+                "Packets of {link} {way} {host} through {other}, not through {interface}.{cost}{odd}"
+            ),
+            fix: format!("{mend}{fix}"),
         }
     }
 }
@@ -194,7 +221,7 @@ fn finding(
     };
     let port = view.ports().get(&(link.clone(), host.clone())).copied();
     let mut place = place_on(view, &host, lost);
-    place.peer = Some(peer);
+    place.peer = Some(peer.clone());
     place.link = Some(link);
     place.interface = port.map(|(name, _)| name.clone());
     place.object = seen.other.as_ref().map(|name| format!("interface {name}"));
@@ -214,6 +241,7 @@ fn finding(
             outgoing: side == Side::Sender,
             received_packets: Packets(seen.received),
             lost_packets: Packets(packets(lost)),
+            prefixes: OddPrefixes::of(view, &host, &peer),
         },
     }
 }

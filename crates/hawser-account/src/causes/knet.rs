@@ -7,6 +7,8 @@
 use std::ops::Range;
 
 use hawser_model::names::HostName;
+use hawser_model::sockets::SocketFacts;
+use hawser_model::units::Bytes;
 
 use crate::view::View;
 
@@ -25,6 +27,12 @@ pub(crate) fn used(view: &View<'_>, host: &HostName) -> bool {
     view.host(host)
         .and_then(|h| h.corosync.as_ref())
         .is_some_and(|c| c.stats.keys().any(|key| key.contains("knet")))
+}
+
+/// What it asks for, if this is a socket of it that has less.
+pub(crate) fn asked(view: &View<'_>, host: &HostName, socket: &SocketFacts) -> Option<Bytes> {
+    let its_own = socket.process.as_deref() == Some("corosync") && used(view, host);
+    (its_own && socket.receive_buffer.0 < ASKED).then_some(Bytes(ASKED))
 }
 
 /// An `rmem_max` of at least `bytes` that does not halve its buffers.

@@ -217,8 +217,12 @@ pub(super) fn unpaced(phase: &Phase) -> bool {
 
 /// What a packet of the flow takes of a buffer, when it was not measured.
 fn estimated_memory(phase: &Phase) -> u64 {
-    let frame = u64::from(packet_size(&phase.spec).0) + DATA_OVERHEAD;
-    frame.next_power_of_two() + SKB
+    memory_of(u64::from(packet_size(&phase.spec).0))
+}
+
+/// What an IP packet of this size takes of a buffer.
+pub(super) const fn memory_of(packet: u64) -> u64 {
+    (packet + DATA_OVERHEAD).next_power_of_two() + SKB
 }
 
 /// Up to the next 64 KiB: a buffer size people can read.

@@ -5,8 +5,10 @@
 //!
 //! Evidence: asked and granted. Where that socket then lost packets that the buffer asked for
 //! would have held, it is their cause: an error. Otherwise a note. The engine's own sockets
-//! are judged too: kronosnet asks for 8 MiB and forces them, so one below 8 MiB could not.
-//! Certain. Cases: `buffer-not-granted`, `buffer-not-granted-lossy`.
+//! are judged too: kronosnet asks for 8 MiB and forces them, so one that has what it
+//! would have got unforced could not. One that has another size was set smaller for a reason that is not
+//! known. Certain. Cases: `buffer-not-granted`, `buffer-not-granted-lossy`,
+//! `buffer-not-granted-corosync`, `corosync-buffer-shrunk`.
 
 use crate::fixes::Candidate;
 use crate::fixes::knobs::{At, KERNEL_DEFAULT, igmp_2, rmem_default, rmem_max};
@@ -139,6 +141,18 @@ impl Cause for BufferNotGranted {
         let limit = self.rmem_max_bytes.map_or(String::new(), |max| {
             format!(" (net.core.rmem_max is {max})")
         });
+        if let (Some(object), Some(reason)) = (&at.object, self.not_for_the_limit()) {
+            return Words {
+                text: format!(
+                    "{object} on {} has a receive buffer of {granted} although kronosnet asks for {asked}. Why is not \
+                     known: {reason}",
+                    host(at),
+                ),
+                fix: "Restart Corosync, which asks again, and look whether the buffer stays: somebody may have set it from \
+                      outside, or net.core.rmem_max was smaller when Corosync started."
+                    .to_owned(),
+            };
+        }
         if let Some(object) = &at.object {
             return Words {
                 text: format!(
@@ -174,6 +188,17 @@ impl Cause for BufferNotGranted {
     }
 }
 
+impl BufferNotGranted {
+    /// Why the limit is not the reason: what the kernel grants without force is another size.
+    fn not_for_the_limit(&self) -> Option<String> {
+        let limit = self.rmem_max_bytes?;
+        let unforced = Bytes(self.asked_bytes.0.min(limit.0).saturating_mul(2));
+        (self.granted_bytes != unforced).then(|| {
+            format!("without the right to force it, it would have {unforced} (net.core.rmem_max is {limit}).")
+        })
+    }
+}
+
 /// A socket-buffer loss that the buffer asked for would have prevented.
 fn would_have_held(view: &View<'_>, loss: &Loss) -> bool {
     let facts = &view.phases[loss.phase].facts;
@@ -183,18 +208,14 @@ fn would_have_held(view: &View<'_>, loss: &Loss) -> bool {
         && short(facts).is_some_and(|(asked, _)| pace.needed <= asked.saturating_mul(2))
 }
 
-/// kronosnet sockets below what it asks for: it lacked the right to force them.
+/// kronosnet sockets below what it asks for.
 fn of_corosync(view: &View<'_>) -> Vec<Found<BufferNotGranted>> {
     let mut found = Vec::new();
     for (host, sockets) in &view.case.sockets {
-        if !knet::used(view, host) {
-            continue;
-        }
         let low = sockets
             .iter()
-            .filter(|s| s.process.as_deref() == Some("corosync"))
-            .filter(|s| s.receive_buffer.0 < knet::ASKED);
-        for socket in low {
+            .filter_map(|s| Some((s, knet::asked(view, host, s)?)));
+        for (socket, asked) in low {
             let place = Place {
                 host: Some(host.clone()),
                 object: Some(format!("corosync {}", socket.local)),
@@ -205,7 +226,7 @@ fn of_corosync(view: &View<'_>) -> Vec<Found<BufferNotGranted>> {
                 confidence: Confidence::Likely,
                 place,
                 evidence: BufferNotGranted {
-                    asked_bytes: Bytes(knet::ASKED),
+                    asked_bytes: asked,
                     granted_bytes: socket.receive_buffer,
                     rmem_max_bytes: view.sysctl(host, "net.core.rmem_max").map(Bytes),
                     cost: NOTHING,

@@ -3,9 +3,11 @@
 //! the act.
 //!
 //! Evidence: the socket's own drop count (sock_diag(7), `SK_MEMINFO_DROPS`) moved in a
-//! window. Whether the buffer or the program is at fault cannot be told from outside; a full
-//! queue at the window's end speaks for the program. Checksum errors and memory pressure are
-//! other causes. Likely; an error. Cases: `foreign-socket-dropping`, `foreign-noise`.
+//! window. Whether the buffer or the program is at fault cannot be told from outside; a queue
+//! without room for the next packet at the window's end speaks for the program, an empty one for the
+//! buffer. Checksum errors and memory pressure are other causes. Likely; an error. Cases:
+//! `foreign-socket-dropping`, `foreign-socket-stopped`, `foreign-socket-never-read`, `foreign-noise`,
+//! `corosync-buffer-shrunk`.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +20,9 @@ use serde::Serialize;
 use crate::cause::{Cause, CheckCause, Found, Words, counted, host};
 use crate::causes::corosync_buffer_halved::is_halved;
 use crate::causes::knet;
+use crate::causes::socket_drain::memory_of;
 use crate::causes::udp_memory_pressure::memory_not_buffer;
+use crate::fixes::knobs::KERNEL_DEFAULT;
 use crate::losses::Losses;
 use crate::packets::facts::Side;
 use crate::view::View;
@@ -29,6 +33,9 @@ pub(crate) struct ForeignSocketDropping {
     buffer_bytes: Bytes,
     /// What waited in it afterwards.
     queued_bytes: Bytes,
+    /// What the program is known to ask for, where it has less.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked_bytes: Option<Bytes>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rmem_default_bytes: Option<Bytes>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,6 +89,7 @@ impl CheckCause for ForeignSocketDropping {
                     dropped_packets: Packets(drops),
                     buffer_bytes: socket.receive_buffer,
                     queued_bytes: socket.receive_queued,
+                    asked_bytes: knet::asked(view, &host, socket),
                     rmem_default_bytes: view.sysctl(&host, "net.core.rmem_default").map(Bytes),
                     rmem_max_bytes: view.sysctl(&host, "net.core.rmem_max").map(Bytes),
                 },
@@ -101,8 +109,7 @@ impl Cause for ForeignSocketDropping {
 
     fn words(&self, at: &Place) -> Words {
         let (buffer, queued) = (self.buffer_bytes, self.queued_bytes);
-        let full = buffer.0 > 0 && queued.0.saturating_mul(10) >= buffer.0.saturating_mul(9);
-        let (state, fix) = match full {
+        let (state, fix) = match self.full() {
             true => (
                 format!(
                     "{queued} of it were still waiting afterwards, so the program reads too slowly or has \
@@ -112,15 +119,19 @@ impl Cause for ForeignSocketDropping {
                  not help."
                     .to_owned(),
             ),
-            false => (
+            false if queued.is_zero() => (
                 "it was read empty again afterwards, so bursts are larger than the buffer"
                     .to_owned(),
+                self.larger(),
+            ),
+            false => (
                 format!(
-                    "Let the program ask for a larger buffer (SO_RCVBUF {}), or raise \
-                     `net.core.rmem_default` if it asks for none; both cut at net.core.rmem_max. \
-                     {}",
-                    buffer.0.max(1),
-                    knet::TRAP,
+                    "{queued} of it were waiting afterwards, so bursts are larger than the buffer or the program reads too \
+                     slowly"
+                ),
+                format!(
+                    "See whether the program reads in time (CPU, a lock). {}",
+                    self.larger()
                 ),
             ),
         };
@@ -133,5 +144,38 @@ impl Cause for ForeignSocketDropping {
             ),
             fix,
         }
+    }
+}
+
+/// A full frame of Ethernet: the size of other programs' packets is not known.
+const FRAME: u64 = memory_of(1500);
+
+impl ForeignSocketDropping {
+    /// Whether the queue has no room for the next packet.
+    fn full(&self) -> bool {
+        let (buffer, queued) = (self.buffer_bytes.0, self.queued_bytes.0);
+        let nearly = queued.saturating_mul(10) >= buffer.saturating_mul(9);
+        queued > 0 && (nearly || queued.saturating_add(FRAME) > buffer)
+    }
+
+    /// How the program gets a larger buffer.
+    fn larger(&self) -> String {
+        let buffer = self.buffer_bytes;
+        if let Some(asked) = self.asked_bytes {
+            return format!(
+                "Restart Corosync: kronosnet asks for {asked} when it opens the socket. If the socket has {buffer} again, \
+                 see buffer-not-granted."
+            );
+        }
+        // In force it is twice that.
+        let ask = buffer.0.saturating_mul(2).max(KERNEL_DEFAULT);
+        let limit = match self.rmem_max_bytes {
+            Some(limit) if limit.0 < ask => format!(", after {}", knet::raise_rmem_max(ask)),
+            _ => format!("; both cut at net.core.rmem_max. {}", knet::TRAP),
+        };
+        format!(
+            "Let the program ask for a larger buffer than the {buffer} it has (SO_RCVBUF {ask}, which the kernel doubles), or \
+             raise `net.core.rmem_default` if it asks for none{limit}"
+        )
     }
 }

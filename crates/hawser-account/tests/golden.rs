@@ -89,6 +89,10 @@ fn a_socket_that_the_machine_had_no_memory_for_is_not_a_late_reader() {
     let counters = &mut phase.receiver_window.counters.0;
     counters.insert("udp/MemErrors".to_owned(), 1);
     assert!(!hawser_account::disturbed(&phase));
+    // Only the events tell of it: `udp-memory-pressure-everything`.
+    let case: Case = read("udp-memory-pressure-everything");
+    let mut phases = case.measurements.iter().flat_map(|m| &m.phases);
+    assert!(!phases.any(hawser_account::disturbed));
 }
 
 /// Evidence that every finding about a loss has; `docs/account.md` explains it.

@@ -10,6 +10,7 @@ use hawser_model::case::Phase;
 use hawser_model::traffic::{Drain, Rate};
 use hawser_model::units::{Nanos, Packets};
 
+use crate::causes::udp_memory_pressure::NO_MEMORY;
 use crate::packets::facts::{MOST_PACKETS, packet_size};
 
 /// Packets read take this share of the arrival rate or less: certainly too slow; within this
@@ -191,12 +192,15 @@ pub fn disturbed(phase: &Phase) -> bool {
     pace.stalled() || ((rare || sender_was_late(phase)) && !unpaced(phase) && pace.takes_bursts())
 }
 
-/// Whether the receiving host counted drops for want of memory for all UDP sockets: then it is not the reader.
+/// Whether the receiving host dropped for want of memory for all UDP sockets: then it is not the reader. A window may have the
+/// kernel's events of it and not the counter.
 fn wanted_memory(phase: &Phase) -> bool {
-    let counters = &phase.receiver_window.counters;
-    ["udp/MemErrors", "udp6/MemErrors"]
+    let window = &phase.receiver_window;
+    let counted = ["udp/MemErrors", "udp6/MemErrors"]
         .iter()
-        .any(|name| counters.or_zero(name) > 0)
+        .any(|name| window.counters.or_zero(name) > 0);
+    let mut events = window.drops.iter().flatten();
+    counted || events.any(|event| event.reason == NO_MEMORY)
 }
 
 /// Whether the sender left out a burst or more of what it was to send: it was not run either, and sends what is due

@@ -3,7 +3,8 @@
 //!
 //! Evidence: `Udp: MemErrors`, `PROTO_MEM` (`udp_rmem_schedule`, `net/ipv4/udp.c`), for our
 //! socket or, where another program's drops, when that counter moved further than
-//! `RcvbufErrors`. An error. Cases: `udp-memory-pressure`, `udp-memory-pressure-foreign`.
+//! `RcvbufErrors`. An error. Cases: `udp-memory-pressure`, `udp-memory-pressure-foreign`,
+//! `udp-memory-pressure-everything`.
 
 use crate::fixes::knobs::{At, KERNEL_DEFAULT, backlog, igmp_2, rmem_default, sysctl};
 use crate::fixes::{Candidate, Target};
@@ -32,6 +33,9 @@ pub(crate) struct UdpMemoryPressure {
     udp_mem_max_pages: Option<u64>,
 }
 
+/// The kernel's reason for a drop for want of memory for all UDP sockets.
+pub(crate) const NO_MEMORY: &str = "PROTO_MEM";
+
 /// What both families' counters of the name gained on a host, over all windows.
 fn counter(view: &View<'_>, host: &HostName, name: &str) -> u64 {
     let mut sum = 0u64;
@@ -56,7 +60,7 @@ pub(crate) fn memory_not_buffer(view: &View<'_>, host: &HostName) -> bool {
 impl CheckCause for UdpMemoryPressure {
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
         let mut own = by_host(losses.claim(Self::CODE, |l| {
-            l.layer == Some(Layer::SocketBuffer) && l.reason == "PROTO_MEM"
+            l.layer == Some(Layer::SocketBuffer) && l.reason == NO_MEMORY
         }));
         let mut hosts: BTreeSet<HostName> = own.keys().cloned().collect();
         let foreign = dropping(view);

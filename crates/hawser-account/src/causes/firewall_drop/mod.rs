@@ -4,10 +4,14 @@
 //!
 //! Evidence: packets in the layers sender-filter or receiver-filter. Named rule: the counter
 //! of a dropping rule that moved at least as far and is nearest. Certain with events or
-//! EPERM, likely by counter alone. An error. Cases: `firewall-drop-input`,
-//! `firewall-drop-output`, `counters-only`.
+//! EPERM, likely by counter alone. An error. If one kind of traffic is lost whole and the others pass,
+//! the kind is named. Cases: `firewall-drop-input`, `firewall-drop-output`,
+//! `firewall-drop-fragments`, `counters-only-firewall`.
+
+use std::collections::BTreeSet;
 
 use hawser_model::account::Layer;
+use hawser_model::case::PhaseKind;
 use hawser_model::finding::Place;
 use hawser_model::names::HostName;
 use hawser_model::units::Packets;
@@ -16,11 +20,11 @@ use serde::Serialize;
 use crate::cause::{
     Cause, CheckCause, Found, Words, as_number, counted, host, in_brackets, on_link, peer,
 };
-use crate::causes::support::{Lost, claim_sides, lost_on, main_reason, side_of};
+use crate::causes::support::{Lost, claim_sides, lost_on, main_reason, sent_in, side_of};
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::facts::Side;
 use crate::packets::rule_counters;
-use crate::view::View;
+use crate::view::{Path, View};
 
 #[derive(Serialize)]
 pub(crate) struct FirewallDrop {
@@ -32,7 +36,16 @@ pub(crate) struct FirewallDrop {
     #[serde(skip_serializing_if = "Option::is_none")]
     rule_packets: Option<u64>,
     #[serde(flatten)]
+    only: Option<Only>,
+    #[serde(flatten)]
     lost: Lost,
+}
+
+/// The one phase that is lost whole, and what passed in the others.
+#[derive(Serialize)]
+struct Only {
+    phase: PhaseKind,
+    passed_in_others_packets: Packets,
 }
 
 impl CheckCause for FirewallDrop {
@@ -45,6 +58,7 @@ impl CheckCause for FirewallDrop {
                 reason: main_reason(&group),
                 outgoing,
                 rule_packets,
+                only: only(view, &group),
                 lost: Lost::of(view, &group),
             };
             let mut found = lost_on(view, &host, &group, evidence);
@@ -78,16 +92,35 @@ impl Cause for FirewallDrop {
             }
             _ => " No counter of a rule tells which one it is.".to_owned(),
         };
+        let fragmented = "A filter without connection tracking drops later fragments, which carry no port: accept them \
+                          too, or track connections. ";
+        let (only, first) = match &self.only {
+            Some(only) => {
+                let (kind, first) = match only.phase {
+                    PhaseKind::Fragmented => ("fragmented datagrams are", fragmented),
+                    PhaseKind::Heartbeat => ("the heartbeat phase is", ""),
+                    PhaseKind::Bulk => ("the bulk phase is", ""),
+                    PhaseKind::Multicast => ("multicast is", ""),
+                    PhaseKind::Stream => ("the stream is", ""),
+                };
+                let passed = counted(only.passed_in_others_packets.0, "packet");
+                (
+                    format!(" Only {kind} hit; {passed} of other kinds passed."),
+                    first,
+                )
+            }
+            None => Default::default(),
+        };
         Words {
             text: format!(
-                "The packet filter of {} drops {}{}, {chain}{}.{by}",
+                "The packet filter of {} drops {}{}, {chain}{}.{only}{by}",
                 host(at),
                 self.lost,
                 on_link(at),
                 in_brackets(&self.reason),
             ),
             fix: format!(
-                "Accept the cluster's traffic{}: `nft -a list ruleset` (or `iptables-save -c`) shows \
+                "{first}Accept the cluster's traffic{}: `nft -a list ruleset` (or `iptables-save -c`) shows \
                  the rule by its handle; with firewalld `firewall-cmd --add-service=high-availability`. \
                  Hawser's probes use an ephemeral UDP port, which the rule may drop although it \
                  accepts Corosync's.",
@@ -97,11 +130,33 @@ impl Cause for FirewallDrop {
     }
 }
 
+/// The phase that lost all of its packets, where others on the same paths passed.
+fn only(view: &View<'_>, group: &[Loss]) -> Option<Only> {
+    let phases: BTreeSet<usize> = group.iter().map(|l| l.phase).collect();
+    let mut kinds = phases
+        .iter()
+        .map(|&index| view.phases[index].facts.phase.kind);
+    let phase = kinds.next()?;
+    if kinds.any(|kind| kind != phase) || packets(group) < sent_in(view, group) {
+        return None;
+    }
+    let paths: BTreeSet<Path> = group.iter().map(|l| l.path.clone()).collect();
+    let others = paths.iter().flat_map(|path| view.on(path));
+    let passed = others
+        .filter(|other| other.facts.phase.kind != phase)
+        .map(|other| other.account.received.0)
+        .sum();
+    (passed > 0).then_some(Only {
+        phase,
+        passed_in_others_packets: Packets(passed),
+    })
+}
+
 /// The rule that counted at least the lost packets, and as few others as any.
 fn rule(view: &View<'_>, host: &HostName, group: &[Loss]) -> Option<(String, u64)> {
     let lost = packets(group);
     let mut sums = std::collections::BTreeMap::<String, u64>::new();
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for loss in group.iter().filter(|l| seen.insert(l.phase)) {
         let side: Side = side_of(view, host, loss);
         for (name, moved) in rule_counters(&view.phases[loss.phase].facts, side) {

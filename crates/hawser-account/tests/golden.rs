@@ -74,6 +74,7 @@ fn a_phase_worth_repeating_is_told_from_one_with_a_fault() {
         "reader-late-once",
         "bursts-together-once",
         "reader-stalled-short",
+        "reader-stalled-real-time",
     ];
     assert_eq!(disturbed, BTreeSet::from(expected));
 }

@@ -1,11 +1,12 @@
 //! The receiving program stood still for a while: it is fast enough, the burst fits into the
 //! buffer, but for longer than the buffer lasts it was not run. A busy host without real-time
-//! priority, a hypervisor that takes the CPU away, memory being swapped, a firmware interrupt.
+//! priority, another real-time task on its processor, a hypervisor that takes the CPU away, memory being swapped, a firmware interrupt.
 //! Corosync says of the same "main process was not scheduled for … ms".
 //!
 //! Evidence: the socket's own drops, and a gap between two reads longer than 10 ms and longer
 //! than the buffer lasts at the arrival rate. Certain by these numbers; a warning, since it is
-//! the host's doing and not the path's. Case: `reader-stalled`.
+//! the host's doing and not the path's. Cases: `reader-stalled`,
+//! `reader-stalled-short`, `reader-stalled-real-time`.
 
 use hawser_model::account::Layer;
 use hawser_model::case::Phase;
@@ -29,6 +30,9 @@ pub(crate) struct ReaderStalled {
     needed_buffer_bytes: Bytes,
     #[serde(serialize_with = "as_number")]
     real_time: bool,
+    /// What the hypervisor took of one processor while the flow with the longest stall ran, at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steal_ns: Option<Nanos>,
 }
 
 impl CheckCause for ReaderStalled {
@@ -40,6 +44,8 @@ impl CheckCause for ReaderStalled {
         let found = by_host(claimed).into_iter().filter_map(|(host, group)| {
             let phases = || group.iter().map(|l| view.phases[l.phase].facts.phase);
             let paces = || phases().map(Pace::of);
+            let longest = phases().max_by_key(|phase| Pace::of(phase).stall)?;
+            let processors = longest.receiver_window.processors.values();
             Some(Found {
                 severity: Severity::Warning,
                 confidence: Confidence::Certain,
@@ -51,6 +57,7 @@ impl CheckCause for ReaderStalled {
                     buffer_bytes: phases().map(|p| p.receiver.buffer_granted).min()?,
                     needed_buffer_bytes: Bytes(paces().map(|p| p.needed).max()?),
                     real_time: phases().all(has_real_time),
+                    steal_ns: processors.map(|time| time.steal).max(),
                 },
             })
         });
@@ -67,16 +74,26 @@ impl Cause for ReaderStalled {
     const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
-        let priority = match self.real_time {
-            true => {
-                "although it has real-time priority, so look for what takes the CPU from the \
-                 whole host: steal time of a virtual machine (`vmstat 1`, column st), firmware, \
-                 a driver that keeps interrupts off"
-            }
-            false => {
+        let own_processor = "another real-time task on the same processor (`ps -eLo psr,rtprio,comm`; give the \
+                             reader another processor), firmware, a driver that keeps interrupts off";
+        let priority = match (self.real_time, self.steal_ns) {
+            (false, _) => {
                 "and has no real-time priority: give the program one (`chrt -r`), as cluster \
-                 engines do, or a CPU of its own"
+                           engines do, or a CPU of its own"
+                    .to_owned()
             }
+            (true, Some(steal)) if steal.0 >= self.stall_ns.0 / 2 => format!(
+                "although it has real-time priority, and the hypervisor took {steal} of one processor meanwhile: look \
+                 there for steal time (`vmstat 1`, column st)"
+            ),
+            (true, Some(steal)) => format!(
+                "although it has real-time priority, and the hypervisor took no more than {steal} of one processor \
+                 meanwhile. So look for {own_processor}"
+            ),
+            (true, None) => format!(
+                "although it has real-time priority, so look for steal time of a virtual machine (`vmstat 1`, column \
+                 st), {own_processor}"
+            ),
         };
         Words {
             text: format!(

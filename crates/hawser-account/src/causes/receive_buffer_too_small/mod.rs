@@ -47,7 +47,7 @@ pub(crate) struct ReceiveBufferTooSmall {
     arrival_packets_per_s: Option<PacketsPerSec>,
     #[serde(skip_serializing_if = "Option::is_none")]
     capacity_packets_per_s: Option<PacketsPerSec>,
-    /// Of its time, for which the reader waited.
+    /// Of its time, for which the reader waited: for packets, or awake for a processor.
     #[serde(skip_serializing_if = "Option::is_none")]
     idle_percent: Option<u64>,
     longest_loss_run_packets: u64,
@@ -155,14 +155,16 @@ impl Cause for ReceiveBufferTooSmall {
             (Some(capacity), Some(arrival)) if capacity < arrival => format!(
                 "The reader takes {capacity} of {arrival} arriving while it reads, which explains less than was lost{}. \
                  A larger buffer cures this part: {needed} would have held it.",
-                self.idle_percent
-                    .map_or(String::new(), |i| format!("; it waited {i} % of the time")),
+                self.idle_percent.map_or(String::new(), |i| format!(
+                    "; it waited {i} % of the time for packets or for a processor"
+                )),
             ),
             (Some(capacity), Some(arrival)) => format!(
                 "The reader is fast enough ({capacity} against {arrival} arriving{}), so a larger buffer cures it: \
                  {needed} would have held this.",
-                self.idle_percent
-                    .map_or(String::new(), |i| format!(", idle {i} % of the time")),
+                self.idle_percent.map_or(String::new(), |i| format!(
+                    ", waiting {i} % of the time for packets or for a processor"
+                )),
             ),
             _ => format!("How fast the reader is was not measured; {needed} would have held this."),
         };

@@ -86,10 +86,16 @@ impl Cause for ReaderStalled {
                 "although it has real-time priority, and the hypervisor took {steal} of one processor meanwhile: look \
                  there for steal time (`vmstat 1`, column st)"
             ),
-            (true, Some(steal)) => format!(
-                "although it has real-time priority, and the hypervisor took no more than {steal} of one processor \
-                 meanwhile. So look for {own_processor}"
-            ),
+            (true, Some(steal)) => {
+                let took = match steal.is_zero() {
+                    true => "nothing".to_owned(),
+                    false => format!("no more than {steal} of one processor"),
+                };
+                format!(
+                    "although it has real-time priority, and the hypervisor took {took} meanwhile. So look for \
+                     {own_processor}"
+                )
+            }
             (true, None) => format!(
                 "although it has real-time priority, so look for steal time of a virtual machine (`vmstat 1`, column \
                  st), {own_processor}"

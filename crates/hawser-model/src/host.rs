@@ -12,7 +12,7 @@ use crate::drops::{DropRecord, TapRecord};
 use crate::ladder::ProcessorTime;
 use crate::names::InterfaceName;
 use crate::sockets::SocketFacts;
-use crate::units::{BitsPerSec, Mtu, Nanos};
+use crate::units::{BitsPerSec, Bytes, Mtu, Nanos};
 
 /// Facts about a host that do not change during a check.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +36,10 @@ pub struct HostFacts {
     /// Bridges on the host (a virtualisation host's `vmbr0`) by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub bridges: BTreeMap<InterfaceName, BridgeFacts>,
+    /// Whose virtual machine the host is, in the words of systemd-detect-virt(1): `kvm`, `vmware`,
+    /// `microsoft`, …, or `none`; absent when nobody looked or it does not show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub virtualization: Option<String>,
 }
 
 /// What decides where a bridge sends multicast. Its ports are its interface's `lower`.
@@ -87,6 +91,22 @@ pub struct Interface {
     /// address detection, `IFA_F_DADFAILED`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dad_failed: Vec<IpAddr>,
+    /// The PCI Express link of its card, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pcie: Option<PcieLink>,
+}
+
+/// The link between a card and its slot, as sysfs tells it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PcieLink {
+    /// Transfers a second on one lane, in millions (`current_link_speed`: 8.0 GT/s is 8000).
+    pub lane_mt_per_s: u32,
+    /// Lanes in use (`current_link_width`).
+    pub lanes: u32,
+    /// What the card itself could do (`max_link_speed`).
+    pub card_lane_mt_per_s: Option<u32>,
+    /// What the card itself could do (`max_link_width`).
+    pub card_lanes: Option<u32>,
 }
 
 impl Interface {
@@ -128,6 +148,20 @@ pub struct CorosyncFacts {
     pub token: Option<Nanos>,
     /// Runtime statistics (`corosync-cmapctl -m stats`): knet link state, retransmits, pauses.
     pub stats: BTreeMap<String, String>,
+    /// How the kernel schedules it; absent when that was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<EngineProcess>,
+}
+
+/// The process of a cluster engine, as the kernel sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EngineProcess {
+    /// Its real-time priority, 1 to 99; 0 for none (`rt_priority`, proc_pid_stat(5)).
+    pub realtime_priority: u32,
+    /// Memory that cannot be paged out (`VmLck`, proc_pid_status(5)).
+    pub locked: Bytes,
+    /// Memory that it has (`VmRSS`).
+    pub resident: Bytes,
 }
 
 /// What one host's counters and events did while a window was open.

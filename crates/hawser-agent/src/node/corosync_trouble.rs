@@ -105,6 +105,7 @@ mod tests {
             pid: 1,
             token: Some(Nanos::from_millis(1000)),
             stats: stats.collect(),
+            process: None,
         }
     }
 

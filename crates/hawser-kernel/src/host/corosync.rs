@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use hawser_model::host::CorosyncFacts;
-use hawser_model::units::Nanos;
+use hawser_model::host::{CorosyncFacts, EngineProcess};
+use hawser_model::units::{Bytes, Nanos};
 use hawser_tool::processes;
 
 use crate::KernelError;
@@ -16,8 +16,12 @@ const LIMIT: Duration = Duration::from_secs(2);
 
 /// The Corosync of this pid namespace, if one runs. What it does not tell stays empty.
 pub fn corosync_facts() -> Option<CorosyncFacts> {
+    let pid = find()?;
+    let of_process = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).ok();
+    let read = of_process("stat").zip(of_process("status"));
     let mut facts = CorosyncFacts {
-        pid: find()?,
+        pid,
+        process: read.and_then(|(stat, status)| process(&stat, &status)),
         ..CorosyncFacts::default()
     };
     let until = Instant::now() + LIMIT;
@@ -67,6 +71,23 @@ fn depth(status: &str) -> usize {
         .map_or(1, |ids| ids.split_whitespace().count())
 }
 
+/// How it is scheduled and what of its memory stays in place, by `/proc/PID/stat` and `/proc/PID/status`.
+fn process(stat: &str, status: &str) -> Option<EngineProcess> {
+    // The name, field 2, is in parentheses and may hold some itself; `rt_priority` is field 40.
+    let fields = stat.get(stat.rfind(')')? + 1..)?;
+    let kilobytes = |name: &str| -> Option<Bytes> {
+        let mut lines = status.lines();
+        let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        let number: u64 = value.trim().strip_suffix(" kB")?.parse().ok()?;
+        Some(Bytes(number.saturating_mul(1024)))
+    };
+    Some(EngineProcess {
+        realtime_priority: fields.split_whitespace().nth(37)?.parse().ok()?,
+        locked: kilobytes("VmLck")?,
+        resident: kilobytes("VmRSS")?,
+    })
+}
+
 /// The statistics without those of its clients, which come and go under new names, this question
 /// among them.
 fn statistics(text: &str) -> BTreeMap<String, String> {
@@ -104,6 +125,24 @@ mod tests {
         assert_eq!(read["stats.knet.node2.link0.connected"], "1");
         assert_eq!(read["stats.srp.mtt_rx_token"], "117");
         assert_eq!(read["runtime.members.1.ip"], "r(0) ip(10.0.0.1) = odd");
+    }
+
+    #[test]
+    fn its_priority_and_its_locked_memory_are_read() {
+        // Corosync 3.1.7 where the limit of locked memory could not be raised.
+        let stat = "968 (corosync) S 31285 968 31284 0 -1 4194560 101352 0 2 0 75 110 0 0 -100 0 9 0 1628948 \
+                    590807040 26445 18446744073709551615 94562359033856 94562359332609 140724258412384 0 0 0 0 4096 \
+                    19494 0 0 0 17 0 99 2 0 0 0 94562359452832 94562359470424 94562540212224 140724258417254 \
+                    140724258417266 140724258417266 140724258418661 0";
+        let status = "Name:\tcorosync\nVmLck:\t       0 kB\nVmRSS:\t  105868 kB\n";
+        let read = EngineProcess {
+            realtime_priority: 99,
+            locked: Bytes::ZERO,
+            resident: Bytes(105_868 * 1024),
+        };
+        assert_eq!(process(stat, status), Some(read));
+        assert_eq!(process("968 (corosync) S 1", status), None);
+        assert_eq!(process(stat, "Name:\tcorosync\n"), None);
     }
 
     #[test]

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::Path;
 
 use hawser_model::host::Interface;
 use hawser_model::names::InterfaceName;
 use hawser_model::units::{BitsPerSec, Mtu};
 use nix::sys::socket::SockProtocol;
 
+use super::pcie;
 use crate::KernelError;
 use crate::ethtool::Ethtool;
 use crate::netlink::{Netlink, attributes, find, mac, text, u32_at};
@@ -197,6 +199,7 @@ fn ask_driver(ethtool: &Ethtool, name: &str, interface: &mut Interface) {
         interface.speed = settings.speed.map(|m| BitsPerSec(u64::from(m) * 1_000_000));
         interface.duplex = settings.duplex.map(str::to_owned);
     }
+    interface.pcie = pcie::link(Path::new("/sys/class/net"), name, interface.bus.as_deref());
     interface.features_on = ethtool.features_on(name).unwrap_or_default();
 }
 

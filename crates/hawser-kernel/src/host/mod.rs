@@ -4,7 +4,11 @@ mod bridges;
 mod corosync;
 mod hardware;
 mod interfaces;
+mod pcie;
 mod sysctls;
+mod virtualization;
+
+use std::path::Path;
 
 use hawser_model::host::HostFacts;
 
@@ -36,6 +40,7 @@ pub fn host_facts() -> HostFacts {
         interfaces,
         collectors: Vec::new(),
         corosync: corosync_facts(),
+        virtualization: virtualization::read(Path::new("/")),
     }
 }
 

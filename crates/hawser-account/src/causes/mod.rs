@@ -19,8 +19,10 @@ mod check_stopped;
 mod checksum_errors;
 mod conntrack_table_full;
 mod corosync_buffer_halved;
+mod corosync_without_priority;
 mod duplicate_address;
 mod duplicated_path;
+mod emulated_network_card;
 mod fence_device_fails;
 mod firewall_drop;
 mod foreign_socket_dropping;
@@ -54,6 +56,7 @@ mod reverse_path_filter;
 mod send_refused;
 mod sender_queue_drops;
 mod shared_failure_domain;
+mod slot_too_narrow;
 mod socket_drain;
 mod speed_below_file;
 mod tc_or_xdp_drop;
@@ -194,6 +197,7 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<reader_stalled::ReaderStalled>(),
     Listed::check::<receive_buffer_too_small::ReceiveBufferTooSmall>(),
     Listed::check::<corosync_buffer_halved::CorosyncBufferHalved>(),
+    Listed::check::<corosync_without_priority::CorosyncWithoutPriority>(),
     Listed::check::<foreign_socket_dropping::ForeignSocketDropping>(),
     Listed::check::<duplicated_path::DuplicatedPath>(),
     Listed::check::<reordered_path::ReorderedPath>(),
@@ -210,6 +214,8 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<speed_below_file::SpeedBelowFile>(),
     Listed::check::<speed_below_peer::SpeedBelowPeer>(),
     Listed::check::<half_duplex::HalfDuplex>(),
+    Listed::check::<slot_too_narrow::SlotTooNarrow>(),
+    Listed::check::<emulated_network_card::EmulatedNetworkCard>(),
     Listed::check::<shared_failure_domain::SharedFailureDomain>(),
     Listed::check::<unattributed_loss::UnattributedLoss>(),
     Listed::check::<unexplained_slow_direction::UnexplainedSlowDirection>(),

@@ -32,6 +32,7 @@ mod igmp_no_querier;
 mod igmp_version_mixed;
 mod interface_down;
 mod ip_layer_drop;
+mod knet_link_not_active;
 mod link_down;
 mod loss_between_hosts;
 mod lro_on_forwarder;
@@ -60,6 +61,7 @@ mod slot_too_narrow;
 mod socket_drain;
 mod speed_below_file;
 mod tc_or_xdp_drop;
+mod token_too_short;
 mod udp_memory_pressure;
 mod unattributed_loss;
 mod wrong_interface;
@@ -198,6 +200,9 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<receive_buffer_too_small::ReceiveBufferTooSmall>(),
     Listed::check::<corosync_buffer_halved::CorosyncBufferHalved>(),
     Listed::check::<corosync_without_priority::CorosyncWithoutPriority>(),
+    Listed::check::<token_too_short::TokenTooShort>(),
+    Listed::check::<token_longer_than_needed::check::LongToken>(),
+    Listed::check::<knet_link_not_active::KnetLinkNotActive>(),
     Listed::check::<foreign_socket_dropping::ForeignSocketDropping>(),
     Listed::check::<duplicated_path::DuplicatedPath>(),
     Listed::check::<reordered_path::ReorderedPath>(),

@@ -111,9 +111,10 @@ impl Cause for SlotTooNarrow {
                 "Put the card into a slot with as many lanes as it has, or clean its contacts and seat it again"
             }
         };
+        let carry = if self.lanes == 1 { "carries" } else { "carry" };
         Words {
             text: format!(
-                "{} runs at {}, but {now} carry {} of data each way between the card and the machine.{could}",
+                "{} runs at {}, but {now} {carry} {} of data each way between the card and the machine.{could}",
                 at_interface(at),
                 self.speed_bits_per_s,
                 self.slot_bits_per_s,

@@ -10,6 +10,8 @@
 //! Likely, since it was quiet then; a note. Without these measurements nothing is said. Case:
 //! `drill/token`.
 
+pub(crate) mod check;
+
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::names::HostName;
 use hawser_model::units::Nanos;
@@ -43,6 +45,12 @@ const LEAST_MS: u64 = 1000;
 /// Less than this is not worth a change.
 const WORTH: Millis = Millis(500);
 
+/// The token that survives delays of this length, in milliseconds, rounded up to a tenth of a second.
+pub(crate) fn safe_ms(late: Nanos) -> u64 {
+    let ms = late.0.saturating_mul(TIMES).div_ceil(100_000_000) * 100;
+    ms.max(LEAST_MS)
+}
+
 impl OutageCause for TokenLongerThanNeeded {
     fn find(view: &DrillView<'_>) -> Option<Found<Self>> {
         let cluster = &view.case.cluster;
@@ -54,8 +62,7 @@ impl OutageCause for TokenLongerThanNeeded {
             .max_by_key(|(_, pause)| pause.longest)?;
         let nodes = cluster.nodes.len() as u64;
         let late = pause.longest + Nanos(longest.0 * nodes);
-        let safe_ms = (late.0 * TIMES).div_ceil(100_000_000) * 100;
-        let safe_ms = safe_ms.max(LEAST_MS);
+        let safe_ms = safe_ms(late);
         let totem = cluster.totem;
         // Consensus is 1.2 × token unless it is set.
         let saved = (totem.token_ms + totem.consensus_ms).saturating_sub(safe_ms + safe_ms * 6 / 5);

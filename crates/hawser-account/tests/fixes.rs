@@ -32,6 +32,16 @@ fn a_buffer_that_was_not_granted_is_judged_by_itself_until_it_costs_packets() {
 }
 
 #[test]
+fn a_buffer_that_is_too_small_for_a_slow_reader_too_is_tried() {
+    let slow = case("reader-too-slow-small-buffer");
+    let plan = plan(&slow, "receive-buffer-too-small");
+    assert_eq!(plan.host.as_str(), "head2");
+    assert!(plan.traffic.is_some(), "its flow shows it");
+    let mut knobs = plan.candidates.iter().map(|c| c.knob.to_string());
+    assert!(knobs.any(|knob| knob == "net.core.rmem_default"));
+}
+
+#[test]
 fn a_link_that_is_smaller_than_the_file_says_is_judged_by_a_stream() {
     let mut case = case("mtu-mismatch-file");
     let small = plan(&case, "mtu-mismatch");

@@ -33,6 +33,7 @@ mod igmp_version_mixed;
 mod interface_down;
 mod ip_layer_drop;
 mod knet_link_not_active;
+mod knet_mtu_too_small;
 mod link_down;
 mod loss_between_hosts;
 mod lro_on_forwarder;
@@ -203,6 +204,7 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<token_too_short::TokenTooShort>(),
     Listed::check::<token_longer_than_needed::check::LongToken>(),
     Listed::check::<knet_link_not_active::KnetLinkNotActive>(),
+    Listed::check::<knet_mtu_too_small::KnetMtuTooSmall>(),
     Listed::check::<foreign_socket_dropping::ForeignSocketDropping>(),
     Listed::check::<duplicated_path::DuplicatedPath>(),
     Listed::check::<reordered_path::ReorderedPath>(),

@@ -4,8 +4,8 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use hawser_model::cluster_file::{ClusterFile, ClusterFileErrors, parse_complete};
-use hawser_model::toml_file::line_and_column;
+use hawser_model::cluster_file::{ClusterFile, ClusterFileErrors, parse, parse_complete};
+use hawser_model::toml_file::{Problem, line_and_column};
 use miette::{IntoDiagnostic, LabeledSpan, MietteDiagnostic, NamedSource, Report, WrapErr};
 
 /// One thing wrong with a file.
@@ -34,13 +34,18 @@ impl Source {
         let shown = path.display().to_string();
         let text = fs::read_to_string(path)
             .into_diagnostic()
-            .wrap_err_with(|| format!("read the cluster file {shown}"))?;
+            .wrap_err_with(|| format!("cannot read the cluster file {shown}"))?;
         Ok(Self { path: shown, text })
     }
 
     /// What it says, when all is there that a cluster needs.
     pub fn complete(&self) -> miette::Result<ClusterFile> {
         parse_complete(&self.text, &self.path).map_err(|e| cluster_file(&e))
+    }
+
+    /// Its cluster file, which may lack what only building a cluster needs.
+    pub fn parsed(&self) -> miette::Result<ClusterFile> {
+        parse(&self.text, &self.path).map_err(|e| cluster_file(&e))
     }
 
     /// What is wrong with a part of it.
@@ -83,9 +88,13 @@ pub fn report(path: &str, text: &str, wrong: &[Wrong]) -> Report {
 
 /// The same for a cluster file's errors.
 pub fn cluster_file(errors: &ClusterFileErrors) -> Report {
-    let wrong: Vec<Wrong> = errors
-        .errors
-        .iter()
+    let mut all: Vec<_> = errors.errors.iter().collect();
+    // A slip in a key is why another one is missing.
+    all.sort_by_key(|e| {
+        !matches!(e.problem, Problem::UnknownKey { .. }) || e.problem.suggestion().is_none()
+    });
+    let wrong: Vec<Wrong> = all
+        .into_iter()
         .map(|e| Wrong {
             message: e.problem.to_string(),
             help: e.problem.help(),

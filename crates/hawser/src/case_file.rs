@@ -57,7 +57,7 @@ fn save<T: Serialize + DeserializeOwned>(
         None => {
             fs::create_dir_all(FOLDER)
                 .into_diagnostic()
-                .wrap_err_with(|| format!("create {FOLDER}"))?;
+                .wrap_err_with(|| format!("cannot create {FOLDER}"))?;
             unused(name)
         }
     };
@@ -65,7 +65,7 @@ fn save<T: Serialize + DeserializeOwned>(
     let text = serde_json::to_string(&case).expect("a case is always JSON") + "\n";
     put(&path, text.as_bytes())
         .into_diagnostic()
-        .wrap_err_with(|| format!("write the case file {}", path.display()))?;
+        .wrap_err_with(|| format!("cannot write the case file {}", path.display()))?;
     Ok((case, path))
 }
 
@@ -119,7 +119,7 @@ pub fn read(path: &Path) -> miette::Result<AnyCase> {
 fn read_up_to(path: &Path, limit: u64) -> miette::Result<AnyCase> {
     let text = hawser_files::read_named(path, limit)
         .into_diagnostic()
-        .wrap_err_with(|| format!("read the case file {}", path.display()))?;
+        .wrap_err_with(|| format!("cannot read the case file {}", path.display()))?;
     let format = serde_json::from_slice::<Kind>(&text)
         .ok()
         .map(|kind| kind.format);
@@ -132,6 +132,11 @@ fn read_up_to(path: &Path, limit: u64) -> miette::Result<AnyCase> {
              `{DRILL_FORMAT}`",
             path.display()
         ),
+        None if is_cut_off(&text) => bail!(
+            "{}: the case file is cut off after {} bytes: fetch it again",
+            path.display(),
+            text.len()
+        ),
         None => bail!(
             "{}: not a case file: a JSON object with `\"format\": \"{CASE_FORMAT}\"` is expected",
             path.display()
@@ -139,11 +144,17 @@ fn read_up_to(path: &Path, limit: u64) -> miette::Result<AnyCase> {
     }
 }
 
+/// JSON that ends before its end.
+fn is_cut_off(text: &[u8]) -> bool {
+    let read = serde_json::from_slice::<serde::de::IgnoredAny>(text);
+    text.starts_with(b"{") && read.is_err_and(|error| error.is_eof())
+}
+
 fn parsed<T: Serialize + DeserializeOwned>(text: &[u8], path: &Path) -> miette::Result<T> {
     serde_json::from_slice(text)
         .into_diagnostic()
         .and_then(|case| kept(&case))
-        .wrap_err_with(|| format!("read the case file {}", path.display()))
+        .wrap_err_with(|| format!("cannot read the case file {}", path.display()))
 }
 
 /// `check-CLUSTER-2026-11-21T20-15-03Z`, `ladder-…`, `copy-…` or `drill-…`, without characters that a shell minds.

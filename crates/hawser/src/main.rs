@@ -6,6 +6,7 @@
 mod bad_file;
 mod case_file;
 mod cluster;
+mod interrupted;
 mod output;
 mod parse;
 mod render;
@@ -19,7 +20,21 @@ use clap::{Parser, Subcommand};
 /// Accounts for every lost packet of a high-availability cluster, and names the cause.
 #[derive(Parser)]
 #[command(version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "\
+Measure:  check, ladder, copy, bench
+Improve:  tune, changes, undo
+Operate:  plan, apply, status, standby, online, move, exports
+Practise: drill, lab, demo
+Read:     explain, report
+
+Exit code 0: all is well; 1: something was found, or is not as it should be; 2: it could not be done.
+
+Example:
+  hawser check --host head1 --host head2")]
 struct Cli {
+    /// Say on standard error what each host is asked; twice: also how long each answer took
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -29,44 +44,63 @@ enum Verb {
     /// Serve one coordinator on stdin and stdout; other verbs start it on nodes
     #[command(hide = true)]
     Agent(verbs::agent::Args),
-    /// Make the nodes what the cluster file says
-    Apply(verbs::apply::Args),
-    /// Measure what this machine itself can do
-    Bench(verbs::bench::Args),
-    /// What `tune` has changed and kept on the nodes
-    Changes(verbs::changes::Args),
     /// Measure the interconnect: where every lost packet went, and why
+    #[command(after_help = "Example:\n  hawser check --host head1 --host head2")]
     Check(verbs::check::Args),
-    /// Copy a file or device to another host, and say what slows it
-    Copy(verbs::copy::Args),
-    /// A lab, a planted fault found and fixed, the proof
-    Demo(verbs::demo::Args),
-    /// Make a fault while a client writes: what it cost, and whether every promise held
-    Drill(verbs::drill::Args),
-    /// The account and the findings again from a case file, offline
-    Explain(verbs::explain::Args),
-    /// What a pool offers by iSCSI, on the head that has it
-    Exports(verbs::exports::Args),
-    /// A whole cluster on one machine, with faults to plant
-    Lab(verbs::lab::Args),
     /// Measure each part of a path and the whole: where every lost MB/s went, and why
+    #[command(after_help = "Example:\n  hawser ladder --from head1 --to head2")]
     Ladder(verbs::ladder::Args),
-    /// Send a pool to a node
-    Move(verbs::operate::MoveArgs),
-    /// Let a node run pools again
-    Online(verbs::operate::NodeArgs),
-    /// What differs between a cluster file and the live cluster, and what Pacemaker would do about it
-    Plan(verbs::plan::Args),
-    /// A case as one self-contained page with pictures
-    Report(verbs::report::Args),
-    /// Move everything away from a node and keep it away
-    Standby(verbs::operate::NodeArgs),
-    /// Whether the cluster is redundant now, what is degraded, what would happen if a node died
-    Status(verbs::status::Args),
+    /// Copy a file or device to another host, and say what slows it
+    #[command(after_help = "Example:\n  hawser copy /srv/image.raw head2:/srv/")]
+    Copy(verbs::copy::Args),
+    /// Measure what this machine itself can do
+    #[command(after_help = "Example:\n  hawser bench cipher")]
+    Bench(verbs::bench::Args),
     /// Try each fix of what a check finds as an experiment; keep what is proven
+    #[command(after_help = "Example:\n  hawser tune --host head1 --host head2")]
     Tune(verbs::tune::Args),
+    /// What `tune` has changed and kept on the nodes
+    #[command(after_help = "Example:\n  hawser changes -f hawser.toml")]
+    Changes(verbs::changes::Args),
     /// Take back what `tune` has changed
+    #[command(after_help = "Example:\n  hawser undo --all")]
     Undo(verbs::changes::UndoArgs),
+    /// What differs between a cluster file and the live cluster, and what Pacemaker would do about it
+    #[command(after_help = "Example:\n  hawser plan --diff")]
+    Plan(verbs::plan::Args),
+    /// Make the nodes what the cluster file says
+    #[command(after_help = "Example:\n  hawser apply -f hawser.toml")]
+    Apply(verbs::apply::Args),
+    /// Whether the cluster is redundant now, what is degraded, what would happen if a node died
+    #[command(after_help = "Example:\n  hawser status -f hawser.toml")]
+    Status(verbs::status::Args),
+    /// Move everything away from a node and keep it away
+    #[command(after_help = "Example:\n  hawser standby head1")]
+    Standby(verbs::operate::NodeArgs),
+    /// Let a node run pools again
+    #[command(after_help = "Example:\n  hawser online head1")]
+    Online(verbs::operate::NodeArgs),
+    /// Send a pool to a node
+    #[command(after_help = "Example:\n  hawser move vmpool01 head2")]
+    Move(verbs::operate::MoveArgs),
+    /// What a pool offers by iSCSI and NFS, on the head that has it
+    #[command(after_help = "Example:\n  hawser exports verify vmpool01")]
+    Exports(verbs::exports::Args),
+    /// Make a fault while a client writes: what it cost, and whether every promise held
+    #[command(after_help = "Example:\n  hawser drill power-cut --lab demo")]
+    Drill(verbs::drill::Args),
+    /// A whole cluster on one machine, with faults to plant
+    #[command(after_help = "Example:\n  sudo hawser lab up --lab demo --cluster")]
+    Lab(verbs::lab::Args),
+    /// A lab, a planted fault found and fixed, the proof
+    #[command(after_help = "Example:\n  sudo hawser demo")]
+    Demo(verbs::demo::Args),
+    /// The account and the findings again from a case file, offline
+    #[command(after_help = "Example:\n  hawser explain receive-buffer-too-small")]
+    Explain(verbs::explain::Args),
+    /// A case as one self-contained page with pictures
+    #[command(after_help = "Example:\n  hawser report case.json")]
+    Report(verbs::report::Args),
 }
 
 fn main() -> ExitCode {
@@ -76,7 +110,9 @@ fn main() -> ExitCode {
         // Never worth a `stop` that fails.
         output::complain!("/proc/self/fd: {e}: what is started keeps inherited descriptors");
     }
-    let outcome = match Cli::parse().verb {
+    let Cli { verbose, verb } = Cli::parse();
+    cluster::set_verbosity(verbose);
+    let outcome = match verb {
         Verb::Agent(args) => verbs::agent::run(args),
         Verb::Apply(args) => verbs::apply::run(args),
         Verb::Bench(args) => verbs::bench::run(args),

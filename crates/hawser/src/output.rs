@@ -9,6 +9,7 @@
 pub mod bar;
 pub mod errors;
 pub mod paint;
+pub mod width;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -24,6 +25,11 @@ static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
 /// Writes to standard output. What fails is kept for [`ended`].
 pub fn print(text: &str) {
     print_bytes(paint::shown(text, |_| false).as_bytes());
+}
+
+/// Writes what people read, no line of it wider than the terminal.
+pub fn print_fitted(text: &str) {
+    print(&width::fitted(text));
 }
 
 /// Writes a file's text, in which a tab is one.
@@ -48,7 +54,7 @@ pub fn ended(code: ExitCode) -> ExitCode {
         None => code,
         Some(e) if e.kind() == ErrorKind::BrokenPipe => ExitCode::from(READER_GONE),
         Some(e) => {
-            error_line(&format!("write to standard output: {e}"));
+            error_line(&format!("cannot write to standard output: {e}"));
             ExitCode::from(2)
         }
     }

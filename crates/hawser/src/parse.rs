@@ -1,5 +1,6 @@
 //! Values of command-line arguments that carry a unit, or must hold before any work begins.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,6 +23,33 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         .checked_shl(shift)
         .filter(|n| n >> shift == number)
         .ok_or_else(wrong)
+}
+
+/// `10000`, `10k`, `2M`: a number of things that are counted, with decimal prefixes.
+pub fn count(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is not a number; write 10000, 10k or 2M");
+    let (digits, times) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
+        Some((at, 'M')) => (&text[..at], 1_000_000),
+        Some((at, 'G')) => (&text[..at], 1_000_000_000),
+        _ => (text, 1),
+    };
+    let number: u64 = digits.trim().parse().map_err(|_| wrong())?;
+    number.checked_mul(times).ok_or_else(wrong)
+}
+
+/// A number from a range.
+pub fn within<T: TryFrom<u64>>(
+    parse: fn(&str) -> Result<u64, String>,
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let number = parse(text)?;
+        let (least, most) = (range.start(), range.end());
+        let fits = range.contains(&number).then(|| T::try_from(number).ok());
+        fits.flatten()
+            .ok_or_else(|| format!("{least} to {most} is possible"))
+    }
 }
 
 /// A file that is to be written when the work is done: minutes of measuring must not end with a
@@ -54,6 +82,17 @@ mod tests {
         assert!(within("").unwrap_err().contains("a folder"));
         assert_eq!(output("case.json"), Ok("case.json".into()));
         assert_eq!(output("/dev/null"), Ok("/dev/null".into()));
+    }
+
+    #[test]
+    fn counts_are_decimal_and_stay_within_their_range() {
+        assert_eq!(count("10k"), Ok(10_000));
+        assert_eq!(count("2M"), Ok(2_000_000));
+        assert!(count("-1").is_err() && count("k").is_err());
+        assert!(count("99999999999999999G").is_err());
+        let rate = super::within::<u32>(count, 1..=20_000);
+        assert_eq!(rate("10k"), Ok(10_000));
+        assert_eq!(rate("30k").unwrap_err(), "1 to 20000 is possible");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use hawser_tool::Launch;
 use miette::{IntoDiagnostic, WrapErr, bail};
 
 use super::Cluster;
+use super::told::told;
 
 impl Cluster {
     /// Starts an agent on every node, all at the same time.
@@ -69,7 +70,7 @@ impl Cluster {
         for result in started {
             match result {
                 Ok(agent) => {
-                    hosts.insert(agent.name().clone(), Box::new(agent));
+                    hosts.insert(agent.name().clone(), told(Box::new(agent)));
                 }
                 Err(e) => failed.push(e),
             }
@@ -82,7 +83,7 @@ impl Cluster {
             Executable::own()
                 .map(Arc::new)
                 .into_diagnostic()
-                .wrap_err("read hawser's own executable, to copy it to the nodes")
+                .wrap_err("cannot read hawser's own executable, to copy it to the nodes")
         };
         let mut executable = None;
         let mut transports: Vec<Box<dyn Transport>> = Vec::new();
@@ -125,7 +126,7 @@ impl Cluster {
 pub fn here(name: HostName) -> miette::Result<Box<dyn Transport>> {
     let own = std::env::current_exe()
         .into_diagnostic()
-        .wrap_err("find hawser's own executable")?;
+        .wrap_err("cannot find hawser's own executable")?;
     Ok(Box::new(Command::new(name, move || {
         Ok::<_, std::io::Error>(Launch::new(&own).arg("agent"))
     })))
@@ -139,7 +140,7 @@ pub fn beside_switches(lab: &Lab) -> miette::Result<Box<dyn Host>> {
     });
     let run_key = RunKey(u64::from_ne_bytes(random()?));
     let agent = Agent::connect(&transport, run_key).map_err(|e| miette::miette!("{e}"))?;
-    Ok(Box::new(agent))
+    Ok(told(Box::new(agent)))
 }
 
 /// Bytes from the kernel's generator.
@@ -147,6 +148,6 @@ pub fn random<const N: usize>() -> miette::Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)
         .into_diagnostic()
-        .wrap_err("take random bytes")?;
+        .wrap_err("cannot take random bytes")?;
     Ok(bytes)
 }

@@ -2,6 +2,7 @@
 
 mod connect;
 mod target;
+mod told;
 mod which;
 
 use std::collections::BTreeMap;
@@ -24,6 +25,7 @@ use miette::Report;
 use crate::bad_file::Source;
 pub use connect::{beside_switches, here, random};
 pub use target::{Known, Reached, Target};
+pub use told::set_verbosity;
 pub use which::{OneHost, Which};
 
 /// A cluster as named.

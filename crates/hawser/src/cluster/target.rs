@@ -23,13 +23,13 @@ const SOON: Duration = Duration::from_secs(3);
 #[derive(clap::Args)]
 pub struct Target {
     /// The cluster file [default: ./hawser.toml, or the lab's own with --lab]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(help_heading = "Which cluster", short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// The nodes are those of this lab, made by `hawser lab up --cluster`
-    #[arg(long, value_name = "NAME")]
+    #[arg(help_heading = "Which cluster", long, value_name = "NAME")]
     pub lab: Option<String>,
     /// An ssh configuration file instead of your own (`ssh -F`)
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = "Which cluster", long, value_name = "FILE")]
     pub ssh_config: Option<PathBuf>,
 }
 
@@ -57,6 +57,18 @@ impl Target {
     /// # Errors
     /// What is wrong with the file, in its place; no such lab.
     pub fn known(&self) -> miette::Result<Known> {
+        self.read(Source::complete)
+    }
+
+    /// The same of a file that need not say enough to build a cluster from it, for whoever only looks.
+    ///
+    /// # Errors
+    /// As [`Self::known`].
+    pub fn known_to_look(&self) -> miette::Result<Known> {
+        self.read(Source::parsed)
+    }
+
+    fn read(&self, parse: fn(&Source) -> miette::Result<ClusterFile>) -> miette::Result<Known> {
         let lab = match &self.lab {
             Some(name) => Some(open_lab(name)?),
             None => None,
@@ -75,7 +87,7 @@ impl Target {
             }
         };
         let source = Source::read(&path)?;
-        let file = source.complete()?;
+        let file = parse(&source)?;
         let nodes = file.topology().nodes.into_iter().map(|node| {
             let reach = match &self.lab {
                 Some(lab) => Reach::Lab(lab.clone()),

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use hawser_cluster::live::Secrets;
 use hawser_host::Host;
 use hawser_lab::Lab;
-use hawser_model::cluster_file::{self, ClusterFile};
+use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 use hawser_model::topology::{Reach, Topology};
 use miette::bail;
 
 use super::Cluster;
-use crate::bad_file::{self, Source};
+use crate::bad_file::Source;
 use crate::waiting::aloud;
 
 /// The file that is used when no cluster is named.
@@ -21,16 +21,21 @@ pub(super) const DEFAULT_FILE: &str = "hawser.toml";
 #[derive(clap::Args)]
 pub struct Which {
     /// The cluster file [default: ./hawser.toml]
-    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["hosts", "lab"])]
+    #[arg(help_heading = "Which cluster", short, long, value_name = "FILE", conflicts_with_all = ["hosts", "lab"])]
     file: Option<PathBuf>,
     /// A host to reach by ssh; name two or more, without a cluster file
-    #[arg(long = "host", value_name = "DESTINATION", conflicts_with = "lab")]
+    #[arg(
+        help_heading = "Which cluster",
+        long = "host",
+        value_name = "DESTINATION",
+        conflicts_with = "lab"
+    )]
     hosts: Vec<String>,
-    /// A lab that `hawser lab up --name` made
-    #[arg(long, value_name = "NAME")]
+    /// A lab that `hawser lab up` made
+    #[arg(help_heading = "Which cluster", long, value_name = "NAME")]
     lab: Option<String>,
     /// An ssh configuration file instead of your own (`ssh -F`)
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = "Which cluster", long, value_name = "FILE")]
     ssh_config: Option<PathBuf>,
 }
 
@@ -123,13 +128,24 @@ fn by_ssh(destination: &str) -> miette::Result<(HostName, Reach)> {
 #[derive(clap::Args)]
 pub struct OneHost {
     /// Ask this host by ssh, such as root@head1, or this node of --lab [default: this machine]
-    #[arg(long, value_name = "DESTINATION")]
+    #[arg(help_heading = "Which host", long, value_name = "DESTINATION")]
     host: Option<String>,
     /// The host is a node of this lab
-    #[arg(long, value_name = "NAME", requires = "host")]
+    #[arg(
+        help_heading = "Which host",
+        long,
+        value_name = "NAME",
+        requires = "host"
+    )]
     lab: Option<String>,
     /// An ssh configuration file instead of your own (`ssh -F`)
-    #[arg(long, value_name = "FILE", requires = "host", conflicts_with = "lab")]
+    #[arg(
+        help_heading = "Which host",
+        long,
+        value_name = "FILE",
+        requires = "host",
+        conflicts_with = "lab"
+    )]
     ssh_config: Option<PathBuf>,
 }
 
@@ -183,7 +199,6 @@ pub(super) fn open_lab(name: &str) -> miette::Result<Lab> {
 
 fn read(path: &Path) -> miette::Result<(Source, ClusterFile)> {
     let source = Source::read(path)?;
-    let file = cluster_file::parse(&source.text, &source.path);
-    let file = file.map_err(|e| bad_file::cluster_file(&e))?;
+    let file = source.parsed()?;
     Ok((source, file))
 }

@@ -143,6 +143,29 @@ pub fn shown(text: &str, stays: impl Fn(char) -> bool) -> String {
     out
 }
 
+/// Lines of one styled text, each of which begins with the styles that are in force there and ends without any.
+pub fn each_line_whole(lines: Vec<String>) -> Vec<String> {
+    let mut begun = String::new();
+    let whole = |line: String| {
+        let before = begun.clone();
+        let mut rest = line.as_str();
+        while let Some(at) = rest.find(MARK.as_str()) {
+            rest = &rest[at + MARK.len()..];
+            match style_of(rest) {
+                Some("0") => begun.clear(),
+                Some(parameters) => begun += &format!("{}{parameters}m", *MARK),
+                None => {}
+            }
+        }
+        let end = match begun.is_empty() {
+            true => String::new(),
+            false => format!("{}0m", *MARK),
+        };
+        format!("{before}{line}{end}")
+    };
+    lines.into_iter().map(whole).collect()
+}
+
 /// The parameters up to the end of a style; none when another kind of sequence follows.
 fn style_of(rest: &str) -> Option<&str> {
     let (parameters, _) = rest.split_once('m')?;

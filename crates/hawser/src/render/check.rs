@@ -14,9 +14,7 @@ use hawser_model::units::{BitsPerSec, Bytes, Packets};
 use super::looked_at::looked_at;
 use super::table::{Align, Table};
 use crate::output::paint::{Style, style};
-
-/// Lines of text are wrapped to this width on a terminal that is at least as wide.
-const WIDTH: usize = 100;
+use crate::output::width;
 
 /// The whole report.
 pub fn report(case: &Case, report: &CheckReport) -> String {
@@ -292,12 +290,12 @@ fn set_aside(case: &Case) -> String {
             .iter()
             .map(|phase| phase.receiver.socket_drops)
             .sum();
-        let _ = writeln!(
-            out,
-            "  Measured again: {link} {from} → {to}. The socket of Hawser's own reader on {to} dropped\n  \
-             {lost} packets that it takes with ease: a host was late. Those flows are in the case file,\n  \
-             not in the account.\n",
+        let said = format!(
+            "Measured again: {link} {from} → {to}. The socket of Hawser's own reader on {to} dropped {lost} packets \
+             that it takes with ease: a host was late. Those flows are in the case file, not in the account.",
         );
+        wrap(&mut out, "  ", &said);
+        out.push('\n');
     }
     out
 }
@@ -360,13 +358,12 @@ pub(super) fn findings(findings: &[WordedFinding]) -> String {
 }
 
 /// Wraps `text` behind `first`; later lines are indented as far.
-fn wrap(out: &mut String, first: &str, text: &str) {
+pub(super) fn wrap(out: &mut String, first: &str, text: &str) {
     let later = " ".repeat(first.len());
     for (i, paragraph) in text.lines().enumerate() {
-        let options = textwrap::Options::new(WIDTH)
-            .initial_indent(if i == 0 { first } else { &later })
-            .subsequent_indent(&later)
-            .break_words(false);
-        let _ = writeln!(out, "{}", textwrap::fill(paragraph, options));
+        let first = if i == 0 { first } else { &later };
+        for line in width::wrapped(paragraph, width::text(), first, &later) {
+            let _ = writeln!(out, "{line}");
+        }
     }
 }

@@ -10,9 +10,10 @@ use hawser_model::units::grouped;
 use super::check::findings;
 use super::table::{Align, Table};
 use crate::output::paint::style;
+use crate::output::width::columns;
 
-/// Width of the picture of the account.
-const COLUMNS: usize = 60;
+/// Width of the picture of the account on a wide terminal.
+const PICTURE: usize = 60;
 
 /// The whole report.
 pub fn text(case: &DrillCase, report: &DrillReport) -> String {
@@ -76,7 +77,7 @@ fn account(report: &DrillReport) -> String {
     if report.outage_s <= 0.0 {
         return out + "\n";
     }
-    let mut table = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Left]);
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Picture]);
     for phase in &report.phases {
         table.row([
             phase.name.clone(),
@@ -106,9 +107,10 @@ fn account(report: &DrillReport) -> String {
 
 /// `      ▇▇▇▇`.
 fn bar(phase: &OutagePhase, whole: f64) -> String {
-    let column = |seconds: f64| (seconds / whole * COLUMNS as f64).round() as usize;
-    let from = column(phase.start_s).min(COLUMNS);
-    let to = column(phase.start_s + phase.seconds).min(COLUMNS);
+    let wide = PICTURE.min(columns() / 3);
+    let column = |seconds: f64| (seconds / whole * wide as f64).round() as usize;
+    let from = column(phase.start_s).min(wide);
+    let to = column(phase.start_s + phase.seconds).min(wide);
     let wide = to.saturating_sub(from);
     match wide {
         0 => format!("{}▏", " ".repeat(from)),
@@ -171,6 +173,6 @@ mod tests {
             assert!(line.is_some(), "{}: {text}", phase.name);
         }
         let last = report.phases.last().expect("a phase");
-        assert!(bar(last, report.outage_s).chars().count() <= COLUMNS + 1);
+        assert!(bar(last, report.outage_s).chars().count() <= PICTURE + 1);
     }
 }

@@ -11,9 +11,10 @@ use hawser_model::units::Packets;
 use super::check::findings;
 use super::table::{Align, Table};
 use crate::output::paint::style;
+use crate::output::width::columns;
 
-/// Cells of the longest bar.
-const BAR: f64 = 40.0;
+/// Cells of the longest bar on a wide terminal.
+const BAR: usize = 40;
 
 /// Loss from which on a number of receivers is too many, percent.
 const TOO_MUCH: f64 = 0.01;
@@ -99,10 +100,10 @@ fn groups(report: &FanoutReport) -> Vec<Vec<&FanoutResult>> {
 }
 
 fn bars(group: &[&FanoutResult]) -> String {
-    use Align::{Left, Right};
+    use Align::{Left, Picture, Right};
     let best = group.iter().filter_map(|r| r.most_receivers).max();
     let best = f64::from(best.unwrap_or(0).max(1));
-    let mut table = Table::new(&[Left, Right, Right, Left, Left]);
+    let mut table = Table::new(&[Left, Right, Right, Picture, Left]);
     let first = group.first().map_or("", |r| r.spread.word());
     let of_first = format!("of {first}");
     let heads = [
@@ -116,7 +117,8 @@ fn bars(group: &[&FanoutResult]) -> String {
     for result in group {
         let (number, bar) = match result.most_receivers {
             Some(most) => {
-                let cells = (f64::from(most) / best * BAR).round() as usize;
+                let cells =
+                    (f64::from(most) / best * BAR.min(columns() / 6) as f64).round() as usize;
                 (most.to_string(), "█".repeat(cells))
             }
             None => ("–".to_owned(), String::new()),

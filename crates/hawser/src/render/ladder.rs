@@ -9,9 +9,10 @@ use hawser_model::output::{LadderReport, Step};
 use super::check::findings;
 use super::table::{Align, Table};
 use crate::output::paint::style;
+use crate::output::width::columns;
 
-/// Cells of the longest bar.
-const BAR: f64 = 40.0;
+/// Cells of the longest bar on a wide terminal.
+const BAR: usize = 40;
 
 /// The whole report.
 pub fn report(case: &Case, run: &LadderRun, report: &LadderReport) -> String {
@@ -51,7 +52,7 @@ fn number(mb: f64) -> String {
 
 fn bar(mb: f64, best: f64) -> String {
     let eighths = match best > 0.0 {
-        true => (mb / best * BAR * 8.0).round() as usize,
+        true => (mb / best * (BAR.min(columns() / 3) * 8) as f64).round() as usize,
         false => 0,
     };
     let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -59,9 +60,9 @@ fn bar(mb: f64, best: f64) -> String {
 }
 
 fn rungs(report: &LadderReport) -> String {
-    use Align::{Left, Right};
+    use Align::{Left, Picture, Right};
     let best = report.rungs.first().map_or(0.0, |r| r.mb_per_s);
-    let mut table = Table::new(&[Left, Right, Right, Left]);
+    let mut table = Table::new(&[Left, Right, Right, Picture]);
     let heads = ["rung", "MB/s", "spread", ""];
     table.row(heads.map(|h| style(h).dim().to_string()));
     for rung in &report.rungs {

@@ -13,7 +13,7 @@ pub fn text(now: &ClusterStatus) -> String {
     // Writing into a String cannot fail.
     let _ = writeln!(out, "cluster {}: {}", now.cluster, headline(now));
     section(&mut out, "degraded", &now.degraded);
-    section(&mut out, "worth knowing", &now.notes);
+    section(&mut out, "notes", &now.notes);
     let nodes: Vec<String> = now
         .nodes
         .iter()
@@ -112,7 +112,7 @@ fn takeover(last: &Takeover) -> String {
     } = last;
     let how = match fenced {
         true => format!("{from} was fenced"),
-        false => format!("{from} gave it up"),
+        false => format!("it was moved off {from}"),
     };
     let when = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(*at));
     format!("{pool} from {from} to {to}, {when}: {how}")

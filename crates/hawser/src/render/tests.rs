@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::case_file;
 use crate::output::paint;
+use crate::output::width;
 use crate::render;
 use crate::verbs;
 
@@ -156,4 +157,50 @@ fn a_copy_and_a_drill_with_hostile_names_too() {
     );
     is_clean("drill", &hawser_report::drill_page(&case), &['\n']);
     is_clean("JUnit", &render::junit::junit(&[report]), &['\n']);
+}
+
+/// A name as long as a cluster file allows.
+fn widened<T: Serialize + DeserializeOwned>(name: &str) -> T {
+    let case: Value = hawser_cases::read(name);
+    let text = case.to_string();
+    let wide = "w".repeat(59);
+    let text = text.replace("head1", &format!("head1{wide}"));
+    serde_json::from_str(&text).expect("a case still")
+}
+
+fn fits(what: &str, columns: usize, text: &str) {
+    let wide = text
+        .lines()
+        .find(|line| console::measure_text_width(line) > columns);
+    assert!(wide.is_none(), "{what} at {columns}: {wide:?}");
+}
+
+#[test]
+fn no_line_of_a_report_is_wider_than_the_terminal() {
+    for columns in [80, 200] {
+        for name in ["buffer-not-granted", "duplicate-address", "ladder-clean"] {
+            for case in [hawser_cases::read(name), widened::<Case>(name)] {
+                let text = width::tests::at(columns, || {
+                    let report = verbs::explain::judge(&case, "case.json");
+                    let ladder = case.ladder.as_ref().zip(hawser_account::ladder(&case));
+                    let text = match ladder {
+                        Some((run, report)) => render::ladder::report(&case, run, &report),
+                        None => render::check::report(&case, &report),
+                    };
+                    width::fitted(&text)
+                });
+                fits(name, columns, &text);
+            }
+        }
+        for case in [
+            hawser_cases::read("drill/two-heads"),
+            widened::<DrillCase>("drill/two-heads"),
+        ] {
+            let report = hawser_account::outage::explain_drill(&case);
+            let text = width::tests::at(columns, || {
+                width::fitted(&render::drill::text(&case, &report))
+            });
+            fits("drill", columns, &text);
+        }
+    }
 }

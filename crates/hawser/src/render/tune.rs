@@ -13,6 +13,7 @@ use hawser_model::output::tune::{
 use hawser_model::topology::Reach;
 use hawser_model::trial::{Trial, Verdict};
 
+use super::check::wrap;
 use super::table::{Align, Table};
 use crate::output::paint::style;
 
@@ -161,18 +162,22 @@ pub fn trials(case: &Case, report: &TuneReport) -> String {
         }
     }
     if wider_than_a_node(case) {
-        out.push_str(
-            "  Scope machine: in this lab that is every node and the host itself; `hawser lab down`\n  \
-             puts the host's own value back.\n",
+        wrap(
+            &mut out,
+            "  ",
+            "Scope machine: in this lab that is every node and the host itself; `hawser lab down` puts the host's own \
+             value back.",
         );
     }
-    out.push_str(
-        "  Effect: percentage points of packets lost with it, less without it (of a TCP stream: of its\n  \
-         fastest rate, missing in the second half of a window), and the interval of 95 %\n  \
-         (Hodges-Lehmann). Windows in pairs, in an order chosen by a coin; exact Wilcoxon\n  \
-         signed-rank test. Side effects (delay, jitter, CPU time, memory, Corosync's token) are told\n  \
-         where they are large.\n\n",
+    wrap(
+        &mut out,
+        "  ",
+        "Effect: percentage points of packets lost with it, less without it (of a TCP stream: of its fastest rate, \
+         missing in the second half of a window), and the interval of 95 % (Hodges-Lehmann). Windows in pairs, in an \
+         order chosen by a coin; exact Wilcoxon signed-rank test. Side effects (delay, jitter, CPU time, memory, \
+         Corosync's token) are told where they are large.",
     );
+    out.push('\n');
     out
 }
 

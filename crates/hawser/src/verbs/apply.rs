@@ -48,7 +48,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
             };
             let json = serde_json::to_string_pretty(&made)
                 .into_diagnostic()
-                .wrap_err("write what was changed as JSON")?;
+                .wrap_err("cannot write what was changed as JSON")?;
             output::print(&(json + "\n"));
         }
         false => say!("{}", in_words(&applied)),

@@ -90,7 +90,7 @@ fn cipher(args: &CipherArgs) -> miette::Result<ExitCode> {
     if args.json {
         say!("{}", serde_json::to_string(&rows).into_diagnostic()?);
     } else {
-        output::print(&render::bench_cipher::table(&rows, &plan));
+        output::print_fitted(&render::bench_cipher::table(&rows, &plan));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -28,7 +28,7 @@ pub struct Args {
 /// Arguments of `hawser undo`.
 #[derive(clap::Args)]
 pub struct UndoArgs {
-    /// A change, by the id that `hawser changes` shows
+    /// A change, by the id that `hawser changes` shows; or --all
     #[arg(value_name = "ID", required_unless_present = "all")]
     id: Option<String>,
     /// Undo all changes on all nodes, the last first
@@ -59,7 +59,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         let text = serde_json::to_string_pretty(&report).expect("a report is always JSON");
         say!("{text}");
     } else {
-        output::print(&render::tune::changes(&report.changes));
+        output::print_fitted(&render::tune::changes(&report.changes));
     }
     match unreadable_error(&report.unreadable) {
         Some(error) => {

@@ -21,7 +21,7 @@ use miette::bail;
 use super::fanout::FanoutArgs;
 use crate::cluster::{Cluster, Which};
 use crate::output::{bar, complain};
-use crate::{case_file, parse, verbs};
+use crate::{case_file, interrupted, parse, verbs};
 
 /// Arguments of `hawser check`.
 #[derive(clap::Args)]
@@ -43,7 +43,7 @@ pub struct Args {
 /// How hard to press, and with what.
 #[derive(clap::Args)]
 pub struct TrafficArgs {
-    /// Press as hard as the hosts can; for a maintenance window. Without it: at most a
+    /// Send as fast as the hosts can; for a maintenance window. Without it: at most a
     /// fiftieth of each link and 10 000 packets a second, one host in one flow at a time
     #[arg(long)]
     full: bool,
@@ -55,14 +55,14 @@ pub struct TrafficArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Traffic of the main phase")]
 struct Traffic {
-    /// Packets a second
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    /// Packets a second, such as 10k
+    #[arg(long, value_name = "N", value_parser = parse::within::<u64>(parse::count, 1..=10_000_000))]
     rate: Option<u64>,
     /// UDP payload in bytes [default: what the link's MTU takes]
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(64..=65_000))]
+    #[arg(long, value_name = "BYTES", value_parser = parse::within::<u32>(parse::bytes, 64..=65_000))]
     size: Option<u32>,
     /// Packets back to back [default: 50, Corosync's window]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    #[arg(long, value_name = "N", value_parser = parse::within::<u32>(parse::count, 1..=1_024))]
     burst: Option<u32>,
     /// How long each direction is measured, such as 500ms or 3s
     #[arg(long, value_name = "TIME", value_parser = parse::duration)]
@@ -107,6 +107,7 @@ impl TrafficArgs {
 
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
+    interrupted::says("interrupted: nothing is kept of this check, and its agents end with it")?;
     let cluster = args.which.cluster()?;
     let options = args.traffic.options();
     let case = match args.fanout.wanted() {
@@ -228,16 +229,19 @@ impl Bar {
 
 impl Progress for Bar {
     fn begin(&self, directions: usize) {
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} directions  {msg}  {eta}")
-            .expect("a template that was tried");
+        let style =
+            ProgressStyle::with_template("{bar:20} {pos}/{len} directions  {wide_msg}  {elapsed}")
+                .expect("a template that was tried");
         self.0.set_style(style);
         self.0.set_length(directions as u64);
-        bar::message(&self.0, "");
+        // A tune checks twice.
+        self.0.set_position(0);
+        bar::message(&self.0, "reading counters");
     }
 
     fn measured(&self, direction: &Direction) {
         let Direction { from, to, link } = direction;
-        bar::message(&self.0, format_args!("{link} {from} → {to}"));
+        bar::message(&self.0, format_args!("measured {link} {from} → {to}"));
         self.0.inc(1);
     }
 

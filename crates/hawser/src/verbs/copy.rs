@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(value_name = "SRC")]
     source: String,
     /// Where to: HOST:PATH (a file, a directory, a block device) or PATH here; HOST:nowhere
-    /// throws the bytes away, to measure without a disk
+    /// discards the data, to measure without a disk
     #[arg(value_name = "DST")]
     destination: String,
     /// The hosts are nodes of this lab
@@ -171,7 +171,7 @@ pub fn show(report: &CopyReport, json: bool) -> ExitCode {
         let text = serde_json::to_string_pretty(report).expect("a report is always JSON");
         say!("{text}");
     } else {
-        output::print(&render::copy::report(report));
+        output::print_fitted(&render::copy::report(report));
     }
     if let Some(error) = &report.error {
         complain!("{:?}", miette!("{error}"));

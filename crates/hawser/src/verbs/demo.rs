@@ -44,13 +44,13 @@ pub fn run(_args: Args) -> miette::Result<ExitCode> {
     let demo = Demo {
         binary: std::env::current_exe()
             .into_diagnostic()
-            .wrap_err("find this very binary")?,
+            .wrap_err("cannot find hawser's own program")?,
         interrupt,
     };
     // A demo that was killed may have left its lab.
-    demo.quietly(&["lab", "down", "--name", LAB])?;
+    demo.quietly(&["lab", "down", "--lab", LAB])?;
     let shown = demo.network().and_then(|()| demo.heads());
-    let end = demo.step(&["lab", "down", "--name", LAB], &[0]);
+    let end = demo.step(&["lab", "down", "--lab", LAB], &[0]);
     shown.and(end)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -63,7 +63,7 @@ struct Demo {
 impl Demo {
     fn network(&self) -> miette::Result<()> {
         tell("A cluster on this machine: two heads, two links, each over a switch of its own.");
-        self.step(&["lab", "up", "--name", LAB], &[0])?;
+        self.step(&["lab", "up", "--lab", LAB], &[0])?;
 
         tell("Nothing is wrong yet. A check should say so.");
         self.step(&["check", "--lab", LAB], &[0])?;
@@ -75,7 +75,7 @@ impl Demo {
         let plant = [
             "lab",
             "impair",
-            "--name",
+            "--lab",
             LAB,
             "--machine",
             "--rmem-default",
@@ -98,7 +98,7 @@ impl Demo {
         tell("All of it as one page with pictures, to send to somebody or to keep:");
         self.step(&["report", CASE, "-o", PAGE], &[0])?;
         tell("Fault found, fix proven. The lab goes, and the machine gets its own setting back.");
-        self.step(&["lab", "down", "--name", LAB], &[0])
+        self.step(&["lab", "down", "--lab", LAB], &[0])
     }
 
     fn heads(&self) -> miette::Result<()> {
@@ -106,7 +106,7 @@ impl Demo {
             "Now the heads themselves, from one file: Corosync, Pacemaker, a BMC for each, pools that are\n\
              exported by iSCSI over two SANs.",
         );
-        self.step(&["lab", "up", "--name", LAB, "--cluster"], &[0])?;
+        self.step(&["lab", "up", "--lab", LAB, "--cluster"], &[0])?;
 
         tell(
             "A client writes, and the head that serves it loses its power. Where did each second go that the\n\

@@ -41,7 +41,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         if args.json {
             bail!("{path} is a cause, whose page is text: --json is for a case file");
         }
-        output::print(&render::page::plain(page));
+        output::print_fitted(&render::page::plain(page));
         return Ok(ExitCode::SUCCESS);
     }
     if !case.exists() {
@@ -66,7 +66,10 @@ pub fn show(case: &Case, path: &str, json: bool) -> ExitCode {
     let (text, findings) = fanout(case, path, json)
         .or_else(|| ladder(case, path, json))
         .unwrap_or_else(|| check(case, path, json));
-    output::print(&text);
+    match json {
+        true => output::print(&text),
+        false => output::print_fitted(&text),
+    }
     if findings == 0 {
         ExitCode::SUCCESS
     } else {

@@ -160,7 +160,7 @@ fn look(
     } else {
         let host = pool.at.host().unwrap_or("this host");
         let command = &pool.at.words();
-        output::print(&words(&report, &Of { host, command }));
+        output::print_fitted(&words(&report, &Of { host, command }));
     }
     Ok(report)
 }
@@ -214,16 +214,16 @@ impl Pool {
 fn install(args: &InstallAgent) -> miette::Result<ExitCode> {
     let own = std::env::current_exe()
         .into_diagnostic()
-        .wrap_err("find hawser's own program")?;
+        .wrap_err("cannot find hawser's own program")?;
     let folder = args.to.parent().unwrap_or(&args.to);
     fs::create_dir_all(folder)
         .into_diagnostic()
-        .wrap_err_with(|| format!("create the folder {}", folder.display()))?;
+        .wrap_err_with(|| format!("cannot create the folder {}", folder.display()))?;
     hawser_files::replace(&args.to, ocf::launcher(&own).as_bytes(), 0o755).into_diagnostic()?;
     // Whatever umask this runs under: Pacemaker's own user asks the agent for its description.
     fs::set_permissions(&args.to, fs::Permissions::from_mode(0o755))
         .into_diagnostic()
-        .wrap_err_with(|| format!("chmod 0755 {}", args.to.display()))?;
+        .wrap_err_with(|| format!("cannot chmod 0755 {}", args.to.display()))?;
     say!("{} runs {}", args.to.display(), own.display());
     Ok(ExitCode::SUCCESS)
 }

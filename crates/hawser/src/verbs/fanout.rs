@@ -43,7 +43,7 @@ pub struct FanoutArgs {
     multicast_fanout: Option<String>,
     /// The most receivers to try
     #[arg(long, value_name = "N", default_value_t = 64, requires = "multicast_fanout",
-          value_parser = clap::value_parser!(u32).range(1..=200))]
+          value_parser = crate::parse::within::<u32>(crate::parse::count, 1..=200))]
     receivers: u32,
     /// Receivers count in the kernel and read nothing: the host's own work alone, as where receivers have
     /// processors of their own

@@ -51,7 +51,7 @@ pub struct Args {
     #[arg(long, value_name = "ADDRESS[:PORT]/IQN/LUN")]
     iscsi: Option<IscsiUnit>,
     /// Streams of the wire rung with several
-    #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u32).range(2..=64))]
+    #[arg(long, value_name = "N", default_value = "4", value_parser = parse::within::<u32>(parse::count, 2..=64))]
     streams: u32,
     /// How long a rung is measured; all of them take about fifteen times as long
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]

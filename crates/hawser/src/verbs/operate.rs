@@ -126,7 +126,7 @@ fn act(
         true => {
             let json = serde_json::to_string_pretty(&output)
                 .into_diagnostic()
-                .wrap_err("write what was done as JSON")?;
+                .wrap_err("cannot write what was done as JSON")?;
             print(&(json + "\n"));
         }
         false => say!("{}", in_words(&output)),

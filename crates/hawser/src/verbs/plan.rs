@@ -15,7 +15,7 @@ use hawser_model::output::cluster::PlanOutput;
 use miette::{IntoDiagnostic, WrapErr};
 
 use crate::cluster::{Known, Target};
-use crate::output::{complain, document, print};
+use crate::output::{complain, document, print, print_fitted};
 
 /// Arguments of `hawser plan`.
 #[derive(clap::Args)]
@@ -87,14 +87,14 @@ fn live(known: &Known, args: &Args) -> miette::Result<ExitCode> {
             let changes = report.changes.clone();
             let json = serde_json::to_string_pretty(&PlanOutput { changes })
                 .into_diagnostic()
-                .wrap_err("write the plan as JSON")?;
+                .wrap_err("cannot write the plan as JSON")?;
             print(&(json + "\n"));
             // The JSON holds what would change; what keeps it from being done goes beside it.
             for problem in &report.problems {
                 complain!("{problem}");
             }
         }
-        false => print(&report.to_string()),
+        false => print_fitted(&report.to_string()),
     }
     if args.diff {
         document(&plan.diff);

@@ -49,7 +49,7 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(args: &Args) -> miette::Result<ExitCode> {
-    let known = args.target.known()?;
+    let known = args.target.known_to_look()?;
     let begun = Instant::now();
     let mut reached = known.reach_within(CONNECT, LOGIN)?;
     let left = WHOLE.saturating_sub(JUDGE + begun.elapsed());
@@ -60,20 +60,20 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
     if let Some(path) = &args.facts {
         let text = serde_json::to_string_pretty(&facts)
             .into_diagnostic()
-            .wrap_err("write what the heads answered as JSON")?;
+            .wrap_err("cannot write what the heads answered as JSON")?;
         std::fs::write(path, text + "\n")
             .into_diagnostic()
-            .wrap_err_with(|| format!("write {}", path.display()))?;
+            .wrap_err_with(|| format!("cannot write {}", path.display()))?;
     }
     let now = judge(&known, &mut reached.heads, &facts, JUDGE)?;
     match args.json {
         true => {
             let json = serde_json::to_string_pretty(&now)
                 .into_diagnostic()
-                .wrap_err("write the status as JSON")?;
+                .wrap_err("cannot write the status as JSON")?;
             output::print(&(json + "\n"));
         }
-        false => output::print(&render::status::text(&now)),
+        false => output::print_fitted(&render::status::text(&now)),
     }
     Ok(match now.redundant && now.degraded.is_empty() {
         true => ExitCode::SUCCESS,

@@ -18,14 +18,14 @@ use hawser_model::names::{HostName, LinkName};
 use hawser_model::output::tune::TuneReport;
 use hawser_model::topology::Reach;
 use hawser_model::trial::{Also, Trial};
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
 
 use super::check::{Bar, TrafficArgs, checked, now};
 use super::fanout::{self, FanoutArgs};
 use super::tune_switches::Switches;
 use crate::cluster::{Cluster, Which};
 use crate::output::{self, bar, say};
-use crate::{case_file, parse, render};
+use crate::{case_file, interrupted, parse, render};
 
 /// Arguments of `hawser tune`.
 #[derive(clap::Args)]
@@ -40,7 +40,7 @@ pub struct Args {
     case: Option<PathBuf>,
     /// Try a change that does nothing, so many times, instead of fixes: how often it is called
     /// better measures the trial itself
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = parse::within::<u32>(parse::count, 1..=10_000))]
     placebo: Option<u32>,
     #[command(flatten)]
     traffic: TrafficArgs,
@@ -50,6 +50,9 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
+    interrupted::says(
+        "interrupted: a change that was on trial is undone by its host; `hawser changes` shows what is left",
+    )?;
     let cluster = args.which.cluster()?;
     let options = args.traffic.options();
     let case = match args.fanout.wanted() {
@@ -65,7 +68,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         let text = serde_json::to_string_pretty(&report).expect("a report is always JSON");
         say!("{text}");
     } else {
-        output::print(&render::tune::report(&case, &report, &args.which.words()));
+        output::print_fitted(&render::tune::report(&case, &report, &args.which.words()));
     }
     Ok(if report.after.findings.is_empty() {
         ExitCode::SUCCESS
@@ -193,6 +196,8 @@ impl Surroundings for Around<'_> {
     fn trial_begins(&self, trial: &Trial, number: usize, of: usize) {
         let bar: &ProgressBar = &self.bar.0;
         let what = format!("trial {number} of {of}: {} on {}", trial.knob, trial.host);
+        let style = ProgressStyle::with_template("{spinner} {wide_msg}  {elapsed}");
+        bar.set_style(style.expect("a template that was tried"));
         bar::message(bar, what);
         bar.enable_steady_tick(Duration::from_millis(100));
     }

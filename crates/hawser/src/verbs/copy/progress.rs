@@ -87,7 +87,7 @@ impl Watcher for Display<'_> {
         };
         let at = Instant::now();
         if self.start.is_none() && self.terminal {
-            let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}")
+            let style = ProgressStyle::with_template("{bar:12} {percent:>3} %  {wide_msg}")
                 .expect("a template that was tried");
             self.bar.set_style(style);
             self.bar.set_length(size.0);

@@ -21,15 +21,13 @@ pub struct Args {
     /// The pool that is written to. What its first volume held is overwritten [default: the first]
     #[arg(long)]
     pub pool: Option<String>,
-    #[command(flatten)]
-    pub seat: SeatArgs,
     /// Show the scenarios there are
     #[arg(long, conflicts_with_all = ["names", "all", "random", "dry_run"])]
     pub list: bool,
     /// Run every scenario, until a promise breaks
     #[arg(long, conflicts_with = "names")]
     pub all: bool,
-    /// Run scenarios of chance, until a promise breaks or the time is over
+    /// Run random scenarios, until a promise breaks or the time is over
     #[arg(long, conflicts_with_all = ["names", "all"], requires = "time")]
     pub random: bool,
     /// With --random: begin no drill after so long
@@ -56,12 +54,14 @@ pub struct Args {
     /// Write the case file here; of one scenario
     #[arg(long, value_name = "FILE")]
     pub case: Option<PathBuf>,
-    /// Write what came of it here as JUnit XML: a suite a drill, a test case a promise
+    /// Write what came of it here as JUnit XML: one suite per drill, one test case per promise
     #[arg(long, value_name = "FILE", value_parser = crate::parse::output)]
     pub junit: Option<PathBuf>,
     /// Print one JSON object (docs/schema/drill.schema.json); of several scenarios, a list of them
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub seat: SeatArgs,
 }
 
 /// Where the client runs, what it writes to, and as whom.

@@ -71,7 +71,7 @@ pub fn confirm(stage: &Stage<'_>, plans: &str, given: Option<&str>) -> miette::R
         .lock()
         .read_line(&mut line)
         .into_diagnostic()
-        .wrap_err("read the confirmation")?;
+        .wrap_err("cannot read the confirmation")?;
     match line.trim() == wanted {
         true => Ok(()),
         false => bail!("not confirmed; nothing was done"),

@@ -30,7 +30,7 @@ use confirm::confirm;
 /// Runs the verb.
 pub fn run(args: &Args) -> miette::Result<ExitCode> {
     if args.list {
-        output::print(&list());
+        output::print_fitted(&list());
         return Ok(ExitCode::SUCCESS);
     }
     let chosen = match args.heal {
@@ -90,7 +90,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
         stage.aim(&before).map_err(error)?;
         stage.seed = seed;
         if args.dry_run {
-            output::print(&plan(scenario, &stage, args.budget));
+            output::print_fitted(&plan(scenario, &stage, args.budget));
             continue;
         }
         let orders = Orders {
@@ -105,14 +105,14 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
         })?;
         let (case, report) = kept(&case, args)?;
         if !args.json {
-            output::print(&render::drill::text(&case, &report));
+            output::print_fitted(&render::drill::text(&case, &report));
         }
         let broke = !report.passed;
         reports.push(report);
         // After each: whoever ends a long run early keeps what came of it.
         if let Some(path) = &args.junit {
             case_file::put(path, render::junit::junit(&reports).as_bytes())
-                .map_err(|e| miette!("write the JUnit file {}: {e}", path.display()))?;
+                .map_err(|e| miette!("cannot write the JUnit file {}: {e}", path.display()))?;
         }
         if broke {
             break;
@@ -149,7 +149,10 @@ pub fn show(case: &DrillCase, path: &str, as_json: bool) -> ExitCode {
         true => json(std::slice::from_ref(&report), true),
         false => render::drill::text(case, &report),
     };
-    output::print(&text);
+    match as_json {
+        true => output::print(&text),
+        false => output::print_fitted(&text),
+    }
     ExitCode::from(u8::from(!report.passed))
 }
 

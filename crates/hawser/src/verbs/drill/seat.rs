@@ -88,7 +88,7 @@ fn here() -> miette::Result<Command> {
     let path = "/proc/sys/kernel/hostname";
     let name = std::fs::read_to_string(path)
         .into_diagnostic()
-        .wrap_err_with(|| format!("read {path}"))?;
+        .wrap_err_with(|| format!("cannot read {path}"))?;
     Ok(Command::new(name.trim().into(), || {
         Ok::<_, std::io::Error>(Launch::new(beside()).arg(AGENT))
     }))

@@ -18,7 +18,12 @@ pub struct Args {
 #[derive(clap::Args)]
 pub(super) struct Name {
     /// The lab
-    #[arg(long = "name", value_name = "LAB", default_value = "default")]
+    #[arg(
+        long = "lab",
+        alias = "name",
+        value_name = "NAME",
+        default_value = "default"
+    )]
     text: String,
 }
 
@@ -66,7 +71,7 @@ pub(super) enum Power {
 
 #[derive(Subcommand)]
 pub(super) enum Action {
-    /// Build a lab, or find that it stands
+    /// Build a lab, unless it is already up
     Up {
         #[command(flatten)]
         name: Name,

@@ -47,7 +47,7 @@ pub(super) fn apply(
     let known = target.known()?;
     let binary = std::env::current_exe()
         .into_diagnostic()
-        .wrap_err("find /proc/self/exe")?;
+        .wrap_err("cannot find hawser's own program")?;
     let mut apply = Launch::new(TIED[0])
         .args(&TIED[1..])
         .arg(binary)
@@ -73,7 +73,7 @@ pub(super) fn apply(
     };
     let took = begun.elapsed().as_secs_f64();
     say!(
-        "cluster {} stands after {took:.1} s",
+        "cluster {} is up after {took:.1} s",
         *known.file.cluster.name
     );
     Ok(ExitCode::from(code))

@@ -10,6 +10,8 @@ use hawser_lab::impair::{
 };
 use hawser_model::units::{BitsPerSec, Bytes, Mtu};
 
+use crate::parse;
+
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Way {
     /// Both directions
@@ -71,7 +73,7 @@ pub(super) struct ImpairArgs {
     hold: Option<u32>,
     /// Drop larger IP packets without a word
     #[arg(long, value_name = "BYTES", help_heading = "On NODE/LINK",
-          value_parser = clap::value_parser!(u32).range(68..=65_535))]
+          value_parser = parse::within::<u32>(parse::bytes, 68..=65_535))]
     mtu: Option<u32>,
     /// Let only this rate pass (100Mbit)
     #[arg(long, value_parser = parse_rate, help_heading = "On NODE/LINK")]
@@ -112,15 +114,15 @@ pub(super) struct ImpairArgs {
     rmem_max: Option<Bytes>,
     /// net.core.netdev_max_backlog: packets waiting for one CPU
     #[arg(long, value_name = "N", requires = "machine", help_heading = "On the whole machine",
-          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+          value_parser = parse::within::<u64>(parse::count, 1..=1_000_000))]
     backlog: Option<u64>,
     /// net.ipv4.udp_mem: memory of all UDP sockets together, all three of its numbers
     #[arg(long, value_name = "PAGES", requires = "machine", help_heading = "On the whole machine",
-          value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
+          value_parser = parse::within::<u64>(parse::count, 1..=1 << 30))]
     udp_mem: Option<u64>,
     /// net.netfilter.nf_conntrack_max: connections that each node, and this host, may track
     #[arg(long, value_name = "N", requires = "machine", help_heading = "On the whole machine",
-          value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
+          value_parser = parse::within::<u64>(parse::count, 1..=1 << 30))]
     conntrack_max: Option<u64>,
 }
 

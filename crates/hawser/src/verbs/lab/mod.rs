@@ -149,7 +149,7 @@ fn up(
         interrupted: &|| interrupt.requested(),
     })?;
     let took = begun.elapsed().as_secs_f64();
-    output::print(&show::restored(&up.restored));
+    output::print_fitted(&show::restored(&up.restored));
     match &up.outcome {
         UpOutcome::AlreadyUp => say!("lab {name} is up already"),
         UpOutcome::Restarted(nodes) => {
@@ -187,7 +187,7 @@ fn describe(name: &LabName, took: f64) -> Result<(), LabError> {
 fn down(name: &LabName) -> Result<(), LabError> {
     let _held = Interrupt::hold()?;
     let down = hawser_lab::down(name)?;
-    output::print(&show::restored(&down.restored));
+    output::print_fitted(&show::restored(&down.restored));
     if down.existed {
         say!("lab {name} is down");
     } else {
@@ -239,7 +239,7 @@ fn impair(name: &Name, order: &ImpairArgs) -> Result<(), LabError> {
     let order = order.order(|place| lab.spec().switch(place).is_some())?;
     hawser_lab::impair::impair(&name.lab()?, &order)?;
     let now = hawser_lab::status(&name.lab()?)?;
-    output::print(&show::planted(&order, &now));
+    output::print_fitted(&show::planted(&order, &now));
     Ok(())
 }
 
@@ -247,7 +247,7 @@ fn clear_faults(name: &Name, what: &ClearArgs) -> Result<(), LabError> {
     let _held = Interrupt::hold()?;
     let lab = Lab::open(name.as_str())?;
     let what = what.what(|place| lab.spec().switch(place).is_some());
-    output::print(&show::restored(&clear(&name.lab()?, &what)?));
+    output::print_fitted(&show::restored(&clear(&name.lab()?, &what)?));
     Ok(())
 }
 
@@ -265,7 +265,7 @@ fn print(
         })?;
         say!("{json}");
     } else {
-        output::print(&text());
+        output::print_fitted(&text());
     }
     Ok(())
 }
@@ -299,7 +299,10 @@ fn report(error: LabError) -> Report {
             };
             let first = Wrong {
                 message: format!("{field}{}", wrong.found),
-                help: Some(wrong.help()),
+                help: Some(match wrong.field.as_str() {
+                    "cluster" => "this is a cluster file: --cluster builds its lab".to_owned(),
+                    _ => wrong.help(),
+                }),
                 span: wrong.span.clone(),
                 line_column: (wrong.line, wrong.column),
             };

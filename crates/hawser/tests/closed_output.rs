@@ -68,7 +68,7 @@ fn a_disk_that_is_full_is_said() {
     assert_eq!(ran.code, Some(2));
     assert!(
         ran.stderr
-            .starts_with("write to standard output: No space left"),
+            .starts_with("cannot write to standard output: No space left"),
         "{}",
         ran.stderr
     );

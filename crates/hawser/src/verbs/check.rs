@@ -236,7 +236,7 @@ impl Progress for Bar {
         self.0.set_length(directions as u64);
         // A tune checks twice.
         self.0.set_position(0);
-        bar::message(&self.0, "reading counters");
+        bar::message(&self.0, "listening for hellos");
     }
 
     fn measured(&self, direction: &Direction) {

@@ -2,36 +2,33 @@
 
 use std::io::IsTerminal;
 use std::thread;
-use std::time::Duration;
 
-use hawser_lab::Interrupt;
+use nix::sys::signal::{SigSet, Signal, raise};
 
 use crate::output::error_line;
 
-/// What a shell shows for a program that SIGINT ended.
-const INTERRUPTED: i32 = 128 + 2;
-
-/// How often it is looked whether the work is to end.
-const LOOKS: Duration = Duration::from_millis(50);
-
-/// From here on an interrupt says this and ends the process. Called before any thread is started.
+/// From here on Ctrl-C says this before it ends the process. Called before any thread is started.
 ///
 /// # Errors
-/// The signals cannot be held back.
+/// The signal cannot be held back.
 pub fn says(words: &'static str) -> miette::Result<()> {
-    let interrupt = Interrupt::hold().map_err(|e| miette::miette!("{e}"))?;
+    let mut set = SigSet::empty();
+    set.add(Signal::SIGINT);
+    set.thread_block()
+        .map_err(|e| miette::miette!("cannot hold SIGINT back: {e}"))?;
     thread::spawn(move || {
-        while !interrupt.requested() {
-            thread::sleep(LOOKS);
+        if set.wait().is_err() {
+            return;
         }
         // Below a bar, and below the terminal's own ^C.
-        let begin = if std::io::stderr().is_terminal() {
-            "\n"
-        } else {
-            ""
+        let begin = match std::io::stderr().is_terminal() {
+            true => "\n",
+            false => "",
         };
         error_line(&format!("{begin}{words}"));
-        std::process::exit(INTERRUPTED)
+        // By the signal, as whoever started it expects.
+        let _ends = set.thread_unblock().and_then(|()| raise(Signal::SIGINT));
+        std::process::exit(128 + 2)
     });
     Ok(())
 }

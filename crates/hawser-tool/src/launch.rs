@@ -10,9 +10,9 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::{GRACE, ToolError, all, ended, in_time};
+use crate::{Deadline, GRACE, ToolError, all, ended, in_time};
 
 /// What stands before the words of a program that is to be killed as soon as the process that started it is gone.
 pub const TIED: [&str; 4] = ["setpriv", "--pdeathsig", "KILL", "--"];
@@ -139,7 +139,7 @@ impl Launch {
             // It outlives this program, and must not hold a connection open.
             .stderr(Stdio::null())
             .current_dir("/");
-        let until = Instant::now() + limit;
+        let until = Deadline::after(limit);
         let mut child = self.spawn()?;
         let expected = format!("{ready}\n");
         // No more than what is expected: it may be any program that is there by now.
@@ -150,7 +150,7 @@ impl Launch {
         }
         drop(child.stdin.take());
         let program = self.program;
-        Err(match ended(&mut child, Instant::now() + GRACE) {
+        Err(match ended(&mut child, Deadline::after(GRACE)) {
             Some(status) => ToolError::Unready { program, status },
             None => {
                 kill(&mut child);

@@ -1,19 +1,22 @@
 //! Other programs: a [`Tool`] is run for its answer, never for longer than it is worth; a [`Launch`] goes on; [`processes`]
-//! tells which run. Nothing else in Hawser starts a program.
+//! tells which run, and a [`Deadline`] how long something is waited for. Nothing else in Hawser starts a program.
 //!
 //! A tool that hangs must not hold who runs it: each run has a limit, in which the tool and all that it started must end. The
 //! tool runs in a process group of its own, which is ended as a whole: first asked (SIGTERM), then killed.
 #![forbid(unsafe_code)]
 
+mod deadline;
 mod launch;
 pub mod processes;
+
+pub use deadline::Deadline;
 
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::process::{Child, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -140,7 +143,7 @@ impl Tool {
             input,
             limit,
         } = self;
-        let until = Instant::now() + limit;
+        let until = Deadline::after(limit);
         launch
             .command
             .stdin(match input {
@@ -193,19 +196,12 @@ fn all(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     receive
 }
 
-fn in_time(from: &Receiver<Vec<u8>>, until: Instant) -> Option<Vec<u8>> {
-    from.recv_timeout(until.saturating_duration_since(Instant::now()))
-        .ok()
+fn in_time(from: &Receiver<Vec<u8>>, until: Deadline) -> Option<Vec<u8>> {
+    from.recv_timeout(until.left()).ok()
 }
 
-fn ended(child: &mut Child, until: Instant) -> Option<ExitStatus> {
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Some(status),
-            Ok(None) if Instant::now() < until => thread::sleep(LOOK),
-            _ => return None,
-        }
-    }
+fn ended(child: &mut Child, until: Deadline) -> Option<ExitStatus> {
+    until.ask(LOOK, || child.try_wait()).ok().flatten()
 }
 
 /// Ends the tool and what it started. One that cannot even be killed, since it waits for a disk, is left to a thread that
@@ -216,7 +212,7 @@ fn end(mut child: Child) {
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {
         // The group may be gone.
         let _gone = killpg(group, signal);
-        if ended(&mut child, Instant::now() + GRACE).is_some() {
+        if ended(&mut child, Deadline::after(GRACE)).is_some() {
             // What it started may not have heard the first signal.
             let _gone = killpg(group, Signal::SIGKILL);
             return;
@@ -228,6 +224,7 @@ fn end(mut child: Child) {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::time::Instant;
 
     use super::*;
 
@@ -282,11 +279,8 @@ mod tests {
                 let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
                 stat.is_empty() || stat.contains(") Z ")
             };
-            let until = Instant::now() + Duration::from_secs(10);
-            while !gone(pid) && Instant::now() < until {
-                thread::sleep(LOOK);
-            }
-            assert!(gone(pid), "{pid} of {pids} lives");
+            let until = Deadline::after(Duration::from_secs(10));
+            assert!(until.holds(LOOK, || gone(pid)), "{pid} of {pids} lives");
         }
     }
 

@@ -1,12 +1,13 @@
 //! A status that ends in time, although the head whose scheduler is asked may die meanwhile: then another one is asked.
 
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hawser_host::{Host, Hosts};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::ClusterStatus;
+use hawser_tool::Deadline;
 
 use super::{LiveError, OnHead, Stand, StatusFacts, Truth, status};
 use crate::host::view::Told;
@@ -55,7 +56,7 @@ pub fn judged(
 struct InTime {
     /// None while it is silent.
     head: Mutex<Option<Box<dyn Host>>>,
-    until: Instant,
+    until: Deadline,
     seconds: u32,
 }
 
@@ -63,7 +64,7 @@ impl InTime {
     fn of(head: Box<dyn Host>, limit: Duration) -> Self {
         Self {
             head: Mutex::new(Some(head)),
-            until: Instant::now() + limit,
+            until: Deadline::after(limit),
             seconds: u32::try_from(limit.as_secs()).unwrap_or(u32::MAX),
         }
     }

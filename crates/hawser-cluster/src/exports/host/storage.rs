@@ -8,8 +8,9 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use hawser_tool::Deadline;
 
 use super::place::Place;
 
@@ -24,7 +25,7 @@ const BLOCK: usize = 4096;
 /// # Errors
 /// The kernel's error; `TimedOut` when it does not answer until then. When no process can be started, nothing is
 /// known of the storage, and that is no error.
-pub fn answers(volume: &Path, until: Instant) -> io::Result<()> {
+pub fn answers(volume: &Path, until: Deadline) -> io::Result<()> {
     let reader = std::env::current_exe().and_then(|own| {
         Command::new(own)
             .args(["exports", WORD])
@@ -39,18 +40,16 @@ pub fn answers(volume: &Path, until: Instant) -> io::Result<()> {
     let Ok(mut reader) = reader else {
         return Ok(());
     };
-    loop {
-        match reader.try_wait()?.map(|ended| ended.code()) {
-            // One that was renamed is open under its old name, and of its storage that says nothing.
-            Some(Some(0 | nix::libc::ENOENT)) => return Ok(()),
-            Some(Some(errno)) => return Err(io::Error::from_raw_os_error(errno)),
-            // Somebody killed it.
-            Some(None) => return Ok(()),
-            None if Instant::now() >= until => {
-                let _it_may_never_end = reader.kill();
-                return Err(ErrorKind::TimedOut.into());
-            }
-            None => thread::sleep(Duration::from_millis(5)),
+    let ended = until.ask(Duration::from_millis(5), || reader.try_wait())?;
+    match ended.map(|ended| ended.code()) {
+        // One that was renamed is open under its old name, and of its storage that says nothing.
+        Some(Some(0 | nix::libc::ENOENT)) => Ok(()),
+        Some(Some(errno)) => Err(io::Error::from_raw_os_error(errno)),
+        // Somebody killed it.
+        Some(None) => Ok(()),
+        None => {
+            let _it_may_never_end = reader.kill();
+            Err(ErrorKind::TimedOut.into())
         }
     }
 }

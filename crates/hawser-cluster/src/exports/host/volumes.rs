@@ -6,11 +6,10 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hawser_files::{FileError, Folder};
-use hawser_tool::Tool;
+use hawser_tool::{Deadline, Tool};
 
 use super::mounts::Mount;
 use super::parameters::Parameters;
@@ -216,13 +215,11 @@ fn zfs(pool: &str) -> Result<Vec<Volume>, VolumesError> {
     ];
     let text = output("zfs", &arguments)?;
     let volumes = zfs_volumes(&text, pool)?;
-    let deadline = Instant::now() + DEVICES;
+    let deadline = Deadline::after(DEVICES);
     for volume in &volumes {
-        while !Path::new(&volume.path).exists() {
-            if Instant::now() > deadline {
-                return Err(VolumesError::NoDevice(volume.path.clone()));
-            }
-            thread::sleep(Duration::from_millis(50));
+        let there = || Path::new(&volume.path).exists();
+        if !deadline.holds(Duration::from_millis(50), there) {
+            return Err(VolumesError::NoDevice(volume.path.clone()));
         }
     }
     Ok(volumes)

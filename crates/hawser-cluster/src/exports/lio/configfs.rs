@@ -6,10 +6,10 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hawser_model::cluster_file::SecretRef;
+use hawser_tool::Deadline;
 use sha2::{Digest as _, Sha256};
 
 use super::nodes::{GROUP, number};
@@ -259,18 +259,20 @@ impl Configfs {
         operation: &Operation,
         secrets: &BTreeMap<SecretRef, String>,
     ) -> Result<(), ConfigfsError> {
-        let deadline = Instant::now() + LAST_COMMANDS;
-        loop {
-            match self.once(operation, secrets) {
-                Err(error)
-                    if error.source.kind() == ErrorKind::ResourceBusy
-                        && matches!(operation, Operation::Rmdir(_))
-                        && Instant::now() < deadline =>
-                {
-                    thread::sleep(Duration::from_millis(20));
-                }
-                outcome => return outcome,
+        let waits = matches!(operation, Operation::Rmdir(_));
+        let mut busy = None;
+        let done = Deadline::after(LAST_COMMANDS).ask(Duration::from_millis(20), || match self
+            .once(operation, secrets)
+        {
+            Err(error) if waits && error.source.kind() == ErrorKind::ResourceBusy => {
+                busy = Some(error);
+                Ok(None)
             }
+            outcome => outcome.map(Some),
+        })?;
+        match (done, busy) {
+            (None, Some(error)) => Err(error),
+            _ => Ok(()),
         }
     }
 

@@ -2,15 +2,15 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hawser_model::cluster_file::Backend;
+use hawser_tool::Deadline;
 
 use super::change::backend;
 use super::here::Here;
 use super::seen::{self, Scope};
-use super::{ServiceError, lio, nfs, tgt};
+use super::{LOOK_AGAIN, ServiceError, lio, nfs, tgt};
 use crate::exports::desired::Desired;
 use crate::exports::host::{Lock, Look, Parameters, Saved};
 
@@ -55,28 +55,27 @@ pub(super) fn health_on(here: &Here, parameters: &Parameters) -> Result<Health, 
         Some(_) => None,
         None => Some(Scope::of_pool(parameters)?),
     };
-    let deadline = Instant::now() + ANOTHER;
-    let _lock = loop {
-        match Lock::share(&here.folder)? {
-            Look::Quiet(lock) => break lock,
-            Look::Changing(change) if change.pool == *pool => {
-                // One that was killed may have left its words to the next.
-                let lives = Path::new("/proc").join(change.pid.to_string()).exists();
-                if lives && change.seconds > LONGEST_CHANGE {
-                    let (pid, seconds) = (change.pid, change.seconds);
-                    let what =
-                        format!("process {pid} has been changing the exports for {seconds} s");
-                    return Ok(Health::Broken(vec![what]));
-                }
-                return Ok(match Saved::read_in(&here.folder, pool)? {
-                    Some(_) => Health::Running,
-                    None => Health::Stopped,
-                });
+    // What is done to another pool changes nothing of this one, so it is not waited for to its end.
+    let another = |look: &Look| matches!(look, Look::Changing(change) if change.pool != *pool);
+    let look = Deadline::after(ANOTHER).ask(LOOK_AGAIN, || {
+        Lock::share(&here.folder).map(|look| Some(look).filter(|look| !another(look)))
+    })?;
+    let _lock = match look {
+        Some(Look::Changing(change)) => {
+            // One that was killed may have left its words to the next.
+            let lives = Path::new("/proc").join(change.pid.to_string()).exists();
+            if lives && change.seconds > LONGEST_CHANGE {
+                let (pid, seconds) = (change.pid, change.seconds);
+                let what = format!("process {pid} has been changing the exports for {seconds} s");
+                return Ok(Health::Broken(vec![what]));
             }
-            // What is done to another pool changes nothing of this one.
-            Look::Changing(_) if Instant::now() > deadline => break None,
-            Look::Changing(_) => thread::sleep(Duration::from_millis(20)),
+            return Ok(match Saved::read_in(&here.folder, pool)? {
+                Some(_) => Health::Running,
+                None => Health::Stopped,
+            });
         }
+        Some(Look::Quiet(lock)) => lock,
+        None => None,
     };
     let saved = Saved::read_in(&here.folder, pool)?;
     let saved = saved.as_ref();
@@ -104,7 +103,7 @@ fn asked(
     parameters: &Parameters,
     saved: Option<&Saved>,
 ) -> Result<Health, ServiceError> {
-    let until = Instant::now() + STORAGE;
+    let until = Deadline::after(STORAGE);
     let of_nfs = nfs::health(parameters, saved)?;
     let nfs_alone =
         |saved: &Saved| saved.desired.targets.is_empty() && !saved.desired.nfs.is_empty();
@@ -133,7 +132,7 @@ fn asked(
 }
 
 /// A volume of the pool that cannot be read. One is asked: they lie on the same storage.
-fn dead(here: &Here, desired: &Desired, until: Instant) -> Option<String> {
+fn dead(here: &Here, desired: &Desired, until: Deadline) -> Option<String> {
     let unit = desired.units.values().next()?;
     let error = (here.read)(Path::new(&unit.path), until).err()?;
     let why = match error.kind() {

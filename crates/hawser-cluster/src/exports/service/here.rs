@@ -1,7 +1,8 @@
 //! The host, as the service has it. Tests have one of their own.
 
 use std::path::Path;
-use std::time::Instant;
+
+use hawser_tool::Deadline;
 
 use crate::exports::Portal;
 use crate::exports::host::{Copies, Facts, Places, look_at_open, storage};
@@ -12,10 +13,10 @@ use crate::exports::tgt::{self, Daemon};
 type Look = dyn Fn(&Places, &Path) -> std::io::Result<Facts>;
 
 /// Whether a portal answers a login.
-type Login = dyn Fn(Portal, Instant) -> std::io::Result<()>;
+type Login = dyn Fn(Portal, Deadline) -> std::io::Result<()>;
 
 /// Whether the storage below a volume answers.
-type Read = dyn Fn(&Path, Instant) -> std::io::Result<()>;
+type Read = dyn Fn(&Path, Deadline) -> std::io::Result<()>;
 
 /// Ends the tgtd that this was.
 type End = dyn Fn(tgt::Instance) -> std::io::Result<()>;

@@ -22,11 +22,11 @@ mod tgt;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hawser_files::{Expected, FileError, Folder};
 use hawser_model::cluster_file::Backend;
+use hawser_tool::Deadline;
 
 use super::desired::Desired;
 use super::file::{self, ExportsFile};
@@ -216,7 +216,7 @@ pub fn compare(parameters: &Parameters, desired: &Desired) -> Result<Comparison,
     let mut here = Here::default();
     let _lock = quiet(&here)?;
     // Whoever looks keeps changes away meanwhile, a stop among them.
-    here.daemon = here.daemon.until(Instant::now() + Duration::from_secs(5));
+    here.daemon = here.daemon.until(Deadline::after(Duration::from_secs(5)));
     let saved = Saved::read_in(&here.folder, &parameters.pool)?;
     let saved = saved.as_ref();
     let of_targets = |saved: Option<&Saved>| saved.is_some_and(|s| !s.desired.targets.is_empty());
@@ -239,20 +239,22 @@ type Targets = (BTreeMap<String, Vec<String>>, Vec<String>);
 
 /// Waits for a change that is under way, so that its middle is not taken for its end.
 fn quiet(here: &Here) -> Result<Option<Lock>, ServiceError> {
-    let deadline = Instant::now() + CHANGE;
-    loop {
-        match Lock::share(&here.folder)? {
-            Look::Quiet(lock) => return Ok(lock),
-            Look::Changing(change) if Instant::now() > deadline => {
-                return Err(ServiceError::Changing(change));
-            }
-            Look::Changing(_) => thread::sleep(Duration::from_millis(20)),
+    let mut under_way = Change::default();
+    let quiet = Deadline::after(CHANGE).ask(LOOK_AGAIN, || match Lock::share(&here.folder)? {
+        Look::Quiet(lock) => Ok(Some(lock)),
+        Look::Changing(change) => {
+            under_way = change;
+            Ok::<_, ServiceError>(None)
         }
-    }
+    })?;
+    quiet.ok_or(ServiceError::Changing(under_way))
 }
 
 /// How long a change may take before somebody who looks gives up.
 const CHANGE: Duration = Duration::from_secs(60);
+
+/// How long who waits for somebody else pauses before the next look.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// An error of a call.
 fn io(call: &'static str, path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> ServiceError {

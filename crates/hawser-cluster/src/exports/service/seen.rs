@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use hawser_tool::Deadline;
 
 use super::here::Here;
-use super::{ServiceError, io};
+use super::{LOOK_AGAIN, ServiceError, io};
 use crate::exports::host::{
     Facts, Parameters, Places, SERVERS, Saved, closure, places_at, places_of_pool,
 };
@@ -160,21 +161,15 @@ pub fn nobody(
         Some(_) => Duration::ZERO,
         None => CLOSING,
     };
-    let deadline = Instant::now() + closing;
-    loop {
-        let holders = look(here, scope)?;
-        if holders.is_empty() {
-            return Ok(());
-        }
-        if Instant::now() > deadline {
-            let holders = why.into_iter().chain(holders).collect();
-            return Err(ServiceError::Served {
-                pool: pool.to_owned(),
-                holders,
-            });
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
+    let mut holders = Vec::new();
+    let nobody = Deadline::after(closing).ask(LOOK_AGAIN, || {
+        holders = look(here, scope)?;
+        Ok::<_, ServiceError>(holders.is_empty().then_some(()))
+    })?;
+    nobody.ok_or_else(|| ServiceError::Served {
+        pool: pool.to_owned(),
+        holders: why.into_iter().chain(holders).collect(),
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! The service with tgtd.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use hawser_tool::Deadline;
 
 use super::accounts::{judge_accounts, marks, secrets};
 use super::change::begin;
@@ -132,7 +134,7 @@ fn taken_away(
     said: &mut dyn FnMut(&str),
 ) -> Result<(), ServiceError> {
     let daemon = &here.daemon;
-    let first = daemon.until(Instant::now() + FIRST_ANSWER);
+    let first = daemon.until(Deadline::after(FIRST_ANSWER));
     let Some(instance) = first.instance()? else {
         return Ok(());
     };
@@ -196,7 +198,7 @@ pub(super) fn health(
     let Some(copy) = saved else {
         return Ok(Health::Stopped);
     };
-    let until = Instant::now() + PATIENCE;
+    let until = Deadline::after(PATIENCE);
     let daemon = &here.daemon.until(until);
     let Some(instance) = daemon.instance()? else {
         return Ok(Health::Stopped);
@@ -238,7 +240,7 @@ fn not_open(saved: Option<&Saved>, there: &tgt::Targets, instance: Instance) -> 
 }
 
 /// A portal of the pool at which no client is answered.
-fn deaf(here: &Here, desired: &Desired, found: &Found, until: Instant) -> Option<String> {
+fn deaf(here: &Here, desired: &Desired, found: &Found, until: Deadline) -> Option<String> {
     let mut wanted = tgt::needed(desired);
     wanted.extend(desired.targets.values().flat_map(|t| &t.portals));
     let portal = found.portals.iter().find(|it| wanted.contains(it))?;

@@ -5,9 +5,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, Instant};
 
+use hawser_tool::Deadline;
 use hawser_tool::processes::Process;
 use nix::errno::Errno;
 use nix::sys::socket::{
@@ -31,6 +31,9 @@ const LAST_COMMANDS: Duration = Duration::from_secs(30);
 /// How long tgtd, which does one thing at a time, may take to answer.
 const ANSWER: Duration = Duration::from_secs(30);
 
+/// How long a tgtd that is busy is left alone before it is asked again.
+const PAUSE: Duration = Duration::from_millis(10);
+
 /// How long an answer may be: some hundred thousand clients.
 const LONGEST: usize = 64 << 20;
 
@@ -38,7 +41,7 @@ const LONGEST: usize = 64 << 20;
 #[derive(Clone, Debug)]
 pub struct Daemon {
     socket: PathBuf,
-    until: Option<Instant>,
+    until: Option<Deadline>,
 }
 
 /// Which tgtd it is: whatever another one had is not in this one.
@@ -136,7 +139,7 @@ impl Daemon {
 
     /// The same, which must answer everything that it is asked until then.
     #[must_use]
-    pub fn until(&self, until: Instant) -> Self {
+    pub fn until(&self, until: Deadline) -> Self {
         Self {
             until: Some(self.until.map_or(until, |earlier| earlier.min(until))),
             ..self.clone()
@@ -226,24 +229,26 @@ impl Daemon {
         what: &str,
     ) -> Result<(), DaemonError> {
         let request = operation.request(secret);
-        let deadline = Instant::now() + LAST_COMMANDS;
-        loop {
-            let (error, _) = self.ask(&request)?;
-            let what = what.to_owned();
-            match error {
-                0 => return Ok(()),
-                error if operation.is_done(error) => return Ok(()),
-                error if operation.is_foreign(error) => return Err(DaemonError::Foreign { what }),
-                error if wire::BUSY.contains(&error) && Instant::now() < deadline => {
-                    if let (wire::CONNECTED, Some(tid)) = (error, operation.target()) {
-                        self.cut(tid)?;
-                    }
-                    thread::sleep(Duration::from_millis(10));
-                }
-                error => {
-                    let reason = wire::error(error);
-                    return Err(DaemonError::Refused { what, reason });
-                }
+        let mut error = 0;
+        let answered = Deadline::after(LAST_COMMANDS).ask(PAUSE, || {
+            (error, _) = self.ask(&request)?;
+            if !wire::BUSY.contains(&error) {
+                return Ok(Some(()));
+            }
+            if let (wire::CONNECTED, Some(tid)) = (error, operation.target()) {
+                self.cut(tid)?;
+            }
+            Ok::<_, DaemonError>(None)
+        });
+        answered?;
+        let what = what.to_owned();
+        match error {
+            0 => Ok(()),
+            error if operation.is_done(error) => Ok(()),
+            error if operation.is_foreign(error) => Err(DaemonError::Foreign { what }),
+            error => {
+                let reason = wire::error(error);
+                Err(DaemonError::Refused { what, reason })
             }
         }
     }
@@ -275,7 +280,7 @@ impl Daemon {
 
     fn exchange(&self, request: &Request) -> Result<(Instance, u32, String), DaemonError> {
         let begun = Instant::now();
-        let until = self.until.unwrap_or(begun + ANSWER);
+        let until = self.until.unwrap_or_else(|| Deadline::after(ANSWER));
         let socket = || self.socket.display().to_string();
         let failed = |call: &'static str| {
             move |source: std::io::Error| match source.kind() {
@@ -325,44 +330,31 @@ fn yes(what: &str, error: u32, none: &[u32]) -> Result<bool, DaemonError> {
     }
 }
 
-fn left(until: Instant) -> std::io::Result<Duration> {
-    let left = until.saturating_duration_since(Instant::now());
-    match left.is_zero() {
-        true => Err(ErrorKind::TimedOut.into()),
-        false => Ok(left),
-    }
-}
-
 /// Connects without ever waiting in the kernel: one that hangs has a full queue, and `connect` has no end there.
-fn connected(path: &Path, until: Instant) -> std::io::Result<UnixStream> {
+fn connected(path: &Path, until: Deadline) -> std::io::Result<UnixStream> {
     let address = UnixAddr::new(path)?;
-    loop {
+    let connected = until.ask(PAUSE, || {
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
         let end = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
         match connect(end.as_raw_fd(), &address) {
-            Err(Errno::EAGAIN) => {
-                left(until)?;
-                thread::sleep(Duration::from_millis(10));
-            }
-            Err(errno) => return Err(errno.into()),
-            Ok(()) => {
-                let stream = UnixStream::from(end);
-                stream.set_nonblocking(false)?;
-                return Ok(stream);
-            }
+            Err(Errno::EAGAIN) => Ok(None),
+            connected => connected.map(|()| Some(UnixStream::from(end))),
         }
-    }
+    })?;
+    let stream = connected.ok_or(ErrorKind::TimedOut)?;
+    stream.set_nonblocking(false)?;
+    Ok(stream)
 }
 
-fn write(stream: &mut UnixStream, bytes: &[u8], until: Instant) -> std::io::Result<()> {
-    stream.set_write_timeout(Some(left(until)?))?;
+fn write(stream: &mut UnixStream, bytes: &[u8], until: Deadline) -> std::io::Result<()> {
+    stream.set_write_timeout(Some(until.limit()?))?;
     stream.write_all(bytes)
 }
 
-fn read(stream: &mut UnixStream, bytes: &mut [u8], until: Instant) -> std::io::Result<()> {
+fn read(stream: &mut UnixStream, bytes: &mut [u8], until: Deadline) -> std::io::Result<()> {
     let mut done = 0;
     while done < bytes.len() {
-        stream.set_read_timeout(Some(left(until)?))?;
+        stream.set_read_timeout(Some(until.limit()?))?;
         match stream.read(&mut bytes[done..])? {
             0 => return Err(ErrorKind::UnexpectedEof.into()),
             some => done += some,
@@ -386,7 +378,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");
         let daemon = Daemon::at(&path);
-        let soon = || daemon.until(Instant::now() + Duration::from_millis(50));
+        let soon = || daemon.until(Deadline::after(Duration::from_millis(50)));
         assert_eq!(soon().instance().unwrap(), None);
         let kind = SockType::Stream;
         let listener = socket(AddressFamily::Unix, kind, SockFlag::SOCK_CLOEXEC, None).unwrap();

@@ -2,7 +2,8 @@
 
 use std::io::{Error, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
-use std::time::Instant;
+
+use hawser_tool::Deadline;
 
 use crate::exports::desired::Portal;
 
@@ -17,26 +18,20 @@ const LOGIN_RESPONSE: u8 = 0x23;
 const STAGES: u8 = 0x81;
 
 /// Logs in, and is content with any answer: a target that asks for a proof is alive.
-pub fn answers(portal: Portal, until: Instant) -> std::io::Result<()> {
+pub fn answers(portal: Portal, until: Deadline) -> std::io::Result<()> {
     let ip = match portal.ip() {
         ip if !ip.is_unspecified() => ip,
         IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
     };
-    let left = || {
-        let left = until.saturating_duration_since(Instant::now());
-        match left.is_zero() {
-            true => Err(Error::from(ErrorKind::TimedOut)),
-            false => Ok(left),
-        }
-    };
-    let mut stream = TcpStream::connect_timeout(&SocketAddr::new(ip, portal.port()), left()?)?;
-    stream.set_write_timeout(Some(left()?))?;
+    let at = SocketAddr::new(ip, portal.port());
+    let mut stream = TcpStream::connect_timeout(&at, until.limit()?)?;
+    stream.set_write_timeout(Some(until.limit()?))?;
     stream.write_all(&request())?;
     let mut header = [0; HEADER];
     let mut done = 0;
     while done < HEADER {
-        stream.set_read_timeout(Some(left()?))?;
+        stream.set_read_timeout(Some(until.limit()?))?;
         match stream.read(&mut header[done..])? {
             0 => return Err(ErrorKind::UnexpectedEof.into()),
             some => done += some,
@@ -89,7 +84,7 @@ mod tests {
             // The second one is let in by the kernel and hears nothing.
             (listener, stream)
         });
-        let soon = |ms| Instant::now() + Duration::from_millis(ms);
+        let soon = |ms| Deadline::after(Duration::from_millis(ms));
         answers(portal, soon(20_000)).unwrap();
         let kept = server.join().unwrap();
         assert!(answers(portal, soon(100)).is_err());

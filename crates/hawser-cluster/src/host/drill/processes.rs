@@ -1,7 +1,8 @@
 //! Programs of this head that are killed, stopped, or go on.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use hawser_tool::Deadline;
 use hawser_tool::processes::{Process, own};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
@@ -30,14 +31,11 @@ pub(super) fn hit(program: Program, how: How) -> Result<(), NodeError> {
         return Ok(());
     }
     // Another one of that name may be started at once; those that were hit must be gone.
-    let deadline = Instant::now() + ENDS;
-    while hit.iter().any(|old| own(name).iter().any(|it| it.is(old))) {
-        if Instant::now() > deadline {
-            return Err(failed(name, "it was killed and is still there"));
-        }
-        std::thread::sleep(Duration::from_millis(10));
+    let gone = || !hit.iter().any(|old| own(name).iter().any(|it| it.is(old)));
+    match Deadline::after(ENDS).holds(Duration::from_millis(10), gone) {
+        true => Ok(()),
+        false => Err(failed(name, "it was killed and is still there")),
     }
-    Ok(())
 }
 
 pub(super) fn shown(program: Program, how: How) -> Result<Option<String>, NodeError> {

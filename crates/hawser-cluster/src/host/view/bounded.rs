@@ -2,9 +2,9 @@
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use hawser_tool::ToolError;
+use hawser_tool::{Deadline, ToolError};
 
 use super::told::Told;
 use crate::host::run;
@@ -13,19 +13,19 @@ use crate::host::run;
 /// cannot be ended.
 pub(crate) struct Begun<T> {
     result: Result<Receiver<T>, String>,
-    until: Instant,
+    until: Deadline,
     seconds: u32,
 }
 
 impl<T: Send + 'static> Begun<T> {
     /// Begins it.
     pub fn work(seconds: u32, work: impl FnOnce() -> T + Send + 'static) -> Self {
-        let until = Instant::now() + Duration::from_secs(u64::from(seconds));
+        let until = Deadline::after(Duration::from_secs(u64::from(seconds)));
         Self::until(until, seconds, work)
     }
 
     /// The same when it is a part of what has so many seconds until then.
-    pub fn until(until: Instant, seconds: u32, work: impl FnOnce() -> T + Send + 'static) -> Self {
+    pub fn until(until: Deadline, seconds: u32, work: impl FnOnce() -> T + Send + 'static) -> Self {
         let (send, receive) = channel();
         let started = thread::Builder::new().spawn(move || {
             // Nobody waits any more when it is late.
@@ -44,8 +44,7 @@ impl<T: Send + 'static> Begun<T> {
             Ok(receive) => receive,
             Err(why) => return Told::Failed(format!("start a thread: {why}")),
         };
-        let left = self.until.saturating_duration_since(Instant::now());
-        match receive.recv_timeout(left) {
+        match receive.recv_timeout(self.until.left()) {
             Ok(result) => Told::Said(result),
             Err(RecvTimeoutError::Timeout) => Told::Silent(self.seconds),
             Err(RecvTimeoutError::Disconnected) => Told::Failed("it ended in a panic".into()),

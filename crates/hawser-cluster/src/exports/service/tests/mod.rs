@@ -7,9 +7,10 @@ mod tgtd;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Instant;
+use std::time::Duration;
 
 use hawser_model::cluster_file::Backend;
+use hawser_tool::Deadline;
 use tempfile::TempDir;
 
 use super::change::{make, stop_on};
@@ -230,7 +231,8 @@ fn a_tgtd_that_hangs_is_ended_and_nothing_is_concluded_from_its_silence() {
     world.start("").unwrap();
     let made = world.saved().unwrap().made.unwrap().instance;
     world.tgtd().hangs = true;
-    world.here.daemon = world.here.daemon.until(Instant::now());
+    let over = Deadline::after(Duration::ZERO);
+    world.here.daemon = world.here.daemon.until(over);
     // It cannot be ended: it waits for a disk, say.
     let refused = world.stop().unwrap_err().to_string();
     let path = world.path("a.img").display().to_string();

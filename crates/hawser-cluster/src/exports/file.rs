@@ -6,7 +6,8 @@ use hawser_model::toml_file::{self, At, FileErrors, SecretRef};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::rules::{self, BrokenExports};
+use super::broken::BrokenExports;
+use super::rules;
 
 /// What a pool offers. Everything may be left out: then every volume is offered to everybody
 /// under a target named after the pool, on the pool's own addresses.

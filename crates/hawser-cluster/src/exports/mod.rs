@@ -9,6 +9,7 @@
 //! [`service`] does it on this host, [`ocf`] for Pacemaker, [`asked`] for a person.
 
 pub mod asked;
+mod broken;
 mod desired;
 mod file;
 pub mod host;
@@ -21,6 +22,7 @@ pub mod service;
 mod state;
 pub mod tgt;
 
+pub use broken::BrokenExports;
 pub use desired::{
     Access, Chap, Context, Desired, DesiredDirectory, DesiredTarget, DesiredUnit, Exposure, Portal,
     Volume, naa,
@@ -30,5 +32,4 @@ pub use file::{
     View, parse, schema,
 };
 pub use resolve::{ExportsError, Resolved, resolve};
-pub use rules::BrokenExports;
 pub use state::{Remembered, RememberedDirectory, State, StateError};

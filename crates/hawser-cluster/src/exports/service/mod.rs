@@ -28,6 +28,7 @@ use hawser_files::{Expected, FileError, Folder};
 use hawser_model::cluster_file::Backend;
 use hawser_tool::Deadline;
 
+use super::broken::BrokenExports;
 use super::desired::Desired;
 use super::file::{self, ExportsFile};
 use super::host::{
@@ -38,7 +39,6 @@ use super::lio::{ConfigfsError, KernelError};
 use super::nfs::server::NfsError;
 use super::nfs::{Found, apart, resolve as resolve_nfs, shared};
 use super::resolve::{ExportsError, Resolved, resolve};
-use super::rules::BrokenExports;
 use super::state::{State, StateError};
 use super::tgt::DaemonError;
 pub use change::{start, stop};

@@ -1,6 +1,7 @@
 //! tgtd, the target in user space: what a pool has in it by its own knowledge, and the operations that
 //! make it what is desired.
 
+mod access;
 mod current;
 mod daemon;
 mod operations;

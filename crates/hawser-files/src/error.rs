@@ -112,7 +112,7 @@ pub enum FileError {
 
 impl FileError {
     /// For `map_err`: a call on a path.
-    pub(crate) fn io<E: Into<io::Error>>(
+    pub fn io<E: Into<io::Error>>(
         call: &'static str,
         path: impl AsRef<Path>,
     ) -> impl FnOnce(E) -> Self {

@@ -61,6 +61,14 @@ pub enum ToolError {
         /// Its name.
         program: String,
     },
+    /// It ended, and says that it failed.
+    #[error("{program}: {said}")]
+    Failed {
+        /// Its name.
+        program: String,
+        /// What it printed as an error; how it ended, if it printed nothing.
+        said: String,
+    },
     /// It did not end in time, and was ended.
     #[error("{program}: {}", self.reason())]
     Silent {
@@ -85,6 +93,7 @@ impl ToolError {
         match self {
             Self::Missing { .. } => "it is not installed".to_owned(),
             Self::Run { source, .. } => source.to_string(),
+            Self::Failed { said, .. } => said.clone(),
             Self::Endless { .. } => format!("it printed more than {} MiB", MOST >> 20),
             Self::Silent { limit, .. } => format!("no answer within {} s", limit.as_secs_f64()),
             Self::Unready { status, .. } => format!("it did not start: {status}"),
@@ -131,6 +140,24 @@ impl Tool {
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
+    }
+
+    /// Runs it, and gives what it printed if it did not fail. What is no UTF-8 is replaced.
+    ///
+    /// # Errors
+    /// See [`ToolError`].
+    pub fn text(self) -> Result<String, ToolError> {
+        let program = self.program.clone();
+        let output = self.output()?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        match (output.status.success(), text(&output.stderr)) {
+            (true, _) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            (false, said) if said.is_empty() => Err(ToolError::Failed {
+                program,
+                said: output.status.to_string(),
+            }),
+            (false, said) => Err(ToolError::Failed { program, said }),
+        }
     }
 
     /// Runs it, and gives what it printed and how it ended.
@@ -241,6 +268,14 @@ mod tests {
         assert_eq!(output.stdout, b"yes");
         assert_eq!(output.stderr, b"no\n");
         assert_eq!(output.status.code(), Some(3));
+    }
+
+    #[test]
+    fn a_tool_that_fails_says_why_and_its_text_is_none() {
+        assert_eq!(shell("echo yes; echo no >&2").text().unwrap(), "yes\n");
+        let said = |script: &str| shell(script).text().unwrap_err().to_string();
+        assert_eq!(said("echo yes; echo ' no ' >&2; exit 3"), "sh: no");
+        assert_eq!(said("echo yes; exit 3"), "sh: exit status: 3");
     }
 
     #[test]

@@ -13,9 +13,7 @@ use crate::xml::{Element, XmlError};
 #[allow(missing_docs, reason = "the message says it")]
 pub enum CibError {
     #[error(transparent)]
-    Silent(#[from] ToolError),
-    #[error("cibadmin --query: {0}")]
-    Refused(String),
+    Tool(#[from] ToolError),
     #[error(transparent)]
     Xml(#[from] XmlError),
     #[error("Pacemaker's resource of pool {pool}: {reason}")]
@@ -25,13 +23,7 @@ pub enum CibError {
 /// What Pacemaker tells the exports of this pool. `None`: it has no such resource.
 pub fn parameters(pool: &str) -> Result<Option<Parameters>, CibError> {
     let cibadmin = Tool::new("cibadmin").args(["--query", "--scope", "resources"]);
-    let output = cibadmin.output()?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(CibError::Refused(said.trim().to_owned()));
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
-    find(&Element::parse(&text, "the live CIB")?, pool)
+    find(&Element::parse(&cibadmin.text()?, "the live CIB")?, pool)
 }
 
 fn find(cib: &Element, pool: &str) -> Result<Option<Parameters>, CibError> {

@@ -21,14 +21,6 @@ pub enum DirectoriesError {
     /// It cannot be looked at.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The pool's root cannot be looked at.
-    #[error("realpath {path}: {source}")]
-    Root {
-        /// The path.
-        path: String,
-        /// Why.
-        source: std::io::Error,
-    },
 }
 
 /// All that the file names, each once.
@@ -42,10 +34,7 @@ pub fn find(
     }
     let root = &parameters.root;
     let pool = Folder::open(root)?;
-    let real = fs::canonicalize(root).map_err(|source| DirectoriesError::Root {
-        path: root.display().to_string(),
-        source,
-    })?;
+    let real = fs::canonicalize(root).map_err(FileError::io("realpath", root))?;
     for entry in &file.nfs {
         let name = entry.directory.to_string();
         if directories.iter().any(|known| known.name == name) {

@@ -152,18 +152,13 @@ fn files(root: &Path, shared: &dyn Fn(&Path) -> bool) -> Result<Vec<Volume>, Vol
                 continue;
             }
             let shared = shared(&below);
-            let (Some(name), Some(whole)) = (below.to_str(), path.to_str()) else {
+            let name = below.to_str().filter(|name| !name.contains('\n'));
+            let (Some(name), Some(whole)) = (name, path.to_str()) else {
                 if shared {
                     continue;
                 }
-                return Err(VolumesError::Name(path.display().to_string()));
+                return Err(VolumesError::Name(format!("{below:?}")));
             };
-            if name.contains('\n') {
-                if shared {
-                    continue;
-                }
-                return Err(VolumesError::Name(format!("{name:?}")));
-            }
             if shared {
                 // Its links are its clients' affair.
             } else if let Some(one) = known.insert((about.dev(), about.ino()), whole.to_owned()) {
@@ -202,18 +197,7 @@ pub(super) fn file_identity(about: &fs::Metadata, name: &str) -> String {
 }
 
 fn zfs(pool: &str) -> Result<Vec<Volume>, VolumesError> {
-    let arguments = [
-        "list",
-        "-H",
-        "-p",
-        "-r",
-        "-t",
-        "volume",
-        "-o",
-        "name,guid,volsize",
-        pool,
-    ];
-    let text = output("zfs", &arguments)?;
+    let text = output("zfs list -H -p -r -t volume -o name,guid,volsize", pool)?;
     let volumes = zfs_volumes(&text, pool)?;
     let deadline = Deadline::after(DEVICES);
     for volume in &volumes {
@@ -242,15 +226,11 @@ fn zfs_volumes(text: &str, pool: &str) -> Result<Vec<Volume>, VolumesError> {
 }
 
 fn lvm(group: &str, root: &Path) -> Result<Vec<Volume>, VolumesError> {
-    let arguments = [
-        "--noheadings",
-        "--nosuffix",
-        "--units=b",
-        "--separator=\t",
-        "--options=lv_name,lv_uuid,lv_size,lv_attr,lv_path",
+    let columns = "--separator=\t --options=lv_name,lv_uuid,lv_size,lv_attr,lv_path";
+    let text = output(
+        &format!("lvs --noheadings --nosuffix --units=b {columns}"),
         group,
-    ];
-    let text = output("lvs", &arguments)?;
+    )?;
     let mut volumes = lvm_volumes(&text)?;
     // The volume that holds the pool's own files is none that is offered.
     let own = fs::metadata(root).map(|about| about.dev()).ok();
@@ -294,18 +274,15 @@ fn lines<T>(
     text.lines().map(read).collect()
 }
 
-fn output(program: &str, arguments: &[&str]) -> Result<String, VolumesError> {
-    let failed = |reason: String| VolumesError::Program {
-        program: format!("{program} {}", arguments.join(" ")),
-        reason,
-    };
-    let output = Tool::new(program).args(arguments).output();
-    let output = output.map_err(|e| failed(e.reason()))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(failed(said.trim().to_owned()));
-    }
-    String::from_utf8(output.stdout).map_err(|e| failed(e.to_string()))
+/// What a command says of this.
+fn output(command: &str, of: &str) -> Result<String, VolumesError> {
+    let mut words = command.split(' ');
+    let tool = Tool::new(words.next().unwrap_or_default());
+    let text = tool.args(words).args([of]).text();
+    text.map_err(|error| VolumesError::Program {
+        program: format!("{command} {of}"),
+        reason: error.reason(),
+    })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use hawser_files::FileError;
 use hawser_tool::Tool;
 use nix::mount::{MsFlags, mount};
 use nix::sys::utsname::uname;
@@ -27,15 +28,8 @@ pub enum KernelError {
         reason: String,
     },
     /// A call fails.
-    #[error("{call} {path}: {source}")]
-    Io {
-        /// The call.
-        call: &'static str,
-        /// Where.
-        path: String,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
 }
 
 /// What [`ready`] would say, found by looking alone: nothing is loaded, mounted or made.
@@ -56,13 +50,7 @@ pub fn lacking() -> Option<KernelError> {
 /// Loads what is not loaded and mounts configfs where it is not mounted.
 pub fn ready() -> Result<(), KernelError> {
     let mut tried = Vec::new();
-    if !Path::new(CONFIGFS).exists() {
-        tried.extend(modprobe(&["configfs"]));
-    }
-    if !Path::new(CONFIGFS).exists() {
-        tried.insert(0, format!("{CONFIGFS} does not exist"));
-        return Err(missing(&tried));
-    }
+    load("configfs", CONFIGFS, &mut tried)?;
     if !Path::new(ROOT).exists() {
         let none: Option<&str> = None;
         let mounted = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
@@ -74,18 +62,10 @@ pub fn ready() -> Result<(), KernelError> {
                 MsFlags::empty(),
                 none,
             )
-            .map_err(|errno| KernelError::Io {
-                call: "mount configfs at",
-                path: CONFIGFS.into(),
-                source: errno.into(),
-            })?;
+            .map_err(FileError::io("mount configfs at", CONFIGFS))?;
         }
-        tried.extend(modprobe(&["target_core_mod"]));
     }
-    if !Path::new(ROOT).exists() {
-        tried.insert(0, format!("{ROOT} does not exist"));
-        return Err(missing(&tried));
-    }
+    load("target_core_mod", ROOT, &mut tried)?;
     let iscsi = format!("{ROOT}/iscsi");
     if !Path::new(&iscsi).exists() {
         // The kernel would load it by itself, with a less clear error.
@@ -104,13 +84,22 @@ pub fn ready() -> Result<(), KernelError> {
     let root = root.trim();
     if !root.is_empty() {
         let path = format!("{root}/pr");
-        fs::create_dir_all(&path).map_err(|source| KernelError::Io {
-            call: "create",
-            path,
-            source,
-        })?;
+        fs::create_dir_all(&path).map_err(FileError::io("create", &path))?;
     }
     Ok(())
+}
+
+/// Loads a module if what it makes is not there.
+fn load(module: &str, makes: &str, tried: &mut Vec<String>) -> Result<(), KernelError> {
+    if Path::new(makes).exists() {
+        return Ok(());
+    }
+    tried.extend(modprobe(&[module]));
+    if Path::new(makes).exists() {
+        return Ok(());
+    }
+    tried.insert(0, format!("{makes} does not exist"));
+    Err(missing(tried))
 }
 
 fn missing(tried: &[String]) -> KernelError {
@@ -126,14 +115,7 @@ fn missing(tried: &[String]) -> KernelError {
 
 /// What it says when it fails.
 fn modprobe(arguments: &[&str]) -> Option<String> {
-    let line = arguments.join(" ");
-    match Tool::new("modprobe").args(arguments).output() {
-        Ok(output) if output.status.success() => None,
-        Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let said = said.lines().next().unwrap_or("no reason is given").trim();
-            Some(format!("modprobe {line}: {said}"))
-        }
-        Err(error) => Some(format!("modprobe {line}: {}", error.reason())),
-    }
+    let said = Tool::new("modprobe").args(arguments).text().err()?.reason();
+    let said = said.lines().next().unwrap_or_default();
+    Some(format!("modprobe {}: {said}", arguments.join(" ")))
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
+use hawser_files::FileError;
 use hawser_tool::{Tool, ToolError, processes};
 
 use super::client::bracketed;
@@ -36,15 +37,8 @@ pub enum NfsError {
         said: String,
     },
     /// A call fails.
-    #[error("{call} {path}: {source}")]
-    Io {
-        /// The call.
-        call: &'static str,
-        /// Where.
-        path: String,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
 }
 
 /// Whether clients would be answered: `exportfs`, a kernel whose server runs, and the `rpc.mountd` that
@@ -53,9 +47,8 @@ pub fn ready() -> Result<(), NfsError> {
     exportfs(&["-s"])?.ok_or_else(not_installed)?;
     let Ok(threads) = fs::read_to_string(format!("{NFSD}/threads")) else {
         let known = fs::read_to_string("/proc/filesystems").unwrap_or_default();
-        let modprobe = || Tool::new("modprobe").args(["--dry-run", "nfsd"]).output();
-        let has = known.lines().any(|line| line.ends_with("\tnfsd"))
-            || modprobe().is_ok_and(|output| output.status.success());
+        let modprobe = || Tool::new("modprobe").args(["--dry-run", "nfsd"]).text();
+        let has = known.lines().any(|line| line.ends_with("\tnfsd")) || modprobe().is_ok();
         return match has {
             true => Err(NfsError::Down("its NFS server does not run")),
             false => Err(NfsError::Missing(
@@ -90,46 +83,34 @@ pub fn look() -> Result<Found, NfsError> {
 
 /// Does one thing.
 pub fn perform(operation: &Operation) -> Result<(), NfsError> {
-    let pairs = |directory: &String, clients: &[String]| {
-        let one = |client: &String| format!("{}:{directory}", bracketed(client));
-        clients.iter().map(one).collect::<Vec<_>>()
-    };
-    let (first, rest) = match operation {
-        // Without what /etc/exports says of the same directory.
+    let (mut arguments, directory, clients) = match operation {
         Operation::Export {
             directory,
             clients,
             options,
             ..
-        } => (
-            vec!["-i".to_owned(), "-o".to_owned(), options.to_string()],
-            pairs(directory, clients),
-        ),
-        Operation::Unexport { directory, clients } => {
-            (vec!["-u".to_owned()], pairs(directory, clients))
+        } => {
+            // Without what /etc/exports says of the same directory.
+            let how = vec!["-i".to_owned(), "-o".to_owned(), options.to_string()];
+            (how, directory, clients)
         }
+        Operation::Unexport { directory, clients } => (vec!["-u".to_owned()], directory, clients),
     };
-    let all: Vec<&str> = first.iter().chain(&rest).map(String::as_str).collect();
+    let pair = |client: &String| format!("{}:{directory}", bracketed(client));
+    arguments.extend(clients.iter().map(pair));
+    let all: Vec<&str> = arguments.iter().map(String::as_str).collect();
     exportfs(&all)?.map(drop).ok_or_else(not_installed)
 }
 
 /// Runs it. `None`: it is not installed.
 fn exportfs(arguments: &[&str]) -> Result<Option<String>, NfsError> {
-    let refused = |said: String| NfsError::Refused {
-        command: format!("exportfs {}", arguments.join(" ")),
-        said,
-    };
     // It looks up the names of clients: a name server that is silent must not hold a head's stop for longer.
-    let exportfs = Tool::new("exportfs").args(arguments).limit(LIMIT);
-    match exportfs.output() {
+    match Tool::new("exportfs").args(arguments).limit(LIMIT).text() {
         Err(ToolError::Missing { .. }) => Ok(None),
-        Err(error) => Err(refused(error.reason())),
-        Ok(output) if output.status.success() => {
-            Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned()))
-        }
-        Ok(output) => Err(refused(
-            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-        )),
+        text => text.map(Some).map_err(|error| NfsError::Refused {
+            command: format!("exportfs {}", arguments.join(" ")),
+            said: error.reason(),
+        }),
     }
 }
 
@@ -140,10 +121,6 @@ pub fn release(directories: &[&str]) -> Result<(), NfsError> {
     if !Path::new(NFSD).join("threads").exists() {
         return Ok(());
     }
-    let failed = |call, path: &str| {
-        let path = path.to_owned();
-        move |source| NfsError::Io { call, path, source }
-    };
     let mut devices = BTreeSet::new();
     for directory in directories {
         // A pool that is gone holds nothing.
@@ -152,7 +129,7 @@ pub fn release(directories: &[&str]) -> Result<(), NfsError> {
         };
         if devices.insert(superblock(about.dev())) {
             let unlock = format!("{NFSD}/unlock_filesystem");
-            fs::write(&unlock, line(directory)).map_err(failed("write", &unlock))?;
+            fs::write(&unlock, line(directory)).map_err(FileError::io("write", &unlock))?;
         }
     }
     let clients = fs::read_dir(format!("{NFSD}/clients"))
@@ -170,7 +147,7 @@ pub fn release(directories: &[&str]) -> Result<(), NfsError> {
             let control = path.join("ctl");
             match fs::write(&control, "expire\n") {
                 Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(failed("write", &control.display().to_string())(source));
+                    return Err(FileError::io("write", &control)(source).into());
                 }
                 _ => {}
             }

@@ -42,6 +42,13 @@ pub struct Context {
     pub backend: Backend,
 }
 
+/// Whether this is a name of iSCSI (RFC 3720, 3.2.6.3) by its kind.
+pub(super) fn is_iscsi_name(name: &str) -> bool {
+    ["iqn.", "eui.", "naa."]
+        .iter()
+        .any(|kind| name.starts_with(kind))
+}
+
 impl Context {
     /// Whether a target has a name that [`Self::iqn`] gives.
     pub fn names(&self, iqn: &str) -> bool {
@@ -110,6 +117,14 @@ pub enum Access {
 }
 
 impl Access {
+    /// Whether this initiator does.
+    pub fn includes(&self, host: &str) -> bool {
+        match self {
+            Self::Everyone => true,
+            Self::Hosts(hosts) => hosts.contains(host),
+        }
+    }
+
     /// Both together.
     pub(super) fn or(self, other: Self) -> Self {
         match (self, other) {
@@ -153,6 +168,33 @@ pub struct DesiredUnit {
 }
 
 impl Desired {
+    /// Nothing.
+    pub fn nothing() -> &'static Self {
+        static NOTHING: Desired = Desired {
+            targets: BTreeMap::new(),
+            units: BTreeMap::new(),
+            nfs: BTreeMap::new(),
+        };
+        &NOTHING
+    }
+
+    /// The units of a target by their numbers, each with who sees it.
+    pub fn units_of<'a>(
+        &'a self,
+        target: &'a DesiredTarget,
+    ) -> impl Iterator<Item = (u16, &'a Exposure, &'a DesiredUnit)> {
+        let luns = target.luns.iter();
+        luns.filter_map(|(lun, exposure)| Some((*lun, exposure, self.units.get(&exposure.serial)?)))
+    }
+
+    /// The directories that are exported by NFS, each with one to whom.
+    pub fn nfs_pairs(&self) -> impl Iterator<Item = (String, String)> {
+        self.nfs.iter().flat_map(|(path, directory)| {
+            let clients = directory.clients.keys();
+            clients.map(|client| (path.clone(), client.clone()))
+        })
+    }
+
     /// The accounts of all targets, with their secrets by reference.
     pub fn accounts(&self) -> BTreeMap<String, SecretRef> {
         let targets = self.targets.values();

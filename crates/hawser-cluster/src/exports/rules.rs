@@ -1,35 +1,19 @@
 //! Rules of `exports.toml` that need nothing but the file.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use hawser_model::toml_file::{self, At, Problem, SecretRef};
 
 use super::broken::BrokenExports;
+use super::desired::is_iscsi_name;
 use super::file::{ExportsFile, portal};
 use super::nfs::{Client, NfsOptions};
 
 type Found = toml_file::Found<BrokenExports>;
 
 pub(super) fn check(file: &ExportsFile, found: &mut Found) {
-    names(
-        "portal group",
-        file.portal_groups.iter().map(|g| &g.name),
-        found,
-    );
-    names("target", file.targets.iter().map(|t| &t.name), found);
-    names("unit", file.units.iter().map(|u| &u.volume), found);
-    names(
-        "host group",
-        file.host_groups.iter().map(|g| &g.name),
-        found,
-    );
-    names(
-        "target group",
-        file.target_groups.iter().map(|g| &g.name),
-        found,
-    );
-    names("view", file.views.iter().map(|v| &v.name), found);
-
+    names(file, found);
     for group in &file.portal_groups {
         empty("portal group", &group.name, group.portals.is_empty(), found);
         for text in group.portals.iter().filter(|text| portal(text).is_none()) {
@@ -43,50 +27,51 @@ pub(super) fn check(file: &ExportsFile, found: &mut Found) {
     for group in &file.target_groups {
         empty("target group", &group.name, group.members.is_empty(), found);
     }
-    iqns(
-        file.targets.iter().filter_map(|target| target.iqn.as_ref()),
-        found,
-    );
+    let named = file.targets.iter().filter_map(|it| it.iqn.as_ref());
+    iqns(named, found);
     references(file, found);
     chap(file, found);
     units(file, found);
     nfs(file, found);
     for view in &file.views {
         let one = view.units.as_ref().is_some_and(|units| units.len() == 1);
+        let name = view.name.to_string();
         match (&view.lun, &view.prefix, &view.units) {
-            (Some(lun), ..) if !one => {
-                found.push(
-                    BrokenExports::OneLunForMany(view.name.to_string()),
-                    lun.span(),
-                );
-            }
+            (Some(lun), ..) if !one => found.push(BrokenExports::OneLunForMany(name), lun.span()),
             (Some(lun), ..) if view.lun_offset.is_some() => {
-                let name = view.name.to_string();
                 found.push(BrokenExports::LunAndOffset(name), lun.span());
             }
             (_, Some(prefix), Some(_)) => {
-                found.push(
-                    BrokenExports::UnitsAndPrefix(view.name.to_string()),
-                    prefix.span(),
-                );
+                found.push(BrokenExports::UnitsAndPrefix(name), prefix.span());
             }
             _ => {}
         }
     }
 }
 
-fn names<'a>(kind: &'static str, names: impl Iterator<Item = &'a At<String>>, found: &mut Found) {
-    let mut seen: Vec<&At<String>> = Vec::new();
-    for name in names {
-        match seen.iter().find(|other| **other == name) {
-            Some(first) => {
-                let broken = BrokenExports::NameTwice {
-                    kind,
-                    name: name.to_string(),
-                };
-                found.push_with(broken, name.span(), first.span());
+/// What the file gives a name to, by its kind.
+fn named(file: &ExportsFile) -> BTreeMap<&'static str, Vec<&At<String>>> {
+    fn all<T>(things: &[T], name: fn(&T) -> &At<String>) -> Vec<&At<String>> {
+        things.iter().map(name).collect()
+    }
+    BTreeMap::from([
+        ("portal group", all(&file.portal_groups, |it| &it.name)),
+        ("target", all(&file.targets, |it| &it.name)),
+        ("unit", all(&file.units, |it| &it.volume)),
+        ("host group", all(&file.host_groups, |it| &it.name)),
+        ("target group", all(&file.target_groups, |it| &it.name)),
+        ("view", all(&file.views, |it| &it.name)),
+    ])
+}
+
+fn names(file: &ExportsFile, found: &mut Found) {
+    for (kind, names) in named(file) {
+        for (i, name) in names.iter().enumerate() {
+            if let Some(first) = names[..i].iter().find(|other| *other == name) {
+                let name = name.to_string();
+                let broken = BrokenExports::NameTwice { kind, name };
+                found.push_with(broken, names[i].span(), first.span());
             }
-            None => seen.push(name),
         }
     }
 }
@@ -103,85 +88,59 @@ fn empty(kind: &'static str, name: &At<String>, is: bool, found: &mut Found) {
 
 fn iqns<'a>(names: impl Iterator<Item = &'a At<String>>, found: &mut Found) {
     for name in names {
-        let typed = ["iqn.", "eui.", "naa."]
-            .iter()
-            .any(|kind| name.starts_with(kind));
         // RFC 3722 maps capitals to small letters; what is compared byte by byte must not have any.
         let plain = name
             .chars()
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.:".contains(c));
-        if !typed || !plain || name.len() > 223 {
+        if !is_iscsi_name(name) || !plain || name.len() > 223 {
             found.push(BrokenExports::NotAnIqn(name.to_string()), name.span());
         }
     }
 }
 
 fn references(file: &ExportsFile, found: &mut Found) {
-    let listed = |names: Vec<&At<String>>| names.into_iter().map(ToString::to_string).collect();
-    let mut check = |kind: &'static str, name: &At<String>, known: Vec<&At<String>>| {
+    let named = named(file);
+    let mut check = |kind: &'static str, name: &At<String>| {
+        let known = &named[kind];
         if !known.contains(&name) {
-            let allowed: Vec<String> = listed(known);
             let problem = Problem::NoSuch {
                 kind,
                 found: name.to_string(),
-                allowed,
+                allowed: known.iter().map(ToString::to_string).collect(),
             };
             found.push(problem, name.span());
         }
     };
-    let portal_groups = || {
-        file.portal_groups
-            .iter()
-            .map(|g| &g.name)
-            .collect::<Vec<_>>()
-    };
-    let targets = || file.targets.iter().map(|t| &t.name).collect::<Vec<_>>();
-    let named = file
-        .targets
-        .iter()
-        .filter_map(|target| target.portal_group.as_ref());
-    for name in named.chain(&file.default_portal_group) {
-        check("portal group", name, portal_groups());
+    let targets = file.targets.iter();
+    let portal_groups = targets.filter_map(|target| target.portal_group.as_ref());
+    for name in portal_groups.chain(&file.default_portal_group) {
+        check("portal group", name);
     }
     // Without targets there is the pool's own, whose name the file does not know.
     if !file.targets.is_empty() {
         for name in file.target_groups.iter().flat_map(|group| &group.members) {
-            check("target", name, targets());
+            check("target", name);
         }
     }
     for view in &file.views {
-        if let Some(name) = &view.host_group {
-            check(
-                "host group",
-                name,
-                file.host_groups.iter().map(|g| &g.name).collect(),
-            );
-        }
-        if let Some(name) = &view.target_group {
-            check(
-                "target group",
-                name,
-                file.target_groups.iter().map(|g| &g.name).collect(),
-            );
-        }
+        view.host_group
+            .iter()
+            .for_each(|name| check("host group", name));
+        view.target_group
+            .iter()
+            .for_each(|name| check("target group", name));
         if !file.units.is_empty() {
-            for name in view.units.iter().flatten() {
-                check(
-                    "unit",
-                    name,
-                    file.units.iter().map(|unit| &unit.volume).collect(),
-                );
-            }
+            view.units
+                .iter()
+                .flatten()
+                .for_each(|name| check("unit", name));
         }
     }
 }
 
 fn chap(file: &ExportsFile, found: &mut Found) {
-    for chap in file
-        .targets
-        .iter()
-        .filter_map(|target| target.chap.as_ref())
-    {
+    let chaps = file.targets.iter().filter_map(|it| it.chap.as_ref());
+    for chap in chaps {
         let secrets = [Some(&chap.secret), chap.mutual_secret.as_ref()];
         for secret in secrets.into_iter().flatten() {
             if matches!(**secret, SecretRef::Env(_)) {
@@ -189,21 +148,16 @@ fn chap(file: &ExportsFile, found: &mut Found) {
             }
         }
         let plain = |c: char| c.is_ascii_alphanumeric() || "-._:@".contains(c);
-        for user in [Some(&chap.user), chap.mutual_user.as_ref()]
-            .into_iter()
-            .flatten()
-        {
+        let users = [Some(&chap.user), chap.mutual_user.as_ref()];
+        for user in users.into_iter().flatten() {
             if user.is_empty() || !user.chars().all(plain) {
                 found.push(BrokenExports::User(user.to_string()), user.span());
             }
         }
         match (&chap.mutual_user, &chap.mutual_secret) {
             (Some(user), Some(_)) if *user == chap.user => {
-                found.push_with(
-                    BrokenExports::SameUser(user.to_string()),
-                    user.span(),
-                    chap.user.span(),
-                );
+                let broken = BrokenExports::SameUser(user.to_string());
+                found.push_with(broken, user.span(), chap.user.span());
             }
             (Some(user), None) => found.push(BrokenExports::HalfMutual, user.span()),
             (None, Some(secret)) => found.push(BrokenExports::HalfMutual, secret.span()),
@@ -213,15 +167,11 @@ fn chap(file: &ExportsFile, found: &mut Found) {
 }
 
 fn units(file: &ExportsFile, found: &mut Found) {
-    let sizes = file
-        .units
-        .iter()
-        .filter_map(|unit| unit.block_size.as_ref());
-    for size in sizes
-        .chain(&file.defaults.block_size)
-        .filter(|size| ![512, 4096].contains(&***size))
-    {
-        found.push(BrokenExports::BlockSize(**size), size.span());
+    let sizes = file.units.iter().filter_map(|it| it.block_size.as_ref());
+    for size in sizes.chain(&file.defaults.block_size) {
+        if ![512, 4096].contains(&**size) {
+            found.push(BrokenExports::BlockSize(**size), size.span());
+        }
     }
     let mut seen: Vec<(String, Range<usize>)> = Vec::new();
     for serial in file.units.iter().filter_map(|unit| unit.serial.as_ref()) {
@@ -229,11 +179,8 @@ fn units(file: &ExportsFile, found: &mut Found) {
         if serial.len() != 32 || !serial.chars().all(|c| c.is_ascii_hexdigit()) {
             found.push(BrokenExports::Serial(serial.to_string()), serial.span());
         } else if let Some((_, first)) = seen.iter().find(|(other, _)| *other == lower) {
-            found.push_with(
-                BrokenExports::SerialTwice(lower),
-                serial.span(),
-                first.clone(),
-            );
+            let broken = BrokenExports::SerialTwice(lower);
+            found.push_with(broken, serial.span(), first.clone());
         } else {
             seen.push((lower, serial.span()));
         }

@@ -103,19 +103,13 @@ impl State {
     #[must_use]
     pub fn with(&self, served: Option<&Desired>) -> Self {
         let mut all = self.clone();
-        let targets = served.into_iter().flat_map(|served| {
-            let targets = served.targets.iter();
-            targets.map(move |(iqn, target)| (served, iqn, target))
-        });
-        for (served, iqn, target) in targets {
-            for (lun, exposure) in &target.luns {
-                let Some(unit) = served.units.get(&exposure.serial) else {
-                    continue;
-                };
+        let served = served.unwrap_or(Desired::nothing());
+        for (iqn, target) in &served.targets {
+            for (lun, exposure, unit) in served.units_of(target) {
                 let mut volumes = all.volumes.iter();
                 let given = volumes.any(|(identity, known)| {
                     let other = *identity != unit.identity;
-                    known.luns.get(iqn) == Some(lun) || (other && known.serial == exposure.serial)
+                    known.luns.get(iqn) == Some(&lun) || (other && known.serial == exposure.serial)
                 });
                 if given {
                     continue;
@@ -126,7 +120,7 @@ impl State {
                     luns: BTreeMap::new(),
                 };
                 let known = all.volumes.entry(unit.identity.clone()).or_insert_with(new);
-                known.luns.entry(iqn.clone()).or_insert(*lun);
+                known.luns.entry(iqn.clone()).or_insert(lun);
             }
         }
         all

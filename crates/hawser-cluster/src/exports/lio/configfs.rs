@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::nodes::{GROUP, number};
 use super::plan::{Entry, Operation, Tree};
+use crate::exports::desired::is_iscsi_name;
 
 /// Where the kernel has it.
 pub(super) const ROOT: &str = "/sys/kernel/config/target";
@@ -53,15 +54,8 @@ impl Configfs {
 
     /// The names of all iSCSI targets, whoever made them.
     pub fn targets(&self) -> Result<BTreeSet<String>, ConfigfsError> {
-        Ok(self
-            .folders("iscsi")?
-            .into_iter()
-            .filter(|name| {
-                ["iqn.", "eui.", "naa."]
-                    .iter()
-                    .any(|kind| name.starts_with(kind))
-            })
-            .collect())
+        let folders = self.folders("iscsi")?.into_iter();
+        Ok(folders.filter(|name| is_iscsi_name(name)).collect())
     }
 
     /// The targets that offer units and nothing but a pool's own.
@@ -260,20 +254,13 @@ impl Configfs {
         secrets: &BTreeMap<SecretRef, String>,
     ) -> Result<(), ConfigfsError> {
         let waits = matches!(operation, Operation::Rmdir(_));
-        let mut busy = None;
-        let done = Deadline::after(LAST_COMMANDS).ask(Duration::from_millis(20), || match self
-            .once(operation, secrets)
-        {
-            Err(error) if waits && error.source.kind() == ErrorKind::ResourceBusy => {
-                busy = Some(error);
-                Ok(None)
-            }
-            outcome => outcome.map(Some),
-        })?;
-        match (done, busy) {
-            (None, Some(error)) => Err(error),
-            _ => Ok(()),
-        }
+        let busy = |error: &ConfigfsError| waits && error.source.kind() == ErrorKind::ResourceBusy;
+        let mut done = Ok(());
+        Deadline::after(LAST_COMMANDS).holds(Duration::from_millis(20), || {
+            done = self.once(operation, secrets);
+            !done.as_ref().is_err_and(busy)
+        });
+        done
     }
 
     fn once(

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use hawser_model::cluster_file::SecretRef;
 use sha2::{Digest as _, Sha256};
 
-use crate::exports::desired::{Access, Chap, Desired, DesiredTarget, DesiredUnit};
+use crate::exports::desired::{Chap, Desired, DesiredTarget, DesiredUnit};
 
 /// By what a secret is known in memory: its SHA-256. It is written nowhere.
 pub type Digest = [u8; 32];
@@ -84,7 +84,7 @@ pub fn nodes(pool: &str, desired: &Desired, digests: &BTreeMap<SecretRef, Digest
         list.store(pool, serial, unit);
     }
     for (iqn, target) in &desired.targets {
-        list.target(pool, iqn, target, &desired.units);
+        list.target(pool, iqn, target, desired);
     }
     list.nodes
 }
@@ -142,17 +142,11 @@ impl List<'_> {
         self.fixed(&folder, "wwn/vpd_unit_serial", serial);
     }
 
-    fn target(
-        &mut self,
-        pool: &str,
-        iqn: &str,
-        target: &DesiredTarget,
-        units: &BTreeMap<String, DesiredUnit>,
-    ) {
+    fn target(&mut self, pool: &str, iqn: &str, target: &DesiredTarget, desired: &Desired) {
         let hosts = target.hosts();
         let everybody = u8::from(hosts.is_none());
-        let read_only = |serial: &String| units.get(serial).is_some_and(|unit| unit.read_only);
-        let all_read_only = target.luns.values().all(|e| read_only(&e.serial));
+        let units = || desired.units_of(target);
+        let all_read_only = units().all(|(_, _, unit)| unit.read_only);
         let group = format!("iscsi/{iqn}/{GROUP}");
         self.folder(&format!("iscsi/{iqn}"));
         self.folder(&group);
@@ -172,10 +166,7 @@ impl List<'_> {
         );
         let ask = u8::from(target.chap.is_some());
         self.value(format!("{group}/attrib/authentication"), ask);
-        for (lun, exposure) in &target.luns {
-            let Some(unit) = units.get(&exposure.serial) else {
-                continue;
-            };
+        for (lun, exposure, unit) in units() {
             let folder = format!("{group}/lun/lun_{lun}");
             let to = backstore(pool, &exposure.serial, unit);
             self.folder(&folder);
@@ -185,19 +176,13 @@ impl List<'_> {
             let acl = format!("{group}/acls/{host}");
             self.folder(&acl);
             self.chap(&format!("{acl}/auth"), target.chap.as_ref());
-            for (lun, exposure) in &target.luns {
-                let sees = match &exposure.access {
-                    Access::Everyone => true,
-                    Access::Hosts(hosts) => hosts.contains(host),
-                };
-                if !sees || !units.contains_key(&exposure.serial) {
-                    continue;
-                }
+            for (lun, _, unit) in units().filter(|(_, exposure, _)| exposure.access.includes(host))
+            {
                 let folder = format!("{acl}/lun_{lun}");
                 let to = format!("{group}/lun/lun_{lun}");
                 self.folder(&folder);
                 self.add(format!("{folder}/lun"), Is::Link { to });
-                let protect = u8::from(read_only(&exposure.serial));
+                let protect = u8::from(unit.read_only);
                 self.value(format!("{folder}/write_protect"), protect);
             }
         }

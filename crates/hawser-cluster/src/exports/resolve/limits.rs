@@ -23,31 +23,40 @@ impl Work<'_> {
                 self.errors.insert(ExportsError::Path { path });
             }
         }
-        self.one_secret_an_account(desired);
-        if self.context.backend == Backend::Lio {
-            self.lio(desired);
-        }
         for (iqn, target) in &desired.targets {
-            let accesses: Vec<&Access> = target.luns.values().map(|e| &e.access).collect();
-            let everyone = accesses
-                .iter()
-                .filter(|access| ***access == Access::Everyone)
-                .count();
-            if everyone > 0 && everyone < accesses.len() {
+            let luns = target.luns.values();
+            let everyone = luns.filter(|lun| lun.access == Access::Everyone).count();
+            if everyone > 0 && everyone < target.luns.len() {
                 self.errors.insert(ExportsError::MixedAccess(iqn.clone()));
-            } else if self.context.backend == Backend::Tgt
-                && accesses.iter().any(|access| access != &accesses[0])
-            {
+            }
+        }
+        match self.context.backend {
+            Backend::Lio => self.lio(desired),
+            Backend::Tgt => self.tgt(desired),
+        }
+    }
+
+    /// What tgtd cannot do.
+    fn tgt(&mut self, desired: &Desired) {
+        for (iqn, target) in &desired.targets {
+            let mut accesses = target.luns.values().map(|lun| &lun.access);
+            let first = accesses.next();
+            // Everybody and some hosts together no back end can.
+            if target.hosts().is_some() && accesses.any(|access| Some(access) != first) {
                 self.errors.insert(ExportsError::TgtMasking(iqn.clone()));
             }
         }
-        let portals: BTreeSet<_> = desired
-            .targets
-            .values()
-            .map(|target| &target.portals)
-            .collect();
-        if self.context.backend == Backend::Tgt && portals.len() > 1 {
+        let targets = || desired.targets.values();
+        let portals: BTreeSet<_> = targets().map(|target| &target.portals).collect();
+        if portals.len() > 1 {
             self.errors.insert(ExportsError::TgtPortals);
+        }
+        // It knows accounts by their names, for all targets.
+        let all = desired.accounts();
+        for (user, secret) in targets().flat_map(|target| target.accounts()) {
+            if all.get(&user) != Some(&secret) {
+                self.errors.insert(ExportsError::TgtTwoSecrets { user });
+            }
         }
     }
 
@@ -58,9 +67,8 @@ impl Work<'_> {
                 self.errors.insert(ExportsError::LioNoPortal(iqn.clone()));
             }
             // To everybody a whole target is read-only or none of it.
-            let read_only = |serial| desired.units.get(serial).is_some_and(|u| u.read_only);
-            let luns = target.luns.values();
-            let protected = luns.filter(|lun| read_only(&lun.serial)).count();
+            let units = desired.units_of(target);
+            let protected = units.filter(|(_, _, unit)| unit.read_only).count();
             if target.hosts().is_none() && protected > 0 && protected < target.luns.len() {
                 self.errors.insert(ExportsError::LioReadOnly(iqn.clone()));
             }
@@ -68,21 +76,6 @@ impl Work<'_> {
                 if user.starts_with("NULL") {
                     self.errors.insert(ExportsError::LioUser { user });
                 }
-            }
-        }
-    }
-
-    /// tgtd knows accounts by their names, for all targets.
-    fn one_secret_an_account(&mut self, desired: &Desired) {
-        let all = desired.accounts();
-        let targets = desired.targets.values();
-        let again: Vec<_> = targets
-            .flat_map(|target| target.accounts())
-            .filter(|(user, secret)| all.get(user) != Some(secret))
-            .collect();
-        if self.context.backend == Backend::Tgt {
-            for (user, _) in again {
-                self.errors.insert(ExportsError::TgtTwoSecrets { user });
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::current::CurrentTarget;
-use super::operations::{Operation, Secret};
+use super::operations::Operation;
 use super::plan::{Account, Found};
 use crate::exports::desired::{Desired, DesiredTarget};
 
@@ -70,7 +70,6 @@ pub(super) fn accounts(
             }
             operations.push(Operation::DeleteAccount { user: user.clone() });
         }
-        let secret = Secret(secret);
         operations.push(Operation::NewAccount { user, secret });
     }
 }

@@ -34,6 +34,14 @@ pub struct CurrentTarget {
 }
 
 impl CurrentTarget {
+    /// The accounts that the target itself uses, or those that clients use.
+    fn bound(&mut self, outgoing: bool) -> &mut BTreeSet<String> {
+        match outgoing {
+            true => &mut self.outgoing,
+            false => &mut self.incoming,
+        }
+    }
+
     /// Says of it and of all its units whether they may be there or not.
     pub fn set_unsure(&mut self, unsure: bool) {
         self.unsure = unsure;
@@ -93,37 +101,17 @@ pub fn after(targets: &Targets, operations: &[Operation], desired: &Desired) -> 
 pub fn during(targets: &Targets, operations: &[Operation], desired: &Desired) -> Targets {
     let after = after(targets, operations, desired);
     let mut all = targets.clone();
-    for (iqn, then) in after {
+    for (iqn, mut then) in after {
         let Some(now) = all.get_mut(&iqn) else {
-            let units = then.units.into_iter();
-            let units = units.map(|(lun, unit)| {
-                (
-                    lun,
-                    CurrentUnit {
-                        unsure: true,
-                        ..unit
-                    },
-                )
-            });
-            let unsure = CurrentTarget {
-                units: units.collect(),
-                unsure: true,
-                ..then
-            };
-            all.insert(iqn, unsure);
+            then.set_unsure(true);
+            all.insert(iqn, then);
             continue;
         };
-        let rules = |target: &CurrentTarget| {
-            (
-                target.acl.clone(),
-                target.incoming.clone(),
-                target.outgoing.clone(),
-            )
-        };
-        let touched = operations
-            .iter()
-            .any(|operation| operation.rules_of() == Some(now.tid));
-        now.unsure |= touched || rules(now) != rules(&then);
+        let tid = Some(now.tid);
+        let touched = operations.iter().any(|it| it.rules_of() == tid);
+        let same =
+            (&now.acl, &now.incoming, &now.outgoing) == (&then.acl, &then.incoming, &then.outgoing);
+        now.unsure |= touched || !same;
         now.acl.extend(then.acl);
         now.incoming.extend(then.incoming);
         now.outgoing.extend(then.outgoing);
@@ -134,9 +122,8 @@ pub fn during(targets: &Targets, operations: &[Operation], desired: &Desired) ->
             });
         }
         for (lun, unit) in &mut now.units {
-            unit.unsure |= operations
-                .iter()
-                .any(|operation| operation.unit_of() == Some((now.tid, *lun)));
+            let it = Some((now.tid, *lun));
+            unit.unsure |= operations.iter().any(|operation| operation.unit_of() == it);
         }
     }
     for target in all.values_mut() {
@@ -170,10 +157,8 @@ fn perform(all: &mut Targets, operation: &Operation, desired: &Desired) {
         }
         return;
     }
-    let Some(target) = operation
-        .target()
-        .and_then(|tid| all.values_mut().find(|t| t.tid == tid))
-    else {
+    let mut targets = all.values_mut();
+    let Some(target) = targets.find(|target| Some(target.tid) == operation.target()) else {
         return;
     };
     match operation.clone() {
@@ -205,18 +190,8 @@ fn perform(all: &mut Targets, operation: &Operation, desired: &Desired) {
             }
         }
         O::DeleteUnit { lun, .. } => drop(target.units.remove(&lun)),
-        O::BindAccount {
-            user,
-            outgoing: false,
-            ..
-        } => drop(target.incoming.insert(user)),
-        O::BindAccount { user, .. } => drop(target.outgoing.insert(user)),
-        O::UnbindAccount {
-            user,
-            outgoing: false,
-            ..
-        } => drop(target.incoming.remove(&user)),
-        O::UnbindAccount { user, .. } => drop(target.outgoing.remove(&user)),
+        O::BindAccount { user, outgoing, .. } => drop(target.bound(outgoing).insert(user)),
+        O::UnbindAccount { user, outgoing, .. } => drop(target.bound(outgoing).remove(&user)),
         O::Admit { who, .. } => drop(target.acl.insert(who)),
         O::Dismiss { who, .. } => drop(target.acl.remove(&who)),
         O::Disconnect { session, .. } => target.sessions.retain(|there| there.id != session),

@@ -12,7 +12,7 @@ mod wire;
 
 pub use current::{CurrentTarget, CurrentUnit, Session, Targets, after, during};
 pub use daemon::{Daemon, DaemonError, Instance, SOCKET};
-pub use operations::{Operation, Secret};
+pub use operations::Operation;
 pub use plan::{Account, Found, Ours, names, needed, numbers, start, stop, whole};
 pub use probe::answers;
 pub use show::{ShowError, visible};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hawser_model::cluster_file::SecretRef;
 
 use super::wire::{Mode, Op, Request};
-use crate::exports::desired::Portal;
+use crate::exports::desired::{Portal, is_iscsi_name, naa};
 
 /// An operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,8 +40,6 @@ pub enum Operation {
         lun: u16,
         /// Its serial number.
         serial: String,
-        /// Its SCSI id.
-        scsi_id: String,
         /// The volume.
         volume: String,
         /// Clients may read only.
@@ -60,8 +58,8 @@ pub enum Operation {
     NewAccount {
         /// Its name.
         user: String,
-        /// Where its secret is kept.
-        secret: Secret,
+        /// Where its secret is kept: whoever does it reads it.
+        secret: SecretRef,
     },
     /// An account of a target.
     BindAccount {
@@ -126,10 +124,6 @@ pub enum Operation {
     },
 }
 
-/// A secret, by reference: whoever does the operation reads it and hands it to tgtd.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Secret(pub SecretRef);
-
 /// Mode page 8 (caching, SBC-3 6.5.5) as tgtd itself fills it, without the write cache bit.
 const NO_CACHE: &str =
     ",mode_page=8:0:18:0x10:0:0xff:0xff:0:0:0xff:0xff:0xff:0xff:0x80:0x14:0:0:0:0:0:0";
@@ -156,9 +150,25 @@ impl Operation {
                     .unit(*lun)
                     .with(parameters)
             }
-            O::Describe { tid, lun, .. } => Request::new(Op::Update, Mode::Unit, *tid)
-                .unit(*lun)
-                .with(format!("targetOps {},", self.parameters())),
+            O::Describe {
+                tid,
+                lun,
+                serial,
+                volume,
+                read_only,
+                write_cache,
+            } => {
+                // tgtd's own page says that there is a cache.
+                let caching = if *write_cache { "" } else { NO_CACHE };
+                let parameters = format!(
+                    "targetOps vendor_id=HAWSER,product_id={},scsi_sn={serial},scsi_id={},readonly={}{caching},",
+                    product(volume),
+                    naa(serial),
+                    u8::from(*read_only)
+                );
+                let request = Request::new(Op::Update, Mode::Unit, *tid).unit(*lun);
+                request.with(parameters)
+            }
             O::DeleteUnit { tid, lun } => Request::new(Op::Delete, Mode::Unit, *tid).unit(*lun),
             O::NewAccount { user, .. } => Request::new(Op::New, Mode::Account, 0)
                 .with(format!("user={user},password={secret}")),
@@ -169,27 +179,16 @@ impl Operation {
                 tid,
                 user,
                 outgoing,
-            } => Request::new(Op::Bind, Mode::Account, *tid)
-                .outgoing(*outgoing)
-                .with(format!("user={user}")),
+            } => account(Op::Bind, *tid, user, *outgoing),
             O::UnbindAccount {
                 tid,
                 user,
                 outgoing,
-            } => Request::new(Op::Unbind, Mode::Account, *tid)
-                .outgoing(*outgoing)
-                .with(format!("user={user}")),
-            O::NewPortal { portal } => {
-                Request::new(Op::New, Mode::Portal, 0).with(format!("portalOps portal={portal},"))
-            }
-            O::DeletePortal { portal } => Request::new(Op::Delete, Mode::Portal, 0)
-                .with(format!("portalOps portal={portal},")),
-            O::Admit { tid, who } => {
-                Request::new(Op::Bind, Mode::Target, *tid).with(initiator(who))
-            }
-            O::Dismiss { tid, who } => {
-                Request::new(Op::Unbind, Mode::Target, *tid).with(initiator(who))
-            }
+            } => account(Op::Unbind, *tid, user, *outgoing),
+            O::NewPortal { portal } => listen(Op::New, portal),
+            O::DeletePortal { portal } => listen(Op::Delete, portal),
+            O::Admit { tid, who } => access(Op::Bind, *tid, who),
+            O::Dismiss { tid, who } => access(Op::Unbind, *tid, who),
             O::Disconnect {
                 tid,
                 session,
@@ -238,28 +237,6 @@ impl Operation {
             O::DeleteTarget { tid } => format!("target {} goes", on(tid)),
         }
     }
-
-    /// What a description says.
-    fn parameters(&self) -> String {
-        let Self::Describe {
-            serial,
-            scsi_id,
-            volume,
-            read_only,
-            write_cache,
-            ..
-        } = self
-        else {
-            return String::new();
-        };
-        // tgtd's own page says that there is a cache.
-        let caching = if *write_cache { "" } else { NO_CACHE };
-        format!(
-            "vendor_id=HAWSER,product_id={},scsi_sn={serial},scsi_id={scsi_id},readonly={}{caching}",
-            product(volume),
-            u8::from(*read_only)
-        )
-    }
 }
 
 /// The product field has 16 bytes of ASCII (SPC-4, 6.6.2), and tgtd's own syntax needs commas and
@@ -273,11 +250,20 @@ fn product(volume: &str) -> String {
     last.chars().map(plain).take(16).collect()
 }
 
+fn account(op: Op, tid: u32, user: &str, outgoing: bool) -> Request {
+    let request = Request::new(op, Mode::Account, tid).outgoing(outgoing);
+    request.with(format!("user={user}"))
+}
+
+fn listen(op: Op, portal: &Portal) -> Request {
+    Request::new(op, Mode::Portal, 0).with(format!("portalOps portal={portal},"))
+}
+
 /// tgtd tells names from addresses by the key; `ALL` is an address to it.
-fn initiator(who: &str) -> String {
-    let named = ["iqn.", "eui.", "naa."];
-    match named.iter().any(|kind| who.starts_with(kind)) {
-        true => format!("initiator-name={who}"),
-        false => format!("initiator-address={who}"),
-    }
+fn access(op: Op, tid: u32, who: &str) -> Request {
+    let key = match is_iscsi_name(who) {
+        true => "initiator-name",
+        false => "initiator-address",
+    };
+    Request::new(op, Mode::Target, tid).with(format!("{key}={who}"))
 }

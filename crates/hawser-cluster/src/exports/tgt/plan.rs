@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::access::{accounts, admitted, chap, cut, loses};
 use super::current::{CurrentTarget, CurrentUnit, Targets};
 use super::operations::Operation;
-use crate::exports::desired::{Desired, DesiredTarget, DesiredUnit, Portal, naa};
+use crate::exports::desired::{Desired, DesiredTarget, DesiredUnit, Portal};
 
 /// What this pool has made before: from the copy that is saved beside the running target, so that
 /// what is no longer declared is removed, and a pool that is gone can still be stopped.
@@ -121,7 +121,7 @@ pub fn start(desired: &Desired, found: &Found, ours: &Ours) -> Vec<Operation> {
         if loses(target, there, &replaced) {
             cut(*tid, there, &mut operations);
         }
-        units(*tid, target, &desired.units, there, &mut operations);
+        units(*tid, target, desired, there, &mut operations);
         let closed = closed(target, there);
         for who in admitted(target) {
             if closed || !there.acl.contains(&who) {
@@ -229,16 +229,13 @@ fn remove(target: &CurrentTarget, operations: &mut Vec<Operation>) {
 fn units(
     tid: u32,
     target: &DesiredTarget,
-    units: &BTreeMap<String, DesiredUnit>,
+    desired: &Desired,
     there: &CurrentTarget,
     operations: &mut Vec<Operation>,
 ) {
-    let wanted: BTreeMap<u16, (&String, &DesiredUnit)> = target
-        .luns
-        .iter()
-        .filter_map(|(lun, exposure)| {
-            Some((*lun, (&exposure.serial, units.get(&exposure.serial)?)))
-        })
+    let wanted: BTreeMap<u16, (&String, &DesiredUnit)> = desired
+        .units_of(target)
+        .map(|(lun, exposure, unit)| (lun, (&exposure.serial, unit)))
         .collect();
     // A volume that was replaced by another of the same path is still the old one to tgtd.
     let same = |lun: &u16, unit: &CurrentUnit| {
@@ -267,7 +264,6 @@ fn units(
                 sync: !unit.write_cache,
             });
         }
-        let scsi_id = naa(serial);
         let described = stays
             .is_some_and(|there| there.serial == **serial && there.read_only == unit.read_only);
         if !described {
@@ -275,7 +271,6 @@ fn units(
                 tid,
                 lun,
                 serial: (*serial).clone(),
-                scsi_id,
                 volume: unit.name.clone(),
                 read_only: unit.read_only,
                 write_cache: unit.write_cache,
@@ -296,8 +291,7 @@ fn same_store(wanted: &DesiredUnit, there: &CurrentUnit) -> bool {
 /// A target as a start that ended well leaves it.
 pub fn whole(tid: u32, iqn: &str, desired: &Desired) -> Option<CurrentTarget> {
     let target = desired.targets.get(iqn)?;
-    let unit = |(lun, exposure): (&u16, &crate::exports::desired::Exposure)| {
-        let unit = desired.units.get(&exposure.serial)?;
+    let units = desired.units_of(target).map(|(lun, exposure, unit)| {
         let unit = CurrentUnit {
             serial: exposure.serial.clone(),
             identity: unit.identity.clone(),
@@ -307,13 +301,13 @@ pub fn whole(tid: u32, iqn: &str, desired: &Desired) -> Option<CurrentTarget> {
             path: unit.path.clone(),
             unsure: false,
         };
-        Some((*lun, unit))
-    };
+        (lun, unit)
+    });
     let mutual = target.chap.as_ref().and_then(|chap| chap.mutual.as_ref());
     Some(CurrentTarget {
         tid,
         iqn: iqn.to_owned(),
-        units: target.luns.iter().filter_map(unit).collect(),
+        units: units.collect(),
         incoming: target.chap.iter().map(|chap| chap.user.clone()).collect(),
         outgoing: mutual.map(|(user, _)| user.clone()).into_iter().collect(),
         acl: admitted(target),

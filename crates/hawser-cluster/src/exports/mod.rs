@@ -6,7 +6,7 @@
 //! end compares that with what the target has and lists operations; whoever can reach the target does
 //! them. An empty file offers every volume under one default target.
 //!
-//! [`service`] does it on this host, [`ocf`] for Pacemaker, [`asked`] for a person.
+//! [`service`] does it on this host, in one way for every back end; [`ocf`] for Pacemaker, [`asked`] for a person.
 
 pub mod asked;
 mod broken;

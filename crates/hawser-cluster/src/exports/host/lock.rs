@@ -5,9 +5,15 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::Duration;
 
+use hawser_files::FileError;
+use hawser_tool::Deadline;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
+
+/// How long who waits for somebody else pauses before the next look.
+pub const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Held until it is dropped or its process ends.
 #[derive(Debug)]
@@ -33,63 +39,62 @@ pub enum Look {
     Changing(Change),
 }
 
-/// It cannot be had.
-#[derive(Debug, thiserror::Error)]
-#[error("{call} {path}: {source}")]
-pub struct LockError {
-    call: &'static str,
-    path: String,
-    source: std::io::Error,
-}
-
 impl Lock {
     /// Waits for it, to change the exports of a pool. It lies in `folder`.
-    pub fn wait(folder: &Path, pool: &str) -> Result<Self, LockError> {
+    pub fn wait(folder: &Path, pool: &str) -> Result<Self, FileError> {
         let path = folder.join("lock");
-        let failed = |call| {
-            let path = path.display().to_string();
-            move |source| LockError { call, path, source }
-        };
-        fs::DirBuilder::new()
+        let made = fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
-            .create(folder)
-            .map_err(failed("create the folder of"))?;
+            .create(folder);
+        made.map_err(FileError::io("create the folder of", &path))?;
         let file = OpenOptions::new()
             .write(true)
             .create(true)
             .truncate(false)
             .mode(0o600)
             .open(&path)
-            .map_err(failed("open"))?;
+            .map_err(FileError::io("open", &path))?;
         let locked = Flock::lock(file, FlockArg::LockExclusive);
-        let mut lock = locked.map_err(|(_, errno)| failed("lock")(errno.into()))?;
+        let mut lock = locked.map_err(|(_, errno)| FileError::io("lock", &path)(errno))?;
         // What a holder that was killed has left is nobody's now, and gone before anything else is done.
-        lock.set_len(0).map_err(failed("truncate"))?;
+        lock.set_len(0).map_err(FileError::io("truncate", &path))?;
         let text = format!("{} {} {pool}\n", std::process::id(), uptime());
-        lock.write_all(text.as_bytes()).map_err(failed("write"))?;
+        lock.write_all(text.as_bytes())
+            .map_err(FileError::io("write", &path))?;
         Ok(Self(lock))
     }
 
-    /// Keeps changes away while somebody looks, unless one is under way.
-    pub fn share(folder: &Path) -> Result<Look, LockError> {
+    /// Keeps changes away while somebody looks, unless one is under way. Those that are `waited_for` may end until then.
+    pub fn share_by(
+        until: Deadline,
+        folder: &Path,
+        waited_for: impl Fn(&Change) -> bool,
+    ) -> Result<Look, FileError> {
+        let waits = |look: &Look| matches!(look, Look::Changing(change) if waited_for(change));
+        let mut look = Ok(Look::Quiet(None));
+        until.holds(LOOK_AGAIN, || {
+            look = Self::share(folder);
+            !look.as_ref().is_ok_and(waits)
+        });
+        look
+    }
+
+    fn share(folder: &Path) -> Result<Look, FileError> {
         let path = folder.join("lock");
-        let failed = |call| {
-            let path = path.display().to_string();
-            move |source| LockError { call, path, source }
-        };
         let file = match File::open(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Look::Quiet(None)),
-            file => file.map_err(failed("open"))?,
+            file => file.map_err(FileError::io("open", &path))?,
         };
         match Flock::lock(file, FlockArg::LockSharedNonblock) {
             Ok(lock) => Ok(Look::Quiet(Some(Self(lock)))),
             Err((mut file, Errno::EWOULDBLOCK)) => {
                 let mut text = String::new();
-                file.read_to_string(&mut text).map_err(failed("read"))?;
+                file.read_to_string(&mut text)
+                    .map_err(FileError::io("read", &path))?;
                 Ok(Look::Changing(change(&text)))
             }
-            Err((_, errno)) => Err(failed("lock")(errno.into())),
+            Err((_, errno)) => Err(FileError::io("lock", &path)(errno)),
         }
     }
 }

@@ -26,6 +26,18 @@ pub struct Parameters {
 }
 
 impl Parameters {
+    /// What they are of a pool of which nothing is said.
+    pub fn of(pool: &str) -> Self {
+        Self {
+            root: PathBuf::from(format!("/{pool}")),
+            authority: String::new(),
+            portals: Vec::new(),
+            backend: Backend::default(),
+            volume_group: None,
+            pool: pool.to_owned(),
+        }
+    }
+
     /// The file in its root that says what it exports.
     pub const FILE: &str = "exports.toml";
 

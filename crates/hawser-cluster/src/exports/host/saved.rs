@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::parameters::Parameters;
-use super::place::Place;
+use super::place::{Place, Places};
 use crate::exports::desired::{Desired, Portal};
+use crate::exports::service::Foreign;
 use crate::exports::tgt::{Instance, Targets};
 
 /// Where the copies are.
@@ -168,6 +169,32 @@ impl Saved {
             .map(|name| Self::read_in(folder, &name))
             .collect();
         Ok(others?.into_iter().flatten().collect())
+    }
+
+    /// All that starts made and that may still be there, the last one last.
+    pub fn starts(&self) -> impl Iterator<Item = &Desired> {
+        self.before.iter().chain([&self.desired])
+    }
+
+    /// Its volumes, as they were when it was made.
+    pub fn places(&self) -> Places {
+        let volumes = self.volumes.iter();
+        volumes
+            .map(|(path, place)| (*place, path.clone()))
+            .collect()
+    }
+
+    /// Whether what it made in tgtd is in this one, as far as is known.
+    pub fn is_of(&self, tgtd: Instance) -> bool {
+        let made = self.made.as_ref();
+        made.is_none_or(|made| made.instance == tgtd)
+    }
+
+    /// Forgets a target that turned out to be somebody else's.
+    pub fn disown(&mut self, foreign: &Foreign) {
+        if let (Some(made), Some(iqn)) = (&mut self.made, foreign.target()) {
+            made.targets.remove(iqn);
+        }
     }
 
     /// Writes it.

@@ -12,10 +12,12 @@ mod configfs;
 mod kernel;
 mod nodes;
 mod plan;
+mod serve;
 mod words;
 
 pub use configfs::{Configfs, ConfigfsError};
 pub use kernel::{KernelError, lacking, ready};
 pub use nodes::{Digest, Is, Node, backstore, nodes};
 pub use plan::{Entry, Operation, Tree, plan};
-pub use words::{notable, words};
+pub(super) use serve::Lio;
+pub use words::notable;

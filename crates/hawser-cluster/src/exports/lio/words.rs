@@ -5,29 +5,34 @@ use std::collections::BTreeMap;
 use super::nodes::GROUP;
 use super::plan::Operation;
 
-/// The operation in words. `volumes` are names by serial numbers.
-pub fn words(operation: &Operation, volumes: &BTreeMap<&str, &str>) -> String {
-    special(operation, volumes).unwrap_or_else(|| match operation {
+/// What is worth a line to a person: one for each unit, host and address that comes or goes, and none
+/// for the steps of making it. `volumes` are names by serial numbers.
+pub fn notable(operations: &[Operation], volumes: &BTreeMap<&str, &str>) -> Vec<String> {
+    lines(operations, volumes).into_iter().flatten().collect()
+}
+
+/// The same, by operation.
+pub(super) fn lines(
+    operations: &[Operation],
+    volumes: &BTreeMap<&str, &str>,
+) -> Vec<Option<String>> {
+    let special = |operation| special(operation, volumes);
+    let all: Vec<Option<String>> = operations.iter().map(special).collect();
+    match all.iter().any(Option::is_some) {
+        true => all,
+        // A value that is set right is all there is to tell.
+        false => operations.iter().map(|it| Some(plain(it))).collect(),
+    }
+}
+
+fn plain(operation: &Operation) -> String {
+    match operation {
         Operation::Mkdir(path) => format!("mkdir {path}"),
         Operation::Rmdir(path) => format!("rmdir {path}"),
         Operation::Link { path, to } => format!("ln -s {to} {path}"),
         Operation::Unlink(path) => format!("rm {path}"),
         Operation::Write { path, text } => format!("{path} = {text}"),
         Operation::WriteSecret { path, .. } => format!("{path} = (secret)"),
-    })
-}
-
-/// What is worth a line to a person: one for each unit, host and address that comes or goes, and none
-/// for the steps of making it.
-pub fn notable(operations: &[Operation], volumes: &BTreeMap<&str, &str>) -> Vec<String> {
-    let all: Vec<String> = operations
-        .iter()
-        .filter_map(|operation| special(operation, volumes))
-        .collect();
-    match all.is_empty() {
-        // A value that is set right is all there is to tell.
-        true => operations.iter().map(|o| words(o, volumes)).collect(),
-        false => all,
     }
 }
 

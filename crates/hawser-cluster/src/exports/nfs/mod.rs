@@ -8,6 +8,7 @@ mod client;
 mod options;
 mod plan;
 mod resolve;
+mod serve;
 pub mod server;
 mod table;
 
@@ -15,4 +16,5 @@ pub use client::Client;
 pub use options::NfsOptions;
 pub use plan::{Operation, plan};
 pub use resolve::{Directory, apart, resolve, shared};
+pub(super) use serve::Nfs;
 pub use table::{Found, Pair, table};

@@ -5,25 +5,23 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use hawser_model::cluster_file::Backend;
-
 use super::here::Here;
+use super::job::{Job, Purpose};
 use super::owned::{Foreign, Thing, Whose, only_ours};
 use super::seen::{self, Scope};
-use super::start::LastStart;
-use super::{ServiceError, Wanted, lio, nfs, tgt, wanted};
-use crate::exports::desired::{Desired, Portal};
-use crate::exports::host::{FOLDER, Lock, Made, Mark, Parameters, Place, Saved};
-use crate::exports::lio::{KernelError, ready};
+use super::server::{self, NFS, iscsi};
+use super::{Said, ServiceError, Wanted, wanted};
+use crate::exports::desired::Desired;
+use crate::exports::host::{FOLDER, Lock, Parameters, Place, Saved};
 
 /// Makes the target offer what the pool is to offer. `said` hears what is done, in words.
 ///
 /// The pool is read, and what is to be remembered is written to it, before the lock is taken: a pool that
 /// hangs keeps nobody from stopping another.
-pub fn start(parameters: &Parameters, said: &mut dyn FnMut(&str)) -> Result<(), ServiceError> {
+pub fn start(parameters: &Parameters, said: Said<'_>) -> Result<(), ServiceError> {
     let here = Here::default();
     for _ in 0..READINGS {
-        let has_target = target_ready(parameters);
+        let has_target = iscsi(parameters.backend).ready();
         let read = stamps(parameters);
         let wanted = match wanted(parameters) {
             // A pool that is offered by NFS alone needs no target.
@@ -65,53 +63,44 @@ pub(super) fn make(
     here: &Here,
     parameters: &Parameters,
     wanted: &Wanted,
-    said: &mut dyn FnMut(&str),
+    said: Said<'_>,
 ) -> Result<(), ServiceError> {
+    let desired = &wanted.desired;
     let saved = Saved::read_in(&here.folder, &parameters.pool)?;
-    let others = Saved::others(&here.folder, &parameters.pool)?;
-    others_targets(&wanted.desired, &others)?;
-    nfs::check(parameters, &wanted.desired, saved.as_ref())?;
+    let saved = saved.as_ref();
+    let mut job = Job::new(here, parameters, Purpose::Start, saved, Some(desired))?;
+    others_targets(desired, &job.others()?)?;
+    // What is in the way of the exports by NFS is found before the target is touched.
+    NFS.look(&job)?;
     // What another implementation offers is in the way of this one.
-    let saved = match saved {
-        Some(saved) if saved.parameters.backend != parameters.backend => {
-            let parameters = saved.parameters.clone();
-            let last = LastStart::Saved(Box::new(saved));
-            take_away(here, &last, &parameters, said)?;
-            None
-        }
-        saved => saved,
-    };
-    let mut copy = match parameters.backend {
-        _ if wanted.desired.targets.is_empty() => {
-            let stated = Some(&wanted.desired);
-            let why = targets_away(here, saved.as_ref(), stated, parameters, said)?;
-            if let Some(saved) = &saved {
+    let other = |old: &&Saved| old.parameters.backend != parameters.backend;
+    if let Some(old) = job.saved.filter(other) {
+        let parameters = &old.parameters;
+        let scope = || Scope::of(old, parameters);
+        take_away(here, parameters, Some(old), None, scope, said)?;
+        job.saved = None;
+    }
+    let target = iscsi(parameters.backend);
+    let mut copy = draft(parameters, desired, job.saved);
+    match desired.targets.is_empty() {
+        true => {
+            let why = server::stop(target, &job.again(Purpose::Stop, job.saved), said)?;
+            if let Some(saved) = job.saved {
                 let mut scope = Scope::of(saved, parameters);
                 scope.nfs.clear();
                 seen::nobody(here, &scope, &parameters.pool, why)?;
             }
-            let (marks, portals) = (BTreeMap::new(), BTreeSet::new());
-            begin(here, parameters, wanted, saved, marks, portals, None)?
         }
-        Backend::Tgt => tgt::start(here, parameters, wanted, saved, &others, said)?,
-        Backend::Lio => lio::start(here, parameters, wanted, saved, said)?,
-    };
-    nfs::start(parameters, &wanted.desired, &copy, said)?;
+        false => server::start(target, &job, &mut copy, said)?,
+    }
+    server::start(NFS, &job, &mut copy, said)?;
     copy.before.clear();
-    copy.volumes = volumes(&wanted.desired);
+    copy.volumes = volumes(desired);
     Ok(copy.write(&here.folder)?)
 }
 
-/// Whether the kernel has the target that is asked for.
-fn target_ready(parameters: &Parameters) -> Result<(), KernelError> {
-    match parameters.backend {
-        Backend::Lio => ready(),
-        Backend::Tgt => Ok(()),
-    }
-}
-
 /// Takes everything of the pool away from the target, also when the pool is gone.
-pub fn stop(parameters: &Parameters, said: &mut dyn FnMut(&str)) -> Result<(), ServiceError> {
+pub fn stop(parameters: &Parameters, said: Said<'_>) -> Result<(), ServiceError> {
     stop_on(&Here::default(), parameters, said)
 }
 
@@ -119,89 +108,73 @@ pub fn stop(parameters: &Parameters, said: &mut dyn FnMut(&str)) -> Result<(), S
 pub(super) fn stop_on(
     here: &Here,
     parameters: &Parameters,
-    said: &mut dyn FnMut(&str),
+    said: Said<'_>,
 ) -> Result<(), ServiceError> {
     let saved = || Saved::read_in(&here.folder, &parameters.pool);
     for _ in 0..READINGS {
+        // Without a copy, what the pool says now is the next best, and all that it could offer is looked for. If its
+        // files cannot be read, what is open will tell. It may hang, so it is not read under the lock.
         let unknown = match saved()? {
             Some(_) => None,
-            None => Some(LastStart::unknown(parameters)?),
+            None => {
+                let stated = wanted(parameters).ok().map(|wanted| wanted.desired);
+                Some((stated, Scope::of_pool(parameters)?))
+            }
         };
         let _lock = Lock::wait(&here.folder, &parameters.pool)?;
-        let saved = saved()?.map(|saved| LastStart::Saved(Box::new(saved)));
-        // Another stop may have removed the copy meanwhile: then the pool is to be read.
-        if let Some(last) = saved.or(unknown) {
-            return take_away(here, &last, parameters, said);
+        match (saved()?, unknown) {
+            (Some(saved), _) => {
+                let scope = || Scope::of(&saved, parameters);
+                return take_away(here, parameters, Some(&saved), None, scope, said);
+            }
+            (None, Some((stated, scope))) => {
+                return take_away(here, parameters, None, stated.as_ref(), || scope, said);
+            }
+            // Another stop has removed the copy meanwhile: now the pool is to be read.
+            (None, None) => {}
         }
     }
     let path = parameters.file().display().to_string();
     Err(ServiceError::Restless { path })
 }
 
-/// What was started last goes first. What was started is forgotten when nobody serves it.
+/// What was started last goes first. What was started is forgotten when nobody serves it. `scope` is what is looked for;
+/// a pool that hangs may hang whoever asks, so it is asked last.
 fn take_away(
     here: &Here,
-    last: &LastStart,
     parameters: &Parameters,
-    said: &mut dyn FnMut(&str),
+    saved: Option<&Saved>,
+    stated: Option<&Desired>,
+    scope: impl FnOnce() -> Scope,
+    said: Said<'_>,
 ) -> Result<(), ServiceError> {
-    let saved = last.saved();
-    nfs::stop(saved, parameters, said)?;
-    let why = targets_away(here, saved, last.desired(), parameters, said)?;
-    seen::nobody(here, &last.scope(parameters), &parameters.pool, why)?;
+    let job = Job::new(here, parameters, Purpose::Stop, saved, stated)?;
+    server::stop(NFS, &job, said)?;
+    let why = server::stop(iscsi(job.backend()), &job, said)?;
+    seen::nobody(here, &scope(), &parameters.pool, why)?;
     Ok(Saved::remove(&here.folder, &parameters.pool)?)
 }
 
-/// By the implementation that offers them; without a copy, what the pool states. Why it could not be asked is
-/// returned.
-fn targets_away(
-    here: &Here,
-    saved: Option<&Saved>,
-    stated: Option<&Desired>,
-    parameters: &Parameters,
-    said: &mut dyn FnMut(&str),
-) -> Result<Option<String>, ServiceError> {
-    match backend(saved, parameters) {
-        Backend::Tgt => tgt::stop(here, saved, stated, parameters, said),
-        Backend::Lio => lio::stop(here, saved, parameters, said).map(|()| None),
-    }
-}
-
-/// What runs now is what was started, whatever is to be started next.
-pub(super) fn backend(saved: Option<&Saved>, parameters: &Parameters) -> Backend {
-    saved.map_or(parameters.backend, |saved| saved.parameters.backend)
-}
-
-/// Writes down what a start may make before anything is made.
-pub(super) fn begin(
-    here: &Here,
-    parameters: &Parameters,
-    wanted: &Wanted,
-    saved: Option<Saved>,
-    marks: BTreeMap<String, Mark>,
-    portals: BTreeSet<Portal>,
-    made: Option<Made>,
-) -> Result<Saved, ServiceError> {
-    let mut all = saved
-        .as_ref()
-        .map_or(BTreeMap::new(), |saved| saved.volumes.clone());
-    all.extend(volumes(&wanted.desired));
-    let before = match saved {
-        Some(saved) => replaced(saved),
+/// What is to be written down before anything is made: what is wanted, and what was made and may still be there.
+fn draft(parameters: &Parameters, desired: &Desired, saved: Option<&Saved>) -> Saved {
+    let (mut before, mut all) = match saved {
+        Some(saved) => (saved.before.clone(), saved.volumes.clone()),
         // Nothing was there, and until this ends well something may be.
-        None => vec![Desired::default()],
+        None => (vec![Desired::default()], BTreeMap::new()),
     };
-    let copy = Saved {
+    // All of it, when several starts did not end well.
+    let last = saved.map(|saved| &saved.desired);
+    before.extend(last.filter(|last| before.last() != Some(last)).cloned());
+    all.extend(volumes(desired));
+    Saved {
         parameters: parameters.clone(),
-        desired: wanted.desired.clone(),
+        desired: desired.clone(),
         before,
-        marks,
-        portals,
-        made,
+        marks: BTreeMap::new(),
+        portals: BTreeSet::new(),
+        made: None,
         volumes: all,
-    };
-    copy.write(&here.folder)?;
-    Ok(copy)
+    }
 }
 
 /// What the volumes are, whatever becomes of their names.
@@ -224,23 +197,12 @@ fn remember(parameters: &Parameters, wanted: &Wanted) -> Result<(), ServiceError
 
 /// That no other pool has a target of a wanted name.
 fn others_targets(desired: &Desired, others: &[Saved]) -> Result<(), Foreign> {
-    let wanted = desired.targets.keys().cloned();
-    let of = "the target";
-    only_ours(wanted.map(|iqn| Thing::Target { iqn, of }), |thing| {
-        let Thing::Target { iqn, .. } = thing else {
-            return None;
-        };
+    for iqn in desired.targets.keys() {
         let mut others = others.iter();
-        let other = others.find(|other| other.desired.targets.contains_key(iqn))?;
-        Some(Whose::Pool(other.parameters.pool.clone()))
-    })
-}
-
-/// What was made and may still be there: all of it, when several starts did not end well.
-fn replaced(saved: Saved) -> Vec<Desired> {
-    let mut all = saved.before;
-    if all.last() != Some(&saved.desired) {
-        all.push(saved.desired);
+        let other = others.find(|other| other.desired.targets.contains_key(iqn));
+        let whose = other.map(|other| Whose::Pool(other.parameters.pool.clone()));
+        let (iqn, of) = (iqn.clone(), "the target");
+        only_ours(Thing::Target { iqn, of }, whose)?;
     }
-    all
+    Ok(())
 }

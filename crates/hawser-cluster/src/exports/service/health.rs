@@ -4,15 +4,15 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
-use hawser_model::cluster_file::Backend;
 use hawser_tool::Deadline;
 
-use super::change::backend;
+use super::ServiceError;
 use super::here::Here;
+use super::job::{Job, Purpose};
 use super::seen::{self, Scope};
-use super::{LOOK_AGAIN, ServiceError, lio, nfs, tgt};
+use super::server::{self, NFS, iscsi};
 use crate::exports::desired::Desired;
-use crate::exports::host::{Lock, Look, Parameters, Saved};
+use crate::exports::host::{Change, Lock, Look, Parameters, Saved};
 
 /// How the exports of a pool are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,12 +56,11 @@ pub(super) fn health_on(here: &Here, parameters: &Parameters) -> Result<Health, 
         None => Some(Scope::of_pool(parameters)?),
     };
     // What is done to another pool changes nothing of this one, so it is not waited for to its end.
-    let another = |look: &Look| matches!(look, Look::Changing(change) if change.pool != *pool);
-    let look = Deadline::after(ANOTHER).ask(LOOK_AGAIN, || {
-        Lock::share(&here.folder).map(|look| Some(look).filter(|look| !another(look)))
-    })?;
-    let _lock = match look {
-        Some(Look::Changing(change)) => {
+    let another = |change: &Change| change.pool != *pool;
+    let _lock = match Lock::share_by(Deadline::after(ANOTHER), &here.folder, another)? {
+        Look::Quiet(lock) => lock,
+        Look::Changing(change) if another(&change) => None,
+        Look::Changing(change) => {
             // One that was killed may have left its words to the next.
             let lives = Path::new("/proc").join(change.pid.to_string()).exists();
             if lives && change.seconds > LONGEST_CHANGE {
@@ -74,8 +73,6 @@ pub(super) fn health_on(here: &Here, parameters: &Parameters) -> Result<Health, 
                 None => Health::Stopped,
             });
         }
-        Some(Look::Quiet(lock)) => lock,
-        None => None,
     };
     let saved = Saved::read_in(&here.folder, pool)?;
     let saved = saved.as_ref();
@@ -104,30 +101,21 @@ fn asked(
     saved: Option<&Saved>,
 ) -> Result<Health, ServiceError> {
     let until = Deadline::after(STORAGE);
-    let of_nfs = nfs::health(parameters, saved)?;
-    let nfs_alone =
-        |saved: &Saved| saved.desired.targets.is_empty() && !saved.desired.nfs.is_empty();
-    if saved.is_some_and(nfs_alone) {
-        let unfinished = saved.is_some_and(|saved| !saved.before.is_empty());
-        return Ok(match of_nfs.unwrap_or(Health::Stopped) {
-            Health::Running if unfinished => Health::Broken(vec![UNFINISHED.into()]),
-            health => health,
-        });
+    let started = saved.map(|saved| &saved.desired);
+    let job = Job::new(here, parameters, Purpose::Health, saved, started)?;
+    let offers = |what: fn(&Desired) -> bool| started.is_none_or(what);
+    let by_nfs = offers(|it| !it.nfs.is_empty());
+    let mut all = Vec::new();
+    if !by_nfs || offers(|it| !it.targets.is_empty()) {
+        all.push(("iSCSI", server::health(iscsi(job.backend()), &job)?));
     }
-    let of_targets = match backend(saved, parameters) {
-        Backend::Tgt => tgt::health(here, parameters, saved),
-        Backend::Lio => lio::health(here, parameters, saved),
-    }?;
-    let of_targets = match (of_targets, saved) {
-        (Health::Running, Some(saved)) => match dead(here, &saved.desired, until) {
-            Some(what) => Health::Broken(vec![what]),
-            None => Health::Running,
-        },
-        (other, _) => other,
-    };
-    Ok(match of_nfs {
-        Some(of_nfs) => of_targets.and(of_nfs),
-        None => of_targets,
+    if by_nfs {
+        all.push(("NFS", server::health(NFS, &job)?));
+    }
+    let dead = |desired| dead(here, desired, until).map(|what| Health::Broken(vec![what]));
+    Ok(match Health::of(all) {
+        Health::Running => started.and_then(dead).unwrap_or(Health::Running),
+        other => other,
     })
 }
 
@@ -143,19 +131,24 @@ fn dead(here: &Here, desired: &Desired, until: Deadline) -> Option<String> {
 }
 
 impl Health {
-    /// Of targets and of exports by NFS together.
-    fn and(self, of_nfs: Self) -> Self {
-        let missing = |health, what: &str| match health {
-            Self::Running => Vec::new(),
-            Self::Stopped => vec![format!("nothing is offered by {what}")],
-            Self::Broken(what) => what,
-        };
-        match (self, of_nfs) {
-            (targets, of_nfs) if targets == of_nfs => targets,
-            (targets, of_nfs) => {
-                let targets = missing(targets, "iSCSI").into_iter();
-                Self::Broken(targets.chain(missing(of_nfs, "NFS")).collect())
+    /// Of all servers together, each with what it offers by.
+    fn of(all: Vec<(&str, Self)>) -> Self {
+        for same in [Self::Running, Self::Stopped] {
+            if all.iter().all(|(_, health)| *health == same) {
+                return same;
             }
         }
+        let mut missing = Vec::new();
+        for (what, health) in all {
+            let said = match health {
+                Self::Running => Vec::new(),
+                Self::Stopped => vec![format!("nothing is offered by {what}")],
+                Self::Broken(what) => what,
+            };
+            let new = |said: &String| !missing.contains(said);
+            let said: Vec<String> = said.into_iter().filter(new).collect();
+            missing.extend(said);
+        }
+        Self::Broken(missing)
     }
 }

@@ -1,5 +1,6 @@
 //! The host, as the service has it. Tests have one of their own.
 
+use std::io;
 use std::path::Path;
 
 use hawser_tool::Deadline;
@@ -10,16 +11,10 @@ use crate::exports::lio::Configfs;
 use crate::exports::tgt::{self, Daemon};
 
 /// Who has these volumes, or something below this root, open.
-type Look = dyn Fn(&Places, &Path) -> std::io::Result<Facts>;
-
-/// Whether a portal answers a login.
-type Login = dyn Fn(Portal, Deadline) -> std::io::Result<()>;
+type Look = dyn Fn(&Places, &Path) -> io::Result<Facts>;
 
 /// Whether the storage below a volume answers.
-type Read = dyn Fn(&Path, Deadline) -> std::io::Result<()>;
-
-/// Ends the tgtd that this was.
-type End = dyn Fn(tgt::Instance) -> std::io::Result<()>;
+type Read = dyn Fn(&Path, Deadline) -> io::Result<()>;
 
 /// The host.
 pub struct Here {
@@ -31,12 +26,12 @@ pub struct Here {
     pub configfs: Configfs,
     /// Who has what open.
     pub look: Box<Look>,
-    /// Logs in as a client.
-    pub login: Box<Login>,
+    /// Whether a portal answers a login.
+    pub login: Box<dyn Fn(Portal, Deadline) -> io::Result<()>>,
     /// Reads from a volume.
     pub read: Box<Read>,
-    /// Ends a tgtd.
-    pub end: Box<End>,
+    /// Ends the tgtd that this was.
+    pub end: Box<dyn Fn(tgt::Instance) -> io::Result<()>>,
 }
 
 impl Default for Here {

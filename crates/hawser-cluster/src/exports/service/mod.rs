@@ -5,35 +5,29 @@
 //! down before it is made, so that a stop knows it even if the start was killed. A stop that succeeds has seen
 //! that nobody on this host has anything of the pool open.
 
-mod accounts;
 mod change;
 mod health;
-mod here;
-mod known;
-mod lio;
-mod nfs;
-mod owned;
+pub(super) mod here;
+pub(super) mod job;
+pub(super) mod owned;
 mod seen;
-mod start;
+pub(super) mod server;
 #[cfg(test)]
 mod tests;
-mod tgt;
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::path::Path;
 use std::time::Duration;
 
 use hawser_files::{Expected, FileError, Folder};
-use hawser_model::cluster_file::Backend;
 use hawser_tool::Deadline;
 
 use super::broken::BrokenExports;
 use super::desired::Desired;
 use super::file::{self, ExportsFile};
 use super::host::{
-    Change, DirectoriesError, Lock, LockError, Look, Parameters, Saved, SavedError, SecretError,
-    VolumesError, find_directories, find_volumes, mounted,
+    Change, DirectoriesError, Lock, Look, Parameters, Saved, SavedError, SecretError, VolumesError,
+    find_directories, find_volumes, mounted,
 };
 use super::lio::{ConfigfsError, KernelError};
 use super::nfs::server::NfsError;
@@ -45,7 +39,9 @@ pub use change::{start, stop};
 use hawser_model::toml_file::FileErrors;
 pub use health::{Health, health};
 use here::Here;
+use job::{Job, Purpose};
 pub use owned::Foreign;
+use server::{NFS, iscsi};
 
 /// Why it could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -61,12 +57,6 @@ pub enum ServiceError {
     NullSecret { path: String },
     #[error("pool {pool} is not here: nothing is mounted at {root}")]
     NotMounted { pool: String, root: String },
-    #[error("{call} {path}: {source}")]
-    Io {
-        call: &'static str,
-        path: String,
-        source: std::io::Error,
-    },
     #[error("{path} does not exist: create it; an empty one offers every volume to everybody")]
     NoFile { path: String },
     #[error(
@@ -92,8 +82,6 @@ pub enum ServiceError {
     Daemon(#[from] DaemonError),
     #[error(transparent)]
     Saved(#[from] SavedError),
-    #[error(transparent)]
-    Lock(#[from] LockError),
     #[error(transparent)]
     OnDisk(#[from] FileError),
     #[error(transparent)]
@@ -140,8 +128,11 @@ pub struct Wanted {
     remembered: State,
 }
 
+/// What hears each thing that is done.
+pub type Said<'a> = &'a mut dyn FnMut(&str);
+
 /// The target as it is, beside what it is to have.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Comparison {
     /// Who is logged in to each of the pool's targets that are there.
     pub sessions: BTreeMap<String, Vec<String>>,
@@ -154,17 +145,13 @@ pub struct Comparison {
 /// Reads the pool and says what it is to offer.
 pub fn wanted(parameters: &Parameters) -> Result<Wanted, ServiceError> {
     let root = &parameters.root;
-    let failed = |call, path: &std::path::Path| {
-        let path = path.display().to_string();
-        move |source| ServiceError::Io { call, path, source }
-    };
     let not_mounted = || ServiceError::NotMounted {
         pool: parameters.pool.clone(),
         root: root.display().to_string(),
     };
     let mount = match mounted(root) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Err(not_mounted()),
-        outcome => outcome.map_err(failed("look at the mounts at", root))?,
+        outcome => outcome.map_err(FileError::io("look at the mounts at", root))?,
     };
     let mount = mount.ok_or_else(not_mounted)?;
     let path = parameters.file();
@@ -213,51 +200,23 @@ pub fn wanted(parameters: &Parameters) -> Result<Wanted, ServiceError> {
 
 /// Compares the target with what the pool is to offer, and changes nothing.
 pub fn compare(parameters: &Parameters, desired: &Desired) -> Result<Comparison, ServiceError> {
-    let mut here = Here::default();
-    let _lock = quiet(&here)?;
-    // Whoever looks keeps changes away meanwhile, a stop among them.
-    here.daemon = here.daemon.until(Deadline::after(Duration::from_secs(5)));
+    let here = Here::default();
+    // The middle of a change that is under way is not taken for its end.
+    let _lock = match Lock::share_by(Deadline::after(CHANGE), &here.folder, |_| true)? {
+        Look::Quiet(lock) => lock,
+        Look::Changing(change) => return Err(ServiceError::Changing(change)),
+    };
     let saved = Saved::read_in(&here.folder, &parameters.pool)?;
     let saved = saved.as_ref();
-    let of_targets = |saved: Option<&Saved>| saved.is_some_and(|s| !s.desired.targets.is_empty());
-    let (sessions, mut pending) = match parameters.backend {
-        _ if desired.targets.is_empty() && !of_targets(saved) => Default::default(),
-        Backend::Tgt => tgt::compare(&here, parameters, desired, saved)?,
-        Backend::Lio => lio::compare(&here, parameters, desired, saved)?,
-    };
-    let (of_nfs, exported) = nfs::compare(parameters, desired, saved)?;
-    pending.extend(of_nfs);
-    Ok(Comparison {
-        sessions,
-        exported,
-        pending,
-    })
-}
-
-/// Who is logged in to each target, and what a start would do.
-type Targets = (BTreeMap<String, Vec<String>>, Vec<String>);
-
-/// Waits for a change that is under way, so that its middle is not taken for its end.
-fn quiet(here: &Here) -> Result<Option<Lock>, ServiceError> {
-    let mut under_way = Change::default();
-    let quiet = Deadline::after(CHANGE).ask(LOOK_AGAIN, || match Lock::share(&here.folder)? {
-        Look::Quiet(lock) => Ok(Some(lock)),
-        Look::Changing(change) => {
-            under_way = change;
-            Ok::<_, ServiceError>(None)
-        }
-    })?;
-    quiet.ok_or(ServiceError::Changing(under_way))
+    let job = Job::new(&here, parameters, Purpose::Compare, saved, Some(desired))?;
+    let mut comparison = Comparison::default();
+    let known = [Some(desired), saved.map(|saved| &saved.desired)];
+    if known.into_iter().flatten().any(|it| !it.targets.is_empty()) {
+        server::compare(iscsi(parameters.backend), &job, &mut comparison)?;
+    }
+    server::compare(NFS, &job, &mut comparison)?;
+    Ok(comparison)
 }
 
 /// How long a change may take before somebody who looks gives up.
 const CHANGE: Duration = Duration::from_secs(60);
-
-/// How long who waits for somebody else pauses before the next look.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
-
-/// An error of a call.
-fn io(call: &'static str, path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> ServiceError {
-    let path = path.as_ref().display().to_string();
-    move |source| ServiceError::Io { call, path, source }
-}

@@ -65,19 +65,23 @@ impl fmt::Display for Foreign {
 
 impl std::error::Error for Foreign {}
 
-/// Lets pass what is not there, and what this pool made itself. Every implementation asks this of all that it
-/// is to make, before anything is changed.
-pub fn only_ours(
-    wanted: impl IntoIterator<Item = Thing>,
-    mut there: impl FnMut(&Thing) -> Option<Whose>,
-) -> Result<(), Foreign> {
-    for thing in wanted {
-        match there(&thing) {
-            None | Some(Whose::Ours) => {}
-            Some(whose) => return Err(Foreign { thing, whose }),
+impl Foreign {
+    /// The name of the target, if it is one.
+    pub fn target(&self) -> Option<&str> {
+        match &self.thing {
+            Thing::Target { iqn, .. } => Some(iqn),
+            Thing::Account(_) | Thing::Export(..) => None,
         }
     }
-    Ok(())
+}
+
+/// Lets pass what is not there (`None`), and what this pool made itself. Every implementation asks this of all that
+/// it is to make, before anything is changed.
+pub fn only_ours(thing: Thing, there: Option<Whose>) -> Result<(), Foreign> {
+    match there {
+        None | Some(Whose::Ours) => Ok(()),
+        Some(whose) => Err(Foreign { thing, whose }),
+    }
 }
 
 #[cfg(test)]
@@ -87,15 +91,15 @@ mod tests {
     #[test]
     fn what_is_there_and_not_ours_is_named() {
         let thing = || Thing::Export("/tank/a".into(), "*".into());
-        only_ours([thing()], |_| None).unwrap();
-        only_ours([thing()], |_| Some(Whose::Ours)).unwrap();
-        let said = only_ours([thing()], |_| Some(Whose::Unknown)).unwrap_err();
+        only_ours(thing(), None).unwrap();
+        only_ours(thing(), Some(Whose::Ours)).unwrap();
+        let said = only_ours(thing(), Some(Whose::Unknown)).unwrap_err();
         assert!(
             said.to_string()
                 .starts_with("/tank/a is exported to * already, and not by hawser")
         );
         let account = Thing::Account("joe".into());
-        let said = only_ours([account], |_| Some(Whose::Pool("b".into()))).unwrap_err();
+        let said = only_ours(account, Some(Whose::Pool("b".into()))).unwrap_err();
         assert!(said.to_string().contains("with another secret, for pool b"));
     }
 }

@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use hawser_files::FileError;
 use hawser_tool::Deadline;
 
+use super::ServiceError;
 use super::here::Here;
-use super::{LOOK_AGAIN, ServiceError, io};
+use crate::exports::desired::Desired;
 use crate::exports::host::{
-    Facts, Parameters, Places, SERVERS, Saved, closure, places_at, places_of_pool,
+    Facts, LOOK_AGAIN, Parameters, Places, SERVERS, Saved, closure, places_at, places_of_pool,
 };
 
 /// How long the kernel may take to close what was given up.
@@ -35,7 +37,8 @@ impl Scope {
     pub fn of_pool(parameters: &Parameters) -> Result<Self, ServiceError> {
         let root = parameters.root.clone();
         Ok(Self {
-            volumes: places_of_pool(parameters).map_err(io("look for the volumes of", &root))?,
+            volumes: places_of_pool(parameters)
+                .map_err(FileError::io("look for the volumes of", &root))?,
             root,
             ..Self::default()
         })
@@ -44,26 +47,11 @@ impl Scope {
     /// What a start offered.
     pub fn of(saved: &Saved, parameters: &Parameters) -> Self {
         let root = parameters.root.clone();
-        let made: Vec<_> = saved.before.iter().chain([&saved.desired]).collect();
-        let units = made.iter().flat_map(|desired| desired.units.values());
+        let units = saved.starts().flat_map(|made| made.units.values());
         let mut volumes = places_at(units.map(|unit| unit.path.as_str()));
-        volumes.extend(
-            saved
-                .volumes
-                .iter()
-                .map(|(path, place)| (*place, path.clone())),
-        );
-        let nfs = made
-            .iter()
-            .flat_map(|desired| &desired.nfs)
-            .flat_map(|(path, directory)| {
-                directory
-                    .clients
-                    .keys()
-                    .map(|client| (path.clone(), client.clone()))
-            });
+        volumes.extend(saved.places());
         Self {
-            nfs: nfs.collect(),
+            nfs: saved.starts().flat_map(Desired::nfs_pairs).collect(),
             volumes,
             root,
             started: true,
@@ -146,7 +134,7 @@ pub fn look(here: &Here, scope: &Scope) -> Result<Vec<String>, ServiceError> {
     let facts = (here.look)(&scope.volumes, &scope.root);
     Ok(served(
         scope,
-        &facts.map_err(io("look at the processes in", "/proc"))?,
+        &facts.map_err(FileError::io("look at the processes in", "/proc"))?,
     ))
 }
 
@@ -161,15 +149,19 @@ pub fn nobody(
         Some(_) => Duration::ZERO,
         None => CLOSING,
     };
-    let mut holders = Vec::new();
-    let nobody = Deadline::after(closing).ask(LOOK_AGAIN, || {
-        holders = look(here, scope)?;
-        Ok::<_, ServiceError>(holders.is_empty().then_some(()))
-    })?;
-    nobody.ok_or_else(|| ServiceError::Served {
-        pool: pool.to_owned(),
-        holders: why.into_iter().chain(holders).collect(),
-    })
+    let mut holders = Ok(Vec::new());
+    let nobody = Deadline::after(closing).holds(LOOK_AGAIN, || {
+        holders = look(here, scope);
+        holders.as_ref().map_or(true, Vec::is_empty)
+    });
+    let holders = holders?;
+    match nobody {
+        true => Ok(()),
+        false => Err(ServiceError::Served {
+            pool: pool.to_owned(),
+            holders: why.into_iter().chain(holders).collect(),
+        }),
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use hawser_files::FileError;
 use hawser_tool::Deadline;
 use hawser_tool::processes::Process;
 use nix::errno::Errno;
@@ -34,6 +35,9 @@ const ANSWER: Duration = Duration::from_secs(30);
 /// How long a tgtd that is busy is left alone before it is asked again.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// What says that there is no such unit.
+const NO_UNIT: [u32; 2] = [wire::NO_TARGET, wire::NO_UNIT];
+
 /// How long an answer may be: some hundred thousand clients.
 const LONGEST: usize = 64 << 20;
 
@@ -45,7 +49,7 @@ pub struct Daemon {
 }
 
 /// Which tgtd it is: whatever another one had is not in this one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instance {
     /// Its process.
     pub pid: i32,
@@ -86,15 +90,8 @@ pub enum DaemonError {
     #[error("tgtd does not run here ({0}): systemctl enable --now tgt")]
     NotRunning(String),
     /// It does not talk.
-    #[error("{call} {socket}: {source}")]
-    Io {
-        /// The call.
-        call: &'static str,
-        /// The socket.
-        socket: String,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Io(#[from] FileError),
     /// It runs and does not answer.
     #[error("tgtd does not answer on {socket} within {seconds:.0} s: it hangs")]
     Silent {
@@ -139,9 +136,9 @@ impl Daemon {
 
     /// The same, which must answer everything that it is asked until then.
     #[must_use]
-    pub fn until(&self, until: Deadline) -> Self {
+    pub fn until(&self, until: impl Into<Option<Deadline>>) -> Self {
         Self {
-            until: Some(self.until.map_or(until, |earlier| earlier.min(until))),
+            until: self.until.into_iter().chain(until.into()).min(),
             ..self.clone()
         }
     }
@@ -158,29 +155,26 @@ impl Daemon {
 
     /// Whether it has a target of this number.
     pub fn has_target(&self, tid: u32) -> Result<bool, DaemonError> {
-        let (error, _) = self.ask(&Request::count(Mode::Target, tid))?;
-        yes("look for a target", error, &[wire::NO_TARGET])
+        let counts = Request::count(Mode::Target, tid);
+        let there = self.answer("look for a target", &counts, &[wire::NO_TARGET]);
+        Ok(there?.is_some())
     }
 
     /// Whether a target has a unit of this number.
     pub fn has_unit(&self, tid: u32, lun: u16) -> Result<bool, DaemonError> {
-        let (error, _) = self.ask(&Request::count(Mode::Unit, tid).unit(lun))?;
-        let none = [wire::NO_TARGET, wire::NO_UNIT];
-        yes("look for a unit", error, &none)
+        let counts = Request::count(Mode::Unit, tid).unit(lun);
+        Ok(self.answer("look for a unit", &counts, &NO_UNIT)?.is_some())
     }
 
     /// Who is logged in to a target, by number. Every session sees the controller.
     pub fn sessions(&self, tid: u32) -> Result<Vec<Session>, DaemonError> {
-        let (error, text) = self.ask(&Request::count(Mode::Unit, tid).unit(0))?;
-        let none = [wire::NO_TARGET, wire::NO_UNIT];
-        if !yes("look for sessions", error, &none)? {
-            return Ok(Vec::new());
-        }
+        let counts = Request::count(Mode::Unit, tid).unit(0);
+        let text = self.answer("look for sessions", &counts, &NO_UNIT)?;
         let mut sessions = Vec::new();
-        for id in show::sessions(&text)? {
-            let request = Request::count(Mode::Session, tid).connection(id, 0);
-            let (error, text) = self.ask(&request)?;
-            if yes("look for connections", error, &[wire::NO_SESSION])? {
+        for id in show::sessions(&text.unwrap_or_default())? {
+            let counts = Request::count(Mode::Session, tid).connection(id, 0);
+            let text = self.answer("look for connections", &counts, &[wire::NO_SESSION])?;
+            if let Some(text) = text {
                 let connections = show::connections(&text)?.into_iter();
                 let connections = connections.filter_map(|number| u32::try_from(number).ok());
                 let connections = connections.collect();
@@ -269,8 +263,25 @@ impl Daemon {
     }
 
     fn show(&self, mode: Mode) -> Result<String, DaemonError> {
-        let (error, text) = self.ask(&Request::show(mode))?;
-        yes("show", error, &[]).map(|_| text)
+        let text = self.answer("show", &Request::show(mode), &[])?;
+        Ok(text.unwrap_or_default())
+    }
+
+    /// The answer; `None` when the error is one that says that there is `no` such thing.
+    fn answer(
+        &self,
+        what: &str,
+        request: &Request,
+        no: &[u32],
+    ) -> Result<Option<String>, DaemonError> {
+        match self.ask(request)? {
+            (0, text) => Ok(Some(text)),
+            (error, _) if no.contains(&error) => Ok(None),
+            (error, _) => Err(DaemonError::Refused {
+                what: what.to_owned(),
+                reason: wire::error(error),
+            }),
+        }
     }
 
     fn ask(&self, request: &Request) -> Result<(u32, String), DaemonError> {
@@ -291,11 +302,7 @@ impl Daemon {
                 ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
                     DaemonError::NotRunning(socket())
                 }
-                _ => DaemonError::Io {
-                    call,
-                    socket: socket(),
-                    source,
-                },
+                _ => FileError::io(call, &self.socket)(source).into(),
             }
         };
         let mut stream = connected(&self.socket, until).map_err(failed("connect to"))?;
@@ -315,18 +322,6 @@ impl Daemon {
         read(&mut stream, &mut text, until).map_err(failed("read from"))?;
         let text = String::from_utf8_lossy(&text);
         Ok((instance, error, text.trim_end_matches('\0').to_owned()))
-    }
-}
-
-/// What an answer says to "is it there". `none`: the errors that say no.
-fn yes(what: &str, error: u32, none: &[u32]) -> Result<bool, DaemonError> {
-    match error {
-        0 => Ok(true),
-        error if none.contains(&error) => Ok(false),
-        error => Err(DaemonError::Refused {
-            what: what.to_owned(),
-            reason: wire::error(error),
-        }),
     }
 }
 

@@ -2,11 +2,14 @@
 //! make it what is desired.
 
 mod access;
+mod accounts;
 mod current;
 mod daemon;
+mod known;
 mod operations;
 mod plan;
 mod probe;
+mod serve;
 mod show;
 mod wire;
 
@@ -15,4 +18,5 @@ pub use daemon::{Daemon, DaemonError, Instance, SOCKET};
 pub use operations::Operation;
 pub use plan::{Account, Found, Ours, names, needed, numbers, start, stop, whole};
 pub use probe::answers;
+pub(super) use serve::Tgtd;
 pub use show::{ShowError, visible};

@@ -2,6 +2,7 @@
 
 mod hostile;
 mod interrupted;
+mod lio;
 mod tgtd;
 
 use std::fs;

@@ -3,39 +3,34 @@
 
 use std::collections::BTreeMap;
 
-use super::ServiceError;
+use super::current::{CurrentTarget, Targets};
+use super::daemon::{Daemon, DaemonError, Instance};
+use super::plan::{numbers, whole};
 use crate::exports::desired::Desired;
-use crate::exports::host::{Saved, open_by, places_at};
-use crate::exports::tgt::{CurrentTarget, Daemon, DaemonError, Instance, Targets, numbers, whole};
+use crate::exports::host::{open_by, places_at};
+use crate::exports::service::ServiceError;
+use crate::exports::service::job::{Job, Purpose};
 
-/// What is there. `stated`: what the pool says now, for when no copy does. Without `sessions`, clients are not
-/// looked at: however many there are, a monitor takes no longer.
-pub fn known(
-    daemon: &Daemon,
-    instance: Instance,
-    saved: Option<&Saved>,
-    stated: Option<&Desired>,
-    sessions: bool,
-) -> Result<Targets, ServiceError> {
-    let targets = match saved.map(|saved| (saved, &saved.made)) {
-        Some((_, Some(made))) if made.instance == instance => made.targets.clone(),
+/// What the pool's copy says of this tgtd; without a copy, what the pool says now.
+pub fn known(job: &Job<'_>, daemon: &Daemon, tgtd: Instance) -> Result<Targets, ServiceError> {
+    match job.saved.map(|saved| (saved, &saved.made)) {
+        Some((_, Some(made))) if made.instance == tgtd => Ok(made.targets.clone()),
         // Another tgtd had them, and is gone with them.
-        Some((_, Some(_))) => Targets::new(),
+        Some((_, Some(_))) => Ok(Targets::new()),
         Some((saved, None)) => {
             let made = [&saved.desired].into_iter().chain(&saved.before);
-            proven(daemon, instance, made, !saved.before.is_empty())?
+            proven(job, daemon, tgtd, made, !saved.before.is_empty())
         }
-        None => proven(daemon, instance, stated.into_iter(), true)?,
-    };
-    confirmed(daemon, targets, sessions)
+        None => proven(job, daemon, tgtd, job.stated.into_iter(), true),
+    }
 }
 
-/// What tgtd has of these, and who is logged in.
+/// What tgtd has of these, and, if `sessions`, who is logged in.
 pub fn confirmed(
     daemon: &Daemon,
     targets: Targets,
     sessions: bool,
-) -> Result<Targets, ServiceError> {
+) -> Result<Targets, DaemonError> {
     let mut there = Targets::new();
     for (iqn, mut target) in targets {
         let tid = target.tid;
@@ -60,15 +55,15 @@ pub fn confirmed(
 /// The targets of which the number that their name gives is there, with exactly their units, and all of whose
 /// volumes this tgtd has open. One that has a volume open and no such target is not guessed at.
 fn proven<'a>(
+    job: &Job<'_>,
     daemon: &Daemon,
-    instance: Instance,
+    tgtd: Instance,
     made: impl Iterator<Item = &'a Desired>,
     unsure: bool,
 ) -> Result<Targets, ServiceError> {
-    let made: Vec<&Desired> = made.collect();
     let mut targets = Targets::new();
     let mut suspect = None;
-    for desired in &made {
+    for desired in made {
         for iqn in desired.targets.keys().filter(|iqn| !iqn.is_empty()) {
             if targets.contains_key(iqn) {
                 continue;
@@ -78,7 +73,7 @@ fn proven<'a>(
                 continue;
             };
             let places = places_at(target.units.values().map(|unit| unit.path.as_str()));
-            let open = open_by(instance.pid, &places);
+            let open = open_by(tgtd.pid, &places);
             let all = !target.units.is_empty() && places.keys().all(|place| open.contains(place));
             match all && fits(daemon, &target)? {
                 true => {
@@ -93,13 +88,13 @@ fn proven<'a>(
             }
         }
     }
+    let pid = tgtd.pid;
     match suspect.filter(|(iqn, _)| !targets.contains_key(iqn)) {
-        Some((iqn, path)) => Err(ServiceError::Unproven {
-            iqn,
-            path,
-            pid: instance.pid,
-        }),
-        None => Ok(targets),
+        // Who has what open is looked for after every stop.
+        Some((iqn, path)) if job.purpose != Purpose::Stopped => {
+            Err(ServiceError::Unproven { iqn, path, pid })
+        }
+        _ => Ok(targets),
     }
 }
 

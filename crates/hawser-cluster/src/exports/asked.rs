@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::desired::{Desired, DesiredDirectory, DesiredTarget, naa};
 use super::host::{Parameters, Saved, parameters_from_cib};
 use super::nfs::Found;
+pub use super::service::Said;
 use super::service::{self, ServiceError};
 
 /// A pool and what the person says of it. What is not given is what the last start on the host was told, else what
@@ -112,9 +113,6 @@ impl<E: Into<ServiceError>> From<E> for ExportsRefused {
     }
 }
 
-/// What hears each thing that is done.
-pub type Said<'a> = &'a mut dyn FnMut(&str);
-
 /// Makes the target offer what the pool says. `said` hears each thing when it is done.
 pub fn start(given: &PoolGiven, said: Said<'_>) -> Changed {
     change(given, service::start, said)
@@ -183,40 +181,33 @@ impl PoolGiven {
                 ExportsRefused::new(words, Some(help))
             })?,
         };
-        let authority = self.iqn.clone();
-        let authority = authority.or(known.as_ref().map(|known| known.authority.clone()));
-        let authority = authority.ok_or_else(|| {
-            let words = format!("Pacemaker has no resource ocf:hawser:exports for pool {pool}");
-            let help = "name the authority: --iqn iqn.2013-06.com.example, or --iqn \"\" for a pool that is offered by \
-                        NFS alone";
-            ExportsRefused::new(words, Some(help))
-        })?;
-        let known = known.as_ref();
-        let root = self.root.clone().or(known.map(|known| known.root.clone()));
-        let volume_group = self.volume_group.clone();
-        Ok(Parameters {
-            root: root.unwrap_or_else(|| PathBuf::from(format!("/{pool}"))),
-            authority,
-            portals: match self.portals.is_empty() {
-                true => known.map_or(Vec::new(), |known| known.portals.clone()),
-                false => self.portals.clone(),
-            },
-            backend: self
-                .backend
-                .or(known.map(|known| known.backend))
-                .unwrap_or_default(),
-            volume_group: volume_group.or(known.and_then(|known| known.volume_group.clone())),
-            pool: pool.clone(),
-        })
+        let mut told = match (known, &self.iqn) {
+            (Some(known), _) => known,
+            (None, Some(_)) => Parameters::of(pool),
+            (None, None) => {
+                let words = format!("Pacemaker has no resource ocf:hawser:exports for pool {pool}");
+                let help = "name the authority: --iqn iqn.2013-06.com.example, or --iqn \"\" for a pool that is offered by \
+                            NFS alone";
+                return Err(ExportsRefused::new(words, Some(help)));
+            }
+        };
+        told.authority = self.iqn.clone().unwrap_or(told.authority);
+        told.root = self.root.clone().unwrap_or(told.root);
+        told.backend = self.backend.unwrap_or(told.backend);
+        told.volume_group = self.volume_group.clone().or(told.volume_group);
+        if !self.portals.is_empty() {
+            told.portals.clone_from(&self.portals);
+        }
+        Ok(told)
     }
 }
 
 fn targets(desired: &Desired, sessions: &BTreeMap<String, Vec<String>>) -> Vec<ExportedTarget> {
     let one = |(iqn, target): (&String, &DesiredTarget)| {
-        let units = target.luns.iter().filter_map(|(lun, exposure)| {
-            let unit = desired.units.get(&exposure.serial)?;
-            Some(ExportedUnit {
-                lun: *lun,
+        let units = desired
+            .units_of(target)
+            .map(|(lun, exposure, unit)| ExportedUnit {
+                lun,
                 volume: unit.name.clone(),
                 path: unit.path.clone(),
                 bytes: unit.bytes,
@@ -225,8 +216,7 @@ fn targets(desired: &Desired, sessions: &BTreeMap<String, Vec<String>>) -> Vec<E
                 read_only: unit.read_only,
                 serial: exposure.serial.clone(),
                 naa: naa(&exposure.serial),
-            })
-        });
+            });
         let mutual = target.chap.as_ref().and_then(|chap| chap.mutual.as_ref());
         ExportedTarget {
             iqn: iqn.clone(),

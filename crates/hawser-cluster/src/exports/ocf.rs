@@ -8,8 +8,9 @@ use hawser_model::cluster_file::Backend;
 
 use super::desired::Desired;
 use super::host::Parameters;
-use super::lio::{self, KernelError};
-use super::nfs::server::{self, NfsError};
+use super::lio::KernelError;
+use super::nfs::server::NfsError;
+use super::service::server::{NFS, iscsi};
 use super::service::{self, Health, ServiceError};
 use super::tgt::visible;
 
@@ -70,11 +71,6 @@ pub fn meta_data() -> &'static str {
 
 /// Runs an action. `environment` has the parameters as `OCF_RESKEY_…`.
 pub fn run(action: Option<&str>, environment: &BTreeMap<String, String>) -> Outcome {
-    let ended = |code, log: Vec<String>| Outcome {
-        code,
-        output: String::new(),
-        log,
-    };
     let said = |output: &str| Outcome {
         code: Code::Success,
         output: output.to_owned(),
@@ -90,67 +86,64 @@ pub fn run(action: Option<&str>, environment: &BTreeMap<String, String>) -> Outc
             | "validate-all"),
         ) => action,
         Some(other) => {
-            return ended(
-                Code::Unimplemented,
-                vec![reason(&format!("ocf:hawser:exports has no action {other}"))],
-            );
+            let why = format!("ocf:hawser:exports has no action {other}");
+            return failed(Code::Unimplemented, Vec::new(), &why);
         }
-        None => return ended(Code::Unimplemented, vec![reason("no action is named")]),
+        None => return failed(Code::Unimplemented, Vec::new(), "no action is named"),
     };
     let parameters = match parameters(environment) {
         Ok(parameters) => parameters,
-        Err(why) => return ended(Code::Configured, vec![reason(&why)]),
+        Err(why) => return failed(Code::Configured, Vec::new(), &why),
     };
     let mut log = Vec::new();
-    let failed = |error: ServiceError, mut log: Vec<String>| {
-        log.push(reason(&error.to_string()));
-        ended(code(&error), log)
-    };
-    match action {
+    let mut said = |what: &str| log.push(what.to_owned());
+    let done = match action {
         "start" | "reload" | "reload-agent" => {
-            match service::start(&parameters, &mut |what| log.push(what.to_owned())) {
-                Ok(()) => ended(Code::Success, log),
-                Err(error) => failed(error, log),
-            }
+            service::start(&parameters, &mut said).map(|()| Health::Running)
         }
-        "stop" => match service::stop(&parameters, &mut |what| log.push(what.to_owned())) {
-            Ok(()) => ended(Code::Success, log),
-            Err(error) => failed(error, log),
-        },
-        "monitor" | "status" => match service::health(&parameters) {
-            Ok(Health::Running) => ended(Code::Success, log),
-            Ok(Health::Stopped) => ended(Code::NotRunning, log),
-            Ok(Health::Broken(what)) => ended(Code::Generic, vec![reason(&what.join("; "))]),
-            Err(error) => failed(error, log),
-        },
-        _ => validate(&parameters, ended),
+        "stop" => service::stop(&parameters, &mut said).map(|()| Health::Running),
+        "monitor" | "status" => service::health(&parameters),
+        _ => return validate(&parameters),
+    };
+    match done {
+        Ok(Health::Running) => ended(Code::Success, log),
+        Ok(Health::Stopped) => ended(Code::NotRunning, log),
+        Ok(Health::Broken(what)) => failed(Code::Generic, log, &what.join("; ")),
+        Err(error) => failed(code(&error), log, &error.to_string()),
     }
 }
 
-fn validate(parameters: &Parameters, ended: impl Fn(Code, Vec<String>) -> Outcome) -> Outcome {
+fn ended(code: Code, log: Vec<String>) -> Outcome {
+    let output = String::new();
+    Outcome { code, output, log }
+}
+
+fn failed(code: Code, mut log: Vec<String>, why: &str) -> Outcome {
+    log.push(reason(why));
+    ended(code, log)
+}
+
+fn validate(parameters: &Parameters) -> Outcome {
     let program = ["/usr/sbin/tgtd", "/sbin/tgtd", "/usr/local/sbin/tgtd"];
     let lacking = match parameters.backend {
-        Backend::Lio => lio::ready().err().map(|error| error.to_string()),
         Backend::Tgt if !program.iter().any(|path| Path::new(path).exists()) => {
             Some("tgtd is not installed".into())
         }
-        Backend::Tgt => None,
+        backend => iscsi(backend).ready().err().map(|error| error.to_string()),
     };
     let wanted = service::wanted(parameters);
     let needs = |all: fn(&Desired) -> bool| wanted.as_ref().map(|it| all(&it.desired));
     if let (Some(lacking), true) = (lacking, needs(|it| !it.targets.is_empty()).unwrap_or(true)) {
-        return ended(Code::Installed, vec![reason(&lacking)]);
+        return failed(Code::Installed, Vec::new(), &lacking);
     }
-    if let (true, Err(error)) = (
-        needs(|it| !it.nfs.is_empty()).unwrap_or(false),
-        server::ready(),
-    ) {
-        return ended(Code::Installed, vec![reason(&error.to_string())]);
+    let nfs = needs(|it| !it.nfs.is_empty()).unwrap_or(false);
+    if let (true, Err(error)) = (nfs, NFS.ready()) {
+        return failed(Code::Installed, Vec::new(), &error.to_string());
     }
     match wanted {
         // Nothing is wrong with a pool that is on the other head.
         Ok(_) | Err(ServiceError::NotMounted { .. }) => ended(Code::Success, Vec::new()),
-        Err(error) => ended(Code::Configured, vec![reason(&error.to_string())]),
+        Err(error) => failed(Code::Configured, Vec::new(), &error.to_string()),
     }
 }
 
@@ -176,8 +169,8 @@ pub fn parameters(environment: &BTreeMap<String, String>) -> Result<Parameters, 
             .filter(|value| !value.is_empty())
     };
     let needed = |name: &str| get(name).ok_or_else(|| format!("the parameter {name} is missing"));
-    let pool = needed("pool")?.to_owned();
-    if !Parameters::is_name(&pool) {
+    let pool = needed("pool")?;
+    if !Parameters::is_name(pool) {
         return Err(format!("pool: \"{pool}\" is no name of a pool"));
     }
     let backend = match get("backend") {
@@ -191,13 +184,14 @@ pub fn parameters(environment: &BTreeMap<String, String>) -> Result<Parameters, 
             .map_err(|_| format!("portals: \"{text}\" is no address"))
     };
     let portals = get("portals").unwrap_or_default().split_whitespace();
+    let usual = Parameters::of(pool);
     Ok(Parameters {
-        root: get("root").map_or_else(|| PathBuf::from(format!("/{pool}")), PathBuf::from),
+        root: get("root").map_or(usual.root, PathBuf::from),
         authority: get("iqn").unwrap_or_default().to_owned(),
         portals: portals.map(portal).collect::<Result<_, _>>()?,
         volume_group: get("volume_group").map(str::to_owned),
         backend,
-        pool,
+        pool: usual.pool,
     })
 }
 

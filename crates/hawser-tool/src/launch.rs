@@ -23,7 +23,7 @@ const STANDS: Duration = Duration::from_secs(10);
 /// A program that is about to be started.
 #[derive(Debug)]
 pub struct Launch {
-    program: String,
+    pub(crate) program: String,
     pub(crate) command: Command,
     log: Option<File>,
 }
@@ -203,10 +203,6 @@ impl Launch {
             _ => ToolError::Run { program, source },
         }
     }
-
-    pub(crate) fn into_program(self) -> String {
-        self.program
-    }
 }
 
 impl Companion {
@@ -235,6 +231,7 @@ fn kill(child: &mut Child) {
 mod tests {
     use std::fs;
     use std::io::Write;
+    use std::time::Instant;
 
     use super::*;
 

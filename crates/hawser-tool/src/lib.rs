@@ -147,7 +147,7 @@ impl Tool {
     /// # Errors
     /// See [`ToolError`].
     pub fn text(self) -> Result<String, ToolError> {
-        let program = self.program.clone();
+        let program = self.launch.program.clone();
         let output = self.output()?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         match (output.status.success(), text(&output.stderr)) {
@@ -180,7 +180,7 @@ impl Tool {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = launch.spawn()?;
-        let program = launch.into_program();
+        let program = launch.program;
         if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
             // A tool that stops reading has failed, and says why.
             thread::spawn(move || stdin.write_all(&input));

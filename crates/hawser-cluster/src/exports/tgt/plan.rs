@@ -195,13 +195,14 @@ pub fn needed(desired: &Desired) -> BTreeSet<Portal> {
 fn portals(desired: &Desired, found: &Found, ours: &Ours, operations: &mut Vec<Operation>) {
     let portals = desired.targets.values().flat_map(|target| &target.portals);
     let missing = portals.filter(|portal| !found.portals.contains(portal));
-    let needed: BTreeSet<Portal> = missing.map(listens).collect();
+    let missing: BTreeSet<Portal> = missing.map(listens).collect();
+    let needed = needed(desired);
     let gone = ours
         .portals
         .difference(&needed)
         .filter(|portal| found.portals.contains(portal) && !found.others_portals.contains(portal));
     operations.extend(gone.map(|portal| Operation::DeletePortal { portal: *portal }));
-    let new = needed.difference(&found.portals);
+    let new = missing.difference(&found.portals);
     operations.extend(new.map(|portal| Operation::NewPortal { portal: *portal }));
 }
 

@@ -300,6 +300,18 @@ fn a_port_stays_open_as_long_as_a_pool_is_reached_through_it() {
 }
 
 #[test]
+fn a_portal_of_all_addresses_stays_open_when_the_pool_is_started_again() {
+    let file = "[[portal_group]]\nname = \"san\"\nportals = [\"0.0.0.0:3261\"]\n";
+    let mut world = World::with(&["a"]);
+    world.start(file).unwrap();
+    assert_eq!(world.start(file).unwrap(), [""; 0]);
+    let open = |world: &World| Vec::from_iter(world.tgtd().portals.clone());
+    assert_eq!(open(&world), ["0.0.0.0:3261"]);
+    world.start("").unwrap();
+    assert_eq!(open(&world), [""; 0]);
+}
+
+#[test]
 fn without_a_copy_and_with_a_file_that_cannot_be_read_what_is_open_tells() {
     let mut world = World::with(&["a"]);
     world

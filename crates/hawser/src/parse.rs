@@ -11,31 +11,25 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 
 /// `65536`, `64k`, `8M`: bytes, with binary prefixes as sysctls and buffers use them.
 pub fn bytes(text: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is not a size; write 65536, 64k or 8M");
-    let (digits, shift) = match text.trim_end_matches("iB").char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 10),
-        Some((at, 'M')) => (&text[..at], 20),
-        Some((at, 'G')) => (&text[..at], 30),
-        _ => (text, 0),
-    };
-    let number: u64 = digits.trim().parse().map_err(|_| wrong())?;
-    number
-        .checked_shl(shift)
-        .filter(|n| n >> shift == number)
-        .ok_or_else(wrong)
+    prefixed(text.trim_end_matches("iB"), 1 << 10)
+        .ok_or_else(|| format!("`{text}` is not a size; write 65536, 64k or 8M"))
 }
 
 /// `10000`, `10k`, `2M`: a number of things that are counted, with decimal prefixes.
 pub fn count(text: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is not a number; write 10000, 10k or 2M");
-    let (digits, times) = match text.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
-        Some((at, 'M')) => (&text[..at], 1_000_000),
-        Some((at, 'G')) => (&text[..at], 1_000_000_000),
-        _ => (text, 1),
+    prefixed(text, 1000).ok_or_else(|| format!("`{text}` is not a number; write 10000, 10k or 2M"))
+}
+
+/// A number, times a power of `kilo` by its prefix.
+fn prefixed(text: &str, kilo: u64) -> Option<u64> {
+    let (digits, power) = match text.char_indices().last()? {
+        (at, 'k' | 'K') => (&text[..at], 1),
+        (at, 'M') => (&text[..at], 2),
+        (at, 'G') => (&text[..at], 3),
+        _ => (text, 0),
     };
-    let number: u64 = digits.trim().parse().map_err(|_| wrong())?;
-    number.checked_mul(times).ok_or_else(wrong)
+    let number: u64 = digits.trim().parse().ok()?;
+    number.checked_mul(kilo.pow(power))
 }
 
 /// A number from a range.

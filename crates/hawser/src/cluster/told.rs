@@ -2,7 +2,6 @@
 //! told: it may be a secret.
 
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::Instant;
 
 use hawser_host::{Clock, Host, HostError, Question, Stopper};
 use hawser_model::names::HostName;
@@ -44,10 +43,11 @@ impl Host for Told {
     fn exchange(&mut self, question: &Question) -> Result<Vec<u8>, HostError> {
         let name = question.name;
         complain!("{}: {name}", self.host.name());
-        let begun = Instant::now();
+        let clock = self.host.clock();
+        let begun = clock.now();
         let answer = self.host.exchange(question);
         if self.answers {
-            let took = begun.elapsed().as_secs_f64();
+            let took = clock.since(begun).as_secs_f64();
             match &answer {
                 Ok(answer) => complain!(
                     "{}: {name}: {} bytes after {took:.3} s",

@@ -3,3 +3,4 @@
 mod bench;
 mod client;
 mod heal;
+mod reboot;

@@ -1,9 +1,10 @@
-//! The receive buffers of kronosnet, Corosync's transport.
+//! Kronosnet, Corosync's transport: its receive buffers, and what Corosync's statistics say of its links.
 //!
 //! It asks for 8 MiB with `SO_RCVBUF`, reads back what it got, and forces it (`SO_RCVBUFFORCE`) only where that is less
 //! (`_configure_sockbuf`, `libknet/transport_common.c`). The kernel cuts the request at `net.core.rmem_max` and doubles
 //! what is left (socket(7)), so a limit from 4 MiB to below 8 MiB reads as content and leaves half of the 16 MiB.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use hawser_model::names::HostName;
@@ -49,4 +50,34 @@ pub(crate) fn raise_rmem_max(bytes: u64) -> String {
         "`sysctl -w net.core.rmem_max={}` (the whole machine's limit). {TRAP}",
         rmem_max(bytes)
     )
+}
+
+/// A link to a node, by Corosync's own numbers (cmap_keys(7), `stats.knet`).
+pub(super) struct Link<'a> {
+    /// Number of the node.
+    pub node: &'a str,
+    /// Number of the link.
+    pub number: &'a str,
+    stats: &'a BTreeMap<String, String>,
+}
+
+impl<'a> Link<'a> {
+    /// A value of the link: `connected`, `enabled`, `mtu`.
+    pub fn get(&self, name: &str) -> Option<&'a str> {
+        let key = format!("stats.knet.node{}.link{}.{name}", self.node, self.number);
+        self.stats.get(&key).map(String::as_str)
+    }
+}
+
+/// The links that say whether they are connected.
+pub(super) fn links(stats: &BTreeMap<String, String>) -> impl Iterator<Item = Link<'_>> {
+    stats.keys().filter_map(move |key| {
+        let named = key.strip_prefix("stats.knet.node")?;
+        let (node, number) = named.strip_suffix(".connected")?.split_once(".link")?;
+        Some(Link {
+            node,
+            number,
+            stats,
+        })
+    })
 }

@@ -12,6 +12,7 @@ use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::names::HostName;
 use serde::Serialize;
 
+use super::knet;
 use crate::cause::{Cause, CheckCause, Found, Words, counted, host};
 use crate::losses::Losses;
 use crate::view::View;
@@ -83,16 +84,9 @@ fn told_otherwise(view: &View<'_>, host: &HostName) -> bool {
 /// Of each peer, its enabled links and whether each is up.
 fn links(stats: &BTreeMap<String, String>) -> BTreeMap<&str, Vec<(&str, bool)>> {
     let mut peers: BTreeMap<&str, Vec<(&str, bool)>> = BTreeMap::new();
-    for (key, value) in stats {
-        let named = key.strip_prefix("stats.knet.node");
-        let named = named.and_then(|rest| rest.strip_suffix(".connected"));
-        let Some((node, link)) = named.and_then(|rest| rest.split_once(".link")) else {
-            continue;
-        };
-        let enabled = stats.get(&format!("stats.knet.node{node}.link{link}.enabled"));
-        if enabled.is_none_or(|enabled| enabled != "0") {
-            peers.entry(node).or_default().push((link, value != "0"));
-        }
+    for link in knet::links(stats).filter(|link| link.get("enabled") != Some("0")) {
+        let up = link.get("connected") != Some("0");
+        peers.entry(link.node).or_default().push((link.number, up));
     }
     peers
 }

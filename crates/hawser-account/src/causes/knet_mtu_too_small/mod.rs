@@ -14,6 +14,7 @@ use hawser_model::names::HostName;
 use hawser_model::units::Mtu;
 use serde::Serialize;
 
+use super::knet;
 use crate::cause::{Cause, CheckCause, Found, Words, host};
 use crate::losses::Losses;
 use crate::view::View;
@@ -44,7 +45,7 @@ impl CheckCause for KnetMtuTooSmall {
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let hosts = view.case.hosts.iter();
         let found = hosts.filter_map(|(host, facts)| {
-            let links = links(&facts.corosync.as_ref()?.stats);
+            let links = mtus(&facts.corosync.as_ref()?.stats);
             let (smallest, object) = links.iter().min()?;
             let (largest, _) = links.iter().max()?;
             let interface = smallest_port(view, host)?;
@@ -76,14 +77,11 @@ impl CheckCause for KnetMtuTooSmall {
 }
 
 /// The MTU of each connected link, and its name.
-fn links(stats: &BTreeMap<String, String>) -> Vec<(u32, String)> {
-    let mtus = stats.iter().filter_map(|(key, value)| {
-        let link = key.strip_suffix(".mtu")?;
-        let (node, number) = link.strip_prefix("stats.knet.node")?.split_once(".link")?;
-        let mtu: u32 = value.parse().ok()?;
-        let connected = stats.get(&format!("{link}.connected"))? == "1";
-        let real = connected && (1..LOOPBACK).contains(&mtu);
-        real.then(|| (mtu, format!("node {node}, link {number}")))
+fn mtus(stats: &BTreeMap<String, String>) -> Vec<(u32, String)> {
+    let mtus = knet::links(stats).filter_map(|link| {
+        let mtu: u32 = link.get("mtu")?.parse().ok()?;
+        let real = link.get("connected") == Some("1") && (1..LOOPBACK).contains(&mtu);
+        real.then(|| (mtu, format!("node {}, link {}", link.node, link.number)))
     });
     mtus.collect()
 }

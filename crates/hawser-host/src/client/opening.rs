@@ -91,6 +91,13 @@ impl Opening {
         self.pipes.said()
     }
 
+    /// The same, when the program has ended: after a refusal it does, and why it refused may come behind that.
+    pub(crate) fn said_at_its_end(&mut self) -> String {
+        // One that does not end is killed; what it said counts all the same.
+        let _ended = self.pipes.end();
+        self.pipes.said()
+    }
+
     /// The error for a marker that is not the agent's, or for silence, in general words.
     pub(crate) fn no_agent(&mut self, silence: Silence) -> Failure {
         let (saw, how) = match silence {

@@ -159,7 +159,7 @@ impl Ssh {
     fn marker(&self, opening: &mut Opening, within: Duration) -> Result<Marker, Failure> {
         match opening.marker(within) {
             Ok(Marker::Refused { reason, detail }) => {
-                Err(explain_refusal(&reason, detail, &opening.said()))
+                Err(explain_refusal(&reason, detail, &opening.said_at_its_end()))
             }
             Ok(marker) => Ok(marker),
             Err(Silence::Ended(status)) => {
@@ -209,6 +209,15 @@ mod tests {
     fn arguments(ssh: &Ssh) -> Vec<String> {
         let words = ssh.words().into_iter();
         words.map(|word| word.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn why_a_host_refused_is_told_although_it_comes_behind_the_refusal() {
+        let script = "echo '<<hawser refused directory nowhere>>'; sleep 0.3; echo 'Read-only file system' >&2; exit 1";
+        let mut opening = Opening::start(Launch::new("sh").args(["-c", script])).unwrap();
+        let refused = ssh().marker(&mut opening, Duration::from_secs(10));
+        let words = refused.unwrap_err().to_string();
+        assert!(words.contains("Read-only file system"), "{words}");
     }
 
     #[test]

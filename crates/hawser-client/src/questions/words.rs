@@ -21,12 +21,8 @@ impl Ask for TakeWords {
     type Answer = Vec<Word>;
     const NAME: &'static str = "take words";
     const SIZE: Size = Size::Recorded;
-
-    /// It is asked all the time, and a network that stands still for a while is waited for: as long as the client waits
-    /// itself.
-    fn patience(&self) -> Duration {
-        SILENCE_LIMIT
-    }
+    /// A network that stalls for a while is waited for: as long as the client waits itself.
+    const PATIENCE: Duration = SILENCE_LIMIT;
 }
 
 impl Answers<Client> for TakeWords {

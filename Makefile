@@ -23,11 +23,11 @@ test: build ## unit tests, golden cases, and the lab tests against the release b
 	@packaging/setup lab
 	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests
 
-test-all: build ## the same, and the lab tests that are left out of every change: half an hour
+test-all: build ## the same, and the lab tests that are left out of every change
 	@packaging/setup lab
 	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests --all
 
-test-unit: ## what needs no lab: two minutes when it is built
+test-unit: ## what needs no lab: three minutes when it is built
 	@packaging/setup build lab
 	@packaging/run-tests --unit
 

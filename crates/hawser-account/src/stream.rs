@@ -1,4 +1,4 @@
-//! The TCP streams of a check: their rates over time, and where one fell for good.
+//! The TCP streams of a check: their rates over time, and where one fell and stayed low.
 
 use hawser_model::case::{Case, Phase, PhaseKind};
 use hawser_model::output::copy::{ChangePoint, RatePoint};
@@ -68,7 +68,7 @@ pub(crate) fn streams(case: &Case) -> Vec<StreamView<'_>> {
 }
 
 /// Bytes read in each slice of the time that the sender had. The receiver's list ends with the
-/// last byte that came: what a stream that stands still has beyond it is nothing.
+/// last byte that came: a stalled stream has nothing beyond it.
 fn slices(phase: &Phase) -> impl Iterator<Item = Bytes> + '_ {
     let due = (phase.spec.duration.0 / SLICE.0) as usize;
     let read = &phase.receiver.slices;

@@ -62,7 +62,7 @@ impl Text {
     }
 }
 
-/// The 4 GiB of ciphertext, sealed anew in every pass instead of being kept. Only a seek back to the
+/// The 4 GiB of ciphertext, sealed again in every pass instead of being kept. Only a seek back to the
 /// start is possible.
 struct Ciphertext {
     text: Text,

@@ -1,5 +1,5 @@
 //! The published schema of `hawser bench cipher --json` is what the types say.
-//! `UPDATE_SCHEMAS=1 cargo test -p hawser-cipher --test schema` writes it anew; a human reads the diff.
+//! `UPDATE_SCHEMAS=1 cargo test -p hawser-cipher --test schema` writes it again; a human reads the diff.
 
 use std::path::Path;
 

@@ -152,7 +152,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// A line on standard output. Whoever reads may have read enough: the work goes on unheard.
+/// A line on standard output. The reader may have closed it: the work goes on.
 macro_rules! say {
     ($($text:tt)+) => {{
         let _ = writeln!(std::io::stdout(), $($text)+);
@@ -231,7 +231,7 @@ fn run(args: RunArgs) -> Result<ExitCode, String> {
             Some(time) => thread::sleep(time),
             None => {
                 let mut all = String::new();
-                // The end of stdin, or of whoever held it, is the order to stop.
+                // The end of stdin is the order to stop.
                 let _ended_either_way = std::io::stdin().read_to_string(&mut all);
             }
         }

@@ -194,7 +194,7 @@ struct Run<'a> {
     progress: &'a dyn Progress,
 }
 
-/// Measures all directions of a slot at the same time, but for those of a host that was lost before: what was measured,
+/// Measures all directions of a slot at the same time, except those of a host that was lost before: what was measured,
 /// and the hosts that were lost meanwhile.
 fn run_slot(
     agents: &mut Hosts,

@@ -48,7 +48,7 @@ impl Task {
     }
 }
 
-/// Told how far a copy is, and asked whether it shall go on.
+/// Told how far a copy is, and asked whether to go on.
 pub trait Watcher {
     /// How far the receiver is. False ends the copy.
     fn at(&mut self, now: Now) -> bool;

@@ -215,7 +215,7 @@ fn command(number: u32, size: usize) -> Vec<u8> {
     buffer
 }
 
-/// The kernel asks the driver anew how many there are and, before 6.0, writes them all whatever
+/// The kernel asks the driver again how many there are and, before 6.0, writes them all whatever
 /// the buffer was made for; a driver has more after its queues were doubled.
 fn with_room(count: usize) -> usize {
     count * 4 + 512

@@ -2,7 +2,7 @@
 //! it would before taking it (ARP probe, RFC 5227).
 //!
 //! The question has no sender's address, so nobody learns anything from it, and an answer tells no
-//! host but the asking one. A host does not hear its own question; whoever answers has the address
+//! host but the asking one. A host does not hear its own question; a host that answers has the address
 //! too, or is another interface of the same host.
 
 use std::collections::BTreeMap;

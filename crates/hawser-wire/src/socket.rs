@@ -18,7 +18,7 @@ use crate::sys::option;
 /// (`EAGAIN`), so that a stalled link cannot hold it for ever.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A write to a stream that stands still is tried again, so that the sender sees when its time is
+/// A write to a stalled stream is tried again, so that the sender sees when its time is
 /// over.
 const STREAM_TIMEOUT: Duration = Duration::from_millis(20);
 

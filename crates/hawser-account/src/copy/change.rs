@@ -1,4 +1,4 @@
-//! Where a transfer that started well became slow for good.
+//! Where a transfer that started well became slow and stayed slow.
 //!
 //! The method is the standardised CUSUM of binary segmentation (A. Sen, M. S. Srivastava: *On tests
 //! for detecting change in mean*, Annals of Statistics 3, 1975): of all places to cut the series of
@@ -42,7 +42,7 @@ const SMALLEST_NOISE: f64 = 0.05;
 /// MB/s that stand for zero, of which there is no logarithm.
 const FLOOR: f64 = 0.01;
 
-/// The place after which the rate was lower for good, if there is one.
+/// The place after which the rate stayed lower, if there is one.
 pub fn change_point(points: &[RatePoint]) -> Option<ChangePoint> {
     let n = points.len();
     if n < REST + 1 {

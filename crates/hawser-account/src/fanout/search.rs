@@ -2,7 +2,7 @@
 //! how many receivers to measure next, or that it is done.
 //!
 //! The number is doubled until one is too many, and the gap is halved until it is closed. No number
-//! is believed for one window: what stands in the end has stood twice, what was too many has fallen
+//! is believed for one window: what is reported has passed twice, what was too many has fallen
 //! twice, and where a number did both, a third window decides.
 
 use std::collections::BTreeMap;

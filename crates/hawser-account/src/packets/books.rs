@@ -102,7 +102,7 @@ impl Books {
         packets
     }
 
-    /// What stands in a layer of a host.
+    /// The counts of a layer of a host.
     pub(crate) fn booked(&self, host: &HostName, layer: Layer) -> u64 {
         self.lines
             .iter()

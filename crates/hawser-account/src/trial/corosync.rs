@@ -35,7 +35,7 @@ pub(super) fn effects(case: &Case) -> Vec<CorosyncEffect> {
     hosts.collect()
 }
 
-/// What a Corosync has counted between two looks. One that was started anew in between counts from zero.
+/// What a Corosync has counted between two looks. One that was restarted in between counts from zero.
 pub fn gained(before: Option<&CorosyncFacts>, now: Option<&CorosyncFacts>) -> RingGain {
     let both = before.zip(now).filter(|(b, n)| b.pid == n.pid);
     let gained = |names: &[&str]| {
@@ -71,9 +71,9 @@ mod tests {
         let gain = gained(Some(&facts), Some(&later));
         assert_eq!((gain.retransmits, gain.token_lost), (Some(3), None));
         later.pid += 1;
-        let anew = gained(Some(&facts), Some(&later));
-        assert_eq!(anew.retransmits, None, "it counts from zero");
+        let restarted = gained(Some(&facts), Some(&later));
+        assert_eq!(restarted.retransmits, None, "it counts from zero");
         assert_eq!(gain.and(gain).retransmits, Some(6));
-        assert_eq!(gain.and(anew).retransmits, None);
+        assert_eq!(gain.and(restarted).retransmits, None);
     }
 }

@@ -32,7 +32,7 @@ const CONFIDENCE: f64 = 0.95;
 /// An effect below this share of the loss at hand does not matter.
 const MATTERS_SHARE: f64 = 0.2;
 
-/// Of a stream's missing rate it matters from this share up: one that stands still is cured by whatever
+/// Of a stream's missing rate it matters from this share up: a stalled one is cured by whatever
 /// lets it go on, also at a fraction of a rate that merging alone made possible.
 const MATTERS_SHARE_OF_STREAM: f64 = 0.05;
 

@@ -307,7 +307,7 @@ impl Session {
 }
 
 impl Drop for Session {
-    /// Ends the connection by a reset: what it had not sent yet is thrown away. Closed in good order, the
+    /// Ends the connection by a reset: what it had not sent yet is thrown away. Closed with a logout, the
     /// kernel would go on sending it, and a write that has long been sent again over another path, and
     /// overwritten, arrives when the first path is mended (seen: four stale blocks, one for each order
     /// in flight).

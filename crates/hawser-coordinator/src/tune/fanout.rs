@@ -1,6 +1,6 @@
 //! Tuning how many receivers of one flow a host serves: the settings of the receivers that it has now are
 //! copied to the namespaces on which a fan-out is measured, so that nobody's receivers get test traffic.
-//! A trial turns the real ones, and every window copies them anew.
+//! A trial turns the real ones, and every window copies them again.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ pub fn tune_fanout(
         ..options.clone()
     };
     let prove = |agents: &mut Hosts| {
-        // Asked anew: what Corosync has counted by now is told too.
+        // Asked again: what Corosync has counted by now is told too.
         let hosts = facts(agents)?;
         Ok(fanout(
             agents,

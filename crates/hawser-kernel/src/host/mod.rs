@@ -1,4 +1,4 @@
-//! What stands on a host and does not change during a check.
+//! The facts of a host that do not change during a check.
 
 mod bridges;
 mod corosync;

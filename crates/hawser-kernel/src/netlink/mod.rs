@@ -72,7 +72,7 @@ impl Netlink {
     /// Asks for a dump and hands each answer's body (after the netlink header) to `each`.
     ///
     /// A dump that was interrupted by a change of the dumped objects is repeated, so `start`
-    /// is called before each try, for the caller to begin anew.
+    /// is called before each try, for the caller to start over.
     pub(crate) fn dump<S>(
         &mut self,
         request: &'static str,

@@ -94,7 +94,7 @@ impl Fanout {
         &self.processors
     }
 
-    /// Brings as many guests to the bridge as shall receive, spreads the work, opens the sockets.
+    /// Brings as many guests to the bridge as are to receive, spreads the work, opens the sockets.
     /// `as_set` are the settings that [`Spread::AsSet`] copies; where there are none, a guest stays as
     /// the kernel makes it.
     ///
@@ -116,7 +116,7 @@ impl Fanout {
             receivers.push(receiver);
         }
         let spec = FlowSpec {
-            // As whoever feeds many would: a late sender is not what is measured.
+            // As a feeder of many receivers would: a late sender is not what is measured.
             realtime: true,
             receive_buffer: None,
             sender_cpu: self.processors.first().copied(),

@@ -24,7 +24,7 @@ use crate::thread::{NotGranted, errno, prepare};
 const CONNECT: Duration = Duration::from_secs(4);
 
 /// What is still under way at the end is given this long to arrive, but no longer than a quarter
-/// of the time that the flow took: a stream that stands still would never end.
+/// of the time that the flow took: a stalled stream would never end.
 const LINGER: Duration = Duration::from_secs(2);
 const LEAST_LINGER: Duration = Duration::from_millis(50);
 

@@ -1,5 +1,5 @@
 //! A CPU's softnet backlog is full (`net.core.netdev_max_backlog`): packets are handed to a
-//! CPU (RPS, a veth, a tunnel) faster than it works them off. The same loss stands in three
+//! CPU (RPS, a veth, a tunnel) faster than it works them off. The same loss is counted by three
 //! counters: the CPU's `dropped`, the receiver's `rx_dropped` and, on a veth pair, the
 //! sender's `tx_dropped` (`enqueue_to_backlog`, `net/core/dev.c`).
 //!

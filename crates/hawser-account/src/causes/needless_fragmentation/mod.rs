@@ -1,6 +1,6 @@
 //! Datagrams are cut into fragments, or refused, although the link would carry them whole: a
 //! route or a learnt path MTU is smaller than what passes (`ip route … mtu`, a stale ICMP), or
-//! a bridge between the hosts reassembles and cuts them anew for its filter
+//! a bridge between the hosts reassembles and cuts them again for its filter
 //! (`bridge-nf-call-iptables`). Each fragment is one more packet to lose.
 //!
 //! Evidence: the sender's tap sees fragments of datagrams that fit its interface, or finer
@@ -108,7 +108,7 @@ impl Cause for NeedlessFragmentation {
                 "`ip route get ADDRESS` on {host}: a route with `mtu`, or a learnt one with \
                  `expires` (`ip route flush cache`). Remove it."
             ),
-            _ => "A bridge on the way hands its frames to a packet filter and cuts them anew: \
+            _ => "A bridge on the way hands its frames to a packet filter and cuts them again: \
                   `sysctl -w net.bridge.bridge-nf-call-iptables=0` there (that whole machine), or \
                   give its ports one MTU."
                 .to_owned(),

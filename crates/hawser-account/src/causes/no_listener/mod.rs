@@ -27,7 +27,7 @@ impl CheckCause for NoListener {
             l.layer == Some(Layer::NoListener)
                 || (l.layer == Some(Layer::SenderSocket) && l.reason == "ECONNREFUSED")
         });
-        // The refusal was the receiver's, whoever counted it.
+        // The refusal was the receiver's, whichever host counted it.
         for loss in claimed.iter_mut() {
             loss.host = Some(loss.path.to.clone());
         }

@@ -60,13 +60,13 @@ impl Cause for PowerWait {
     const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
-        let whence = match self.default {
+        let source = match self.default {
             true => "its agent's default",
             false => "as it is set",
         };
         Words {
             text: format!(
-                "The fence device of {} waits {} after it has cut the power, {whence}: fencing took {}.",
+                "The fence device of {} waits {} after it has cut the power, {source}: fencing took {}.",
                 host(at),
                 self.power_wait_ms,
                 self.fence_agent_ms.of(self.outage_ms),

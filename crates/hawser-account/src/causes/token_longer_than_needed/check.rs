@@ -123,7 +123,7 @@ impl Cause for LongToken {
     fn words(&self, _: &Place) -> Words {
         Words {
             text: format!(
-                "Corosync waits {} ms for its token before it takes a node for dead. In {} of heartbeats the longest \
+                "Corosync waits {} ms for its token before it declares a node dead. In {} of heartbeats the longest \
                  round trip was {} and the longest pause {}.",
                 self.token_ms, self.watched_ns, self.longest_round_trip_ns, self.longest_pause_ns,
             ),

@@ -1,6 +1,6 @@
 //! Corosync waits longer for its token than the measured network needs.
 //!
-//! A token is late when a node stands still or a packet is: the longest pause of a process of
+//! A token is late when a node pauses or a packet is late: the longest pause of a process of
 //! real-time priority plus one longest round trip for each node it goes round. Corosync sends a
 //! token again `token_retransmits_before_loss_const` times (4, corosync.conf(5)) within `token`,
 //! so a token of [`TIMES`] such delays still survives the loss of most of these; never below
@@ -95,7 +95,7 @@ impl Cause for TokenLongerThanNeeded {
 
     fn words(&self, _: &Place) -> Words {
         let (token, safe, margin) = (self.token_ms, self.safe_token_ms, self.margin);
-        // A node stands still, and the token goes round: what one token has to survive.
+        // A node pauses, and the token goes round: what one token has to survive.
         let left = margin * safe as f64 / token.max(1) as f64;
         Words {
             text: format!(

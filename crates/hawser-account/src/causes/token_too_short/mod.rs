@@ -56,7 +56,7 @@ impl Cause for TokenTooShort {
     fn words(&self, _: &Place) -> Words {
         Words {
             text: format!(
-                "Corosync takes a node for dead after {} ms without its token. In {} of heartbeats the longest round trip \
+                "Corosync declares a node dead after {} ms without its token. In {} of heartbeats the longest round trip \
                  was {} and the longest pause {}: a little more, and a healthy node is fenced.",
                 self.token_ms, self.watched_ns, self.longest_round_trip_ns, self.longest_pause_ns,
             ),

@@ -93,7 +93,7 @@ pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
                     }),
                 };
             }
-            // Whoever is busy with a transition goes on with it first.
+            // A controller that is busy with a transition finishes it first.
             Mark::Joined if running.is_none() => {
                 due.get_or_insert(*at);
             }
@@ -169,5 +169,5 @@ fn planned(facts: &Facts<'_>) -> Option<Moment> {
     (first.name == SWITCHOVER).then_some(first.ordered)
 }
 
-/// The name of the fault that is none: everything is moved away from a node, in good order.
+/// The name of the fault that is none: an operator moves everything away from a node.
 const SWITCHOVER: &str = "switchover";

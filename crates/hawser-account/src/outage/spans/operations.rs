@@ -134,7 +134,7 @@ fn of_operations(facts: &Facts<'_>, ran: &[Ran<'_>]) -> Vec<Span> {
 }
 
 /// The pool is back when its storage and its exports have started, and the first of its
-/// addresses: a client needs one. What was not started anew had not been away.
+/// addresses: a client needs one. What was not started again had not been away.
 pub(crate) fn ready(facts: &Facts<'_>) -> Option<Moment> {
     let pool = own_pool(facts)?;
     let ran = ran(facts);

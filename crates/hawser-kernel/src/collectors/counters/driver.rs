@@ -12,7 +12,7 @@ use crate::ethtool::Ethtool;
 #[derive(Default)]
 pub(super) struct Drivers {
     ethtool: Option<Ethtool>,
-    /// Names by interface: they are many, and stay until the driver is set up anew.
+    /// Names by interface: they are many, and stay until the driver is set up again.
     names: BTreeMap<String, Vec<String>>,
 }
 

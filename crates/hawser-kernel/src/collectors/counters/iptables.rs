@@ -1,7 +1,7 @@
 //! Rule and policy counters of the older `iptables` (`xtables`), by `iptables-legacy-save -c`.
 //!
 //! The kernel lists the tables in use in `/proc/net/ip_tables_names` (and `ip6_tables_names`);
-//! the program is run only when there are some. What `iptables-nft` makes stands in nftables.
+//! the program is run only when there are some. What `iptables-nft` makes is in nftables.
 
 use std::time::Duration;
 

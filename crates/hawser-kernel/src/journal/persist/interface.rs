@@ -1,4 +1,4 @@
-//! Where a setting of an interface is kept: with whoever configures the interface, where that one
+//! Where a setting of an interface is kept: with the program that configures the interface, where that one
 //! would have the last word, and else in a rule of udev, which runs before all of them.
 
 use std::path::{Path, PathBuf};

@@ -28,7 +28,7 @@ pub(super) fn plan(root: &Path, change: &Change, expected: Expected) -> Result<P
         }
         Knob::ReceiverSteering { .. } | Knob::ReceiverThreads { .. } => {
             return Err(
-                "the interfaces are the receivers' own and are made anew with them".to_owned(),
+                "the interfaces are the receivers' own and are created with them".to_owned(),
             );
         }
         Knob::Placebo => return Err("a placebo has nothing to keep".to_owned()),

@@ -1,4 +1,4 @@
-//! Files that are wholly Hawser's: known by their first lines, made anew with every change from the
+//! Files that are wholly Hawser's: known by their first lines, rewritten with every change from the
 //! journal alone, and gone with their last change.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -10,6 +10,7 @@ use hawser_model::finding::{Confidence, Finding, Place, Severity, WordedFinding}
 use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::trial::TrialTraffic;
 use hawser_model::units::Packets;
+pub(crate) use hawser_model::units::counted;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -377,12 +378,6 @@ pub(crate) fn percent_text(percent: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// `1 direction`, `2 directions`.
-pub(crate) fn counted(n: u64, noun: &str) -> String {
-    let s = if n == 1 { "" } else { "s" };
-    format!("{} {noun}{s}", Packets(n))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -392,7 +387,5 @@ mod tests {
         assert_eq!(percent_text(3.0), "3");
         assert_eq!(percent_text(0.25), "0.25");
         assert_eq!(percent_text(0.0), "less than 0.01");
-        assert_eq!(counted(1, "packet"), "1 packet");
-        assert_eq!(counted(12_345, "packet"), "12 345 packets");
     }
 }

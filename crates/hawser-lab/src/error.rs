@@ -52,10 +52,10 @@ pub enum LabError {
         known: Vec<String>,
     },
     /// The lab is up, but as something else.
-    #[error("lab {0} is up with another layout; take it down first: hawser lab down --name {0}")]
+    #[error("lab {0} is up with another layout; take it down first: hawser lab down --lab {0}")]
     OtherLayout(String),
     /// The lab is not whole: it was left half built, or a part of it died.
-    #[error("lab {name} is not whole: {what}; `hawser lab up --name {name}` repairs it")]
+    #[error("lab {name} is not whole: {what}; `hawser lab up --lab {name}` repairs it")]
     NotWhole {
         /// The lab.
         name: String,
@@ -63,7 +63,7 @@ pub enum LabError {
         what: String,
     },
     /// The node has no power.
-    #[error("node {node} of lab {lab} is off; `hawser lab power --name {lab} on {node}` starts it")]
+    #[error("node {node} of lab {lab} is off; `hawser lab power --lab {lab} on {node}` starts it")]
     NodeOff {
         /// The lab.
         lab: String,

@@ -4,6 +4,8 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hawser_model::units::{self, BitsPerSec, Bytes, NotA};
+
 /// `500us`, `20ms`, `3s`.
 pub fn duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|e| format!("{e}; write 500us, 20ms or 3s"))
@@ -11,25 +13,27 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 
 /// `65536`, `64k`, `8M`: bytes, with binary prefixes as sysctls and buffers use them.
 pub fn bytes(text: &str) -> Result<u64, String> {
-    prefixed(text.trim_end_matches("iB"), 1 << 10)
-        .ok_or_else(|| format!("`{text}` is not a size; write 65536, 64k or 8M"))
+    let bytes: Result<Bytes, _> = text.parse();
+    bytes.map(Bytes::get).map_err(|e| e.to_string())
 }
 
 /// `10000`, `10k`, `2M`: a number of things that are counted, with decimal prefixes.
 pub fn count(text: &str) -> Result<u64, String> {
-    prefixed(text, 1000).ok_or_else(|| format!("`{text}` is not a number; write 10000, 10k or 2M"))
+    units::count(text).map_err(|e| e.to_string())
 }
 
-/// A number, times a power of `kilo` by its prefix.
-fn prefixed(text: &str, kilo: u64) -> Option<u64> {
-    let (digits, power) = match text.char_indices().last()? {
-        (at, 'k' | 'K') => (&text[..at], 1),
-        (at, 'M') => (&text[..at], 2),
-        (at, 'G') => (&text[..at], 3),
-        _ => (text, 0),
-    };
-    let number: u64 = digits.trim().parse().ok()?;
-    number.checked_mul(kilo.pow(power))
+/// A size that a lab's queue, buffer or connection can have.
+pub fn lab_size(text: &str) -> Result<Bytes, String> {
+    within(bytes, 1..=0x7fff_ffff)(text).map(Bytes)
+}
+
+/// A rate that a lab's port can be set to: `tc` counts whole bytes, and a slower one passes no packet for seconds.
+pub fn lab_rate(text: &str) -> Result<BitsPerSec, String> {
+    let rate: BitsPerSec = text.parse().map_err(|e: NotA| e.to_string())?;
+    match (8_000..=1_000_000_000_000).contains(&rate.get()) {
+        true => Ok(rate),
+        false => Err("8kbit to 1000Gbit is possible".to_owned()),
+    }
 }
 
 /// A number from a range.

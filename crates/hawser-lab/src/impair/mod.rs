@@ -16,7 +16,7 @@ pub use fault::{BurstLoss, Direction, Fault, Gilbert, Only};
 pub(crate) use filter::dropped as filter_dropped;
 pub use machine::{Changed, MachineSetting, Numbers, Restored};
 pub use program::Counts;
-pub use share::{Share, parse_rate, parse_size};
+pub use share::Share;
 
 use std::collections::BTreeMap;
 

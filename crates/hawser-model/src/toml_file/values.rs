@@ -11,23 +11,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::units::BitsPerSec;
-
-/// A text that is not such a value, and how one is written.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}; write {written}")]
-pub struct NotA {
-    /// What is wrong with the text.
-    pub reason: String,
-    /// How the value is written, with an example.
-    pub written: &'static str,
-}
-
-fn not_a<T>(reason: impl Into<String>, written: &'static str) -> Result<T, NotA> {
-    Err(NotA {
-        reason: reason.into(),
-        written,
-    })
-}
+pub use crate::units::NotA;
+use crate::units::written::split_unit;
 
 macro_rules! text_value {
     ($name:ident, $format:literal, $example:literal, $description:literal) => {
@@ -70,8 +55,6 @@ macro_rules! text_value {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speed(pub BitsPerSec);
 
-const SPEED: &str = "a number and a unit, such as \"10Gbit/s\" or \"100Mbit/s\"";
-
 text_value!(
     Speed,
     "hawser-speed",
@@ -83,29 +66,7 @@ impl FromStr for Speed {
     type Err = NotA;
 
     fn from_str(text: &str) -> Result<Self, NotA> {
-        let (number, unit) = split_unit(text);
-        let Ok(number) = number.parse::<f64>() else {
-            return not_a(format!("\"{text}\" does not begin with a number"), SPEED);
-        };
-        let factor = match unit.strip_suffix("/s").or(unit.strip_suffix("ps")) {
-            Some("bit") | Some("b") => 1.0,
-            Some("kbit") | Some("kb") => 1e3,
-            Some("Mbit") | Some("Mb") => 1e6,
-            Some("Gbit") | Some("Gb") => 1e9,
-            // A byte rate on a link is so often a slip of case that it is worth its own words.
-            Some("B" | "kB" | "MB" | "GB") => {
-                return not_a(
-                    format!("\"{text}\" counts bytes, a link's speed is in bits"),
-                    SPEED,
-                );
-            }
-            _ => return not_a(format!("\"{unit}\" is no unit of speed"), SPEED),
-        };
-        let bits = number * factor;
-        if !(1.0..=1e15).contains(&bits) {
-            return not_a(format!("\"{text}\" is no speed a link can have"), SPEED);
-        }
-        Ok(Self(BitsPerSec(bits.round() as u64)))
+        text.parse().map(Self)
     }
 }
 
@@ -157,7 +118,7 @@ impl FromStr for Period {
     fn from_str(text: &str) -> Result<Self, NotA> {
         let (number, unit) = split_unit(text);
         let Ok(number) = number.parse::<u64>() else {
-            return not_a(
+            return NotA::because(
                 format!("\"{text}\" does not begin with a whole number"),
                 PERIOD,
             );
@@ -167,12 +128,12 @@ impl FromStr for Period {
             "s" => 1_000,
             "min" => 60_000,
             "h" => 3_600_000,
-            "" => return not_a(format!("\"{text}\" has no unit"), PERIOD),
-            _ => return not_a(format!("\"{unit}\" is no unit of time here"), PERIOD),
+            "" => return NotA::because(format!("\"{text}\" has no unit"), PERIOD),
+            _ => return NotA::because(format!("\"{unit}\" is no unit of time here"), PERIOD),
         };
         match number.checked_mul(factor) {
             Some(ms) if ms <= 7 * 24 * 3_600_000 => Ok(Self::from_millis(ms)),
-            _ => not_a(format!("\"{text}\" is longer than a week"), PERIOD),
+            _ => NotA::because(format!("\"{text}\" is longer than a week"), PERIOD),
         }
     }
 }
@@ -204,11 +165,11 @@ impl FromStr for Network {
 
     fn from_str(text: &str) -> Result<Self, NotA> {
         let Ok(net) = text.parse::<IpNet>() else {
-            return not_a(format!("\"{text}\" is no network"), NETWORK);
+            return NotA::because(format!("\"{text}\" is no network"), NETWORK);
         };
         if net != net.trunc() {
             // Taking it silently would hide a typing error in either half.
-            return not_a(
+            return NotA::because(
                 format!("\"{text}\" is an address in the network {}", net.trunc()),
                 NETWORK,
             );
@@ -247,16 +208,16 @@ impl FromStr for SecretRef {
     fn from_str(text: &str) -> Result<Self, NotA> {
         match text.split_once(':') {
             Some(("file", path)) if path.starts_with('/') => Ok(Self::File(path.into())),
-            Some(("file", _)) => not_a("a secret file needs its whole path", SECRET),
+            Some(("file", _)) => NotA::because("a secret file needs its whole path", SECRET),
             Some(("env", name))
                 if !name.is_empty()
                     && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') =>
             {
                 Ok(Self::Env(name.to_owned()))
             }
-            Some(("env", _)) => not_a("no environment variable has such a name", SECRET),
+            Some(("env", _)) => NotA::because("no environment variable has such a name", SECRET),
             // The text is not repeated: it may well be the password itself.
-            _ => not_a("a secret is not written in the cluster file", SECRET),
+            _ => NotA::because("a secret is not written in the cluster file", SECRET),
         }
     }
 }
@@ -268,14 +229,6 @@ impl fmt::Display for SecretRef {
             Self::Env(name) => write!(f, "env:{name}"),
         }
     }
-}
-
-/// `10 Gbit/s` into `10` and `Gbit/s`.
-fn split_unit(text: &str) -> (&str, &str) {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    (&text[..end], text[end..].trim())
 }
 
 #[cfg(test)]

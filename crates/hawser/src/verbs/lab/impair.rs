@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use hawser_lab::LabError;
 use hawser_lab::impair::{
     BurstLoss, Clear, Direction, Fault, Gilbert, MachineSetting, Multicast, Numbers, Only, Order,
-    Share, parse_rate, parse_size,
+    Share,
 };
 use hawser_model::units::{BitsPerSec, Bytes, Mtu};
 
@@ -76,15 +76,15 @@ pub(super) struct ImpairArgs {
           value_parser = parse::within::<u32>(parse::bytes, 68..=65_535))]
     mtu: Option<u32>,
     /// Let only this rate pass (100Mbit)
-    #[arg(long, value_parser = parse_rate, help_heading = "On NODE/LINK")]
+    #[arg(long, value_parser = parse::lab_rate, help_heading = "On NODE/LINK")]
     rate: Option<BitsPerSec>,
     /// The queue in front of the rate (64k)
-    #[arg(long, value_name = "BYTES", value_parser = parse_size, requires = "rate",
+    #[arg(long, value_name = "BYTES", value_parser = parse::lab_size, requires = "rate",
           help_heading = "On NODE/LINK")]
     queue: Option<Bytes>,
     /// Towards the node: once a TCP connection has brought so many bytes (100M), lose what the
     /// node's interface merged (GRO); turning that off cures it
-    #[arg(long, value_name = "BYTES", value_parser = parse_size, help_heading = "On NODE/LINK")]
+    #[arg(long, value_name = "BYTES", value_parser = parse::lab_size, help_heading = "On NODE/LINK")]
     lose_merged_after: Option<Bytes>,
     /// Only these packets suffer; the rate holds for all
     #[arg(long, value_enum, value_name = "KIND", help_heading = "On NODE/LINK")]
@@ -105,11 +105,11 @@ pub(super) struct ImpairArgs {
     #[arg(long, help_heading = "On the whole machine")]
     machine: bool,
     /// net.core.rmem_default: receive buffer of sockets that ask for none
-    #[arg(long, value_name = "BYTES", value_parser = parse_size, requires = "machine",
+    #[arg(long, value_name = "BYTES", value_parser = parse::lab_size, requires = "machine",
           help_heading = "On the whole machine")]
     rmem_default: Option<Bytes>,
     /// net.core.rmem_max: largest receive buffer a socket may ask for
-    #[arg(long, value_name = "BYTES", value_parser = parse_size, requires = "machine",
+    #[arg(long, value_name = "BYTES", value_parser = parse::lab_size, requires = "machine",
           help_heading = "On the whole machine")]
     rmem_max: Option<Bytes>,
     /// net.core.netdev_max_backlog: packets waiting for one CPU

@@ -1,11 +1,15 @@
 //! Numbers that carry their unit in their type, and the one formatter that prints them.
 
+pub(crate) mod written;
+
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use written::{NotA, count};
 
 macro_rules! quantity {
     ($(#[$doc:meta])* $name:ident) => {
@@ -118,6 +122,16 @@ pub fn grouped(n: u64) -> String {
     out
 }
 
+/// A number of things that are counted: `1 packet`, `12 345 packets`.
+pub fn counted(n: u64, noun: &str) -> String {
+    let plural = match n {
+        1 => "",
+        _ if noun.ends_with("ch") || noun.ends_with(['s', 'x']) => "es",
+        _ => "s",
+    };
+    format!("{} {noun}{plural}", grouped(n))
+}
+
 /// A value with an SI prefix and three significant digits: `1.25 G`.
 fn si(value: f64) -> String {
     let (scaled, prefix) = match value.abs() {
@@ -143,6 +157,11 @@ pub fn mb_per_s(rate: f64) -> String {
         r if r >= 1.0 => format!("{r:.1} MB/s"),
         r => format!("{:.0} kB/s", r * 1e3),
     }
+}
+
+/// Bytes with decimal prefixes, as rates have them: `629 MB`, `1.25 GB`.
+pub fn decimal(bytes: u64) -> String {
+    format!("{}B", si(bytes as f64))
 }
 
 impl fmt::Display for Packets {
@@ -201,12 +220,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn one_is_no_plural() {
+        assert_eq!(counted(1, "link"), "1 link");
+        assert_eq!(counted(0, "switch"), "0 switches");
+        assert_eq!(counted(12_345, "packet"), "12 345 packets");
+    }
+
+    #[test]
     fn each_unit_is_printed_as_people_write_it() {
         assert_eq!(Packets(1_234_567).to_string(), "1 234 567");
         assert_eq!(Bytes(212_992).to_string(), "208.0 KiB");
         assert_eq!(BitsPerSec(800_000_000).to_string(), "800 Mbit/s");
         assert_eq!(BitsPerSec(10_000_000_000).to_string(), "10.0 Gbit/s");
         assert_eq!(PacketsPerSec(950).to_string(), "950 pkt/s");
+        assert_eq!(decimal(629_145_600), "629 MB");
+        assert_eq!(decimal(6), "6 B");
         assert_eq!(Nanos(1_500).to_string(), "1.5 µs");
         assert_eq!(Nanos(2_000_000_000).to_string(), "2.00 s");
     }

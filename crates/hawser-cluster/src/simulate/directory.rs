@@ -65,12 +65,13 @@ impl Directory {
             .into_iter()
             .filter(|element| element.name == "primitive")
             .collect();
-        let colocations: BTreeMap<&str, &str> = configuration
+        let mut colocations: BTreeMap<&str, &str> = configuration
             .first("constraints")
             .into_iter()
             .flat_map(|constraints| constraints.all("rsc_colocation"))
             .filter_map(|constraint| Some((constraint.get("rsc")?, constraint.get("with-rsc")?)))
             .collect();
+        colocations.extend(grouped(configuration));
         let mut directory = Self {
             cut_off: cut_off(cib),
             ..Self::default()
@@ -125,6 +126,22 @@ impl Directory {
             (resource.pool.as_deref() == Some(pool)).then_some((id.as_str(), &resource.part))
         })
     }
+}
+
+/// In a group, as `pcs` makes them, each member runs where the one before it runs.
+fn grouped(configuration: &Element) -> Vec<(&str, &str)> {
+    let resources = configuration.first("resources").map(Element::walk);
+    let groups = resources.unwrap_or_default().into_iter();
+    let groups = groups.filter(|element| element.name == "group");
+    let pairs = groups.flat_map(|group| {
+        let members: Vec<&str> = group
+            .all("primitive")
+            .filter_map(|primitive| primitive.get("id"))
+            .collect();
+        let pairs = members.windows(2).map(|pair| (pair[1], pair[0]));
+        pairs.collect::<Vec<_>>()
+    });
+    pairs.collect()
 }
 
 fn part(primitive: &Element) -> Part {
@@ -189,4 +206,23 @@ fn delays(device: &Element) -> Vec<(String, String)> {
     pairs
         .map(|(node, delay)| (node.to_owned(), delay.to_owned()))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_members_of_a_group_belong_to_its_storage() {
+        let cib = r#"<cib><configuration><resources><group id="storage">
+            <primitive id="data" class="ocf" provider="heartbeat" type="Filesystem"/>
+            <primitive id="ip" class="ocf" provider="heartbeat" type="IPaddr2"><instance_attributes>
+              <nvpair name="ip" value="192.0.2.1"/></instance_attributes></primitive>
+            <primitive id="nfs" class="ocf" provider="heartbeat" type="nfsserver"/>
+            </group></resources></configuration></cib>"#;
+        let directory = Directory::of(&Element::parse(cib, "test").unwrap());
+        assert_eq!(directory.pools().collect::<Vec<_>>(), ["data"]);
+        let parts: Vec<&str> = directory.of_pool("data").map(|(id, _)| id).collect();
+        assert_eq!(parts, ["data", "ip", "nfs"]);
+    }
 }

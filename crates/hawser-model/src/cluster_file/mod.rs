@@ -85,6 +85,13 @@ pub fn schema() -> schemars::Schema {
 }
 
 impl ClusterFile {
+    /// Whether it says all that building a cluster from it takes, as [`parse_complete`] asks for.
+    pub fn is_complete(&self) -> bool {
+        let mut found = Found::default();
+        rules::check_complete(self, &mut found);
+        found.take_result("", "").is_ok()
+    }
+
     /// The link of that name.
     pub fn link(&self, name: &str) -> Option<&LinkEntry> {
         self.links.iter().find(|link| link.name.as_str() == name)

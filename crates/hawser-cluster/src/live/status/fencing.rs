@@ -162,8 +162,9 @@ pub(super) fn blind(file: &ClusterFile, now: &Picture, facts: &StatusFacts) -> V
         }
     }
     for (device, victims) in targets(file) {
+        let ready = rests_in_standby(now, &victims) && would_be_used(facts, &device, &victims);
         let victims = victims.into_iter().collect::<Vec<_>>().join(", ");
-        if !super::runs(now, &device) {
+        if !super::runs(now, &device) && !ready {
             blind.push(format!(
                 "fence device {device} does not run: {victims} could not be switched off"
             ));
@@ -174,4 +175,28 @@ pub(super) fn blind(file: &ClusterFile, now: &Picture, facts: &StatusFacts) -> V
         }
     }
     blind
+}
+
+/// Whether a device that does not run is kept from it by standby alone: no member but its victims is out of standby.
+fn rests_in_standby(now: &Picture, victims: &BTreeSet<String>) -> bool {
+    let others = now.nodes.iter();
+    let mut others = others.filter(|(name, node)| node.online && !victims.contains(*name));
+    let none = others.clone().next().is_none();
+    !none && others.all(|(_, node)| node.standby)
+}
+
+/// Whether a fencer of another head would use the device. In standby it does: a fencer takes a device by the
+/// constraints of its resource, which need not run (`stonith_admin --list`; shown with Pacemaker 2.1.5 by a power cut).
+/// True where no head was asked.
+fn would_be_used(facts: &StatusFacts, device: &str, victims: &BTreeSet<String>) -> bool {
+    let mut views = facts.views.iter().peekable();
+    views.peek().is_none()
+        || views.any(|(head, view)| {
+            let fencer = view.fencer.as_ref().and_then(Told::said);
+            let uses = |victim: &String| {
+                let can = fencer.and_then(|fencer| fencer.can.get(victim));
+                can.is_some_and(|devices| devices.contains(device))
+            };
+            !victims.contains(head.as_str()) && victims.iter().all(uses)
+        })
 }

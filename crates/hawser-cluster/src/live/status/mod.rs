@@ -110,12 +110,15 @@ pub fn status(
     for text in fencing::blind(file, now, facts) {
         found.costs(text);
     }
-    let mut pools: Vec<_> = file
-        .pools
-        .iter()
-        .map(|pool| pools::pool_now(pool, now))
-        .collect();
-    let story = Story::of(&report, &Directory::of(&cib));
+    let directory = Directory::of(&cib);
+    let mut pools: Vec<_> = match &file.pools[..] {
+        [] => pools::of_cluster(&directory, now),
+        pools => pools
+            .iter()
+            .map(|pool| pools::pool_now(pool, now))
+            .collect(),
+    };
+    let story = Story::of(&report, &directory);
     for pool in &file.pools {
         pools::wrong(pool, now, &cib, &mut found);
     }
@@ -214,6 +217,13 @@ fn drifted(
     watchers: &BTreeSet<String>,
     found: &mut Findings,
 ) {
+    if !file.is_complete() {
+        return found.note(
+            "the cluster file does not describe the whole cluster (no fencing): the live configuration is not \
+             compared with it"
+                .to_owned(),
+        );
+    }
     let said = |key: &Key| match key {
         Key::Property(name) => {
             (name == "stonith-enabled" && property(cib, name) == Some("false"))

@@ -9,7 +9,7 @@ use super::runs;
 use crate::cib::fencing::targets;
 use crate::live::failures;
 use crate::live::orders::{OrderKind, left_orders};
-use crate::simulate::Picture;
+use crate::simulate::{Directory, Part, Picture, Resource};
 use crate::xml::Element;
 
 /// A pool as Pacemaker has it.
@@ -45,6 +45,41 @@ pub(super) fn pool_now(pool: &Pool, now: &Picture) -> PoolStatus {
         addresses,
         active_on,
     }
+}
+
+/// The pools of a cluster whose file names none, as its CIB shows them.
+pub(super) fn of_cluster(directory: &Directory, now: &Picture) -> Vec<PoolStatus> {
+    let is_storage = |(id, resource): &(&String, &Resource)| {
+        matches!(resource.part, Part::Storage(_)) && resource.pool.as_ref() == Some(*id)
+    };
+    let pools = directory.resources.iter().filter(is_storage);
+    let pools = pools.map(|(pool, _)| {
+        let active_on = now.runs_on(pool).map(HostName::from);
+        let here = |id: &str| {
+            active_on.is_some() && now.runs_on(id) == active_on.as_ref().map(HostName::as_str)
+        };
+        let (mut addresses, mut exports) = (Vec::new(), Vec::new());
+        for (id, part) in directory.of_pool(pool) {
+            match part {
+                Part::Address(address) => addresses.extend(address.parse().map(|address| {
+                    let up = here(id);
+                    PoolAddress { address, up }
+                })),
+                Part::Exports => exports.push(PoolExport {
+                    up: here(id),
+                    resource: id.to_owned(),
+                }),
+                _ => {}
+            }
+        }
+        PoolStatus {
+            name: pool.clone(),
+            active_on,
+            addresses,
+            exports,
+        }
+    });
+    pools.collect()
 }
 
 /// The pools that Pacemaker has on several heads at once.

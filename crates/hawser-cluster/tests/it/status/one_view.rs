@@ -291,3 +291,30 @@ fn two_heads_without_the_vote_of_their_quorum_device_are_not_redundant() {
     );
     assert!(!silent.quorum_device.unwrap().votes);
 }
+
+/// A cluster that `pcs` made: no colocations, a group.
+#[test]
+fn a_cluster_that_hawser_did_not_build_is_shown_and_not_compared() {
+    let golden = Golden::named("lab");
+    let file = "[cluster]\nname = \"theirs\"\n\n[[link]]\nname = \"ring0\"\nnetwork = \"10.72.0.0/24\"\n\n\
+                [[link]]\nname = \"ring1\"\nnetwork = \"10.72.1.0/24\"\n\n\
+                [[node]]\nname = \"head1\"\naddresses = { ring0 = \"10.72.0.1\", ring1 = \"10.72.1.1\" }\n\n\
+                [[node]]\nname = \"head2\"\naddresses = { ring0 = \"10.72.0.2\", ring1 = \"10.72.1.2\" }\n";
+    let file = hawser_model::cluster_file::parse(file, "theirs.toml").unwrap();
+    let now = status(&file, &healthy(&golden), &CrmSimulate).unwrap();
+    assert!(
+        !said(&now).contains("is not what the file says"),
+        "{}",
+        said(&now)
+    );
+    assert!(
+        now.notes[0].contains("is not compared with it"),
+        "{:?}",
+        now.notes
+    );
+    let pools: Vec<&str> = now.pools.iter().map(|pool| pool.name.as_str()).collect();
+    assert_eq!(pools, ["vmpool01", "vmpool02"]);
+    let first = &now.pools[0];
+    assert_eq!((first.addresses.len(), first.exports.len()), (2, 1));
+    assert!(first.active_on.is_some() && first.addresses.iter().all(|it| it.up));
+}

@@ -50,9 +50,16 @@ const BMC_KEYS: &[&str] = &[
 pub enum BrokenFencing {
     /// No word about fencing.
     #[error(
-        "this cluster has no fencing: when the nodes lose sight of each other, both import the pools and destroy them"
+        "this cluster has no fencing: when the nodes lose sight of each other, both {}",
+        match pools {
+            true => "import the pools and destroy them",
+            false => "take over what the other runs",
+        }
     )]
-    None,
+    None {
+        /// Whether the file names pools.
+        pools: bool,
+    },
     /// `none` does not say the sentence.
     #[error("[fencing] none must say, word for word, what it means")]
     NotAccepted,
@@ -106,7 +113,7 @@ impl BrokenFencing {
     /// What to do about it.
     pub fn help(&self) -> String {
         match self {
-            Self::None => format!(
+            Self::None { .. } => format!(
                 "give each [[node]] its bmc, or write [fencing] none = \"{WITHOUT_FENCING}\""
             ),
             Self::NotAccepted => format!("write none = \"{WITHOUT_FENCING}\""),
@@ -115,7 +122,7 @@ impl BrokenFencing {
                 "give it a bmc = { address, username, password }, or a port of a device".into()
             }
             Self::Duel { first, .. } => format!(
-                "let one of them win: [fencing] delay = {{ {first} = \"5s\" }} holds back the shot at {first}"
+                "let one of them win: [fencing] delay = {{ {first} = \"5s\" }} delays the fencing of {first}"
             ),
             Self::UnknownAgent { meant, .. } => {
                 let meant =
@@ -263,7 +270,8 @@ pub(super) fn check_complete(file: &ClusterFile, found: &mut Found) {
         return;
     }
     if fencing.devices.is_empty() && file.nodes.iter().all(|node| node.bmc.is_none()) {
-        return found.push(BrokenFencing::None, file.cluster.name.span());
+        let pools = !file.pools.is_empty();
+        return found.push(BrokenFencing::None { pools }, file.cluster.name.span());
     }
     let fenced = |name: &str| {
         let in_device = |d: &FenceDevice| d.ports.keys().any(|n| n.as_str() == name);

@@ -12,7 +12,7 @@ use hawser_model::output::exports::{
 use serde::{Deserialize, Serialize};
 
 use super::desired::{Desired, DesiredDirectory, DesiredTarget, naa};
-use super::host::{Parameters, Saved, parameters_from_cib};
+use super::host::{Parameters, Saved, parameters_from_cib, pools_in_cib};
 use super::nfs::Found;
 pub use super::service::Said;
 use super::service::{self, ServiceError};
@@ -176,7 +176,7 @@ impl PoolGiven {
             Some(saved) => Some(saved.parameters),
             None if self.iqn.is_some() => None,
             None => parameters_from_cib(pool).map_err(|e| {
-                let words = format!("what pool {pool} is told by Pacemaker is not known: {e}");
+                let words = format!("cannot read pool {pool}'s settings from Pacemaker: {e}");
                 let help = "without Pacemaker, name the authority: --iqn iqn.2013-06.com.example";
                 ExportsRefused::new(words, Some(help))
             })?,
@@ -186,9 +186,16 @@ impl PoolGiven {
             (None, Some(_)) => Parameters::of(pool),
             (None, None) => {
                 let words = format!("Pacemaker has no resource ocf:hawser:exports for pool {pool}");
-                let help = "name the authority: --iqn iqn.2013-06.com.example, or --iqn \"\" for a pool that is offered by \
-                            NFS alone";
-                return Err(ExportsRefused::new(words, Some(help)));
+                let known = pools_in_cib().unwrap_or_default().join(", ");
+                let known = match known.as_str() {
+                    "" => String::new(),
+                    pools => format!("there is: {pools}. "),
+                };
+                let help = format!(
+                    "{known}For a pool that Pacemaker does not offer, name the authority: --iqn iqn.2013-06.com.example, \
+                     or --iqn \"\" if it is offered by NFS alone"
+                );
+                return Err(ExportsRefused::new(words, Some(&help)));
             }
         };
         told.authority = self.iqn.clone().unwrap_or(told.authority);

@@ -22,24 +22,43 @@ pub enum CibError {
 
 /// What Pacemaker tells the exports of this pool. `None`: it has no such resource.
 pub fn parameters(pool: &str) -> Result<Option<Parameters>, CibError> {
-    let cibadmin = Tool::new("cibadmin").args(["--query", "--scope", "resources"]);
-    find(&Element::parse(&cibadmin.text()?, "the live CIB")?, pool)
+    find(&live()?, pool)
 }
 
-fn find(cib: &Element, pool: &str) -> Result<Option<Parameters>, CibError> {
-    let all = cib.walk();
-    let agents = all.iter().filter(|element| {
+/// The pools that Pacemaker offers by this agent.
+pub fn pools() -> Result<Vec<String>, CibError> {
+    let all = environments(&live()?).into_iter();
+    Ok(all.filter_map(|mut one| one.remove(POOL)).collect())
+}
+
+const POOL: &str = "OCF_RESKEY_pool";
+
+fn live() -> Result<Element, CibError> {
+    let cibadmin = Tool::new("cibadmin").args(["--query", "--scope", "resources"]);
+    Ok(Element::parse(&cibadmin.text()?, "the live CIB")?)
+}
+
+/// The environment that each resource of the agent has.
+fn environments(cib: &Element) -> Vec<BTreeMap<String, String>> {
+    let all = cib.walk().into_iter();
+    let agents = all.filter(|element| {
         element.name == "primitive"
             && element.get("provider") == Some("hawser")
             && element.get("type") == Some("exports")
     });
-    for agent in agents {
+    let environment = |agent: &Element| {
         let pairs = agent.all("instance_attributes").flat_map(Element::walk);
-        let environment: BTreeMap<String, String> = pairs
+        pairs
             .filter_map(|pair| Some((pair.get("name")?, pair.get("value")?)))
             .map(|(name, value)| (format!("OCF_RESKEY_{name}"), value.to_owned()))
-            .collect();
-        if environment.get("OCF_RESKEY_pool").map(String::as_str) == Some(pool) {
+            .collect()
+    };
+    agents.map(environment).collect()
+}
+
+fn find(cib: &Element, pool: &str) -> Result<Option<Parameters>, CibError> {
+    for environment in environments(cib) {
+        if environment.get(POOL).map(String::as_str) == Some(pool) {
             let parameters = ocf::parameters(&environment);
             return parameters.map(Some).map_err(|reason| CibError::Parameters {
                 pool: pool.to_owned(),
@@ -67,5 +86,9 @@ mod tests {
         let portals: Vec<String> = found.portals.iter().map(ToString::to_string).collect();
         assert_eq!(portals, ["10.72.2.208", "10.72.3.208"]);
         assert_eq!(find(&cib, "vmpool03").unwrap(), None);
+        let pools = environments(&cib)
+            .into_iter()
+            .map(|mut one| one.remove(POOL).unwrap());
+        assert_eq!(pools.collect::<Vec<_>>(), ["vmpool01", "vmpool02"]);
     }
 }

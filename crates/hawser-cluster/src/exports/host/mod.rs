@@ -12,7 +12,7 @@ mod secret;
 pub mod storage;
 mod volumes;
 
-pub use cib::{CibError, parameters as parameters_from_cib};
+pub use cib::{CibError, parameters as parameters_from_cib, pools as pools_in_cib};
 pub use directories::{DirectoriesError, find as find_directories};
 pub use lock::{Change, LOOK_AGAIN, Lock, Look};
 pub use mounts::{Mount, mounted};

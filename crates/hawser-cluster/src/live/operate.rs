@@ -27,6 +27,8 @@ pub struct Manner<'a> {
     pub allow_disruption: bool,
     /// How it is waited for.
     pub waiting: Waiting<'a>,
+    /// Told just before the order is given to Pacemaker: from then on it stays, whatever becomes of this process.
+    pub giving: &'a mut dyn FnMut(),
 }
 
 /// What an order came to.
@@ -56,6 +58,7 @@ pub fn set_standby(
         node: node.to_owned(),
         on,
     };
+    (manner.giving)();
     ask(heads, &via, &standby)?;
     let what = match on {
         true => format!("{node} is in standby and stays so"),
@@ -103,11 +106,12 @@ pub fn move_pool(
     allowed(&forecast, manner)?;
     for order in left_orders(&cib) {
         if order.resource == pool {
-            (manner.waiting.said)(&format!("an order that was left is taken back: {order}"));
+            (manner.waiting.said)(&format!("undoing an order that was left: {order}"));
         }
     }
     forget(heads, pool)?;
     let (via, _) = live(heads)?;
+    (manner.giving)();
     let lifetime = manner.waiting.timeout.unwrap_or_default() + Duration::from_secs(60);
     let order = MoveResource {
         resource: pool.to_owned(),

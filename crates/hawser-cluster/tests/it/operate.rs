@@ -63,6 +63,7 @@ impl Lab {
                 timeout: Some(Duration::from_millis(300)),
                 said: &mut |text| said.push(text.to_owned()),
             },
+            giving: &mut || {},
         };
         set_standby(&mut self.heads, node, true, &mut manner).map_err(|e| e.to_string())
     }
@@ -75,6 +76,7 @@ impl Lab {
                 timeout: Some(Duration::from_millis(300)),
                 said: &mut |text| said.push(text.to_owned()),
             },
+            giving: &mut || {},
         };
         move_pool(&mut self.heads, pool, node, &mut manner).map_err(|e| e.to_string())
     }
@@ -218,7 +220,7 @@ fn a_move_leaves_no_order_and_clears_one_that_was_left() {
     assert_eq!(lab.orders_left(), 0);
     let said = lab.said.join("\n");
     assert!(
-        said.contains("an order that was left is taken back: vmpool01 is ordered to head1"),
+        said.contains("undoing an order that was left: vmpool01 is ordered to head1"),
         "{said}"
     );
     let kinds = lab.obeyed();

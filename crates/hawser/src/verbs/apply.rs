@@ -8,6 +8,7 @@ use hawser_model::output::cluster::ApplyOutput;
 use miette::{IntoDiagnostic, WrapErr};
 
 use crate::cluster::{Known, Target};
+use crate::interrupted::{self, Words};
 use crate::output::{self, complain, say};
 use crate::waiting::aloud;
 
@@ -29,6 +30,7 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
+    let words = interrupted::says("nothing was changed")?;
     let known = args.target.known()?;
     let options = Options {
         allow_disruption: args.allow_disruption,
@@ -39,7 +41,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         true => |text| complain!("{}", text.trim_end()),
         false => output::print,
     };
-    let applied = run_on(&known, options, show)?;
+    let applied = run_on(&known, options, show, &words)?;
     match args.json {
         true => {
             let made = ApplyOutput {
@@ -77,12 +79,22 @@ fn outcome(applied: &Applied) -> ExitCode {
     ExitCode::from(1)
 }
 
-fn run_on(known: &Known, options: Options, show: fn(&str)) -> miette::Result<Applied> {
+fn run_on(
+    known: &Known,
+    options: Options,
+    show: fn(&str),
+    words: &Words,
+) -> miette::Result<Applied> {
     known.check_secrets()?;
     let mut reached = aloud(&known.reaching(), || known.reach())?;
     let mut said = |progress: Progress<'_>| match progress {
         Progress::Planned(report) => show(&report.to_string()),
-        Progress::Doing(what) => complain!("  {what}"),
+        Progress::Doing(what) => {
+            words.now(format!(
+                "the step under way was: {what}; what was done stays, and `hawser apply` again does the rest"
+            ));
+            complain!("  {what}");
+        }
     };
     let applied = apply(
         &known.file,

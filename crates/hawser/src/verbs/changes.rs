@@ -11,6 +11,7 @@ use hawser_model::output::tune::{ChangesReport, UndoReport, UndoneChange, Unread
 use miette::{bail, miette};
 
 use crate::cluster::{Which, beside_switches};
+use crate::interrupted;
 use crate::output::{self, complain, say};
 use crate::render;
 use crate::waiting::aloud;
@@ -27,12 +28,13 @@ pub struct Args {
 
 /// Arguments of `hawser undo`.
 #[derive(clap::Args)]
+#[command(group(clap::ArgGroup::new("what").required(true).args(["id", "all"])))]
 pub struct UndoArgs {
     /// A change, by the id that `hawser changes` shows; or --all
-    #[arg(value_name = "ID", required_unless_present = "all")]
+    #[arg(value_name = "ID")]
     id: Option<String>,
     /// Undo all changes on all nodes, the last first
-    #[arg(long, conflicts_with = "id")]
+    #[arg(long)]
     all: bool,
     #[command(flatten)]
     which: Which,
@@ -89,6 +91,7 @@ fn unreadable_error(unreadable: &[UnreadableChange]) -> Option<miette::Report> {
 /// Runs `hawser undo`.
 pub fn undo(args: UndoArgs) -> miette::Result<ExitCode> {
     let begun = Clock::default().now();
+    interrupted::says("what was undone stays so; `hawser changes` shows what is left")?;
     let mut hosts = aloud("the nodes are being reached", || hosts(&args.which))?;
     let (all, unreadable) = changes(&mut hosts)?;
     let due = due(&all, args.id.as_deref());

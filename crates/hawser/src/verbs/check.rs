@@ -107,7 +107,7 @@ impl TrafficArgs {
 
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
-    interrupted::says("interrupted: nothing is kept of this check, and its agents end with it")?;
+    interrupted::says("nothing is kept of this check, and its agents end with it")?;
     let cluster = args.which.cluster()?;
     let options = args.traffic.options();
     let case = match args.fanout.wanted() {

@@ -18,7 +18,7 @@ use miette::{bail, miette};
 
 use crate::cluster::{Cluster, Which, random};
 use crate::output::bar;
-use crate::{case_file, parse, verbs};
+use crate::{case_file, interrupted, parse, verbs};
 
 /// Arguments of `hawser ladder`.
 #[derive(clap::Args)]
@@ -140,6 +140,10 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
             "--direct goes past the page cache of a device, and memory has none"
         );
     }
+    if args.from.is_some() && args.from == args.to {
+        bail!("--from and --to name the same host");
+    }
+    interrupted::says("nothing is kept of this ladder, and its agents end with it")?;
     let cluster = args.which.cluster()?;
     let case = measure(&cluster, &args.options(&cluster))?;
     let (case, path) = case_file::write(&case, args.case.as_deref())?;

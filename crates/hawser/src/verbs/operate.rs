@@ -9,6 +9,7 @@ use hawser_model::output::cluster::{OperateOrder, OperateOutput, OperatedPool};
 use miette::{IntoDiagnostic, WrapErr};
 
 use crate::cluster::Target;
+use crate::interrupted;
 use crate::output::{complain, print, say};
 use crate::waiting::aloud;
 
@@ -57,6 +58,22 @@ struct Given<'a> {
     pool: Option<&'a str>,
 }
 
+impl Given<'_> {
+    /// What is left of it when nobody waits for its end.
+    fn left(&self) -> String {
+        let stays = match self.order {
+            OperateOrder::Standby => format!("{} is in standby and stays so", self.node),
+            OperateOrder::Online => format!("{} is let back and stays so", self.node),
+            OperateOrder::Move => format!(
+                "{} is ordered to {}, and the order ends by itself in some minutes",
+                self.pool.unwrap_or("the pool"),
+                self.node
+            ),
+        };
+        format!("{stays}; `hawser status` shows where the pools are")
+    }
+}
+
 /// Puts a node in standby, or out of it.
 pub fn standby(args: &NodeArgs, on: bool) -> miette::Result<ExitCode> {
     let NodeArgs { target, how, node } = args;
@@ -99,7 +116,8 @@ fn act(
     given: &Given<'_>,
     what: impl FnOnce(&mut Hosts, &mut Manner<'_>) -> Result<Operated, LiveError>,
 ) -> miette::Result<ExitCode> {
-    let known = target.known()?;
+    let words = interrupted::says("no order was given")?;
+    let known = target.known_to_look()?;
     let mut reached = aloud(&known.reaching(), || known.reach())?;
     for unreached in &reached.failed {
         complain!("{unreached}");
@@ -111,6 +129,7 @@ fn act(
             timeout: Some(how.timeout),
             said: &mut |text| complain!("  {text}"),
         },
+        giving: &mut || words.now(given.left()),
     };
     let operated = what(&mut reached.heads, &mut manner).map_err(|e| miette::miette!("{e}"))?;
     let seconds = begun.elapsed().as_secs_f64();
@@ -212,6 +231,15 @@ mod tests {
             node,
             pool: Some("vmpool01"),
         }
+    }
+
+    #[test]
+    fn ctrl_c_says_what_the_order_leaves() {
+        assert_eq!(
+            moved_to("head2").left(),
+            "vmpool01 is ordered to head2, and the order ends by itself in some minutes; `hawser status` shows where \
+             the pools are"
+        );
     }
 
     #[test]

@@ -52,7 +52,11 @@ enum Print {
 
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
-    let known = args.target.known()?;
+    let known = match args.print {
+        // It says nothing of fencing or pools.
+        Some(Print::CorosyncConf) => args.target.known_to_look()?,
+        _ => args.target.known()?,
+    };
     let Some(what) = args.print else {
         return live(&known, &args);
     };

@@ -38,8 +38,8 @@ pub struct Args {
     /// Where to write the case file [default: below /var/lib/hawser/cases]
     #[arg(long, value_name = "FILE", value_parser = parse::output)]
     case: Option<PathBuf>,
-    /// Try a change that does nothing, so many times, instead of fixes: how often it is called
-    /// better measures the trial itself
+    /// Try a change that does nothing, so many times, instead of fixes: the share that is called better is the
+    /// rate of false "better" verdicts
     #[arg(long, value_name = "N", value_parser = parse::within::<u32>(parse::count, 1..=10_000))]
     placebo: Option<u32>,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub struct Args {
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
     interrupted::says(
-        "interrupted: a change that was on trial is undone by its host; `hawser changes` shows what is left",
+        "a change that was on trial is undone by its host; `hawser changes` shows what is left",
     )?;
     let cluster = args.which.cluster()?;
     let options = args.traffic.options();

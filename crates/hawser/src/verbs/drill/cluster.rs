@@ -7,7 +7,7 @@ use hawser_model::output::cluster::ClusterStatus;
 use crate::cluster::Known;
 use crate::verbs::status::look;
 
-/// Reaches the nodes anew for each order: a drill takes them away.
+/// Reaches the nodes again for each order: a drill takes them away.
 pub struct Administration<'a> {
     /// The cluster.
     pub known: &'a Known,
@@ -27,6 +27,7 @@ impl Cluster for Administration<'_> {
                 timeout: None,
                 said: &mut |_| {},
             },
+            giving: &mut || {},
         };
         let done = set_standby(&mut reached.heads, node, on, &mut manner);
         done.map(drop).map_err(|e| e.to_string())

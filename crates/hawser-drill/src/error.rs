@@ -19,7 +19,7 @@ pub enum DrillError {
     #[error("interrupted")]
     Interrupted,
     /// It ended early; everything was taken back, and the cluster is whole.
-    #[error("{why}; what the drill had done was taken back, and the cluster is whole")]
+    #[error("{why}; the faults of the drill are undone, and the cluster is whole")]
     Early {
         /// Why it ended.
         why: Box<DrillError>,

@@ -43,7 +43,7 @@ impl fmt::Display for Left {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "a drill was killed here: {} ({} on {})",
+            "an earlier drill was interrupted: {} ({} on {})",
             self.scenario, self.pool, self.head
         )
     }
@@ -91,7 +91,7 @@ mod tests {
         let left = Left::parse("power-cut\nhead1\nvmpool01\n7\n").unwrap();
         assert_eq!(
             left.to_string(),
-            "a drill was killed here: power-cut (vmpool01 on head1)"
+            "an earlier drill was interrupted: power-cut (vmpool01 on head1)"
         );
         assert_eq!(left.seed, 7);
         assert_eq!(Left::parse("power-cut\nhead1\n"), None);

@@ -347,7 +347,7 @@ impl Drill<'_> {
         }
         self.stage.bear((self.stage.interrupted)());
         (self.orders.say)(&format!(
-            "{why}: what the drill had done is taken back; waiting until the cluster is whole (at most {} s; Ctrl-C \
+            "{why}; the drill's faults are undone; waiting until the cluster is whole (at most {} s; Ctrl-C \
              ends the wait)",
             WHOLE.as_secs()
         ));

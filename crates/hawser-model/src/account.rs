@@ -104,8 +104,8 @@ impl Basis {
     /// As people call it.
     pub const fn word(self) -> &'static str {
         match self {
-            Self::OwnSocket => "counted by our socket",
-            Self::PerFlow => "counted for our packets",
+            Self::OwnSocket => "counted by Hawser's socket",
+            Self::PerFlow => "counted for Hawser's packets",
             Self::Counter => "host counter, other traffic bounded",
         }
     }

@@ -118,7 +118,7 @@ fn one_that_is_interrupted_leaves_the_cluster_whole(lab: &Lab) {
     lines.read_to_string(&mut said).expect("it is read");
     let code = child.wait().expect("it ends").code();
     assert_eq!(code, Some(2), "{said}");
-    let whole = "interrupted; what the drill had done was taken back, and the cluster is whole";
+    let whole = "interrupted; the faults of the drill are undone, and the cluster is whole";
     assert!(said.contains(whole), "{said}");
     let now = json(&run(&["status", "--lab", lab.name(), "--json"]), "status");
     assert_eq!(now["redundant"], true, "{now:#}");
@@ -128,7 +128,11 @@ fn one_that_is_interrupted_leaves_the_cluster_whole(lab: &Lab) {
 fn one_that_is_killed_is_named_and_healed(lab: &Lab) {
     let nothing = drill(lab, &["--heal"]);
     assert_eq!(nothing.code, Some(0), "{}", nothing.stderr);
-    assert!(nothing.stdout.contains("no drill was killed here"));
+    assert!(
+        nothing
+            .stdout
+            .contains("no interrupted drill is known here")
+    );
     // The second one is what takes back the first.
     for (what, until) in [
         ("ring-down", "\nring-down of "),
@@ -141,7 +145,9 @@ fn one_that_is_killed_is_named_and_healed(lab: &Lab) {
     let healed = drill(lab, &["--heal"]);
     assert_eq!(healed.code, Some(0), "{}{}", healed.stdout, healed.stderr);
     assert!(
-        healed.stderr.contains("a drill was killed here: ring-down"),
+        healed
+            .stderr
+            .contains("an earlier drill was interrupted: ring-down"),
         "{}",
         healed.stderr
     );

@@ -46,8 +46,8 @@ pub struct Applied {
 /// Why it was not, or not to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// Something on the nodes must be put right first; nothing was changed.
-    #[error("nothing was changed, because this must be put right first:\n{}", .0.join("\n"))]
+    /// Something on the nodes must be fixed first; nothing was changed.
+    #[error("nothing was changed; fix this first:\n{}", .0.join("\n"))]
     Problems(Vec<String>),
     /// Clients would notice it, and nobody has allowed that; nothing was changed.
     #[error(

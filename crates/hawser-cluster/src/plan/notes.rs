@@ -47,7 +47,7 @@ impl fmt::Display for Note {
             Self::Delay { node, delay } => write!(
                 f,
                 "when {node} dies its pools are taken over {delay} later than they could be: the \
-                 price of its winning a duel"
+                 cost of letting it win a fencing race"
             ),
             Self::OneLink(link) => write!(
                 f,

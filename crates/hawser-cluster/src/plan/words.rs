@@ -29,8 +29,8 @@ impl fmt::Display for PlanReport {
         }
         for (title, lines) in [
             ("What Pacemaker will do about it:", &self.consequence),
-            ("This must be put right first:", &self.problems),
-            ("Worth knowing:", &self.notes),
+            ("Fix this first:", &self.problems),
+            ("Notes:", &self.notes),
         ] {
             if !lines.is_empty() {
                 writeln!(f, "{title}")?;
@@ -55,9 +55,9 @@ impl fmt::Display for PlanReport {
         }
         match (self.changes.len(), disruptive) {
             (0, _) => writeln!(f, "0 changes"),
-            (1, 0) => writeln!(f, "1 change, which no client notices"),
+            (1, 0) => writeln!(f, "1 change, not visible to clients"),
             (1, _) => writeln!(f, "1 change, and it is disruptive"),
-            (all, 0) => writeln!(f, "{all} changes, which no client notices"),
+            (all, 0) => writeln!(f, "{all} changes, none visible to clients"),
             (all, some) => writeln!(f, "{all} changes, {some} of them disruptive"),
         }
     }

@@ -27,7 +27,7 @@ pub enum Step {
         operation: String,
         /// Pacemaker's reason.
         reason: Option<String>,
-        /// How long the shot is held back, if it is.
+        /// How long fencing is delayed by, if it is.
         delay: Option<String>,
     },
     /// A pool's storage starts or stops.

@@ -60,7 +60,7 @@ pub(crate) fn step_in_words(step: &Step) -> String {
                 .as_ref()
                 .map_or(String::new(), |why| format!(" ({why})"));
             let delay = delay.as_ref().map_or(String::new(), |delay| {
-                format!("; the shot is held back {delay}")
+                format!("; fencing is delayed by {delay}")
             });
             format!("{node} {done}{reason}{delay}")
         }

@@ -1,5 +1,5 @@
 //! The crate against Corosync's and Pacemaker's own tools, and against recorded answers under
-//! `goldens/`. `HAWSER_REGENERATE=1 cargo test -p hawser-cluster` writes the answers anew, for a
+//! `goldens/`. `HAWSER_REGENERATE=1 cargo test -p hawser-cluster` writes the answers again, for a
 //! person to read the difference.
 
 mod apply;

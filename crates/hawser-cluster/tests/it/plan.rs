@@ -591,7 +591,7 @@ fn a_node_with_another_name_is_recognised_and_refused() {
     );
     let said = plan.report.to_string();
     assert!(said.contains("none of which is made before that"), "{said}");
-    assert!(!said.contains("which no client notices"), "{said}");
+    assert!(!said.contains("visible to clients"), "{said}");
 }
 
 #[test]

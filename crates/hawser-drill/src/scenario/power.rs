@@ -58,7 +58,7 @@ pub(super) const ALL: &[Scenario] = &[
     },
     Scenario {
         name: "hang",
-        about: "every process of the head that has the pool is stopped (SIGSTOP), and goes on later",
+        about: "every process of the head that has the pool is frozen (SIGSTOP), and resumes later",
         reaction: Reaction::Moves,
         real: false,
         plan: |stage| Plan::of(hung(&stage.active), active_is_fenced(stage, 6000)),

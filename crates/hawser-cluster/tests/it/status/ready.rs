@@ -113,10 +113,12 @@ fn each_thing_that_would_fail_the_next_takeover_is_named_before_it() {
         (
             "drill-left",
             StatusFacts {
-                left: Some("a drill was killed here: power-cut (vmpool01 on head1)".into()),
+                left: Some(
+                    "an earlier drill was interrupted: power-cut (vmpool01 on head1)".into(),
+                ),
                 ..healthy(&golden)
             },
-            "a drill was killed here",
+            "an earlier drill was interrupted",
         ),
         (
             "zpool-import-takes-long",

@@ -1,4 +1,4 @@
-//! `hawser drill --heal`: what a drill that was killed has left is taken back.
+//! `hawser drill --heal`: undoes what an interrupted drill left.
 
 use std::process::ExitCode;
 
@@ -16,7 +16,7 @@ use crate::output::{complain, say};
 pub fn heal(stage: &mut Stage<'_>) -> miette::Result<ExitCode> {
     let left = match whole_again(stage)? {
         None => {
-            say!("no drill was killed here: there is nothing to take back");
+            say!("no interrupted drill is known here: there is nothing to take back");
             return Ok(ExitCode::SUCCESS);
         }
         Some(left) => left,
@@ -39,13 +39,13 @@ pub fn before_a_drill(stage: &mut Stage<'_>) -> miette::Result<()> {
     whole_again(stage).map(drop)
 }
 
-/// What is wrong after it was waited for; nothing when no drill was killed.
+/// What is wrong after it was waited for; `None` when no drill was interrupted.
 fn whole_again(stage: &mut Stage<'_>) -> miette::Result<Option<Vec<String>>> {
     let Some(taken) = take_back(stage).map_err(error)? else {
         return Ok(None);
     };
     complain!(
-        "{}: what it had done is taken back; waiting until the cluster is whole (at most {} s)",
+        "{}; undoing what it left, then waiting until the cluster is whole (at most {} s)",
         taken.left,
         WHOLE.as_secs()
     );

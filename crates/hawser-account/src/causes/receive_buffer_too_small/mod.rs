@@ -7,7 +7,7 @@
 //! above the arrival rate, packet memory × burst against the buffer. Certain when the rates
 //! are clearly apart, else likely, as it is when a burst alone would fit; possible when the
 //! reader was not timed. If the reader is too slow as well, only what it cannot have lost is told here
-//! (`reader-too-slow` has the rest). An error.
+//! (`reader-too-slow` has the rest). An error; a warning of a flow that was sent at full speed.
 //! Cases: `receive-buffer-too-small`, `counters-only-rcvbuf`, `reader-too-slow-small-buffer`.
 
 use crate::fixes::Candidate;
@@ -110,7 +110,11 @@ fn finding(
         (false, _) => Confidence::Possible,
     };
     Some(Found {
-        severity: Severity::Error,
+        // A flow as fast as the sender can is a stress test: what it loses is not lost in operation.
+        severity: match unpaced(phase) {
+            true => Severity::Warning,
+            false => Severity::Error,
+        },
         confidence,
         place: place_on(view, host, group),
         evidence: ReceiveBufferTooSmall {
@@ -146,7 +150,7 @@ impl Cause for ReceiveBufferTooSmall {
             ),
             (Some(burst), _) => format!("{} came back to back", counted(burst, "packet")),
             (None, Some(lasts)) => {
-                format!("at full speed that is {lasts} of traffic, less than a reader may be late")
+                format!("that is {lasts} of traffic, less than a reader may be late")
             }
             (None, None) => "they came as fast as the sender could".to_owned(),
         };
@@ -185,11 +189,15 @@ impl Cause for ReceiveBufferTooSmall {
         };
         Words {
             text: format!(
-                "{} lost {} from {}{}: the receive buffer of {} was full. It holds about {}, and {came}. {reader}",
+                "{} lost {} from {}{}{}: the receive buffer of {} was full. It holds about {}, and {came}. {reader}",
                 host(at),
                 self.lost,
                 peer(at),
                 on_link(at),
+                match self.unpaced {
+                    true => " at full speed",
+                    false => "",
+                },
                 self.buffer_bytes,
                 counted(held, "packet"),
             ),

@@ -1,9 +1,10 @@
-//! A delay that is always waited for held the shot at the dead node back.
+//! The fencing of a dead node waited for a static delay.
 //!
-//! `pcmk_delay_base` keeps two nodes that lost sight of each other from shooting each other; the
+//! `pcmk_delay_base` keeps two nodes that lost sight of each other from fencing each other; the
 //! fencer cannot know that the other one is dead and waits all the same.
 //!
-//! Evidence: the delay in the fencer's log. Certain; a warning. Case: `drill/power-cut`.
+//! Evidence: the delay in the fencer's log. Certain; a note where two nodes need such a delay, else a warning. Case:
+//! `drill/power-cut`.
 
 use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;
@@ -36,7 +37,10 @@ impl OutageCause for StaticFenceDelay {
         let pools = cluster.pools.iter();
         let theirs = pools.filter(|pool| pool.active_on.as_ref() == Some(target));
         (delayed.0 > 0).then(|| Found {
-            severity: Severity::Warning,
+            severity: match cluster.nodes.len() {
+                ..=2 => Severity::Note,
+                _ => Severity::Warning,
+            },
             confidence: Confidence::Certain,
             place: Place::of(&device.name, Some(target)),
             evidence: Self {
@@ -57,18 +61,23 @@ impl Cause for StaticFenceDelay {
     fn words(&self, at: &Place) -> Words {
         Words {
             text: format!(
-                "The shot at {} was held back {}, although it was dead: its fence device has a static delay. \
+                "The fencing of {} was delayed by {}, although it was dead: its fence device has a static delay.{} \
                  It had {} of {} pools.",
                 host(at),
                 self.delay_ms.of(self.outage_ms),
+                match self.nodes {
+                    ..=2 => {
+                        " Two nodes need one, so that only one of them is fenced when they lose sight of each other."
+                    }
+                    _ => "",
+                },
                 self.pools_of_the_dead,
                 self.pools,
             ),
-            fix: "Use the cluster property `priority-fencing-delay` (Pacemaker 2.0.4) with priorities for \
-                  the pools instead of `[fencing] delay`: then only a shot at the head that has more is held \
-                  back, not every shot at one and the same head. Price: when the head that has more is \
-                  really dead, it is still waited for; and where both have the same, both may shoot at once. \
-                  A third vote (`[quorum] device`) needs no delay at all: one side never has quorum."
+            fix: "To spare this time: the cluster property `priority-fencing-delay` (Pacemaker 2.0.4) with priorities \
+                  for the pools instead of `[fencing] delay` delays only the fencing of the head that has more. The \
+                  cost: when that head is really dead the delay still applies, and where both have the same, both \
+                  may be fenced. A third vote (`[quorum] device`) needs no delay: one side never has quorum."
                 .to_owned(),
         }
     }

@@ -19,12 +19,7 @@ const POINTS: usize = 300;
 pub fn page(case: &CopyCase, report: &CopyReport) -> String {
     let title = format!("Copy from {} to {}", report.from, report.to);
     let mut page = Page::new(&title, case.recorded, &case.hawser);
-    page.lead(format_args!(
-        "{} in {:.2} s: {}.",
-        Bytes(report.moved_bytes),
-        report.seconds,
-        mb_per_s(report.mb_per_s)
-    ));
+    page.lead(format_args!("{}.", report.speed()));
     if let Some(error) = &report.error {
         page.lead(format_args!("It failed: {error}."));
     }
@@ -84,12 +79,12 @@ fn rate(s: &mut Section<'_>, report: &CopyReport) {
     });
     let description = match (&report.change, &changed) {
         (Some(change), Some(rates)) => format!(
-            "After {:.2} s, at {}, the rate changed for good: {rates}.",
+            "After {:.2} s, at {}, the rate changed and stayed changed: {rates}.",
             change.at_s,
             Bytes(change.at_bytes)
         ),
         _ => format!(
-            "No change for good in {end:.2} s; at most {}.",
+            "No lasting change in {end:.2} s; at most {}.",
             mb_per_s(most)
         ),
     };

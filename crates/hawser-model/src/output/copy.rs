@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::copy::{CopyCipher, SourceState, Stage};
 use crate::finding::WordedFinding;
 use crate::names::{HostName, LinkName};
+use crate::units::{Bytes, decimal, mb_per_s};
 
 /// One copy and what was found about it. MB are 1 000 000 bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -59,6 +60,27 @@ pub struct CopyReport {
 }
 
 impl CopyReport {
+    /// How much in how long, and the rate that follows: `600.0 MiB (629 MB) in 3.10 s, 203 MB/s`; where the end of the
+    /// time was spent on the `fsync`, the rate before it too.
+    pub fn speed(&self) -> String {
+        let mb = self.moved_bytes as f64 / 1e6;
+        let overall = match self.seconds > 0.0 {
+            true => mb / self.seconds,
+            false => 0.0,
+        };
+        let while_moving = match self.mb_per_s > overall * 1.02 {
+            true => format!(" ({} until the last byte came)", mb_per_s(self.mb_per_s)),
+            false => String::new(),
+        };
+        format!(
+            "{} ({}) in {:.2} s, {}{while_moving}",
+            Bytes(self.moved_bytes),
+            decimal(self.moved_bytes),
+            self.seconds,
+            mb_per_s(overall)
+        )
+    }
+
     /// What was proven of the data; nothing without a checksum.
     pub fn proven(&self) -> Option<String> {
         let checksum = self.checksum.as_ref()?;

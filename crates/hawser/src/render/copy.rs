@@ -21,14 +21,7 @@ pub fn report(report: &CopyReport) -> String {
         report.destination,
         report.link
     );
-    let _ = writeln!(
-        out,
-        "  {} in {:.2} s, {}{}",
-        Bytes(report.moved_bytes),
-        report.seconds,
-        style(mb_per_s(report.mb_per_s)).bold(),
-        also(report),
-    );
+    let _ = writeln!(out, "  {}{}", style(report.speed()).bold(), also(report),);
     if let Some(proven) = report.proven() {
         let _ = writeln!(out, "  {proven}");
     }
@@ -36,7 +29,8 @@ pub fn report(report: &CopyReport) -> String {
     for line in rate_chart::lines(&report.rate, report.change.as_ref()) {
         let _ = writeln!(out, "  {line}");
     }
-    if report.moved_bytes > 0 {
+    // What is over at once shows nothing of its stages.
+    if report.seconds >= 0.01 && report.moved_bytes > 0 {
         out.push_str(&stages(report));
     }
     if report.error.is_none() && !report.findings.is_empty() {

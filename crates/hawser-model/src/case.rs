@@ -175,7 +175,7 @@ pub struct Measurement {
     /// What was heard of multicast control; absent when no multicast was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multicast: Option<MulticastHeard>,
-    /// Flows that were measured again, because the measuring host itself stood still: evidence
+    /// Flows that were measured again, because the measuring host itself was late: evidence
     /// of that, and no part of the account.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set_aside: Vec<Phase>,
@@ -199,6 +199,19 @@ pub enum PhaseKind {
     Multicast,
     /// One TCP stream as fast as it goes: whether it stays as fast as it began.
     Stream,
+}
+
+impl PhaseKind {
+    /// The kind in words.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Heartbeat => "heartbeat",
+            Self::Bulk => "bulk",
+            Self::Fragmented => "fragmented",
+            Self::Multicast => "multicast",
+            Self::Stream => "stream",
+        }
+    }
 }
 
 /// One flow and what both hosts' counters did while it ran.

@@ -41,8 +41,8 @@ fn card(s: &mut Section<'_>, worded: &WordedFinding) {
             .evidence
             .iter()
             .map(|(name, value)| match value.as_str() {
-                Some(text) => format!("{name} {text}"),
-                None => format!("{name} {value}"),
+                Some(text) => format!("{} {text}", name.replace('_', " ")),
+                None => format!("{} {value}", name.replace('_', " ")),
             })
             .collect();
         m.leaf(

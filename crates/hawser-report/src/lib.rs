@@ -13,6 +13,7 @@ mod fanout;
 mod findings;
 mod ladder;
 mod markup;
+mod measured;
 mod packets;
 mod page;
 mod plot;
@@ -67,5 +68,6 @@ fn check(case: &Case) -> String {
         trials::section(&mut page, &tuning.trials, tuned);
         undo::section(&mut page, &case.topology, tuning);
     }
+    measured::section(&mut page, case);
     page.finish()
 }

@@ -4,6 +4,7 @@ use hawser_model::account::{Account, FlowAccount, PacketsAccount};
 use hawser_model::case::{Case, PhaseKind};
 use hawser_model::output::CheckReport;
 use hawser_model::output::tune::TuneReport;
+use hawser_model::units::counted;
 
 use crate::bars::{Bar, bars};
 use crate::page::Page;
@@ -25,9 +26,18 @@ pub fn summary(page: &mut Page, case: &Case, report: &CheckReport, tuned: Option
     if let Some(tuned) = tuned {
         let kept = tuned.trials.iter().filter(|t| t.kept).count();
         page.lead(format_args!(
-            "{} fixes were tried, {kept} proven and kept; with that, {}.",
-            tuned.trials.iter().filter(|t| t.windows > 0).count(),
+            "{} tried, {kept} proven and kept; after that, {}.",
+            counted(
+                tuned.trials.iter().filter(|t| t.windows > 0).count() as u64,
+                "fix"
+            ),
             lost_of(&tuned.after.packets.total)
+        ));
+    }
+    for absent in &case.absent {
+        page.lead(format_args!(
+            "Not measured: {}: {}.",
+            absent.host, absent.reason
         ));
     }
     if let Some(stopped) = &case.stopped {
@@ -41,11 +51,11 @@ pub fn summary(page: &mut Page, case: &Case, report: &CheckReport, tuned: Option
 fn lost_of(account: &Account) -> String {
     match (account.sent.is_zero(), account.lost.is_zero()) {
         (true, _) => "no packet was sent".to_owned(),
-        (_, true) => format!("none of {} packets was lost", account.sent),
+        (_, true) => format!("none of {} was lost", counted(account.sent.get(), "packet")),
         _ => format!(
-            "{} of {} packets were lost ({})",
+            "{} of {} lost ({})",
             account.lost,
-            account.sent,
+            counted(account.sent.get(), "packet"),
             share_text(account)
         ),
     }
@@ -119,7 +129,7 @@ pub fn topology(page: &mut Page, case: &Case, packets: &PacketsAccount) {
     });
 }
 
-/// Where the packets went: each layer takes its part off, in the order of their way.
+/// Where the packets went: each layer takes its part off, in path order.
 pub fn account(page: &mut Page, total: &Account) {
     page.section("Where the packets went", |s| {
         if total.sent.is_zero() {
@@ -152,15 +162,15 @@ pub fn account(page: &mut Page, total: &Account) {
         }
         bars(
             s,
-            "Of the lost packets, in the order of their way",
+            "Lost packets, in path order",
             ["lost in", "packets"],
             &along_the_way(total),
         );
         s.paragraph(match total.unattributed.is_zero() {
             true => "The account balances: every lost packet has a place.".to_owned(),
             false => format!(
-                "The account is {} packets short of balancing.",
-                total.unattributed
+                "The account is {} short of balancing.",
+                counted(total.unattributed.get(), "packet")
             ),
         });
     });

@@ -2,6 +2,7 @@
 
 use crate::markup::{Markup, percent};
 use crate::page::Section;
+use hawser_model::units::counted;
 
 /// What is drawn.
 pub struct Drawing {
@@ -49,10 +50,10 @@ pub fn draw(section: &mut Section<'_>, drawing: &Drawing) {
         .map(|l| format!("{}: {}", l.name, l.note))
         .collect();
     let description = format!(
-        "{} nodes ({}) on {} links. {}.",
-        drawing.nodes.len(),
+        "{} ({}) on {}. {}.",
+        counted(drawing.nodes.len() as u64, "node"),
         drawing.nodes.join(", "),
-        drawing.links.len(),
+        counted(drawing.links.len() as u64, "link"),
         links.join("; ")
     );
     let pair = drawing.nodes.len() == 2;

@@ -104,13 +104,15 @@ fn sound(name: &str, page: &str) {
 
 #[test]
 fn every_saved_check_and_ladder_is_a_page() {
-    let mut headings = [0, 0];
+    let mut headings = [0, 0, 0];
     for (name, text) in saved("") {
         let page = page(&case(&text));
         sound(&name, &page);
         headings[0] += usize::from(page.contains("<h2>Where the packets went</h2>"));
         headings[1] += usize::from(page.contains("<h2>Where the rate is lost</h2>"));
+        headings[2] += usize::from(page.contains("<h2>How it was measured</h2>"));
     }
+    assert_eq!(headings[0], headings[2], "every check says how it was made");
     assert!(headings[0] > 50 && headings[1] > 10, "{headings:?}");
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use hawser_model::cluster_file::{ClusterFile, ClusterFileErrors, parse, parse_complete};
 use hawser_model::toml_file::{Problem, line_and_column};
-use miette::{IntoDiagnostic, LabeledSpan, MietteDiagnostic, NamedSource, Report, WrapErr};
+use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Report};
 
 /// One thing wrong with a file.
 pub struct Wrong {
@@ -33,8 +33,7 @@ impl Source {
     pub fn read(path: &Path) -> miette::Result<Self> {
         let shown = path.display().to_string();
         let text = fs::read_to_string(path)
-            .into_diagnostic()
-            .wrap_err_with(|| format!("cannot read the cluster file {shown}"))?;
+            .map_err(|e| miette::miette!("cannot read the cluster file {shown}: {e}"))?;
         Ok(Self { path: shown, text })
     }
 

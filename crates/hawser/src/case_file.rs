@@ -18,6 +18,9 @@ use crate::output;
 /// Where cases are kept unless `--case` says otherwise.
 const FOLDER: &str = "/var/lib/hawser/cases";
 
+/// Cases that are kept there; older ones are removed. Three weeks of a check every hour.
+const KEPT: usize = 500;
+
 /// Bytes that a case may have; real ones are far smaller.
 const LARGEST: u64 = 256 << 20;
 
@@ -66,7 +69,32 @@ fn save<T: Serialize + DeserializeOwned>(
     put(&path, text.as_bytes())
         .into_diagnostic()
         .wrap_err_with(|| format!("cannot write the case file {}", path.display()))?;
+    if asked.is_none() {
+        remove_old(Path::new(FOLDER), KEPT);
+    }
     Ok((case, path))
+}
+
+/// Removes the oldest cases of a folder beyond so many. Only files that have such a name as Hawser gives are looked at;
+/// one that cannot be removed stays.
+fn remove_old(folder: &Path, kept: usize) {
+    let own = |name: &str| {
+        let begins = ["check-", "fanout-", "ladder-", "copy-", "drill-"];
+        name.ends_with(".json") && begins.iter().any(|begin| name.starts_with(begin))
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut cases: Vec<_> = entries
+        .filter(|entry| entry.file_name().to_str().is_some_and(own))
+        .filter_map(|entry| {
+            let file = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+            Some((file.modified().ok()?, entry.path()))
+        })
+        .collect();
+    cases.sort();
+    let old = cases.len().saturating_sub(kept);
+    for (_, path) in &cases[..old] {
+        let _stays = fs::remove_file(path);
+    }
 }
 
 /// A case as it is kept and judged: what a host named stays on its line.
@@ -118,8 +146,7 @@ pub fn read(path: &Path) -> miette::Result<AnyCase> {
 
 fn read_up_to(path: &Path, limit: u64) -> miette::Result<AnyCase> {
     let text = hawser_files::read_named(path, limit)
-        .into_diagnostic()
-        .wrap_err_with(|| format!("cannot read the case file {}", path.display()))?;
+        .map_err(|e| miette::miette!("cannot read the case file: {e}"))?;
     let format = serde_json::from_slice::<Kind>(&text)
         .ok()
         .map(|kind| kind.format);
@@ -232,6 +259,21 @@ mod tests {
         assert!(said(&file, 100).contains("its format is `hawser-case/0`"));
         fs::write(&file, r#"{"format": 1}"#).unwrap();
         assert!(said(&file, 100).contains("not a case file"));
+    }
+
+    #[test]
+    fn only_the_oldest_cases_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = ["check-b.json", "drill-a.json", "copy-c.json", "notes.json"];
+        for (at, name) in names.iter().enumerate() {
+            let file = fs::File::create(folder.path().join(name)).unwrap();
+            let time = UNIX_EPOCH + Duration::from_secs(at as u64);
+            file.set_modified(time).unwrap();
+        }
+        remove_old(folder.path(), 2);
+        let left = |name: &&str| folder.path().join(name).exists();
+        let left: Vec<&str> = names.into_iter().filter(left).collect();
+        assert_eq!(left, ["drill-a.json", "copy-c.json", "notes.json"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use hawser_model::case::Case;
 use hawser_model::output::CheckReport;
+use hawser_model::toml_file::nearest;
 use miette::bail;
 
 use crate::case_file::{self, AnyCase};
@@ -13,12 +14,12 @@ use crate::{output, render};
 /// Arguments of `hawser explain`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A case file that `hawser check`, `hawser ladder`, `hawser copy` or `hawser drill` wrote, or the
-    /// code of a cause, such as receive-buffer-too-small
+    /// A case file that `hawser check`, `tune`, `ladder`, `copy` or `drill` wrote, or the code of a cause, such as
+    /// receive-buffer-too-small
     #[arg(value_name = "CASE|CODE", required_unless_present = "list")]
     case: Option<PathBuf>,
-    /// Print one JSON object (docs/schema/check.schema.json, fanout.schema.json, ladder.schema.json,
-    /// copy.schema.json, drill.schema.json)
+    /// Print one JSON object, as the verb that wrote the case does (docs/schema/check.schema.json, tune.schema.json,
+    /// fanout.schema.json, ladder.schema.json, copy.schema.json, drill.schema.json)
     #[arg(long)]
     json: bool,
     /// List the codes of all causes
@@ -45,8 +46,13 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if !case.exists() {
+        let codes: Vec<&str> = hawser_account::pages().collect();
+        let meant = nearest(&path, &codes).map(|code| format!("did you mean \"{code}\"? "));
         bail!(
-            help = "`hawser explain --list` names the codes of all causes",
+            help = format!(
+                "{}`hawser explain --list` names the codes of all causes",
+                meant.unwrap_or_default()
+            ),
             "{path}: no such case file, and no cause has this code"
         );
     }
@@ -61,11 +67,28 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     })
 }
 
+/// The words of a check, a tune, a fan-out or a ladder.
+#[cfg(test)]
+pub fn text(case: &Case, path: &str) -> String {
+    words(case, path).0
+}
+
+/// The words, and the number of findings.
+fn words(case: &Case, path: &str) -> (String, usize) {
+    fanout(case, path, false)
+        .or_else(|| ladder(case, path, false))
+        .unwrap_or_else(|| check(case, path, false))
+}
+
 /// Prints what a case comes to; exit code 1 when something was found.
 pub fn show(case: &Case, path: &str, json: bool) -> ExitCode {
-    let (text, findings) = fanout(case, path, json)
-        .or_else(|| ladder(case, path, json))
-        .unwrap_or_else(|| check(case, path, json));
+    let (text, findings) = match json {
+        false => words(case, path),
+        true => tune(case, path)
+            .or_else(|| fanout(case, path, json))
+            .or_else(|| ladder(case, path, json))
+            .unwrap_or_else(|| check(case, path, json)),
+    };
     match json {
         true => output::print(&text),
         false => output::print_fitted(&text),
@@ -75,6 +98,14 @@ pub fn show(case: &Case, path: &str, json: bool) -> ExitCode {
     } else {
         ExitCode::from(1)
     }
+}
+
+/// What a tune came to, as `hawser tune --json` printed it, and what it still found; nothing for other cases.
+fn tune(case: &Case, path: &str) -> Option<(String, usize)> {
+    let mut report = hawser_account::trial::tune_report(case)?;
+    report.case = path.to_owned();
+    let findings = report.after.findings.len();
+    Some((pretty(&report), findings))
 }
 
 /// The text and the number of findings of a fan-out.
@@ -106,7 +137,12 @@ fn check(case: &Case, path: &str, json: bool) -> (String, usize) {
         true => pretty(&report),
         false => render::check::report(case, &report) + &tuned(case),
     };
-    (text, report.findings.len() + report.absent.len())
+    // Of a tune, what was left when it ended.
+    let left = match hawser_account::trial::tune_report(case) {
+        Some(tuned) => tuned.after.findings.len(),
+        None => report.findings.len(),
+    };
+    (text, left + report.absent.len())
 }
 
 fn pretty<T: serde::Serialize>(report: &T) -> String {

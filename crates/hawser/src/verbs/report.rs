@@ -26,7 +26,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         AnyCase::Drill(case) => hawser_report::drill_page(&case),
     };
     case_file::put(&output, page.as_bytes())
-        .map_err(|e| miette::miette!("write the page {}: {e}", output.display()))?;
+        .map_err(|e| miette::miette!("cannot write the page {}: {e}", output.display()))?;
     // Not in the middle of a page that goes to standard output.
     if output.is_file() {
         say!("Report written: {}", output.display());

@@ -5,7 +5,7 @@
 
 use std::io::IsTerminal;
 
-use textwrap::{Options, WordSplitter};
+use textwrap::{Options, WordSeparator, WordSplitter};
 
 /// Sentences are easy to read up to this width, however wide the terminal is.
 const TEXT: usize = 100;
@@ -55,7 +55,9 @@ pub fn wrapped(text: &str, columns: usize, first: &str, later: &str) -> Vec<Stri
     let options = Options::new(columns)
         .initial_indent(first)
         .subsequent_indent(later)
-        .word_splitter(WordSplitter::NoHyphenation);
+        .word_splitter(WordSplitter::NoHyphenation)
+        // A path is one word.
+        .word_separator(WordSeparator::AsciiSpace);
     let text = numbers_held(text);
     let lines = textwrap::wrap(&text, options);
     let spaced = |line: std::borrow::Cow<'_, str>| line.replace(HELD, " ");
@@ -115,6 +117,12 @@ pub mod tests {
     fn a_number_is_not_broken() {
         let lines = wrapped("the ring of the card dropped 40 500 packets", 32, "", "");
         assert_eq!(lines, ["the ring of the card dropped", "40 500 packets"]);
+    }
+
+    #[test]
+    fn a_path_is_not_broken() {
+        let lines = wrapped("Set it in /etc/sysctl.d too", 16, "", "");
+        assert_eq!(lines, ["Set it in", "/etc/sysctl.d", "too"]);
     }
 
     #[test]

@@ -9,9 +9,9 @@ use hawser_model::finding::{Severity, WordedFinding};
 use hawser_model::output::CheckReport;
 use hawser_model::probe::PathMtu;
 use hawser_model::traffic::Rate;
-use hawser_model::units::{BitsPerSec, Bytes, Packets};
+use hawser_model::units::{BitsPerSec, Bytes, Packets, counted, grouped};
 
-use super::looked_at::looked_at;
+use super::looked_at::{left_out, looked_at};
 use super::table::{Align, Table};
 use crate::output::paint::{Style, style};
 use crate::output::width;
@@ -28,6 +28,7 @@ pub fn report(case: &Case, report: &CheckReport) -> String {
     out.push_str(&collectors(case));
     out.push_str(&fencing(case));
     out.push_str(&findings(&report.findings));
+    wrap(&mut out, "", &left_out(case, &report.findings));
     if report.findings.is_empty() {
         wrap(&mut out, "", &looked_at(case));
         out.push('\n');
@@ -66,17 +67,17 @@ fn heading(case: &Case) -> String {
         })
         .collect();
     let press = match (rates.iter().min(), rates.iter().max()) {
-        (Some(low), Some(high)) if low == high => format!(", {low} pkt/s"),
-        (Some(low), Some(high)) => format!(", {low} to {high} pkt/s"),
+        (Some(low), Some(high)) if low == high => format!(", {} pkt/s", grouped(*low)),
+        (Some(low), Some(high)) => format!(", {} to {} pkt/s", grouped(*low), grouped(*high)),
         _ => ", as fast as it goes".to_owned(),
     };
     let mut out = format!(
-        "{} {}: {} nodes, {} links, {} directions ({manner}{press})\n\n",
+        "{} {}: {}, {}, {} ({manner}{press})\n\n",
         style("Cluster").bold(),
         topology.cluster,
-        topology.nodes.len(),
-        topology.links.len(),
-        case.measurements.len(),
+        counted(topology.nodes.len() as u64, "node"),
+        counted(topology.links.len() as u64, "link"),
+        counted(case.measurements.len() as u64, "direction"),
     );
     if let Some(stopped) = &case.stopped {
         let _ = writeln!(
@@ -263,8 +264,8 @@ fn account(total: &Account) -> String {
         (false, true) => "The account balances: every lost packet has a place.".to_owned(),
         (false, false) => {
             format!(
-                "The account is {} packets short of balancing.",
-                total.unattributed
+                "The account is {} short of balancing.",
+                counted(total.unattributed.get(), "packet")
             )
         }
     };

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use hawser_model::case::Case;
 use hawser_model::ladder::LadderRun;
 use hawser_model::output::{LadderReport, Step};
+use hawser_model::units::grouped;
 
 use super::check::findings;
 use super::table::{Align, Table};
@@ -45,7 +46,8 @@ fn heading(case: &Case, run: &LadderRun) -> String {
 
 fn number(mb: f64) -> String {
     match mb.abs() >= 100.0 {
-        true => format!("{mb:.0}"),
+        true if mb >= 0.0 => grouped(mb.round() as u64),
+        true => format!("−{}", grouped(-mb.round() as u64)),
         false => format!("{mb:.1}"),
     }
 }
@@ -88,8 +90,28 @@ fn steps(report: &LadderReport) -> String {
     use Align::{Left, Right};
     let lost: f64 =
         report.steps.iter().map(|s| s.mb_per_s).sum::<f64>() + report.unexplained_mb_per_s;
-    let mut out = format!(
-        "{} {} MB/s from the best rung of the path to the whole path\n",
+    let mut out = String::new();
+    let rung = |name: &str| report.rungs.iter().find(|rung| rung.name == name);
+    // The last step may lead on from the slowest rung to the whole path, which is none.
+    let last = report.steps.last();
+    let slowest = last.and_then(|step| rung(&step.to).or_else(|| rung(&step.from)));
+    if let Some(slowest) = slowest {
+        let _ = writeln!(
+            out,
+            "{} {} MB/s; its slowest part alone, {}: {} MB/s",
+            style("The whole path carries").bold(),
+            number(report.whole_mb_per_s),
+            slowest.name,
+            number(slowest.mb_per_s),
+        );
+    }
+    let best = report
+        .steps
+        .first()
+        .map_or("best part", |step| step.from.as_str());
+    let _ = writeln!(
+        out,
+        "{}, from the {best} down to the whole path: {} MB/s",
         style("Lost").bold(),
         number(lost)
     );

@@ -1,8 +1,10 @@
-//! What a check has measured, so that an all-clear says of what.
+//! What a check has measured, so that an all-clear says of what; and what of it its findings count.
 
 use std::collections::BTreeSet;
 
-use hawser_model::case::{Case, PhaseKind};
+use hawser_model::case::{Case, Phase, PhaseKind};
+use hawser_model::finding::WordedFinding;
+use hawser_model::units::counted;
 
 /// The parts of a measurement that are asked for by an option.
 const OPTIONAL: [PhaseKind; 2] = [PhaseKind::Multicast, PhaseKind::Stream];
@@ -16,17 +18,23 @@ pub(super) fn looked_at(case: &Case) -> String {
         .collect();
     let mtu = measured.iter().any(|m| m.path_mtu.is_some());
     let parts: Vec<&str> = mtu.then_some("path MTU").into_iter().collect();
-    let parts: Vec<&str> = parts.into_iter().chain(kinds.iter().map(word)).collect();
+    let parts: Vec<&str> = parts
+        .into_iter()
+        .chain(kinds.iter().map(|kind| kind.word()))
+        .collect();
     let mut all = vec![match parts[..] {
-        [] => format!("{} directions", measured.len()),
-        _ => format!("{} directions ({})", measured.len(), parts.join(", ")),
+        [] => counted(measured.len() as u64, "direction"),
+        _ => {
+            let directions = counted(measured.len() as u64, "direction");
+            format!("{directions} ({})", parts.join(", "))
+        }
     }];
     match case.fencing.len() {
         0 => {}
-        n => all.push(format!("{n} fence devices")),
+        n => all.push(counted(n as u64, "fence device")),
     }
     let missing = OPTIONAL.iter().filter(|kind| !kinds.contains(kind));
-    let missing: Vec<&str> = missing.map(word).collect();
+    let missing: Vec<&str> = missing.map(|kind| kind.word()).collect();
     let missing = match missing[..] {
         [] => String::new(),
         _ => format!(" Not: {}.", missing.join(", ")),
@@ -34,13 +42,34 @@ pub(super) fn looked_at(case: &Case) -> String {
     format!("Looked at: {}.{missing}", all.join(", "))
 }
 
-fn word(kind: &PhaseKind) -> &'static str {
-    match kind {
-        PhaseKind::Heartbeat => "heartbeat",
-        PhaseKind::Bulk => "bulk",
-        PhaseKind::Fragmented => "fragmented",
-        PhaseKind::Multicast => "multicast",
-        PhaseKind::Stream => "stream",
+/// Why the packets of a finding are fewer than those of its directions in the table: a finding counts the phases that
+/// lost some. Nothing where all of them did, or no finding counts packets.
+pub(super) fn left_out(case: &Case, findings: &[WordedFinding]) -> String {
+    let counts = |it: &WordedFinding| it.finding.evidence.contains_key("sent_packets");
+    if !findings.iter().any(counts) {
+        return String::new();
+    }
+    let is_packets = |p: &&Phase| p.kind != PhaseKind::Stream;
+    let lossless = |p: &&Phase| p.receiver.received >= p.sender.sent;
+    let mut kinds = BTreeSet::new();
+    let mut packets = 0;
+    for measured in &case.measurements {
+        let phases: Vec<&Phase> = measured.phases.iter().filter(is_packets).collect();
+        if phases.iter().all(lossless) {
+            continue;
+        }
+        for phase in phases.into_iter().filter(lossless) {
+            kinds.insert(phase.kind.word());
+            packets += phase.sender.sent.get();
+        }
+    }
+    match packets {
+        0 => String::new(),
+        packets => format!(
+            "Findings count the phases that lost packets. Of the directions with losses that leaves out {}: {}.\n\n",
+            counted(packets, "packet"),
+            kinds.into_iter().collect::<Vec<_>>().join(", ")
+        ),
     }
 }
 

@@ -12,7 +12,7 @@ mod looked_at;
 pub mod page;
 mod rate_chart;
 pub mod status;
-mod table;
+pub mod table;
 pub mod tune;
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use hawser_drill::scenario::{Scenario, all, drawn};
+use hawser_model::toml_file::nearest;
 use miette::bail;
 
 use crate::cluster::Target;
@@ -33,7 +34,7 @@ pub struct Args {
     /// With --random: begin no drill after so long
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration, requires = "random")]
     pub time: Option<Duration>,
-    /// What chance decides comes from this number: the same one does the same again [default: a new one]
+    /// Random choices come from this number: the same number makes the same choices [default: a new one]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// How long clients may wait, instead of what the scenario allows
@@ -42,7 +43,7 @@ pub struct Args {
     /// On real heads, and with --path: go on without asking. What would be broken and overwritten is named by it
     #[arg(long, value_name = "CLUSTER/POOL[:PATH]")]
     pub yes_break: Option<String>,
-    /// Take back what a drill that was killed has left, wait until the cluster is whole, and run none
+    /// Undo what an interrupted drill left, wait until the cluster is whole, and run none
     #[arg(
         long,
         conflicts_with_all = ["names", "all", "random", "dry_run", "list", "budget", "case", "junit", "json", "yes_break"]
@@ -157,8 +158,12 @@ impl Args {
                 None => {
                     let known: Vec<&str> = all().map(|scenario| scenario.name).collect();
                     bail!(
-                        "there is no scenario \"{name}\"; scenarios: {}",
-                        known.join(", ")
+                        help = match nearest(name, &known) {
+                            Some(meant) =>
+                                format!("did you mean \"{meant}\"? `hawser drill --list` shows all"),
+                            None => "`hawser drill --list` shows them".to_owned(),
+                        },
+                        "there is no scenario \"{name}\""
                     )
                 }
             }

@@ -21,6 +21,7 @@ use hawser_model::drill::{DrillCase, Promises, ServicePromise};
 use hawser_model::output::drill::DrillReport;
 use miette::{bail, miette};
 
+use crate::render::table::{Align, Table};
 use crate::{case_file, output, render};
 
 pub use args::Args;
@@ -109,7 +110,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
         }
         let broke = !report.passed;
         reports.push(report);
-        // After each: whoever ends a long run early keeps what came of it.
+        // After each drill: a long run that is ended early keeps its results.
         if let Some(path) = &args.junit {
             case_file::put(path, render::junit::junit(&reports).as_bytes())
                 .map_err(|e| miette!("cannot write the JUnit file {}: {e}", path.display()))?;
@@ -165,12 +166,12 @@ fn json(reports: &[DrillReport], one: bool) -> String {
 }
 
 fn list() -> String {
-    let width = all().map(|scenario| scenario.name.len()).max().unwrap_or(0);
-    let line = |it: &Scenario| {
+    let mut table = Table::new(&[Align::Left, Align::Left]);
+    for it in all() {
         let only = if it.real { "" } else { " (in a lab only)" };
-        format!("{:width$}  {}{only}\n", it.name, it.about)
-    };
-    all().map(line).collect()
+        table.row([it.name.to_owned(), format!("{}{only}", it.about)]);
+    }
+    table.lines("").join("\n") + "\n"
 }
 
 /// What would be done, and what would have to hold.

@@ -4,24 +4,25 @@ use std::collections::BTreeMap;
 
 use hawser_lab::impair::{Changed, Counts, MachineSetting, Order, Restored};
 use hawser_lab::{Health, LabStatus, LabSummary, MachineStatus, PortImpairment, Power, Role};
-use hawser_model::units::grouped;
+use hawser_model::units::{self, grouped};
+
+use crate::render::table::{Align, Table};
 
 /// All labs, a line each.
 pub(super) fn list(labs: &[LabSummary]) -> String {
     if labs.is_empty() {
         return "there is no lab; `hawser lab up` builds one\n".to_owned();
     }
-    let width = labs
-        .iter()
-        .map(|lab| lab.name.as_str().len())
-        .max()
-        .unwrap_or(0);
-    labs.iter()
-        .map(|lab| format!("{:width$}  {}\n", lab.name, line(lab)))
-        .collect()
+    let mut table = Table::new(&[Align::Left; 3]);
+    for lab in labs {
+        let (state, what) = standing(lab);
+        table.row([lab.name.as_str(), state, &what]);
+    }
+    table.lines("").join("\n") + "\n"
 }
 
-fn line(lab: &LabSummary) -> String {
+/// How it is, and what it has or what is wrong with it.
+fn standing(lab: &LabSummary) -> (&'static str, String) {
     match lab.state {
         Health::Up => {
             let clients = if lab.clients.is_empty() {
@@ -29,13 +30,10 @@ fn line(lab: &LabSummary) -> String {
             } else {
                 format!("; beside them {}", join(&lab.clients))
             };
-            format!(
-                "up      {}{clients} on {}",
-                join(&lab.nodes),
-                join(&lab.links)
-            )
+            let (nodes, links) = (join(&lab.nodes), join(&lab.links));
+            ("up", format!("{nodes}{clients} on {links}"))
         }
-        Health::Broken => format!("broken  {}", lab.problems.join(", ")),
+        Health::Broken => ("broken", lab.problems.join(", ")),
     }
 }
 
@@ -49,7 +47,8 @@ fn join(names: &[impl ToString]) -> String {
 
 /// One lab in full.
 pub(super) fn status(lab: &LabStatus) -> String {
-    let mut text = format!("lab {}: {}\n", lab.summary.name, line(&lab.summary));
+    let (state, what) = standing(&lab.summary);
+    let mut text = format!("lab {}: {state}: {what}\n", lab.summary.name);
     text.push_str("\nswitches\n");
     for switch in &lab.switches {
         let mut words = vec![format!("  {:12} {}", switch.name, join(&switch.links))];
@@ -125,14 +124,14 @@ fn impairment_lines(it: &PortImpairment) -> String {
     if let Some(dropped) = it.queue_dropped {
         text.push_str(&format!(
             "    {} dropped from the queue\n",
-            grouped(dropped)
+            units::counted(dropped, "packet")
         ));
     }
     text
 }
 
 fn counted(counts: &Counts) -> String {
-    let mut words = vec![format!("{} packets seen", grouped(counts.seen))];
+    let mut words = vec![format!("{} seen", units::counted(counts.seen, "packet"))];
     for (number, word) in [
         (counts.lost, "lost"),
         (counts.too_big, "too big"),

@@ -266,7 +266,7 @@ pub struct Setting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// A trial's: it undoes itself when whoever made it is gone.
+    /// A trial's: it is undone when the agent that made it is gone.
     Trial,
     /// Kept until `hawser undo`.
     Kept,

@@ -58,7 +58,7 @@ pub struct Trial {
 /// What a Corosync's counters gained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RingGain {
-    /// How often the token was lost; absent when it is not known, as of one that was started anew.
+    /// How often the token was lost; absent when it is not known, as of one that was restarted.
     pub token_lost: Option<u64>,
     /// Messages that were sent again; absent when it is not known.
     pub retransmits: Option<u64>,

@@ -1,6 +1,6 @@
 //! Each file in `tests/cluster_file/` has exactly one thing wrong; beside it stands what is said.
 //!
-//! `HAWSER_REGENERATE=1 cargo test -p hawser-model --test cluster_file` writes the answers anew, for
+//! `HAWSER_REGENERATE=1 cargo test -p hawser-model --test cluster_file` writes the answers again, for
 //! a person to read the difference.
 
 use std::fs;

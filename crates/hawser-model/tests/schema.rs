@@ -1,5 +1,5 @@
 //! The published schemas are what the types say. `UPDATE_SCHEMAS=1 cargo test -p hawser-model`
-//! writes them anew; a human reads the diff, since scripts rely on them.
+//! writes them again; a human reads the diff, since scripts rely on them.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Standard output and standard error, whose reader may have read enough (`| head -1`).
 //!
 //! A verb whose reader is gone does its work to the end, unheard: an `apply` that is half done would be worse
-//! than one nobody watched. What ends then is only the talk, and the exit code says so.
+//! than one without an audience. Only the output ends, and the exit code says so.
 //!
 //! All text goes out through one gate, [`paint::shown`]: what a host, a peer or a file put into it cannot move
 //! the cursor, turn the direction of text or colour it.

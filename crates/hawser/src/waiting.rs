@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::output::error_line;
 
-/// Nobody who waits is left without a word for longer.
+/// The longest wait without a message.
 const SILENT: Duration = Duration::from_millis(1500);
 
 /// Does the work; if that is not done soon, says on standard error what is waited for.

@@ -1,6 +1,6 @@
 //! Each mistake in a cluster file gives one clear error at its place, before any node is reached.
 //!
-//! `HAWSER_REGENERATE=1 cargo test -p hawser --test bad_file` writes the answers anew, for a person to read the
+//! `HAWSER_REGENERATE=1 cargo test -p hawser --test bad_file` writes the answers again, for a person to read the
 //! difference.
 
 mod support;

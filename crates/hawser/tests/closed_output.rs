@@ -1,4 +1,4 @@
-//! Whoever reads a verb's output may have read enough, as `| head -1` has.
+//! The reader of a verb's output may have read enough, as `| head -1` has.
 
 mod support;
 

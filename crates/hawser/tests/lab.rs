@@ -347,7 +347,7 @@ fn up_is_idempotent_repairs_a_dead_node_and_refuses_another_layout() {
 }
 
 #[test]
-fn a_lab_whose_processes_were_all_killed_is_built_anew() {
+fn a_lab_whose_processes_were_all_killed_is_built_again() {
     let lab = Lab::up();
     lab.sh("head1", "echo old >/etc/old");
     for pid in lab.switches_and_nodes() {

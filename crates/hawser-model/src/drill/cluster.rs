@@ -28,7 +28,7 @@ pub struct ClusterFacts {
     /// What was measured of the heartbeat links before the fault; empty when nothing was.
     #[serde(default)]
     pub links: BTreeMap<LinkName, LinkMeasured>,
-    /// How long each node's processes stood still; empty when that was not measured.
+    /// How long each node's processes did not run; empty when that was not measured.
     #[serde(default)]
     pub pauses: BTreeMap<HostName, PauseFacts>,
 }
@@ -93,8 +93,8 @@ pub struct LinkMeasured {
     pub longest: Nanos,
 }
 
-/// How long a node's processes stood still at most: a thread that wanted to wake up every few
-/// milliseconds and was late. One of ordinary priority stands still at least as long as Corosync,
+/// The longest time a node's processes did not run: a thread that wanted to wake up every few
+/// milliseconds and was late. One of ordinary priority is late at least as long as Corosync,
 /// which has real-time priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PauseFacts {

@@ -15,7 +15,7 @@ pub trait Rule: fmt::Display {
 pub struct FileErrors<R> {
     /// The path the file was read from.
     pub path: String,
-    /// The file's text, for whoever shows the place.
+    /// The file's text, to show the place.
     pub text: String,
     /// What is wrong, in the file's order; never empty.
     pub errors: Vec<FileError<R>>,

@@ -60,7 +60,7 @@ impl Target {
         self.read(Source::complete)
     }
 
-    /// The same of a file that need not say enough to build a cluster from it, for whoever only looks.
+    /// The same for a verb that only looks: the file need not say enough to build a cluster from it.
     ///
     /// # Errors
     /// As [`Self::known`].

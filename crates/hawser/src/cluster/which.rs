@@ -162,7 +162,7 @@ impl OneHost {
         let cluster = Cluster::of_nodes(vec![node], self.ssh_config.clone());
         let hosts = aloud(&format!("{host} is being reached"), || cluster.connect())?;
         let host = hosts.into_values().next();
-        Ok(Some(host.expect("whoever is not reached is an error")))
+        Ok(Some(host.expect("a host that is not reached is an error")))
     }
 
     /// What it is called; nothing when this machine is meant.

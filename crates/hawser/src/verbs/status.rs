@@ -28,7 +28,7 @@ const LOGIN: Duration = Duration::from_secs(3);
 /// How much of it the judgement may take, on one head: a few runs of `crm_simulate`.
 const JUDGE: Duration = Duration::from_secs(3);
 
-/// The same for whoever asks again and again.
+/// The same for a caller that asks repeatedly.
 const JUDGE_PATIENTLY: Duration = Duration::from_secs(45);
 
 /// How long the heartbeat links are watched for losses: some ten of kronosnet's pings from each end.
@@ -81,7 +81,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
     })
 }
 
-/// The status of a cluster, for whoever asks again and again: its links are not watched.
+/// The status of a cluster, for a caller that asks repeatedly: its links are not watched.
 pub fn look(known: &Known, reached: &mut Reached) -> miette::Result<ClusterStatus> {
     let facts = ask(known, reached, Limits::PATIENT, Duration::ZERO);
     judge(known, &mut reached.heads, &facts, JUDGE_PATIENTLY)

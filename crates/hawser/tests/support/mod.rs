@@ -94,7 +94,7 @@ impl Lab {
         self.guard.name().as_str()
     }
 
-    /// `hawser lab VERB --name … REST…` as a command, for whoever wants its process.
+    /// `hawser lab VERB --name … REST…` as a command, for a test that wants its process.
     pub fn command(&self, verb_and_rest: &[&str]) -> Command {
         let (verb, rest) = verb_and_rest.split_first().expect("a verb");
         let mut command = Command::new(hawser());
@@ -211,7 +211,7 @@ impl Lab {
     }
 }
 
-/// Says that this machine, as busy as it is, cannot show what is tested, for whoever counts (packaging/run-tests).
+/// Says that this machine, as busy as it is, cannot show what is tested; packaging/run-tests counts these.
 pub fn not_measured(why: &str) {
     // Not by a macro, whose words libtest keeps for itself.
     writeln!(std::io::stderr(), "\nskipped: not measured: {why}").expect("standard error");

@@ -168,7 +168,7 @@ pub(super) enum Action {
         #[arg(trailing_var_arg = true)]
         words: Vec<String>,
     },
-    /// A command in the control group of a node (started by `exec` and by whoever works in a node)
+    /// A command in the control group of a node (started by `exec`, and by programs that work in a node)
     #[command(name = hawser_lab::cgroup::SUBCOMMAND, hide = true)]
     Join {
         init: i32,

@@ -9,6 +9,8 @@ mod cluster;
 mod interrupted;
 mod output;
 mod parse;
+#[cfg(test)]
+mod quoted;
 mod render;
 mod verbs;
 mod waiting;
@@ -137,7 +139,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => output::ended(code),
         Err(report) => {
-            output::complain!("{report:?}");
+            output::complain!("{}", format!("{report:?}").trim_end());
             ExitCode::from(2)
         }
     }

@@ -58,7 +58,7 @@ pub enum LadderError {
         link: String,
     },
     /// A cluster engine runs on the path's hosts.
-    #[error("Corosync runs on {0}, and a ladder presses as hard as it can")]
+    #[error("Corosync runs on {0}, and a ladder sends as fast as the hosts can")]
     LiveCluster(HostName),
 }
 

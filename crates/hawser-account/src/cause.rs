@@ -14,6 +14,7 @@ pub(crate) use hawser_model::units::counted;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use crate::compare::topic::About;
 use crate::copy;
 use crate::fanout::FanoutView;
 use crate::fixes::Candidate;
@@ -29,6 +30,9 @@ pub(crate) trait Cause: Serialize + Sized {
     const CODE: &'static str;
     /// What `hawser explain CODE` prints: `page.md` beside it, in Markdown.
     const PAGE: &'static str;
+    /// What of a host's setup it is about: where that differs from a neighbour without the finding, it is told with it,
+    /// and `hawser compare` tells it first.
+    const ABOUT: &'static [About] = &[];
 
     /// What is said of it when it is found at this place.
     fn words(&self, at: &Place) -> Words;
@@ -63,7 +67,12 @@ impl<C: Cause> Found<C> {
             place: self.place,
             evidence,
         };
-        WordedFinding { finding, text, fix }
+        WordedFinding {
+            finding,
+            text,
+            fix,
+            differs: Vec::new(),
+        }
     }
 }
 
@@ -71,6 +80,7 @@ impl<C: Cause> Found<C> {
 pub(crate) struct Listed<F> {
     pub(crate) code: &'static str,
     pub(crate) page: &'static str,
+    pub(crate) about: &'static [About],
     pub(crate) find: F,
 }
 
@@ -89,6 +99,7 @@ impl Listed<OutageFind> {
         Self {
             code: C::CODE,
             page: C::PAGE,
+            about: C::ABOUT,
             find: |view| C::find(view).map(Found::worded),
         }
     }
@@ -109,6 +120,7 @@ impl Listed<FanoutFind> {
         Self {
             code: C::CODE,
             page: C::PAGE,
+            about: C::ABOUT,
             find: |view| C::find(view).into_iter().map(Found::worded).collect(),
         }
     }
@@ -225,6 +237,7 @@ impl Listed<CheckFind> {
         Self {
             code: C::CODE,
             page: C::PAGE,
+            about: C::ABOUT,
             find: |view, losses| {
                 let found = C::find(view, losses).into_iter();
                 found
@@ -250,6 +263,7 @@ impl Listed<CopyFind> {
         Self {
             code: C::CODE,
             page: C::PAGE,
+            about: C::ABOUT,
             find: |view, explained| C::find(view, explained).map(Found::worded),
         }
     }
@@ -283,6 +297,7 @@ impl Listed<LadderFind> {
         Self {
             code: C::CODE,
             page: C::PAGE,
+            about: C::ABOUT,
             find: |view, before| {
                 let found = C::find(view, before).into_iter();
                 found.map(Found::worded).collect()

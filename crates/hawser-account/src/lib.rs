@@ -6,6 +6,7 @@
 
 mod cause;
 mod causes;
+mod compare;
 pub mod copy;
 pub mod fanout;
 mod findings;
@@ -24,6 +25,7 @@ use hawser_model::output::CheckReport;
 
 pub use causes::disturbed;
 pub use causes::pages::{page, pages};
+pub use compare::compare;
 pub use findings::{codes, findings};
 pub use packets::packets_account;
 pub use throughput::{codes as ladder_codes, ladder};
@@ -33,7 +35,8 @@ pub use throughput::{codes as ladder_codes, ladder};
 /// `case` of the report is empty: where the file lies, its reader knows.
 pub fn explain(case: &Case) -> CheckReport {
     let packets = packets_account(case);
-    let findings = findings::worded_findings(case, &packets);
+    let mut findings = findings::worded_findings(case, &packets);
+    compare::tell(case, &mut findings);
     CheckReport {
         absent: case.absent.clone(),
         packets,

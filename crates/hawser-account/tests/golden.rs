@@ -21,10 +21,10 @@ fn answer(case: &Case) -> CheckReport {
     explain(case)
 }
 
-/// Every folder with a check's case, in order; `ladder.rs` and `fanout.rs` have the others.
+/// Every folder with a check's case, in order; `compare.rs`, `ladder.rs` and `fanout.rs` have the others.
 fn saved() -> Vec<(String, Case)> {
     saved::saved("", |case: &Case| {
-        case.ladder.is_none() && case.fanout.is_none()
+        case.ladder.is_none() && case.fanout.is_none() && !case.compared
     })
 }
 
@@ -47,6 +47,11 @@ fn each_planted_fault_is_named_and_nothing_else() {
         let total = &answer.packets.total;
         let numbers = (Some(total.lost.0), Some(total.unattributed.0));
         let expected = (must.lost, must.unattributed);
+        let differs = answer.findings.iter().flat_map(|f| &f.differs);
+        let differs: Vec<&str> = differs.map(|d| d.item.as_str()).collect();
+        if let Some(must) = must.differs.filter(|must| *must != differs) {
+            wrong.push(format!("{name}: {differs:?} differ instead of {must:?}"));
+        }
         if found != must.codes || numbers != expected || !total.balances() {
             wrong.push(format!(
                 "{name}: {found:?} instead of {:?}, lost and unattributed {numbers:?} \

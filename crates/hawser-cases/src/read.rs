@@ -48,6 +48,8 @@ pub struct Must {
     pub bottleneck: Option<String>,
     /// Of a fan-out: the most receivers by series.
     pub most: Option<Vec<Option<u32>>>,
+    /// What must differ between hosts, in the order in which it is told: of a comparison, or with the findings.
+    pub differs: Option<Vec<String>>,
     /// Of a drill: the promises that it broke.
     pub broken: Option<Vec<String>>,
 }

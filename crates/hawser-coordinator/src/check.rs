@@ -16,6 +16,7 @@ use hawser_model::probe::{AddressClaim, HelloHeard};
 use hawser_model::topology::Topology;
 use hawser_model::units::BitsPerSec;
 
+use crate::compare::setups;
 use crate::fit::{Misfit, misfits};
 use crate::measure::{ETHERNET_MTU, End, Manner, Outcome, measure};
 use crate::schedule::{Direction, Slot, schedule};
@@ -114,9 +115,11 @@ pub fn check(
     let sockets = lost.survive(agents, |agents| {
         on_all(agents, |_, agent| agent.ask(&ReadSockets))
     })?;
+    let setups = lost.survive(agents, setups)?;
     let (hellos, address_claims) =
         lost.survive(agents, |agents| link_probes(agents, &topology, &hosts))?;
     let mut case = Case {
+        setups,
         hellos,
         address_claims,
         sockets,

@@ -6,6 +6,7 @@
 
 pub mod boots;
 pub mod check;
+pub mod compare;
 pub mod copy;
 pub mod discover;
 pub mod fanout;

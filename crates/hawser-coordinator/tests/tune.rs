@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use hawser_agent::questions::{
     AnnounceHello, AskForOwn, ClosePathMtuResponder, CloseWindow, DropFlow, ExpectFrom,
     FinishReceiver, HearHellos, KeepChange, ListenHello, OpenPathMtuResponder, OpenReceiver,
-    OpenSender, OpenWindow, ReadChanges, ReadFacts, ReadKnob, ReadSockets, RunSender,
+    OpenSender, OpenWindow, ReadChanges, ReadFacts, ReadKnob, ReadSetup, ReadSockets, RunSender,
     SearchPathMtu, Sent, TryKnob, TurnKnob, UndoChange,
 };
 use hawser_coordinator::check::Progress;
@@ -25,6 +25,7 @@ use hawser_model::host::{HostFacts, HostWindow};
 use hawser_model::knob::{Change, Knob, RecordedChanges, Scope, Setting, Standing, Undone};
 use hawser_model::names::{HostName, LinkName};
 use hawser_model::probe::{AddressClaim, HelloHeard, PathMtu};
+use hawser_model::setup::HostSetup;
 use hawser_model::sockets::SocketFacts;
 use hawser_model::traffic::ReceiverReport;
 use hawser_model::trial::{Also, Trial, Tuning};
@@ -112,6 +113,7 @@ impl Node {
 
 const QUESTIONS: &[Entry<Node>] = &[
     Entry::of::<ReadFacts>(),
+    Entry::of::<ReadSetup>(),
     Entry::of::<ReadSockets>(),
     Entry::of::<ReadChanges>(),
     Entry::of::<ReadKnob>(),
@@ -150,6 +152,7 @@ macro_rules! answers {
 
 answers! {
     ReadFacts -> HostFacts: |_, node| Ok(node.world.case.hosts[&node.host].clone());
+    ReadSetup -> HostSetup: |_, _node| Ok(HostSetup::default());
     ReadSockets -> Vec<SocketFacts>: |_, _node| Ok(Vec::new());
     OpenReceiver -> u16: |_, _node| Ok(5000);
     OpenSender -> u16: |_, _node| Ok(6000);

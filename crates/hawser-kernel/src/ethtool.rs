@@ -32,6 +32,8 @@ enum Names {
 /// `ETHTOOL_GDRVINFO`.
 pub(crate) struct Driver {
     pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) firmware: String,
     pub(crate) bus: String,
 }
 
@@ -64,6 +66,8 @@ impl Ethtool {
         sys::ethtool(&self.socket, interface, &mut info)?;
         Ok(Driver {
             name: text(&info[4..36]),
+            version: text(&info[36..68]),
+            firmware: text(&info[68..100]),
             bus: text(&info[100..132]),
         })
     }

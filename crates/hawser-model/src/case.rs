@@ -10,6 +10,7 @@ use crate::host::{HostFacts, HostWindow};
 use crate::ladder::LadderRun;
 use crate::names::{HostName, LinkName};
 use crate::probe::{AddressClaim, HelloHeard, MulticastHeard, PathMtu};
+use crate::setup::HostSetup;
 use crate::sockets::SocketFacts;
 use crate::topology::Topology;
 use crate::traffic::{FlowSpec, ReceiverReport, SenderReport};
@@ -18,8 +19,8 @@ use crate::trial::Tuning;
 /// The format this version writes and reads.
 pub const CASE_FORMAT: &str = "hawser-case/1";
 
-/// The facts of one run: of `hawser check`, of `hawser ladder`, or of `hawser tune`, which begins
-/// with a check.
+/// The facts of one run: of `hawser check`, of `hawser ladder`, of `hawser compare`, or of `hawser
+/// tune`, which begins with a check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Case {
     /// `hawser-case/1`.
@@ -34,6 +35,9 @@ pub struct Case {
     pub topology: Topology,
     /// Each host as it stood at the start.
     pub hosts: BTreeMap<HostName, HostFacts>,
+    /// How each host is set up beside its facts, where it said so.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub setups: BTreeMap<HostName, HostSetup>,
     /// Layer-2 hellos heard; absent when the probe could not run on some host.
     pub hellos: Option<Vec<HelloHeard>>,
     /// Who answered for a host's own addresses on its links; absent when some host could not ask.
@@ -54,6 +58,9 @@ pub struct Case {
     /// What heads would do at their next boot with pools of the cluster file, outside of the cluster.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boots: Vec<BootDanger>,
+    /// The hosts were compared with each other, and nothing was measured.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub compared: bool,
     /// The rungs, when the run was a ladder; there are no measurements then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ladder: Option<LadderRun>,
@@ -81,6 +88,7 @@ impl Case {
             intensity,
             topology,
             hosts,
+            setups: BTreeMap::new(),
             hellos: None,
             address_claims: None,
             absent: Vec::new(),
@@ -89,6 +97,7 @@ impl Case {
             stopped: None,
             fencing: Vec::new(),
             boots: Vec::new(),
+            compared: false,
             ladder: None,
             fanout: None,
             tuning: None,

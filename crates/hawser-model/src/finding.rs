@@ -164,4 +164,23 @@ pub struct WordedFinding {
     pub text: String,
     /// What to do.
     pub fix: String,
+    /// What is set otherwise here than where the same is not found, of that which the finding is about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differs: Vec<Differs>,
+}
+
+/// Something that is set otherwise at the place of a finding than at its like.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Differs {
+    /// What it is: `receive ring`, `net.core.rmem_max`.
+    pub item: String,
+    /// The value at the place of the finding.
+    pub here: String,
+    /// The host with another value.
+    pub host: HostName,
+    /// Its link, where that is another one; the host is then the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<LinkName>,
+    /// The value there.
+    pub there: String,
 }

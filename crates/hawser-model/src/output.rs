@@ -1,6 +1,7 @@
 //! What the verbs print with `--json`: the contract that scripts rely on.
 
 pub mod cluster;
+pub mod compare;
 pub mod copy;
 pub mod drill;
 pub mod exports;
@@ -57,6 +58,21 @@ pub struct RungReport {
     pub mb_per_s: f64,
     /// Half the distance between the quartiles of its slices, as a share of their median.
     pub spread: f64,
+    /// Segments that its TCP streams sent again, and how many they sent in all; absent where it has no stream over
+    /// the link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_again: Option<SentAgain>,
+}
+
+/// What TCP sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SentAgain {
+    /// Segments with data, those sent again included.
+    pub segments: u64,
+    /// Of them, those that were sent again.
+    pub retransmits: u64,
+    /// Of the retransmits, those that the receiver had already.
+    pub needless: u64,
 }
 
 /// A step down the ladder.

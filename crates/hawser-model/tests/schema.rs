@@ -6,6 +6,7 @@ use std::path::Path;
 use hawser_model::case::Case;
 use hawser_model::copy::CopyCase;
 use hawser_model::drill::DrillCase;
+use hawser_model::output::compare::CompareReport;
 use hawser_model::output::copy::CopyReport;
 use hawser_model::output::drill::DrillReport;
 use hawser_model::output::exports::ExportsReport;
@@ -40,6 +41,11 @@ fn check_report() {
 #[test]
 fn ladder_report() {
     published("ladder.schema.json", &schema_for!(LadderReport));
+}
+
+#[test]
+fn compare_report() {
+    published("compare.schema.json", &schema_for!(CompareReport));
 }
 
 #[test]

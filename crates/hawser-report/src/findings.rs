@@ -32,6 +32,20 @@ fn card(s: &mut Section<'_>, worded: &WordedFinding) {
             format_args!("{} ({})", finding.place, finding.confidence.word()),
         );
         paragraphs(m, "p", &worded.text);
+        for one in &worded.differs {
+            let elsewhere = match &one.link {
+                Some(link) => format!("its {link}"),
+                None => one.host.to_string(),
+            };
+            m.leaf(
+                "p",
+                &[],
+                format_args!(
+                    "Differs: {} is {} here and {} on {elsewhere}",
+                    one.item, one.here, one.there
+                ),
+            );
+        }
         if !worded.fix.is_empty() {
             m.node("div", &[("class", &"fix")], |m| {
                 paragraphs(m, "p", &format!("Fix: {}", worded.fix));

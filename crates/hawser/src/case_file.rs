@@ -24,12 +24,13 @@ const KEPT: usize = 500;
 /// Bytes that a case may have; real ones are far smaller.
 const LARGEST: u64 = 256 << 20;
 
-/// Writes the case of a check, a fan-out or a ladder, whole or not at all. Returns it as it is kept, and
+/// Writes the case of a check, a comparison, a fan-out or a ladder, whole or not at all. Returns it as it is kept, and
 /// its path.
 pub fn write(case: &Case, asked: Option<&Path>) -> miette::Result<(Case, PathBuf)> {
     let verb = match (&case.ladder, &case.fanout) {
         (Some(_), _) => "ladder",
         (_, Some(_)) => "fanout",
+        (None, None) if case.compared => "compare",
         (None, None) => "check",
     };
     let name = default_name(verb, &case.topology.cluster, case.recorded);

@@ -23,7 +23,7 @@ use clap::{Parser, Subcommand};
 #[derive(Parser)]
 #[command(version, propagate_version = true, max_term_width = 100)]
 #[command(after_help = "\
-Measure:  check, ladder, copy, bench
+Measure:  check, compare, ladder, copy, bench
 Improve:  tune, changes, undo
 Operate:  plan, apply, status, standby, online, move, exports
 Practise: drill, lab, demo
@@ -52,6 +52,9 @@ enum Verb {
     /// Measure each part of a path and the whole: where every lost MB/s went, and why
     #[command(after_help = "Example:\n  hawser ladder --from head1 --to head2")]
     Ladder(verbs::ladder::Args),
+    /// In what the hosts of a cluster are set up differently: card, kernel, sysctls
+    #[command(after_help = "Example:\n  hawser compare --host head1 --host head2")]
+    Compare(verbs::compare::Args),
     /// Copy a file or device to another host, and say what slows it
     #[command(after_help = "Example:\n  hawser copy /srv/image.raw head2:/srv/")]
     Copy(verbs::copy::Args),
@@ -120,6 +123,7 @@ fn main() -> ExitCode {
         Verb::Bench(args) => verbs::bench::run(args),
         Verb::Changes(args) => verbs::changes::run(args),
         Verb::Check(args) => verbs::check::run(args),
+        Verb::Compare(args) => verbs::compare::run(args),
         Verb::Copy(args) => verbs::copy::run(args),
         Verb::Demo(args) => verbs::demo::run(args),
         Verb::Drill(args) => verbs::drill::run(&args),

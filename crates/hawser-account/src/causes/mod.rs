@@ -132,6 +132,7 @@ pub(crate) const LADDER: &[Listed<LadderFind>] = &[
     Listed::ladder::<softirq_core_saturated::SoftirqCoreSaturated>(),
     Listed::ladder::<congestion_control::CongestionControl>(),
     Listed::ladder::<single_stream::SingleStream>(),
+    Listed::ladder::<copy_retransmits::ladder::LadderRetransmits>(),
     Listed::ladder::<storage_below_link::StorageBelowLink>(),
     Listed::ladder::<unit_below_link::UnitBelowLink>(),
     Listed::ladder::<cipher_without_instructions::CipherWithoutInstructions>(),

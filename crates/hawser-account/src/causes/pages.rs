@@ -4,11 +4,16 @@ use std::collections::BTreeMap;
 
 use super::{CAUSES, COPY, FANOUT, LADDER, OUTAGE};
 use crate::cause::Listed;
+use crate::compare::topic::About;
 
-/// All pages by the code of their cause: a cause of two families has one.
-fn all() -> BTreeMap<&'static str, &'static str> {
-    fn of<F>(list: &'static [Listed<F>]) -> impl Iterator<Item = (&'static str, &'static str)> {
-        list.iter().map(|cause| (cause.code, cause.page))
+/// What every family tells of a cause: its page, and what it is about.
+type Told = (&'static str, &'static [About]);
+
+/// All causes by their code: a cause of two families has one page.
+fn all() -> BTreeMap<&'static str, Told> {
+    fn of<F>(list: &'static [Listed<F>]) -> impl Iterator<Item = (&'static str, Told)> {
+        list.iter()
+            .map(|cause| (cause.code, (cause.page, cause.about)))
     }
     let network = of(CAUSES).chain(of(COPY)).chain(of(LADDER));
     network.chain(of(FANOUT)).chain(of(OUTAGE)).collect()
@@ -16,7 +21,12 @@ fn all() -> BTreeMap<&'static str, &'static str> {
 
 /// The page of the cause with this code, in Markdown. `None`: there is no such cause.
 pub fn page(code: &str) -> Option<&'static str> {
-    all().get(code).copied()
+    all().get(code).map(|(page, _)| *page)
+}
+
+/// What of a host's setup the cause with this code is about.
+pub(crate) fn about(code: &str) -> &'static [About] {
+    all().get(code).map_or(&[], |(_, about)| *about)
 }
 
 /// The code of every cause, by name.

@@ -11,11 +11,13 @@ use std::cmp::Reverse;
 
 use hawser_model::case::Case;
 use hawser_model::finding::WordedFinding;
-use hawser_model::ladder::RungKind;
-use hawser_model::output::{LadderReport, RungReport};
+use hawser_model::ladder::{Rung, RungKind};
+use hawser_model::output::{LadderReport, RungReport, SentAgain};
+use hawser_model::traffic::StreamState;
 
 use crate::cause::Before;
 use crate::causes::LADDER;
+use crate::compare;
 use view::LadderView;
 pub(crate) use view::{CORE_SATURATED, OTHERS_SPARE, share, softirq_share, stolen_share};
 
@@ -29,7 +31,8 @@ pub fn codes() -> impl Iterator<Item = &'static str> {
 /// `case` of the report is empty: where the file lies, its reader knows.
 pub fn ladder(case: &Case) -> Option<LadderReport> {
     let view = LadderView::new(case)?;
-    let found = findings(&view);
+    let mut found = findings(&view);
+    compare::tell(case, &mut found);
     let way = steps::steps(&view, &found);
     let mut rungs: Vec<RungReport> = view
         .run
@@ -42,6 +45,7 @@ pub fn ladder(case: &Case) -> Option<LadderReport> {
                 name: view.name(rung),
                 mb_per_s: rounded(rate.mb_per_s, 1),
                 spread: rounded(rate.spread, 3),
+                sent_again: sent_again(rung),
             })
         })
         .collect();
@@ -66,6 +70,24 @@ fn findings(view: &LadderView<'_>) -> Vec<WordedFinding> {
     }
     found.sort_by_key(|f| (Reverse(f.finding.severity), Reverse(f.finding.confidence)));
     found
+}
+
+/// What the streams of a rung over the link sent again.
+fn sent_again(rung: &Rung) -> Option<SentAgain> {
+    let over_the_link = [
+        RungKind::WireTcp,
+        RungKind::WireTcpOther,
+        RungKind::WireTcpMany,
+    ];
+    if rung.streams.is_empty() || !over_the_link.contains(&rung.kind) {
+        return None;
+    }
+    let sum = |of: fn(&StreamState) -> u64| rung.streams.iter().map(of).sum();
+    Some(SentAgain {
+        segments: sum(|stream| stream.segments.0),
+        retransmits: sum(|stream| stream.retransmits.0),
+        needless: sum(|stream| stream.needless.0),
+    })
 }
 
 /// To so many decimals.

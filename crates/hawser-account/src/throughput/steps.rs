@@ -7,9 +7,10 @@
 
 use hawser_model::finding::WordedFinding;
 use hawser_model::ladder::RungKind;
+use hawser_model::names::HostName;
 use hawser_model::output::Step;
 
-use super::rates;
+use super::rates::{self, Rate};
 use super::resources::{bottleneck, held_back};
 use super::rounded;
 use super::view::LadderView;
@@ -35,23 +36,27 @@ const ON_THE_PATH: [(RungKind, &str); 8] = [
     (RungKind::SinkWrite, "writing the sink"),
 ];
 
+const CONGESTION: &str = "the congestion control";
+
 struct Point {
     name: String,
     mb: f64,
     what: &'static str,
     kind: RungKind,
+    host: Option<HostName>,
 }
 
 pub(crate) fn steps(view: &LadderView<'_>, found: &[WordedFinding]) -> Way {
     let mut points = points(view);
     points.sort_by(|a, b| b.mb.total_cmp(&a.mb));
+    let other = points.iter().any(|p| p.kind == RungKind::WireTcpOther);
     let mut steps: Vec<Step> = points
         .windows(2)
         .map(|pair| Step {
             from: pair[0].name.clone(),
             to: pair[1].name.clone(),
             mb_per_s: rounded(pair[0].mb - pair[1].mb, 1),
-            why: because(pair[1].what, pair[1].kind, found),
+            why: because(&pair[1], other, found),
         })
         .collect();
     let (Some(best), Some(slowest)) = (points.first(), points.last()) else {
@@ -85,11 +90,13 @@ fn points(view: &LadderView<'_>) -> Vec<Point> {
     let own = view.rate(RungKind::WireTcp);
     let other = view.rate(RungKind::WireTcpOther);
     // The path could go that way: what it then has more is the congestion control's. What both vary by is nobody's.
+    // Nor what is not to be seen in the numbers that are told.
+    let told = |rate: Rate| rounded(rate.mb_per_s, 1);
     let better = own
         .zip(other)
-        .is_some_and(|(own, other)| own.clearly_below(1.0, other));
+        .is_some_and(|(own, other)| own.clearly_below(1.0, other) && told(own) < told(other));
     let on_the_path = ON_THE_PATH.map(|(kind, what)| match kind {
-        RungKind::WireTcp if better => (kind, "the congestion control"),
+        RungKind::WireTcp if better => (kind, CONGESTION),
         _ => (kind, what),
     });
     let detour = better.then_some((RungKind::WireTcpOther, BETWEEN));
@@ -101,6 +108,7 @@ fn points(view: &LadderView<'_>) -> Vec<Point> {
                     mb: rounded(rate.mb_per_s, 1),
                     what,
                     kind,
+                    host: rung.host.clone(),
                 });
             }
         }
@@ -130,31 +138,51 @@ fn bound(view: &LadderView<'_>, found: &[WordedFinding]) -> Option<(f64, String)
     Some((whole / limit.utilisation, why))
 }
 
-/// What a step stands for, and the finding about it.
-fn because(what: &str, kind: RungKind, found: &[WordedFinding]) -> String {
-    let codes: &[&str] = match kind {
-        RungKind::SourceRead | RungKind::SinkWrite => &["storage-below-link"],
-        RungKind::Encrypt | RungKind::Decrypt => &[
-            "cipher-without-instructions",
-            "cipher-chained",
-            "cipher-below-link",
-        ],
-        RungKind::WireTcp | RungKind::WireTcpOther => &[
-            "policer",
-            "rate-limit",
-            "window-too-small",
-            "path-mtu-below-interface",
-            "small-frames",
-            "softirq-core-saturated",
-            "congestion-control",
-            "single-stream",
-            "speed-below-peer",
-            "cpu-limit",
-        ],
-        _ => &[],
+/// What a step stands for, and the finding about it: of a rung on a host one of that host, since the other end may be
+/// the one that is found. `other` says that the stream with another congestion control is on the way down: what that
+/// one has more is a step of its own.
+fn because(point: &Point, other: bool, found: &[WordedFinding]) -> String {
+    const CIPHERS: [&str; 3] = [
+        "cipher-without-instructions",
+        "cipher-chained",
+        "cipher-below-link",
+    ];
+    let own = |worded: &&WordedFinding| {
+        let host = worded.finding.place.host.as_ref();
+        point.host.is_none() || host.is_none() || host == point.host.as_ref()
     };
-    format!("{what}{}", named(found, codes))
+    let of_host = |codes: &[&str]| {
+        let found: Vec<WordedFinding> = found.iter().filter(own).cloned().collect();
+        named(&found, codes)
+    };
+    let code = match point.kind {
+        RungKind::SourceRead | RungKind::SinkWrite => of_host(&["storage-below-link"]),
+        RungKind::Encrypt | RungKind::Decrypt => of_host(&CIPHERS),
+        RungKind::WireTcp if point.what == CONGESTION => named(found, &["congestion-control"]),
+        RungKind::WireTcp | RungKind::WireTcpOther => {
+            let codes = ON_THE_WAY.iter().copied();
+            let codes = codes.filter(|code| !other || *code != "congestion-control");
+            named(found, &codes.collect::<Vec<_>>())
+        }
+        _ => String::new(),
+    };
+    format!("{}{code}", point.what)
 }
+
+/// What slows a stream between the hosts.
+const ON_THE_WAY: [&str; 11] = [
+    "policer",
+    "rate-limit",
+    "window-too-small",
+    "path-mtu-below-interface",
+    "small-frames",
+    "softirq-core-saturated",
+    "congestion-control",
+    "single-stream",
+    "speed-below-peer",
+    "cpu-limit",
+    "copy-retransmits",
+];
 
 /// ` (CODE)` of the first that was found.
 fn named(found: &[WordedFinding], codes: &[&str]) -> String {

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use hawser_host::{Answers, Ask, Declined, SLOW, Size, Stop};
-use hawser_kernel::{corosync_facts, hardware, host_facts, udp_sockets};
+use hawser_kernel::{corosync_facts, hardware, host_facts, host_setup, udp_sockets};
 use hawser_model::host::{CorosyncFacts, HostFacts};
 use hawser_model::ladder::Hardware;
+use hawser_model::setup::HostSetup;
 use hawser_model::sockets::SocketFacts;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,23 @@ impl Answers<Node> for ReadFacts {
         let mut facts = host_facts();
         facts.collectors = node.observer().collectors();
         Ok(facts)
+    }
+}
+
+/// Reads how the host is set up, as far as that is compared with its neighbours.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ReadSetup;
+
+impl Ask for ReadSetup {
+    type Answer = HostSetup;
+    const NAME: &'static str = "host setup";
+    const SIZE: Size = Size::Recorded;
+    const PATIENCE: Duration = SLOW;
+}
+
+impl Answers<Node> for ReadSetup {
+    fn answer(self, _: &mut Node, _: &Stop) -> Result<HostSetup, Declined> {
+        Ok(host_setup(&host_facts().interfaces))
     }
 }
 

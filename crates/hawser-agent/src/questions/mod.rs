@@ -29,7 +29,7 @@ use hawser_model::units::Nanos;
 use crate::node::{Node, Session};
 
 pub use copy::{CopyNow, FinishCopy, OpenCopyReceiver, StartCopySender};
-pub use facts::{ReadCorosync, ReadFacts, ReadHardware, ReadSockets};
+pub use facts::{ReadCorosync, ReadFacts, ReadHardware, ReadSetup, ReadSockets};
 pub use fanout::{CloseFanout, MeasureFanout, OpenFanout};
 pub use flow::{ExpectFrom, OpenReceiver, OpenSender};
 pub use flow_end::{DropFlow, FinishReceiver};
@@ -52,6 +52,7 @@ pub const QUESTIONS: &[Entry<Node>] = &[
     Entry::of::<Hello>(),
     Entry::of::<Ping>(),
     Entry::of::<ReadFacts>(),
+    Entry::of::<ReadSetup>(),
     Entry::of::<ReadSockets>(),
     Entry::of::<ReadCorosync>(),
     Entry::of::<ReadHardware>(),

@@ -19,6 +19,7 @@ use hawser_model::topology::Topology;
 pub use plan::{LadderOptions, Task, Where, tasks};
 
 use crate::check::CheckError;
+use crate::compare::setups;
 use crate::fit::misfits;
 use crate::measure::{ETHERNET_MTU, End, both, path_mtu, still_there};
 use crate::traffic_plan::Path;
@@ -137,6 +138,7 @@ pub fn ladder(
         (Some(out), Some(into)) => (out, into),
         _ => unreachable!("misfits were refused before"),
     };
+    let setups = setups(agents)?;
     let mut free: BTreeMap<&HostName, &mut dyn Host> = agents
         .iter_mut()
         .map(|(name, agent)| (name, agent.as_mut()))
@@ -232,6 +234,7 @@ pub fn ladder(
     }
     Ok(Case {
         ladder: Some(run),
+        setups,
         ..Case::new(now, Intensity::Full, topology, hosts)
     })
 }

@@ -5,6 +5,7 @@ mod corosync;
 mod hardware;
 mod interfaces;
 mod pcie;
+mod setup;
 mod sysctls;
 mod virtualization;
 
@@ -17,6 +18,7 @@ use crate::proc;
 pub use corosync::{corosync_facts, corosync_stats};
 pub(crate) use hardware::cpu_group;
 pub use hardware::hardware;
+pub use setup::host_setup;
 pub(crate) use sysctls::path as sysctl_path;
 
 /// The facts of the calling thread's host: its network, pid and mount namespaces.

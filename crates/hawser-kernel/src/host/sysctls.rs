@@ -78,6 +78,11 @@ pub(super) fn read<'a>(
         let interface = interface.as_str().replace('.', "/");
         names.extend(EACH.map(|name| name.replace("{}", &interface)));
     }
+    values(names)
+}
+
+/// Those of these that exist here.
+pub(super) fn values(names: impl IntoIterator<Item = String>) -> BTreeMap<String, String> {
     names
         .into_iter()
         .filter_map(|name| {

@@ -109,7 +109,7 @@ impl Which {
             nodes.push(node);
         }
         if nodes.len() < 2 {
-            bail!("--host {}: a check needs two or more hosts", self.hosts[0]);
+            bail!("--host {}: it takes two or more hosts", self.hosts[0]);
         }
         Ok(Cluster::of_nodes(nodes, self.ssh_config.clone()))
     }

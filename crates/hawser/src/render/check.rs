@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use hawser_account::stream;
 use hawser_model::account::{Account, FlowAccount, PacketsAccount};
 use hawser_model::case::{Absent, Case, Intensity, Measurement, Phase, PhaseKind};
-use hawser_model::finding::{Severity, WordedFinding};
+use hawser_model::finding::{Differs, Severity, WordedFinding};
 use hawser_model::output::CheckReport;
 use hawser_model::probe::PathMtu;
 use hawser_model::traffic::Rate;
@@ -349,6 +349,7 @@ pub(super) fn findings(findings: &[WordedFinding]) -> String {
             finding.place,
         );
         wrap(&mut out, "     ", &worded.text);
+        differs(&mut out, &worded.differs);
         if !worded.fix.is_empty() {
             wrap(&mut out, "     fix: ", &worded.fix);
         }
@@ -356,6 +357,21 @@ pub(super) fn findings(findings: &[WordedFinding]) -> String {
         let _ = writeln!(out, "{}\n", style(page).dim());
     }
     out
+}
+
+/// What is set otherwise where the same is not found.
+fn differs(out: &mut String, all: &[Differs]) {
+    for one in all {
+        let elsewhere = match &one.link {
+            Some(link) => format!("its {link}"),
+            None => one.host.to_string(),
+        };
+        let Differs {
+            item, here, there, ..
+        } = one;
+        let said = format!("{item} is {here} here and {there} on {elsewhere}");
+        wrap(out, "     differs: ", &said);
+    }
 }
 
 /// Wraps `text` behind `first`; later lines are indented as far.

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use hawser_model::case::Case;
 use hawser_model::ladder::LadderRun;
-use hawser_model::output::{LadderReport, Step};
-use hawser_model::units::grouped;
+use hawser_model::output::{LadderReport, SentAgain, Step};
+use hawser_model::units::{Packets, grouped};
 
-use super::check::findings;
+use super::check::{findings, wrap};
 use super::table::{Align, Table};
 use crate::output::paint::style;
 use crate::output::width::columns;
@@ -83,7 +83,38 @@ fn rungs(report: &LadderReport) -> String {
         String::new(),
         style(bar(report.whole_mb_per_s, best)).cyan().to_string(),
     ]);
-    lines(&table)
+    lines(&table) + &sent_again(report)
+}
+
+/// What the streams over the link sent again, where they did.
+fn sent_again(report: &LadderReport) -> String {
+    let mut out = String::new();
+    for rung in &report.rungs {
+        let Some(again) = rung.sent_again.filter(|again| again.retransmits > 0) else {
+            continue;
+        };
+        let SentAgain {
+            segments,
+            retransmits,
+            needless,
+        } = again;
+        let percent = retransmits as f64 * 100.0 / segments.max(1) as f64;
+        let of_them = match needless {
+            0 => String::new(),
+            n => format!(", {} of them needlessly", Packets(n)),
+        };
+        let said = format!(
+            "{}: {} of {} segments were sent again ({percent:.2} %){of_them}",
+            rung.name,
+            Packets(retransmits),
+            Packets(segments),
+        );
+        wrap(&mut out, "  ", &said);
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out
 }
 
 fn steps(report: &LadderReport) -> String {

@@ -14,12 +14,12 @@ use crate::{output, render};
 /// Arguments of `hawser explain`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A case file that `hawser check`, `tune`, `ladder`, `copy` or `drill` wrote, or the code of a cause, such as
+    /// A case file that `hawser check`, `tune`, `compare`, `ladder`, `copy` or `drill` wrote, or the code of a cause, such as
     /// receive-buffer-too-small
     #[arg(value_name = "CASE|CODE", required_unless_present = "list")]
     case: Option<PathBuf>,
     /// Print one JSON object, as the verb that wrote the case does (docs/schema/check.schema.json, tune.schema.json,
-    /// fanout.schema.json, ladder.schema.json, copy.schema.json, drill.schema.json)
+    /// compare.schema.json, fanout.schema.json, ladder.schema.json, copy.schema.json, drill.schema.json)
     #[arg(long)]
     json: bool,
     /// List the codes of all causes
@@ -57,6 +57,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         );
     }
     Ok(match case_file::read(&case)? {
+        AnyCase::Check(case) if case.compared => compared(&case, path, args.json)?,
         AnyCase::Check(case) => show(&case, &path, args.json),
         AnyCase::Copy(case) => {
             let mut report = hawser_account::copy::explain_copy(&case);
@@ -78,6 +79,15 @@ fn words(case: &Case, path: &str) -> (String, usize) {
     fanout(case, path, false)
         .or_else(|| ladder(case, path, false))
         .unwrap_or_else(|| check(case, path, false))
+}
+
+/// Prints the comparison that a case is of.
+fn compared(case: &Case, path: String, json: bool) -> miette::Result<ExitCode> {
+    let Some(mut report) = hawser_account::compare(case) else {
+        bail!("{path}: the case compares hosts and has fewer than two");
+    };
+    report.case = path;
+    Ok(super::compare::show(&report, json))
 }
 
 /// Prints what a case comes to; exit code 1 when something was found.
@@ -145,7 +155,7 @@ fn check(case: &Case, path: &str, json: bool) -> (String, usize) {
     (text, left + report.absent.len())
 }
 
-fn pretty<T: serde::Serialize>(report: &T) -> String {
+pub(super) fn pretty<T: serde::Serialize>(report: &T) -> String {
     serde_json::to_string_pretty(report).expect("a report is always JSON") + "\n"
 }
 

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use miette::bail;
+
 use crate::case_file::{self, AnyCase};
 use crate::output::say;
 use crate::parse;
@@ -21,6 +23,10 @@ pub struct Args {
 pub fn run(args: Args) -> miette::Result<ExitCode> {
     let output = args.output.unwrap_or_else(|| beside(&args.case));
     let page = match case_file::read(&args.case)? {
+        AnyCase::Check(case) if case.compared => bail!(
+            help = format!("`hawser explain {}` prints it", args.case.display()),
+            "a comparison of hosts has no page"
+        ),
         AnyCase::Check(case) => hawser_report::page(&case),
         AnyCase::Copy(case) => hawser_report::copy_page(&case),
         AnyCase::Drill(case) => hawser_report::drill_page(&case),

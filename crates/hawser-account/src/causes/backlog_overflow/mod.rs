@@ -20,6 +20,7 @@ use crate::cause::{
 };
 use crate::causes::softirq_core_saturated::flow::{CoreShares, crowded};
 use crate::causes::support::{Lost, by_host, counter_over, lost_on};
+use crate::compare::topic::{About, Topic};
 use crate::losses::Losses;
 use crate::view::View;
 
@@ -81,6 +82,12 @@ impl CheckCause for BacklogOverflow {
 impl Cause for BacklogOverflow {
     const CODE: &'static str = "backlog-overflow";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[
+        Topic::Sysctl.with("net.core.netdev_max_backlog"),
+        Topic::Sysctl.with("net.core.dev_weight"),
+        Topic::Channels.any(),
+        Topic::Governor.any(),
+    ];
 
     fn words(&self, at: &Place) -> Words {
         let limit = self.netdev_max_backlog_packets;

@@ -12,6 +12,7 @@ use hawser_model::units::BitsPerSec;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, hundredths, interface, way};
+use crate::compare::topic::{About, Topic};
 use crate::losses::Losses;
 use crate::packets::facts::Side;
 use crate::stream::{StreamView, rates, streams};
@@ -84,6 +85,7 @@ pub(super) fn pinned(view: &View<'_>, stream: &StreamView<'_>) -> Option<Found<B
 impl Cause for BondOneMember {
     const CODE: &'static str = "bond-one-member";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Module.with("bonding "), Topic::Members.any()];
 
     fn words(&self, at: &Place) -> Words {
         Words {

@@ -25,6 +25,7 @@ use crate::cause::{Cause, CheckCause, Found, Words, host};
 use crate::causes::knet;
 use crate::causes::socket_drain::Pace;
 use crate::causes::support::{Lost, place_on};
+use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::{PhaseFacts, Side};
 use crate::view::View;
@@ -135,6 +136,7 @@ impl CheckCause for BufferNotGranted {
 impl Cause for BufferNotGranted {
     const CODE: &'static str = "buffer-not-granted";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Sysctl.with("net.core.rmem_max").told()];
 
     fn words(&self, at: &Place) -> Words {
         let (asked, granted) = (self.asked_bytes, self.granted_bytes);

@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::cause::{Cause, CheckCause, Found, Words, host, on_link, peer};
 use crate::causes::pattern::{Pattern, localize};
 use crate::causes::support::{Lost, confidence, place_on};
+use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::facts::Side;
 use crate::view::{Path, View};
@@ -85,6 +86,11 @@ impl CheckCause for ChecksumErrors {
 impl Cause for ChecksumErrors {
     const CODE: &'static str = "checksum-errors";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[
+        Topic::Offload.with("checksum"),
+        Topic::Driver.any(),
+        Topic::Firmware.any(),
+    ];
 
     fn words(&self, at: &Place) -> Words {
         let lost = &self.lost;

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::cipher_chained::CipherChained;
 use super::cipher_without_instructions::CipherWithoutInstructions;
 use crate::cause::{Before, Cause, Found, LadderCause, Words, host};
+use crate::compare::topic::{About, COMPUTING};
 use crate::throughput::mb::MbPerS;
 use crate::throughput::view::LadderView;
 
@@ -54,11 +55,12 @@ impl LadderCause for CipherBelowLink {
 impl Cause for CipherBelowLink {
     const CODE: &'static str = "cipher-below-link";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &COMPUTING;
 
     fn words(&self, at: &Place) -> Words {
         Words {
             text: format!(
-                "One processor of {} does {} of {}, the link carried {}.",
+                "One processor of {} does {} of {}, the link takes {}.",
                 host(at),
                 self.cipher_mb_per_s,
                 self.cipher,

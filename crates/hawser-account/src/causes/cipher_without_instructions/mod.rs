@@ -10,6 +10,7 @@ use hawser_model::ladder::{CipherMode, RungKind};
 use serde::Serialize;
 
 use crate::cause::{Before, Cause, Found, LadderCause, Words, host};
+use crate::compare::topic::{About, Topic};
 use crate::throughput::mb::MbPerS;
 use crate::throughput::view::LadderView;
 
@@ -70,6 +71,7 @@ impl LadderCause for CipherWithoutInstructions {
 impl Cause for CipherWithoutInstructions {
     const CODE: &'static str = "cipher-without-instructions";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Processor.any()];
 
     fn words(&self, at: &Place) -> Words {
         Words {

@@ -16,6 +16,7 @@ use super::policer::Policer;
 use super::rate_limit::RateLimit;
 use super::window_too_small::WindowTooSmall;
 use crate::cause::{Before, Cause, Found, LadderCause, Tenths, Words, host, interface};
+use crate::compare::topic::{About, Topic};
 use crate::throughput::mb::MbPerS;
 use crate::throughput::rates::{self, Rate};
 use crate::throughput::resources::held_back;
@@ -131,6 +132,10 @@ fn unmeasured(view: &LadderView<'_>, name: &str, rate: f64) -> Option<f64> {
 impl Cause for CongestionControl {
     const CODE: &'static str = "congestion-control";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[
+        Topic::Sysctl.with("tcp_congestion_control"),
+        Topic::Sysctl.with("default_qdisc"),
+    ];
 
     fn words(&self, at: &Place) -> Words {
         let (own, lost) = (&self.congestion_control, self.lost_percent.0);

@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, at_interface, host};
 use crate::causes::support::{Lost, claim_explained, counter_over, place_on};
+use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses, packets};
 use crate::view::View;
 
@@ -78,6 +79,10 @@ impl CheckCause for ConntrackTableFull {
 impl Cause for ConntrackTableFull {
     const CODE: &'static str = "conntrack-table-full";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[
+        Topic::Sysctl.with("nf_conntrack_max"),
+        Topic::Module.with("nf_conntrack"),
+    ];
 
     fn words(&self, at: &Place) -> Words {
         let most = self

@@ -5,7 +5,9 @@
 //! two hundred or more; certain, since TCP counted them. Where packets only overtake each other, as between
 //! the processors of a host, TCP also sends again, and nothing is lost.
 //! Where they were lost is what `hawser check` finds out. A policer drops too and is named by
-//! itself. Case: `copy/retransmits`.
+//! itself. Case: `copy/retransmits`. Of a ladder: [`ladder`].
+
+pub(crate) mod ladder;
 
 use hawser_model::copy::{CopyEnd, TcpFacts};
 use hawser_model::finding::{Confidence, Place, Severity};

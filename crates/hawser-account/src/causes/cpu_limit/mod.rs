@@ -12,6 +12,7 @@ use hawser_model::names::HostName;
 use serde::Serialize;
 
 use crate::cause::{Before, Cause, Found, LadderCause, Words, host};
+use crate::compare::topic::{About, Topic};
 use crate::throughput::resources::{held_back, not_let};
 use crate::throughput::view::{LadderView, busy_share, stolen_share};
 
@@ -69,6 +70,7 @@ fn on(view: &LadderView<'_>, host: &HostName) -> Option<Found<CpuLimit>> {
 impl Cause for CpuLimit {
     const CODE: &'static str = "cpu-limit";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Processor.any(), Topic::Governor.any()];
 
     fn words(&self, at: &Place) -> Words {
         let stolen = self.stolen_percent;

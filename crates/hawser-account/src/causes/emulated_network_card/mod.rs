@@ -13,6 +13,7 @@ use hawser_model::units::{BitsPerSec, Packets};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, at_interface, counted, host};
+use crate::compare::topic::{About, Topic};
 use crate::losses::Losses;
 use crate::packets::facts::Side;
 use crate::stream::{rates, streams};
@@ -124,6 +125,7 @@ fn slowest_stream(view: &View<'_>, host: &HostName, name: &InterfaceName) -> Opt
 impl Cause for EmulatedNetworkCard {
     const CODE: &'static str = "emulated-network-card";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Driver.any()];
 
     fn words(&self, at: &Place) -> Words {
         let mut text = match &self.virtualization {

@@ -8,6 +8,7 @@ use hawser_model::units::BitsPerSec;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, at_interface, host, interface};
+use crate::compare::topic::{About, Topic};
 use crate::losses::Losses;
 use crate::view::View;
 
@@ -37,6 +38,7 @@ impl CheckCause for HalfDuplex {
 impl Cause for HalfDuplex {
     const CODE: &'static str = "half-duplex";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Duplex.told(), Topic::Speed.any()];
 
     fn words(&self, at: &Place) -> Words {
         let speed = self.speed_bits_per_s;

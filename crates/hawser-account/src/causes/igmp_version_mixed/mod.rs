@@ -15,6 +15,7 @@ use hawser_model::names::{HostName, LinkName};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, on_link};
+use crate::compare::topic::{About, Topic};
 use crate::losses::Losses;
 use crate::multicast::groups;
 use crate::view::View;
@@ -63,6 +64,10 @@ impl CheckCause for IgmpVersionMixed {
 impl Cause for IgmpVersionMixed {
     const CODE: &'static str = "igmp-version-mixed";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[
+        Topic::Sysctl.with("force_igmp_version"),
+        Topic::Sysctl.with("force_mld_version"),
+    ];
 
     fn words(&self, at: &Place) -> Words {
         let queries = match (self.oldest_query_version, self.newest_query_version) {

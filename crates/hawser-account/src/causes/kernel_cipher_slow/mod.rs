@@ -11,6 +11,7 @@ use hawser_model::ladder::RungKind;
 use serde::Serialize;
 
 use crate::cause::{Before, Cause, Found, LadderCause, Words, host};
+use crate::compare::topic::{About, Topic};
 use crate::throughput::mb::MbPerS;
 use crate::throughput::view::LadderView;
 
@@ -47,6 +48,7 @@ impl LadderCause for KernelCipherSlow {
 impl Cause for KernelCipherSlow {
     const CODE: &'static str = "kernel-cipher-slow";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Kernel.any(), Topic::Processor.any()];
 
     fn words(&self, at: &Place) -> Words {
         Words {

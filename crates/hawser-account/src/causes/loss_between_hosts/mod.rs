@@ -19,6 +19,7 @@ use serde::Serialize;
 use crate::cause::{Cause, CheckCause, Found, Words, as_number};
 use crate::causes::pattern::{Pattern, localize};
 use crate::causes::support::{Lost, confidence, links};
+use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses};
 use crate::view::{Path, View};
 
@@ -81,6 +82,7 @@ impl CheckCause for LossBetweenHosts {
 impl Cause for LossBetweenHosts {
     const CODE: &'static str = "loss-between-hosts";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Speed.any(), Topic::Duplex.any(), Topic::Pause.any()];
 
     fn words(&self, at: &Place) -> Words {
         let (lost, suspect) = (&self.lost, self.pattern.suspect(at));

@@ -14,6 +14,7 @@ use hawser_model::names::InterfaceName;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, at_interface, host, interface};
+use crate::compare::topic::{About, Topic};
 use crate::losses::Losses;
 use crate::view::View;
 
@@ -78,6 +79,10 @@ fn with_lower<'a>(facts: &'a HostFacts, top: &'a InterfaceName) -> BTreeSet<&'a 
 impl Cause for LroOnForwarder {
     const CODE: &'static str = "lro-on-forwarder";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[
+        Topic::Offload.with("rx-lro"),
+        Topic::Sysctl.with("ip_forward"),
+    ];
 
     fn words(&self, at: &Place) -> Words {
         let why = match &at.object {

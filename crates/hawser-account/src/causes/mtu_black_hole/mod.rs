@@ -22,6 +22,7 @@ use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted};
 use crate::causes::pattern::{Pattern, Spot, localize};
+use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::facts::{Side, frames_a_block};
 use crate::packets::reasons::NO_REASON;
@@ -106,6 +107,7 @@ impl CheckCause for MtuBlackHole {
 impl Cause for MtuBlackHole {
     const CODE: &'static str = "mtu-black-hole";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Mtu.any()];
 
     fn words(&self, at: &Place) -> Words {
         let sizes = &self.sizes;

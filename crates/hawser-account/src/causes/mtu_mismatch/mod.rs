@@ -23,6 +23,7 @@ use crate::cause::{
     Cause, CheckCause, Found, Words, at_interface, counted, host, interface, on_link, peer,
 };
 use crate::causes::support::counter_over;
+use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::facts::Side;
 use crate::view::View;
@@ -158,6 +159,7 @@ impl CheckCause for MtuMismatch {
 impl Cause for MtuMismatch {
     const CODE: &'static str = "mtu-mismatch";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Mtu.told()];
 
     fn words(&self, at: &Place) -> Words {
         let (Self::Port { lost_packets, .. } | Self::Told { lost_packets, .. }) = self;

@@ -11,6 +11,7 @@ use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted, host, interface, on_link};
+use crate::compare::topic::{About, Topic};
 use crate::losses::Losses;
 use crate::view::View;
 
@@ -72,6 +73,7 @@ impl CheckCause for MulticastJoinRefused {
 impl Cause for MulticastJoinRefused {
     const CODE: &'static str = "multicast-join-refused";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Sysctl.with("igmp_max_memberships")];
 
     fn words(&self, at: &Place) -> Words {
         let (host, interface) = (host(at), interface(at));

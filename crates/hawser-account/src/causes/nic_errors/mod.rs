@@ -14,6 +14,7 @@ use crate::cause::{
     Cause, CheckCause, Found, Words, as_number, at_interface, host, in_brackets, interface,
 };
 use crate::causes::support::{Lost, claim_sides, lost_on, main_reason};
+use crate::compare::topic::{About, Topic};
 use crate::losses::Losses;
 use crate::view::View;
 
@@ -49,6 +50,12 @@ impl CheckCause for NicErrors {
 impl Cause for NicErrors {
     const CODE: &'static str = "nic-errors";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[
+        Topic::Firmware.any(),
+        Topic::Driver.any(),
+        Topic::Card.any(),
+        Topic::Speed.any(),
+    ];
 
     fn words(&self, at: &Place) -> Words {
         let way = match self.outgoing {

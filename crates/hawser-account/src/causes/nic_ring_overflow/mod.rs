@@ -17,6 +17,7 @@ use crate::cause::{
     Cause, CheckCause, Found, Words, as_number, at_interface, in_brackets, interface, peer,
 };
 use crate::causes::support::{Lost, by_host, confidence, main_reason, place_on};
+use crate::compare::topic::{About, CARD};
 use crate::losses::{Loss, Losses};
 use crate::view::View;
 
@@ -84,6 +85,7 @@ impl CheckCause for NicRingOverflow {
 impl Cause for NicRingOverflow {
     const CODE: &'static str = "nic-ring-overflow";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &CARD;
 
     fn words(&self, at: &Place) -> Words {
         let fix = match self.veth {

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::small_frames::{offload, predicted_gain};
 use crate::cause::{Before, Cause, Found, LadderCause, Tenths, Words, as_number, at_interface};
+use crate::compare::topic::{About, Topic};
 use crate::throughput::view::LadderView;
 
 #[derive(Serialize)]
@@ -61,6 +62,7 @@ impl LadderCause for PathMtuBelowInterface {
 impl Cause for PathMtuBelowInterface {
     const CODE: &'static str = "path-mtu-below-interface";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Mtu.any()];
 
     fn words(&self, at: &Place) -> Words {
         let (smallest, largest) = (self.smallest_mtu.0, self.largest_mtu.0);

@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, at_interface, interface, peer};
 use crate::causes::support::{Lost, claim_explained, counter_over, place_on};
+use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::{PhaseFacts, Side};
 use crate::view::View;
@@ -83,6 +84,7 @@ impl CheckCause for PauseStorm {
 impl Cause for PauseStorm {
     const CODE: &'static str = "pause-storm";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Pause.any()];
 
     fn words(&self, at: &Place) -> Words {
         Words {

@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, host, on_link, peer};
 use crate::causes::socket_drain::Pace;
 use crate::causes::support::{Lost, by_host, place_on};
+use crate::compare::topic::{About, COMPUTING};
 use crate::losses::Losses;
 use crate::view::View;
 
@@ -72,6 +73,7 @@ impl CheckCause for ReaderStalled {
 impl Cause for ReaderStalled {
     const CODE: &'static str = "reader-stalled";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &COMPUTING;
 
     fn words(&self, at: &Place) -> Words {
         let own_processor = "another real-time task on the same processor (`ps -eLo psr,rtprio,comm`; give the \

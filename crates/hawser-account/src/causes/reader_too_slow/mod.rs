@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, counted, host, on_link, peer};
 use crate::causes::socket_drain::{Pace, unpaced};
 use crate::causes::support::{Lost, by_host, place_on};
+use crate::compare::topic::{About, COMPUTING};
 use crate::losses::{Loss, Losses};
 use crate::view::View;
 
@@ -95,6 +96,7 @@ impl CheckCause for ReaderTooSlow {
 impl Cause for ReaderTooSlow {
     const CODE: &'static str = "reader-too-slow";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &COMPUTING;
 
     fn words(&self, at: &Place) -> Words {
         let (host, peer, on_link) = (host(at), peer(at), on_link(at));

@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted, host, in_brackets, on_link, peer};
 use crate::causes::support::{Lost, by_host, counter_over, lost_on, main_reason};
+use crate::compare::topic::{About, Topic};
 use crate::losses::Losses;
 use crate::packets::facts::PhaseFacts;
 use crate::view::View;
@@ -78,6 +79,7 @@ impl CheckCause for ReassemblyFailure {
 impl Cause for ReassemblyFailure {
     const CODE: &'static str = "reassembly-failure";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Sysctl.with("frag_")];
 
     fn words(&self, at: &Place) -> Words {
         let memory = match self.ipfrag_high_thresh_bytes {

@@ -22,6 +22,7 @@ use crate::cause::{Cause, CheckCause, Found, Words, as_number, counted, host, on
 use crate::causes::knet;
 use crate::causes::socket_drain::{Pace, unpaced};
 use crate::causes::support::{Lost, by_host, place_on};
+use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses};
 use crate::view::View;
 
@@ -140,6 +141,7 @@ fn finding(
 impl Cause for ReceiveBufferTooSmall {
     const CODE: &'static str = "receive-buffer-too-small";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Sysctl.with("net.core.rmem_")];
 
     fn words(&self, at: &Place) -> Words {
         let held = self.buffer_bytes.0 / self.packet_memory_bytes.0.max(1);

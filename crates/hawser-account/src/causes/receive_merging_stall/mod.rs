@@ -12,6 +12,7 @@ use hawser_model::finding::{Confidence, Place};
 use serde::Serialize;
 
 use crate::cause::{Cause, CopyCause, Found, Words, host, interface};
+use crate::compare::topic::{About, Topic};
 use crate::copy::View;
 use crate::copy::fell::{Fell, at_receiver};
 
@@ -62,6 +63,13 @@ impl CopyCause for ReceiveMergingStall {
 impl Cause for ReceiveMergingStall {
     const CODE: &'static str = "receive-merging-stall";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[
+        Topic::Offload.with("rx-lro"),
+        Topic::Offload.with("rx-gro"),
+        Topic::Driver.any(),
+        Topic::Firmware.any(),
+        Topic::DriverOption.any(),
+    ];
 
     fn words(&self, at: &Place) -> Words {
         let (host, interface) = (host(at), interface(at));

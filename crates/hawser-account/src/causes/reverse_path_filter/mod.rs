@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, host, interface, on_link, peer};
 use crate::causes::support::{Lost, by_host, confidence, place_on};
+use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses};
 use crate::view::View;
 
@@ -77,6 +78,7 @@ impl CheckCause for ReversePathFilter {
 impl Cause for ReversePathFilter {
     const CODE: &'static str = "reverse-path-filter";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Sysctl.with("rp_filter")];
 
     fn words(&self, at: &Place) -> Words {
         let strict = match self.rp_filter {

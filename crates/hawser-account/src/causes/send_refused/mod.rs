@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, host, in_brackets};
 use crate::causes::support::{Lost, by_host, lost_on, main_reason};
+use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses};
 use crate::view::View;
 
@@ -47,6 +48,7 @@ impl CheckCause for SendRefused {
 impl Cause for SendRefused {
     const CODE: &'static str = "send-refused";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Sysctl.with("net.core.wmem_")];
 
     fn words(&self, at: &Place) -> Words {
         Words {

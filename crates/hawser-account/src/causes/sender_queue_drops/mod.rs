@@ -18,6 +18,7 @@ use crate::cause::{
     Cause, CheckCause, Found, Words, at_interface, counted, host, in_brackets, interface, peer,
 };
 use crate::causes::support::{Lost, by_host, counter_over, lost_on, main_reason, side_of};
+use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses};
 use crate::view::View;
 
@@ -77,6 +78,11 @@ impl CheckCause for SenderQueueDrops {
 impl Cause for SenderQueueDrops {
     const CODE: &'static str = "sender-queue-drops";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[
+        Topic::Ring.with("transmit"),
+        Topic::Device.with("tx_queue_len"),
+        Topic::Sysctl.with("default_qdisc"),
+    ];
 
     fn words(&self, at: &Place) -> Words {
         let queue = at.object.as_deref().unwrap_or("queueing discipline");

@@ -14,6 +14,7 @@ use super::cpu_limit::CpuLimit;
 use super::softirq_core_saturated::SoftirqCoreSaturated;
 use super::window_too_small::WindowTooSmall;
 use crate::cause::{Before, Cause, Found, LadderCause, Tenths, Words, host, peer};
+use crate::compare::topic::{About, COMPUTING};
 use crate::throughput::mb::MbPerS;
 use crate::throughput::view::{LadderView, at_work, busy_share};
 
@@ -88,6 +89,7 @@ impl LadderCause for SingleStream {
 impl Cause for SingleStream {
     const CODE: &'static str = "single-stream";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &COMPUTING;
 
     fn words(&self, at: &Place) -> Words {
         let mut reasons = Vec::new();

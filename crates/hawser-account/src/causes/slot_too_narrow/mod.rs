@@ -12,6 +12,7 @@ use hawser_model::units::BitsPerSec;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, at_interface, host};
+use crate::compare::topic::{About, Topic};
 use crate::losses::Losses;
 use crate::view::View;
 
@@ -94,6 +95,7 @@ fn lanes(lanes: u32, mt_per_s: u32) -> String {
 impl Cause for SlotTooNarrow {
     const CODE: &'static str = "slot-too-narrow";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Slot.any()];
 
     fn words(&self, at: &Place) -> Words {
         let now = lanes(self.lanes, self.lane_mt_per_s);

@@ -19,6 +19,7 @@ use super::policer::Policer;
 use super::rate_limit::RateLimit;
 use super::window_too_small::WindowTooSmall;
 use crate::cause::{Before, Cause, Found, LadderCause, Tenths, Words, as_number};
+use crate::compare::topic::{About, Topic};
 use crate::throughput::resources::held_back;
 use crate::throughput::view::LadderView;
 
@@ -116,6 +117,7 @@ pub(super) fn predicted_gain(view: &LadderView<'_>, mtu: Mtu) -> Option<f64> {
 impl Cause for SmallFrames {
     const CODE: &'static str = "small-frames";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Mtu.any(), Topic::Offload.any()];
 
     fn words(&self, _: &Place) -> Words {
         Words {

@@ -13,6 +13,7 @@ use hawser_model::ladder::RungKind;
 use serde::Serialize;
 
 use crate::cause::{Before, Cause, Found, LadderCause, Words, host, interface};
+use crate::compare::topic::{About, CARD};
 use crate::throughput::mb::MbPerS;
 use crate::throughput::view::{CORE_SATURATED, LadderView, OTHERS_SPARE, share, softirq_share};
 
@@ -66,6 +67,7 @@ impl LadderCause for SoftirqCoreSaturated {
 impl Cause for SoftirqCoreSaturated {
     const CODE: &'static str = "softirq-core-saturated";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &CARD;
 
     fn words(&self, at: &Place) -> Words {
         Words {

@@ -12,6 +12,7 @@ use hawser_model::units::BitsPerSec;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, at_interface, host, interface};
+use crate::compare::topic::{About, Topic};
 use crate::losses::Losses;
 use crate::view::View;
 
@@ -74,6 +75,12 @@ impl CheckCause for SpeedBelowFile {
 impl Cause for SpeedBelowFile {
     const CODE: &'static str = "speed-below-file";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[
+        Topic::Speed.any(),
+        Topic::Card.any(),
+        Topic::Firmware.any(),
+        Topic::Slot.any(),
+    ];
 
     fn words(&self, at: &Place) -> Words {
         let due = format!("the cluster file says {}", self.file_speed_bits_per_s);

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::speed_below_file::{Port, ports, slower};
 use crate::cause::{Before, Cause, CheckCause, Found, LadderCause, Words};
+use crate::compare::topic::{About, Topic};
 use crate::losses::Losses;
 use crate::throughput::view::LadderView;
 use crate::view::View;
@@ -64,6 +65,12 @@ impl LadderCause for SpeedBelowPeer {
 impl Cause for SpeedBelowPeer {
     const CODE: &'static str = "speed-below-peer";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[
+        Topic::Speed.told(),
+        Topic::Card.any(),
+        Topic::Firmware.any(),
+        Topic::Slot.any(),
+    ];
 
     fn words(&self, at: &Place) -> Words {
         let due = format!(

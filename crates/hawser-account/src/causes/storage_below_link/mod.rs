@@ -9,6 +9,7 @@ use hawser_model::ladder::RungKind;
 use serde::Serialize;
 
 use crate::cause::{Before, Cause, Found, LadderCause, Words, as_number, host};
+use crate::compare::topic::{About, Topic};
 use crate::throughput::mb::MbPerS;
 use crate::throughput::view::LadderView;
 
@@ -63,6 +64,7 @@ impl LadderCause for StorageBelowLink {
 impl Cause for StorageBelowLink {
     const CODE: &'static str = "storage-below-link";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Module.with("zfs "), Topic::Sysctl.with("vm.dirty")];
 
     fn words(&self, at: &Place) -> Words {
         let (what, way) = match self.direction {
@@ -75,7 +77,7 @@ impl Cause for StorageBelowLink {
         };
         Words {
             text: format!(
-                "{way} {} on {}{manner} gives {}, the link carried {}: no change of the network makes \
+                "{way} {} on {}{manner} gives {}, the link takes {}: no change of the network makes \
                  this path faster.",
                 at.object.as_deref().unwrap_or("the storage"),
                 host(at),

@@ -19,6 +19,7 @@ use serde::Serialize;
 use crate::cause::{Cause, CheckCause, Found, Words, counted, host};
 use crate::causes::foreign_socket_dropping::dropping;
 use crate::causes::support::{Lost, by_host, confidence, place_on};
+use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::Side;
 use crate::view::View;
@@ -127,6 +128,7 @@ impl CheckCause for UdpMemoryPressure {
 impl Cause for UdpMemoryPressure {
     const CODE: &'static str = "udp-memory-pressure";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[Topic::Sysctl.with("net.ipv4.udp_mem"), Topic::Memory.any()];
 
     fn words(&self, at: &Place) -> Words {
         let own = match self.lost.lost_packets.0 {

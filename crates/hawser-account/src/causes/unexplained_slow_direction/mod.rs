@@ -17,6 +17,7 @@ use serde::Serialize;
 use super::copy_retransmits::SHARE;
 use crate::cause::{Cause, CheckCause, Found, Words, counted, percent_of, percent_text, way};
 use crate::causes::{bond_one_member, rate_after_burst, receive_merging_stall, window_too_small};
+use crate::compare::topic::{About, Topic};
 use crate::copy::fell::percent;
 use crate::losses::Losses;
 use crate::packets::facts::Side;
@@ -76,6 +77,18 @@ impl CheckCause for UnexplainedSlowDirection {
 impl Cause for UnexplainedSlowDirection {
     const CODE: &'static str = "unexplained-slow-direction";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[
+        Topic::Driver.any(),
+        Topic::DriverOption.any(),
+        Topic::Firmware.any(),
+        Topic::Card.any(),
+        Topic::Slot.any(),
+        Topic::Ring.any(),
+        Topic::Offload.any(),
+        Topic::Kernel.any(),
+        Topic::Governor.any(),
+        Topic::Sysctl.with("net.ipv4.tcp_"),
+    ];
 
     fn words(&self, at: &Place) -> Words {
         let back = self

@@ -17,6 +17,7 @@ use hawser_model::units::{Bytes, Nanos};
 use serde::Serialize;
 
 use crate::cause::{Before, Cause, Found, LadderCause, Words, host};
+use crate::compare::topic::{About, Topic};
 use crate::throughput::mb::MbPerS;
 use crate::throughput::view::{LadderView, share};
 
@@ -120,6 +121,13 @@ fn needed(product: u64) -> u64 {
 impl Cause for WindowTooSmall {
     const CODE: &'static str = "window-too-small";
     const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &[About] = &[
+        Topic::Sysctl.with("tcp_rmem"),
+        Topic::Sysctl.with("tcp_wmem"),
+        Topic::Sysctl.with("tcp_window_scaling"),
+        Topic::Sysctl.with("net.core.rmem_max"),
+        Topic::Sysctl.with("net.core.wmem_max"),
+    ];
 
     fn words(&self, at: &Place) -> Words {
         let side = match self.sysctl == RECEIVES {

@@ -196,7 +196,8 @@ fn idle(
 }
 
 fn missing(file: &ClusterFile, heads: &mut Hosts) -> Result<Vec<String>, LiveError> {
-    let silent = device::silent(file, &device::ask(file, heads)?);
+    let silent = device::silent(file, &device::ask(file, heads)?).into_iter();
+    let silent: Vec<String> = silent.map(|(_, text)| text).collect();
     let (name, cib) = live_cib(heads)?.ok_or(LiveError::NotRunning)?;
     let simulator = OnHead::new(head(heads, &name)?.as_mut());
     Ok([silent, not_running(file, &cib, &simulator)?].concat())

@@ -24,14 +24,18 @@ pub(super) fn ask(
 }
 
 /// In words, where it has no vote.
-pub(super) fn silent(file: &ClusterFile, said: &BTreeMap<HostName, Option<String>>) -> Vec<String> {
+pub(super) fn silent(
+    file: &ClusterFile,
+    said: &BTreeMap<HostName, Option<String>>,
+) -> Vec<(HostName, String)> {
     let host = file.quorum.device.iter().map(|device| device.host.get());
     host.flat_map(|host| {
         let silent = said
             .iter()
             .filter_map(|(node, why)| Some((node, why.as_ref()?)));
         silent.map(move |(node, why)| {
-            format!("the quorum device on {host} does not vote on {node}: {why}")
+            let text = format!("the quorum device on {host} does not vote on {node}: {why}");
+            (node.clone(), text)
         })
     })
     .collect()

@@ -6,10 +6,9 @@ use std::time::Duration;
 use hawser_host::{Host, Hosts};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
-use hawser_model::output::cluster::ClusterStatus;
 use hawser_tool::Deadline;
 
-use super::{LiveError, OnHead, Stand, StatusFacts, Truth, status};
+use super::{Judged, LiveError, OnHead, Stand, StatusFacts, Truth, judgement};
 use crate::host::view::Told;
 use crate::host::view::bounded::Begun;
 use crate::simulate::{Answer, CrmSimulate, Event, SimulateError, Simulator};
@@ -25,7 +24,7 @@ pub fn judged(
     facts: &StatusFacts,
     heads: &mut Hosts,
     limit: Duration,
-) -> Result<ClusterStatus, LiveError> {
+) -> Result<Judged, LiveError> {
     let truth = Truth::of(&facts.views);
     let members = truth.stands.iter();
     let members = members.filter(|(_, stand)| **stand == Stand::Member);
@@ -40,7 +39,7 @@ pub fn judged(
             continue;
         };
         let simulator = InTime::of(head, limit);
-        let judged = status(file, facts, &simulator);
+        let judged = judgement(file, facts, &simulator);
         if let Some(head) = simulator.end() {
             heads.insert(name, head);
         }
@@ -49,7 +48,7 @@ pub fn judged(
             judged => return judged,
         }
     }
-    status(file, facts, &CrmSimulate)
+    judgement(file, facts, &CrmSimulate)
 }
 
 /// A head's scheduler, for which nobody waits longer than the limit.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::{HostName, LinkName};
 
+use super::status::signs::{Mark, Said, Sign};
 use crate::host::HeadView;
 use crate::numbering::Numbering;
 
@@ -78,31 +79,51 @@ impl Links {
     }
 
     /// Says each thing that costs the redundancy.
-    pub fn told(&self, say: &mut dyn FnMut(String)) {
-        for (link, [a, b]) in &self.down {
-            say(format!("heartbeat link {link} between {a} and {b} is down"));
+    pub fn told(&self, say: &mut dyn FnMut(Mark, String)) {
+        for (link, pair) in &self.down {
+            let [a, b] = pair;
+            let text = format!("heartbeat link {link} between {a} and {b} is down");
+            say(Sign::LinkDown.between(pair, Some(link)), text);
         }
-        for ((link, [a, b]), (sent, answered)) in &self.pings {
+        for ((link, pair), (sent, answered)) in &self.pings {
+            let [a, b] = pair;
             let lost = sent.saturating_sub(*answered);
             if lost > ON_THEIR_WAY && lost * WORTH_TELLING >= *sent {
-                say(format!(
+                let text = format!(
                     "heartbeat link {link} between {a} and {b} loses packets: {lost} of {sent} pings were not \
                      answered; `hawser check` says where they are lost"
-                ));
+                );
+                say(Sign::LinkLossy.between(pair, Some(link)), text);
             }
         }
-        for ([a, b], up) in &self.single {
-            let some_down = self
-                .down
-                .iter()
-                .any(|(_, pair)| *pair == [a.clone(), b.clone()]);
-            if !some_down {
-                say(format!(
+        for (pair, up) in &self.single {
+            let [a, b] = pair;
+            if !self.down.iter().any(|(_, down)| down == pair) {
+                let text = format!(
                     "{a} and {b} are joined by {up} heartbeat link: the loss of it splits the cluster"
-                ));
+                );
+                say(Sign::LinkSingle.between(pair, None), text);
             }
         }
     }
+}
+
+/// What a status says of the heartbeat links by these views alone, for whoever reads them more often than all else.
+pub fn links_said(
+    file: &ClusterFile,
+    views: &BTreeMap<HostName, HeadView>,
+    member: &impl Fn(&HostName) -> bool,
+) -> Vec<Said> {
+    let mut said = Vec::new();
+    Links::of(file, views, member).told(&mut |mark, text| {
+        let severity = mark.sign.severity();
+        said.push(Said {
+            mark,
+            severity,
+            text,
+        });
+    });
+    said
 }
 
 /// By how much a counter grew while it was watched.
@@ -134,7 +155,7 @@ mod tests {
         };
         let mut said = Vec::new();
         let links = Links::of(&file, &[(HostName::from("head1"), view)].into(), &|_| true);
-        links.told(&mut |text| said.push(text));
+        links.told(&mut |_, text| said.push(text));
         said
     }
 

@@ -33,16 +33,17 @@ pub use apply::{Applied, ApplyError, Options, Progress, apply, plan_live};
 pub use asks::{FenceAsk, fence_asks};
 pub use gather::{Fences, gather};
 pub use judged::judged;
+pub use links::links_said;
 pub use operate::{Manner, Operated, move_pool, set_standby};
 pub use orders::{LeftOrder, OrderKind, left_orders};
 pub use power::{Switch, cannot_switch, switches};
 pub use secrets::{SecretError, Secrets};
 pub use settle::Waiting;
-pub use status::status;
+pub use status::{Judged, Mark, Said, Sign, judgement, status};
 pub use takeover::fence_events;
 pub use truth::{Stand, Startup, Truth};
 pub(crate) use views::live_cib;
-pub use views::{Ahead, StatusFacts, observe};
+pub use views::{Ahead, StatusFacts, observe, observe_alone};
 
 /// Why something cannot be said of a cluster or done to it.
 #[derive(Debug, thiserror::Error)]

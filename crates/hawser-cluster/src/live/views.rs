@@ -13,6 +13,7 @@ use super::LiveError;
 use super::asks::questions;
 use super::truth::Truth;
 use crate::cib;
+use crate::cib::fencing::targets;
 use crate::exports::host::Parameters;
 use crate::exports::ocf;
 use crate::host::view::{Limits, MoreQuestions, PoolQuestion, Storage};
@@ -32,6 +33,9 @@ pub struct StatusFacts {
     pub unreached: BTreeMap<HostName, String>,
     /// What a drill from this machine that was killed may have left, in words.
     pub left: Option<String>,
+    /// The head that looked at itself alone, and asked no other; absent when all heads were to answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alone: Option<HostName>,
 }
 
 /// By how much a clock is ahead, in microseconds: somewhere between the two.
@@ -59,6 +63,27 @@ pub fn observe(
     ask(heads, unreached, limits, |name| {
         questions.get(name).cloned()
     })
+}
+
+/// What one head sees, asked of no other: for a process that stays on it. It is not asked about a fence device that
+/// fences it, which others use, and which may well be out of its own reach.
+pub fn observe_alone(file: &ClusterFile, own: &HostName, heads: &mut Hosts) -> StatusFacts {
+    let mut questions = whole_questions(file, vec![own.clone()]);
+    let targets = targets(file);
+    for more in questions.values_mut() {
+        let fences_it = |device: &str| {
+            let victims = targets.get(device);
+            victims.is_some_and(|victims| victims.contains(own.as_str()))
+        };
+        more.devices.retain(|device| !fences_it(&device.name));
+    }
+    let facts = ask(heads, BTreeMap::new(), Limits::PATIENT, |name| {
+        questions.get(name).cloned()
+    });
+    StatusFacts {
+        alone: Some(own.clone()),
+        ..facts
+    }
 }
 
 /// Asks every head for its view of the membership alone.

@@ -99,7 +99,8 @@ fn judge(
     facts: &StatusFacts,
     limit: Duration,
 ) -> miette::Result<ClusterStatus> {
-    judged(&known.file, facts, heads, limit).map_err(|e| miette::miette!("{e}"))
+    let judged = judged(&known.file, facts, heads, limit);
+    Ok(judged.map_err(|e| miette::miette!("{e}"))?.status)
 }
 
 /// What a drill from this machine, that was killed or could not heal, may have left, with what takes it back.

@@ -9,6 +9,7 @@ use hawser_model::output::cluster::{NodeCondition, NodeStatus};
 
 use super::findings::Findings;
 use super::property;
+use super::signs::{Mark, Sign};
 use crate::cib::fencing::targets;
 use crate::host::view::Told;
 use crate::live::takeover::Shots;
@@ -26,22 +27,26 @@ pub(super) fn attempts(nodes: &[NodeStatus], shots: &Shots, found: &mut Findings
         nodes.any(|node| node.state == NodeCondition::Unclean)
     };
     for (target, text) in shots.pending() {
-        found.costs(format!("{target} is being fenced: {text}"));
+        let mark = Sign::BeingFenced.on(&target.into());
+        found.costs(mark, format!("{target} is being fenced: {text}"));
     }
     for (target, text) in shots.missed() {
+        let mark = Sign::FencingFailed.on(&target.as_str().into());
         match lost(&target) {
-            true => found.costs(text),
-            false => found.wrong(format!(
-                "{text}; `stonith_admin --cleanup --history={target}` forgets it"
-            )),
+            true => found.costs(mark, text),
+            false => {
+                let remedy = format!("`stonith_admin --cleanup --history={target}` forgets it");
+                found.wrong(mark, format!("{text}; {remedy}"));
+            }
         }
     }
     for (target, times) in shots.in_the_last_hour() {
         if times >= FLAPS {
-            found.note(format!(
+            let text = format!(
                 "{target} was fenced {times} times within an hour: look for what brings it down before it takes pools \
                  again"
-            ));
+            );
+            found.note(Sign::FencedOften.on(&target.as_str().into()), text);
         }
     }
 }
@@ -63,9 +68,10 @@ pub(super) fn fencers(
             true => "",
             false => "; `hawser apply` switches it on",
         };
-        found.costs(format!(
+        let text = format!(
             "fencing is switched off: a head that hangs goes on writing to pools that another head takes over{remedy}"
-        ));
+        );
+        found.costs(Sign::FencingOff.everywhere(), text);
         return;
     }
     let devices = targets(file);
@@ -80,9 +86,10 @@ pub(super) fn fencers(
             .get(*member)
             .and_then(|view| view.fencer.as_ref());
         if let Some(why) = silent.and_then(Told::why_not) {
-            found.costs(format!(
+            let text = format!(
                 "the fencer on {member} does not answer ({why}): whom it could switch off is not known"
-            ));
+            );
+            found.costs(Sign::FencerSilent.on(member), text);
         }
     }
     for victim in &members {
@@ -100,10 +107,12 @@ pub(super) fn fencers(
             }
         }
         if asked.is_empty() {
-            if members.len() > 1 {
-                found.costs(format!(
+            // A head that looks at itself alone asks no other.
+            if members.len() > 1 && facts.alone.is_none() {
+                let text = format!(
                     "no other head's fencer could be asked whether {victim} could be switched off"
-                ));
+                );
+                found.costs(Sign::CannotBeFenced.on(victim), text);
             }
             continue;
         }
@@ -119,7 +128,7 @@ pub(super) fn fencers(
                 .iter()
                 .filter(|(_, victims)| victims.contains(victim.as_str()));
             let meant: Vec<&str> = meant.map(|(device, _)| device.as_str()).collect();
-            found.costs(format!(
+            let text = format!(
                 "{victim} could not be switched off: the fencer on {} would use {} for it, and the file means {}. A \
                  list of its hosts, a constraint or a level keeps it from being used; `hawser plan` names what \
                  differs from the file, `stonith_admin --list {victim}` asks the fencer",
@@ -132,7 +141,8 @@ pub(super) fn fencers(
                     true => "none".to_owned(),
                     false => meant.join(", "),
                 }
-            ));
+            );
+            found.costs(Sign::CannotBeFenced.on(victim), text);
         }
     }
 }
@@ -153,7 +163,7 @@ fn levels<'a>(cib: &'a Element, node: &HostName) -> BTreeMap<&'a str, Vec<&'a st
 }
 
 /// The fence devices that do not run or do not answer.
-pub(super) fn blind(file: &ClusterFile, now: &Picture, facts: &StatusFacts) -> Vec<String> {
+pub(super) fn blind(file: &ClusterFile, now: &Picture, facts: &StatusFacts) -> Vec<(Mark, String)> {
     let mut blind = Vec::new();
     let mut asked: BTreeMap<&str, Option<&str>> = BTreeMap::new();
     for view in facts.views.values() {
@@ -165,13 +175,14 @@ pub(super) fn blind(file: &ClusterFile, now: &Picture, facts: &StatusFacts) -> V
         let ready = rests_in_standby(now, &victims) && would_be_used(facts, &device, &victims);
         let victims = victims.into_iter().collect::<Vec<_>>().join(", ");
         if !super::runs(now, &device) && !ready {
-            blind.push(format!(
-                "fence device {device} does not run: {victims} could not be switched off"
-            ));
+            let text =
+                format!("fence device {device} does not run: {victims} could not be switched off");
+            blind.push((Sign::FenceDeviceStopped.of(&device), text));
         } else if let Some(Some(said)) = asked.get(device.as_str()) {
-            blind.push(format!(
+            let text = format!(
                 "fence device {device} does not answer ({said}): {victims} could not be switched off"
-            ));
+            );
+            blind.push((Sign::FenceDeviceFails.of(&device), text));
         }
     }
     blind

@@ -1,5 +1,9 @@
 //! What is not as it should be, each thing said once and with its weight.
 
+use hawser_model::finding::Severity;
+
+use super::signs::{Mark, Said};
+
 /// How much a thing weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weight {
@@ -13,27 +17,27 @@ enum Weight {
 
 /// Everything that was found, the most important first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Findings(Vec<(Weight, String)>);
+pub(super) struct Findings(Vec<(Weight, Mark, String)>);
 
 impl Findings {
     /// Something on account of which the next loss may be an outage.
-    pub fn costs(&mut self, text: impl Into<String>) {
-        self.add(Weight::Costs, text.into());
+    pub fn costs(&mut self, mark: Mark, text: impl Into<String>) {
+        self.add(Weight::Costs, mark, text.into());
     }
 
     /// Something that is to be put right.
-    pub fn wrong(&mut self, text: impl Into<String>) {
-        self.add(Weight::Wrong, text.into());
+    pub fn wrong(&mut self, mark: Mark, text: impl Into<String>) {
+        self.add(Weight::Wrong, mark, text.into());
     }
 
     /// Something worth knowing.
-    pub fn note(&mut self, text: impl Into<String>) {
-        self.add(Weight::Note, text.into());
+    pub fn note(&mut self, mark: Mark, text: impl Into<String>) {
+        self.add(Weight::Note, mark, text.into());
     }
 
-    fn add(&mut self, weight: Weight, text: String) {
-        if !self.0.iter().any(|(_, there)| *there == text) {
-            self.0.push((weight, text));
+    fn add(&mut self, weight: Weight, mark: Mark, text: String) {
+        if !self.0.iter().any(|(_, _, there)| *there == text) {
+            self.0.push((weight, mark, text));
         }
     }
 
@@ -44,8 +48,11 @@ impl Findings {
 
     /// What is degraded.
     pub fn degraded(&self) -> Vec<String> {
-        let degraded = self.0.iter().filter(|(weight, _)| *weight != Weight::Note);
-        degraded.map(|(_, text)| text.clone()).collect()
+        let degraded = self
+            .0
+            .iter()
+            .filter(|(weight, _, _)| *weight != Weight::Note);
+        degraded.map(|(_, _, text)| text.clone()).collect()
     }
 
     /// What is worth knowing.
@@ -53,8 +60,24 @@ impl Findings {
         self.of(Weight::Note).map(str::to_owned).collect()
     }
 
+    /// All of it, with its marks.
+    pub fn said(self) -> Vec<Said> {
+        let all = self.0.into_iter();
+        let said = |(weight, mark, text): (Weight, Mark, String)| Said {
+            severity: match weight {
+                Weight::Note => Severity::Note,
+                Weight::Costs => mark.sign.severity(),
+                // What can wait is no error, whatever it would be where it cannot.
+                Weight::Wrong => mark.sign.severity().min(Severity::Warning),
+            },
+            mark,
+            text,
+        };
+        all.map(said).collect()
+    }
+
     fn of(&self, wanted: Weight) -> impl Iterator<Item = &str> {
         let all = self.0.iter();
-        all.filter_map(move |(weight, text)| (*weight == wanted).then_some(text.as_str()))
+        all.filter_map(move |(weight, _, text)| (*weight == wanted).then_some(text.as_str()))
     }
 }

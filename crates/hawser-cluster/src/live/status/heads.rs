@@ -5,6 +5,7 @@ use hawser_model::names::HostName;
 use hawser_model::output::cluster::{NodeCondition, NodeStatus};
 
 use super::findings::Findings;
+use super::signs::Sign;
 use crate::live::takeover::Shots;
 use crate::live::truth::{Stand, Startup, Truth, members};
 use crate::live::views::StatusFacts;
@@ -49,10 +50,12 @@ pub(super) fn nodes(
 pub(super) fn split(truth: &Truth, found: &mut Findings) {
     if let Some(from) = &truth.from {
         for other in &truth.split {
-            found.costs(format!(
+            let text = format!(
                 "{from} and {other} both hold themselves for the cluster and do not see each other: both may write to \
                  the same pools. Cut the power of one of them now; what follows is {from}'s view"
-            ));
+            );
+            let pair = [from.clone(), other.clone()];
+            found.costs(Sign::HeadsSplit.between(&pair, None), text);
         }
     }
 }
@@ -61,32 +64,40 @@ pub(super) fn split(truth: &Truth, found: &mut Findings) {
 pub(super) fn views(file: &ClusterFile, facts: &StatusFacts, truth: &Truth, found: &mut Findings) {
     for (name, stand) in &truth.stands {
         match stand {
-            Stand::Frozen(why) => found.costs(format!(
-                "Corosync on {name} runs and does not answer ({why}): it hangs, and what {name} says of the cluster \
-                 is not believed"
-            )),
-            Stand::Mute(why) => found.costs(format!(
-                "Pacemaker on {name} runs and does not give its view of the cluster ({why})"
-            )),
+            Stand::Frozen(why) => {
+                let text = format!(
+                    "Corosync on {name} runs and does not answer ({why}): it hangs, and what {name} says of the \
+                     cluster is not believed"
+                );
+                found.costs(Sign::CorosyncHangs.on(name), text);
+            }
+            Stand::Mute(why) => {
+                let text = format!(
+                    "Pacemaker on {name} runs and does not give its view of the cluster ({why})"
+                );
+                found.costs(Sign::PacemakerMute.on(name), text);
+            }
             Stand::Minority if truth.quorate => {
                 let view = &facts.views[name];
                 let numbering = Numbering::of(file, None);
                 let seen = members(view);
                 let seen = numbering.nodes.iter().filter(|(_, id)| seen.contains(id));
                 let seen: Vec<&str> = seen.map(|(node, _)| node.as_str()).collect();
-                found.costs(format!(
+                let text = format!(
                     "{name} has no quorum and sees only {}: it is cut off, and its view is not the cluster's",
                     seen.join(", ")
-                ));
+                );
+                found.costs(Sign::HeadCutOff.on(name), text);
             }
             Stand::Member | Stand::Minority | Stand::Starting(_) | Stand::Down(_) => {}
         }
     }
     for (name, seconds) in &truth.hung {
-        found.costs(format!(
+        let text = format!(
             "Pacemaker's controller on {name} does not answer within {seconds} s: until it does, nothing is started or \
              stopped there and no failure is acted upon (`crmadmin -S {name}` asks it)"
-        ));
+        );
+        found.costs(Sign::ControllerHangs.on(name), text);
     }
 }
 
@@ -139,10 +150,19 @@ pub(super) fn wrong(
                 _ => format!("{name} is not a member of the cluster"),
             },
         };
+        let mark = match node.state {
+            NodeCondition::Unclean => Sign::HeadLost,
+            NodeCondition::Online => Sign::HeadNotReached,
+            NodeCondition::Starting => Sign::HeadStarting,
+            NodeCondition::Standby => Sign::HeadStandby,
+            NodeCondition::Maintenance => Sign::HeadMaintenance,
+            NodeCondition::Offline => Sign::HeadAway,
+        }
+        .on(name);
         let away = !matches!(node.state, NodeCondition::Unclean | NodeCondition::Online);
         match away && survives {
-            true => found.wrong(text),
-            false => found.costs(text),
+            true => found.wrong(mark, text),
+            false => found.costs(mark, text),
         }
     }
 }

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use hawser_model::cluster_file::ClusterFile;
+use hawser_model::finding::Place;
 use hawser_model::names::HostName;
 
 use super::findings::Findings;
 use super::ready::FULL;
+use super::signs::{Mark, Sign};
 use crate::host::view::{Folder, Told};
 use crate::live::views::StatusFacts;
 use crate::plan::boot::dangers_at_boot;
@@ -29,18 +31,33 @@ pub(super) fn judge(file: &ClusterFile, facts: &StatusFacts, found: &mut Finding
                 room => format!("{} ({} % used)", folder.path, room.used),
             };
             let folders: Vec<String> = full.iter().map(words).collect();
-            found.costs(format!(
+            let text = format!(
                 "on {head} there is no room in {}: Corosync and Pacemaker write there, and without room they forget or \
                  end",
                 folders.join(", ")
-            ));
+            );
+            found.costs(Sign::FolderFull.on(head), text);
         }
         for (link, port) in &view.ports {
+            let mark = |sign, interface: Option<&String>| Mark {
+                sign,
+                place: Place {
+                    link: Some(link.as_str().into()),
+                    interface: interface.map(|name| name.as_str().into()),
+                    ..Place::on(head)
+                },
+            };
             match &port.interface {
-                None => found.costs(format!("{head} has no address on {link}")),
-                Some(interface) if !port.carrier => found.costs(format!(
-                    "{head} has no carrier on {link} ({interface}): a pool there is not reached over it"
-                )),
+                None => {
+                    let text = format!("{head} has no address on {link}");
+                    found.costs(mark(Sign::NoAddress, None), text);
+                }
+                Some(interface) if !port.carrier => {
+                    let text = format!(
+                        "{head} has no carrier on {link} ({interface}): a pool there is not reached over it"
+                    );
+                    found.costs(mark(Sign::NoCarrier, Some(interface)), text);
+                }
                 Some(_) => {}
             }
         }
@@ -59,18 +76,20 @@ fn boots(file: &ClusterFile, facts: &StatusFacts, found: &mut Findings) {
             }
             Some(silent) => {
                 let why = silent.why_not().map(|why| why.to_string());
-                found.wrong(format!(
+                let text = format!(
                     "what {head} would do at its next boot is not known: {}",
                     why.unwrap_or_default()
-                ));
+                );
+                found.wrong(Sign::BootUnknown.on(head), text);
             }
             None => {}
         }
     }
     for danger in dangers_at_boot(file, &read) {
+        let mark = Sign::PoolAtBoot.of_on(&danger.file, &danger.node);
         match danger.stops_an_apply() {
-            true => found.costs(danger.to_string()),
-            false => found.note(danger.to_string()),
+            true => found.costs(mark, danger.to_string()),
+            false => found.note(mark, danger.to_string()),
         }
     }
 }
@@ -84,12 +103,14 @@ fn clocks(facts: &StatusFacts, found: &mut Findings) {
     let apart = last.least_us.saturating_sub(first.most_us);
     if apart > APART_US {
         let clock = |head: &HostName| format!("`date` on {head}");
-        found.costs(format!(
+        let text = format!(
             "the clock of {before} is {:.1} s ahead of that of {behind}: times in their logs and in Pacemaker's \
              history do not fit together; compare {} with {}",
             apart as f64 / 1e6,
             clock(before),
             clock(behind)
-        ));
+        );
+        let pair = [before.clone(), behind.clone()];
+        found.costs(Sign::ClocksApart.between(&pair, None), text);
     }
 }

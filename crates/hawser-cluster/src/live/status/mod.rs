@@ -10,6 +10,7 @@ mod heads;
 mod machines;
 mod pools;
 mod ready;
+pub(crate) mod signs;
 mod verdict;
 mod watchers;
 
@@ -33,6 +34,7 @@ use crate::simulate::{
 };
 use crate::xml::Element;
 use findings::Findings;
+pub use signs::{Mark, Said, Sign};
 
 /// Judges. Asks the simulator once for each node.
 ///
@@ -43,6 +45,27 @@ pub fn status(
     facts: &StatusFacts,
     simulator: &dyn Simulator,
 ) -> Result<ClusterStatus, LiveError> {
+    Ok(judgement(file, facts, simulator)?.status)
+}
+
+/// A status, and what it says by names that stay.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// The status.
+    pub status: ClusterStatus,
+    /// All that is degraded or worth knowing, in its order.
+    pub said: Vec<Said>,
+}
+
+/// The same as [`status`], with the names of what it says.
+///
+/// # Errors
+/// As [`status`].
+pub fn judgement(
+    file: &ClusterFile,
+    facts: &StatusFacts,
+    simulator: &dyn Simulator,
+) -> Result<Judged, LiveError> {
     let truth = Truth::of(&facts.views);
     let Some(text) = truth.cib(&facts.views) else {
         return Ok(verdict::nothing_runs(file, facts, &truth));
@@ -77,9 +100,10 @@ pub fn status(
             true => {
                 let (lines, gone) = lost(simulator, &cib, &node.name)?;
                 let name = &node.name;
-                let gone = gone
-                    .into_iter()
-                    .map(|text| format!("if {name} died now, {text}"));
+                let gone = gone.into_iter().map(|text| {
+                    let text = format!("if {name} died now, {text}");
+                    (Sign::NextLoss.on(name), text)
+                });
                 not_survived.extend(gone);
                 lines
             }
@@ -87,13 +111,14 @@ pub fn status(
         if_lost.insert(node.name.clone(), lines);
     }
     if left > 0 && !enough {
-        not_survived.push(format!("if one of {members} nodes died now, {OUTVOTED}"));
+        let text = format!("if one of {members} nodes died now, {OUTVOTED}");
+        not_survived.push((Sign::NextLoss.everywhere(), text));
     }
 
     let mut found = Findings::default();
     let doubled = pools::doubled(file, now);
-    for text in &doubled {
-        found.costs(text.clone());
+    for (mark, text) in &doubled {
+        found.costs(mark.clone(), text.clone());
     }
     heads::split(&truth, &mut found);
     fencing::attempts(&nodes, &shots, &mut found);
@@ -101,14 +126,14 @@ pub fn status(
     let survives = not_survived.is_empty();
     heads::wrong(&nodes, survives, facts, &truth, &shots, &mut found);
     if !truth.quorate {
-        found.costs(NO_QUORUM);
+        found.costs(Sign::NoQuorum.everywhere(), NO_QUORUM);
     }
     if property(&cib, "maintenance-mode") == Some("true") {
-        found.costs(MAINTENANCE);
+        found.costs(Sign::Maintenance.everywhere(), MAINTENANCE);
     }
     fencing::fencers(file, &cib, &nodes, facts, &mut found);
-    for text in fencing::blind(file, now, facts) {
-        found.costs(text);
+    for (mark, text) in fencing::blind(file, now, facts) {
+        found.costs(mark, text);
     }
     let directory = Directory::of(&cib);
     let mut pools: Vec<_> = match &file.pools[..] {
@@ -126,21 +151,22 @@ pub fn status(
     pools::kept_failures(file, &nodes, &cib, &mut found);
     pools::orders(&cib, now_s, &mut found);
     if property(&cib, "maintenance-mode") != Some("true") {
-        for text in file
+        for (mark, text) in file
             .pools
             .iter()
             .flat_map(|pool| pools::unmanaged(pool, now))
         {
-            found.costs(text);
+            found.costs(mark, text);
         }
     }
     ready::judge(file, facts, &nodes, &mut pools, &mut found);
     let links = Links::of(file, &facts.views, &online);
-    links.told(&mut |text| found.costs(text));
-    for text in device::silent(file, &votes(facts)) {
+    links.told(&mut |mark, text| found.costs(mark, text));
+    for (node, text) in device::silent(file, &votes(facts)) {
+        let mark = Sign::DeviceSilent.on(&node);
         match enough {
-            true => found.wrong(text),
-            false => found.costs(text),
+            true => found.wrong(mark, text),
+            false => found.costs(mark, text),
         }
     }
     machines::judge(file, facts, &mut found);
@@ -148,16 +174,19 @@ pub fn status(
     drifted(file, facts, &cib, &watched, &mut found);
 
     if let Some(left) = &facts.left {
-        found.costs(left.clone());
+        found.costs(Sign::DrillLeft.everywhere(), left.clone());
     }
-    for text in not_survived {
-        found.costs(text);
+    for (mark, text) in not_survived {
+        found.costs(mark, text);
     }
     let (state, reason) = match doubled.is_empty() {
         true => verdict::state(&nodes, &pools, &story, facts, &truth, &found),
-        false => (ServiceState::NotRedundant, Some(doubled.join("; "))),
+        false => {
+            let texts: Vec<&str> = doubled.iter().map(|(_, text)| text.as_str()).collect();
+            (ServiceState::NotRedundant, Some(texts.join("; ")))
+        }
     };
-    Ok(ClusterStatus {
+    let status = ClusterStatus {
         cluster: file.cluster.name.to_string(),
         state,
         reason,
@@ -171,7 +200,9 @@ pub fn status(
         pools,
         if_lost,
         last_takeover: takeover::last(&cib, history.as_ref()),
-    })
+    };
+    let said = found.said();
+    Ok(Judged { status, said })
 }
 
 const NO_QUORUM: &str = "there is no quorum: pools that run are stopped, and none is taken over";
@@ -205,7 +236,8 @@ fn clock_s(facts: &StatusFacts, head: &HostName) -> Option<u64> {
 fn under_way(story: &Story, found: &mut Findings) {
     if !story.steps.is_empty() {
         let steps: Vec<String> = story.steps.iter().map(step_in_words).collect();
-        found.costs(format!("Pacemaker is at work: {}", steps.join("; ")));
+        let text = format!("Pacemaker is at work: {}", steps.join("; "));
+        found.costs(Sign::Busy.everywhere(), text);
     }
 }
 
@@ -244,9 +276,10 @@ fn drifted(
             "{} is not what the file says: {}; `hawser apply` puts it right",
             drift.key, drift.text
         );
+        let mark = Sign::Drifted.of(&drift.key.to_string());
         match drift.guards {
-            true => found.costs(text),
-            false => found.wrong(text),
+            true => found.costs(mark, text),
+            false => found.wrong(mark, text),
         }
     }
 }
@@ -318,10 +351,11 @@ pub(super) fn not_running(
     if cib.get("have-quorum") != Some("1") {
         missing.push("there is no quorum, so nothing is started".to_owned());
     }
-    missing.extend(fencing::blind(file, &now, &StatusFacts::default()));
+    let words = |found: Vec<(Mark, String)>| found.into_iter().map(|(_, text)| text);
+    missing.extend(words(fencing::blind(file, &now, &StatusFacts::default())));
     for pool in &file.pools {
-        missing.extend(pools::idle_parts(pool, &now));
-        missing.extend(pools::why_idle(pool, &now, &cib));
+        missing.extend(words(pools::idle_parts(pool, &now)));
+        missing.extend(words(pools::why_idle(pool, &now, &cib)));
     }
     Ok(missing)
 }

@@ -6,6 +6,7 @@ use hawser_model::output::cluster::{NodeStatus, PoolAddress, PoolExport, PoolSta
 
 use super::findings::Findings;
 use super::runs;
+use super::signs::{Mark, Sign};
 use crate::cib::fencing::targets;
 use crate::live::failures;
 use crate::live::orders::{OrderKind, left_orders};
@@ -83,17 +84,18 @@ pub(super) fn of_cluster(directory: &Directory, now: &Picture) -> Vec<PoolStatus
 }
 
 /// The pools that Pacemaker has on several heads at once.
-pub(super) fn doubled(file: &ClusterFile, now: &Picture) -> Vec<String> {
+pub(super) fn doubled(file: &ClusterFile, now: &Picture) -> Vec<(Mark, String)> {
     let several = file.pools.iter().filter_map(|pool| {
         let on = now.resources.get(&pool.storage_id())?;
         let on: Vec<&str> = on.iter().map(String::as_str).collect();
         (on.len() > 1).then(|| {
-            format!(
+            let text = format!(
                 "pool {} is active on {} at once: two heads that write to one pool destroy it; cut the power of one \
                  of them now",
                 *pool.name,
                 on.join(" and ")
-            )
+            );
+            (Sign::PoolTwice.of(&pool.name), text)
         })
     });
     several.collect()
@@ -101,21 +103,23 @@ pub(super) fn doubled(file: &ClusterFile, now: &Picture) -> Vec<String> {
 
 /// What is wrong with a pool.
 pub(super) fn wrong(pool: &Pool, now: &Picture, cib: &Element, found: &mut Findings) {
-    for text in idle_parts(pool, now)
+    for (mark, text) in idle_parts(pool, now)
         .into_iter()
         .chain(why_idle(pool, now, cib))
     {
-        found.costs(text);
+        found.costs(mark, text);
     }
     let ids = pool.resource_ids();
     for id in &ids {
         if now.blocked.contains(id) {
-            found.costs(format!(
+            let text = format!(
                 "{id} failed and Pacemaker no longer touches it: when the cause is mended, `crm_resource --cleanup \
                  --resource {id}`"
-            ));
+            );
+            found.costs(Sign::Blocked.of(id), text);
         } else if now.failed.contains(id) {
-            found.costs(format!("the last operation of {id} failed"));
+            let text = format!("the last operation of {id} failed");
+            found.costs(Sign::OperationFailed.of(id), text);
         }
     }
 }
@@ -132,9 +136,10 @@ pub(super) fn kept_failures(
     let all = pools.chain(targets(file).into_keys()).chain(watchers);
     for kept in all.flat_map(|id| failures::kept(cib, &id)) {
         let known = nodes.iter().any(|node| node.name.as_str() == kept.node);
+        let mark = Sign::FailureKept.of_on(&kept.resource, &kept.node.as_str().into());
         match kept.bars() {
-            true if known => found.costs(kept.to_string()),
-            _ => found.wrong(kept.to_string()),
+            true if known => found.costs(mark, kept.to_string()),
+            _ => found.wrong(mark, kept.to_string()),
         }
     }
 }
@@ -151,35 +156,46 @@ pub(super) fn orders(cib: &Element, now_s: Option<u64>, found: &mut Findings) {
                 "after a takeover it moves back by itself, which is a second outage"
             }
         };
-        found.costs(format!("{order}: {what}; {} takes it back", order.remedy()));
+        found.costs(
+            Sign::OrderLeft.of(&order.resource),
+            format!("{order}: {what}; {} takes it back", order.remedy()),
+        );
     }
 }
 
 /// The words of the operations after which parts of a pool do not run.
-pub(super) fn why_idle(pool: &Pool, now: &Picture, cib: &Element) -> Vec<String> {
+pub(super) fn why_idle(pool: &Pool, now: &Picture, cib: &Element) -> Vec<(Mark, String)> {
     let ids = pool.resource_ids().into_iter();
     let idle = ids.filter(|id| !runs(now, id));
-    idle.flat_map(|id| failures::of(cib, &id)).collect()
+    idle.flat_map(|id| {
+        let failed = failures::of(cib, &id).into_iter();
+        failed.map(move |text| (Sign::OperationFailed.of(&id), text))
+    })
+    .collect()
 }
 
 /// The parts of a pool that do not run where it is, or the whole of one that is nowhere.
-pub(super) fn idle_parts(pool: &Pool, now: &Picture) -> Vec<String> {
+pub(super) fn idle_parts(pool: &Pool, now: &Picture) -> Vec<(Mark, String)> {
     let on = now.resources.get(&pool.storage_id());
     if on.is_some_and(|on| on.len() > 1) {
         return Vec::new();
     }
     let Some(node) = now.runs_on(&pool.storage_id()) else {
-        return vec![format!("pool {} is active nowhere", *pool.name)];
+        let text = format!("pool {} is active nowhere", *pool.name);
+        return vec![(Sign::PoolNowhere.of(&pool.name), text)];
     };
     let ids = pool.resource_ids().into_iter();
     let away = ids.filter(|id| now.runs_on(id) != Some(node));
-    away.map(|id| format!("{id} does not run on {node}, where its pool is"))
-        .collect()
+    away.map(|id| {
+        let text = format!("{id} does not run on {node}, where its pool is");
+        (Sign::PartStopped.of(&id), text)
+    })
+    .collect()
 }
 
 /// The parts of a pool that nobody starts, stops or moves, but for those on nodes where nothing is
 /// touched, which is said of the node or the cluster.
-pub(super) fn unmanaged(pool: &Pool, now: &Picture) -> Vec<String> {
+pub(super) fn unmanaged(pool: &Pool, now: &Picture) -> Vec<(Mark, String)> {
     let in_maintenance = |node: &String| now.nodes.get(node).is_some_and(|node| node.maintenance);
     let ids = pool.resource_ids().into_iter();
     let alone = ids.filter(|id| {
@@ -188,10 +204,11 @@ pub(super) fn unmanaged(pool: &Pool, now: &Picture) -> Vec<String> {
     });
     alone
         .map(|id| {
-            format!(
+            let text = format!(
                 "{id} is not managed: nobody starts, stops or moves it; `crm_resource --resource {id} --meta \
                  --delete-parameter is-managed` ends that"
-            )
+            );
+            (Sign::Unmanaged.of(&id), text)
         })
         .collect()
 }

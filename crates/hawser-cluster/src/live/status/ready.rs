@@ -6,6 +6,7 @@ use hawser_model::names::HostName;
 use hawser_model::output::cluster::{NodeStatus, PoolStatus};
 
 use super::findings::Findings;
+use super::signs::Sign;
 use crate::host::HeadView;
 use crate::host::view::{PoolView, Room, Told, service_name};
 use crate::live::views::{StatusFacts, backend};
@@ -59,10 +60,13 @@ fn services(file: &ClusterFile, head: &HostName, view: &HeadView, found: &mut Fi
             .filter(concerned)
             .map(|p| p.name.as_str())
             .collect();
-        found.costs(format!(
-            "{head} cannot offer {}: {service} is not ready there: {why}",
-            pools.join(", ")
-        ));
+        found.costs(
+            Sign::ServiceNotReady.of_on(service, head),
+            format!(
+                "{head} cannot offer {}: {service} is not ready there: {why}",
+                pools.join(", ")
+            ),
+        );
     }
 }
 
@@ -70,23 +74,32 @@ fn passive(pool: &Pool, head: &HostName, view: &HeadView, found: &mut Findings) 
     let name = &*pool.name;
     match view.pools.get(name.as_str()) {
         Some(PoolView::Away(Told::Said(Some(why)))) => {
-            found.costs(format!("{head} could not take over {name}: {why}"));
+            let text = format!("{head} could not take over {name}: {why}");
+            found.costs(Sign::DisksMissing.of_on(name, head), text);
         }
-        Some(PoolView::Away(Told::Silent(seconds))) => found.costs(format!(
-            "whether {head} sees the disks of {name} is not known yet: it has looked for {seconds} s, and a large \
-             shelf takes longer"
-        )),
+        Some(PoolView::Away(Told::Silent(seconds))) => {
+            let text = format!(
+                "whether {head} sees the disks of {name} is not known yet: it has looked for {seconds} s, and a large \
+                 shelf takes longer"
+            );
+            found.costs(Sign::DisksUnknown.of_on(name, head), text);
+        }
         Some(PoolView::Away(told)) => {
             if let Some(why) = told.why_not() {
-                found.costs(format!(
-                    "whether {head} sees the disks of {name} is not known: {why}"
-                ));
+                let text = format!("whether {head} sees the disks of {name} is not known: {why}");
+                found.costs(Sign::DisksUnknown.of_on(name, head), text);
             }
         }
-        Some(PoolView::Hangs(seconds)) => found.costs(hangs(name, head, *seconds)),
-        Some(PoolView::Here { .. }) => found.costs(format!(
-            "{name} is mounted on {head} too, where Pacemaker does not have it: two heads with one pool destroy it"
-        )),
+        Some(PoolView::Hangs(seconds)) => {
+            let text = hangs(name, head, *seconds);
+            found.costs(Sign::DisksHang.of_on(name, head), text);
+        }
+        Some(PoolView::Here { .. }) => {
+            let text = format!(
+                "{name} is mounted on {head} too, where Pacemaker does not have it: two heads with one pool destroy it"
+            );
+            found.costs(Sign::PoolTwice.of(name), text);
+        }
         None => {}
     }
 }
@@ -111,14 +124,16 @@ fn active(
         }) => (file, offered, room),
         Some(PoolView::Hangs(seconds)) => {
             down(status, &pool.exports_id());
-            found.costs(hangs(&name, head, *seconds));
+            let text = hangs(&name, head, *seconds);
+            found.costs(Sign::DisksHang.of_on(&name, head), text);
             return;
         }
         Some(PoolView::Away(_)) => {
             down(status, &pool.exports_id());
-            found.costs(format!(
-                "{name} is not mounted on {head}, although Pacemaker believes so"
-            ));
+            found.costs(
+                Sign::NotMounted.of_on(&name, head),
+                format!("{name} is not mounted on {head}, although Pacemaker believes so"),
+            );
             return;
         }
         None => return,
@@ -136,25 +151,31 @@ fn active(
     };
     if let Some(missing) = missing.filter(|_| believed) {
         down(status, &pool.exports_id());
-        found.costs(format!(
+        let text = format!(
             "{name} is not offered by {head} as it was started, although Pacemaker believes so: {missing}"
-        ));
+        );
+        found.costs(Sign::NotOffered.of_on(&name, head), text);
     }
     match file {
-        Told::Said(Some(why)) => found.costs(format!(
-            "the next start of {name} fails, on any head: {why}. `hawser exports verify {name}` on {head} says when \
-             it is right"
-        )),
+        Told::Said(Some(why)) => {
+            let text = format!(
+                "the next start of {name} fails, on any head: {why}. `hawser exports verify {name}` on {head} says \
+                 when it is right"
+            );
+            found.costs(Sign::ExportsFile.of(&name), text);
+        }
         Told::Said(None) => {}
         other => {
             if let Some(why) = other.why_not() {
-                found.costs(format!("whether {name} could be started again is not known: {why}"));
+                let text = format!("whether {name} could be started again is not known: {why}");
+                found.costs(Sign::ExportsUnknown.of(&name), text);
             }
         }
     }
     let room = room.said().copied().flatten().unwrap_or_default();
     if let Some(what) = no_room(room) {
-        found.costs(format!("{name} on {head} {what}"));
+        let text = format!("{name} on {head} {what}");
+        found.costs(Sign::PoolFull.of_on(&name, head), text);
     }
 }
 

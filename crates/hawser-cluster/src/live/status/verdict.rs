@@ -9,7 +9,8 @@ use hawser_model::output::cluster::{
 };
 
 use super::findings::Findings;
-use super::{device_now, pools};
+use super::signs::{Said, Sign};
+use super::{Judged, device_now, pools};
 use crate::live::truth::{Stand, Startup, Truth};
 use crate::live::views::StatusFacts;
 use crate::simulate::{Picture, Step, Story};
@@ -104,11 +105,7 @@ fn starting_on<'a>(pool: &PoolStatus, story: &'a Story) -> Option<&'a str> {
 }
 
 /// A cluster of which no head has a view.
-pub(super) fn nothing_runs(
-    file: &ClusterFile,
-    facts: &StatusFacts,
-    truth: &Truth,
-) -> ClusterStatus {
+pub(super) fn nothing_runs(file: &ClusterFile, facts: &StatusFacts, truth: &Truth) -> Judged {
     let nodes: Vec<NodeStatus> = file
         .nodes
         .iter()
@@ -125,27 +122,47 @@ pub(super) fn nothing_runs(
         true => "no head has joined a cluster yet".to_owned(),
         false => "Pacemaker runs on no node that was reached".to_owned(),
     };
-    let mut degraded = vec![reason.clone()];
+    let mut degraded = vec![(Sign::NothingRuns.everywhere(), reason.clone())];
     for (head, stand) in &truth.stands {
-        degraded.push(match stand {
-            Stand::Starting(Startup::Boots) => {
+        let (sign, text) = match stand {
+            Stand::Starting(Startup::Boots) => (
+                Sign::HeadStarting,
                 format!(
                     "{head} is starting: the machine is up, its cluster services do not run yet"
-                )
-            }
-            Stand::Starting(_) => format!("{head} is starting: it is joining the cluster"),
-            Stand::Down(what) => format!("{what} does not run on {head}; `hawser apply` starts it"),
-            Stand::Frozen(why) => {
-                format!("Corosync on {head} runs and does not answer ({why}): it hangs")
-            }
-            Stand::Mute(why) => format!("Pacemaker on {head} does not answer ({why})"),
+                ),
+            ),
+            Stand::Starting(_) => (
+                Sign::HeadStarting,
+                format!("{head} is starting: it is joining the cluster"),
+            ),
+            Stand::Down(what) => (
+                Sign::HeadAway,
+                format!("{what} does not run on {head}; `hawser apply` starts it"),
+            ),
+            Stand::Frozen(why) => (
+                Sign::CorosyncHangs,
+                format!("Corosync on {head} runs and does not answer ({why}): it hangs"),
+            ),
+            Stand::Mute(why) => (
+                Sign::PacemakerMute,
+                format!("Pacemaker on {head} does not answer ({why})"),
+            ),
             Stand::Member | Stand::Minority => continue,
-        });
+        };
+        degraded.push((sign.on(head), text));
     }
     let unreached = facts.unreached.iter();
-    degraded.extend(unreached.map(|(node, why)| format!("{node}: {why}")));
+    degraded.extend(
+        unreached.map(|(node, why)| (Sign::HeadNotReached.on(node), format!("{node}: {why}"))),
+    );
     let pools = file.pools.iter();
-    ClusterStatus {
+    let said = degraded.iter().map(|(mark, text)| Said {
+        mark: mark.clone(),
+        severity: mark.sign.severity(),
+        text: text.clone(),
+    });
+    let said = said.collect();
+    let status = ClusterStatus {
         cluster: file.cluster.name.to_string(),
         state: match starts {
             true => ServiceState::Starting,
@@ -155,7 +172,7 @@ pub(super) fn nothing_runs(
         quorate: false,
         redundant: false,
         view_of: None,
-        degraded,
+        degraded: degraded.into_iter().map(|(_, text)| text).collect(),
         notes: Vec::new(),
         quorum_device: device_now(file, facts),
         nodes,
@@ -164,5 +181,6 @@ pub(super) fn nothing_runs(
             .collect(),
         if_lost: BTreeMap::new(),
         last_takeover: None,
-    }
+    };
+    Judged { status, said }
 }

@@ -7,6 +7,7 @@ use hawser_model::names::HostName;
 use hawser_model::output::cluster::{NodeCondition, NodeStatus};
 
 use super::findings::Findings;
+use super::signs::Sign;
 use super::{property, runs};
 use crate::cib::{primitive, watcher_id};
 use crate::live::failures;
@@ -63,7 +64,8 @@ pub(super) fn judge(
         view.is_some_and(|(_, view)| !view.ports.is_empty())
     };
     for port in unwatched.iter().filter(|port| asked(&port.node)) {
-        found.note(port.to_string());
+        let mark = Sign::WatcherUnknown.of(&format!("port {} {}", port.node, port.link));
+        found.note(mark, port.to_string());
     }
     let mut said = BTreeSet::new();
     for (node, link, id) in known(file) {
@@ -71,9 +73,10 @@ pub(super) fn judge(
         let Some(watcher) = primitive(cib, &id) else {
             let key = (node.clone(), link.into());
             if wanted.0.contains_key(&key) {
-                found.costs(format!(
-                    "{id} is missing: {unseen}; `hawser apply` puts it back"
-                ));
+                found.costs(
+                    Sign::WatcherMissing.of_on(&id, node),
+                    format!("{id} is missing: {unseen}; `hawser apply` puts it back"),
+                );
                 said.insert(id);
             }
             continue;
@@ -88,12 +91,18 @@ pub(super) fn judge(
             if now.unmanaged.contains(&id) {
                 let remedy =
                     format!("`crm_resource --resource {id} --meta --delete-parameter is-managed`");
-                found.wrong(format!("{id} is not managed; {remedy} ends that"));
+                found.wrong(
+                    Sign::Unmanaged.of(&id),
+                    format!("{id} is not managed; {remedy} ends that"),
+                );
             }
             continue;
         }
         let (why, remedy) = cause(cib, &id, watcher);
-        found.costs(format!("{id} does not run{why}: {unseen}; {remedy}"));
+        found.costs(
+            Sign::WatcherStopped.of_on(&id, node),
+            format!("{id} does not run{why}: {unseen}; {remedy}"),
+        );
         said.insert(id);
     }
     said

@@ -15,6 +15,7 @@ mod losses;
 mod multicast;
 pub mod outage;
 mod packets;
+mod standing;
 pub mod stream;
 mod throughput;
 pub mod trial;
@@ -28,6 +29,7 @@ pub use causes::pages::{page, pages};
 pub use compare::compare;
 pub use findings::{codes, findings};
 pub use packets::packets_account;
+pub use standing::{standing, standing_codes};
 pub use throughput::{codes as ladder_codes, ladder};
 
 /// Everything Hawser says of a case: its account and its findings in words.

@@ -119,3 +119,23 @@ fn an_answer_does_not_depend_on_anything_but_the_case() {
         assert_eq!(answer(&case), answer(&case), "{name}");
     }
 }
+
+/// `hawser watch` says nothing that a check of the same hosts would not say, in the same words.
+#[test]
+fn what_stands_on_hosts_is_judged_as_a_check_judges_it() {
+    let mut found = 0;
+    for (name, case) in saved() {
+        let check = answer(&case);
+        let standing = hawser_account::standing(&case.topology, &case.hosts, &case.sockets);
+        for one in standing {
+            found += 1;
+            let (code, place) = (&one.finding.code, &one.finding.place);
+            let same = check
+                .findings
+                .iter()
+                .find(|finding| finding.finding.code == *code && finding.finding.place == *place);
+            assert!(same.is_some(), "{name}: {code} at {place}");
+        }
+    }
+    assert!(found > 5, "only {found} cases stand without traffic");
+}

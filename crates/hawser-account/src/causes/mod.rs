@@ -228,3 +228,18 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<unattributed_loss::UnattributedLoss>(),
     Listed::check::<unexplained_slow_direction::UnexplainedSlowDirection>(),
 ];
+
+/// Those of them that judge hosts as they stand and need no traffic, in the same order.
+pub(crate) const STANDING: &[Listed<CheckFind>] = &[
+    Listed::check::<interface_down::InterfaceDown>(),
+    Listed::check::<duplicate_address::DuplicateAddress>(),
+    Listed::check::<link_down::LinkDown>(),
+    Listed::check::<corosync_buffer_halved::CorosyncBufferHalved>(),
+    Listed::check::<corosync_without_priority::CorosyncWithoutPriority>(),
+    Listed::check::<lro_on_forwarder::LroOnForwarder>(),
+    Listed::check::<speed_below_file::SpeedBelowFile>(),
+    Listed::check::<speed_below_peer::SpeedBelowPeer>(),
+    Listed::check::<half_duplex::HalfDuplex>(),
+    Listed::check::<slot_too_narrow::SlotTooNarrow>(),
+    Listed::check::<shared_failure_domain::SharedFailureDomain>(),
+];

@@ -58,6 +58,26 @@ fn answer<A: Answers<N>, N>(
     })
 }
 
+/// What is done with the type of each question of a table: a test that must know them all.
+pub trait OfEach {
+    /// Does it with this one.
+    fn question<A: Ask>(&mut self);
+}
+
+/// The table of the questions that a node answers, and [`OfEach`] of them.
+#[macro_export]
+macro_rules! questions {
+    ($node:ty: $($question:ty),+ $(,)?) => {
+        /// All of them.
+        pub const QUESTIONS: &[$crate::Entry<$node>] = &[$($crate::Entry::of::<$question>()),+];
+
+        /// Visits the type of each.
+        pub fn each_question(with: &mut impl $crate::OfEach) {
+            $(with.question::<$question>();)+
+        }
+    };
+}
+
 /// Answers a question if it is one of the table: the frame of the [`Reply`]. `None`: it is not.
 pub fn answer_from<N>(
     table: &[Entry<N>],

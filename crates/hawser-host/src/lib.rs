@@ -23,7 +23,7 @@ pub mod site;
 pub mod stop;
 pub mod transport;
 
-pub use answer::{Answers, Declined, Entry, answer_from};
+pub use answer::{Answers, Declined, Entry, OfEach, answer_from};
 pub use ask::{Ask, SLOW, SOON, Size};
 pub use client::Agent;
 pub use clock::Clock;

@@ -15,6 +15,7 @@ mod knob;
 mod multicast;
 mod own_address;
 mod path_mtu;
+mod path_mtu_search;
 mod rung;
 mod unjoined;
 mod usage;
@@ -23,7 +24,7 @@ mod window;
 use std::time::Duration;
 
 use hawser_host::protocol::{Hello, Ping, VERSION, Welcome};
-use hawser_host::{Answers, Declined, Entry, Stop};
+use hawser_host::{Answers, Declined, Stop};
 use hawser_model::units::Nanos;
 
 use crate::node::{Node, Session};
@@ -41,58 +42,59 @@ pub use journal::{KeepChange, ReadChanges, UndoChange};
 pub use knob::{ReadKnob, TryKnob, TurnKnob};
 pub use multicast::{HearMulticast, ListenMulticast};
 pub use own_address::AskForOwn;
-pub use path_mtu::{ClosePathMtuResponder, OpenPathMtuResponder, SearchPathMtu};
+pub use path_mtu::{ClosePathMtuResponder, OpenPathMtuResponder};
+pub use path_mtu_search::SearchPathMtu;
 pub use rung::MeasureRung;
 pub use unjoined::SendUnjoined;
 pub use usage::{CloseUsage, OpenUsage};
 pub use window::{CloseWindow, OpenWindow};
 
-/// All of them.
-pub const QUESTIONS: &[Entry<Node>] = &[
-    Entry::of::<Hello>(),
-    Entry::of::<Ping>(),
-    Entry::of::<ReadFacts>(),
-    Entry::of::<ReadSetup>(),
-    Entry::of::<ReadSockets>(),
-    Entry::of::<ReadCorosync>(),
-    Entry::of::<ReadHardware>(),
-    Entry::of::<OpenWindow>(),
-    Entry::of::<CloseWindow>(),
-    Entry::of::<OpenUsage>(),
-    Entry::of::<CloseUsage>(),
-    Entry::of::<OpenReceiver>(),
-    Entry::of::<OpenSender>(),
-    Entry::of::<ExpectFrom>(),
-    Entry::of::<RunSender>(),
-    Entry::of::<RunSenders>(),
-    Entry::of::<WatchCluster>(),
-    Entry::of::<FinishReceiver>(),
-    Entry::of::<DropFlow>(),
-    Entry::of::<OpenPathMtuResponder>(),
-    Entry::of::<ClosePathMtuResponder>(),
-    Entry::of::<SearchPathMtu>(),
-    Entry::of::<ListenHello>(),
-    Entry::of::<AnnounceHello>(),
-    Entry::of::<HearHellos>(),
-    Entry::of::<AskForOwn>(),
-    Entry::of::<ListenMulticast>(),
-    Entry::of::<SendUnjoined>(),
-    Entry::of::<HearMulticast>(),
-    Entry::of::<OpenCopyReceiver>(),
-    Entry::of::<StartCopySender>(),
-    Entry::of::<CopyNow>(),
-    Entry::of::<FinishCopy>(),
-    Entry::of::<MeasureRung>(),
-    Entry::of::<OpenFanout>(),
-    Entry::of::<MeasureFanout>(),
-    Entry::of::<CloseFanout>(),
-    Entry::of::<ReadKnob>(),
-    Entry::of::<TryKnob>(),
-    Entry::of::<TurnKnob>(),
-    Entry::of::<KeepChange>(),
-    Entry::of::<ReadChanges>(),
-    Entry::of::<UndoChange>(),
-];
+hawser_host::questions! {
+    Node:
+    Hello,
+    Ping,
+    ReadFacts,
+    ReadSetup,
+    ReadSockets,
+    ReadCorosync,
+    ReadHardware,
+    OpenWindow,
+    CloseWindow,
+    OpenUsage,
+    CloseUsage,
+    OpenReceiver,
+    OpenSender,
+    ExpectFrom,
+    RunSender,
+    RunSenders,
+    WatchCluster,
+    FinishReceiver,
+    DropFlow,
+    OpenPathMtuResponder,
+    ClosePathMtuResponder,
+    SearchPathMtu,
+    ListenHello,
+    AnnounceHello,
+    HearHellos,
+    AskForOwn,
+    ListenMulticast,
+    SendUnjoined,
+    HearMulticast,
+    OpenCopyReceiver,
+    StartCopySender,
+    CopyNow,
+    FinishCopy,
+    MeasureRung,
+    OpenFanout,
+    MeasureFanout,
+    CloseFanout,
+    ReadKnob,
+    TryKnob,
+    TurnKnob,
+    KeepChange,
+    ReadChanges,
+    UndoChange,
+}
 
 impl Answers<Node> for Hello {
     fn answer(self, node: &mut Node, _: &Stop) -> Result<Welcome, Declined> {
@@ -119,7 +121,7 @@ fn span(time: Nanos) -> Duration {
 mod tests {
     use std::collections::BTreeSet;
 
-    use hawser_host::Ask;
+    use hawser_host::{Ask, Entry};
     use hawser_model::probe::{AddressClaim, HelloHeard};
 
     use super::*;

@@ -6,7 +6,7 @@ mod stop;
 mod words;
 
 use hawser_host::protocol::{Hello, Welcome};
-use hawser_host::{Answers, Declined, Entry, Stop};
+use hawser_host::{Answers, Declined, Stop};
 
 use crate::client::Client;
 
@@ -15,14 +15,14 @@ pub use start::StartWriting;
 pub use stop::StopWriting;
 pub use words::TakeWords;
 
-/// All of them.
-pub const QUESTIONS: &[Entry<Client>] = &[
-    Entry::of::<Hello>(),
-    Entry::of::<StartWriting>(),
-    Entry::of::<TakeWords>(),
-    Entry::of::<ReadClock>(),
-    Entry::of::<StopWriting>(),
-];
+hawser_host::questions! {
+    Client:
+    Hello,
+    StartWriting,
+    TakeWords,
+    ReadClock,
+    StopWriting,
+}
 
 impl Answers<Client> for Hello {
     fn answer(self, _: &mut Client, _: &Stop) -> Result<Welcome, Declined> {

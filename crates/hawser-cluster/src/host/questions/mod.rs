@@ -19,8 +19,6 @@ mod view;
 
 use std::time::Duration;
 
-use hawser_host::Entry;
-
 use crate::host::ViewQuestion;
 
 pub use cib::{PatchCib, ReadCib, SeedCib};
@@ -49,41 +47,41 @@ const SERVICES: Duration = Duration::from_secs(300);
 /// The machine that this runs on.
 pub struct Machine;
 
-/// All of them.
-pub const QUESTIONS: &[Entry<Machine>] = &[
-    Entry::of::<ViewQuestion>(),
-    Entry::of::<TakeInventory>(),
-    Entry::of::<InstallExports>(),
-    Entry::of::<StartExports>(),
-    Entry::of::<StopExports>(),
-    Entry::of::<ReportExports>(),
-    Entry::of::<ReadFile>(),
-    Entry::of::<WriteFile>(),
-    Entry::of::<RemoveFile>(),
-    Entry::of::<ReadCib>(),
-    Entry::of::<PatchCib>(),
-    Entry::of::<SeedCib>(),
-    Entry::of::<Simulate>(),
-    Entry::of::<Settle>(),
-    Entry::of::<StartEngine>(),
-    Entry::of::<StopEngine>(),
-    Entry::of::<WithdrawEngine>(),
-    Entry::of::<ReloadCorosync>(),
-    Entry::of::<SetDevice>(),
-    Entry::of::<AskDeviceVote>(),
-    Entry::of::<Standby>(),
-    Entry::of::<MoveResource>(),
-    Entry::of::<ForgetMove>(),
-    Entry::of::<ForgetFailures>(),
-    Entry::of::<AskFence>(),
-    Entry::of::<ReadFenceHistory>(),
-    Entry::of::<ReadFenceMetadata>(),
-    Entry::of::<Power>(),
-    Entry::of::<LookAround>(),
-    Entry::of::<ReadCorosyncMap>(),
-    Entry::of::<ReadLogs>(),
-    Entry::of::<StampLog>(),
-    Entry::of::<MakeFault>(),
-    Entry::of::<ShowFault>(),
-    Entry::of::<MendFault>(),
-];
+hawser_host::questions! {
+    Machine:
+    ViewQuestion,
+    TakeInventory,
+    InstallExports,
+    StartExports,
+    StopExports,
+    ReportExports,
+    ReadFile,
+    WriteFile,
+    RemoveFile,
+    ReadCib,
+    PatchCib,
+    SeedCib,
+    Simulate,
+    Settle,
+    StartEngine,
+    StopEngine,
+    WithdrawEngine,
+    ReloadCorosync,
+    SetDevice,
+    AskDeviceVote,
+    Standby,
+    MoveResource,
+    ForgetMove,
+    ForgetFailures,
+    AskFence,
+    ReadFenceHistory,
+    ReadFenceMetadata,
+    Power,
+    LookAround,
+    ReadCorosyncMap,
+    ReadLogs,
+    StampLog,
+    MakeFault,
+    ShowFault,
+    MendFault,
+}

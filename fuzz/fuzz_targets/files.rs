@@ -32,7 +32,8 @@ fuzz_target!(|data: &[u8]| {
         }
         4 => {
             if let Ok(document) = Element::parse(&text, "document") {
-                Element::parse(&document.to_text(), "document").expect("what was written can be read");
+                Element::parse(&document.to_text(), "document")
+                    .expect("what was written can be read");
             }
         }
         _ => {

@@ -251,9 +251,9 @@ fn drifted(
 ) {
     if !file.is_complete() {
         return found.note(
+            Sign::NotCompared.everywhere(),
             "the cluster file does not describe the whole cluster (no fencing): the live configuration is not \
-             compared with it"
-                .to_owned(),
+             compared with it",
         );
     }
     let said = |key: &Key| match key {

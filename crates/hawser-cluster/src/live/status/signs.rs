@@ -88,6 +88,7 @@ signs! {
     LinkDown = "heartbeat-link-down", Warning, "Corosync holds a heartbeat link between two heads for down.";
     LinkLossy = "heartbeat-link-lossy", Warning, "Pings of Corosync's transport are lost on a heartbeat link.";
     LinkSingle = "heartbeat-link-single", Warning, "Fewer than two heartbeat links join two heads.";
+    NotCompared = "not-compared", Note, "The cluster file says too little to compare the live configuration with it.";
     Drifted = "drifted", Warning, "The cluster is not what its file says.";
     DrillLeft = "drill-left", Warning, "A drill that was killed may have left its fault.";
     Busy = "pacemaker-at-work", Warning, "Pacemaker starts, stops or moves something now.";

@@ -249,6 +249,9 @@ fn messy_case() -> impl Strategy<Value = Case> {
                         passed: passed.map(Mtu),
                         silent: silent.map(Mtu),
                         told: told.map(Mtu),
+                        told_by: None,
+                        vanishes: None,
+                        holes: None,
                     });
                 }
             }

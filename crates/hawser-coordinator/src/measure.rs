@@ -4,7 +4,6 @@
 //! What fails on a host is recorded as a problem of this measurement and the rest goes on;
 //! only a host that is lost ends the check.
 
-use std::net::IpAddr;
 use std::thread;
 use std::time::Duration;
 
@@ -22,9 +21,9 @@ use hawser_model::traffic::{FlowSpec, ReceiverReport, WatchedFlow};
 use hawser_model::units::{Mtu, Nanos};
 
 use crate::check::Disturbed;
-use crate::discover::{connects, network};
 use crate::schedule::Direction;
 use crate::traffic_plan::{self, Path, TrafficOptions};
+use crate::{frames, other_family};
 
 /// The receiver's queue must stay empty this long before a flow counts as arrived: longer than
 /// any queue on the way holds a packet at the rates a check sends (a 32 KiB token bucket at
@@ -89,6 +88,8 @@ pub(crate) fn measure(
         link: direction.link.clone(),
         path_mtu: None,
         path_mtu_other: None,
+        other_family: None,
+        frames: None,
         multicast: None,
         phases: Vec::new(),
         set_aside: Vec::new(),
@@ -104,13 +105,7 @@ pub(crate) fn measure(
         Ok(found) => measurement.path_mtu = Some(found),
         Err(e) => measurement.problems.push(still_there(e)?),
     }
-    if let Some(other) = other_family(&from, &to, &manner.path) {
-        match path_mtu(&mut from, &mut to, &other) {
-            Ok(found) => measurement.path_mtu_other = Some(found),
-            // A family that nothing was asked of: what is wrong with the link the flows tell.
-            Err(e) => drop(still_there(e)?),
-        }
-    }
+    other_family::search(&mut measurement, &mut from, &mut to, &manner.path)?;
     let phases = traffic_plan::phases(
         manner.options,
         &manner.path,
@@ -159,6 +154,9 @@ pub(crate) fn measure(
             }
         }
     }
+    if frames::wanted(&measurement) {
+        measurement.frames = frames::heard(direction, &mut from, &mut to)?;
+    }
     Ok(Outcome {
         measurement,
         stopped: None,
@@ -194,30 +192,6 @@ pub(crate) fn still_there(error: HostError) -> Result<String, HostError> {
     } else {
         Err(error)
     }
-}
-
-/// The same path in the other family: addresses of one network on the same two interfaces.
-fn other_family(from: &End<'_>, to: &End<'_>, path: &Path) -> Option<Path> {
-    let of = |end: &End<'_>| -> Vec<(IpAddr, u8)> {
-        let interface = end.facts.interfaces.get(end.interface);
-        let addresses = interface.into_iter().flat_map(|i| i.addresses.iter());
-        addresses
-            .filter(|(a, prefix)| a.is_ipv4() != path.source.is_ipv4() && connects(*a, *prefix))
-            .copied()
-            .collect()
-    };
-    let receivers = of(to);
-    of(from).into_iter().find_map(|(source, prefix)| {
-        let shared = receivers
-            .iter()
-            .find(|(a, p)| *p == prefix && network(*a, prefix) == network(source, prefix));
-        let (destination, _) = shared?;
-        Some(Path {
-            source,
-            destination: *destination,
-            ..*path
-        })
-    })
 }
 
 pub(crate) fn path_mtu(

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use hawser_model::counters::Counters;
-use hawser_model::host::{Collector, HostWindow};
+use hawser_model::host::{AnswerRoute, Collector, HostWindow};
 use hawser_model::sockets::SocketFacts;
 use hawser_model::traffic::WatchedFlow;
 use hawser_model::units::Nanos;
 
+use crate::collectors::answers;
 use crate::collectors::counters::{self, Source};
 use crate::collectors::drop_reasons::{DropReasons, Seen};
 use crate::collectors::flows::Watched;
@@ -34,6 +35,7 @@ struct Window {
     before: Vec<Option<Counters>>,
     sockets: Option<BTreeMap<u64, SocketFacts>>,
     neighbours: Neighbours,
+    answers: Vec<AnswerRoute>,
     processors: Option<Processors>,
 }
 
@@ -104,6 +106,7 @@ impl Observer {
             before: self.read(),
             sockets: self.sockets(),
             neighbours: Neighbours::before(&watched),
+            answers: answers::read(&watched),
             // Last, and first when it is closed: what reading costs is not the traffic's.
             processors: Processors::read().ok(),
         });
@@ -155,6 +158,7 @@ impl Observer {
             sockets,
             processors: processors.unwrap_or_default(),
             neighbours: window.neighbours.after(),
+            answers: window.answers,
         })
     }
 

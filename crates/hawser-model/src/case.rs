@@ -9,7 +9,7 @@ use crate::fanout::FanoutRun;
 use crate::host::{HostFacts, HostWindow};
 use crate::ladder::LadderRun;
 use crate::names::{HostName, LinkName};
-use crate::probe::{AddressClaim, HelloHeard, MulticastHeard, PathMtu};
+use crate::probe::{AddressClaim, FramesHeard, HelloHeard, MulticastHeard, PathMtu};
 use crate::setup::HostSetup;
 use crate::sockets::SocketFacts;
 use crate::topology::Topology;
@@ -179,6 +179,12 @@ pub struct Measurement {
     /// The same in the other family, where both interfaces have addresses of one network in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path_mtu_other: Option<PathMtu>,
+    /// Both hosts while the other family was tried again, since nothing of it had arrived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_family: Option<BothWindows>,
+    /// Layer 2 by itself, where nearly nothing of the flows arrived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames: Option<FramesHeard>,
     /// The flows.
     pub phases: Vec<Phase>,
     /// What was heard of multicast control; absent when no multicast was measured.
@@ -190,6 +196,15 @@ pub struct Measurement {
     pub set_aside: Vec<Phase>,
     /// What could not be measured and why (a socket could not be opened, …).
     pub problems: Vec<String>,
+}
+
+/// The windows of both hosts of a measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BothWindows {
+    /// The sending host's.
+    pub sender: HostWindow,
+    /// The receiving host's.
+    pub receiver: HostWindow,
 }
 
 /// What a phase is for.

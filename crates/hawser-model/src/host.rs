@@ -185,6 +185,21 @@ pub struct HostWindow {
     /// Where the kernel sent what it had for the watched flows' receivers, as far as it knew.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<NeighbourFacts>,
+    /// Through which interface this host would answer the watched flows' senders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<AnswerRoute>,
+}
+
+/// The interface through which a kernel would answer a packet (`ip route get SENDER from OWN`): what a
+/// strict `rp_filter` compares with the one that it came in on (RFC 3704).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AnswerRoute {
+    /// The sender's address.
+    pub to: IpAddr,
+    /// The host's own, to which the packet went.
+    pub from: IpAddr,
+    /// The interface; absent when there is no route.
+    pub interface: Option<InterfaceName>,
 }
 
 /// The MAC address that a kernel had for a flow's receiver (`ip neigh get`).
@@ -196,6 +211,10 @@ pub struct NeighbourFacts {
     pub mac_before: Option<String>,
     /// When it was closed.
     pub mac_after: Option<String>,
+    /// The entry's state when it was closed, as `ip neigh` names it: `PERMANENT` was set by hand or by a program;
+    /// `FAILED` and `INCOMPLETE` have no MAC address. Absent when there was no entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
 }
 
 impl HostFacts {

@@ -23,6 +23,78 @@ pub struct PathMtu {
     pub silent: Option<Mtu>,
     /// What the kernel or a router said the path allows (`IP_MTU`, from ICMP), when it did.
     pub told: Option<Mtu>,
+    /// Who said so: the sender of the ICMP message (RFC 1191, RFC 4443). Absent when only a route of
+    /// the host itself, or what it had learnt before, said it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_by: Option<IpAddr>,
+    /// Between which routers packets of the silent size vanish; absent when there are none, or none
+    /// of them tells (RFC 792, time exceeded).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vanishes: Option<VanishesBetween>,
+    /// Bands of sizes below `passed` that never arrive, though smaller and larger ones do; absent
+    /// when the path was not searched for them, or was too lossy to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holes: Option<Vec<SizeHole>>,
+}
+
+/// How far packets come that vanish: they were sent with small hop limits, and who takes the last hop
+/// of a packet says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VanishesBetween {
+    /// The farthest router that a packet of the silent size reached; absent when it reached none.
+    pub reached: Option<IpAddr>,
+    /// The next one, or the receiver, which small packets reached and it did not.
+    pub not_reached: IpAddr,
+}
+
+/// A band of sizes of whole IP packets of which none arrived, as far as they were tried one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SizeHole {
+    /// The smallest of the band.
+    pub first: Mtu,
+    /// The largest of the band.
+    pub last: Mtu,
+    /// Packets of its sizes that were sent to make sure, none of which arrived.
+    pub sent: Packets,
+    /// Packets of a size just outside that were sent one by one between these.
+    pub outside_sent: Packets,
+    /// Of them, how many arrived.
+    pub outside_arrived: Packets,
+}
+
+/// What of layer 2 reaches a host whose unicast traffic does not arrive: frames that a sender addressed
+/// to everybody and to the host alone, in turn, while the host itself sent nothing for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FramesHeard {
+    /// The receiver's MAC address.
+    pub mac: String,
+    /// Frames sent to everybody.
+    pub broadcast_sent: Packets,
+    /// Of them, heard by the receiver.
+    pub broadcast_heard: Packets,
+    /// Frames sent to that MAC address.
+    pub unicast_sent: Packets,
+    /// Of them, heard by the receiver.
+    pub unicast_heard: Packets,
+    /// Frames that came to the receiver with its own MAC address as their source.
+    pub own_address_heard: Packets,
+    /// Frames that came to the sender with the receiver's MAC address as their source.
+    pub receiver_address_heard: Packets,
+    /// Frames that the receiver's interface sent meanwhile (`tx_packets`).
+    pub receiver_sent: Packets,
+}
+
+/// What an interface heard of [`FramesHeard`]: one end of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FramesCounted {
+    /// Frames to everybody, each once.
+    pub broadcast: Packets,
+    /// Frames to this host, each once.
+    pub unicast: Packets,
+    /// Frames of any protocol whose source is the MAC address that was looked for.
+    pub from_watched: Packets,
+    /// What the interface itself sent meanwhile.
+    pub sent: Packets,
 }
 
 /// A layer-2 hello heard: broadcast frames with the run key, local experimental ethertype

@@ -261,6 +261,10 @@ pub struct ReceiverReport {
     /// difference of the clocks: only what it gains from one flow to the next means something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transit: Option<i64>,
+    /// How much longer the slowest packet was on its way than the quickest: queues, and fragments that
+    /// were waited for. Absent of streams, and when nothing arrived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latest: Option<Nanos>,
     /// Longest time without a packet while the flow ran.
     pub longest_gap: Nanos,
     /// CPU time of the receiving thread.
@@ -341,6 +345,10 @@ pub struct Drain {
     pub idle: Nanos,
     /// Reads that found the queue empty and waited.
     pub waits: u64,
+    /// Time for which the reader was ready to run and waited for a processor, in `busy` or in `idle`
+    /// (`/proc/PID/task/TID/schedstat`, the second number); absent where the kernel does not count it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runnable: Option<Nanos>,
 }
 
 impl Drain {

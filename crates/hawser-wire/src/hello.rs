@@ -21,7 +21,7 @@ use crate::error::WireError;
 use crate::sys::link;
 
 /// IEEE 802 local experimental ethertype 1.
-const ETHERTYPE: u16 = 0x88B5;
+pub(crate) const ETHERTYPE: u16 = 0x88B5;
 
 /// Frames of one announcement: a single lost frame must not look like a cut link.
 const FRAMES: u64 = 3;

@@ -14,6 +14,7 @@ mod clock;
 mod counting;
 pub mod drain;
 mod error;
+pub mod frames;
 pub mod hello;
 pub mod histogram;
 pub mod jitter;

@@ -6,10 +6,14 @@
 //! a size is given up only after several tries, since a packet may be lost for other reasons.
 //! Confirmations are small, so the way back does not matter.
 
+mod holes;
+mod hops;
+mod icmp;
 mod probing;
 mod responder;
 mod strategy;
 
+pub(crate) use holes::turn;
 pub use probing::search_path_mtu;
 pub use responder::PathMtuResponder;
 pub use strategy::Strategy;

@@ -126,6 +126,7 @@ impl Tally {
             elapsed: sequenced.elapsed,
             jitter: self.jitter.quantiles(),
             transit: self.transit.mean(),
+            latest: self.transit.latest(),
             longest_gap: sequenced.longest_gap,
             ..ReceiverReport::default()
         }

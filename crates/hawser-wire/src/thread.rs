@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hawser_model::units::Nanos;
 use nix::errno::Errno;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
@@ -42,6 +43,14 @@ pub(crate) fn prepare(cpu: Option<u32>, realtime: bool, refused: &mut NotGranted
     if realtime {
         note(refused, "SCHED_RR", schedule::realtime());
     }
+}
+
+/// For how long the calling thread was ready to run and waited for a processor, since it began (`schedstat`, the second
+/// number); absent where the kernel does not count it (no `CONFIG_SCHED_INFO`).
+pub(crate) fn runnable() -> Option<Nanos> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let waited = text.split_ascii_whitespace().nth(1)?;
+    waited.parse().ok().map(Nanos)
 }
 
 fn pin(cpu: u32) -> Result<(), Errno> {

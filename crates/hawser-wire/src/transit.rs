@@ -11,6 +11,9 @@ pub struct Transit {
     /// Of the first packet; the others are held against it, so that their sum stays small.
     first: Option<u64>,
     gained: i128,
+    /// What the quickest and the slowest gained.
+    least: i64,
+    most: i64,
     packets: u32,
 }
 
@@ -20,7 +23,10 @@ impl Transit {
     pub fn arrived(&mut self, sent: Nanos, arrived: Nanos) {
         let transit = arrived.0.wrapping_sub(sent.0);
         let first = *self.first.get_or_insert(transit);
-        self.gained += i128::from(transit.wrapping_sub(first) as i64);
+        let gained = transit.wrapping_sub(first) as i64;
+        self.gained += i128::from(gained);
+        self.least = self.least.min(gained);
+        self.most = self.most.max(gained);
         self.packets = self.packets.saturating_add(1);
     }
 
@@ -28,6 +34,12 @@ impl Transit {
     pub fn mean(&self) -> Option<i64> {
         let mean = self.gained / i128::from(self.packets.max(1));
         Some((self.first? as i64).wrapping_add(mean as i64))
+    }
+
+    /// How much longer the slowest was on its way than the quickest; `None` when nothing arrived. In a flow of seconds
+    /// two clocks drift apart by microseconds.
+    pub fn latest(&self) -> Option<Nanos> {
+        self.first.map(|_| Nanos(self.most.abs_diff(self.least)))
     }
 }
 
@@ -49,5 +61,15 @@ mod tests {
         assert_eq!(mean(0), -3_600_000_000_000);
         assert_eq!(mean(200) - mean(0), 300);
         assert_eq!(Transit::default().mean(), None);
+    }
+
+    #[test]
+    fn the_latest_is_held_against_the_quickest() {
+        let mut transit = Transit::default();
+        assert_eq!(transit.latest(), None);
+        for late in [500, 300, 9_300, 400] {
+            transit.arrived(Nanos(7_000_000), Nanos(1_000_000 + late));
+        }
+        assert_eq!(transit.latest(), Some(Nanos(9_000)));
     }
 }

@@ -124,6 +124,7 @@ fn waiting_counts_as_idle_only_between_the_first_packet_and_the_last() {
             busy: Nanos(5_000),
             idle: Nanos(18_000),
             waits: 2,
+            runnable: None,
         }
     );
     let drain = Drain {

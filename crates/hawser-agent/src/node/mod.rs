@@ -14,6 +14,7 @@ use hawser_model::names::HostName;
 use hawser_model::traffic::RunKey;
 use hawser_rungs::fanout::Fanout;
 use hawser_wire::PathMtuResponder;
+use hawser_wire::frames::FrameListener;
 use hawser_wire::hello::Listener;
 use hawser_wire::multicast::MulticastListener;
 
@@ -39,6 +40,8 @@ pub struct Node {
     pub(crate) responder: Option<PathMtuResponder>,
     /// Who listens for layer-2 hellos.
     pub(crate) hellos: Option<Listener>,
+    /// Who listens for the frames of a layer-2 probe.
+    pub(crate) frames: Option<FrameListener>,
     /// Who listens to multicast control.
     pub(crate) multicast: Option<MulticastListener>,
     pub(crate) copy: Option<Copy>,

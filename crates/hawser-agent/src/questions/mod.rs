@@ -9,6 +9,7 @@ mod flow_end;
 mod flow_run;
 mod flow_sent;
 mod flows_run;
+mod frames;
 mod hello;
 mod journal;
 mod knob;
@@ -37,6 +38,7 @@ pub use flow_end::{DropFlow, FinishReceiver};
 pub use flow_run::RunSender;
 pub use flow_sent::{Care, Sent, StopReason};
 pub use flows_run::{RunSenders, WatchCluster};
+pub use frames::{HearFrames, ListenFrames, SendFrames};
 pub use hello::{AnnounceHello, HearHellos, ListenHello};
 pub use journal::{KeepChange, ReadChanges, UndoChange};
 pub use knob::{ReadKnob, TryKnob, TurnKnob};
@@ -77,6 +79,9 @@ hawser_host::questions! {
     AnnounceHello,
     HearHellos,
     AskForOwn,
+    ListenFrames,
+    SendFrames,
+    HearFrames,
     ListenMulticast,
     SendUnjoined,
     HearMulticast,

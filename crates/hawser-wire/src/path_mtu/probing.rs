@@ -1,6 +1,6 @@
 //! Sending the probes of a search and collecting their confirmations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -11,8 +11,9 @@ use hawser_model::units::{Mtu, Nanos};
 use nix::errno::Errno;
 use socket2::{SockAddr, Socket, Type};
 
+use super::icmp::{self, Message, Said};
 use super::strategy::Strategy;
-use super::{CONFIRMATIONS, PROBES};
+use super::{CONFIRMATIONS, PROBES, holes, hops};
 use crate::clock;
 use crate::error::WireError;
 use crate::packet::{self, HEADER_BYTES, Template};
@@ -31,6 +32,9 @@ const SHORTEST: Nanos = Nanos::from_millis(15);
 /// …at most this, and this while no answer has told how long the path is.
 const LONGEST: Nanos = Nanos::from_millis(60);
 
+/// What a search looks into after it has found the size takes this much longer at most.
+const LONGER: Nanos = Nanos::from_millis(1_000);
+
 /// Smallest MTU of IPv4 hosts (RFC 791: every host takes datagrams of 576 bytes).
 const FLOOR_V4: u32 = 576;
 
@@ -41,7 +45,8 @@ const FLOOR_V6: u32 = 1_280;
 ///
 /// Begins with the full size, so that a healthy path takes one round trip; a smaller hop
 /// takes a few rounds of at most a quarter of a second. What is known when `deadline` has
-/// passed is returned.
+/// passed is returned. Smaller sizes that do not arrive are looked for after that, and how far
+/// silent packets come: each takes [`LONGER`] at most.
 ///
 /// # Errors
 /// [`WireError::Call`] when the socket cannot be opened. Probes that fail are not errors.
@@ -73,19 +78,43 @@ pub fn search_path_mtu(
             told = Some(Mtu(known));
         }
     }
+    let (passed, silent) = (strategy.passed(), strategy.silent());
+    let smallest = probing.headers + HEADER_BYTES as u32;
+    let told_by = probing.too_big.map(|(_, from)| from);
+    let open = || {
+        let end = clock::now() + LONGER;
+        Probing::open(source, destination, port, key, end)
+    };
+    let unsaid = silent.filter(|_| told.is_none() && passed < Some(interface_mtu.0));
+    let vanishes = match (passed, unsaid) {
+        (Some(passed), Some(silent)) => {
+            hops::vanishes(open, destination, [passed.min(floor), silent])?
+        }
+        _ => None,
+    };
+    let holes = match passed {
+        Some(passed) => {
+            probing.end = clock::now() + LONGER;
+            holes::search(&mut probing, smallest, passed, key)?
+        }
+        None => None,
+    };
     Ok(PathMtu {
         source,
         destination,
         interface_mtu,
-        passed: strategy.passed().map(Mtu),
-        silent: strategy.silent().map(Mtu),
+        passed: passed.map(Mtu),
+        silent: silent.map(Mtu),
         told,
+        told_by: told_by.filter(|_| told.is_some()),
+        vanishes,
+        holes,
     })
 }
 
 /// The probing socket and what it knows of the path.
-struct Probing {
-    socket: Socket,
+pub(super) struct Probing {
+    pub(super) socket: Socket,
     stop: Stop,
     reader: Reader,
     key: RunKey,
@@ -94,6 +123,8 @@ struct Probing {
     end: Nanos,
     round_trip: Option<Nanos>,
     probes: u32,
+    /// The smallest size that a router said, and which one.
+    too_big: Option<(Mtu, IpAddr)>,
 }
 
 /// What became of one size in one round.
@@ -105,7 +136,7 @@ struct Tried {
 }
 
 impl Probing {
-    fn open(
+    pub(super) fn open(
         source: IpAddr,
         destination: IpAddr,
         port: u16,
@@ -115,6 +146,8 @@ impl Probing {
         let socket = socket::bound(Type::DGRAM, socket::scoped(source, 0, source)?)?;
         socket::set_discovery(&socket, source.is_ipv4(), Discovery::Probe)
             .map_err(WireError::call("setsockopt MTU_DISCOVER", source))?;
+        icmp::keep(&socket, source.is_ipv4())
+            .map_err(WireError::call("setsockopt RECVERR", source))?;
         let to = socket::scoped(destination, port, source)?;
         socket
             .connect(&SockAddr::from(to))
@@ -128,7 +161,63 @@ impl Probing {
             end,
             round_trip: None,
             probes: 0,
+            too_big: None,
         })
+    }
+
+    /// Lets packets pass so many hops.
+    pub(super) fn limit_hops(&self, hops: u32) -> Result<(), WireError> {
+        let set = match self.headers {
+            28 => self.socket.set_ttl_v4(hops),
+            _ => self.socket.set_unicast_hops_v6(hops),
+        };
+        set.map_err(WireError::call("setsockopt TTL", hops))
+    }
+
+    /// Sends one packet, whatever becomes of it.
+    pub(super) fn send_one(&mut self, size: u32) {
+        self.send(size, &mut Tried::default());
+    }
+
+    /// Sends one packet of each size, and says which are confirmed within the patience of the path.
+    pub(super) fn ask(&mut self, sizes: &[u32]) -> Result<BTreeSet<u32>, WireError> {
+        let mut tried: BTreeMap<u32, Tried> =
+            sizes.iter().map(|size| (*size, Tried::default())).collect();
+        for size in sizes {
+            self.send(*size, tried.entry(*size).or_default());
+        }
+        self.listen(&mut tried, |tried| tried.values().all(|t| t.arrived))?;
+        let arrived = tried.into_iter().filter(|(_, tried)| tried.arrived);
+        Ok(arrived.map(|(size, _)| size).collect())
+    }
+
+    pub(super) fn time_is_over(&self) -> bool {
+        clock::now() >= self.end
+    }
+
+    /// What came meanwhile, without waiting: messages of routers, and whether a probe was confirmed.
+    pub(super) fn take(&mut self) -> (Vec<Message>, bool) {
+        let messages = icmp::take(self.socket.as_fd());
+        let (key, mut confirmed) = (self.key, false);
+        // An error is an ICMP message that was taken before.
+        let _ = self.reader.read(self.socket.as_fd(), |datagram, _| {
+            let probe = packet::parse(datagram);
+            confirmed |= probe.is_ok_and(|p| p.key == key && p.flow == CONFIRMATIONS);
+            false
+        });
+        (messages, confirmed)
+    }
+
+    /// Takes what routers said of the probes.
+    fn hear_routers(&mut self) {
+        for message in icmp::take(self.socket.as_fd()) {
+            if let Said::TooBig(mtu) = message.said {
+                let smallest = self.too_big.is_none_or(|(known, _)| mtu < known);
+                if smallest {
+                    self.too_big = Some((mtu, message.from));
+                }
+            }
+        }
     }
 
     /// Tries all sizes, those that are not confirmed again and again, and tells the strategy.
@@ -180,6 +269,8 @@ impl Probing {
         match result {
             Ok(_) => tried.taken = true,
             Err(error) if errno(&error) == Errno::EMSGSIZE => tried.refused = true,
+            // Dropped below IP on this host, which only a socket with an error queue is told (`udp_send_skb`).
+            Err(error) if errno(&error) == Errno::ENOBUFS => tried.taken = true,
             // No route, nobody listens, filtered: nothing arrives, which is what will show.
             Err(_) => {}
         }
@@ -199,6 +290,7 @@ impl Probing {
             if !self.stop.wait(self.socket.as_fd(), Some(until)) {
                 continue;
             }
+            self.hear_routers();
             let now = clock::now();
             let (key, mut slowest) = (self.key, self.round_trip);
             // An error is an ICMP message for a probe: that one did not arrive.

@@ -65,9 +65,20 @@ pub(crate) fn broadcast(
     ethertype: u16,
     payload: &[u8],
 ) -> io::Result<()> {
+    send(socket, interface, ethertype, [0xff; 6], payload)
+}
+
+/// Sends one frame's payload to a MAC address.
+pub(crate) fn send(
+    socket: BorrowedFd<'_>,
+    interface: u32,
+    ethertype: u16,
+    to: [u8; 6],
+    payload: &[u8],
+) -> io::Result<()> {
     let mut address = link_address(interface, ethertype.to_be());
     address.sll_halen = 6;
-    address.sll_addr[..6].fill(0xff);
+    address.sll_addr[..6].copy_from_slice(&to);
     // SAFETY: payload and address are valid for the lengths passed with them.
     let sent = unsafe {
         libc::sendto(

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use hawser_model::traffic::{Batching, FlowSpec, ReceiverReport, RunKey};
+use hawser_model::traffic::{Batching, Drain, FlowSpec, ReceiverReport, RunKey};
 use hawser_model::units::{Bytes, Nanos, Packets};
 use socket2::{Socket, Type};
 
@@ -17,7 +17,7 @@ use crate::packet_memory::PacketMemory;
 use crate::socket;
 use crate::sys::option::{self, MemoryInfo};
 use crate::tally::Tally;
-use crate::thread::{NotGranted, errno, note, prepare};
+use crate::thread::{NotGranted, errno, note, prepare, runnable};
 use crate::waiting::Stop;
 
 /// A receiver is given this long to find its queue empty, whatever still comes in.
@@ -44,6 +44,7 @@ struct Outcome {
     memory: MemoryInfo,
     echoed: u64,
     cpu: Nanos,
+    runnable: Option<Nanos>,
     not_granted: NotGranted,
 }
 
@@ -114,7 +115,10 @@ impl UdpReceiver {
             .append(&mut std::mem::take(&mut self.not_granted));
         Ok(ReceiverReport {
             cpu: outcome.cpu,
-            drain: outcome.drain.finish(),
+            drain: Drain {
+                runnable: outcome.runnable,
+                ..outcome.drain.finish()
+            },
             buffer_asked: self.asked,
             buffer_granted: Bytes(u64::from(outcome.memory.receive_buffer)),
             socket_drops: Packets(u64::from(outcome.memory.drops)),
@@ -187,6 +191,7 @@ impl<'a> Loop<'a> {
             self.packet_memory = PacketMemory::unknowable();
         }
         let mut reader = Reader::new(reading, self.spec.payload as usize);
+        let waited_before = runnable();
         // When it was told to stop, and when something last arrived.
         let mut stopped: Option<Nanos> = None;
         let mut last = Nanos::ZERO;
@@ -221,6 +226,9 @@ impl<'a> Loop<'a> {
             memory,
             echoed: self.echoed,
             cpu: clock::thread_cpu(),
+            runnable: runnable()
+                .zip(waited_before)
+                .map(|(all, before)| all.saturating_sub(before)),
             not_granted,
         })
     }

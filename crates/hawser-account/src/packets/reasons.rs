@@ -72,6 +72,8 @@ pub(crate) fn on_sender(reason: &str, location: &str) -> Option<Stage> {
         }
         "DEV_READY" | "FULL_RING" | "DEV_HDR" | "HDR_TRUNC" | "TAP_FILTER" | "TAP_TXFILTER"
         | "SKB_GSO_SEG" | "RECURSION_LIMIT" | "NOMEM" => stage(Layer::SenderNic, Middle),
+        // What waited for a neighbour that was given up (`neigh_invalidate`, net/core/neighbour.c).
+        "QUEUE_PURGE" if location.contains("neigh") => stage(Layer::Neighbour, SenderHost),
         "QUEUE_PURGE" => stage(Layer::SenderSocket, SenderHost),
         r if r.starts_with("NEIGH_") => stage(Layer::Neighbour, SenderHost),
         r if r.starts_with("QDISC_")

@@ -12,8 +12,10 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, host, in_brackets, interface, on_link, peer};
+use crate::causes::reverse_path_filter::{answers_through, in_force};
 use crate::causes::support::{Lost, by_host, lost_on, main_reason};
 use crate::losses::{Loss, Losses};
+use crate::packets::facts::Side;
 use crate::view::View;
 
 #[derive(Serialize)]
@@ -26,12 +28,14 @@ pub(crate) struct NeighbourUnresolved {
     lost: Lost,
 }
 
-/// `net.ipv4.conf.all.rp_filter` of the peer: a strict one refuses ARP requests, too, from
-/// where it would not answer (`arp_process` asks the routes).
+/// The `rp_filter` in force on the peer's interface: a strict one refuses ARP requests, too, from
+/// where it would not answer (`arp_process` asks the routes). If its kernel was asked, that is
+/// `reverse-path-filter`, or it is not the filter.
 fn peer_rp_filter(view: &View<'_>, group: &[Loss]) -> Option<u64> {
-    let peer = &group.first()?.path.to;
-    view.sysctl(peer, "net.ipv4.conf.all.rp_filter")
-        .filter(|n| *n > 0)
+    let first = group.first()?;
+    let interface = view.phases[first.phase].facts.interface(Side::Receiver);
+    let filter = in_force(view, &first.path.to, interface.map(|(name, _)| name));
+    filter.filter(|n| *n > 0 && answers_through(view, first).is_none())
 }
 
 impl CheckCause for NeighbourUnresolved {

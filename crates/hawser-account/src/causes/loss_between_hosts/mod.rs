@@ -5,7 +5,7 @@
 //! Evidence: the sender's tap saw them leave and the receiver's did not see them arrive
 //! (certain), or the two interfaces' own counters say so (likely). An error.
 //! Cases: `loss-between-hosts-direction`, `-cable`, `-one-host`, `-everything`,
-//! `counters-only-wire`.
+//! `counters-only-wire`, `loss-between-hosts-right-neighbour`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -4,7 +4,7 @@
 //! waiting, against the rate at which packets reached the socket. Both can be at work at once: a slow
 //! reader loses what arrives above its rate at most, and the rest goes to a buffer that does not hold
 //! a burst. A third fills it too: the reader is fast enough, the burst would fit, and for a while the
-//! reader was not run at all.
+//! reader was not run at all, or waited for a processor time and again.
 
 use hawser_model::case::Phase;
 use hawser_model::traffic::{Drain, Rate};
@@ -21,6 +21,10 @@ pub(super) const CLEAR_PER_CENT: u64 = 90;
 /// scheduler's ordinary latency (a tick at 100 Hz), which a buffer has to bridge.
 const STALL: u64 = 10_000_000;
 
+/// A reader that shares its processor with one other busy program waits half of the time that both want; below
+/// a quarter of all time it is an ordinary latency.
+const STARVED_PER_CENT: u64 = 25;
+
 /// Skb overhead of the kernel: `SKB_DATA_ALIGN(sizeof(struct skb_shared_info))` with headroom
 /// and headers, and `struct sk_buff` itself (x86-64; measured: 768 for 64, 2304 for 1472).
 const DATA_OVERHEAD: u64 = 320 + 64 + 14;
@@ -33,8 +37,14 @@ pub(super) struct Pace {
     pub(super) arrival: Option<u64>,
     /// Packets a second the reader can take, while it runs.
     pub(super) capacity: Option<u64>,
-    /// Share of the time the reader waited for packets, in per cent.
+    /// Share of the time the reader waited for packets, in per cent; where the kernel did not count for how long it
+    /// waited for a processor, that is in it too.
     pub(super) idle_percent: Option<u64>,
+    /// Share of the time the reader was ready to run and waited for a processor, in per cent; absent where the
+    /// kernel did not count it.
+    pub(super) starved_percent: Option<u64>,
+    /// Packets that arrived while it waited for a processor, on average.
+    arrived_starved: Option<u64>,
     /// Memory one packet takes.
     pub(super) packet_memory: u64,
     /// That memory was measured, not estimated.
@@ -70,12 +80,21 @@ impl Pace {
         });
         let drain = report.drain;
         let watched = drain.busy.0.saturating_add(drain.idle.0);
-        let idle = u128::from(drain.idle.0) * 100;
+        let waited = drain.runnable.unwrap_or_default().0;
+        // Mostly the processor is awaited after a packet has come: the loop calls all of that waiting.
+        let idle = u128::from(drain.idle.0.saturating_sub(waited)) * 100;
+        let percent = |part: u128| (watched > 0).then(|| (part / u128::from(watched)) as u64);
         let gap = report.longest_gap.0;
         let stall = (gap >= STALL).then_some(gap);
-        // The time it stood still says nothing of its pace.
+        // The time it stood still says nothing of its pace, nor does that without a processor. How much of the latter is in
+        // the busy time is not known; no more than what the thread did not use of it.
+        let stood = stall.unwrap_or(0);
+        let busy = drain.busy.saturating_sub(Nanos(stood));
+        let used = busy.min(report.cpu);
         let running = Drain {
-            busy: drain.busy.saturating_sub(Nanos(stall.unwrap_or(0))),
+            busy: busy
+                .saturating_sub(Nanos(waited.saturating_sub(stood)))
+                .max(if waited > 0 { used } else { Nanos::ZERO }),
             ..drain
         };
         let running = match running.busy.is_zero() {
@@ -105,7 +124,14 @@ impl Pace {
                 u64::try_from(ns).unwrap_or(u64::MAX)
             }),
             burst_fits: burst <= held,
-            idle_percent: (watched > 0).then(|| (idle / u128::from(watched)) as u64),
+            idle_percent: percent(idle),
+            starved_percent: drain
+                .runnable
+                .and_then(|waited| percent(u128::from(waited.0.min(watched)) * 100)),
+            arrived_starved: drain.runnable.zip(arrival).map(|(waited, rate)| {
+                let packets = u128::from(waited.0) * u128::from(rate) / 1_000_000_000;
+                u64::try_from(packets).unwrap_or(u64::MAX)
+            }),
             packet_memory,
             memory_measured,
             needed: round_up(packets.saturating_mul(packet_memory)),
@@ -146,9 +172,23 @@ impl Pace {
         outlasted && self.takes_bursts()
     }
 
+    /// True when the reader is fast enough and the burst fits, but it waited for a processor for a good part of the time, in
+    /// which at least as many packets arrived as these.
+    pub(super) fn starved(&self, phase: &Phase, lost: u64) -> bool {
+        let enough = self.arrived_starved.is_some_and(|arrived| arrived >= lost);
+        let bursts = self.burst_fits || unpaced(phase);
+        self.often_starved() && enough && bursts && !self.too_slow()
+    }
+
     /// True when the burst fits and the reader is fast enough: nothing should overflow.
     pub(super) fn takes_bursts(&self) -> bool {
         self.burst_fits && !self.too_slow()
+    }
+
+    /// True when it waited for a processor for a good part of the time.
+    pub(super) fn often_starved(&self) -> bool {
+        self.starved_percent
+            .is_some_and(|percent| percent >= STARVED_PER_CENT)
     }
 
     /// True when the two rates are far enough apart to tell the causes for certain.
@@ -160,6 +200,16 @@ impl Pace {
             }
             _ => false,
         }
+    }
+}
+
+/// For what a reader waited, of its time.
+pub(super) fn waiting(idle_percent: u64, starved_percent: Option<u64>) -> String {
+    match starved_percent {
+        Some(starved) => {
+            format!("{idle_percent} % of the time for packets and {starved} % for a processor")
+        }
+        None => format!("{idle_percent} % of the time for packets or for a processor"),
     }
 }
 

@@ -15,7 +15,7 @@ use hawser_model::units::{Bytes, Packets, PacketsPerSec};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, counted, host, on_link, peer};
-use crate::causes::socket_drain::{Pace, unpaced};
+use crate::causes::socket_drain::{Pace, unpaced, waiting};
 use crate::causes::support::{Lost, by_host, place_on};
 use crate::compare::topic::{About, COMPUTING};
 use crate::losses::{Loss, Losses};
@@ -33,6 +33,9 @@ pub(crate) struct ReaderTooSlow {
     /// Of its time, for which the reader waited.
     #[serde(skip_serializing_if = "Option::is_none")]
     idle_percent: Option<u64>,
+    /// For which it was ready to run and waited for a processor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    starved_percent: Option<u64>,
     buffer_bytes: Bytes,
     /// What the same socket lost because its buffer does not hold a burst.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,6 +83,7 @@ impl CheckCause for ReaderTooSlow {
                     arrival_packets_per_s: PacketsPerSec(pace.arrival?),
                     capacity_packets_per_s: PacketsPerSec(pace.capacity?),
                     idle_percent: pace.idle_percent,
+                    starved_percent: pace.starved_percent,
                     buffer_bytes: phase.receiver.buffer_granted,
                     lost_to_buffer_packets: (to_buffer > 0).then_some(Packets(to_buffer)),
                 },
@@ -102,9 +106,12 @@ impl Cause for ReaderTooSlow {
         let (host, peer, on_link) = (host(at), peer(at), on_link(at));
         let (lost, capacity) = (&self.lost, self.capacity_packets_per_s);
         let arrival = self.arrival_packets_per_s;
-        let idle = self.idle_percent.map_or(String::new(), |i| {
-            format!(", and it waited {i} % of the time")
-        });
+        let idle = self
+            .idle_percent
+            .map_or(String::new(), |i| match self.starved_percent {
+                Some(_) => format!(", and it waited {}", waiting(i, self.starved_percent)),
+                None => format!(", and it waited {i} % of the time"),
+            });
         if self.unpaced {
             return Words {
                 text: format!(

@@ -5,7 +5,7 @@
 //!
 //! Evidence: the socket's own drops (`SK_MEMINFO_DROPS`, `SOCKET_RCVBUFF`), a drain rate
 //! above the arrival rate, packet memory × burst against the buffer. Certain when the rates
-//! are clearly apart, else likely, as it is when a burst alone would fit; possible when the
+//! are clearly apart, else likely, as it is when a burst alone would fit, or when the reader waited for a processor for a quarter of its time; possible when the
 //! reader was not timed. If the reader is too slow as well, only what it cannot have lost is told here
 //! (`reader-too-slow` has the rest). An error; a warning of a flow that was sent at full speed.
 //! Cases: `receive-buffer-too-small`, `counters-only-rcvbuf`, `reader-too-slow-small-buffer`.
@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, counted, host, on_link, peer};
 use crate::causes::knet;
-use crate::causes::socket_drain::{Pace, unpaced};
+use crate::causes::socket_drain::{Pace, unpaced, waiting};
 use crate::causes::support::{Lost, by_host, place_on};
 use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses};
@@ -48,9 +48,12 @@ pub(crate) struct ReceiveBufferTooSmall {
     arrival_packets_per_s: Option<PacketsPerSec>,
     #[serde(skip_serializing_if = "Option::is_none")]
     capacity_packets_per_s: Option<PacketsPerSec>,
-    /// Of its time, for which the reader waited: for packets, or awake for a processor.
+    /// Of its time, for which the reader waited for packets; and awake for a processor, if that was not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     idle_percent: Option<u64>,
+    /// For which it was ready to run and waited for a processor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    starved_percent: Option<u64>,
     longest_loss_run_packets: u64,
     /// What would have held it.
     needed_buffer_bytes: Bytes,
@@ -105,7 +108,7 @@ fn finding(
     // A burst that fits is not what filled the buffer: several came together.
     let fits = !unpaced(phase) && pace.takes_bursts();
     let confidence = match (pace.capacity.is_some(), pace.clear()) {
-        (true, _) if fits => Confidence::Likely,
+        (true, _) if fits || pace.often_starved() => Confidence::Likely,
         (true, true) => Confidence::Certain,
         (true, false) => Confidence::Likely,
         (false, _) => Confidence::Possible,
@@ -130,6 +133,7 @@ fn finding(
             arrival_packets_per_s: pace.arrival.map(PacketsPerSec),
             capacity_packets_per_s: pace.capacity.map(PacketsPerSec),
             idle_percent: pace.idle_percent,
+            starved_percent: pace.starved_percent,
             longest_loss_run_packets: paces().map(|p| p.longest_run).max()?,
             needed_buffer_bytes: Bytes(paces().map(|p| p.needed).max()?),
             rmem_default_bytes: view.sysctl(host, "net.core.rmem_default").map(Bytes),
@@ -161,15 +165,17 @@ impl Cause for ReceiveBufferTooSmall {
             (Some(capacity), Some(arrival)) if capacity < arrival => format!(
                 "The reader takes {capacity} of {arrival} arriving while it reads, which explains less than was lost{}. \
                  A larger buffer cures this part: {needed} would have held it.",
-                self.idle_percent.map_or(String::new(), |i| format!(
-                    "; it waited {i} % of the time for packets or for a processor"
+                self.idle_percent.map_or(String::new(), |idle| format!(
+                    "; it waited {}",
+                    waiting(idle, self.starved_percent)
                 )),
             ),
             (Some(capacity), Some(arrival)) => format!(
                 "The reader is fast enough ({capacity} against {arrival} arriving{}), so a larger buffer cures it: \
                  {needed} would have held this.",
-                self.idle_percent.map_or(String::new(), |i| format!(
-                    ", waiting {i} % of the time for packets or for a processor"
+                self.idle_percent.map_or(String::new(), |idle| format!(
+                    ", waiting {}",
+                    waiting(idle, self.starved_percent)
                 )),
             ),
             _ => format!("How fast the reader is was not measured; {needed} would have held this."),

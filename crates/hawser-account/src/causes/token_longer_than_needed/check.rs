@@ -21,6 +21,8 @@ pub(crate) struct LongToken {
     safe_token_ms: u64,
     longest_round_trip_ns: Nanos,
     longest_pause_ns: Nanos,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latest_fragmented_ns: Option<Nanos>,
     watched_ns: Nanos,
 }
 
@@ -33,6 +35,8 @@ pub(crate) struct Delays {
     pub(crate) round_trip: Nanos,
     /// The longest time without a packet, less the time between two.
     pub(crate) pause: Nanos,
+    /// How much longer the slowest fragmented datagram was on its way than the quickest; absent when none was measured.
+    pub(crate) fragmented: Option<Nanos>,
     pub(crate) watched: Nanos,
     nodes: u64,
 }
@@ -43,6 +47,7 @@ impl Delays {
         let mut delays = Self {
             round_trip: Nanos::ZERO,
             pause: Nanos::ZERO,
+            fragmented: fragmented(case),
             watched: Nanos::ZERO,
             nodes: case.topology.nodes.len() as u64,
         };
@@ -66,19 +71,44 @@ impl Delays {
         (delays.round_trip > Nanos::ZERO).then_some(delays)
     }
 
-    /// How late a token may be: one pause, and a round trip for each node it goes round.
+    /// How late a token may be: one pause, and a round trip for each node it goes round; or as late as a datagram whose
+    /// fragments came late, once on each way.
     pub(crate) fn late(&self) -> Nanos {
-        Nanos(self.round_trip.0.saturating_mul(self.nodes)) + self.pause
+        let hop = self.round_trip.max(self.fragmented.unwrap_or_default());
+        Nanos(hop.0.saturating_mul(self.nodes)) + self.pause
+    }
+
+    /// Fragments made it later than round trips.
+    pub(crate) fn by_fragments(&self) -> Option<Nanos> {
+        self.fragmented.filter(|late| *late > self.round_trip)
     }
 }
 
-fn tells(phase: &Phase) -> bool {
+/// Of flows with real-time priority. A host that stood still makes datagrams late too, by as long as no packet came at
+/// the most; that is its pause, so only what is later than twice that is the fragments'.
+fn fragmented(case: &Case) -> Option<Nanos> {
+    let phases = case.measurements.iter().flat_map(|m| &m.phases);
+    let phases = phases.filter(|phase| phase.kind == PhaseKind::Fragmented && real_time(phase));
+    let late = phases.filter_map(|phase| {
+        let late = phase.receiver.latest?;
+        let stood = phase.receiver.longest_gap.0.saturating_mul(2);
+        Some(if late.0 > stood { late } else { Nanos::ZERO })
+    });
+    late.max()
+}
+
+/// Both ends asked for real-time priority and got it.
+fn real_time(phase: &Phase) -> bool {
     let refused = [&phase.sender.not_granted, &phase.receiver.not_granted];
-    phase.kind == PhaseKind::Heartbeat
-        && phase.spec.realtime
+    phase.spec.realtime
         && !refused
             .iter()
             .any(|refused| refused.contains_key("SCHED_RR"))
+}
+
+fn tells(phase: &Phase) -> bool {
+    phase.kind == PhaseKind::Heartbeat
+        && real_time(phase)
         && phase.sender.sent == phase.receiver.received
 }
 
@@ -87,6 +117,13 @@ pub(crate) fn tokens(case: &Case) -> impl Iterator<Item = (u64, &HostName)> {
     case.hosts.iter().filter_map(|(host, facts)| {
         let token = facts.corosync.as_ref()?.token?;
         Some((token.0 / 1_000_000, host))
+    })
+}
+
+/// What the fragments did, as a sentence.
+pub(crate) fn late_fragments(late: Option<Nanos>) -> String {
+    late.map_or(String::new(), |late| {
+        format!(" Datagrams in fragments came up to {late} later than the quickest of them.")
     })
 }
 
@@ -111,6 +148,7 @@ fn find(case: &Case) -> Option<Found<LongToken>> {
             safe_token_ms: safe,
             longest_round_trip_ns: delays.round_trip,
             longest_pause_ns: delays.pause,
+            latest_fragmented_ns: delays.by_fragments(),
             watched_ns: delays.watched,
         },
     })
@@ -124,8 +162,12 @@ impl Cause for LongToken {
         Words {
             text: format!(
                 "Corosync waits {} ms for its token before it declares a node dead. In {} of heartbeats the longest \
-                 round trip was {} and the longest pause {}.",
-                self.token_ms, self.watched_ns, self.longest_round_trip_ns, self.longest_pause_ns,
+                 round trip was {} and the longest pause {}.{}",
+                self.token_ms,
+                self.watched_ns,
+                self.longest_round_trip_ns,
+                self.longest_pause_ns,
+                late_fragments(self.latest_fragmented_ns),
             ),
             fix: format!(
                 "`[timing] token = \"{}ms\"` shortens every outage, if nothing else asks for the longer one. Price: a \

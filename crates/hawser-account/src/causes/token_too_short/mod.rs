@@ -1,15 +1,15 @@
 //! Corosync's token is so short that one delay like those of this check uses up most of it.
 //!
 //! Evidence: `token` in force, against the longest pause and the longest round trips of heartbeats with real-time
-//! priority ([`Delays`]): [`TIMES`] of them do not fit in. Likely, since Corosync may go over a better link; a warning. Cases:
-//! `token-too-short`, `token-as-it-comes`.
+//! priority, or datagrams in fragments that came later ([`Delays`]): [`TIMES`] of them do not fit in. Likely, since Corosync may go over a better link; a warning. Cases:
+//! `token-too-short`, `token-late-fragments`, `token-as-it-comes`.
 
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::units::Nanos;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words};
-use crate::causes::token_longer_than_needed::check::{Delays, tokens};
+use crate::causes::token_longer_than_needed::check::{Delays, late_fragments, tokens};
 use crate::causes::token_longer_than_needed::safe_ms;
 use crate::losses::Losses;
 use crate::view::View;
@@ -20,6 +20,9 @@ pub(crate) struct TokenTooShort {
     safe_token_ms: u64,
     longest_round_trip_ns: Nanos,
     longest_pause_ns: Nanos,
+    /// How much later the slowest datagram in fragments came than the quickest, where that is more than a round trip.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latest_fragmented_ns: Option<Nanos>,
     watched_ns: Nanos,
 }
 
@@ -42,6 +45,7 @@ impl CheckCause for TokenTooShort {
                 safe_token_ms: safe_ms(delays.late()),
                 longest_round_trip_ns: delays.round_trip,
                 longest_pause_ns: delays.pause,
+                latest_fragmented_ns: delays.by_fragments(),
                 watched_ns: delays.watched,
             },
         });
@@ -57,11 +61,15 @@ impl Cause for TokenTooShort {
         Words {
             text: format!(
                 "Corosync declares a node dead after {} ms without its token. In {} of heartbeats the longest round trip \
-                 was {} and the longest pause {}: a little more, and a healthy node is fenced.",
-                self.token_ms, self.watched_ns, self.longest_round_trip_ns, self.longest_pause_ns,
+                 was {} and the longest pause {}.{} A little more, and a healthy node is fenced.",
+                self.token_ms,
+                self.watched_ns,
+                self.longest_round_trip_ns,
+                self.longest_pause_ns,
+                late_fragments(self.latest_fragmented_ns),
             ),
             fix: format!(
-                "Find what stood still for so long (a live migration, a snapshot, a processor without time, a switch). Until \
+                "Find what stood still for so long, or held fragments back (a live migration, a snapshot, a processor without time, a switch, a shaper). Until \
                  then `[timing] token = \"{}ms\"` in the cluster file, or `totem {{ token: {0} }}` in corosync.conf on all nodes \
                  and `corosync-cfgtool -R`.",
                 self.safe_token_ms,

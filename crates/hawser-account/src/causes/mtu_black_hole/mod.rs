@@ -9,9 +9,10 @@
 //! Where the other end's own MTU explains the size it is `mtu-mismatch`. An error.
 //! Certain when a phase of larger packets lost all of them while smaller ones passed, else
 //! likely. Cases: `mtu-black-hole`, `mtu-black-hole-one-direction`,
-//! `mtu-black-hole-one-family`, `mtu-black-hole-switch-port`.
+//! `mtu-black-hole-one-family`, `mtu-black-hole-switch-port`, `mtu-black-hole-router`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use hawser_model::account::Layer;
 use hawser_model::case::Measurement;
@@ -23,6 +24,7 @@ use serde::Serialize;
 use crate::cause::{Cause, CheckCause, Found, Words, counted};
 use crate::causes::pattern::{Pattern, Spot, localize};
 use crate::compare::topic::{About, Topic};
+use crate::causes::support::only;
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::facts::{Side, frames_a_block};
 use crate::packets::reasons::NO_REASON;
@@ -38,6 +40,41 @@ pub(crate) struct MtuBlackHole {
     lost_packets: Packets,
     #[serde(flatten)]
     sizes: Sizes,
+    #[serde(flatten)]
+    hops: Option<Hops>,
+}
+
+/// Between which routers they vanish, if some are on the way and tell.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+struct Hops {
+    /// The last one that such a packet reached; none when it did not reach the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_hop_reached: Option<IpAddr>,
+    /// The next one, or the receiver, which small ones reached and it did not.
+    first_hop_missed: IpAddr,
+}
+
+impl Hops {
+    fn of(found: &PathMtu) -> Option<Self> {
+        found.vanishes.map(|vanishes| Self {
+            last_hop_reached: vanishes.reached,
+            first_hop_missed: vanishes.not_reached,
+        })
+    }
+
+    /// Where to look, as a sentence.
+    fn words(self) -> String {
+        let missed = self.first_hop_missed;
+        match self.last_hop_reached {
+            Some(reached) => format!(
+                " One of that size reaches the router {reached} and not {missed} behind it, which a small one does: look at \
+                 {reached}'s way out and at what lies between the two."
+            ),
+            None => format!(
+                " One of that size does not even reach {missed}, the first router, which a small one does: look at the sender's side of it."
+            ),
+        }
+    }
 }
 
 /// What passes, what does not, and what is meant to.
@@ -129,10 +166,11 @@ impl Cause for MtuBlackHole {
             _ => String::new(),
         };
         let meant = sizes.interface_mtu_bytes;
+        let hops = self.hops.map_or(String::new(), Hops::words);
         Words {
             text: format!(
                 "{kind} up to {passed} bytes pass, from {} bytes on they vanish without a word, \
-                 although the interfaces are set to {meant}.{frames}{lost} {} Heartbeats are small and pass, so \
+                 although the interfaces are set to {meant}.{hops}{frames}{lost} {} Heartbeats are small and pass, so \
                  the link looks healthy until data flows.",
                 sizes.silent_mtu_bytes,
                 self.pattern.suspect(at),
@@ -174,6 +212,7 @@ fn of_other_family(view: &View<'_>) -> Vec<Found<MtuBlackHole>> {
                 directions_affected: 1,
                 lost_packets: Packets(0),
                 sizes: Sizes::of(passed, silent, other.interface_mtu),
+                hops: Hops::of(other),
             },
         })
     };
@@ -184,9 +223,12 @@ fn of_other_family(view: &View<'_>) -> Vec<Found<MtuBlackHole>> {
 fn silent_below(view: &View<'_>, path: &Path, found: &PathMtu) -> Option<Sizes> {
     let (passed, silent) = (found.passed?, found.silent?);
     let told = found.told.is_some_and(|told| told <= passed);
-    let larger_arrived = view
-        .on(path)
-        .any(|p| largest_frame(p) > passed && p.account.received.0 > 0);
+    // A router cuts what may be cut: its datagrams arrive, and not in frames of that size.
+    let routed = found.vanishes.is_some();
+    let larger_arrived = view.on(path).any(|p| {
+        let whole = p.facts.phase.spec.dont_fragment || !routed;
+        whole && largest_frame(p) > passed && p.account.received.0 > 0
+    });
     let receiver = view
         .on(path)
         .find_map(|p| p.facts.interface(Side::Receiver))
@@ -196,6 +238,17 @@ fn silent_below(view: &View<'_>, path: &Path, found: &PathMtu) -> Option<Sizes> 
     });
     let holds = passed < found.interface_mtu && !told && !larger_arrived && !receivers_own;
     holds.then(|| Sizes::of(passed, silent, found.interface_mtu))
+}
+
+/// What all these paths say of it alike.
+fn hops(view: &View<'_>, paths: &BTreeSet<Path>) -> Option<Hops> {
+    let all = view.case.measurements.iter();
+    let of_paths = all.filter(|m| {
+        paths
+            .iter()
+            .any(|path| path.link == m.link && path.from == m.from && path.to == m.to)
+    });
+    only(of_paths.map(|m| m.path_mtu.as_ref().and_then(Hops::of))).flatten()
 }
 
 /// The largest IP packet that a phase put on the link.
@@ -261,6 +314,7 @@ fn finding(
             directions_affected: spot.paths.len() as u64,
             lost_packets: Packets(packets(&explained)),
             sizes,
+            hops: hops(view, &spot.paths),
         },
     })
 }

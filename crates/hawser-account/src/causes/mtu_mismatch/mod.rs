@@ -4,13 +4,14 @@
 //!
 //! Evidence: the interfaces' MTUs; losses of packets larger than the receiver's MTU on that
 //! link are its doing. An error when it loses packets, else a warning. Certain; likely where
-//! only a router told. Cases: `mtu-mismatch-peer`, `mtu-mismatch-file`, `mtu-told`.
+//! only a router told. Cases: `mtu-mismatch-peer`, `mtu-mismatch-file`, `mtu-told`, `mtu-told-by-router`.
 
 use crate::fixes::knobs::At;
 use crate::fixes::{Candidate, stream_of};
 use hawser_model::case::Case;
 use hawser_model::trial::TrialTraffic;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use hawser_model::account::Layer;
 use hawser_model::finding::{Confidence, Place, Severity};
@@ -20,7 +21,7 @@ use hawser_model::units::{Mtu, Packets};
 use serde::Serialize;
 
 use crate::cause::{
-    Cause, CheckCause, Found, Words, at_interface, counted, host, interface, on_link, peer,
+    Cause, CheckCause, Found, Words, at_interface, counted, host, interface, on_link, peer, way,
 };
 use crate::causes::support::counter_over;
 use crate::compare::topic::{About, Topic};
@@ -47,6 +48,9 @@ pub(crate) enum MtuMismatch {
     Told {
         told_mtu_bytes: Mtu,
         interface_mtu_bytes: Mtu,
+        /// The router that said so; none for a route of the host itself, or what it had learnt.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        told_by: Option<IpAddr>,
         lost_packets: Packets,
     },
 }
@@ -171,8 +175,23 @@ impl Cause for MtuMismatch {
             Self::Told {
                 told_mtu_bytes,
                 interface_mtu_bytes,
+                told_by,
                 ..
             } => {
+                if let Some(router) = told_by {
+                    return Words {
+                        text: format!(
+                            "Packets {} pass the router {router}, which says that its next hop takes only {told_mtu_bytes} \
+                             bytes; the interface is set to {interface_mtu_bytes}.{cost}",
+                            way(at),
+                        ),
+                        fix: format!(
+                            "On {router}: the MTU of its interface towards {}, or of its route. Give the whole link one MTU. A link \
+                             between heads should have no router.",
+                            peer(at),
+                        ),
+                    };
+                }
                 return Words {
                     text: format!(
                         "From {} to {}{} a hop or a route takes only {told_mtu_bytes} bytes, and says so; the \
@@ -266,6 +285,7 @@ fn told(view: &View<'_>, losses: &mut Losses) -> Vec<Found<MtuMismatch>> {
             place,
             evidence: MtuMismatch::Told {
                 told_mtu_bytes: said,
+                told_by: path_mtu.told_by,
                 interface_mtu_bytes: path_mtu.interface_mtu,
                 lost_packets: Packets(packets(&explained)),
             },

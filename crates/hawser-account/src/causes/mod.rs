@@ -47,6 +47,7 @@ mod nic_errors;
 mod nic_ring_overflow;
 mod no_listener;
 mod not_measured;
+mod other_family_dead;
 mod pause_storm;
 mod pool_at_boot;
 mod reader_stalled;
@@ -58,6 +59,7 @@ mod reverse_path_filter;
 mod send_refused;
 mod sender_queue_drops;
 mod shared_failure_domain;
+mod size_band_dropped;
 mod slot_too_narrow;
 mod socket_drain;
 mod speed_below_file;
@@ -65,6 +67,7 @@ mod tc_or_xdp_drop;
 mod token_too_short;
 mod udp_memory_pressure;
 mod unattributed_loss;
+mod unicast_misdirected;
 mod wrong_interface;
 
 mod cipher_below_link;
@@ -178,6 +181,7 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<wrong_interface::WrongInterface>(),
     Listed::check::<mtu_mismatch::MtuMismatch>(),
     Listed::check::<mtu_black_hole::MtuBlackHole>(),
+    Listed::check::<size_band_dropped::SizeBandDropped>(),
     Listed::check::<needless_fragmentation::NeedlessFragmentation>(),
     Listed::check::<conntrack_table_full::ConntrackTableFull>(),
     Listed::check::<firewall_drop::FirewallDrop>(),
@@ -213,7 +217,9 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<igmp_no_querier::IgmpNoQuerier>(),
     Listed::check::<group_not_forwarded::GroupNotForwarded>(),
     Listed::check::<igmp_version_mixed::IgmpVersionMixed>(),
+    Listed::check::<unicast_misdirected::UnicastMisdirected>(),
     Listed::check::<loss_between_hosts::LossBetweenHosts>(),
+    Listed::check::<other_family_dead::OtherFamilyDead>(),
     Listed::check::<receive_merging_stall::stream::StalledStream>(),
     Listed::check::<rate_after_burst::stream::LimitedStream>(),
     Listed::check::<window_too_small::WindowTooSmall>(),

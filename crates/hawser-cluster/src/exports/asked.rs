@@ -222,7 +222,7 @@ fn targets(desired: &Desired, sessions: &BTreeMap<String, Vec<String>>) -> Vec<E
                 write_cache: unit.write_cache,
                 read_only: unit.read_only,
                 serial: exposure.serial.clone(),
-                naa: naa(&exposure.serial),
+                naa: naa(&exposure.serial, unit.company.as_deref()),
             });
         let mutual = target.chap.as_ref().and_then(|chap| chap.mutual.as_ref());
         ExportedTarget {

@@ -35,6 +35,12 @@ pub enum BrokenExports {
     /// A serial number of another form.
     #[error("\"{0}\" is no serial number")]
     Serial(String),
+    /// An identifier of another form.
+    #[error("\"{0}\" is no NAA identifier of type 6")]
+    Naa(String),
+    /// Two ways to say who a unit is.
+    #[error("a unit has both serial and naa")]
+    SerialAndNaa,
     /// A serial number given twice.
     #[error("two units have the serial number {0}")]
     SerialTwice(String),
@@ -100,6 +106,11 @@ impl Rule for BrokenExports {
             }
             Self::BlockSize(_) => "write 512 or 4096".into(),
             Self::Serial(_) => "write 32 hexadecimal digits, or leave it out".into(),
+            Self::Naa(_) => {
+                "write 32 hexadecimal digits that begin with 6, as clients show it after \"naa.\""
+                    .into()
+            }
+            Self::SerialAndNaa => "the one is made from the other: remove one of them".into(),
             Self::SerialTwice(_) => {
                 "clients take units of one serial number for one disk and destroy it".into()
             }

@@ -165,6 +165,9 @@ pub struct DesiredUnit {
     pub write_cache: bool,
     /// Whether clients may read only.
     pub read_only: bool,
+    /// The company in its NAA identifier, six hexadecimal digits, if it is not [`COMPANY`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub company: Option<String>,
 }
 
 impl Desired {
@@ -227,14 +230,17 @@ impl DesiredTarget {
     }
 }
 
-/// The NAA identifier of a unit (SPC-4, 7.8.6.6.4, type 6), from its serial number. The company id
-/// 00-14-05 and the way of filling the rest are the Linux kernel target's
+/// The Linux kernel target's own company id.
+pub(super) const COMPANY: &str = "001405";
+
+/// The NAA identifier of a unit (SPC-4, 7.8.6.6.4, type 6), from its serial number. The company id, unless a unit brings
+/// its own from another target, and the way of filling the rest are the Linux kernel target's
 /// (`spc_gen_naa_6h_vendor_specific`), so a unit keeps its identity when the back end changes.
-pub fn naa(serial: &str) -> String {
+pub fn naa(serial: &str, company: Option<&str>) -> String {
     let digits: String = serial
         .chars()
         .filter(char::is_ascii_hexdigit)
         .take(25)
         .collect();
-    format!("6001405{digits:0<25}")
+    format!("6{}{digits:0<25}", company.unwrap_or(COMPANY))
 }

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::broken::BrokenExports;
+use super::desired::COMPANY;
 use super::rules;
 
 /// What a pool offers. Everything may be left out: then every volume is offered to everybody
@@ -139,6 +140,27 @@ pub struct UnitEntry {
     /// Its serial number, 32 hexadecimal digits, where an old one must be kept. Default: made from
     /// its name once and kept from then on, also when the volume is renamed.
     pub serial: Option<At<String>>,
+    /// Its NAA identifier, 32 hexadecimal digits that begin with 6, where that of another target must be kept. Instead of
+    /// `serial`.
+    pub naa: Option<At<String>>,
+}
+
+impl UnitEntry {
+    /// The serial number that it asks for. Of an NAA identifier that is what follows the company, from which a target
+    /// makes the same one again.
+    pub fn serial_asked(&self) -> Option<String> {
+        let of_naa =
+            |naa: &At<String>| format!("{:0<32}", naa.as_str().get(7..).unwrap_or_default());
+        let asked = self.serial.as_ref().map(|serial| serial.to_string());
+        let asked = asked.or_else(|| self.naa.as_ref().map(of_naa));
+        asked.map(|serial| serial.to_lowercase())
+    }
+
+    /// The company in the NAA identifier that it asks for: six hexadecimal digits.
+    pub fn company_asked(&self) -> Option<String> {
+        let company = self.naa.as_ref()?.as_str().get(1..7)?.to_lowercase();
+        (company != COMPANY).then_some(company)
+    }
 }
 
 /// Initiators under one name.

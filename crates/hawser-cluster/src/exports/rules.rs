@@ -174,9 +174,22 @@ fn units(file: &ExportsFile, found: &mut Found) {
         }
     }
     let mut seen: Vec<(String, Range<usize>)> = Vec::new();
-    for serial in file.units.iter().filter_map(|unit| unit.serial.as_ref()) {
-        let lower = serial.to_lowercase();
-        if serial.len() != 32 || !serial.chars().all(|c| c.is_ascii_hexdigit()) {
+    for unit in &file.units {
+        let (serial, asked) = match (&unit.serial, &unit.naa, unit.serial_asked()) {
+            (Some(_), Some(naa), _) => {
+                found.push(BrokenExports::SerialAndNaa, naa.span());
+                continue;
+            }
+            (Some(serial), None, Some(asked)) | (None, Some(serial), Some(asked)) => {
+                (serial, asked)
+            }
+            _ => continue,
+        };
+        let lower = asked;
+        let digits = serial.len() == 32 && serial.chars().all(|c| c.is_ascii_hexdigit());
+        if unit.naa.is_some() && !(digits && serial.starts_with('6')) {
+            found.push(BrokenExports::Naa(serial.to_string()), serial.span());
+        } else if !digits {
             found.push(BrokenExports::Serial(serial.to_string()), serial.span());
         } else if let Some((_, first)) = seen.iter().find(|(other, _)| *other == lower) {
             let broken = BrokenExports::SerialTwice(lower);

@@ -45,6 +45,9 @@ pub struct Remembered {
     pub name: String,
     /// Its serial number: 32 hexadecimal digits.
     pub serial: String,
+    /// The company in its NAA identifier, six hexadecimal digits; without it LIO's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub company: Option<String>,
     /// Its number on each target, by the target's name.
     #[serde(default)]
     pub luns: BTreeMap<String, u16>,
@@ -117,6 +120,7 @@ impl State {
                 let new = || Remembered {
                     name: unit.name.clone(),
                     serial: exposure.serial.clone(),
+                    company: unit.company.clone(),
                     luns: BTreeMap::new(),
                 };
                 let known = all.volumes.entry(unit.identity.clone()).or_insert_with(new);

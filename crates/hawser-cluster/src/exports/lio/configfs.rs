@@ -98,6 +98,7 @@ impl Configfs {
                     "enable",
                     "attrib/block_size",
                     "wwn/vpd_unit_serial",
+                    "wwn/company_id",
                 ];
                 for name in names.into_iter().chain(cache) {
                     self.value(&mut tree, &format!("{folder}/{name}"))?;

@@ -140,6 +140,11 @@ impl List<'_> {
             self.fixed(&folder, "attrib/emulate_write_cache", cache);
         }
         self.fixed(&folder, "wwn/vpd_unit_serial", serial);
+        // Since Linux 5.9, and only before a target shows the unit (`target_wwn_company_id_store`). An older kernel
+        // has no such file, and the start fails and names it rather than show another disk.
+        if let Some(company) = &unit.company {
+            self.fixed(&folder, "wwn/company_id", format!("0x{company}"));
+        }
     }
 
     fn target(&mut self, pool: &str, iqn: &str, target: &DesiredTarget, desired: &Desired) {

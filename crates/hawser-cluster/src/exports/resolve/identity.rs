@@ -21,19 +21,19 @@ impl Work<'_> {
                 let identity = gone.map(|(identity, _)| identity.clone())?;
                 self.state.volumes.remove(&identity)
             });
-            let given = entry
-                .and_then(|e| e.serial.as_ref())
-                .map(|serial| serial.to_lowercase());
+            let given = entry.and_then(|entry| entry.serial_asked());
             let mut known = known.unwrap_or_else(|| Remembered {
                 name: volume.name.clone(),
                 serial: given
                     .clone()
                     .unwrap_or_else(|| self.new_serial(&volume.name)),
+                company: None,
                 luns: BTreeMap::new(),
             });
             known.name.clone_from(&volume.name);
             if let Some(serial) = given {
                 known.serial = serial;
+                known.company = entry.and_then(|entry| entry.company_asked());
             }
             let same = self
                 .state
@@ -66,7 +66,7 @@ impl Work<'_> {
             .file
             .units
             .iter()
-            .filter_map(|unit| unit.serial.as_ref().map(|serial| serial.to_lowercase()))
+            .filter_map(|unit| unit.serial_asked())
             .collect();
         let taken = |serial: &String| {
             given.contains(serial) || self.state.volumes.values().any(|v| v.serial == *serial)

@@ -159,6 +159,11 @@ impl<'a> Work<'a> {
             block_size: size.map_or(512, |size| **size),
             write_cache: cache.unwrap_or(true),
             read_only: entry.is_some_and(|entry| entry.read_only),
+            company: self
+                .state
+                .volumes
+                .get(&volume.identity)
+                .and_then(|known| known.company.clone()),
         }
     }
 }

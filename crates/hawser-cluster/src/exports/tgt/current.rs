@@ -56,6 +56,9 @@ impl CurrentTarget {
 pub struct CurrentUnit {
     /// Its serial number; empty until it has been told.
     pub serial: String,
+    /// The company in its NAA identifier, if it is not LIO's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub company: Option<String>,
     /// What its volume is known by, whatever it is called.
     pub identity: String,
     /// Bytes of a block.
@@ -180,13 +183,14 @@ fn perform(all: &mut Targets, operation: &Operation, desired: &Desired) {
         O::Describe {
             lun,
             serial,
+            company,
             read_only,
             ..
         } => {
             if let Some(unit) = target.units.get_mut(&lun) {
                 let volume = desired.units.get(&serial);
                 unit.identity = volume.map_or(String::new(), |volume| volume.identity.clone());
-                (unit.serial, unit.read_only) = (serial, read_only);
+                (unit.serial, unit.company, unit.read_only) = (serial, company, read_only);
             }
         }
         O::DeleteUnit { lun, .. } => drop(target.units.remove(&lun)),

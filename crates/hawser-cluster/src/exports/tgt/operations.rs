@@ -40,6 +40,8 @@ pub enum Operation {
         lun: u16,
         /// Its serial number.
         serial: String,
+        /// The company in its NAA identifier, if it is not LIO's.
+        company: Option<String>,
         /// The volume.
         volume: String,
         /// Clients may read only.
@@ -154,6 +156,7 @@ impl Operation {
                 tid,
                 lun,
                 serial,
+                company,
                 volume,
                 read_only,
                 write_cache,
@@ -163,7 +166,7 @@ impl Operation {
                 let parameters = format!(
                     "targetOps vendor_id=HAWSER,product_id={},scsi_sn={serial},scsi_id={},readonly={}{caching},",
                     product(volume),
-                    naa(serial),
+                    naa(serial, company.as_deref()),
                     u8::from(*read_only)
                 );
                 let request = Request::new(Op::Update, Mode::Unit, *tid).unit(*lun);

@@ -265,13 +265,17 @@ fn units(
                 sync: !unit.write_cache,
             });
         }
-        let described = stays
-            .is_some_and(|there| there.serial == **serial && there.read_only == unit.read_only);
+        let described = stays.is_some_and(|there| {
+            there.serial == **serial
+                && there.company == unit.company
+                && there.read_only == unit.read_only
+        });
         if !described {
             operations.push(Operation::Describe {
                 tid,
                 lun,
                 serial: (*serial).clone(),
+                company: unit.company.clone(),
                 volume: unit.name.clone(),
                 read_only: unit.read_only,
                 write_cache: unit.write_cache,
@@ -295,6 +299,7 @@ pub fn whole(tid: u32, iqn: &str, desired: &Desired) -> Option<CurrentTarget> {
     let units = desired.units_of(target).map(|(lun, exposure, unit)| {
         let unit = CurrentUnit {
             serial: exposure.serial.clone(),
+            company: unit.company.clone(),
             identity: unit.identity.clone(),
             block_size: unit.block_size,
             read_only: unit.read_only,

@@ -46,6 +46,17 @@ fn mistakes_of_a_file_are_told_with_their_line_and_what_is_allowed() {
             "3:10",
             "32 hexadecimal digits",
         ),
+        (
+            "[[unit]]\nvolume = \"a\"\nnaa = \"50014ee2b1234567\"",
+            "3:7",
+            "begin with 6",
+        ),
+        (
+            "[[unit]]\nvolume = \"a\"\nserial = \"00112233445566778899aabbccddeeff\"\n\
+             naa = \"600144f0c73abf0f0000526c0a1d0001\"",
+            "4:7",
+            "both serial and naa",
+        ),
         ("[[unit]]\nvolume = \"a\"\nlun = 20000", "3:7", "16383"),
         (
             "[[view]]\nname = \"a\"\nlun = 3",

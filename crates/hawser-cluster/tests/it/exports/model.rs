@@ -51,12 +51,13 @@ fn perform(found: &mut Found, operation: &Operation, desired: &Desired) {
             tid,
             lun,
             serial,
+            company,
             read_only,
             ..
         } => {
             let unit = by_tid(found, tid).units.get_mut(&lun).expect("a unit");
             unit.identity = desired.units[&serial].identity.clone();
-            (unit.serial, unit.read_only) = (serial, read_only);
+            (unit.serial, unit.company, unit.read_only) = (serial, company, read_only);
         }
         Operation::DeleteUnit { tid, lun } => {
             assert!(by_tid(found, tid).units.remove(&lun).is_some())

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use hawser_cluster::exports::{ExportsError, State, Volume};
+use hawser_cluster::exports::lio::{Is, nodes};
+use hawser_cluster::exports::tgt::Operation;
+use hawser_cluster::exports::{ExportsError, State, Volume, naa};
 use proptest::prelude::*;
 
 use super::{context, resolved, volume};
@@ -32,6 +34,56 @@ fn a_renamed_volume_keeps_its_numbers_and_a_new_one_of_its_old_name_gets_others(
     assert_eq!(after["3"].luns[TARGET], 3);
     assert_ne!(after["3"].serial, before["1"].serial);
     assert_eq!(after["1"].name, "z");
+}
+
+/// ESXi knows a disk by this identifier alone, and wants to write a new signature onto one that it does not know.
+#[test]
+fn the_identifier_of_another_target_is_kept_with_its_company() {
+    let guid = "600144f0c73abf0f0000526c0a1d0001";
+    let text = format!(
+        "[[unit]]\nvolume = \"a\"\nnaa = \"{}\"",
+        guid.to_uppercase()
+    );
+    let first = resolved(&text, &[volume("a", "1")], &State::default()).unwrap();
+    let shown = |it: &hawser_cluster::exports::Resolved| {
+        let (serial, unit) = it.desired.units.iter().next().expect("a unit");
+        naa(serial, unit.company.as_deref())
+    };
+    assert_eq!(shown(&first), guid);
+    // It stays when the file no longer says it, and when the volume is renamed.
+    let text = State::parse(&first.state.to_text(), "state").unwrap();
+    let second = resolved("", &[volume("b", "1")], &text).unwrap();
+    assert_eq!(shown(&second), guid);
+
+    let (serial, unit) = second.desired.units.iter().next().expect("a unit");
+    let made = nodes("tank", &second.desired, &BTreeMap::new());
+    let at = |end: &str| made.iter().position(|node| node.path.ends_with(end));
+    let company = at("wwn/company_id").expect("the company");
+    // The kernel refuses it once a target shows the unit.
+    assert!(Some(company) < at("lun/lun_1"));
+    let Is::Value { text, .. } = &made[company].is else {
+        panic!("{:?}", made[company]);
+    };
+    assert_eq!(text, "0x00144f");
+    let described = Operation::Describe {
+        tid: 1,
+        lun: 1,
+        serial: serial.clone(),
+        company: unit.company.clone(),
+        volume: unit.name.clone(),
+        read_only: false,
+        write_cache: true,
+    };
+    let bytes = described.request("").bytes();
+    let request = String::from_utf8_lossy(&bytes);
+    assert!(request.contains(&format!("scsi_id={guid}")), "{request}");
+
+    // LIO's own company needs nothing of the kernel.
+    let text = "[[unit]]\nvolume = \"a\"\nnaa = \"6001405aaaaaaaaaaaaaaaaaaaaaaaaa\"";
+    let own = resolved(text, &[volume("a", "1")], &State::default()).unwrap();
+    assert_eq!(shown(&own), "6001405aaaaaaaaaaaaaaaaaaaaaaaaa");
+    let made = nodes("tank", &own.desired, &BTreeMap::new());
+    assert!(!made.iter().any(|node| node.path.ends_with("company_id")));
 }
 
 #[test]

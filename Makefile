@@ -33,6 +33,7 @@ test-unit: ## what needs no lab: three minutes when it is built
 
 expected: ## writes the answers that the saved cases expect, and what is tried (docs/tune.md), again; shows what changed
 	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-account --tests
+	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-import --test golden
 	@git --no-pager diff --stat -p -U1 -- cases docs/tune.md
 
 lint:

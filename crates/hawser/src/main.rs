@@ -25,7 +25,7 @@ use clap::{Parser, Subcommand};
 #[command(after_help = "\
 Measure:  check, compare, ladder, copy, bench
 Improve:  tune, changes, undo
-Operate:  plan, apply, status, standby, online, move, exports
+Operate:  import, plan, apply, status, standby, online, move, exports
 Practise: drill, lab, demo
 Read:     explain, report
 
@@ -70,6 +70,11 @@ enum Verb {
     /// Take back what `tune` has changed
     #[command(after_help = "Example:\n  hawser undo --all")]
     Undo(verbs::changes::UndoArgs),
+    /// From the configuration that a cluster has to hawser.toml and exports.toml; reaches no host
+    #[command(
+        after_help = "Example:\n  hawser import /etc/corosync/corosync.conf cib:cib.xml --to cluster"
+    )]
+    Import(verbs::import::Args),
     /// What differs between a cluster file and the live cluster, and what Pacemaker would do about it
     #[command(after_help = "Example:\n  hawser plan --diff")]
     Plan(verbs::plan::Args),
@@ -129,6 +134,7 @@ fn main() -> ExitCode {
         Verb::Drill(args) => verbs::drill::run(&args),
         Verb::Explain(args) => verbs::explain::run(args),
         Verb::Exports(args) => verbs::exports::run(args),
+        Verb::Import(args) => verbs::import::run(args),
         Verb::Lab(args) => verbs::lab::run(args),
         Verb::Ladder(args) => verbs::ladder::run(args),
         Verb::Move(args) => verbs::operate::move_pool(&args),

@@ -19,7 +19,10 @@ pub use cluster::{
 pub use fencing::{Bmc, FenceAction, FenceDevice, Fencing, WITHOUT_FENCING, is_ipmi_agent};
 pub use network::{LinkEntry, NodeEntry, Role, Roles};
 pub use pool::{Addresses, Backend, ExportKind, Exports, NfsExport, Pool, PoolKind, Timeouts};
-pub use rules::{Broken, BrokenEngine, BrokenFencing, BrokenNetwork, BrokenPools, MAX_LINKS};
+pub use rules::{
+    Broken, BrokenEngine, BrokenFencing, BrokenNetwork, BrokenPools, MAX_LINKS,
+    is_fence_parameter_secret,
+};
 
 pub use crate::toml_file::{At, Network, NotA, Period, SecretRef, Speed};
 

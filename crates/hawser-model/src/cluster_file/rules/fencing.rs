@@ -19,6 +19,11 @@ const SECRET_PARAMETERS: &[&str] = &[
     "hexadecimal_kg",
 ];
 
+/// True for a parameter of a fence agent that holds a secret.
+pub fn is_fence_parameter_secret(name: &str) -> bool {
+    SECRET_PARAMETERS.contains(&name)
+}
+
 /// Parameters of every agent that Hawser derives from the file.
 const OWN_PARAMETERS: &[&str] = &[
     "action",

@@ -14,7 +14,7 @@ use crate::toml_file::{self, Rule};
 type Found = toml_file::Found<Broken>;
 
 pub use engine::{BrokenEngine, MAX_LINKS};
-pub use fencing::BrokenFencing;
+pub use fencing::{BrokenFencing, is_fence_parameter_secret};
 pub use network::BrokenNetwork;
 pub use pools::BrokenPools;
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 use ipnet::IpNet;
 
 use super::{Found, Problem};
-use crate::cluster_file::ClusterFile;
+use crate::cluster_file::{ClusterFile, Role};
 use crate::toml_file::At;
 
 /// What can be wrong with nodes, links and addresses.
@@ -256,7 +256,7 @@ fn node_addresses(file: &ClusterFile, given: &mut Given, found: &mut Found) {
 }
 
 /// Links on which the file gives addresses to fewer than two nodes. A file without any addresses
-/// leaves them to be read from the nodes and is not wrong.
+/// leaves them to be read from the nodes and is not wrong, nor is a SAN's network without any.
 fn lonely_links(file: &ClusterFile, found: &mut Found) {
     if file.nodes.len() < 2 || file.nodes.iter().all(|node| node.addresses.is_empty()) {
         return;
@@ -267,6 +267,11 @@ fn lonely_links(file: &ClusterFile, found: &mut Found) {
             .iter()
             .filter(|node| node.address_on(link.name.as_str()).is_some());
         let first = there.next();
+        // Of a link of clients the network is enough: which port is on it is read from the node.
+        let by_network = !link.role.has(Role::Heartbeat) && link.network.is_some();
+        if first.is_none() && by_network {
+            continue;
+        }
         if there.next().is_none() {
             let broken = BrokenNetwork::LonelyLink {
                 link: link.name.to_string(),

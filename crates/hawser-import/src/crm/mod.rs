@@ -1,0 +1,131 @@
+//! Pacemaker's configuration, as XML or as crmsh writes it, in one form.
+
+pub(crate) mod cib;
+pub(crate) mod shell;
+mod xml;
+
+use std::collections::BTreeMap;
+
+use crate::Place;
+
+/// Names and values.
+pub(crate) type Pairs = BTreeMap<String, String>;
+
+/// The configuration.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Crm {
+    pub nodes: Vec<(String, Place)>,
+    pub primitives: Vec<Primitive>,
+    /// Groups, clones and promotable clones: kind, id, members.
+    pub around: Vec<Around>,
+    pub locations: Vec<Location>,
+    pub colocations: Vec<Together>,
+    pub orders: Vec<Together>,
+    pub properties: Vec<(String, String, Place)>,
+    pub defaults: Vec<(String, String, Place)>,
+    /// Node, level, devices.
+    pub levels: Vec<(String, u8, Vec<String>, Place)>,
+}
+
+/// A resource with an agent.
+#[derive(Clone, Debug)]
+pub(crate) struct Primitive {
+    pub id: String,
+    /// `ocf:heartbeat:IPaddr2`.
+    pub agent: String,
+    pub params: Pairs,
+    pub meta: Pairs,
+    pub ops: Vec<(String, Pairs)>,
+    pub at: Place,
+}
+
+/// What holds other resources.
+#[derive(Clone, Debug)]
+pub(crate) struct Around {
+    /// `group`, `clone`, `ms`, `bundle`.
+    pub kind: &'static str,
+    pub id: String,
+    pub members: Vec<String>,
+}
+
+/// Where resources may or shall run.
+#[derive(Clone, Debug)]
+pub(crate) struct Location {
+    pub id: String,
+    pub resources: Vec<String>,
+    /// `None`: a rule that is more than a node's name.
+    pub node: Option<String>,
+    pub score: Score,
+    pub at: Place,
+}
+
+/// Resources that a constraint joins.
+#[derive(Clone, Debug)]
+pub(crate) struct Together {
+    pub resources: Vec<String>,
+    pub score: Score,
+    pub at: Place,
+}
+
+/// A score of Pacemaker's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Score {
+    MinusInfinity,
+    Finite(i64),
+    Infinity,
+}
+
+impl Score {
+    /// `100`, `INFINITY`, `-inf`; the words of an order's kind count as well.
+    pub fn read(text: &str) -> Option<Self> {
+        const MILLION: i64 = 1_000_000;
+        match text.to_ascii_lowercase().as_str() {
+            "inf" | "+inf" | "infinity" | "+infinity" | "mandatory" | "serialize" => {
+                return Some(Self::Infinity);
+            }
+            "-inf" | "-infinity" => return Some(Self::MinusInfinity),
+            "optional" | "advisory" => return Some(Self::Finite(0)),
+            _ => {}
+        }
+        let number: i64 = text.strip_prefix('+').unwrap_or(text).parse().ok()?;
+        Some(match number {
+            n if n >= MILLION => Self::Infinity,
+            n if n <= -MILLION => Self::MinusInfinity,
+            n => Self::Finite(n),
+        })
+    }
+
+    /// Whether it draws to a place rather than away from it.
+    pub fn is_positive(self) -> bool {
+        self > Self::Finite(0)
+    }
+}
+
+impl Crm {
+    /// With another source's.
+    pub fn add(&mut self, other: Self) {
+        self.nodes.extend(other.nodes);
+        self.primitives.extend(other.primitives);
+        self.around.extend(other.around);
+        self.locations.extend(other.locations);
+        self.colocations.extend(other.colocations);
+        self.orders.extend(other.orders);
+        self.properties.extend(other.properties);
+        self.defaults.extend(other.defaults);
+        self.levels.extend(other.levels);
+    }
+}
+
+impl Primitive {
+    /// A parameter, under the first of these names that it has.
+    pub fn param(&self, names: &[&str]) -> Option<&str> {
+        let mut found = names.iter().filter_map(|name| self.params.get(*name));
+        found.next().map(String::as_str)
+    }
+
+    /// An attribute of an operation.
+    pub fn op(&self, name: &str, attribute: &str) -> Option<&str> {
+        let (_, pairs) = self.ops.iter().find(|(op, _)| op == name)?;
+        pairs.get(attribute).map(String::as_str)
+    }
+}

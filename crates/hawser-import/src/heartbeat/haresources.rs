@@ -1,0 +1,151 @@
+//! `haresources`: what ran where before there was Pacemaker.
+
+use std::net::IpAddr;
+
+use crate::Place;
+use crate::page::Page;
+use crate::picture::{Address, Picture, Pool, PoolKind, Said, usable};
+use crate::place::{Malformed, quoted};
+use crate::source::Source;
+
+/// Reads the file.
+pub(crate) fn read(
+    source: &Source,
+    picture: &mut Picture,
+    page: &mut Page,
+) -> Result<(), Malformed> {
+    let mut open: Option<(Place, String)> = None;
+    for (at, line) in source.lines() {
+        let (at, mut whole) = open.take().unwrap_or((at, String::new()));
+        whole.push(' ');
+        match line.strip_suffix('\\') {
+            Some(part) => {
+                whole.push_str(part);
+                open = Some((at, whole));
+            }
+            None => {
+                whole.push_str(line);
+                group(&at, &whole, picture, page)?;
+            }
+        }
+    }
+    match open {
+        Some((at, _)) => Err(Malformed::new(
+            &at,
+            "a line that goes on at the end of the file",
+            "a last line without \\",
+        )),
+        None => Ok(()),
+    }
+}
+
+fn group(at: &Place, line: &str, picture: &mut Picture, page: &mut Page) -> Result<(), Malformed> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [node, resources @ ..] = &words[..] else {
+        return Ok(());
+    };
+    if resources.is_empty() {
+        return Err(Malformed::new(
+            at,
+            format!("{} and no resource", quoted(node)),
+            "NODE RESOURCE …",
+        ));
+    }
+    picture.add_node(node, at);
+    let mut pool: Option<Pool> = None;
+    let mut addresses = Vec::new();
+    let mut foreign = Vec::new();
+    for resource in resources {
+        let mut parts = resource.split("::");
+        let name = parts.next().unwrap_or_default();
+        let arguments: Vec<&str> = parts.collect();
+        match (name, &arguments[..]) {
+            ("Filesystem", [device, directory, more @ ..]) => {
+                let name = directory.rsplit('/').next().unwrap_or(directory);
+                // A volume group before it holds this file system.
+                let lvm = pool.take().filter(|pool| pool.kind == PoolKind::Lvm);
+                let mut new = lvm.unwrap_or_else(|| {
+                    let name = usable(name).unwrap_or_else(|| "pool".into());
+                    Pool::new(&name, PoolKind::Filesystem, at)
+                });
+                new.device = Some((*device).to_owned());
+                new.directory = Some((*directory).to_owned());
+                new.fstype = more.first().map(|&t| t.to_owned());
+                new.options = more.get(1).map(|&t| t.to_owned());
+                pool = Some(new);
+            }
+            ("LVM", [group, ..]) => {
+                let name = usable(group).unwrap_or_else(|| "pool".into());
+                let mut new = Pool::new(&name, PoolKind::Lvm, at);
+                new.volume_group = Some((*group).to_owned());
+                pool = Some(new);
+            }
+            ("ZFS" | "zfs", [name, ..]) => {
+                let name = usable(name).unwrap_or_else(|| "pool".into());
+                pool = Some(Pool::new(&name, PoolKind::Zfs, at));
+            }
+            ("IPaddr" | "IPaddr2", [address, ..]) => addresses.push(ip(at, address)?),
+            (address, []) if address.starts_with(|c: char| c.is_ascii_digit()) => {
+                addresses.push(ip(at, address)?);
+            }
+            (other, _) => foreign.push(other.to_owned()),
+        }
+    }
+    for name in &foreign {
+        page.foreign(
+            at,
+            quoted(name),
+            "not a resource that Hawser builds: run it beside, by systemd or Pacemaker",
+        );
+    }
+    match pool {
+        Some(mut pool) => {
+            pool.addresses = addresses;
+            pool.prefer = Some(Said::new(((*node).to_owned(), 100), at));
+            page.understood(
+                at,
+                format!("{} {} …", node, pool.name),
+                format!("[[pool]] {}, which prefers {node}", pool.name),
+            );
+            picture.pools.push(pool);
+        }
+        None => page.unsaid(
+            at,
+            format!(
+                "{} with {} resources and no storage",
+                quoted(node),
+                resources.len()
+            ),
+            "a pool is storage and what hangs on it",
+        ),
+    }
+    Ok(())
+}
+
+/// `192.0.2.3/28/eth0/192.0.2.15`: prefix, interface and broadcast address in any order behind it.
+fn ip(at: &Place, text: &str) -> Result<Address, Malformed> {
+    let mut parts = text.split('/');
+    let first = parts.next().unwrap_or_default();
+    let Ok(ip) = first.parse::<IpAddr>() else {
+        return Err(Malformed::new(
+            at,
+            quoted(text),
+            "ADDRESS[/PREFIX][/INTERFACE][/BROADCAST]",
+        ));
+    };
+    let mut address = Address {
+        at: at.clone(),
+        ip,
+        prefix: None,
+        link: None,
+        interface: None,
+    };
+    for part in parts {
+        match part.parse::<u8>() {
+            Ok(prefix) => address.prefix = Some(prefix),
+            Err(_) if part.parse::<IpAddr>().is_ok() => {}
+            Err(_) => address.interface = Some(part.split(':').next().unwrap_or(part).to_owned()),
+        }
+    }
+    Ok(address)
+}

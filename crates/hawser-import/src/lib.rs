@@ -1,0 +1,181 @@
+//! From the configuration that a cluster has to `hawser.toml` and `exports.toml`, offline.
+//!
+//! Each source is parsed by a pure function that keeps the line of everything. What they say goes into one neutral
+//! [`picture`], and from there into text. A page says of every line what became of it. Nothing here reads a file or
+//! reaches a host.
+#![forbid(unsafe_code)]
+
+mod corosync;
+mod crm;
+mod exports;
+pub mod heartbeat;
+mod interfaces;
+mod page;
+mod picture;
+mod place;
+mod source;
+mod translate;
+mod write;
+
+pub use page::{Line, Page, Verdict};
+pub use place::{Malformed, Place};
+pub use source::{Kind, Source};
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use hawser_model::cluster_file;
+
+use picture::Picture;
+
+/// What holds beside the sources.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The cluster's name, if no source says one.
+    pub name: Option<String>,
+    /// The pool that a source belongs to which does not say it (`stmf-ha.conf`).
+    pub pool: Option<String>,
+    /// The folder where secrets are written on this machine, an absolute path.
+    pub secrets: String,
+}
+
+/// What came out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// `hawser.toml`; `None` when no source describes a cluster.
+    pub cluster: Option<String>,
+    /// `exports.toml` of each pool.
+    pub exports: BTreeMap<String, String>,
+    /// Secrets that the sources held, by the name of their file.
+    pub secrets: BTreeMap<String, Secret>,
+    /// What became of each line.
+    pub page: Page,
+}
+
+impl Imported {
+    /// Whether a cluster can be planned from the file as it is.
+    pub fn complete(&self) -> bool {
+        !self.page.has(Verdict::Missing)
+    }
+}
+
+/// A secret, which is written into a file of its own and nowhere else.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub String);
+
+/// It is not shown, whoever asks.
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// Reads the sources and says the same in Hawser's files.
+///
+/// # Errors
+/// The first thing in a source that cannot be read: its file, its line, what was found and what is allowed.
+pub fn import(sources: &[Source], options: &Options) -> Result<Imported, Malformed> {
+    let mut picture = Picture::default();
+    let mut page = Page::default();
+    picture.name.clone_from(&options.name);
+    let mut crm = crm::Crm::default();
+    let mut offered = exports::Offered::default();
+    let mut order: Vec<&Source> = sources.iter().collect();
+    // Links have their names from the messaging layer, and what is offered belongs to pools.
+    order.sort_by_key(|source| source.kind);
+    // Which nodes there are, only all other sources together say.
+    let of_node = |source: &&Source| source.kind == Kind::Interfaces;
+    let (interfaces, others): (Vec<_>, Vec<_>) = order.into_iter().partition(of_node);
+    for source in others {
+        let mut all = All {
+            picture: &mut picture,
+            crm: &mut crm,
+            offered: &mut offered,
+            page: &mut page,
+        };
+        read(source, options, &mut all).map_err(|e| e.within(source))?;
+    }
+    translate::crm(&crm, &mut picture, &mut offered, &mut page);
+    for source in interfaces {
+        interfaces::read(source, &mut picture, &mut page).map_err(|e| e.within(source))?;
+    }
+    let exports = exports::of_pools(&offered, &mut picture, &mut page);
+    picture::finish::finish(&mut picture, &mut page);
+    let mut imported = Imported {
+        secrets: picture.secrets.clone(),
+        ..Imported::default()
+    };
+    for (pool, file) in exports {
+        let text = write::exports::text(&pool, &file);
+        if let Err(errors) = hawser_cluster::exports::parse(&text, "exports.toml") {
+            let path = format!("{pool}/exports.toml");
+            for error in errors.errors {
+                let help = error.problem.help().unwrap_or_default();
+                let place = Place::new(&path, error.line);
+                page.add(
+                    Verdict::Missing,
+                    Some(&place),
+                    error.problem.to_string(),
+                    help,
+                );
+            }
+        }
+        imported.exports.insert(pool, text);
+    }
+    if !picture.nodes.is_empty() || !picture.pools.is_empty() {
+        let text = write::cluster::text(&picture, &options.secrets);
+        missing(&text, &mut page);
+        imported.cluster = Some(text);
+    }
+    page.sort();
+    imported.page = page;
+    Ok(imported)
+}
+
+/// What is read into.
+struct All<'a> {
+    picture: &'a mut Picture,
+    crm: &'a mut crm::Crm,
+    offered: &'a mut exports::Offered,
+    page: &'a mut Page,
+}
+
+fn read(source: &Source, options: &Options, all: &mut All<'_>) -> Result<(), Malformed> {
+    let All {
+        picture,
+        crm,
+        offered,
+        page,
+    } = all;
+    match source.kind {
+        Kind::HaCf => heartbeat::ha_cf::read(source, picture, page),
+        Kind::Authkeys => heartbeat::authkeys::read(source, picture, page),
+        Kind::CorosyncConf => corosync::read(source, picture, page),
+        Kind::Interfaces => interfaces::read(source, picture, page),
+        Kind::Cib => crm::cib::parse(source, page).map(|read| crm.add(read)),
+        Kind::Crm => crm::shell::parse(source, page).map(|read| crm.add(read)),
+        Kind::Haresources => heartbeat::haresources::read(source, picture, page),
+        Kind::StmfHa => exports::stmf_ha::read(source, options, offered, page),
+        Kind::ZfsGet => exports::zfs_get::read(source, offered, page),
+        Kind::ListLu => exports::list_lu::read(source, offered, page),
+        Kind::Saveconfig => exports::saveconfig::read(source, offered, page),
+        Kind::TargetsConf => exports::targets_conf::read(source, offered, page),
+        Kind::EtcExports => exports::etc_exports::read(source, offered, page),
+    }
+}
+
+/// What the file still lacks before a cluster can be built from it, by the rules of the file itself.
+fn missing(text: &str, page: &mut Page) {
+    let Err(errors) = cluster_file::parse_complete(text, "hawser.toml") else {
+        return;
+    };
+    for error in errors.errors {
+        let help = error.problem.help().unwrap_or_default();
+        page.add(
+            Verdict::Missing,
+            Some(&Place::new("hawser.toml", error.line)),
+            error.problem.to_string(),
+            help,
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! What constraints say that a pool does not: colocations and orders.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::pools::kind_of;
+use super::primitives_of;
+use crate::crm::{Crm, Score};
+use crate::page::Page;
+use crate::picture::Picture;
+
+/// What constraints say that a pool does not.
+pub(super) fn translate(
+    crm: &Crm,
+    picture: &Picture,
+    owners: &BTreeMap<String, String>,
+    page: &mut Page,
+) {
+    let pools = |resources: &[String]| -> BTreeSet<&String> {
+        let members = resources.iter().flat_map(|id| primitives_of(crm, id));
+        members.filter_map(|id| owners.get(id)).collect()
+    };
+    let ours = |id: &str| {
+        let found = crm.primitives.iter().find(|p| p.id == id);
+        found.is_none_or(|p| {
+            const OWN: [&str; 12] = [
+                "ZFS",
+                "Filesystem",
+                "LVM-activate",
+                "LVM",
+                "IPaddr",
+                "IPaddr2",
+                "IPv6addr",
+                "exportfs",
+                "exports",
+                "iSCSITarget",
+                "iSCSILogicalUnit",
+                "portblock",
+            ];
+            OWN.contains(&kind_of(p))
+        })
+    };
+    // A constraint of something foreign names what Hawser makes under another name.
+    let about_foreign = |resources: &[String], of: &BTreeSet<&String>| {
+        let members = resources.iter().flat_map(|id| primitives_of(crm, id));
+        let foreign: Vec<&str> = members.filter(|id| !ours(id)).collect();
+        let direct = foreign
+            .iter()
+            .any(|id| resources.iter().any(|named| named == id));
+        (direct && !of.is_empty()).then(|| {
+            let pools: Vec<&str> = of.iter().map(|pool| pool.as_str()).collect();
+            format!(
+                "{} is foreign: let its constraint name {}, the pool's resource",
+                foreign.join(", "),
+                pools.join(", ")
+            )
+        })
+    };
+    for constraint in &crm.colocations {
+        let of = pools(&constraint.resources);
+        if let Some(why) = about_foreign(&constraint.resources, &of) {
+            page.unsaid(
+                &constraint.at,
+                format!("colocation of {}", constraint.resources.join(", ")),
+                why,
+            );
+            continue;
+        }
+        let what = format!("colocation of {}", constraint.resources.join(", "));
+        let negative = constraint.score < Score::Finite(0);
+        match (of.len(), negative) {
+            (0, _) => {}
+            (1, false) => page.understood(
+                &constraint.at,
+                what,
+                "a pool and what hangs on it are together",
+            ),
+            (1, true) => page.unsaid(
+                &constraint.at,
+                what,
+                "what belongs to a pool is always together with it",
+            ),
+            (_, true) => page.unsaid(
+                &constraint.at,
+                what,
+                "pools have no wish to be apart: `prefer` says where each is",
+            ),
+            (_, false) => page.unsaid(&constraint.at, what, "each pool moves by itself"),
+        }
+    }
+    let address = |id: &str| {
+        let found = crm.primitives.iter().find(|p| p.id == id);
+        found.is_some_and(|p| kind_of(p).starts_with("IP"))
+    };
+    for order in &crm.orders {
+        let of = pools(&order.resources);
+        let what = format!("order of {}", order.resources.join(", "));
+        if let Some(why) = about_foreign(&order.resources, &of) {
+            page.unsaid(&order.at, what, why);
+            continue;
+        }
+        let storage = |id: &String| picture.pools.iter().any(|pool| pool.resources.contains(id));
+        let first = order.resources.first();
+        match of.len() {
+            0 => {}
+            1 if first.is_some_and(|id| address(id)) && order.resources.iter().any(storage) => {
+                page.changed(
+                    &order.at,
+                    what,
+                    "an address comes last and goes first, or clients find no disk behind it",
+                );
+            }
+            1 => page.understood(&order.at, what, "storage, then exports, then addresses"),
+            _ => page.unsaid(&order.at, what, "each pool starts by itself"),
+        }
+    }
+}

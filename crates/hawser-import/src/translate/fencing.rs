@@ -1,0 +1,355 @@
+//! Fence devices: BMCs, others, and what the source itself has wrong about them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hawser_model::cluster_file::{is_fence_parameter_secret, is_ipmi_agent};
+
+use super::ipmi::{self, Plugin, secret_name};
+use super::millis;
+use crate::Secret;
+use crate::crm::{Crm, Primitive};
+use crate::page::Page;
+use crate::picture::{Bmc, Device, Picture, Said};
+use crate::place::quoted;
+
+/// Parameters that Hawser's file says by other keys, or makes by itself.
+const OWN: [&str; 15] = [
+    "action",
+    "hostname",
+    "ip",
+    "ipaddr",
+    "ipmitool_path",
+    "lanplus",
+    "login",
+    "method",
+    "pcmk_delay_base",
+    "pcmk_delay_max",
+    "pcmk_host_check",
+    "pcmk_host_list",
+    "pcmk_host_map",
+    "power_wait",
+    "username",
+];
+
+pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
+    let fences = || {
+        crm.primitives
+            .iter()
+            .filter(|p| p.agent.starts_with("stonith:"))
+    };
+    let nodes: Vec<String> = picture
+        .nodes
+        .iter()
+        .map(|node| node.name.value.clone())
+        .collect();
+    let mut targets: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for device in fences() {
+        let agent = device.agent.trim_start_matches("stonith:");
+        let fenced = fenced(device, agent, &nodes);
+        match agent {
+            "external/ipmi" => plugin(device, picture, page),
+            agent if agent.starts_with("fence_") => {
+                let node = match &fenced[..] {
+                    [node] if is_ipmi_agent(agent) => Some(node.clone()),
+                    _ => None,
+                };
+                match node {
+                    Some(node) => bmc(device, agent, &node, picture, page),
+                    None => other(crm, device, agent, &fenced, picture, page),
+                }
+            }
+            "external/sbd" => page.unsaid(
+                &device.at,
+                quoted(&device.id),
+                "Hawser fences by power; it does not drive sbd",
+            ),
+            _ => page.unsaid(
+                &device.at,
+                format!("{}, {}", quoted(&device.id), quoted(agent)),
+                "Pacemaker has no such plugin any more: write [node.bmc], or [[fencing.device]] with an agent of \
+                 fence-agents",
+            ),
+        }
+        delay(device, &fenced, picture, page);
+        targets.insert(&device.id, fenced);
+    }
+    super::fence_places::check(crm, &targets, &nodes, page);
+}
+
+/// The nodes that a device fences.
+fn fenced(device: &Primitive, agent: &str, nodes: &[String]) -> Vec<String> {
+    if agent == "external/ipmi" {
+        return device
+            .param(&["hostname"])
+            .map(str::to_owned)
+            .into_iter()
+            .collect();
+    }
+    let list = device.param(&["pcmk_host_list"]).unwrap_or_default();
+    let listed = list.split([' ', ',', ';']).filter(|name| !name.is_empty());
+    let map = device.param(&["pcmk_host_map"]).unwrap_or_default();
+    let mapped = map
+        .split([';', ' '])
+        .filter_map(|pair| Some(pair.split_once([':', '='])?.0));
+    let mut found: BTreeSet<String> = listed.chain(mapped).map(str::to_owned).collect();
+    // Without a list the agent is asked; an IPMI agent knows no names, so the device's own name is all there is.
+    if found.is_empty() {
+        let named = nodes
+            .iter()
+            .filter(|node| device.id.contains(node.as_str()));
+        found.extend(named.cloned());
+    }
+    if found.is_empty() && !is_ipmi_agent(agent) {
+        found.extend(nodes.iter().cloned());
+    }
+    found.into_iter().collect()
+}
+
+fn plugin(device: &Primitive, picture: &mut Picture, page: &mut Page) {
+    let param = |name: &str| device.param(&[name]);
+    let all = [
+        param("hostname"),
+        param("ipaddr"),
+        param("userid"),
+        param("passwd"),
+    ];
+    let [Some(host), Some(address), Some(user), Some(password)] = all else {
+        page.unsaid(
+            &device.at,
+            quoted(&device.id),
+            "external/ipmi needs hostname, ipaddr, userid and passwd: write [node.bmc]",
+        );
+        return;
+    };
+    let (interface, at) = (param("interface"), &device.at);
+    let plugin = Plugin {
+        at,
+        host,
+        address,
+        user,
+        password,
+        interface,
+    };
+    ipmi::add(&plugin, picture);
+    page.changed(
+        at,
+        format!("{}, external/ipmi", quoted(&device.id)),
+        format!("[node.bmc] of {host}: fence_ipmilan; its password is in a file of its own, not in the CIB"),
+    );
+}
+
+fn bmc(device: &Primitive, agent: &str, node: &str, picture: &mut Picture, page: &mut Page) {
+    let at = &device.at;
+    let (Some(address), user) = (
+        device.param(&["ip", "ipaddr"]),
+        device.param(&["username", "login"]),
+    ) else {
+        page.unsaid(at, quoted(&device.id), "it has no ip: write [node.bmc]");
+        return;
+    };
+    match device.param(&["password", "passwd"]) {
+        Some(password) => {
+            let secret = Secret(password.to_owned());
+            picture.secrets.insert(secret_name(node), secret);
+            page.changed(
+                at,
+                format!("the password of {}", quoted(&device.id)),
+                "it is in a file of its own, not in the CIB",
+            );
+        }
+        None => page.unsaid(
+            at,
+            format!("the password of {}", quoted(&device.id)),
+            format!(
+                "the source does not have it: put it into the file that [node.bmc] of {node} names"
+            ),
+        ),
+    }
+    let flag = |name: &str| {
+        device
+            .param(&[name])
+            .map(|v| matches!(v, "1" | "true" | "on" | "yes"))
+    };
+    let wait = device.param(&["power_wait"]).and_then(millis);
+    let node_ = picture.add_node(node, at);
+    node_.bmc = Some(Bmc {
+        at: at.clone(),
+        address: address.to_owned(),
+        username: user.unwrap_or_default().to_owned(),
+        agent: (agent != "fence_ipmilan").then(|| agent.to_owned()),
+        // The agent's own default is IPMI 1.5, Hawser's 2.0.
+        lanplus: match flag("lanplus") {
+            Some(true) => None,
+            _ if agent == "fence_ipmilan" => Some(false),
+            _ => None,
+        },
+        cipher: device.param(&["cipher"]).and_then(|text| text.parse().ok()),
+        power_wait: wait,
+        options: options(device, &["cipher"]),
+    });
+    if device.id != format!("fence-{node}") {
+        let why = format!("[node.bmc] of {node}; the device is called fence-{node}");
+        page.changed(at, format!("{}, {agent}", quoted(&device.id)), why);
+    } else {
+        page.understood(
+            at,
+            format!("{}, {agent}", quoted(&device.id)),
+            format!("[node.bmc] of {node}"),
+        );
+    }
+}
+
+/// Parameters that neither are Hawser's own nor secrets.
+fn options(device: &Primitive, more: &[&str]) -> BTreeMap<String, String> {
+    let own =
+        |name: &str| OWN.contains(&name) || more.contains(&name) || is_fence_parameter_secret(name);
+    let script = |name: &str| name.ends_with("_script");
+    let kept = device
+        .params
+        .iter()
+        .filter(|(name, _)| !own(name) && !script(name));
+    kept.map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+fn other(
+    crm: &Crm,
+    device: &Primitive,
+    agent: &str,
+    fenced: &[String],
+    picture: &mut Picture,
+    page: &mut Page,
+) {
+    let map = device.param(&["pcmk_host_map"]).unwrap_or_default();
+    let mapped: BTreeMap<&str, &str> = map
+        .split([';', ' '])
+        .filter_map(|pair| pair.split_once([':', '=']))
+        .collect();
+    let port = device.param(&["plug", "port"]).unwrap_or_default();
+    let ports = fenced.iter().map(|node| {
+        let port = mapped.get(node.as_str()).copied().unwrap_or(port);
+        (node.clone(), port.to_owned())
+    });
+    let mut secrets = BTreeMap::new();
+    for (name, value) in device
+        .params
+        .iter()
+        .filter(|(name, _)| is_fence_parameter_secret(name))
+    {
+        let file = format!(
+            "{}-{name}",
+            super::super::picture::usable(&device.id).unwrap_or_else(|| "fence".into())
+        );
+        picture.secrets.insert(file.clone(), Secret(value.clone()));
+        secrets.insert(name.clone(), file);
+    }
+    for (name, value) in &device.params {
+        // What Hawser itself has put there: the script that reads the secret.
+        let parameter = name
+            .strip_suffix("_script")
+            .filter(|p| is_fence_parameter_secret(p));
+        if let (Some(parameter), true) = (parameter, value.starts_with("/etc/hawser/")) {
+            secrets.insert(parameter.to_owned(), format!("{}-{parameter}", device.id));
+            page.unsaid(
+                &device.at,
+                format!("the {parameter} of {}", quoted(&device.id)),
+                "the source does not have it",
+            );
+        }
+    }
+    let more = ["plug", "port"];
+    let mut options = options(device, &more);
+    for own in [
+        "ip",
+        "ipaddr",
+        "lanplus",
+        "login",
+        "method",
+        "power_wait",
+        "username",
+    ] {
+        let given = device.params.get(own);
+        options.extend(given.map(|value| (own.to_owned(), value.clone())));
+    }
+    let levels = crm
+        .levels
+        .iter()
+        .filter(|(_, _, devices, _)| devices.contains(&device.id));
+    let levels: BTreeSet<u8> = levels.map(|(_, level, ..)| *level).collect();
+    if levels.len() > 1 {
+        page.unsaid(
+            &device.at,
+            quoted(&device.id),
+            "it stands on several levels of fencing; Hawser's file has one",
+        );
+    }
+    picture.devices.push(Device {
+        at: device.at.clone(),
+        name: device.id.clone(),
+        agent: agent.to_owned(),
+        ports: ports.collect(),
+        level: levels.first().copied(),
+        options,
+        secrets,
+    });
+    page.understood(
+        &device.at,
+        format!("{}, {agent}", quoted(&device.id)),
+        "[[fencing.device]]",
+    );
+}
+
+/// What holds back the shot at a node: the device's delay, or what stood for it when devices were started to shoot.
+fn delay(device: &Primitive, fenced: &[String], picture: &mut Picture, page: &mut Page) {
+    let start = device
+        .op("start", "start-delay")
+        .map(|value| (value, "op start start-delay"));
+    let base = device
+        .param(&["pcmk_delay_base"])
+        .map(|value| (value, "pcmk_delay_base"));
+    let own = device.param(&["delay"]).map(|value| (value, "delay"));
+    if let Some(most) = device.param(&["pcmk_delay_max"]) {
+        page.changed(
+            &device.at,
+            format!("pcmk_delay_max {}", quoted(most)),
+            "a random delay may let both nodes shoot; [fencing] delay holds one shot back for certain",
+        );
+    }
+    let Some((value, name)) = base.or(own).or(start) else {
+        return;
+    };
+    let mut said: Vec<(String, &str)> = Vec::new();
+    for part in value.split(';') {
+        match part.split_once(':') {
+            Some((node, value)) => said.push((node.to_owned(), value)),
+            None => said.extend(fenced.iter().map(|node| (node.clone(), part))),
+        }
+    }
+    for (node, value) in said {
+        match millis(value) {
+            Some(0) => {}
+            Some(ms) => {
+                let why = format!(
+                    "[fencing] delay of {node}: the shot at {node} waits, so {node} wins a duel"
+                );
+                page.understood(
+                    &device.at,
+                    format!("{} {name} {value}", quoted(&device.id)),
+                    why,
+                );
+                let longest = picture
+                    .delays
+                    .get(&node)
+                    .is_none_or(|before| before.value < ms);
+                if longest {
+                    picture.delays.insert(node, Said::new(ms, &device.at));
+                }
+            }
+            None => page.unsaid(
+                &device.at,
+                format!("{name} {}", quoted(value)),
+                "it is no time",
+            ),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Which pool a resource belongs to: what constraints and groups join.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::primitives_of;
+use crate::crm::{Crm, Score};
+use crate::picture::Picture;
+
+/// The pool of each resource that is joined to a pool's storage, directly or over others. A resource that is joined to two
+/// pools belongs to the nearer one.
+pub(super) fn owners(crm: &Crm, picture: &Picture) -> BTreeMap<String, String> {
+    let mut near: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let join = |all: &[&str]| -> Vec<(String, String)> {
+        let pairs = all.windows(2);
+        pairs
+            .map(|pair| (pair[0].to_owned(), pair[1].to_owned()))
+            .collect()
+    };
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    let groups = crm.around.iter().filter(|around| around.kind == "group");
+    for group in groups {
+        let members: Vec<&str> = group.members.iter().map(String::as_str).collect();
+        pairs.extend(join(&members));
+    }
+    let together = crm
+        .colocations
+        .iter()
+        .filter(|c| c.score == Score::Infinity || c.score.is_positive());
+    for constraint in together {
+        let members = constraint
+            .resources
+            .iter()
+            .flat_map(|id| primitives_of(crm, id));
+        pairs.extend(join(&members.collect::<Vec<_>>()));
+    }
+    for (a, b) in &pairs {
+        near.entry(a).or_default().insert(b);
+        near.entry(b).or_default().insert(a);
+    }
+    let storages = picture.pools.iter().flat_map(|pool| {
+        let ids = pool.resources.iter().map(String::as_str);
+        ids.map(|id| (id, pool.name.clone())).collect::<Vec<_>>()
+    });
+    let mut owners: BTreeMap<String, String> = BTreeMap::new();
+    let mut border: Vec<(&str, String)> = storages.collect();
+    // Breadth first: the nearer pool is there before the farther one.
+    while !border.is_empty() {
+        let mut next = Vec::new();
+        for (id, pool) in border {
+            if owners.contains_key(id) {
+                continue;
+            }
+            owners.insert(id.to_owned(), pool.clone());
+            for other in near.get(id).into_iter().flatten() {
+                next.push((*other, pool.clone()));
+            }
+        }
+        border = next;
+    }
+    owners
+}

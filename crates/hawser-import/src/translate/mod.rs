@@ -1,0 +1,85 @@
+//! Pacemaker's configuration in the picture's words.
+
+mod constraints;
+mod fence_places;
+mod fencing;
+pub(crate) mod ipmi;
+mod members;
+mod placement;
+mod pools;
+mod properties;
+
+use hawser_model::toml_file::Period;
+
+use crate::crm::Crm;
+use crate::exports::Offered;
+use crate::page::Page;
+use crate::picture::Picture;
+
+/// Translates.
+pub(crate) fn crm(crm: &Crm, picture: &mut Picture, offered: &mut Offered, page: &mut Page) {
+    for (node, at) in &crm.nodes {
+        if picture.node(node).is_none() {
+            picture.add_node(node, at);
+            page.understood(at, format!("node {node}"), "[[node]]");
+        }
+    }
+    fencing::translate(crm, picture, page);
+    pools::translate(crm, picture, offered, page);
+    placement::translate(crm, picture, page);
+    // What is automatic depends on how strongly pools prefer their nodes.
+    properties::translate(crm, picture, page);
+}
+
+/// A time as Pacemaker writes it, in milliseconds: `90`, `90s`, `500ms`, `2min`; without a unit seconds.
+fn millis(text: &str) -> Option<u64> {
+    let text = text.trim();
+    if let Ok(seconds) = text.parse::<u64>() {
+        return seconds.checked_mul(1000).filter(|ms| *ms <= 604_800_000);
+    }
+    let plain = match text {
+        t if t.ends_with("ms") || t.ends_with("msec") => t.trim_end_matches("ec").to_owned(),
+        t if t.ends_with("sec") => t.trim_end_matches("ec").to_owned(),
+        t if t.ends_with("min") => t.to_owned(),
+        t if t.ends_with('m') => format!("{t}in"),
+        t if t.ends_with("hr") => t.trim_end_matches('r').to_owned(),
+        t => t.to_owned(),
+    };
+    plain.parse::<Period>().ok().map(Period::as_millis)
+}
+
+/// What the resources of a constraint have in them: groups and clones by what they hold.
+fn primitives_of<'a>(crm: &'a Crm, id: &'a str) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    let mut open = vec![(id, 0_u8)];
+    while let Some((id, depth)) = open.pop() {
+        match crm.around.iter().find(|around| around.id == id) {
+            // Deeper than that only a file goes that holds itself.
+            Some(around) if depth < 8 => {
+                open.extend(around.members.iter().rev().map(|m| (m.as_str(), depth + 1)));
+            }
+            Some(_) => {}
+            None => found.push(id),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn pacemakers_times() {
+        for (text, ms) in [
+            ("90", 90_000),
+            ("90s", 90_000),
+            ("2min", 120_000),
+            ("2m", 120_000),
+            ("500ms", 500),
+        ] {
+            assert_eq!(super::millis(text), Some(ms), "{text}");
+        }
+        for text in ["", "soon", "-5", "99999999999999999999"] {
+            assert_eq!(super::millis(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Where pools run: preferences, and nodes that they may not use.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::primitives_of;
+use crate::crm::{Crm, Location, Score};
+use crate::page::Page;
+use crate::picture::{Picture, Said};
+use crate::place::quoted;
+
+/// The strongest preference that the file takes.
+const STRONGEST: i64 = 10_000;
+
+pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
+    let owners = super::members::owners(crm, picture);
+    let nodes: Vec<String> = picture
+        .nodes
+        .iter()
+        .map(|node| node.name.value.clone())
+        .collect();
+    let mut barred: BTreeMap<String, Vec<&Location>> = BTreeMap::new();
+    for location in &crm.locations {
+        let members = location
+            .resources
+            .iter()
+            .flat_map(|id| primitives_of(crm, id));
+        let pools: BTreeSet<&String> = members.filter_map(|id| owners.get(id)).collect();
+        let what = || format!("location {}", quoted(&location.id));
+        for pool in pools {
+            let Some(node) = &location.node else {
+                match location.id.starts_with("hawser-") {
+                    true => page.not_needed(
+                        &location.at,
+                        what(),
+                        "Hawser makes it from the heads' SAN ports",
+                    ),
+                    false => page.unsaid(
+                        &location.at,
+                        what(),
+                        "a rule that is more than a node's name",
+                    ),
+                }
+                continue;
+            };
+            if !nodes.contains(node) {
+                page.mistake(
+                    &location.at,
+                    what(),
+                    format!("there is no node {}", quoted(node)),
+                );
+                continue;
+            }
+            match location.score {
+                Score::MinusInfinity => barred.entry(pool.clone()).or_default().push(location),
+                score if score.is_positive() => prefer(location, pool, node, picture, page),
+                _ => page.unsaid(
+                    &location.at,
+                    what(),
+                    "only -INFINITY keeps a pool away from a node",
+                ),
+            }
+        }
+    }
+    for (pool, locations) in barred {
+        let not: BTreeSet<&str> = locations.iter().filter_map(|l| l.node.as_deref()).collect();
+        let left: Vec<String> = nodes
+            .iter()
+            .filter(|n| !not.contains(n.as_str()))
+            .cloned()
+            .collect();
+        let at = &locations[0].at;
+        if left.len() < 2 {
+            page.unsaid(
+                at,
+                format!("pool {} may run on fewer than two nodes", quoted(&pool)),
+                "a pool of Hawser's can move: it may run on every node",
+            );
+            continue;
+        }
+        page.understood(
+            at,
+            format!(
+                "pool {pool} not on {}",
+                not.into_iter().collect::<Vec<_>>().join(", ")
+            ),
+            "`nodes`",
+        );
+        if let Some(pool) = picture.pool_mut(&pool) {
+            pool.nodes = Some(Said::new(left, at));
+        }
+    }
+}
+
+fn prefer(location: &Location, pool: &str, node: &str, picture: &mut Picture, page: &mut Page) {
+    let what = format!("location {}", quoted(&location.id));
+    let score = match location.score {
+        Score::Finite(n) if n <= STRONGEST => n,
+        _ => {
+            page.changed(
+                &location.at,
+                &what,
+                format!("preference = {STRONGEST}: a pool can always move"),
+            );
+            STRONGEST
+        }
+    };
+    let Some(pool) = picture.pool_mut(pool) else {
+        return;
+    };
+    let score = u32::try_from(score).unwrap_or(1);
+    let weaker = pool
+        .prefer
+        .as_ref()
+        .is_some_and(|said| said.value.1 >= score);
+    if weaker
+        && pool
+            .prefer
+            .as_ref()
+            .is_some_and(|said| said.value.0 != node)
+    {
+        page.unsaid(
+            &location.at,
+            what,
+            "a pool prefers one node; this one is its second choice",
+        );
+        return;
+    }
+    if !weaker {
+        page.understood(
+            &location.at,
+            what,
+            format!("pool {} prefers {node}, {score}", pool.name),
+        );
+        pool.prefer = Some(Said::new((node.to_owned(), score), &location.at));
+    }
+}

@@ -1,0 +1,383 @@
+//! Storage, and what hangs on it.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use super::members::owners;
+use super::{millis, primitives_of};
+use crate::crm::{Crm, Primitive};
+use crate::exports::{Offered, Shown, Target, Unit};
+use crate::page::Page;
+use crate::picture::{Address, Nfs, Picture, Pool, PoolKind, Said, usable};
+use crate::place::quoted;
+
+/// What Hawser itself gives an operation, in milliseconds; see hawser-cluster's `cib/pools.rs`.
+fn own_timeout(kind: PoolKind, op: &str) -> u64 {
+    match (kind, op) {
+        (PoolKind::Zfs, "start") => 300_000,
+        (PoolKind::Zfs, "stop") => 180_000,
+        (_, "start" | "stop") => 120_000,
+        _ => 60_000,
+    }
+}
+
+/// The last part of an agent's name: `ZFS` of `ocf:heartbeat:ZFS`.
+pub(super) fn kind_of(primitive: &Primitive) -> &str {
+    primitive.agent.rsplit(':').next().unwrap_or_default()
+}
+
+pub(super) fn translate(crm: &Crm, picture: &mut Picture, offered: &mut Offered, page: &mut Page) {
+    let cloned: BTreeSet<&str> = crm
+        .around
+        .iter()
+        .filter(|around| around.kind != "group")
+        .flat_map(|around| primitives_of(crm, &around.id))
+        .collect();
+    let plain =
+        |p: &&Primitive| !p.agent.starts_with("stonith:") && !cloned.contains(p.id.as_str());
+    let all: Vec<&Primitive> = crm.primitives.iter().filter(plain).collect();
+    for primitive in &all {
+        if let Some(pool) = storage(primitive) {
+            picture.pools.push(pool);
+        }
+    }
+    let files = files_of_groups(&all, picture);
+    let owners = owners(crm, picture);
+    for primitive in &all {
+        let ours = |pool: &Pool| pool.resources.contains(&primitive.id);
+        if let Some(pool) = picture.pools.iter().find(|pool| ours(pool)) {
+            let why = match files.contains(&primitive.id) {
+                true => format!("the files of [[pool]] {}", pool.name),
+                false => format!("[[pool]] {}", pool.name),
+            };
+            page.understood(
+                &primitive.at,
+                format!("{}, {}", quoted(&primitive.id), primitive.agent),
+                why,
+            );
+            continue;
+        }
+        hanging(
+            primitive,
+            owners.get(&primitive.id).map(String::as_str),
+            picture,
+            offered,
+            page,
+        );
+    }
+    for id in &cloned {
+        let clone = crm
+            .primitives
+            .iter()
+            .find(|p| p.id == **id && !p.agent.starts_with("stonith:"));
+        if let Some(clone) = clone {
+            cloned_one(clone, page);
+        }
+    }
+    timeouts(crm, picture, page);
+    super::constraints::translate(crm, picture, &owners, page);
+}
+
+/// A pool of this resource's own.
+fn storage(primitive: &Primitive) -> Option<Pool> {
+    let param = |names: &[&str]| primitive.param(names).map(str::to_owned);
+    let (kind, name) = match kind_of(primitive) {
+        "ZFS" => (PoolKind::Zfs, param(&["pool"])?),
+        "Filesystem" => (PoolKind::Filesystem, primitive.id.clone()),
+        "LVM-activate" | "LVM" => (PoolKind::Lvm, primitive.id.clone()),
+        _ => return None,
+    };
+    let mut pool = Pool::new(&usable(&name)?, kind, &primitive.at);
+    pool.resources.push(primitive.id.clone());
+    pool.import_options = param(&["importargs"]).filter(|_| kind == PoolKind::Zfs);
+    pool.volume_group = param(&["vgname", "volgrpname"]);
+    if kind == PoolKind::Filesystem {
+        pool.device = param(&["device"]);
+        pool.directory = param(&["directory"]);
+        pool.fstype = param(&["fstype"]);
+        pool.options = param(&["options"]);
+    }
+    Some(pool)
+}
+
+/// A file system on a volume of a group that is a pool is that pool's own files, not a second pool.
+fn files_of_groups(all: &[&Primitive], picture: &mut Picture) -> BTreeSet<String> {
+    let mut files = BTreeSet::new();
+    let groups: Vec<(String, String)> = picture
+        .pools
+        .iter()
+        .filter(|pool| pool.kind == PoolKind::Lvm)
+        .filter_map(|pool| Some((pool.name.clone(), pool.volume_group.clone()?)))
+        .collect();
+    for (name, group) in groups {
+        let mapped = group.replace('-', "--");
+        let on = |device: &str| {
+            device.starts_with(&format!("/dev/{group}/"))
+                || device.starts_with(&format!("/dev/mapper/{mapped}-"))
+        };
+        let of_group = |pool: &Pool| {
+            pool.kind == PoolKind::Filesystem && pool.device.as_deref().is_some_and(on)
+        };
+        let Some(i) = picture.pools.iter().position(of_group) else {
+            continue;
+        };
+        let inner = picture.pools.remove(i);
+        files.extend(inner.resources.clone());
+        if let Some(pool) = picture.pool_mut(&name) {
+            pool.directory = inner.directory;
+            pool.fstype = inner.fstype;
+            pool.options = inner.options;
+            let own = format!("/dev/{group}/hawser");
+            pool.device = inner.device.filter(|device| *device != own);
+            pool.resources.extend(inner.resources);
+        }
+    }
+    debug_assert!(files.iter().all(|id| all.iter().any(|p| p.id == *id)));
+    files
+}
+
+/// What is no storage: an address, an export, or not Hawser's.
+fn hanging(
+    primitive: &Primitive,
+    owner: Option<&str>,
+    picture: &mut Picture,
+    offered: &mut Offered,
+    page: &mut Page,
+) {
+    let (at, id) = (&primitive.at, quoted(&primitive.id));
+    let what = format!("{id}, {}", primitive.agent);
+    let kind = kind_of(primitive);
+    match (kind, owner) {
+        ("IPaddr" | "IPaddr2" | "IPv6addr", Some(name)) => address(primitive, name, picture, page),
+        ("IPaddr" | "IPaddr2" | "IPv6addr", None) => {
+            page.foreign(at, what, "an address that no constraint joins to a pool");
+        }
+        ("exportfs", Some(name)) => {
+            let (Some(directory), Some(clients)) = (primitive.param(&["directory"]), primitive.param(&["clientspec"]))
+            else {
+                return page.unsaid(at, what, "it has no directory or no clientspec");
+            };
+            let options = primitive.param(&["options"]).map(str::to_owned);
+            let nfs = Nfs {
+                directory: directory.to_owned(),
+                clients: clients.to_owned(),
+                options,
+            };
+            if let Some(pool) = picture.pool_mut(name) {
+                pool.nfs.push(Said::new(nfs, at));
+            }
+            page.understood(at, what, format!("nfs of pool {name}"));
+        }
+        ("exports", Some(name)) if primitive.agent == "ocf:hawser:exports" => own_exports(primitive, name, picture, page),
+        ("iSCSITarget", _) => target(primitive, offered, picture, page),
+        ("iSCSILogicalUnit", _) => unit(primitive, offered, page),
+        ("ifspeed", _) if primitive.id.starts_with("watch-") => {
+            page.not_needed(at, what, "`hawser apply` makes it from the heads' ports");
+        }
+        ("ethmonitor" | "ifspeed", _) => page.changed(at, what, "each head's own SAN ports are watched (watch-NODE-LINK)"),
+        ("portblock", _) => page.not_needed(at, what, "an address comes last and goes first"),
+        ("nfsserver", _) => page.unsaid(
+            at,
+            what,
+            "every head runs its own NFS server (systemctl enable --now nfs-server); locks do not move with a pool",
+        ),
+        (_, Some(name)) => page.foreign(at, what, format!("it hangs on pool {name}; keep its constraints")),
+        (_, None) => page.foreign(at, what, "kept, and left as it is"),
+    }
+}
+
+fn cloned_one(clone: &Primitive, page: &mut Page) {
+    let what = format!("{}, {}, cloned", quoted(&clone.id), clone.agent);
+    match kind_of(clone) {
+        "ping" | "pingd" | "ethmonitor" => {
+            page.changed(
+                &clone.at,
+                what,
+                "each head's own SAN ports are watched (watch-NODE-LINK)",
+            );
+        }
+        "Filesystem" => page.foreign(
+            &clone.at,
+            what,
+            "a file system of all nodes at a time is no pool",
+        ),
+        _ => page.foreign(&clone.at, what, "kept, and left as it is"),
+    }
+}
+
+fn address(primitive: &Primitive, owner: &str, picture: &mut Picture, page: &mut Page) {
+    let at = &primitive.at;
+    let text = primitive.param(&["ip", "ipv6addr"]).unwrap_or_default();
+    // IPv6addr writes the prefix behind the address.
+    let (ip, behind) = text
+        .split_once('/')
+        .map_or((text, None), |(ip, p)| (ip, Some(p)));
+    let Ok(ip) = ip.parse::<IpAddr>() else {
+        return page.unsaid(
+            at,
+            quoted(&primitive.id),
+            format!("{} is no address", quoted(text)),
+        );
+    };
+    let mask = primitive.param(&["cidr_netmask", "netmask"]).or(behind);
+    // IPaddr takes 255.255.255.0 as well.
+    let prefix = mask.and_then(|mask| match mask.parse::<IpAddr>() {
+        Ok(mask) => ipnet::ip_mask_to_prefix(mask).ok(),
+        Err(_) => mask.parse().ok(),
+    });
+    let hint = primitive.id.strip_prefix(&format!("{owner}-")).map(|link| {
+        // Further addresses of a pool on a link are numbered.
+        let (name, number) = link.rsplit_once('-').unwrap_or((link, ""));
+        match number.parse::<u32>() {
+            Ok(2..) => name.to_owned(),
+            _ => link.to_owned(),
+        }
+    });
+    let hint = hint.and_then(|hint| usable(&hint));
+    let interface = primitive
+        .param(&["nic"])
+        .map(|nic| nic.split(':').next().unwrap_or(nic).to_owned());
+    if let Some(nic) = &interface {
+        page.changed(
+            at,
+            format!("nic={}", quoted(nic)),
+            "the agent takes the interface that has the link's network",
+        );
+    }
+    if let Some(pool) = picture.pool_mut(owner) {
+        // A pool's addresses have its times where these are longer than their own 20 s: told by nothing else when the
+        // pool's are what they would be anyway.
+        for op in ["start", "stop", "monitor"] {
+            let ms = primitive
+                .op(op, "timeout")
+                .and_then(millis)
+                .unwrap_or_default();
+            if ms > 20_000 && ms == own_timeout(pool.kind, op) {
+                pool.timeouts.insert(op, Said::new(ms, at));
+            }
+        }
+        let link = hint;
+        pool.addresses.push(Address {
+            at: at.clone(),
+            ip,
+            prefix,
+            link,
+            interface,
+        });
+    }
+    page.understood(
+        at,
+        format!("{}, {ip}", quoted(&primitive.id)),
+        format!("an address of pool {owner}"),
+    );
+}
+
+/// The agent of Hawser's own: adopting what Hawser has built.
+fn own_exports(primitive: &Primitive, owner: &str, picture: &mut Picture, page: &mut Page) {
+    let at = &primitive.at;
+    let kind = match primitive.param(&["iqn"]) {
+        Some(iqn) => {
+            picture.authority = Some(Said::new(iqn.to_owned(), at));
+            "iscsi"
+        }
+        None => "nfs",
+    };
+    if let Some(backend) = primitive.param(&["backend"]) {
+        picture.backend = Some(Said::new(backend.to_owned(), at));
+    }
+    if let Some(pool) = picture.pool_mut(owner) {
+        pool.exports = Some(Said::new(kind.into(), at));
+        let root = primitive
+            .param(&["root"])
+            .filter(|root| *root != pool.root());
+        if let (Some(root), PoolKind::Zfs) = (root, pool.kind) {
+            pool.directory = Some(root.to_owned());
+        }
+    }
+    page.understood(
+        at,
+        quoted(&primitive.id),
+        format!("exports = \"{kind}\" of pool {owner}"),
+    );
+}
+
+fn target(primitive: &Primitive, offered: &mut Offered, picture: &mut Picture, page: &mut Page) {
+    let at = &primitive.at;
+    let Some(iqn) = primitive.param(&["iqn"]) else {
+        return page.unsaid(at, quoted(&primitive.id), "it has no iqn");
+    };
+    let backend = match primitive.param(&["implementation"]) {
+        Some("tgt") => "tgt",
+        _ => "lio",
+    };
+    picture.backend = Some(Said::new(backend.into(), at));
+    let mut target = Target::new(iqn, at);
+    let portals = primitive.param(&["portals"]).unwrap_or_default();
+    target.portals = portals
+        .split_whitespace()
+        .filter(|p| !p.starts_with("0.0.0.0"))
+        .map(str::to_owned)
+        .collect();
+    let hosts = primitive
+        .param(&["allowed_initiators"])
+        .filter(|hosts| *hosts != "ALL");
+    target.hosts = hosts.map(|hosts| hosts.split_whitespace().map(str::to_owned).collect());
+    let user = primitive
+        .param(&["incoming_username"])
+        .zip(primitive.param(&["incoming_password"]));
+    target.chap = user.map(|(user, secret)| (user.to_owned(), crate::Secret(secret.to_owned())));
+    offered.targets.push(target);
+    page.understood(
+        at,
+        format!("{}, {}", quoted(&primitive.id), quoted(iqn)),
+        "[[target]] of the pool's exports.toml",
+    );
+}
+
+fn unit(primitive: &Primitive, offered: &mut Offered, page: &mut Page) {
+    let at = &primitive.at;
+    let (Some(iqn), Some(path)) = (primitive.param(&["target_iqn"]), primitive.param(&["path"]))
+    else {
+        return page.unsaid(at, quoted(&primitive.id), "it has no target_iqn or no path");
+    };
+    let mut unit = Unit::new(path, at);
+    unit.serial = primitive.param(&["scsi_sn"]).map(str::to_owned);
+    let lun = primitive.param(&["lun"]).and_then(|lun| lun.parse().ok());
+    let hosts = primitive.param(&["allowed_initiators"]);
+    let hosts = hosts.map(|hosts| hosts.split_whitespace().map(str::to_owned).collect());
+    unit.shown.push(Shown {
+        target: iqn.to_owned(),
+        lun,
+        hosts,
+        read_only: false,
+    });
+    offered.units.push(unit);
+}
+
+fn timeouts(crm: &Crm, picture: &mut Picture, page: &mut Page) {
+    for pool in &mut picture.pools {
+        for primitive in crm
+            .primitives
+            .iter()
+            .filter(|p| pool.resources.contains(&p.id))
+        {
+            for op in ["start", "stop", "monitor"] {
+                let Some(value) = primitive.op(op, "timeout") else {
+                    continue;
+                };
+                let what = format!("{} op {op} timeout={value}", quoted(&primitive.id));
+                match millis(value) {
+                    Some(ms) if ms == own_timeout(pool.kind, op) => {}
+                    Some(ms) if ms > 0 => {
+                        let longer = pool.timeouts.get(op).is_none_or(|said| said.value < ms);
+                        if longer {
+                            page.understood(&primitive.at, what, format!("timeouts.{op}"));
+                            pool.timeouts.insert(op, Said::new(ms, &primitive.at));
+                        }
+                    }
+                    _ => page.unsaid(&primitive.at, what, "it is no time"),
+                }
+            }
+        }
+    }
+}

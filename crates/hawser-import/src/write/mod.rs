@@ -1,0 +1,41 @@
+//! The picture as text that a person goes on editing: each part with the line it came from.
+
+pub(crate) mod cluster;
+pub(crate) mod exports;
+
+use crate::Place;
+use hawser_model::visible::one_line;
+
+/// A text of TOML, in quotes, on one line. JSON's escapes are TOML's too; TOML escapes one character more.
+fn quoted(text: &str) -> String {
+    let json = serde_json::Value::String(text.to_owned()).to_string();
+    json.replace('\u{7f}', "\\u007f")
+}
+
+/// A list of texts.
+fn list<S: AsRef<str>>(texts: &[S]) -> String {
+    let all: Vec<String> = texts.iter().map(|text| quoted(text.as_ref())).collect();
+    format!("[{}]", all.join(", "))
+}
+
+/// A key, in quotes if it needs them.
+fn key(text: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    match !text.is_empty() && text.chars().all(bare) {
+        true => text.to_owned(),
+        false => quoted(text),
+    }
+}
+
+/// A time of so many milliseconds.
+fn time(ms: u64) -> String {
+    match ms % 1000 {
+        0 => format!("\"{}s\"", ms / 1000),
+        _ => format!("\"{ms}ms\""),
+    }
+}
+
+/// A comment that says where something came from.
+fn from(place: &Place) -> String {
+    format!("# from {}", one_line(&place.to_string()))
+}

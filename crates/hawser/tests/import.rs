@@ -1,0 +1,147 @@
+//! `hawser import`: what is written where, what is not written, and that `plan` takes it.
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use support::{Ran, hawser};
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/heartbeat");
+
+fn run(args: &[&str]) -> Ran {
+    let output = Command::new(hawser())
+        .args(args)
+        .stdin(Stdio::null())
+        .output();
+    Ran::from(output.expect("hawser runs"))
+}
+
+/// The import of the example into a folder.
+fn example(to: &Path, more: &[&str]) -> Ran {
+    let of = |name: &str| format!("{EXAMPLE}/{name}");
+    let crm = format!("crm:{}", of("crm.txt"));
+    let zfs = format!("zfs-get:{}", of("zfs-get.txt"));
+    let (head1, head2) = (of("head1.addresses"), of("head2.addresses"));
+    let (head1, head2) = (format!("head1={head1}"), format!("head2={head2}"));
+    let (ha, keys) = (of("ha.cf"), of("authkeys"));
+    let (pool1, pool2) = (of("vmpool01/stmf-ha.conf"), of("vmpool02/stmf-ha.conf"));
+    let to = to.display().to_string();
+    let mut args = vec!["import", &ha, &keys, &crm, &zfs, &pool1, &pool2];
+    args.extend(["--interfaces", &head1, "--interfaces", &head2, "--to", &to]);
+    args.extend(more);
+    run(&args)
+}
+
+#[test]
+fn the_heartbeat_example_becomes_a_file_that_plan_accepts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let to = folder.path().join("appliance");
+    let ran = example(&to, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let mistake = "location \"head2-stonith-pref\" is about \"head1-stonith\"";
+    assert!(ran.stdout.contains(mistake), "{}", ran.stdout);
+
+    let file = to.join("hawser.toml").display().to_string();
+    let planned = run(&["plan", "-f", &file, "--print", "corosync.conf"]);
+    assert_eq!(planned.code, Some(0), "{}", planned.stderr);
+    // Ten seconds of Heartbeat's deadtime.
+    assert!(
+        planned.stdout.contains("token: 4545\n"),
+        "{}",
+        planned.stdout
+    );
+    assert!(planned.stdout.contains("consensus: 5455\n"));
+
+    let mode = |name: &str| {
+        fs::metadata(to.join(name))
+            .expect("a file")
+            .permissions()
+            .mode()
+            & 0o777
+    };
+    assert_eq!(mode("secrets"), 0o700);
+    for (name, secret) in [
+        ("secrets/head1-bmc", "example-1"),
+        ("secrets/head2-bmc", "example-2"),
+    ] {
+        assert_eq!(mode(name), 0o600);
+        assert_eq!(
+            fs::read_to_string(to.join(name)).expect("a secret"),
+            format!("{secret}\n")
+        );
+        for shown in [
+            "hawser.toml",
+            "import.txt",
+            "vmpool01/exports.toml",
+            "vmpool02/exports.toml",
+        ] {
+            assert!(
+                !fs::read_to_string(to.join(shown))
+                    .expect(shown)
+                    .contains(secret),
+                "{shown}"
+            );
+        }
+        assert!(!ran.stdout.contains(secret));
+    }
+
+    // What is there is written over only when that is asked for.
+    fs::write(&file, "mine\n").expect("a file");
+    let again = example(&to, &[]);
+    assert_eq!(again.code, Some(2));
+    assert!(
+        again.stderr.contains("is there already"),
+        "{}",
+        again.stderr
+    );
+    assert_eq!(fs::read_to_string(&file).expect("a file"), "mine\n");
+    assert_eq!(example(&to, &["--force"]).code, Some(0));
+    assert_ne!(fs::read_to_string(&file).expect("a file"), "mine\n");
+}
+
+#[test]
+fn a_malformed_source_is_one_error_and_nothing_is_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("ha.cf");
+    let to = folder.path().join("to");
+    let (source, to) = (source.display().to_string(), to.display().to_string());
+    for (bytes, said) in [
+        (&b"node a b\ndeadtmie 10\n"[..], "ha.cf:2: \"deadtmie\""),
+        (
+            &b"node a b\nkeepalive \xff\n"[..],
+            "ha.cf:2: this is no text",
+        ),
+    ] {
+        fs::write(&source, bytes).expect("a source");
+        let ran = run(&["import", &source, "--to", &to]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+        assert!(
+            ran.stderr.replace("\n  │ ", "").contains(said),
+            "{}",
+            ran.stderr
+        );
+        assert!(!Path::new(&to).exists());
+    }
+}
+
+#[test]
+fn what_the_file_still_needs_is_a_finding() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("ha.cf");
+    fs::write(&source, "node a b\nbcast eth1\n").expect("a source");
+    let (source, to) = (
+        source.display().to_string(),
+        folder.path().display().to_string(),
+    );
+    let ran = run(&["import", &source, "--to", &to]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stdout.contains("Still needed"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("has no address on heartbeat link"),
+        "{}",
+        ran.stdout
+    );
+}

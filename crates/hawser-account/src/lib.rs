@@ -15,6 +15,7 @@ mod losses;
 mod multicast;
 pub mod outage;
 mod packets;
+pub mod paste;
 mod standing;
 pub mod stream;
 mod throughput;

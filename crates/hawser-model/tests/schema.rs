@@ -137,3 +137,11 @@ fn cluster_file() {
 fn exports_report() {
     published("exports.schema.json", &schema_for!(ExportsReport));
 }
+
+#[test]
+fn paste_report() {
+    published(
+        "paste.schema.json",
+        &schema_for!(hawser_model::output::paste::PasteReport),
+    );
+}

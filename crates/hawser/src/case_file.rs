@@ -132,6 +132,8 @@ pub enum AnyCase {
     Copy(Box<CopyCase>),
     /// Of `hawser drill`.
     Drill(Box<DrillCase>),
+    /// No case: a text that somebody pasted.
+    Pasted(String),
 }
 
 /// What all cases have.
@@ -165,6 +167,9 @@ fn read_up_to(path: &Path, limit: u64) -> miette::Result<AnyCase> {
             path.display(),
             text.len()
         ),
+        None if !text.starts_with(b"{") && text.contains(&b'\n') => {
+            Ok(AnyCase::Pasted(String::from_utf8_lossy(&text).into_owned()))
+        }
         None => bail!(
             "{}: not a case file: a JSON object with `\"format\": \"{CASE_FORMAT}\"` is expected",
             path.display()

@@ -18,6 +18,8 @@ use super::facts::{PhaseFacts, Side};
 mod receiver;
 mod sender;
 
+pub(crate) use receiver::is_ring_counter;
+
 /// A counter that may hold losses of the flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Candidate {

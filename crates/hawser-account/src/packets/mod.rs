@@ -15,7 +15,7 @@ mod own_socket;
 mod phase;
 pub(crate) mod reasons;
 
-pub(crate) use counters::rule_counters;
+pub(crate) use counters::{is_ring_counter, rule_counters};
 
 use books::add_account;
 use events::Direction;

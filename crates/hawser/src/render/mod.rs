@@ -11,6 +11,7 @@ pub mod junit;
 pub mod ladder;
 mod looked_at;
 pub mod page;
+pub mod paste;
 mod rate_chart;
 pub mod status;
 pub mod table;

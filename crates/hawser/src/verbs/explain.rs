@@ -1,10 +1,12 @@
-//! `hawser explain`: account and findings again from a case file, without root or network; or the page of a cause.
+//! `hawser explain`: account and findings again from a case file, without root or network; the page of a cause; or what a
+//! paste of one host's counters says.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use hawser_model::case::Case;
 use hawser_model::output::CheckReport;
+use hawser_model::output::paste::PasteReport;
 use hawser_model::toml_file::nearest;
 use miette::bail;
 
@@ -14,12 +16,13 @@ use crate::{output, render};
 /// Arguments of `hawser explain`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A case file that `hawser check`, `tune`, `compare`, `ladder`, `copy` or `drill` wrote, or the code of a cause, such as
-    /// receive-buffer-too-small
-    #[arg(value_name = "CASE|CODE", required_unless_present = "list")]
+    /// A case file that `hawser check`, `tune`, `compare`, `ladder`, `copy` or `drill` wrote; or the code of a cause, such as
+    /// receive-buffer-too-small; or a text that somebody pasted, - for standard input: `netstat -su`, /proc/net/snmp,
+    /// `ip -s link`, `ethtool -S`, `corosync-cmapctl -m stats`
+    #[arg(value_name = "CASE|CODE|TEXT", required_unless_present = "list")]
     case: Option<PathBuf>,
     /// Print one JSON object, as the verb that wrote the case does (docs/schema/check.schema.json, tune.schema.json,
-    /// compare.schema.json, fanout.schema.json, ladder.schema.json, copy.schema.json, drill.schema.json)
+    /// compare.schema.json, fanout.schema.json, ladder.schema.json, copy.schema.json, drill.schema.json, paste.schema.json)
     #[arg(long)]
     json: bool,
     /// List the codes of all causes
@@ -45,7 +48,13 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         output::print_fitted(&render::page::plain(page));
         return Ok(ExitCode::SUCCESS);
     }
-    if !case.exists() {
+    let stdin = path == "-";
+    let case = if stdin {
+        PathBuf::from("/dev/stdin")
+    } else {
+        case
+    };
+    if !stdin && !case.exists() {
         let codes: Vec<&str> = hawser_account::pages().collect();
         let meant = nearest(&path, &codes).map(|code| format!("did you mean \"{code}\"? "));
         bail!(
@@ -57,6 +66,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         );
     }
     Ok(match case_file::read(&case)? {
+        AnyCase::Pasted(text) => return pasted(&text, &path, args.json),
         AnyCase::Check(case) if case.compared => compared(&case, path, args.json)?,
         AnyCase::Check(case) => show(&case, &path, args.json),
         AnyCase::Copy(case) => {
@@ -88,6 +98,24 @@ fn compared(case: &Case, path: String, json: bool) -> miette::Result<ExitCode> {
     };
     report.case = path;
     Ok(super::compare::show(&report, json))
+}
+
+/// Says what a paste says; exit code 1 when it counts a loss.
+fn pasted(text: &str, path: &str, json: bool) -> miette::Result<ExitCode> {
+    let pastes = hawser_account::paste::pasted(text);
+    if pastes.is_empty() {
+        bail!(
+            help = format!("pastes that are known: {}", hawser_account::paste::KNOWN),
+            "{path}: neither a case file nor a paste that is known"
+        );
+    }
+    let report = PasteReport { pastes };
+    match json {
+        true => output::print(&pretty(&report)),
+        false => output::print_fitted(&render::paste::report(&report)),
+    }
+    let loss = report.pastes.iter().any(|pasted| pasted.loss);
+    Ok(ExitCode::from(u8::from(loss)))
 }
 
 /// Prints what a case comes to; exit code 1 when something was found.

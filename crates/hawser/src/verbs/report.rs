@@ -30,6 +30,11 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         AnyCase::Check(case) => hawser_report::page(&case),
         AnyCase::Copy(case) => hawser_report::copy_page(&case),
         AnyCase::Drill(case) => hawser_report::drill_page(&case),
+        AnyCase::Pasted(_) => bail!(
+            help = "`hawser explain` says what a paste says",
+            "{}: a paste, and a page is made of a case",
+            args.case.display()
+        ),
     };
     case_file::put(&output, page.as_bytes())
         .map_err(|e| miette::miette!("cannot write the page {}: {e}", output.display()))?;

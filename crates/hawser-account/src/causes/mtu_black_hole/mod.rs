@@ -23,8 +23,8 @@ use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted};
 use crate::causes::pattern::{Pattern, Spot, localize};
-use crate::compare::topic::{About, Topic};
 use crate::causes::support::only;
+use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::facts::{Side, frames_a_block};
 use crate::packets::reasons::NO_REASON;

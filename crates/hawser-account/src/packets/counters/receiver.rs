@@ -88,7 +88,7 @@ fn ring(facts: &PhaseFacts<'_>) -> (String, u64) {
 /// `rx_no_buffer_count`; mlx5 `rx_out_of_buffer`; vmxnet3 `pkts rx out of buf`; bnx2x
 /// `rx_discards`; virtio-net and veth `rx_queue_N_drops`. Drivers' `rx_dropped` is not among
 /// them: it also holds frames of unknown protocols.
-fn is_ring_counter(name: &str) -> bool {
+pub(crate) fn is_ring_counter(name: &str) -> bool {
     const NAMES: [&str; 7] = [
         "rx_missed",
         "rx_no_buffer",

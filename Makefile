@@ -7,13 +7,16 @@ HOST   = $$($(CARGO) -vV | sed -n 's/^host: //p')
 # OPENSSL_STATIC: pkg-config then also names what libcrypto.a itself needs (Debian 13's: zlib, zstd).
 STATIC = OPENSSL_STATIC=1 RUSTFLAGS="-C target-feature=+crt-static"
 
-.PHONY: build demo test test-all test-unit expected lint bench setup clean
+.PHONY: build packages demo test test-all test-unit expected lint bench setup clean
 
 build: ## target/release/hawser, self-contained, and target/release/hawser-client, which needs libiscsi
 	@packaging/setup build
 	@$(STATIC) $(CARGO) build --target-dir target --release --locked --target $(HOST) --bin hawser
 	@install -D target/$(HOST)/release/hawser target/release/hawser
 	@$(CARGO) build --target-dir target --release --locked --bin hawser-client
+
+packages: build ## target/packages: hawser, hawser-client and hawser-exports-agent as .deb, with man pages and completions
+	@packaging/packages
 
 demo: build ## the main job: a lab, a planted fault, the account, the cause
 	@packaging/setup lab

@@ -17,7 +17,7 @@ mod waiting;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// Accounts for every lost packet of a high-availability cluster, and names the cause.
 #[derive(Parser)]
@@ -70,6 +70,9 @@ enum Verb {
     /// Take back what `tune` has changed
     #[command(after_help = "Example:\n  hawser undo --all")]
     Undo(verbs::changes::UndoArgs),
+    /// Manual pages, shell completions and the resource agent, for whoever makes packages
+    #[command(hide = true)]
+    Generate(verbs::generate::Args),
     /// From the configuration that a cluster has to hawser.toml and exports.toml; reaches no host
     #[command(
         after_help = "Example:\n  hawser import /etc/corosync/corosync.conf cib:cib.xml --to cluster"
@@ -134,6 +137,7 @@ fn main() -> ExitCode {
         Verb::Drill(args) => verbs::drill::run(&args),
         Verb::Explain(args) => verbs::explain::run(args),
         Verb::Exports(args) => verbs::exports::run(args),
+        Verb::Generate(args) => verbs::generate::run(&args, Cli::command()),
         Verb::Import(args) => verbs::import::run(args),
         Verb::Lab(args) => verbs::lab::run(args),
         Verb::Ladder(args) => verbs::ladder::run(args),

@@ -12,6 +12,7 @@ pub mod drill;
 pub mod explain;
 pub mod exports;
 pub mod fanout;
+pub mod generate;
 pub mod import;
 pub mod lab;
 pub mod ladder;

@@ -1,0 +1,63 @@
+//! `hawser generate`: every verb of the help has a manual page, and the completions are what their shells read.
+
+mod support;
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use support::{Ran, hawser};
+
+fn run(args: &[&str]) -> Ran {
+    let output = Command::new(hawser())
+        .args(args)
+        .stdin(Stdio::null())
+        .output();
+    Ran::from(output.expect("hawser runs"))
+}
+
+#[test]
+fn every_verb_has_a_page_and_a_completion() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let to = folder.path().display().to_string();
+    let ran = run(&["generate", &to]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let read = |name: &str| {
+        fs::read_to_string(folder.path().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    };
+    let bash = read("completions/hawser");
+    let help = run(&["--help"]).stdout;
+    let commands = help
+        .split("Commands:")
+        .nth(1)
+        .and_then(|rest| rest.split("\n\n").next());
+    let verbs = commands
+        .expect("verbs")
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let verbs: Vec<&str> = verbs
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(verbs.contains(&"import") && verbs.len() > 15, "{verbs:?}");
+    for verb in verbs.into_iter().filter(|verb| *verb != "help") {
+        let page = read(&format!("man1/hawser-{verb}.1"));
+        assert!(
+            page.contains(&format!("hawser {verb}")) || page.contains(&format!("hawser\\-{verb}")),
+            "{verb}"
+        );
+        assert!(bash.contains(verb), "{verb}");
+    }
+    // A verb that the help does not show has no page.
+    assert!(!folder.path().join("man1/hawser-agent.1").exists());
+    let agent = read("exports-agent");
+    assert!(
+        agent.contains("exec '/usr/bin/hawser' exports ocf \"$@\""),
+        "{agent}"
+    );
+    let script = folder.path().join("completions/hawser");
+    let checked = Command::new("bash")
+        .arg("-n")
+        .arg(script)
+        .status()
+        .expect("bash");
+    assert!(checked.success());
+}

@@ -67,6 +67,7 @@ fn recorded(path: &std::path::Path) -> miette::Result<Case> {
             "{}: the case of a copy or a drill does not say how its hosts are set up",
             path.display()
         ),
+        AnyCase::Pasted(_) => bail!("{}: a pasted text is of one host", path.display()),
     }
 }
 

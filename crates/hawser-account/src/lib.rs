@@ -23,7 +23,7 @@ pub mod trial;
 mod view;
 
 use hawser_model::case::Case;
-use hawser_model::output::CheckReport;
+use hawser_model::output::{BlockReport, CheckReport};
 
 pub use causes::disturbed;
 pub use causes::pages::{page, pages};
@@ -43,6 +43,10 @@ pub fn explain(case: &Case) -> CheckReport {
     CheckReport {
         absent: case.absent.clone(),
         packets,
+        block: case.block.map(|bytes| BlockReport {
+            bytes,
+            frames: packets::frames(case, bytes),
+        }),
         findings,
         case: String::new(),
     }

@@ -120,6 +120,7 @@ pub fn check(
         lost.survive(agents, |agents| link_probes(agents, &topology, &hosts))?;
     let mut case = Case {
         setups,
+        block: options.block,
         hellos,
         address_claims,
         sockets,

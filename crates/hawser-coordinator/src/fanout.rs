@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use hawser_account::fanout::next;
-use hawser_agent::questions::{CloseFanout, MeasureFanout, OpenFanout, ReadKnob};
+use hawser_agent::questions::{CloseFanout, MeasureFanout, MeasureGroups, OpenFanout, ReadKnob};
 use hawser_host::{Host, HostError, Hosts};
 use hawser_model::case::{Case, Intensity};
 use hawser_model::fanout::{FanoutHost, FanoutRun, FanoutSeries, Spread};
@@ -13,9 +13,11 @@ use hawser_model::knob::Knob;
 use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::topology::Topology;
 use hawser_model::units::{Nanos, PacketsPerSec};
-use hawser_rungs::fanout::FanoutStep;
+use hawser_rungs::fanout::{FanoutStep, GroupsStep};
 
 use crate::measure::still_there;
+
+pub use hawser_rungs::fanout::MOST_GROUPS;
 
 /// What the user asked of a fan-out.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +36,8 @@ pub struct FanoutOptions {
     pub duration: Nanos,
     /// Receivers count in the kernel and read nothing.
     pub count_only: bool,
+    /// Measure with so many groups instead of many receivers; absent: receivers.
+    pub groups: Option<u32>,
     /// Also on a host where a cluster engine runs.
     pub beside_a_cluster: bool,
     /// The ways of spreading the work, each a search.
@@ -70,6 +74,8 @@ pub trait Progress {
         number: usize,
         of: usize,
     );
+    /// So many groups are about to be joined on a host.
+    fn groups(&self, host: &HostName, count: u32);
     /// So many receivers are about to be measured.
     fn receivers(&self, count: u32);
 }
@@ -103,7 +109,17 @@ pub fn fanout(
     let of = chosen.len() * options.rates.len() * options.spreads.len();
     let mut measured = BTreeMap::new();
     let mut number = 0;
-    for (host, agent) in agents.iter_mut().filter(|(name, _)| wanted(name)) {
+    if let Some(groups) = options.groups {
+        for (host, agent) in agents.iter_mut().filter(|(name, _)| wanted(name)) {
+            progress.groups(host, groups);
+            measured.insert(
+                host.clone(),
+                groups_on(agent.as_mut(), &hosts[host], groups)?,
+            );
+        }
+    }
+    let searched = |name: &HostName| options.groups.is_none() && wanted(name);
+    for (host, agent) in agents.iter_mut().filter(|(name, _)| searched(name)) {
         let bridge = match options.spreads.contains(&Spread::AsSet) {
             true => most_receivers(agent.as_mut(), &hosts[host])?,
             false => None,
@@ -189,7 +205,44 @@ fn on_host(
         processors,
         bridge,
         series,
+        groups: None,
         problem: None,
+    })
+}
+
+/// Measures with many groups, under the limits that the host has set: of its sockets, and of the bridge that has the
+/// most ports.
+fn groups_on(
+    agent: &mut dyn Host,
+    facts: &HostFacts,
+    groups: u32,
+) -> Result<FanoutHost, HostError> {
+    let ports = |name: &InterfaceName| facts.interfaces.get(name).map_or(0, |i| i.lower.len());
+    let bridge = facts.bridges.iter().max_by_key(|(name, _)| ports(name));
+    let limit = facts.sysctl_number("net.ipv4.igmp_max_memberships");
+    let step = GroupsStep {
+        groups,
+        max_memberships: limit.and_then(|limit| limit.try_into().ok()),
+        hash_max: bridge.and_then(|(_, facts)| facts.hash_max),
+    };
+    let measured = agent
+        .ask(&OpenFanout { receivers: 2 })
+        .and_then(|processors| {
+            let measured = agent.ask(&MeasureGroups(step));
+            agent.ask(&CloseFanout)?;
+            Ok((processors, measured?))
+        });
+    Ok(match measured {
+        Ok((processors, measured)) => FanoutHost {
+            processors,
+            bridge: bridge.map(|(name, _)| name.clone()),
+            groups: Some(measured),
+            ..FanoutHost::default()
+        },
+        Err(error) => FanoutHost {
+            problem: Some(still_there(error)?),
+            ..FanoutHost::default()
+        },
     })
 }
 

@@ -25,6 +25,9 @@ const UNKNOWN_SPEED: BitsPerSec = BitsPerSec(1_000_000_000);
 /// and many middlewares' 8 KiB block.
 const BLOCK: u32 = 8 * 1024;
 
+/// As a datagram a larger block is no more than this: what a datagram takes with some room for options.
+const LARGEST_DATAGRAM: u64 = 65_000;
+
 /// What the user asked of a check's traffic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrafficOptions {
@@ -44,6 +47,8 @@ pub struct TrafficOptions {
     pub multicast: bool,
     /// Send one TCP stream for so long as well, as fast as it goes; absent: none.
     pub stream: Option<Nanos>,
+    /// A block beside 8 KiB: sent as a datagram too, as far as one takes it, and what the stream writes at once.
+    pub block: Option<Bytes>,
     /// Time the reader spends on each packet: stands for an application that slow.
     pub reader_delay: Nanos,
 }
@@ -59,6 +64,7 @@ impl Default for TrafficOptions {
             receive_buffer: None,
             multicast: false,
             stream: None,
+            block: None,
             reader_delay: Nanos::ZERO,
         }
     }
@@ -180,11 +186,18 @@ pub fn phases(
         ..base.clone()
     };
     let mut phases = vec![(PhaseKind::Heartbeat, heartbeat), (PhaseKind::Bulk, bulk)];
-    // A path that takes the block whole has nothing to reassemble.
-    if full_size < BLOCK {
+    let named = options.block.map(|block| block.0.min(LARGEST_DATAGRAM));
+    let named = named.map(|block| block as u32);
+    // Flow numbers of a measurement that has no other block stay what they were.
+    let blocks = [(2, Some(BLOCK)), (5, named.filter(|block| *block != BLOCK))];
+    for (number, block) in blocks {
+        // A path that takes the block whole has nothing to reassemble.
+        let Some(payload) = block.filter(|block| *block > full_size) else {
+            continue;
+        };
         let fragmented = FlowSpec {
-            flow: FlowId(first + 2),
-            payload: BLOCK,
+            flow: FlowId(first + number),
+            payload,
             rate: Rate::PerSecond(PacketsPerSec(200)),
             burst: 1,
             duration: Nanos::from_millis(250),
@@ -210,13 +223,18 @@ pub fn phases(
     if let Some(duration) = options.stream {
         let flow = FlowId(first + 4);
         let stream = stream(flow, path.source, path.destination, duration);
+        let written = options.block.map(|block| block.0 as u32);
+        let stream = FlowSpec {
+            payload: written.unwrap_or(stream.payload),
+            ..stream
+        };
         phases.push((PhaseKind::Stream, stream));
     }
     phases
 }
 
 /// Phases of one measurement, at most.
-const PHASES: u32 = 5;
+const PHASES: u32 = 6;
 
 /// How often a phase is measured at most, when the measuring hosts keep disturbing it.
 pub const ATTEMPTS: u32 = 6;

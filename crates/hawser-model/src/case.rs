@@ -15,9 +15,13 @@ use crate::sockets::SocketFacts;
 use crate::topology::Topology;
 use crate::traffic::{FlowSpec, ReceiverReport, SenderReport};
 use crate::trial::Tuning;
+use crate::units::Bytes;
 
 /// The format this version writes and reads.
 pub const CASE_FORMAT: &str = "hawser-case/1";
+
+/// The block whose frames are told where no other is named: what NFS over UDP and many middlewares send at once.
+pub const BLOCK: Bytes = Bytes(8 << 10);
 
 /// The facts of one run: of `hawser check`, of `hawser ladder`, of `hawser compare`, or of `hawser
 /// tune`, which begins with a check.
@@ -58,6 +62,9 @@ pub struct Case {
     /// What heads would do at their next boot with pools of the cluster file, outside of the cluster.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boots: Vec<BootDanger>,
+    /// A block size that is told of beside 8 KiB; absent when none was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<Bytes>,
     /// The hosts were compared with each other, and nothing was measured.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compared: bool,
@@ -97,6 +104,7 @@ impl Case {
             stopped: None,
             fencing: Vec::new(),
             boots: Vec::new(),
+            block: None,
             compared: false,
             ladder: None,
             fanout: None,

@@ -40,9 +40,48 @@ pub struct FanoutHost {
     pub bridge: Option<InterfaceName>,
     /// One search a rate and way of spreading the work.
     pub series: Vec<FanoutSeries>,
+    /// How many groups it takes, when that was measured instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<GroupsMeasured>,
     /// Why nothing could be measured; absent when something was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+}
+
+/// How many groups a socket, a host and a bridge take. One receiver behind a bridge joins them; another guest joins none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GroupsMeasured {
+    /// Groups that were to be joined.
+    pub asked: u32,
+    /// Groups that one socket joined.
+    pub one_socket: u32,
+    /// What the kernel answered to its next join; absent when it joined all.
+    pub refused: Option<String>,
+    /// Groups that were joined with as many sockets as that takes.
+    pub joined: u32,
+    /// `net.ipv4.igmp_max_memberships` of the receiver, which is the host's; absent when it was not read.
+    pub max_memberships: Option<u32>,
+    /// How many groups the bridge may remember (`hash_max`); absent when it was not read.
+    pub hash_max: Option<u32>,
+    /// The bridge filtered before the joins.
+    pub filtered_before: bool,
+    /// And after them.
+    pub filters_after: bool,
+    /// Of one packet to each joined group, those that reached the receiver.
+    pub arrived: u32,
+    /// Packets that reached the guest that joined none, meanwhile.
+    pub strayed: u64,
+}
+
+impl GroupsMeasured {
+    /// What the bridge did with that many groups.
+    pub const fn bridge(&self) -> &'static str {
+        match (self.filtered_before, self.filters_after) {
+            (true, true) => "filters",
+            (true, false) => "stopped filtering",
+            (false, _) => "does not filter",
+        }
+    }
 }
 
 /// Where the copies of a packet are worked off.

@@ -55,6 +55,9 @@ pub struct BridgeFacts {
     pub router_ports: Vec<InterfaceName>,
     /// Groups and the ports that asked for them (`bridge mdb`).
     pub groups: Vec<(IpAddr, InterfaceName)>,
+    /// How many groups it may remember before it stops filtering (`mcast_hash_max`); absent when it was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash_max: Option<u32>,
 }
 
 /// A network interface.

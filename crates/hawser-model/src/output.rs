@@ -9,12 +9,16 @@ pub mod fanout;
 pub mod paste;
 pub mod tune;
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::account::PacketsAccount;
 use crate::case::Absent;
 use crate::finding::WordedFinding;
+use crate::names::LinkName;
+use crate::units::Bytes;
 
 /// What `hawser check --json` and `hawser explain --json` print.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,10 +28,22 @@ pub struct CheckReport {
     pub absent: Vec<Absent>,
     /// The packets account.
     pub packets: PacketsAccount,
+    /// The block that was named with `--block`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<BlockReport>,
     /// The findings, worst first.
     pub findings: Vec<WordedFinding>,
     /// Path of the case file.
     pub case: String,
+}
+
+/// A block, and in how many frames it goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BlockReport {
+    /// Its size.
+    pub bytes: Bytes,
+    /// In how many frames it goes over each link, on the smallest path of it: as one datagram, or as few as take it.
+    pub frames: BTreeMap<LinkName, u64>,
 }
 
 /// What `hawser ladder --json` prints, and `hawser explain --json` of a ladder's case. MB are

@@ -15,6 +15,15 @@ use crate::{trials, undo};
 pub fn page(case: &Case, run: &FanoutRun, report: &FanoutReport) -> String {
     let title = format!("Fan-out of {}", case.topology.cluster);
     let mut page = Page::new(&title, case.recorded, &case.hawser);
+    if !report.groups.is_empty() {
+        page.lead(
+            "How many groups one receiver behind a bridge joins, under the host's own limits. One packet was sent to \
+             each; strayed is what another guest got, which had joined none.",
+        );
+        page.section("Groups", |s| joined(s, report));
+        findings::section(&mut page, &report.findings);
+        return page.finish();
+    }
     page.lead(format_args!(
         "How many receivers of one multicast flow of {} bytes a host serves with less than 0.01 % lost. A \
          number counts only where the sender held its rate.{}",
@@ -34,6 +43,36 @@ pub fn page(case: &Case, run: &FanoutRun, report: &FanoutReport) -> String {
         undo::section(&mut page, &case.topology, tuning);
     }
     page.finish()
+}
+
+/// What each host's socket and bridge took.
+fn joined(s: &mut Section<'_>, report: &FanoutReport) {
+    let columns = [
+        Column::Text("host"),
+        Column::Number("asked"),
+        Column::Number("one socket"),
+        Column::Number("joined"),
+        Column::Number("arrived"),
+        Column::Number("strayed"),
+        Column::Text("the bridge"),
+    ];
+    let rows = report.groups.iter().map(|(host, groups)| {
+        vec![
+            host.to_string(),
+            groups.asked.to_string(),
+            groups.one_socket.to_string(),
+            groups.joined.to_string(),
+            groups.arrived.to_string(),
+            groups.strayed.to_string(),
+            groups.bridge().to_owned(),
+        ]
+    });
+    table(
+        s,
+        "groups that were joined",
+        &columns,
+        &rows.collect::<Vec<_>>(),
+    );
 }
 
 /// A section for each host and rate.

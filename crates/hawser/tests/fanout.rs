@@ -238,3 +238,35 @@ fn a_kernel_that_refuses_to_join_is_told_from_a_switch_that_does_not_deliver() {
         assert!(findings.iter().all(|f| f["code"] != other), "{value:#}");
     }
 }
+
+#[test]
+fn the_limits_of_a_socket_and_of_a_bridge_are_found() {
+    let lab = Lab::up_with(&["--links", "1"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("case.json").display().to_string();
+    let groups = |number: &str| {
+        let mut arguments = vec!["check", "--lab", lab.name(), "--json", "--case", &path];
+        arguments.extend(["--multicast-fanout", "head2", "--groups", number]);
+        let value = support::json(&support::run(&arguments), "fanout");
+        let report: FanoutReport = serde_json::from_value(value).expect("a report");
+        let codes = report.findings.iter().map(|f| f.finding.code.clone());
+        let codes: Vec<String> = codes.collect();
+        (report.groups["head2"].clone(), codes)
+    };
+    lab.sh("head2", "sysctl -qw net.ipv4.igmp_max_memberships=7");
+    let (few, codes) = groups("30");
+    assert_eq!(codes, ["socket-group-limit"], "{few:?}");
+    assert_eq!((few.one_socket, few.joined), (7, 30), "{few:?}");
+    assert!(few.filters_after, "{few:?}");
+
+    lab.sh("head2", "sysctl -qw net.ipv4.igmp_max_memberships=90");
+    let bridge = "ip link add vmbr0 type bridge mcast_hash_max 64; ip link set vmbr0 up";
+    lab.sh("head2", bridge);
+    let (fit, codes) = groups("60");
+    assert_eq!((fit.one_socket, codes.len()), (60, 0), "{fit:?}");
+    let (more, codes) = groups("80");
+    assert_eq!(codes, ["bridge-group-limit"], "{more:?}");
+    assert_eq!(more.hash_max, Some(64), "{more:?}");
+    // To the guest that joined none goes what goes to the one that did.
+    assert!(more.strayed >= u64::from(more.arrived), "{more:?}");
+}

@@ -70,6 +70,7 @@ mod unattributed_loss;
 mod unicast_misdirected;
 mod wrong_interface;
 
+mod bridge_group_limit;
 mod cipher_below_link;
 mod cipher_chained;
 mod cipher_without_instructions;
@@ -99,6 +100,7 @@ mod serial_exports;
 mod single_stream;
 mod slow_import;
 mod small_frames;
+mod socket_group_limit;
 mod softirq_core_saturated;
 mod speed_below_peer;
 mod static_fence_delay;
@@ -150,6 +152,8 @@ pub(crate) const FANOUT: &[Listed<FanoutFind>] = &[
     Listed::fanout::<fanout_one_context::FanoutOneContext>(),
     Listed::fanout::<fanout_not_spread::FanoutNotSpread>(),
     Listed::fanout::<fanout_in_hypervisor::FanoutInHypervisor>(),
+    Listed::fanout::<socket_group_limit::SocketGroupLimit>(),
+    Listed::fanout::<bridge_group_limit::BridgeGroupLimit>(),
 ];
 
 /// What makes an outage longer than it has to be, in the order of an outage.

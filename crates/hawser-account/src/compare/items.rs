@@ -187,6 +187,8 @@ fn port_items(on: &mut On<'_>, port: &Port<'_>, offloads: &BTreeSet<&String>) {
     }
     if let Some(bridge) = port.facts.bridges.get(port.name) {
         let word = |on: bool| Some(if on { "on" } else { "off" });
+        let most = bridge.hash_max;
+        on.put(Topic::Bridge, "most multicast groups", most);
         let snooping = word(bridge.multicast_snooping);
         on.put(Topic::Bridge, "multicast snooping", snooping);
         on.put(

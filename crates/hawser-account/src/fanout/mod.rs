@@ -60,6 +60,11 @@ pub fn report(case: &Case) -> Option<FanoutReport> {
         payload_bytes: run.payload,
         tried_up_to: run.most,
         count_only: run.count_only,
+        groups: run
+            .hosts
+            .iter()
+            .filter_map(|(host, measured)| Some((host.clone(), measured.groups.clone()?)))
+            .collect(),
         findings,
         series,
         case: String::new(),

@@ -51,17 +51,6 @@ pub(crate) fn packet_size(spec: &FlowSpec) -> Mtu {
     Mtu(spec.payload.saturating_add(headers))
 }
 
-/// What NFS over UDP and many middlewares send at once.
-const BLOCK: u64 = 8 * 1024;
-
-/// In how many frames a block of 8 KiB goes through an MTU, as one datagram of IPv4; absent for an
-/// MTU that is none.
-pub(crate) fn frames_a_block(mtu: Mtu) -> Option<u64> {
-    // RFC 791: each fragment but the last carries a multiple of 8 bytes.
-    let room = u64::from(mtu.0.checked_sub(20)? & !7);
-    (room > 0).then(|| (BLOCK + 8).div_ceil(room))
-}
-
 impl<'a> PhaseFacts<'a> {
     pub(crate) fn new(case: &'a Case, measurement: &'a Measurement, phase: &'a Phase) -> Self {
         Self {

@@ -5,6 +5,7 @@ use hawser_model::account::{Account, FlowAccount, Layer, PacketsAccount};
 use hawser_model::case::{Case, Measurement};
 use hawser_model::traffic::Transport;
 
+mod blocks;
 pub(crate) mod books;
 mod bounds;
 mod counters;
@@ -15,6 +16,7 @@ mod own_socket;
 mod phase;
 pub(crate) mod reasons;
 
+pub(crate) use blocks::{frames, frames_a_block};
 pub(crate) use counters::{is_ring_counter, rule_counters};
 
 use books::add_account;

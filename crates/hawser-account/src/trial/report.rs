@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use hawser_model::case::Case;
+use hawser_model::case::{BLOCK, Case};
 use hawser_model::knob::{Change, change_id};
-use hawser_model::names::{HostName, LinkName};
+use hawser_model::names::HostName;
 use hawser_model::output::tune::{ChangeReport, RateEffect, TrialReport, TuneCheck, TuneReport};
 use hawser_model::trial::{Pair, StreamRates, Trial, Tuning, Verdict};
 
 use super::{Judgement, judge};
-use crate::packets::facts::frames_a_block;
+use crate::packets::frames;
 use crate::{findings, packets_account};
 
 /// The report of a tuned case; `None` for the case of a check. `case` of it is empty: where the
@@ -46,22 +46,10 @@ fn check(case: &Case) -> TuneCheck {
     TuneCheck {
         packets,
         findings: findings.into_iter().map(|f| f.code).collect(),
-        frames_per_8_kib: frames(case),
+        frames_per_8_kib: frames(case, BLOCK),
         count_only: false,
         fanout: Vec::new(),
     }
-}
-
-fn frames(case: &Case) -> BTreeMap<LinkName, u64> {
-    let mut most = BTreeMap::new();
-    for measured in &case.measurements {
-        let passed = measured.path_mtu.as_ref().and_then(|path| path.passed);
-        if let Some(frames) = passed.and_then(frames_a_block) {
-            let known = most.entry(measured.link.clone()).or_insert(frames);
-            *known = frames.max(*known);
-        }
-    }
-    most
 }
 
 /// How fast the stream of the trial was; `None` of other traffic.

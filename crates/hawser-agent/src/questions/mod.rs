@@ -32,7 +32,7 @@ use crate::node::{Node, Session};
 
 pub use copy::{CopyNow, FinishCopy, OpenCopyReceiver, StartCopySender};
 pub use facts::{ReadCorosync, ReadFacts, ReadHardware, ReadSetup, ReadSockets};
-pub use fanout::{CloseFanout, MeasureFanout, OpenFanout};
+pub use fanout::{CloseFanout, MeasureFanout, MeasureGroups, OpenFanout};
 pub use flow::{ExpectFrom, OpenReceiver, OpenSender};
 pub use flow_end::{DropFlow, FinishReceiver};
 pub use flow_run::RunSender;
@@ -92,6 +92,7 @@ hawser_host::questions! {
     MeasureRung,
     OpenFanout,
     MeasureFanout,
+    MeasureGroups,
     CloseFanout,
     ReadKnob,
     TryKnob,

@@ -235,6 +235,7 @@ pub fn ladder(
     Ok(Case {
         ladder: Some(run),
         setups,
+        block: options.block,
         ..Case::new(now, Intensity::Full, topology, hosts)
     })
 }

@@ -4,7 +4,7 @@ use hawser_model::host::HostFacts;
 use hawser_model::iscsi::IscsiUnit;
 use hawser_model::ladder::{CipherChoice, RungKind, Storage};
 use hawser_model::names::{HostName, LinkName};
-use hawser_model::units::Nanos;
+use hawser_model::units::{Bytes, Nanos};
 
 /// What the user asked of a ladder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct LadderOptions {
     pub streams: u32,
     /// How long one rung is measured; the whole path three times, the wire twice as long.
     pub duration: Nanos,
+    /// A block that is told of beside 8 KiB.
+    pub block: Option<Bytes>,
     /// Go on although a cluster engine runs on the hosts.
     pub beside_a_cluster: bool,
 }
@@ -147,6 +149,7 @@ mod tests {
             iscsi: "10.77.0.1/iqn.2026-01.lab.hawser:pool/1".parse().ok(),
             streams: 4,
             duration: Nanos::from_millis(1_000),
+            block: None,
             beside_a_cluster: false,
         };
         let all = tasks(&options);

@@ -26,6 +26,7 @@ const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
 const IFLA_BR_MCAST_SNOOPING: u16 = 23;
 const IFLA_BR_MCAST_QUERIER: u16 = 25;
+const IFLA_BR_MCAST_HASH_MAX: u16 = 27;
 const IFLA_BR_MCAST_QUERIER_STATE: u16 = 47;
 const BRIDGE_QUERIER_IP_ADDRESS: u16 = 1;
 const BRIDGE_QUERIER_IPV6_ADDRESS: u16 = 5;
@@ -89,6 +90,7 @@ fn decode_bridge(message: &[u8]) -> Option<(InterfaceName, BridgeFacts)> {
         multicast_snooping: flag(IFLA_BR_MCAST_SNOOPING),
         multicast_querier: flag(IFLA_BR_MCAST_QUERIER),
         queriers,
+        hash_max: find(data, IFLA_BR_MCAST_HASH_MAX).and_then(|payload| u32_at(payload, 0)),
         ..BridgeFacts::default()
     };
     Some((name(u32_at(message, 4)?)?, facts))

@@ -1,9 +1,11 @@
 //! What `hawser check --multicast-fanout --json` prints.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::fanout::Spread;
+use crate::fanout::{GroupsMeasured, Spread};
 use crate::finding::WordedFinding;
 use crate::names::HostName;
 use crate::units::{Packets, PacketsPerSec};
@@ -20,6 +22,9 @@ pub struct FanoutReport {
     pub count_only: bool,
     /// A line a host, rate and way of spreading the work.
     pub series: Vec<FanoutResult>,
+    /// How many groups each host takes, when that was measured instead.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub groups: BTreeMap<HostName, GroupsMeasured>,
     /// The findings, worst first.
     pub findings: Vec<WordedFinding>,
     /// Path of the case file.

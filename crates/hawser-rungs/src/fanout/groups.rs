@@ -12,9 +12,9 @@ use std::time::Duration;
 use hawser_model::fanout::GroupsMeasured;
 use serde::{Deserialize, Serialize};
 
+use super::Fanout;
 use super::namespace::{Namespace, with_sysfs, write};
 use super::stage::{SENDER, Stage, guest};
-use super::Fanout;
 use crate::RungError;
 
 /// The most groups that are tried: sockets of 20 groups each fit into a process' 1 024 descriptors.
@@ -70,7 +70,10 @@ impl Fanout {
         self.stage.attach(2)?;
         let measured = self.measure_groups(step);
         // What follows on this stage floods, as before.
-        let back = setting(self.stage.bridge(), &[("multicast_querier", "0"), ("multicast_snooping", "0")]);
+        let back = setting(
+            self.stage.bridge(),
+            &[("multicast_querier", "0"), ("multicast_snooping", "0")],
+        );
         measured.and_then(|measured| back.map(|()| measured))
     }
 
@@ -111,7 +114,9 @@ impl Fanout {
             refused: members.refused,
             joined: members.joined,
             max_memberships,
-            hash_max: read(self.stage.bridge(), &format!("{BRIDGE}/hash_max"))?.parse().ok(),
+            hash_max: read(self.stage.bridge(), &format!("{BRIDGE}/hash_max"))?
+                .parse()
+                .ok(),
             filtered_before,
             filters_after,
             arrived,

@@ -9,6 +9,7 @@
 //! Everything is a namespace without a name that only this process holds: when it ends, in whichever
 //! way, all of it is gone. Nothing of the host's own network is touched.
 
+mod groups;
 mod namespace;
 mod stage;
 
@@ -25,6 +26,7 @@ use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
 use crate::RungError;
+pub use groups::{GroupsStep, MOST_GROUPS};
 use stage::{GROUP, SENDER, Stage, guest};
 
 /// The most guests that are made: their addresses are one octet's.

@@ -73,6 +73,10 @@ impl Stage {
         &self.sender
     }
 
+    pub(super) fn bridge(&self) -> &Namespace {
+        &self.bridge
+    }
+
     pub(super) fn guests(&self, count: u32) -> impl Iterator<Item = &Namespace> {
         self.guests.iter().take(count as usize)
     }

@@ -22,6 +22,7 @@ pub fn report(case: &Case, report: &CheckReport) -> String {
     out.push_str(&absent(&report.absent));
     out.push_str(&heading(case));
     out.push_str(&links(case, &report.packets));
+    out.push_str(&block(report));
     out.push_str(&streams(case));
     out.push_str(&account(&report.packets.total));
     out.push_str(&set_aside(case));
@@ -150,10 +151,31 @@ fn links(case: &Case, packets: &PacketsAccount) -> String {
     out
 }
 
+/// In how many frames the named block goes, beside 8 KiB.
+fn block(report: &CheckReport) -> String {
+    let Some(block) = &report.block else {
+        return String::new();
+    };
+    let links = block.frames.iter();
+    let links: Vec<String> = links.map(|(link, n)| format!("{n} on {link}")).collect();
+    let mut out = String::new();
+    let said = match links[..] {
+        [] => "not known: no path MTU was found".to_owned(),
+        _ => links.join(", "),
+    };
+    wrap(
+        &mut out,
+        "  ",
+        &format!("Frames of a block of {}: {said}", block.bytes),
+    );
+    out.push('\n');
+    out
+}
+
 /// How fast each TCP stream was at its best and at its end.
 fn streams(case: &Case) -> String {
     use Align::{Left, Right};
-    let mut table = Table::new(&[Left, Left, Left, Right, Right, Right]);
+    let mut table = Table::new(&[Left, Left, Left, Right, Right, Right, Right]);
     let heads = [
         "stream",
         "from",
@@ -162,6 +184,10 @@ fn streams(case: &Case) -> String {
         "second half",
         "sent again",
     ];
+    let blocks = case
+        .block
+        .map(|block| format!("blocks of {block} a second"));
+    let heads = heads.into_iter().chain(blocks.as_deref());
     table.row(heads.map(|h| style(h).dim().to_string()));
     let mut any = false;
     for measured in &case.measurements {
@@ -171,14 +197,17 @@ fn streams(case: &Case) -> String {
             let bits = |bytes: Bytes| BitsPerSec(bytes.0.saturating_mul(8)).to_string();
             let again = phase.sender.stream.as_ref();
             any = true;
-            table.row([
+            let mut row = vec![
                 measured.link.to_string(),
                 measured.from.to_string(),
                 measured.to.to_string(),
                 bits(rates.fastest),
                 bits(rates.late),
                 again.map_or("–".to_owned(), |s| s.retransmits.to_string()),
-            ]);
+            ];
+            let blocks = case.block.filter(|block| !block.is_zero());
+            row.extend(blocks.map(|block| Packets(rates.late.0 / block.0).to_string()));
+            table.row(row);
         }
     }
     match any {

@@ -46,12 +46,57 @@ pub fn measured(case: &Case, run: &FanoutRun, report: &FanoutReport) -> String {
             false => "",
         },
     );
+    if !report.groups.is_empty() {
+        return joined(case, report);
+    }
     for group in groups(report) {
         let first = group[0];
         let _ = writeln!(out, "{}, {}", style(first.host.as_str()).bold(), first.rate);
         out.push_str(&bars(&group));
         out.push_str(&losses(&group));
     }
+    out.push_str(&findings(&report.findings));
+    out
+}
+
+/// How many groups each host takes.
+fn joined(case: &Case, report: &FanoutReport) -> String {
+    use Align::{Left, Right};
+    let mut out = format!(
+        "{} {}: groups that one receiver behind a bridge joins, one packet sent to each\n\n",
+        style("Groups").bold(),
+        case.topology.cluster,
+    );
+    let mut table = Table::new(&[Left, Right, Right, Right, Right, Right, Left]);
+    let heads = [
+        "host",
+        "asked",
+        "one socket",
+        "joined",
+        "arrived",
+        "strayed",
+        "the bridge",
+    ];
+    table.row(heads.map(|h| style(h).dim().to_string()));
+    for (host, groups) in &report.groups {
+        let bridge = groups.bridge();
+        let most = groups
+            .hash_max
+            .map_or(String::new(), |most| format!(" (most: {most})"));
+        table.row([
+            host.to_string(),
+            groups.asked.to_string(),
+            groups.one_socket.to_string(),
+            groups.joined.to_string(),
+            groups.arrived.to_string(),
+            groups.strayed.to_string(),
+            format!("{bridge}{most}"),
+        ]);
+    }
+    for line in table.lines("  ") {
+        let _ = writeln!(out, "{line}");
+    }
+    out.push('\n');
     out.push_str(&findings(&report.findings));
     out
 }

@@ -19,6 +19,7 @@ const BAR: usize = 40;
 pub fn report(case: &Case, run: &LadderRun, report: &LadderReport) -> String {
     let mut out = heading(case, run);
     out.push_str(&rungs(report));
+    out.push_str(&blocks(case, report));
     out.push_str(&steps(report));
     out.push_str(&missing(run));
     out.push_str(&findings(&report.findings));
@@ -84,6 +85,27 @@ fn rungs(report: &LadderReport) -> String {
         style(bar(report.whole_mb_per_s, best)).cyan().to_string(),
     ]);
     lines(&table) + &sent_again(report)
+}
+
+/// How many of the named block go through in a second.
+fn blocks(case: &Case, report: &LadderReport) -> String {
+    let Some(block) = case.block.filter(|block| !block.is_zero()) else {
+        return String::new();
+    };
+    let a_second = |mb: f64| Packets((mb * 1e6 / block.0 as f64) as u64);
+    let wire = report.rungs.iter();
+    let wire = wire.filter(|rung| rung.name.starts_with("wire tcp"));
+    let wire = wire.map(|rung| format!("{} {}", rung.name, a_second(rung.mb_per_s)));
+    let whole = format!("whole path {}", a_second(report.whole_mb_per_s));
+    let all: Vec<String> = wire.chain([whole]).collect();
+    let mut out = String::new();
+    wrap(
+        &mut out,
+        "  ",
+        &format!("Blocks of {block} a second: {}", all.join("; ")),
+    );
+    out.push('\n');
+    out
 }
 
 /// What the streams over the link sent again, where they did.

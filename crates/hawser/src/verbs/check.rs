@@ -78,6 +78,10 @@ struct Traffic {
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "3s",
           value_parser = parse::duration)]
     stream: Option<Duration>,
+    /// Also send blocks of this size as datagrams, say in how many frames one goes, and have the stream
+    /// write so much at once, such as 32k [always: datagrams of 8 KiB]
+    #[arg(long, value_name = "BYTES", value_parser = parse::within::<u64>(parse::bytes, 512..=1_048_576))]
+    block: Option<u64>,
     /// Time the reader spends on each packet, to see what an application that slow would lose
     #[arg(long, value_name = "TIME", value_parser = parse::duration)]
     reader_delay: Option<Duration>,
@@ -100,6 +104,7 @@ impl TrafficArgs {
             receive_buffer: self.traffic.rcvbuf.map(Bytes),
             multicast: self.traffic.multicast,
             stream: self.traffic.stream.map(nanos),
+            block: self.traffic.block.map(Bytes),
             reader_delay: self.traffic.reader_delay.map(nanos).unwrap_or_default(),
         }
     }

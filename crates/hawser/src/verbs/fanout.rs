@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hawser_coordinator::check as coordinator_check;
-use hawser_coordinator::fanout::{self, FanoutError, FanoutOptions, Progress};
+use hawser_coordinator::fanout::{self, FanoutError, FanoutOptions, MOST_GROUPS, Progress};
 use hawser_coordinator::traffic_plan::TrafficOptions;
 use hawser_model::case::{Case, Intensity};
 use hawser_model::fanout::Spread;
@@ -39,12 +39,16 @@ pub struct FanoutArgs {
     /// By default at 40 000 and 30 000 packets a second of 800 bytes; --rate, --size, --burst and
     /// --duration (of a window) change that. A minute or two for each node
     #[arg(long, value_name = "NODE", num_args = 0..=1, default_missing_value = "",
-          conflicts_with_all = ["multicast", "stream", "rcvbuf", "reader_delay"])]
+          conflicts_with_all = ["multicast", "stream", "block", "rcvbuf", "reader_delay"])]
     multicast_fanout: Option<String>,
     /// The most receivers to try
     #[arg(long, value_name = "N", default_value_t = 64, requires = "multicast_fanout",
           value_parser = crate::parse::within::<u32>(crate::parse::count, 1..=200))]
     receivers: u32,
+    /// Instead of many receivers, have one join up to so many groups, under this host's own limits
+    #[arg(long, value_name = "N", requires = "multicast_fanout", conflicts_with_all = ["receivers", "count_only"],
+          value_parser = crate::parse::within::<u32>(crate::parse::count, 1..=u64::from(MOST_GROUPS)))]
+    groups: Option<u32>,
     /// Receivers count in the kernel and read nothing: the host's own work alone, as where receivers have
     /// processors of their own
     #[arg(long, requires = "multicast_fanout")]
@@ -55,6 +59,11 @@ impl FanoutArgs {
     /// Whether it was asked for.
     pub fn wanted(&self) -> bool {
         self.multicast_fanout.is_some()
+    }
+
+    /// Whether groups are meant instead of receivers.
+    pub fn with_groups(&self) -> bool {
+        self.groups.is_some()
     }
 
     /// What is asked for: each rate with each way of spreading the work.
@@ -82,6 +91,7 @@ impl FanoutArgs {
             burst: traffic.burst.unwrap_or(BURST),
             most: self.receivers,
             count_only: self.count_only,
+            groups: self.groups,
             duration,
             beside_a_cluster: traffic.intensity == Intensity::Full,
             spreads,
@@ -131,6 +141,10 @@ impl Progress for Bar {
         self.0.enable_steady_tick(Duration::from_millis(100));
         let what = format!("{number} of {of}, {host}, {rate}, {}", spread.word());
         bar::prefix(&self.0, what);
+    }
+
+    fn groups(&self, host: &HostName, count: u32) {
+        bar::message(&self.0, format_args!("{host}: joining {count} groups"));
     }
 
     fn receivers(&self, count: u32) {

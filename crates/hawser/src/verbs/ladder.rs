@@ -12,7 +12,7 @@ use hawser_model::copy::CopyCipher;
 use hawser_model::iscsi::IscsiUnit;
 use hawser_model::ladder::{CipherChoice, Storage};
 use hawser_model::names::{HostName, LinkName};
-use hawser_model::units::Nanos;
+use hawser_model::units::{Bytes, Nanos};
 use indicatif::{ProgressBar, ProgressStyle};
 use miette::{bail, miette};
 
@@ -53,6 +53,9 @@ pub struct Args {
     /// Streams of the wire rung with several
     #[arg(long, value_name = "N", default_value = "4", value_parser = parse::within::<u32>(parse::count, 2..=64))]
     streams: u32,
+    /// Say of this block too how many of it go through in a second and in how many frames, such as 32k
+    #[arg(long, value_name = "BYTES", value_parser = parse::within::<u64>(parse::bytes, 512..=1_048_576))]
+    block: Option<u64>,
     /// How long a rung is measured; all of them take about fifteen times as long
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     duration: Duration,
@@ -127,6 +130,7 @@ impl Args {
                 .or_else(|| cluster.unit(self.link.as_deref())),
             streams: self.streams,
             duration: Nanos(self.duration.as_nanos() as u64),
+            block: self.block.map(Bytes),
             beside_a_cluster: self.full,
         }
     }

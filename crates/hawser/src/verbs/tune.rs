@@ -104,6 +104,12 @@ fn tuned(cluster: &Cluster, args: &Args, options: &TrafficOptions) -> miette::Re
 
 /// How many receivers the hosts serve, and the trials of what lets them serve more.
 fn fanout_tuned(cluster: &Cluster, args: &Args, options: &TrafficOptions) -> miette::Result<Case> {
+    if args.fanout.with_groups() {
+        miette::bail!(
+            help = "`hawser check --multicast-fanout --groups N` says what to set",
+            "--groups: which limits of groups are right is for the programs of a host to say, not for a trial"
+        );
+    }
     // One rate: the first of the check's.
     let rates = &fanout::RATES[..1];
     let asked = args.fanout.options(options, rates, &Spread::TUNED)?;

@@ -32,7 +32,10 @@ impl FanoutCause for BridgeGroupLimit {
             severity: Severity::Warning,
             confidence: Confidence::Certain,
             place: Place {
-                object: run.bridge.as_ref().map(|name| format!("like bridge {name}")),
+                object: run
+                    .bridge
+                    .as_ref()
+                    .map(|name| format!("like bridge {name}")),
                 ..Place::on(host)
             },
             evidence: Self {
@@ -65,7 +68,9 @@ impl Cause for BridgeGroupLimit {
             fix: format!(
                 "`ip link set dev BRIDGE type bridge mcast_hash_max {}` and then `mcast_snooping 1`, which the kernel has \
                  turned off; both in the file that makes the bridge. It does not turn filtering on again by itself.",
-                u64::from(self.groups_joined).saturating_mul(2).next_power_of_two(),
+                u64::from(self.groups_joined)
+                    .saturating_mul(2)
+                    .next_power_of_two(),
             ),
         }
     }

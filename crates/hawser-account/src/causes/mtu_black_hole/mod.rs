@@ -15,10 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use hawser_model::account::Layer;
-use hawser_model::case::Measurement;
+use hawser_model::case::{BLOCK, Case, Measurement};
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::probe::PathMtu;
-use hawser_model::units::{Mtu, Packets};
+use hawser_model::units::{Bytes, Mtu, Packets};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted};
@@ -26,7 +26,8 @@ use crate::causes::pattern::{Pattern, Spot, localize};
 use crate::causes::support::only;
 use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses, packets};
-use crate::packets::facts::{Side, frames_a_block};
+use crate::packets::facts::Side;
+use crate::packets::frames_a_block;
 use crate::packets::reasons::NO_REASON;
 use crate::view::{Path, PhaseView, View};
 
@@ -89,16 +90,34 @@ struct Sizes {
     /// In how many it is meant to.
     #[serde(skip_serializing_if = "Option::is_none")]
     frames_a_block_interface: Option<u64>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    named: Option<NamedBlock>,
+}
+
+/// The same of the block that was named.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+struct NamedBlock {
+    block_bytes: Bytes,
+    frames_a_named_block_passed: u64,
+    frames_a_named_block_interface: u64,
 }
 
 impl Sizes {
-    fn of(passed: Mtu, silent: Mtu, interface: Mtu) -> Self {
+    fn of(case: &Case, passed: Mtu, silent: Mtu, interface: Mtu) -> Self {
+        let named = case.block.and_then(|block| {
+            Some(NamedBlock {
+                block_bytes: block,
+                frames_a_named_block_passed: frames_a_block(block, passed)?,
+                frames_a_named_block_interface: frames_a_block(block, interface)?,
+            })
+        });
         Self {
+            named,
             passed_mtu_bytes: passed,
             silent_mtu_bytes: silent,
             interface_mtu_bytes: interface,
-            frames_a_block_passed: frames_a_block(passed),
-            frames_a_block_interface: frames_a_block(interface),
+            frames_a_block_passed: frames_a_block(BLOCK, passed),
+            frames_a_block_interface: frames_a_block(BLOCK, interface),
         }
     }
 }
@@ -157,6 +176,19 @@ impl Cause for MtuBlackHole {
             Some(version) => format!("IPv{version} packets"),
             None => "Packets".to_owned(),
         };
+        let named = match sizes.named {
+            Some(named)
+                if named.frames_a_named_block_passed != named.frames_a_named_block_interface =>
+            {
+                format!(
+                    " A block of {} goes through in {} frames, and is meant to in {}.",
+                    named.block_bytes,
+                    named.frames_a_named_block_passed,
+                    named.frames_a_named_block_interface,
+                )
+            }
+            _ => String::new(),
+        };
         let frames = match (sizes.frames_a_block_passed, sizes.frames_a_block_interface) {
             (Some(passed), Some(meant)) if passed != meant => {
                 format!(
@@ -170,7 +202,7 @@ impl Cause for MtuBlackHole {
         Words {
             text: format!(
                 "{kind} up to {passed} bytes pass, from {} bytes on they vanish without a word, \
-                 although the interfaces are set to {meant}.{hops}{frames}{lost} {} Heartbeats are small and pass, so \
+                 although the interfaces are set to {meant}.{hops}{frames}{named}{lost} {} Heartbeats are small and pass, so \
                  the link looks healthy until data flows.",
                 sizes.silent_mtu_bytes,
                 self.pattern.suspect(at),
@@ -211,7 +243,7 @@ fn of_other_family(view: &View<'_>) -> Vec<Found<MtuBlackHole>> {
                 ip_version: Some(if other.source.is_ipv4() { 4 } else { 6 }),
                 directions_affected: 1,
                 lost_packets: Packets(0),
-                sizes: Sizes::of(passed, silent, other.interface_mtu),
+                sizes: Sizes::of(view.case, passed, silent, other.interface_mtu),
                 hops: Hops::of(other),
             },
         })
@@ -237,7 +269,7 @@ fn silent_below(view: &View<'_>, path: &Path, found: &PathMtu) -> Option<Sizes> 
         mtu < found.interface_mtu && passed >= mtu && passed.0 <= mtu.0.saturating_add(FRAME_SLACK)
     });
     let holds = passed < found.interface_mtu && !told && !larger_arrived && !receivers_own;
-    holds.then(|| Sizes::of(passed, silent, found.interface_mtu))
+    holds.then(|| Sizes::of(view.case, passed, silent, found.interface_mtu))
 }
 
 /// What all these paths say of it alike.

@@ -9,9 +9,10 @@
 //! Evidence: MTU, the sender's features, the two UDP rungs. Likely; a warning.
 //! Cases: `ladder-small-frames`, `ladder-small-frames-stolen`.
 
+use hawser_model::case::BLOCK;
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::ladder::RungKind;
-use hawser_model::units::Mtu;
+use hawser_model::units::{Bytes, Mtu};
 use serde::Serialize;
 
 use super::path_mtu_below_interface::PathMtuBelowInterface;
@@ -30,6 +31,8 @@ pub(crate) struct SmallFrames {
     offload: bool,
     frames_per_8_kib: u64,
     frames_per_8_kib_jumbo: u64,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    named: Option<NamedBlock>,
     predicted_gain: Tenths,
 }
 
@@ -75,17 +78,30 @@ impl LadderCause for SmallFrames {
             evidence: Self {
                 mtu,
                 offload: false,
-                frames_per_8_kib: frames(mtu),
-                frames_per_8_kib_jumbo: frames(JUMBO),
+                frames_per_8_kib: frames(BLOCK, mtu),
+                frames_per_8_kib_jumbo: frames(BLOCK, JUMBO),
+                named: view.case.block.map(|block| NamedBlock {
+                    block_bytes: block,
+                    frames_a_named_block: frames(block, mtu),
+                    frames_a_named_block_jumbo: frames(block, JUMBO),
+                }),
                 predicted_gain: Tenths::of(gain),
             },
         }]
     }
 }
 
-/// Frames that 8 KiB of a stream take, with headers of 40 bytes and timestamps of 12.
-fn frames(mtu: Mtu) -> u64 {
-    8_192_u64.div_ceil(u64::from(mtu.0.max(576)) - 52)
+/// The same of the block that was named.
+#[derive(Serialize)]
+struct NamedBlock {
+    block_bytes: Bytes,
+    frames_a_named_block: u64,
+    frames_a_named_block_jumbo: u64,
+}
+
+/// Frames that a block of a stream takes, with headers of 40 bytes and timestamps of 12.
+fn frames(block: Bytes, mtu: Mtu) -> u64 {
+    block.0.div_ceil(u64::from(mtu.0.max(576)) - 52)
 }
 
 /// Whether the sender hands its interface super-packets.
@@ -120,10 +136,16 @@ impl Cause for SmallFrames {
     const ABOUT: &[About] = &[Topic::Mtu.any(), Topic::Offload.any()];
 
     fn words(&self, _: &Place) -> Words {
+        let named = self.named.as_ref().map_or(String::new(), |named| {
+            format!(
+                ", and {} in {} instead of {}",
+                named.block_bytes, named.frames_a_named_block, named.frames_a_named_block_jumbo
+            )
+        });
         Words {
             text: format!(
                 "The path uses frames of {} bytes, and the sender has no segmentation offload, so \
-                 each costs it a passage through the stack: 8 KiB go in {} frames instead of {}. By \
+                 each costs it a passage through the stack: 8 KiB go in {} frames instead of {}{named}. By \
                  what a frame and what a byte cost here, frames of 9000 bytes would be {:.1} times as \
                  fast.",
                 self.mtu.0,

@@ -62,7 +62,9 @@ impl Cause for SocketGroupLimit {
         let why = match (limited, self.igmp_max_memberships) {
             (true, _) => "that is `net.ipv4.igmp_max_memberships`".to_owned(),
             (false, Some(limit)) => {
-                format!("`net.ipv4.igmp_max_memberships` would allow {limit}, so something else refused it")
+                format!(
+                    "`net.ipv4.igmp_max_memberships` would allow {limit}, so something else refused it"
+                )
             }
             (false, None) => "why is not known".to_owned(),
         };

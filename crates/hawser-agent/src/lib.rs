@@ -12,4 +12,4 @@ mod serve;
 mod stale;
 
 pub use node::Place;
-pub use serve::{guard_stdio, serve_stdio};
+pub use serve::{guard_stdio, own, serve_stdio};

@@ -4,8 +4,9 @@ use hawser_cluster::host::Machine;
 use hawser_cluster::host::questions;
 use hawser_host::frame::FrameError;
 use hawser_host::server::{self, ServeError, Work};
-use hawser_host::{Stop, answer_from};
+use hawser_host::{Host, Own, Stop, answer_from};
 use hawser_kernel::KernelError;
+use hawser_model::names::HostName;
 use serde_json::value::RawValue;
 
 use crate::node::{Node, Place, guard};
@@ -22,6 +23,12 @@ impl Work for Node {
         answer_from(QUESTIONS, question, body, self, stop)
             .or_else(|| answer_from(questions::QUESTIONS, question, body, &mut Machine, stop))
     }
+}
+
+/// This host itself, for a process that stays on it and asks it all the time. It can be asked what changes nothing: it
+/// has no coordinator whose end would take a change back.
+pub fn own(name: HostName) -> Box<dyn Host> {
+    Box::new(Own::new(name, Node::default()))
 }
 
 /// Stands guard over the agent `owner` (as it named itself) until it is gone, then undoes the

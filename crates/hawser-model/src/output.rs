@@ -8,6 +8,7 @@ pub mod exports;
 pub mod fanout;
 pub mod paste;
 pub mod tune;
+pub mod watch;
 
 use std::collections::BTreeMap;
 

@@ -12,6 +12,7 @@ use hawser_model::output::drill::DrillReport;
 use hawser_model::output::exports::ExportsReport;
 use hawser_model::output::fanout::FanoutReport;
 use hawser_model::output::tune::{ChangesReport, TuneReport, UndoReport};
+use hawser_model::output::watch::WatchReading;
 use hawser_model::output::{CheckReport, LadderReport};
 use schemars::{Schema, schema_for};
 
@@ -36,6 +37,11 @@ fn published(name: &str, schema: &Schema) {
 #[test]
 fn check_report() {
     published("check.schema.json", &schema_for!(CheckReport));
+}
+
+#[test]
+fn watch_reading() {
+    published("watch.schema.json", &schema_for!(WatchReading));
 }
 
 #[test]

@@ -25,7 +25,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 #[command(after_help = "\
 Measure:  check, compare, ladder, copy, bench
 Improve:  tune, changes, undo
-Operate:  import, plan, apply, status, standby, online, move, exports
+Operate:  import, plan, apply, status, watch, standby, online, move, exports
 Practise: drill, lab, demo
 Read:     explain, report
 
@@ -87,6 +87,9 @@ enum Verb {
     /// Whether the cluster is redundant now, what is degraded, what would happen if a node died
     #[command(after_help = "Example:\n  hawser status -f hawser.toml")]
     Status(verbs::status::Args),
+    /// What is wrong with the heads now
+    #[command(after_help = "Example:\n  hawser watch --once -f hawser.toml")]
+    Watch(verbs::watch::Args),
     /// Move everything away from a node and keep it away
     #[command(after_help = "Example:\n  hawser standby head1")]
     Standby(verbs::operate::NodeArgs),
@@ -149,6 +152,7 @@ fn main() -> ExitCode {
         Verb::Status(args) => verbs::status::run(&args),
         Verb::Tune(args) => verbs::tune::run(args),
         Verb::Undo(args) => verbs::changes::undo(args),
+        Verb::Watch(args) => verbs::watch::run(&args),
     };
     match outcome {
         Ok(code) => output::ended(code),

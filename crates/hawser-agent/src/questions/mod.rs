@@ -17,7 +17,9 @@ mod multicast;
 mod own_address;
 mod path_mtu;
 mod path_mtu_search;
+mod pulse;
 mod rung;
+mod standing;
 mod unjoined;
 mod usage;
 mod window;
@@ -46,7 +48,9 @@ pub use multicast::{HearMulticast, ListenMulticast};
 pub use own_address::AskForOwn;
 pub use path_mtu::{ClosePathMtuResponder, OpenPathMtuResponder};
 pub use path_mtu_search::SearchPathMtu;
+pub use pulse::{Pulse, ReadHeartbeats, ReadPulse};
 pub use rung::MeasureRung;
+pub use standing::{ReadStanding, Standing};
 pub use unjoined::SendUnjoined;
 pub use usage::{CloseUsage, OpenUsage};
 pub use window::{CloseWindow, OpenWindow};
@@ -58,6 +62,9 @@ hawser_host::questions! {
     ReadFacts,
     ReadSetup,
     ReadSockets,
+    ReadStanding,
+    ReadPulse,
+    ReadHeartbeats,
     ReadCorosync,
     ReadHardware,
     OpenWindow,

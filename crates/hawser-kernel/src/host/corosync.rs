@@ -16,7 +16,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 
 /// The Corosync of this pid namespace, if one runs. What it does not tell stays empty.
 pub fn corosync_facts() -> Option<CorosyncFacts> {
-    let pid = find()?;
+    let pid = corosync_pid()?;
     let of_process = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).ok();
     let read = of_process("stat").zip(of_process("status"));
     let mut facts = CorosyncFacts {
@@ -51,9 +51,9 @@ pub fn corosync_stats() -> Result<BTreeMap<String, String>, KernelError> {
     program::run("corosync-cmapctl", &["-m", "stats"], LIMIT).map(|text| statistics(&text))
 }
 
-/// The process by name, in this pid namespace itself: a host also sees the processes of its
+/// The Corosync of this pid namespace itself, if one runs, by the name of the process: a host also sees the processes of its
 /// containers, whose Corosync is another node's.
-fn find() -> Option<u32> {
+pub fn corosync_pid() -> Option<u32> {
     let own = fs::read_to_string("/proc/self/status").map_or(1, |status| depth(&status));
     let mut named = processes::named("corosync").into_iter();
     let ours = named.find(|process| {

@@ -9,13 +9,16 @@ mod setup;
 mod sysctls;
 mod virtualization;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use hawser_model::host::HostFacts;
+use hawser_model::host::{HostFacts, Interface};
+use hawser_model::names::InterfaceName;
 
+use crate::KernelError;
 use crate::proc;
 
-pub use corosync::{corosync_facts, corosync_stats};
+pub use corosync::{corosync_facts, corosync_pid, corosync_stats};
 pub(crate) use hardware::cpu_group;
 pub use hardware::hardware;
 pub use setup::host_setup;
@@ -44,6 +47,14 @@ pub fn host_facts() -> HostFacts {
         corosync: corosync_facts(),
         virtualization: virtualization::read(Path::new("/")),
     }
+}
+
+/// The network interfaces of the calling thread's network namespace.
+///
+/// # Errors
+/// [`KernelError`] when the kernel refuses to list them.
+pub fn interfaces() -> Result<BTreeMap<InterfaceName, Interface>, KernelError> {
+    interfaces::read()
 }
 
 /// Online CPUs, not only those that this process may use.

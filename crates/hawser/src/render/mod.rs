@@ -16,6 +16,7 @@ mod rate_chart;
 pub mod status;
 pub mod table;
 pub mod tune;
+pub mod watch;
 
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use hawser_cluster::live::Sign;
 use hawser_model::case::Case;
 use hawser_model::output::CheckReport;
 use hawser_model::output::paste::PasteReport;
@@ -54,6 +55,13 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     } else {
         case
     };
+    if let Some(meaning) = alarm(&path).filter(|_| !case.exists()) {
+        output::print_fitted(&format!(
+            "{path}\n\n{meaning}\n\n`hawser status` and `hawser watch` say it; their own words name the place and \
+             what to do.\n"
+        ));
+        return Ok(ExitCode::SUCCESS);
+    }
     if !stdin && !case.exists() {
         let codes: Vec<&str> = hawser_account::pages().collect();
         let meant = nearest(&path, &codes).map(|code| format!("did you mean \"{code}\"? "));
@@ -116,6 +124,13 @@ fn pasted(text: &str, path: &str, json: bool) -> miette::Result<ExitCode> {
     }
     let loss = report.pastes.iter().any(|pasted| pasted.loss);
     Ok(ExitCode::from(u8::from(loss)))
+}
+
+/// What a code means that only a status or a watch has.
+fn alarm(code: &str) -> Option<&'static str> {
+    let sign = Sign::ALL.iter().find(|sign| sign.code() == code);
+    sign.map(|sign| sign.meaning())
+        .or_else(|| hawser_watch::group::meaning(code))
 }
 
 /// Prints what a case comes to; exit code 1 when something was found.

@@ -22,3 +22,4 @@ pub mod report;
 pub mod status;
 pub mod tune;
 mod tune_switches;
+pub mod watch;

@@ -1,0 +1,38 @@
+//! Reading the host as it stands, and nothing that costs it anything.
+
+use hawser_host::{Answers, Ask, Declined, Size, Stop};
+use hawser_kernel::{host_facts, udp_sockets};
+use hawser_model::host::HostFacts;
+use hawser_model::sockets::SocketFacts;
+use serde::{Deserialize, Serialize};
+
+use crate::node::Node;
+
+/// Reads what the causes need that judge a host as it stands. Unlike [`super::ReadFacts`] it does not look which
+/// collectors run, which loads programs into the kernel.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ReadStanding;
+
+/// A host as it stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Standing {
+    /// Its facts, without its collectors.
+    pub facts: HostFacts,
+    /// Its UDP sockets; absent when they could not be read.
+    pub sockets: Option<Vec<SocketFacts>>,
+}
+
+impl Ask for ReadStanding {
+    type Answer = Standing;
+    const NAME: &'static str = "the host as it stands";
+    const SIZE: Size = Size::Recorded;
+}
+
+impl Answers<Node> for ReadStanding {
+    fn answer(self, _: &mut Node, _: &Stop) -> Result<Standing, Declined> {
+        Ok(Standing {
+            facts: host_facts(),
+            sockets: udp_sockets().ok(),
+        })
+    }
+}

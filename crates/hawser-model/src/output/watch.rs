@@ -1,0 +1,113 @@
+//! What `hawser watch --once --json` prints: one reading of all heads, and what is wrong.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::finding::{Place, Severity};
+use crate::names::{HostName, LinkName};
+
+/// One reading of a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchReading {
+    /// The cluster's name; empty for hosts that were named without a cluster file.
+    pub cluster: String,
+    /// When it was read, in seconds since 1970 UTC.
+    pub read_at: u64,
+    /// The heads, by name.
+    pub heads: Vec<HeadReading>,
+    /// All that is wrong, worst first. Empty: all is well.
+    pub alarms: Vec<Alarm>,
+}
+
+/// One head in a reading.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HeadReading {
+    /// The head.
+    pub name: HostName,
+    /// Why it did not answer; absent when it did. Everything else is empty or absent then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreached: Option<String>,
+    /// Its heartbeat links, to each peer.
+    pub links: Vec<LinkReading>,
+    /// Whether its Corosync says that it has quorum; absent when it does not run or did not say.
+    pub quorate: Option<bool>,
+    /// The pools that it may run.
+    pub pools: Vec<PoolReading>,
+    /// What it offers of the pools that are here.
+    pub exports: Vec<ExportReading>,
+    /// Those of the alarms that concern it.
+    pub alarms: Vec<Alarm>,
+}
+
+/// A heartbeat link to one peer, as Corosync's transport sees it (`stats.knet`, cmap_keys(7)).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkReading {
+    /// The link.
+    pub name: LinkName,
+    /// The other head.
+    pub peer: HostName,
+    /// Whether it is up.
+    pub state: LinkState,
+    /// The running mean of the round trips of its pings, in seconds (`latency_ave`); absent where Corosync does not say.
+    pub latency_s: Option<f64>,
+    /// Pings that were not answered while it was watched; absent when it was read only once. Two may have been on their
+    /// way.
+    pub lost: Option<u64>,
+    /// Pings that were sent meanwhile.
+    pub sent: Option<u64>,
+}
+
+/// Whether a link is up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkState {
+    /// It answers.
+    Up,
+    /// It does not.
+    Down,
+    /// Corosync does not say.
+    Unknown,
+}
+
+/// A pool on a head.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PoolReading {
+    /// The pool.
+    pub name: String,
+    /// Whether it is mounted there; absent when that was not seen.
+    pub here: Option<bool>,
+    /// How full it is, in percent; absent when it is not there or did not say.
+    pub used_percent: Option<u8>,
+}
+
+/// What a head offers of a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExportReading {
+    /// The pool.
+    pub pool: String,
+    /// Whether all of it is offered as it was started; absent when nothing answered.
+    pub offered: Option<bool>,
+    /// What is missing.
+    pub missing: Vec<String>,
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Alarm {
+    /// Kebab-case, explained by `hawser explain CODE`, never renamed.
+    pub code: String,
+    /// How much it matters; a note is no alarm.
+    pub severity: Severity,
+    /// Where.
+    #[serde(rename = "where")]
+    pub place: Place,
+    /// When it was first seen, in seconds since 1970 UTC; absent in a single reading, which does not know.
+    pub since: Option<u64>,
+    /// How often it has come, with what came and went in between; 1 in a single reading.
+    pub times: u64,
+    /// What is wrong, in words.
+    pub text: String,
+    /// What to do, where the text does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+}

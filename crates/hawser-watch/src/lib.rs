@@ -1,0 +1,24 @@
+//! A cluster that is watched: what is read of its heads, and the alarms that follow.
+//!
+//! The judgement is that of `hawser check` and `hawser status`: the causes that need no traffic
+//! ([`hawser_account::standing`]) and the live findings of [`hawser_cluster::live`]. What is added here is time and
+//! place: which of them are one alarm, since when, how often. That is pure ([`judge`], [`group`], [`keeper`],
+//! [`resident`], [`mod@reading`], [`metrics`]); [`ask`] has the questions, [`serve`] the socket.
+#![forbid(unsafe_code)]
+
+pub mod ask;
+pub mod group;
+pub mod judge;
+pub mod keeper;
+pub mod metrics;
+pub mod notify;
+pub mod reading;
+pub mod resident;
+pub mod run;
+pub mod serve;
+pub mod tell;
+
+pub use ask::{Asked, Facts, ask};
+pub use judge::{Sighting, sightings};
+pub use keeper::{Alarms, Keeper};
+pub use reading::reading;

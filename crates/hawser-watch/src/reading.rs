@@ -1,0 +1,128 @@
+//! One reading as people and scripts see it.
+
+use std::collections::BTreeMap;
+
+use hawser_cluster::host::HeadView;
+use hawser_cluster::host::view::{PoolView, Told};
+use hawser_cluster::numbering::Numbering;
+use hawser_model::cluster_file::ClusterFile;
+use hawser_model::names::HostName;
+use hawser_model::output::watch::{
+    Alarm, ExportReading, HeadReading, LinkReading, LinkState, PoolReading, WatchReading,
+};
+
+use crate::ask::Facts;
+
+/// What the heads said, and these alarms. `names` are the heads that there should be.
+pub fn reading(
+    file: Option<&ClusterFile>,
+    names: &[HostName],
+    facts: &Facts,
+    alarms: Vec<Alarm>,
+) -> WatchReading {
+    let head = |name: &HostName| {
+        let view = facts.status.views.get(name);
+        let concerns = |alarm: &&Alarm| {
+            let place = &alarm.place;
+            [&place.host, &place.peer].contains(&&Some(name.clone()))
+        };
+        HeadReading {
+            name: name.clone(),
+            unreached: facts.status.unreached.get(name).cloned(),
+            links: links(file, name, facts),
+            quorate: view.and_then(quorate),
+            pools: view.map(pools).unwrap_or_default(),
+            exports: view.map(exports).unwrap_or_default(),
+            alarms: alarms.iter().filter(concerns).cloned().collect(),
+        }
+    };
+    WatchReading {
+        cluster: file.map_or(String::new(), |file| file.cluster.name.to_string()),
+        read_at: facts.read_at,
+        heads: names.iter().map(head).collect(),
+        alarms,
+    }
+}
+
+fn quorate(view: &HeadView) -> Option<bool> {
+    Some(view.quorum.as_ref()?.said()?.quorate)
+}
+
+/// The heartbeat links of a head to every other node of the file.
+fn links(file: Option<&ClusterFile>, own: &HostName, facts: &Facts) -> Vec<LinkReading> {
+    let Some(view) = facts.status.views.get(own) else {
+        return Vec::new();
+    };
+    let (Some(file), Some(last)) = (file, view.links.last()) else {
+        return Vec::new();
+    };
+    let numbering = Numbering::of(file, None);
+    let mut links = Vec::new();
+    for (peer, id) in numbering.nodes.iter().filter(|(peer, _)| *peer != own) {
+        for (name, number) in &numbering.links {
+            let key = |value: &str| format!("stats.knet.node{id}.link{number}.{value}");
+            let state = match last.get(&key("connected")).map(String::as_str) {
+                Some("1") => LinkState::Up,
+                Some(_) => LinkState::Down,
+                None => LinkState::Unknown,
+            };
+            let latency: Option<f64> = last.get(&key("latency_ave")).and_then(|us| us.parse().ok());
+            let sent = grew(&view.links, &key("tx_ping_packets"));
+            let answered = grew(&view.links, &key("rx_pong_packets"));
+            links.push(LinkReading {
+                name: name.clone(),
+                peer: peer.clone(),
+                state,
+                // 0 is what it has before the first answer.
+                latency_s: latency.filter(|us| *us > 0.0).map(|us| us / 1e6),
+                lost: sent
+                    .zip(answered)
+                    .map(|(sent, answered)| sent.saturating_sub(answered)),
+                sent,
+            });
+        }
+    }
+    links
+}
+
+/// By how much a counter grew while it was watched.
+fn grew(samples: &[BTreeMap<String, String>], key: &str) -> Option<u64> {
+    let of = |sample: &BTreeMap<String, String>| sample.get(key)?.parse::<u64>().ok();
+    match samples {
+        [first, .., last] => of(last)?.checked_sub(of(first)?),
+        _ => None,
+    }
+}
+
+fn pools(view: &HeadView) -> Vec<PoolReading> {
+    let pool = |(name, seen): (&String, &PoolView)| PoolReading {
+        name: name.clone(),
+        here: match seen {
+            PoolView::Here { .. } => Some(true),
+            PoolView::Away(_) => Some(false),
+            PoolView::Hangs(_) => None,
+        },
+        used_percent: match seen {
+            PoolView::Here { room, .. } => room.said().copied().flatten().map(|room| room.used),
+            PoolView::Away(_) | PoolView::Hangs(_) => None,
+        },
+    };
+    view.pools.iter().map(pool).collect()
+}
+
+fn exports(view: &HeadView) -> Vec<ExportReading> {
+    let here = view.pools.iter().filter_map(|(name, seen)| match seen {
+        PoolView::Here { offered, .. } => Some((name, offered)),
+        PoolView::Away(_) | PoolView::Hangs(_) => None,
+    });
+    here.map(|(pool, offered)| ExportReading {
+        pool: pool.clone(),
+        offered: match offered {
+            Told::Said(Some(missing)) => Some(missing.is_empty()),
+            Told::Said(None) => Some(false),
+            Told::Silent(_) | Told::Failed(_) => None,
+        },
+        missing: offered.said().cloned().flatten().unwrap_or_default(),
+    })
+    .collect()
+}

@@ -1,0 +1,303 @@
+//! A head that is watched from second to second: what is read when, and the alarms that follow. Pure: it is told what was
+//! read and at what time, and says what to read next.
+//!
+//! Interfaces, what was added to logs and Corosync's process cost nothing and are read each second. Everything else starts
+//! programs, so it is read when one of those has changed, and else seldom: [`Wants`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use hawser_agent::questions::{Pulse, ReadPulse, Standing};
+use hawser_cluster::host::HeadView;
+use hawser_cluster::live::{Judged, Said, Sign, StatusFacts, links_said};
+use hawser_model::cluster_file::ClusterFile;
+use hawser_model::names::HostName;
+use hawser_model::output::cluster::NodeCondition;
+use hawser_model::output::watch::WatchReading;
+use hawser_model::topology::Topology;
+
+use crate::ask::Facts;
+use crate::group::grouped;
+use crate::judge::sightings;
+use crate::keeper::Keeper;
+use crate::reading::reading;
+
+/// After a change the links are read each second for so long: Corosync takes a moment to see what the kernel sees.
+const SETTLES: Duration = Duration::from_secs(8);
+
+/// While a link is down they are read this often, to see its return.
+const LINKS_DOWN: Duration = Duration::from_secs(2);
+
+/// And when all is quiet.
+const LINKS_QUIET: Duration = Duration::from_secs(10);
+
+/// The whole view of the cluster is read this often at most, when something has changed.
+const VIEW_CHANGED: Duration = Duration::from_secs(3);
+
+/// And this often in any case: it costs a second of a processor, most of it in fence agents.
+const VIEW_QUIET: Duration = Duration::from_secs(300);
+
+/// The host's settings, sockets and cards.
+const STANDING: Duration = Duration::from_secs(30);
+
+/// Lost pings are counted over so long.
+const PINGS: Duration = Duration::from_secs(12);
+
+/// What is to be read now, beside the pulse.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wants {
+    /// Corosync's statistics of its links: one program.
+    pub links: bool,
+    /// The view of the cluster: some ten programs, with those of the judgement.
+    pub view: bool,
+    /// The host as it stands.
+    pub standing: bool,
+}
+
+/// One head over time.
+pub struct Resident {
+    file: ClusterFile,
+    topology: Topology,
+    own: HostName,
+    keeper: Keeper,
+    pulse: Pulse,
+    standing: Standing,
+    status: StatusFacts,
+    said: Vec<Said>,
+    online: BTreeSet<HostName>,
+    samples: Vec<(Duration, BTreeMap<String, String>)>,
+    read: Read,
+    time_of_day: u64,
+}
+
+/// When what was read or asked for last, and what has changed since.
+#[derive(Clone, Copy, Debug, Default)]
+struct Read {
+    changed: Option<Duration>,
+    links: Option<Duration>,
+    view: Option<Duration>,
+    view_is_old: bool,
+    standing: Option<Duration>,
+    corosync: Option<u64>,
+}
+
+impl Resident {
+    /// The head of this name in the file.
+    pub fn new(file: ClusterFile, own: HostName) -> Self {
+        let mut topology = file.topology();
+        topology.nodes.retain(|node| node.name == own);
+        Self {
+            topology,
+            file,
+            own,
+            keeper: Keeper::default(),
+            pulse: Pulse::default(),
+            standing: Standing::default(),
+            status: StatusFacts::default(),
+            said: Vec::new(),
+            online: BTreeSet::new(),
+            samples: Vec::new(),
+            read: Read::default(),
+            time_of_day: 0,
+        }
+    }
+
+    /// What is asked for the next pulse.
+    pub fn next(&self) -> ReadPulse {
+        ReadPulse {
+            corosync: self.pulse.corosync,
+            pacemaker_log: self.pulse.pacemaker_log,
+        }
+    }
+
+    /// Takes the pulse of this second, and says what else to read.
+    pub fn pulse(&mut self, now: Duration, time_of_day: u64, pulse: Pulse) -> Wants {
+        let shape = |pulse: &Pulse| {
+            let interfaces = pulse.interfaces.iter().flatten();
+            let ports: Vec<_> = interfaces
+                .map(|(name, port)| (name.clone(), port.up, port.carrier))
+                .collect();
+            (ports, pulse.corosync, pulse.corosync_log)
+        };
+        if shape(&pulse) != shape(&self.pulse) {
+            self.read.changed = Some(now);
+            self.read.view_is_old = true;
+        }
+        self.read.view_is_old |= pulse.pacemaker_changed;
+        if pulse.corosync.is_some() {
+            self.read.corosync = Some(time_of_day);
+        }
+        self.time_of_day = time_of_day;
+        if pulse.corosync.is_none() {
+            self.samples.clear();
+        }
+        self.pulse = pulse;
+        self.wants(now)
+    }
+
+    fn wants(&mut self, now: Duration) -> Wants {
+        let due = |last: Option<Duration>, after: Duration| {
+            last.is_none_or(|last| now.saturating_sub(last) >= after)
+        };
+        let settles = self
+            .read
+            .changed
+            .is_some_and(|changed| now.saturating_sub(changed) < SETTLES);
+        let links = match (settles, self.some_link_is_down()) {
+            (true, _) => Duration::ZERO,
+            (false, true) => LINKS_DOWN,
+            (false, false) => LINKS_QUIET,
+        };
+        let view = match self.read.view_is_old {
+            true => VIEW_CHANGED,
+            false => VIEW_QUIET,
+        };
+        let wants = Wants {
+            links: self.pulse.corosync.is_some() && due(self.read.links, links),
+            view: due(self.read.view, view),
+            standing: due(self.read.standing, STANDING),
+        };
+        for (wanted, last) in [
+            (wants.links, &mut self.read.links),
+            (wants.view, &mut self.read.view),
+            (wants.standing, &mut self.read.standing),
+        ] {
+            if wanted {
+                *last = Some(now);
+            }
+        }
+        self.read.view_is_old &= !wants.view;
+        wants
+    }
+
+    fn some_link_is_down(&self) -> bool {
+        let last = self.samples.last().into_iter();
+        let mut values = last.flat_map(|(_, values)| values);
+        values.any(|(key, value)| key.ends_with(".connected") && value != "1")
+    }
+
+    /// Takes Corosync's statistics.
+    pub fn links(&mut self, now: Duration, stats: BTreeMap<String, String>) {
+        let connected = |stats: &BTreeMap<String, String>| {
+            let links = stats.iter().filter(|(key, _)| key.ends_with(".connected"));
+            links
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect::<Vec<_>>()
+        };
+        // Pings that a dead link had under way are no loss of one that is up again.
+        if let Some((_, last)) = self.samples.last() {
+            if connected(last) != connected(&stats) {
+                self.samples.clear();
+                self.read.changed = Some(now);
+            }
+        }
+        self.samples.push((now, stats));
+        self.samples
+            .retain(|(at, _)| now.saturating_sub(*at) <= PINGS);
+    }
+
+    /// Takes the view of the cluster and its judgement. One that failed leaves what was known.
+    pub fn view(&mut self, facts: StatusFacts, judged: Judged) {
+        let nodes = judged.status.nodes.iter();
+        self.online = nodes
+            .filter(|node| node.state == NodeCondition::Online)
+            .map(|node| node.name.clone())
+            .collect();
+        self.status = facts;
+        self.said = judged.said;
+    }
+
+    /// Takes the host as it stands.
+    pub fn standing(&mut self, standing: Standing) {
+        self.standing = standing;
+    }
+
+    /// Judges all that is known at this moment.
+    pub fn judge(&mut self, now: Duration) {
+        let facts = self.facts();
+        // What is read more often than the view, of links and of ports, replaces what the view says of them.
+        let newer = [
+            Sign::LinkDown,
+            Sign::LinkLossy,
+            Sign::LinkSingle,
+            Sign::NoCarrier,
+        ];
+        let rest = self.said.iter();
+        let rest = rest.filter(|said| !newer.contains(&said.mark.sign));
+        let member = |name: &HostName| self.online.contains(name);
+        let links = links_said(&self.file, &facts.status.views, &member);
+        let said = rest.cloned().chain(links).collect();
+        let seen = sightings(&self.topology, &facts, said);
+        self.keeper.take(now, self.time_of_day, seen);
+    }
+
+    /// What is known at this moment, the newest of everything.
+    fn facts(&self) -> Facts {
+        let mut facts = Facts {
+            read_at: self.time_of_day,
+            status: self.status.clone(),
+            ..Facts::default()
+        };
+        let view = facts.status.views.entry(self.own.clone());
+        let view: &mut HeadView = view.or_default();
+        let samples = self.samples.iter().map(|(_, stats)| stats.clone());
+        view.links = samples.collect();
+        let mut host = self.standing.facts.clone();
+        if let Some(interfaces) = &self.pulse.interfaces {
+            host.interfaces.clone_from(interfaces);
+        }
+        facts.hosts.insert(self.own.clone(), host);
+        if let Some(sockets) = &self.standing.sockets {
+            facts.sockets.insert(self.own.clone(), sockets.clone());
+        }
+        facts
+    }
+
+    /// What is shown: the reading of this head, with the alarms that stand.
+    pub fn reading(&self) -> WatchReading {
+        let alarms = grouped(self.keeper.alarms(), &self.topology);
+        let names = [self.own.clone()];
+        reading(Some(&self.file), &names, &self.facts(), alarms)
+    }
+
+    /// What the metrics are made of.
+    pub fn shown(&self) -> Shown {
+        let last = self.samples.last();
+        let mine = self.status.views.get(&self.own);
+        let sockets = self.standing.sockets.iter().flatten();
+        let corosync = sockets.filter(|socket| socket.process.as_deref() == Some("corosync"));
+        Shown {
+            reading: self.reading(),
+            corosync: self.pulse.corosync.is_some(),
+            corosync_seen: self.read.corosync,
+            pacemaker: mine.map(|view| view.pacemaker),
+            stats: last.map(|(_, stats)| stats.clone()).unwrap_or_default(),
+            interfaces: self.pulse.interfaces.clone().unwrap_or_default(),
+            socket_drops: corosync
+                .map(|socket| socket.drops.0)
+                .reduce(u64::saturating_add),
+            not_kept: self.keeper.not_kept(),
+        }
+    }
+}
+
+/// What is shown of a head that is watched.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// Its reading.
+    pub reading: WatchReading,
+    /// Whether Corosync runs.
+    pub corosync: bool,
+    /// When it was last seen, in seconds since 1970 UTC.
+    pub corosync_seen: Option<u64>,
+    /// Whether Pacemaker runs; absent when that is not known.
+    pub pacemaker: Option<bool>,
+    /// Corosync's statistics of its links.
+    pub stats: BTreeMap<String, String>,
+    /// The interfaces.
+    pub interfaces: BTreeMap<hawser_model::names::InterfaceName, hawser_model::host::Interface>,
+    /// Packets that Corosync's own sockets had no room for, since they were opened.
+    pub socket_drops: Option<u64>,
+    /// Sightings that were not kept, since there were too many at once.
+    pub not_kept: u64,
+}

@@ -1,0 +1,248 @@
+//! A watch that stays on a head: asks it each second, judges, and shows what stands.
+
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use hawser_agent::questions::{ReadHeartbeats, ReadStanding};
+use hawser_cluster::live::{Judged, StatusFacts, judged, observe_alone};
+use hawser_host::{Clock, Host, HostError, Hosts};
+use hawser_model::cluster_file::ClusterFile;
+use hawser_model::names::HostName;
+use hawser_model::output::watch::Alarm;
+
+use crate::metrics::{self, Health};
+use crate::resident::{Resident, Shown};
+use crate::serve::Answer;
+use crate::tell::Counts;
+
+/// From one reading to the next.
+pub const EVERY: Duration = Duration::from_secs(1);
+
+/// A watch whose last reading is older hangs.
+const ALIVE: Duration = Duration::from_secs(10);
+
+/// How long Pacemaker's scheduler may take.
+const JUDGE: Duration = Duration::from_secs(45);
+
+/// An alarm that began or ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// It stands from now on.
+    Began(Alarm),
+    /// It does not stand any more.
+    Ended(Alarm),
+}
+
+/// The view of the cluster and its judgement, or why there is none.
+pub type Viewed = Result<(StatusFacts, Judged), String>;
+
+/// Who looks at the cluster as a whole: that takes seconds, and no reading waits for it.
+pub trait Look {
+    /// Begins a look, unless one lasts.
+    fn begin(&mut self);
+
+    /// What came of one that has ended.
+    fn ended(&mut self) -> Option<Viewed>;
+}
+
+/// A watch from second to second.
+pub struct Watch {
+    resident: Resident,
+    health: Health,
+    alarms: Vec<Alarm>,
+    /// Whether a view of the cluster has come yet, or why not.
+    problem: Option<String>,
+}
+
+impl Watch {
+    /// The head of this name in the file.
+    pub fn new(file: ClusterFile, own: HostName) -> Self {
+        Self {
+            resident: Resident::new(file, own),
+            health: Health::default(),
+            alarms: Vec::new(),
+            problem: None,
+        }
+    }
+
+    /// One reading: what began and what ended with it. A question that is not answered leaves what was known.
+    pub fn tick(&mut self, host: &mut dyn Host, look: &mut dyn Look, clock: &Clock) -> Vec<Change> {
+        let now = clock.now();
+        let time_of_day = clock.time_of_day().0 / 1_000_000;
+        self.health.readings += 1;
+        let pulse = host.ask(&self.resident.next());
+        let Some(pulse) = self.answered(pulse) else {
+            return Vec::new();
+        };
+        let wants = self.resident.pulse(now, time_of_day, pulse);
+        if wants.links {
+            if let Some(stats) = self.answered(host.ask(&ReadHeartbeats)) {
+                self.resident.links(now, stats);
+            }
+        }
+        if wants.standing {
+            if let Some(standing) = self.answered(host.ask(&ReadStanding)) {
+                self.resident.standing(standing);
+            }
+        }
+        if wants.view {
+            look.begin();
+        }
+        match look.ended() {
+            Some(Ok((facts, judged))) => {
+                self.resident.view(facts, judged);
+                self.problem = None;
+            }
+            Some(Err(why)) => {
+                self.health.failures += 1;
+                self.problem = Some(why);
+            }
+            None => {}
+        }
+        self.resident.judge(now);
+        self.changes()
+    }
+
+    /// Why the last view of the cluster could not be had; absent when it could.
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+
+    /// Takes what became of messages to people.
+    pub fn told(&mut self, counts: Counts) {
+        self.health.told = Some(counts);
+    }
+
+    /// What is shown now.
+    pub fn shown(&self) -> (Shown, Health) {
+        (self.resident.shown(), self.health)
+    }
+
+    fn answered<T>(&mut self, answer: Result<T, HostError>) -> Option<T> {
+        answer.map_err(|_| self.health.failures += 1).ok()
+    }
+
+    fn changes(&mut self) -> Vec<Change> {
+        let now = self.resident.reading().alarms;
+        let same = |a: &Alarm, b: &Alarm| a.code == b.code && a.place == b.place;
+        let new = |alarm: &&Alarm| !self.alarms.iter().any(|known| same(known, alarm));
+        let gone = |alarm: &&Alarm| !now.iter().any(|known| same(known, alarm));
+        let began = now.iter().filter(new).cloned().map(Change::Began);
+        let ended = self.alarms.iter().filter(gone).cloned().map(Change::Ended);
+        let changes = began.chain(ended).collect();
+        self.alarms = now;
+        changes
+    }
+}
+
+/// What is shown of a watch to whoever asks it.
+#[derive(Clone, Default)]
+pub struct Board(Arc<Mutex<Option<Posted>>>);
+
+struct Posted {
+    shown: Shown,
+    health: Health,
+    at: Duration,
+}
+
+impl Board {
+    /// Shows this from now on.
+    pub fn post(&self, watch: &Watch, clock: &Clock) {
+        let (shown, health) = watch.shown();
+        let at = clock.now();
+        *self.lock() = Some(Posted { shown, health, at });
+    }
+
+    /// The answer to a request.
+    pub fn answer(&self, path: &str, clock: &Clock) -> Answer {
+        let posted = self.lock();
+        let alive = posted
+            .as_ref()
+            .is_some_and(|posted| clock.since(posted.at) < ALIVE);
+        match (path, posted.as_ref()) {
+            ("/-/healthy", _) if alive => Answer::text(200, "the watch reads\n"),
+            ("/-/healthy", _) => Answer::text(503, "the last reading is too old\n"),
+            ("/metrics" | "/reading.json", None) => Answer::text(503, "nothing was read yet\n"),
+            ("/metrics", Some(posted)) => Answer {
+                status: 200,
+                media_type: metrics::MEDIA_TYPE,
+                body: metrics::text(&posted.shown, posted.health),
+            },
+            ("/reading.json", Some(posted)) => Answer {
+                status: 200,
+                media_type: "application/json",
+                body: serde_json::to_string_pretty(&posted.shown.reading).unwrap_or_default()
+                    + "\n",
+            },
+            ("/", _) => Answer::text(200, "/metrics\n/reading.json\n/-/healthy\n"),
+            _ => Answer::text(404, "/metrics, /reading.json or /-/healthy\n"),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Posted>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Looks at the cluster on a thread of its own.
+pub struct Looker {
+    begin: SyncSender<()>,
+    ended: Receiver<Viewed>,
+    lasts: bool,
+}
+
+impl Looker {
+    /// From this head.
+    ///
+    /// # Errors
+    /// There is no thread to be had.
+    pub fn start(
+        file: ClusterFile,
+        own: HostName,
+        host: Box<dyn Host>,
+    ) -> Result<Self, std::io::Error> {
+        let (begin, begun) = sync_channel(1);
+        let (end, ended) = sync_channel(1);
+        let mut heads: Hosts = [(own.clone(), host)].into();
+        let work = move || {
+            while let Ok(()) = begun.recv() {
+                let facts = observe_alone(&file, &own, &mut heads);
+                let judged = judged(&file, &facts, &mut heads, JUDGE);
+                let viewed = judged.map_err(|e| e.to_string());
+                if end.send(viewed.map(|judged| (facts, judged))).is_err() {
+                    return;
+                }
+            }
+        };
+        thread::Builder::new().name("look".into()).spawn(work)?;
+        let lasts = false;
+        Ok(Self {
+            begin,
+            ended,
+            lasts,
+        })
+    }
+}
+
+impl Look for Looker {
+    fn begin(&mut self) {
+        if !self.lasts {
+            self.lasts = self.begin.send(()).is_ok();
+        }
+    }
+
+    fn ended(&mut self) -> Option<Viewed> {
+        match self.ended.try_recv() {
+            Ok(viewed) => {
+                self.lasts = false;
+                Some(viewed)
+            }
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => {
+                Some(Err("the thread that looks at the cluster has ended".into()))
+            }
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Answers to HTTP requests: metrics, the reading, and whether the watch lives. Nothing that is asked changes anything.
+//!
+//! One thread a request and few at a time, each with an end: a client that is slow, or sends much, waits for itself.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use hawser_host::Clock;
+use hawser_tool::Deadline;
+
+/// Requests that are answered at the same time; more are turned away.
+const AT_ONCE: usize = 16;
+
+/// A request is no longer, in bytes.
+const REQUEST: usize = 8 << 10;
+
+/// Headers of a request.
+const HEADERS: usize = 64;
+
+/// How long a request may take to come, and its answer to go.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// After a connection that could not be taken, since there are no descriptors or it is gone already.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// What is answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The status line's number.
+    pub status: u16,
+    /// The media type.
+    pub media_type: &'static str,
+    /// The body.
+    pub body: String,
+}
+
+impl Answer {
+    /// Plain text.
+    pub fn text(status: u16, body: &str) -> Self {
+        Self {
+            status,
+            media_type: "text/plain; charset=utf-8",
+            body: body.to_owned(),
+        }
+    }
+}
+
+/// Why nothing listens.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Everybody could read what is for few.
+    #[error(
+        "{0} is not a loopback address: other machines could read the cluster's state without a credential, and TLS \
+         is not there yet; listen on 127.0.0.1 and let a proxy with TLS and a credential stand before it"
+    )]
+    Open(IpAddr),
+    /// The address cannot be listened on.
+    #[error("listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+/// Listens, and answers on a thread of its own from then on. Gives the address, with the port that the kernel chose for 0.
+///
+/// # Errors
+/// The address is not this machine's alone; it cannot be listened on.
+pub fn serve(
+    address: SocketAddr,
+    answer: impl Fn(&str) -> Answer + Send + Sync + 'static,
+) -> Result<SocketAddr, ServeError> {
+    if !address.ip().to_canonical().is_loopback() {
+        return Err(ServeError::Open(address.ip()));
+    }
+    let failed = |source| ServeError::Listen { address, source };
+    let listener = TcpListener::bind(address).map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    let answer = Arc::new(answer);
+    let busy = Arc::new(AtomicUsize::new(0));
+    let accept = move || {
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else {
+                Clock::default().sleep(PAUSE);
+                continue;
+            };
+            let seat = Seat::take(&busy);
+            let Some(seat) = seat else {
+                drop(stream);
+                continue;
+            };
+            let answer = Arc::clone(&answer);
+            let serve = move || {
+                let _gone = respond(stream, answer.as_ref());
+                drop(seat);
+            };
+            // Without a thread the client sees its connection end.
+            let _none = thread::Builder::new().name("request".into()).spawn(serve);
+        }
+    };
+    let started = thread::Builder::new().name("listener".into()).spawn(accept);
+    started.map_err(failed)?;
+    Ok(bound)
+}
+
+/// One of the places of those that are answered at the same time.
+struct Seat(Arc<AtomicUsize>);
+
+impl Seat {
+    fn take(busy: &Arc<AtomicUsize>) -> Option<Self> {
+        let seat = Self(Arc::clone(busy));
+        (busy.fetch_add(1, Ordering::Relaxed) < AT_ONCE).then_some(seat)
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn respond(mut stream: TcpStream, answer: &dyn Fn(&str) -> Answer) -> io::Result<()> {
+    let until = Deadline::after(LIMIT);
+    let asked = request(&mut stream, until)?;
+    let (answer, with_body) = match asked {
+        Asked::Get(path) => (answer(&path), true),
+        Asked::Head(path) => (answer(&path), false),
+        Asked::Other => (Answer::text(405, "only GET and HEAD\n"), true),
+        Asked::Bad => (Answer::text(400, "not a request\n"), true),
+    };
+    let mut text = head(&answer);
+    if with_body {
+        text.push_str(&answer.body);
+    }
+    stream.set_write_timeout(Some(LIMIT))?;
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        if until.left().is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let went = stream.write(rest)?;
+        if went == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        rest = &rest[went..];
+    }
+    stream.flush()
+}
+
+fn head(answer: &Answer) -> String {
+    let reason = match answer.status {
+        200 => "OK",
+        400 => "Bad Request",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        _ => "Service Unavailable",
+    };
+    format!(
+        "HTTP/1.1 {} {reason}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
+         X-Content-Type-Options: nosniff\r\nContent-Security-Policy: default-src 'none'\r\nConnection: close\r\n\r\n",
+        answer.status,
+        answer.media_type,
+        answer.body.len()
+    )
+}
+
+/// What a client asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Asked {
+    Get(String),
+    Head(String),
+    Other,
+    Bad,
+}
+
+fn request(stream: &mut TcpStream, until: Deadline) -> io::Result<Asked> {
+    let mut bytes = Vec::new();
+    let mut part = [0; 1024];
+    loop {
+        let left = until.left();
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        let came = stream.read(&mut part)?;
+        if came == 0 {
+            return Ok(Asked::Bad);
+        }
+        bytes.extend_from_slice(&part[..came]);
+        if let Some(asked) = parsed(&bytes) {
+            return Ok(asked);
+        }
+        if bytes.len() > REQUEST {
+            return Ok(Asked::Bad);
+        }
+    }
+}
+
+/// The request, once its head is whole. Absent: more has to come.
+fn parsed(bytes: &[u8]) -> Option<Asked> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS];
+    let mut request = httparse::Request::new(&mut headers);
+    match request.parse(bytes) {
+        Ok(status) if status.is_partial() => None,
+        Ok(_) => {
+            let path = request.path.unwrap_or_default();
+            let path = path.split('?').next().unwrap_or_default().to_owned();
+            Some(match request.method {
+                Some("GET") => Asked::Get(path),
+                Some("HEAD") => Asked::Head(path),
+                _ => Asked::Other,
+            })
+        }
+        Err(_) => Some(Asked::Bad),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn ask(address: SocketAddr, request: &str) -> String {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    #[test]
+    fn it_answers_what_is_asked_and_changes_nothing() {
+        let here = "127.0.0.1:0".parse().unwrap();
+        let answer = |path: &str| match path {
+            "/metrics" => Answer::text(200, "up 1\n"),
+            _ => Answer::text(404, "no\n"),
+        };
+        let address = serve(here, answer).unwrap();
+        let got = ask(address, "GET /metrics?x HTTP/1.1\r\nHost: h\r\n\r\n");
+        assert!(got.starts_with("HTTP/1.1 200 OK\r\n"), "{got}");
+        assert!(got.ends_with("\r\n\r\nup 1\n"), "{got}");
+        let head = ask(address, "HEAD /metrics HTTP/1.1\r\n\r\n");
+        assert!(head.contains("Content-Length: 5\r\n") && head.ends_with("\r\n\r\n"));
+        assert!(ask(address, "GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 404"));
+        assert!(ask(address, "POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405"));
+        assert!(ask(address, "rubbish\r\n\r\n").starts_with("HTTP/1.1 400"));
+    }
+
+    #[test]
+    fn no_other_machine_can_ask() {
+        for open in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+            let refused = serve(open.parse().unwrap(), |_| Answer::text(200, ""));
+            assert!(matches!(refused, Err(ServeError::Open(_))), "{open}");
+        }
+        for own in ["127.0.0.1:0", "[::ffff:127.0.0.1]:0"] {
+            let address: SocketAddr = own.parse().unwrap();
+            assert!(address.ip().to_canonical().is_loopback(), "{own}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_request_makes_it_fall(bytes in prop::collection::vec(any::<u8>(), 0..512)) {
+            let _asked = parsed(&bytes);
+        }
+    }
+}

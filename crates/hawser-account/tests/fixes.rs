@@ -5,8 +5,8 @@ mod support;
 use std::collections::BTreeMap;
 use std::fs;
 
-use hawser_account::fixes::{Candidate, Plan, Target, plans};
-use hawser_model::case::{Case, Phase, PhaseKind};
+use hawser_account::fixes::{Candidate, Plan, Taken, Target, plans, takes_a_boot};
+use hawser_model::case::{Case, Phase, PhaseKind, Stopped};
 use hawser_model::knob::Knob;
 use hawser_model::units::Bytes;
 
@@ -89,8 +89,122 @@ fn a_window_is_tried_on_the_side_that_holds_up_under_the_stream_that_waits_most(
     }
 }
 
+#[test]
+fn a_corosync_that_drops_is_tried_first_and_by_its_own_sockets() {
+    let plans_of = |name: &str| plans(&case(name));
+    // rmem_max is 4 MiB: a restart would leave it half of what it asks for.
+    let shrunk = plans_of("corosync-buffer-shrunk");
+    let engine = &shrunk[0];
+    assert!(engine.is_of_engine());
+    assert_eq!(engine.cause, "foreign-socket-dropping");
+    assert_eq!(engine.host.as_str(), "head2");
+    let tried: Vec<_> = engine.candidates.iter().map(told).collect();
+    assert_eq!(
+        tried,
+        [
+            "receive buffer of Corosync's sockets",
+            "net.core.rmem_max and a restart of Corosync"
+        ]
+    );
+    assert_eq!(engine.candidates[0].target, Target::AtLeast(16 << 20));
+    let of_engine = shrunk.iter().filter(|plan| plan.is_of_engine());
+    assert_eq!(of_engine.count(), 1, "all findings of a host are one plan");
+    for name in [
+        "corosync-buffer-halved-dropping",
+        "buffer-not-granted-corosync",
+    ] {
+        let plans = plans_of(name);
+        assert!(plans[0].is_of_engine(), "{name}");
+        assert_eq!(plans[0].candidates.len(), 2, "{name}");
+    }
+    // Another program's socket: nobody knows what it asks for.
+    assert!(plans_of("foreign-socket-dropping").is_empty());
+}
+
+#[test]
+fn a_corosync_that_gets_its_buffer_when_it_starts_needs_no_limit() {
+    let mut case = case("corosync-buffer-shrunk");
+    let sysctls = &mut case.hosts.get_mut("head2").unwrap().sysctls;
+    sysctls.insert("net.core.rmem_max".to_owned(), "212992".to_owned());
+    // Twice that is not the size that it has, so it could force more: somebody made it small.
+    let plans = plans(&case);
+    assert_eq!(plans[0].candidates.len(), 1);
+}
+
+#[test]
+fn of_a_check_that_the_engine_ended_only_the_engine_is_tried() {
+    let mut both = case("receive-buffer-too-small");
+    let shrunk = case("corosync-buffer-shrunk");
+    both.sockets = shrunk.sockets.clone();
+    both.hosts = shrunk.hosts.clone();
+    let all = plans(&both);
+    assert!(all.len() >= 2 && all[0].is_of_engine() && !all[1].is_of_engine());
+    both.stopped = Some(Stopped {
+        host: "head1".into(),
+        what: "stats.srp.mcast_retx rose".into(),
+    });
+    assert!(plans(&both).iter().all(Plan::is_of_engine));
+}
+
+#[test]
+fn what_a_card_sends_badly_is_tried_on_the_senders_end() {
+    let damaged = plan(&case("checksum-errors"), "checksum-errors");
+    assert_eq!(damaged.host.as_str(), "head1");
+    let traffic = damaged.traffic.expect("the flow that arrived damaged");
+    assert_eq!(
+        (traffic.from.as_str(), traffic.to.as_str()),
+        ("head1", "head2")
+    );
+    let slow = plan(
+        &case("unexplained-slow-direction"),
+        "unexplained-slow-direction",
+    );
+    let traffic = slow.traffic.expect("the stream");
+    assert_eq!(
+        (traffic.from.clone(), traffic.phase),
+        (slow.host, PhaseKind::Stream)
+    );
+}
+
+#[test]
+fn what_takes_a_reboot_is_tried_by_nobody_and_told_with_its_line() {
+    let mut ring = case("nic-ring-overflow");
+    let host = ring.hosts.get_mut("head2").unwrap();
+    let card = host.interfaces.get_mut("ring0").unwrap();
+    card.driver = Some("e1000e".to_owned());
+    card.bus = Some("0000:01:00.0".to_owned());
+    let plan = plan(&ring, "nic-ring-overflow");
+    let told: Vec<_> = plan.candidates.iter().map(told).collect();
+    assert!(
+        told.contains(&"InterruptThrottleRate of module e1000e 0".to_owned()),
+        "{told:?}"
+    );
+    assert!(told.contains(&"boot parameter pci=nomsi present".to_owned()));
+    assert!(told.contains(&"interrupts of IFACE".to_owned()));
+    assert!(
+        !told.iter().any(|name| name.contains("RxDescriptors")),
+        "another driver's"
+    );
+    let module = Knob::ModuleParameter {
+        module: "e1000e".into(),
+        parameter: "InterruptThrottleRate".into(),
+    };
+    let line = takes_a_boot(&module, "0");
+    assert!(
+        line.contains("options e1000e InterruptThrottleRate=0"),
+        "{line}"
+    );
+}
+
 /// A candidate as the page of `tune` names it.
-fn told(Candidate { knob, target }: &Candidate) -> String {
+fn told(candidate: &Candidate) -> String {
+    let Candidate { knob, target, .. } = candidate;
+    if matches!(knob, Knob::SocketBuffer { .. }) {
+        return "receive buffer of Corosync's sockets".to_owned();
+    }
+    if candidate.taken == Taken::AtEngineStart {
+        return format!("{knob} and a restart of Corosync");
+    }
     let name = match knob.interface() {
         Some(interface) => knob.to_string().replace(interface.as_str(), "IFACE"),
         // The link of the cases.
@@ -100,7 +214,7 @@ fn told(Candidate { knob, target }: &Candidate) -> String {
         // What fits this host: all of its processors, and the MTU that the file or the peers have.
         (Knob::PacketSteering { .. } | Knob::Mtu { .. }, _) => name,
         (_, Target::Value(value)) => format!("{name} {value}"),
-        (_, Target::Largest | Target::AtLeast(_) | Target::InTurn(_)) => name,
+        (_, Target::Largest | Target::AtLeast(_) | Target::InTurn(_) | Target::Queues(_)) => name,
         (_, Target::Times(n) | Target::TimesOrOf(n, _)) => format!("{name} × {n}"),
     }
 }

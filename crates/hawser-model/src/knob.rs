@@ -4,6 +4,7 @@
 //! what was read can be written back byte for byte.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -137,6 +138,12 @@ pub enum Knob {
         /// The interrupt's number.
         interrupt: u32,
     },
+    /// CPUs that each of a NIC's interrupts may go to, one value for all, by number: `24=0-3 25=0-3`. After a boot they may
+    /// have other numbers.
+    Interrupts {
+        /// The interface.
+        interface: InterfaceName,
+    },
     /// A bridge's multicast setting, as its file below `/sys/class/net/BRIDGE/bridge` has it.
     Bridge {
         /// The bridge.
@@ -163,6 +170,21 @@ pub enum Knob {
         module: String,
         /// Its parameter.
         parameter: String,
+    },
+    /// A parameter of the kernel's command line, `absent` or `present`: a boot alone changes it.
+    BootParameter {
+        /// As it stands there: `pci=nomsi`.
+        parameter: String,
+    },
+    /// Memory that a running program's UDP socket may hold for what it has not read yet, in bytes, as the kernel counts
+    /// it: twice what `SO_RCVBUF` asks for (socket(7)). The program is not started again, and does not notice.
+    SocketBuffer {
+        /// The name of the program.
+        process: String,
+        /// The socket's own address.
+        local: SocketAddr,
+        /// The socket's inode. One that the program opens later has another, and the size that the program asks for.
+        inode: u64,
     },
     /// Changes nothing: what a trial says of it measures the trial itself.
     Placebo,
@@ -199,6 +221,7 @@ impl fmt::Display for Knob {
                 write!(f, "RFS of {interface} queue {queue}")
             }
             Self::InterruptAffinity { interrupt } => write!(f, "affinity of IRQ {interrupt}"),
+            Self::Interrupts { interface } => write!(f, "interrupts of {interface}"),
             Self::Bridge { bridge, setting } => write!(f, "{setting} of {bridge}"),
             Self::ReceiverSteering { bridge } => write!(f, "RPS of the receivers behind {bridge}"),
             Self::ReceiverThreads { bridge } => {
@@ -206,6 +229,10 @@ impl fmt::Display for Knob {
             }
             Self::ModuleParameter { module, parameter } => {
                 write!(f, "{parameter} of module {module}")
+            }
+            Self::BootParameter { parameter } => write!(f, "boot parameter {parameter}"),
+            Self::SocketBuffer { process, local, .. } => {
+                write!(f, "receive buffer of {process} {local}")
             }
             Self::Placebo => write!(f, "placebo"),
         }
@@ -227,6 +254,7 @@ impl Knob {
             | Self::ThreadedNapi { interface }
             | Self::PacketSteering { interface, .. }
             | Self::FlowSteering { interface, .. }
+            | Self::Interrupts { interface }
             | Self::Bridge {
                 bridge: interface, ..
             }
@@ -235,6 +263,8 @@ impl Knob {
             Self::Sysctl { .. }
             | Self::InterruptAffinity { .. }
             | Self::ModuleParameter { .. }
+            | Self::BootParameter { .. }
+            | Self::SocketBuffer { .. }
             | Self::Placebo => None,
         }
     }
@@ -260,6 +290,9 @@ pub struct Setting {
     /// The largest value that the device takes, where it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest: Option<String>,
+    /// It is read once, when the host boots or the module is loaded: writing it changes nothing that is in force.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_boot: bool,
 }
 
 /// Whether a change is still an experiment.
@@ -315,6 +348,9 @@ pub struct Undone {
     /// The value that was found instead of the change's own: somebody else has turned the knob
     /// since, and it was left alone. Absent when it has its old value again.
     pub left_at: Option<String>,
+    /// There was nothing to put back: the socket that was changed is closed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gone: bool,
 }
 
 /// Name of a change in a cluster: `head2-3`.

@@ -53,6 +53,10 @@ pub struct Trial {
     /// Measured once more with the other survivors in place: windows without it, and with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<Pair>,
+    /// The cluster engine of the host was started again for it, once: the windows without it are all from before that, and
+    /// no coin chose their order.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restarted: bool,
 }
 
 /// What a Corosync's counters gained.
@@ -86,7 +90,8 @@ pub struct Also {
 }
 
 /// The traffic of a trial: one phase of the check that showed the fault. Of a fan-out, `from` and `to`
-/// are the host itself, and the link is named for the bridge whose receivers' settings are copied.
+/// are the host itself, and the link is named for the bridge whose receivers' settings are copied. Of a cluster engine's
+/// own traffic they are the host too, and the link has the engine's name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialTraffic {
     /// The sender.
@@ -105,6 +110,9 @@ pub struct TrialTraffic {
     /// missing of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<Bytes>,
+    /// Nothing is sent: the windows show what the cluster engine's own sockets drop of what its peers send.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub engine: bool,
 }
 
 /// One multicast flow for many receivers on one host.
@@ -150,6 +158,9 @@ pub struct Window {
     /// Of a TCP stream, which loses nothing but time: how fast it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<StreamRates>,
+    /// Of a cluster engine's own traffic: the messages that the cluster sent again, on all hosts that tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retransmits: Option<u64>,
 }
 
 /// How fast a stream was within one window.

@@ -115,6 +115,9 @@ fn windows(s: &mut Section<'_>, trial: &Trial, reported: &TrialReport, scale: &S
     if let Some(rate) = &reported.rate {
         s.remark(format_args!("Stream: {}", rate.told()));
     }
+    if let Some(engine) = &reported.engine {
+        s.remark(format_args!("Corosync: {}", engine.told()));
+    }
     let besides = reported.side_effects.iter().flat_map(SideEffects::told);
     let besides: Vec<String> = besides.collect();
     if !besides.is_empty() {

@@ -161,6 +161,9 @@ fn command(change: &Change) -> Option<String> {
         | Knob::Coalescing { .. }
         | Knob::Pause { .. }
         | Knob::ModuleParameter { .. }
+        | Knob::Interrupts { .. }
+        | Knob::BootParameter { .. }
+        | Knob::SocketBuffer { .. }
         | Knob::ReceiverSteering { .. }
         | Knob::ReceiverThreads { .. }
         | Knob::Placebo => return None,

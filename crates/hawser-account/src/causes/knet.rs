@@ -7,14 +7,21 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use hawser_model::names::HostName;
+use hawser_model::case::PhaseKind;
+use hawser_model::knob::Knob;
+use hawser_model::names::{HostName, LinkName};
 use hawser_model::sockets::SocketFacts;
+use hawser_model::trial::TrialTraffic;
 use hawser_model::units::Bytes;
 
+use crate::fixes::{Candidate, Taken, Target};
 use crate::view::View;
 
 /// What it asks for (`KNET_RING_RCVBUFF`, `libknet/internals.h`).
 pub(crate) const ASKED: u64 = 8 << 20;
+
+/// What is in force where it gets that.
+const GRANTED: u64 = 2 * ASKED;
 
 /// The values of `net.core.rmem_max` with which it gets half.
 const HALVING: Range<u64> = 4 << 20..ASKED;
@@ -34,6 +41,69 @@ pub(crate) fn used(view: &View<'_>, host: &HostName) -> bool {
 pub(crate) fn asked(view: &View<'_>, host: &HostName, socket: &SocketFacts) -> Option<Bytes> {
     let its_own = socket.process.as_deref() == Some("corosync") && used(view, host);
     (its_own && socket.receive_buffer.0 < ASKED).then_some(Bytes(ASKED))
+}
+
+/// A socket of it whose buffer is smaller than what it asks for.
+pub(crate) struct Low {
+    socket: SocketFacts,
+    /// `net.core.rmem_max`.
+    limit: Option<u64>,
+}
+
+impl Low {
+    /// Of this socket, if it is one.
+    pub(crate) fn of(view: &View<'_>, host: &HostName, socket: &SocketFacts) -> Option<Self> {
+        let its_own = socket.process.as_deref() == Some("corosync") && used(view, host);
+        (its_own && socket.receive_buffer.0 < GRANTED).then(|| Self {
+            socket: socket.clone(),
+            limit: view.sysctl(host, "net.core.rmem_max"),
+        })
+    }
+
+    /// What might cure it: the buffer that it asks for, set while it runs. Where it would not get that when it starts again,
+    /// also the limit with which it does.
+    pub(crate) fn candidates(&self) -> Vec<Option<Candidate>> {
+        let knob = Knob::SocketBuffer {
+            process: self.socket.process.clone().unwrap_or_default(),
+            local: self.socket.local,
+            inode: self.socket.inode,
+        };
+        let running = Candidate::new(knob, Target::AtLeast(GRANTED));
+        let limit = self.limit.filter(|limit| self.at_start(*limit) < GRANTED);
+        let lasting = limit.map(|_| Candidate {
+            taken: Taken::AtEngineStart,
+            ..Candidate::new(
+                Knob::Sysctl {
+                    name: "net.core.rmem_max".to_owned(),
+                },
+                Target::AtLeast(ASKED),
+            )
+        });
+        vec![Some(running), lasting]
+    }
+
+    /// What the kernel grants it when it starts now. That it may not force a buffer shows in a socket that has what the
+    /// limit grants unforced.
+    fn at_start(&self, limit: u64) -> u64 {
+        let unforced = 2 * limit.min(ASKED);
+        match HALVING.contains(&limit) || self.socket.receive_buffer.0 == unforced {
+            true => unforced,
+            false => GRANTED,
+        }
+    }
+}
+
+/// What the engine of a host drops of its own traffic.
+pub(crate) fn traffic(host: &HostName) -> TrialTraffic {
+    TrialTraffic {
+        from: host.clone(),
+        to: host.clone(),
+        link: LinkName::from("corosync"),
+        phase: PhaseKind::Multicast,
+        fanout: None,
+        due: None,
+        engine: true,
+    }
 }
 
 /// An `rmem_max` of at least `bytes` that does not halve its buffers.

@@ -41,18 +41,18 @@ pub fn fanout_plans(case: &Case) -> Vec<Plan> {
         }
         let bridge = bridge.clone();
         let processors = run.hosts.get(host).map_or(&[][..], |h| &h.processors);
-        let steering = Candidate {
-            knob: Knob::ReceiverSteering {
+        let steering = Candidate::new(
+            Knob::ReceiverSteering {
                 bridge: bridge.clone(),
             },
-            target: Target::InTurn(processors.iter().copied().map(processor_mask).collect()),
-        };
-        let threads = Candidate {
-            knob: Knob::ReceiverThreads {
+            Target::InTurn(processors.iter().copied().map(processor_mask).collect()),
+        );
+        let threads = Candidate::new(
+            Knob::ReceiverThreads {
                 bridge: bridge.clone(),
             },
-            target: Target::InTurn(vec!["on,1".to_owned()]),
-        };
+            Target::InTurn(vec!["on,1".to_owned()]),
+        );
         // What served fewer comes first: it is tried, and not taken on the word of one search.
         let candidates = match gain.spread == Spread::Threaded {
             true => vec![steering, threads],
@@ -63,6 +63,7 @@ pub fn fanout_plans(case: &Case) -> Vec<Plan> {
             host: host.clone(),
             traffic: Some(TrialTraffic {
                 due: None,
+                engine: false,
                 from: host.clone(),
                 to: host.clone(),
                 link: LinkName::from(bridge.as_str()),

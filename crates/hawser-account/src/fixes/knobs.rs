@@ -1,5 +1,6 @@
 //! What the causes of a check try, as candidates.
 
+use hawser_model::host::Interface;
 use hawser_model::knob::{Knob, Side};
 use hawser_model::names::InterfaceName;
 use hawser_model::units::Mtu;
@@ -21,12 +22,14 @@ pub(crate) struct At<'a> {
     pub(super) interface: Option<&'a InterfaceName>,
     /// The processors of the host.
     pub(super) cpus: u32,
+    /// What is known of the interface.
+    pub(super) facts: Option<&'a Interface>,
 }
 
 impl At<'_> {
     fn turn(&self, knob: impl FnOnce(InterfaceName) -> Knob, target: Target) -> Option<Candidate> {
         let knob = knob(self.interface?.clone());
-        Some(Candidate { knob, target })
+        Some(Candidate::new(knob, target))
     }
 
     /// The receive ring, as large as the device makes it.
@@ -67,6 +70,64 @@ impl At<'_> {
             |interface| Knob::Offload { interface, feature },
             value("off"),
         )
+    }
+
+    /// The checksums of what is sent, left to the kernel: whichever of its names the interface has on
+    /// (`netdev_features_strings`, net/ethtool/common.c). What needs them, segmentation among it, goes with them and comes back.
+    pub(crate) fn transmit_checksum_off(&self) -> Option<Candidate> {
+        const NAMES: [&str; 3] = [
+            "tx-checksum-ip-generic",
+            "tx-checksum-ipv4",
+            "tx-checksum-ipv6",
+        ];
+        let on = |name: &&&str| {
+            let facts = self.facts?;
+            Some(facts.features_on.iter().any(|feature| feature == **name))
+        };
+        let name = NAMES.iter().find(|name| on(name) == Some(true));
+        self.offload_off(name.unwrap_or(&NAMES[0]))
+    }
+
+    /// A queue, with an interrupt of its own, for each processor.
+    pub(crate) fn more_queues(&self) -> Option<Candidate> {
+        self.turn(
+            |interface| Knob::Channels { interface },
+            Target::Queues(self.cpus),
+        )
+    }
+
+    /// The interrupts of the interface, each to one processor, in turn.
+    pub(crate) fn interrupts_in_turn(&self) -> Option<Candidate> {
+        let processors = (0..self.cpus).map(|number| number.to_string());
+        self.turn(
+            |interface| Knob::Interrupts { interface },
+            Target::InTurn(processors.collect()),
+        )
+    }
+
+    /// Parameters of the module that drives the interface: of those of `all` (module, parameter, value) that are its own.
+    pub(crate) fn module_parameters(&self, all: &[(&str, &str, &str)]) -> Vec<Option<Candidate>> {
+        let driver = self.facts.and_then(|facts| facts.driver.as_deref());
+        let own = all.iter().filter(|(module, ..)| Some(*module) == driver);
+        own.map(|(module, parameter, to)| {
+            let knob = Knob::ModuleParameter {
+                module: (*module).to_owned(),
+                parameter: (*parameter).to_owned(),
+            };
+            Some(Candidate::new(knob, value(to)))
+        })
+        .collect()
+    }
+
+    /// Plain interrupts instead of message-signalled ones, of a card on a PCI bus: what operators try when nothing helps.
+    pub(crate) fn no_msi(&self) -> Option<Candidate> {
+        let on_pci = self
+            .facts
+            .is_some_and(|facts| facts.pcie.is_some() || facts.bus.is_some());
+        let knob = Knob::BootParameter {
+            parameter: "pci=nomsi".to_owned(),
+        };
+        on_pci.then(|| Candidate::new(knob, value("present")))
     }
 
     /// A setting of the interface as a bridge.
@@ -135,7 +196,7 @@ pub(crate) fn rmem_default(bytes: u64) -> Option<Candidate> {
 pub(crate) fn sysctl(name: &str, target: Target) -> Option<Candidate> {
     let name = name.to_owned();
     let knob = Knob::Sysctl { name };
-    Some(Candidate { knob, target })
+    Some(Candidate::new(knob, target))
 }
 
 fn value(value: &str) -> Target {

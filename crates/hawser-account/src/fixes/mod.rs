@@ -8,17 +8,17 @@ mod together;
 use hawser_model::account::Layer;
 use hawser_model::case::{Case, Measurement, PhaseKind};
 use hawser_model::knob::{Knob, Setting};
-use hawser_model::names::{HostName, InterfaceName};
+use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::trial::TrialTraffic;
 
 pub use fanout::fanout_plans;
 use knobs::At;
-pub use together::{in_order, others};
+pub use together::{in_order, others, siblings};
 
 use crate::findings::found;
 use crate::losses::Loss;
 use crate::packets::facts::Side;
-use crate::view::View;
+use crate::view::{Path, View};
 
 /// Everything that might cure one finding on one host.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +34,13 @@ pub struct Plan {
     pub candidates: Vec<Candidate>,
 }
 
+impl Plan {
+    /// Whether it is judged by what the host's cluster engine drops of its own traffic.
+    pub fn is_of_engine(&self) -> bool {
+        self.traffic.as_ref().is_some_and(|traffic| traffic.engine)
+    }
+}
+
 /// A knob, and where to turn it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
@@ -41,6 +48,28 @@ pub struct Candidate {
     pub knob: Knob,
     /// The value to try.
     pub target: Target,
+    /// When it is in force.
+    pub taken: Taken,
+}
+
+/// When what was turned is in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// At once.
+    AtOnce,
+    /// When the host's cluster engine starts again: it asks for it then and not later.
+    AtEngineStart,
+}
+
+impl Candidate {
+    /// One that is in force at once.
+    pub(crate) fn new(knob: Knob, target: Target) -> Self {
+        Self {
+            knob,
+            target,
+            taken: Taken::AtOnce,
+        }
+    }
 }
 
 /// The value to try, which may depend on what is found.
@@ -56,8 +85,10 @@ pub enum Target {
     Times(u64),
     /// This many times what it is; of a number below the second, which an unchanged kernel has, of that.
     TimesOrOf(u64, u64),
-    /// One of these for each receiver, in turn.
+    /// One of these for each receiver, or interrupt, in turn.
     InTurn(Vec<String>),
+    /// A queue for each of so many processors, as far as the device has them, in the kinds that it uses now.
+    Queues(u32),
 }
 
 impl Target {
@@ -89,6 +120,10 @@ impl Target {
                 number.saturating_mul(*factor).to_string()
             }
             Self::InTurn(values) => fanout::in_turn(now, values)?,
+            Self::Queues(processors) => {
+                let most = setting.largest.as_deref().unwrap_or_default();
+                queues(now, most, *processors).ok_or_else(|| format!("{now} is not queues"))?
+            }
         };
         if wanted == *now {
             Err(format!("it is {now} already"))
@@ -98,11 +133,44 @@ impl Target {
     }
 }
 
+/// `rx 0 tx 0 other 1 combined 4` with as many queues as there are processors. A kind that has none now stays without:
+/// most drivers have either combined ones or pairs of rx and tx.
+fn queues(now: &str, most: &str, processors: u32) -> Option<String> {
+    let most: Vec<&str> = most.split_whitespace().collect();
+    let words: Vec<&str> = now.split_whitespace().collect();
+    let pairs = words.chunks(2).enumerate().map(|(place, pair)| {
+        let [name, count] = pair else { return None };
+        let count: u32 = count.parse().ok()?;
+        let most: u32 = most.get(2 * place + 1)?.parse().ok()?;
+        let wanted = match *name == "other" || count == 0 {
+            true => count,
+            false => processors.min(most).max(count),
+        };
+        Some(format!("{name} {wanted}"))
+    });
+    Some(pairs.collect::<Option<Vec<_>>>()?.join(" "))
+}
+
 fn number(now: &str) -> Result<u64, String> {
     now.parse().map_err(|_| format!("{now} is not a number"))
 }
 
-/// The plans for what is wrong in a case, worst first. What no knob of a host cures has none.
+/// How a knob that takes a boot is turned by hand, as the reason why it was not tried.
+pub fn takes_a_boot(knob: &Knob, value: &str) -> String {
+    match knob {
+        Knob::ModuleParameter { module, parameter } => format!(
+            "takes a reboot, or the module loaded again: `echo options {module} {parameter}={value} >> \
+             /etc/modprobe.d/{module}.conf` before it, and `update-initramfs -u` where the initramfs has the module"
+        ),
+        Knob::BootParameter { parameter } => format!(
+            "takes a reboot: `{parameter}` in GRUB_CMDLINE_LINUX of /etc/default/grub, and `update-grub`, before it"
+        ),
+        _ => "takes a reboot".to_owned(),
+    }
+}
+
+/// The plans for what is wrong in a case, worst first, those of a cluster engine's own sockets before all others: its loss
+/// would end the trials of these. Of a check that the engine ended there are no others. What no knob of a host cures has none.
 pub fn plans(case: &Case) -> Vec<Plan> {
     let view = View::new(case);
     let (found, losses) = found(&view);
@@ -110,7 +178,7 @@ pub fn plans(case: &Case) -> Vec<Plan> {
     for found in &found {
         let (code, place) = found.what_and_where();
         let end = found.turned_at(case);
-        let Some(host) = place.host.as_ref().or(end.as_ref().map(|e| &e.0)) else {
+        let Some(host) = end.as_ref().map(|e| &e.0).or(place.host.as_ref()) else {
             continue;
         };
         let link = place.link.as_ref();
@@ -125,11 +193,18 @@ pub fn plans(case: &Case) -> Vec<Plan> {
         let at = At {
             interface: interface.as_ref(),
             cpus: view.host(host).map_or(1, |facts| facts.cpus),
+            facts: (interface.as_ref()).and_then(|name| view.host(host)?.interfaces.get(name)),
         };
         let candidates: Vec<Candidate> = found.candidates(&at).into_iter().flatten().collect();
-        let known = plans.iter().any(|p| {
-            let same = p.cause == code && p.host == *host;
-            same && (!found.by_interface() || p.candidates == candidates)
+        let own = found.traffic(&view, host);
+        let of_engine = own.as_ref().is_some_and(|traffic| traffic.engine);
+        let known = plans.iter().any(|p| match of_engine {
+            // All sockets of the engine are turned together, whatever was found of them.
+            true => p.is_of_engine() && p.host == *host,
+            false => {
+                let same = p.cause == code && p.host == *host && !p.is_of_engine();
+                same && (!found.by_interface() || p.candidates == candidates)
+            }
         });
         if known || candidates.is_empty() {
             continue;
@@ -138,22 +213,25 @@ pub fn plans(case: &Case) -> Vec<Plan> {
             cause: code.to_owned(),
             host: host.clone(),
             traffic: worst
+                .filter(|_| !of_engine)
                 .and_then(|loss| traffic(&view, loss))
-                .or_else(|| found.traffic(&view, host)),
+                .or(own),
             candidates,
         });
     }
+    if case.stopped.is_some() {
+        plans.retain(Plan::is_of_engine);
+    }
+    plans.sort_by_key(|plan| !plan.is_of_engine());
     plans
 }
 
 /// `trials` trials of a change that does nothing, under the traffic of the worst finding that shows
 /// in it: what is said of them measures the trial itself.
 pub fn placebos(plans: Vec<Plan>, trials: u32) -> Vec<Plan> {
-    let worst = plans.into_iter().find(|p| p.traffic.is_some());
-    let placebo = Candidate {
-        knob: Knob::Placebo,
-        target: Target::Value("a placebo".to_owned()),
-    };
+    let sent = |plan: &Plan| plan.traffic.is_some() && !plan.is_of_engine();
+    let worst = plans.into_iter().find(sent);
+    let placebo = Candidate::new(Knob::Placebo, Target::Value("a placebo".to_owned()));
     let plan = worst.map(|plan| Plan {
         candidates: vec![placebo; trials as usize],
         ..plan
@@ -168,14 +246,31 @@ fn crosses_to(loss: &Loss, host: &HostName) -> bool {
 
 fn traffic(view: &View<'_>, loss: &Loss) -> Option<TrialTraffic> {
     let kind: PhaseKind = view.phases[loss.phase].facts.phase.kind;
-    Some(TrialTraffic {
-        from: loss.path.from.clone(),
-        to: loss.path.to.clone(),
-        link: loss.path.link.clone(),
-        phase: kind,
+    Some(traffic_of(&loss.path, kind))
+}
+
+/// One phase of a path.
+pub(crate) fn traffic_of(path: &Path, phase: PhaseKind) -> TrialTraffic {
+    TrialTraffic {
+        from: path.from.clone(),
+        to: path.to.clone(),
+        link: path.link.clone(),
+        phase,
         fanout: None,
         due: None,
-    })
+        engine: false,
+    }
+}
+
+/// A host's interface on a link.
+pub(crate) fn end(
+    case: &Case,
+    host: &HostName,
+    link: &LinkName,
+) -> Option<(HostName, InterfaceName)> {
+    let address = *case.topology.node(host)?.addresses.get(link)?;
+    let (name, _) = case.hosts.get(host)?.interface_with(address)?;
+    Some((host.clone(), name.clone()))
 }
 
 /// A measurement's TCP stream, if there was one.
@@ -189,6 +284,7 @@ pub(crate) fn stream_of(measured: &Measurement) -> Option<TrialTraffic> {
         phase,
         fanout: None,
         due: None,
+        engine: false,
     })
 }
 
@@ -214,6 +310,7 @@ mod tests {
             value: value.to_owned(),
             scope: Scope::Machine,
             largest: largest.map(str::to_owned),
+            at_boot: false,
         };
         let at = |target: Target, value, largest| target.value(&setting(value, largest));
         assert_eq!(
@@ -244,5 +341,27 @@ mod tests {
             Ok("8 160 2400")
         );
         assert!(at(Target::Value("2".into()), "2", None).is_err());
+        let queues = |now, most| at(Target::Queues(4), now, Some(most));
+        assert_eq!(
+            queues(
+                "rx 0 tx 0 other 1 combined 1",
+                "rx 8 tx 8 other 1 combined 8"
+            )
+            .as_deref(),
+            Ok("rx 0 tx 0 other 1 combined 4")
+        );
+        assert_eq!(
+            queues(
+                "rx 1 tx 1 other 0 combined 0",
+                "rx 2 tx 16 other 0 combined 0"
+            )
+            .as_deref(),
+            Ok("rx 2 tx 4 other 0 combined 0")
+        );
+        let all = queues(
+            "rx 0 tx 0 other 0 combined 8",
+            "rx 0 tx 0 other 0 combined 8",
+        );
+        assert!(all.is_err(), "never fewer");
     }
 }

@@ -52,6 +52,32 @@ pub fn others(
     Some((link.clone(), also))
 }
 
+/// The other sockets of the program whose receive buffer is turned to `value` on `host`, those that have less: a host has one on
+/// each of its links, and all are too small for the same reason.
+pub fn siblings(case: &Case, host: &HostName, knob: &Knob, value: &str) -> Vec<Also> {
+    let (Knob::SocketBuffer { process, inode, .. }, Ok(wanted)) = (knob, value.parse::<u64>())
+    else {
+        return Vec::new();
+    };
+    let sockets = case.sockets.get(host).map_or(&[][..], Vec::as_slice);
+    let pid = sockets.iter().find(|s| s.inode == *inode).map(|s| s.pid);
+    let others = sockets.iter().filter(|socket| {
+        socket.process.as_ref() == Some(process)
+            && Some(socket.pid) == pid
+            && socket.inode != *inode
+            && socket.receive_buffer.0 < wanted
+    });
+    let also = others.map(|socket| Also {
+        host: host.clone(),
+        knob: Knob::SocketBuffer {
+            process: process.clone(),
+            local: socket.local,
+            inode: socket.inode,
+        },
+    });
+    also.collect()
+}
+
 /// All that is turned, `ports` of switches included, in the order in which it is turned to `value`;
 /// back it goes the other way round.
 pub fn in_order(ports: Vec<Also>, ends: Vec<Also>, first: Also, raise: bool) -> Vec<Also> {

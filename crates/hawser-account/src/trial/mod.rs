@@ -12,6 +12,7 @@
 //! points, is none: when the interval of 95 % lies within that, the trial ends with "no effect".
 
 mod corosync;
+mod engine;
 mod placebo;
 mod report;
 mod side_effects;
@@ -20,6 +21,7 @@ mod signed_rank;
 use hawser_model::trial::{Pair, Verdict};
 
 pub use corosync::gained;
+pub use engine::{EngineCounts, engine_window, too_quiet};
 pub use placebo::{PlaceboRate, placebo_rate};
 pub use report::{change, tune_report};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hawser_model::case::{BLOCK, Case};
-use hawser_model::knob::{Change, change_id};
+use hawser_model::knob::{Change, Knob, change_id};
 use hawser_model::names::HostName;
 use hawser_model::output::tune::{ChangeReport, RateEffect, TrialReport, TuneCheck, TuneReport};
 use hawser_model::trial::{Pair, StreamRates, Trial, Tuning, Verdict};
@@ -23,7 +23,9 @@ pub fn tune_report(case: &Case) -> Option<TuneReport> {
             .as_deref()
             .map_or_else(|| before.clone(), check),
         before,
-        trials: tuning.trials.iter().map(trial).collect(),
+        trials: (0..tuning.trials.len())
+            .map(|place| trial(&tuning.trials[place], &tuning.trials[..place]))
+            .collect(),
         changes: changes(tuning),
         corosync: super::corosync::effects(case),
         case: String::new(),
@@ -71,7 +73,7 @@ fn rate(trial: &Trial) -> Option<RateEffect> {
     })
 }
 
-fn trial(trial: &Trial) -> TrialReport {
+fn trial(trial: &Trial, before: &[Trial]) -> TrialReport {
     let judged = judge(&trial.pairs);
     TrialReport {
         knob: trial.knob.to_string(),
@@ -88,21 +90,29 @@ fn trial(trial: &Trial) -> TrialReport {
         effect: judged.effect,
         interval: judged.interval,
         rate: rate(trial),
+        engine: super::engine::effect(trial),
         windows: 2 * (trial.pairs.len() + trial.left_out.len()) as u32,
         kept: trial.kept,
         side_effects: super::side_effects::side_effects(trial),
-        note: note(trial, &judged),
+        note: note(trial, before, &judged),
     }
 }
 
-fn note(trial: &Trial, judged: &Judgement) -> Option<String> {
+fn note(trial: &Trial, before: &[Trial], judged: &Judgement) -> Option<String> {
     if let Some(why) = &trial.not_tried {
         return Some(format!("not tried: {why}"));
+    }
+    if let Some(why) = super::engine::too_quiet(trial, before) {
+        return Some(why);
     }
     if !trial.left_out.is_empty() && !trial.kept {
         return Some("the other changes do as well without it".to_owned());
     }
     match (judged.verdict, judged.needs) {
+        (Verdict::Better, _) if !trial.kept && matches!(trial.knob, Knob::SocketBuffer { .. }) => Some(
+            "the engine was started again, which closed its socket: see what it takes when it starts"
+                .to_owned(),
+        ),
         (Verdict::Better, _) if !trial.kept => {
             Some("it leaves some of the fault, and another change cures all of it".to_owned())
         }

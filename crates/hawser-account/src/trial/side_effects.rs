@@ -66,6 +66,7 @@ mod tests {
             kept: false,
             corosync: [("head1".into(), Default::default())].into(),
             left_out: Vec::new(),
+            restarted: false,
         }
     }
 

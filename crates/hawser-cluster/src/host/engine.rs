@@ -40,6 +40,8 @@ enum Wish {
     Stop,
     /// Stop now, and do not start at boot.
     Withdraw,
+    /// Stop now, and start again.
+    Restart,
 }
 
 pub(super) fn start() -> Result<(), NodeError> {
@@ -48,6 +50,10 @@ pub(super) fn start() -> Result<(), NodeError> {
 
 pub(super) fn stop() -> Result<(), NodeError> {
     tell(Wish::Stop)
+}
+
+pub(super) fn restart() -> Result<(), NodeError> {
+    tell(Wish::Restart)
 }
 
 pub(super) fn withdraw() -> Result<(), NodeError> {
@@ -92,7 +98,7 @@ fn tell(wish: Wish) -> Result<(), NodeError> {
     };
     let limit = match wish {
         Wish::Start => STARTS,
-        Wish::Stop | Wish::Withdraw => STOPS,
+        Wish::Stop | Wish::Withdraw | Wish::Restart => STOPS,
     };
     all(
         commands(manager, wish, starts_at_boot() == Some(true)),
@@ -177,6 +183,11 @@ fn commands(manager: Manager, wish: Wish, enabled: bool) -> Vec<Vec<&'static str
             vec!["systemctl", "disable", "--now", PACEMAKER],
             vec!["systemctl", "disable", "--now", COROSYNC],
         ],
+        // One transaction of systemd's: Pacemaker stops before the Corosync it needs, and whoever asked may end meanwhile.
+        (Manager::Systemd, Wish::Restart) => {
+            vec![vec!["systemctl", "restart", COROSYNC, PACEMAKER]]
+        }
+        (Manager::Lab, Wish::Restart) => vec![vec![LAB, "lab", "node-service", "restart"]],
         (Manager::Lab, Wish::Start) => vec![vec![LAB, "lab", "node-service", "start"]],
         (Manager::Lab, Wish::Stop) => vec![vec![LAB, "lab", "node-service", "stop"]],
         (Manager::Lab, Wish::Withdraw) => vec![vec![LAB, "lab", "node-service", "withdraw"]],

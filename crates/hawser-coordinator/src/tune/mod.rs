@@ -4,14 +4,16 @@
 //! Until the very end every change is a trial: whatever ends this process or an agent before,
 //! the guards on the hosts put everything back.
 
+mod engine;
 mod fanout;
 mod together;
 mod trial;
 mod window;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use hawser_account::fixes::{self, Plan};
+use hawser_account::fixes::{self, Plan, Taken};
 use hawser_account::trial::needless;
 use hawser_agent::questions::ReadChanges;
 use hawser_host::{Host, HostError, Hosts};
@@ -42,6 +44,9 @@ pub enum TuneError {
     /// The cluster on a host got into trouble: nothing is tried beside that.
     #[error("stopped by {}: {}; everything is as before", .0.host, .0.what)]
     Stopped(Stopped),
+    /// The cluster engine could not be asked or started again.
+    #[error("{0}")]
+    Engine(String),
     /// A host was lost during the last check.
     #[error("{}: {}", .0.host, .0.reason)]
     Lost(Absent),
@@ -64,6 +69,14 @@ pub trait Surroundings: Progress {
     fn ports(&self, link: &LinkName) -> Vec<Also>;
     /// Does something with who answers beside that switch.
     fn on_switch(&self, switch: &HostName, work: &mut dyn FnMut(&mut dyn Host));
+    /// Whether the cluster engine of one host may be started again, where that costs no redundancy.
+    fn may_restart_engine(&self) -> bool {
+        false
+    }
+    /// The engine of a host is about to be started again.
+    fn engine_restarts(&self, _host: &HostName) {}
+    /// It was, and after so long all are members again.
+    fn engine_is_back(&self, _host: &HostName, _took: Duration) {}
     /// A fair coin.
     fn coin(&self) -> bool;
     /// A trial begins: its number from 1, of how many.
@@ -76,6 +89,8 @@ pub trait Surroundings: Progress {
 struct Survivor {
     trial: usize,
     turned: Turned,
+    /// Turned to and fro it shows something; what takes a restart does not.
+    at_once: bool,
 }
 
 /// Tries everything that might cure what `case` found, and keeps what does; with `placebos`, tries
@@ -171,19 +186,46 @@ fn try_all(
         if trial::cured_already(agents, case, plan, survivors)? {
             continue;
         }
+        let quiet = match plan.is_of_engine() {
+            true => engine::quiet(agents, &plan.host)?,
+            false => None,
+        };
+        let first = trials.len();
         let mut cured: Option<String> = None;
         let mut aside = Vec::new();
         for candidate in &plan.candidates {
             let mut trial = trial::planned(plan, candidate);
             around.trial_begins(&trial, trials.len() + 1, of);
-            let turned = match &cured {
-                Some(by) => {
+            let at_once = candidate.taken == Taken::AtOnce;
+            let turned = match (&cured, &quiet) {
+                (_, Some(why)) => {
+                    trial.not_tried = Some(why.clone());
+                    None
+                }
+                // The buffer of a running engine ends with it; what it gets when it starts is tried beside that.
+                _ if !at_once => engine::run(
+                    agents,
+                    case,
+                    candidate,
+                    around,
+                    &trials[first..],
+                    &mut trial,
+                )?,
+                (Some(by), None) => {
                     trial.not_tried = Some(by.clone());
                     None
                 }
-                None => trial::run(agents, case, candidate, around, &mut trial)?,
+                (None, None) => trial::run(agents, case, candidate, around, &mut trial)?,
             };
             around.trial_ended(&trial);
+            if trial.restarted {
+                let closed = survivors.iter().position(|s| s.trial >= first);
+                if let Some(closed) = closed {
+                    // Its socket was closed: the journal forgets it.
+                    survivors.remove(closed).turned.undo(agents, around)?;
+                    aside.clear();
+                }
+            }
             let knob = trial.knob.clone();
             let gone = trial.pairs.iter().all(|p| trial::nothing_lost(&p.with));
             trials.push(trial);
@@ -191,10 +233,14 @@ fn try_all(
                 survivors.push(Survivor {
                     trial: trials.len() - 1,
                     turned,
+                    at_once,
                 });
+                if !at_once {
+                    continue;
+                }
                 if gone {
                     cured = Some(format!("the fault is gone since {knob} was turned"));
-                } else if let Some(Survivor { trial, turned }) = survivors.last() {
+                } else if let Some(Survivor { trial, turned, .. }) = survivors.last() {
                     turned.turn(agents, around, false)?;
                     aside.push(*trial);
                 }
@@ -239,6 +285,10 @@ fn leave_out(
     let mut place = 0;
     while place < survivors.len() {
         let survivor = &survivors[place];
+        if !survivor.at_once {
+            place += 1;
+            continue;
+        }
         let trial = &mut trials[survivor.trial];
         let left_out = trial::pairs(agents, case, trial, &survivor.turned, around)?;
         trial.left_out = left_out;
@@ -273,9 +323,10 @@ fn prove(
     if let Some(lost) = after.absent.first() {
         return Err(TuneError::Lost(lost.clone()));
     }
-    match after.stopped {
-        Some(stopped) => Err(TuneError::Stopped(stopped)),
-        None => Ok(after),
+    match after.stopped.clone() {
+        // One that was stopped before anything was tried may be again: what was kept is proven by the engine itself.
+        Some(stopped) if case.stopped.is_none() => Err(TuneError::Stopped(stopped)),
+        _ => Ok(after),
     }
 }
 

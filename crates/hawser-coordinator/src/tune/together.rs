@@ -1,7 +1,7 @@
 //! Knobs of several hosts turned as one change: in order, back the other way round, and undone or
 //! kept together. Each host's own journal has its part, so each host's guard undoes it.
 
-use hawser_account::fixes::{in_order, others};
+use hawser_account::fixes::{in_order, others, siblings};
 use hawser_agent::questions::{KeepChange, ReadKnob, TryKnob, TurnKnob, UndoChange};
 use hawser_host::{Ask, HostError, Hosts};
 use hawser_model::case::Case;
@@ -33,7 +33,11 @@ impl Turned {
             knob: trial.knob.clone(),
         };
         let steps = match others(case, &first.host, &first.knob, value) {
-            None => vec![first.clone()],
+            None => {
+                let mut steps = siblings(case, &first.host, &first.knob, value);
+                steps.insert(0, first.clone());
+                steps
+            }
             Some((link, ends)) => {
                 let raise = number(value) > number(from);
                 let ports = ports(around, &link, |now| {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hawser_account::fixes::{Candidate, Plan};
+use hawser_account::fixes::{Candidate, Plan, takes_a_boot};
 use hawser_account::trial::{gained, judge};
 use hawser_agent::questions::{ReadCorosync, ReadKnob};
 use hawser_host::{Failure, HostError, Hosts};
@@ -34,6 +34,7 @@ pub(super) fn planned(plan: &Plan, candidate: &Candidate) -> Trial {
         kept: false,
         corosync: BTreeMap::new(),
         left_out: Vec::new(),
+        restarted: false,
     }
 }
 
@@ -80,7 +81,7 @@ pub(super) fn run(
 }
 
 /// Turns the knob for the first time; the inner error is why it could not be tried.
-fn begin(
+pub(super) fn begin(
     agents: &mut Hosts,
     case: &Case,
     candidate: &Candidate,
@@ -105,6 +106,9 @@ fn begin(
         Err(why) => return Ok(Err(why)),
     };
     trial.to = Some(value.clone());
+    if setting.at_boot {
+        return Ok(Err(takes_a_boot(knob, &value)));
+    }
     if reaches_beyond(setting.scope, case, &trial.host) {
         if let Err(why) = around.announce(&trial.host, knob, &value) {
             return Ok(Err(why));
@@ -224,12 +228,13 @@ pub(super) fn cured_already(
     survivors: &[Survivor],
 ) -> Result<bool, TuneError> {
     // A steady stream does not tell whether it could be faster.
-    let faster = plan.cause == "mtu-mismatch"
+    let own = plan.is_of_engine();
+    let faster = ["mtu-mismatch", "unexplained-slow-direction"].contains(&plan.cause.as_str())
         && plan
             .traffic
             .as_ref()
             .is_some_and(|t| t.phase == PhaseKind::Stream);
-    if survivors.is_empty() || faster {
+    if survivors.is_empty() || faster || own {
         return Ok(false);
     }
     let Some(on) = plan.traffic.as_ref().and_then(|t| Measure::of(case, t)) else {

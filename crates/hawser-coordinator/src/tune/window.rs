@@ -15,7 +15,7 @@ use hawser_model::trial::{TrialTraffic, Window};
 use hawser_model::units::{Bytes, Nanos};
 use hawser_rungs::fanout::FanoutStep;
 
-use super::{TuneError, fanout};
+use super::{TuneError, engine, fanout};
 use crate::measure::{End, phase};
 use crate::traffic_plan::fresh_group;
 
@@ -33,6 +33,8 @@ static FIRST_GROUP: LazyLock<u16> = LazyLock::new(|| RandomState::new().hash_one
 pub(super) enum Measure<'a> {
     /// A flow between two hosts.
     Flow(Box<Flow<'a>>),
+    /// What the cluster engine of a host drops.
+    Engine(&'a HostName),
     /// One flow to many receivers on a host.
     Fanout(&'a HostName, FanoutStep),
 }
@@ -50,6 +52,9 @@ pub(super) struct Flow<'a> {
 impl<'a> Measure<'a> {
     /// The traffic of the case that showed the fault.
     pub(super) fn of(case: &'a Case, traffic: &'a TrialTraffic) -> Option<Self> {
+        if traffic.engine {
+            return Some(Self::Engine(&traffic.to));
+        }
         match &case.fanout {
             Some(run) => Some(Self::Fanout(&traffic.to, fanout::step(run, traffic)?)),
             None => Flow::of(case, traffic).map(|flow| Self::Flow(Box::new(flow))),
@@ -94,6 +99,7 @@ impl<'a> Flow<'a> {
 pub(super) fn measure(agents: &mut Hosts, measure: &Measure<'_>) -> Result<Window, TuneError> {
     match measure {
         Measure::Flow(flow) => send(agents, flow),
+        Measure::Engine(host) => engine::measure(agents, host),
         Measure::Fanout(host, step) => {
             let agent = agents.get_mut(*host);
             let step = FanoutStep {
@@ -156,5 +162,6 @@ fn send(agents: &mut Hosts, measure: &Flow<'_>) -> Result<Window, TuneError> {
         buffer: phase.receiver.buffer_granted,
         due: measure.due,
         stream: (measure.kind == PhaseKind::Stream).then(|| stream::rates(&phase)),
+        retransmits: None,
     })
 }

@@ -172,7 +172,7 @@ impl Journal {
         self.undo_entry(&folder, entry)
     }
 
-    /// Undoes what trials have left whose owner is gone, and makes every file of Hawser's from the
+    /// Undoes what trials have left whose owner is gone, forgets what ended by itself, and makes every file of Hawser's from the
     /// entries again. Called before anything else is changed. A host without a journal is left as it is.
     ///
     /// # Errors
@@ -183,7 +183,8 @@ impl Journal {
         }
         let folder = Folder::lock(&self.folder, self.expected)?;
         let undone = self.undo_where(&folder, |e| {
-            e.change.standing == Standing::Trial && !e.owner.lives()
+            let left = e.change.standing == Standing::Trial && !e.owner.lives();
+            left || (e.change.standing == Standing::Kept && self.has_ended(e))
         });
         self.write_files(&folder)?;
         undone
@@ -224,7 +225,7 @@ impl Journal {
 
     /// The entry goes last: until then all that is left of the change can be found by it.
     fn undo_entry(&self, folder: &Folder, entry: Entry) -> Result<Undone, KernelError> {
-        let left_at = self.restore(&entry)?;
+        let back = self.restore(&entry)?;
         let number = entry.change.number;
         if let Some(path) = &entry.change.persisted_in {
             // What somebody has put in its place is his, and holds no part of ours.
@@ -233,9 +234,15 @@ impl Journal {
             }
         }
         folder.remove(number)?;
+        let (left_at, gone) = match back {
+            Back::Old => (None, false),
+            Back::Gone => (None, true),
+            Back::Others(found) => (Some(found), false),
+        };
         Ok(Undone {
             change: entry.change,
             left_at,
+            gone,
         })
     }
 
@@ -280,20 +287,22 @@ impl Journal {
         self.knobs.write(knob, value)
     }
 
-    /// Puts the old value back, unless somebody else has turned the knob since: then answers
-    /// what was found.
-    fn restore(&self, entry: &Entry) -> Result<Option<String>, KernelError> {
+    /// Puts the old value back, unless somebody else has turned the knob since.
+    fn restore(&self, entry: &Entry) -> Result<Back, KernelError> {
         let change = &entry.change;
+        if self.has_ended(entry) {
+            return Ok(Back::Gone);
+        }
         // A boot brings the host's own values back by itself, so what is found then is not ours
         // unless it is the very value that was persisted.
         let found = self.knobs.read(&change.knob)?.value;
         if same(&change.knob, &found, &change.before) {
-            return Ok(None);
+            return Ok(Back::Old);
         }
         let ours = same(&change.knob, &found, &change.after)
             || (!entry.settled && entry.owner.of_this_boot());
         if !ours {
-            return Ok(Some(found));
+            return Ok(Back::Others(found));
         }
         let now = self.set(&change.knob, &change.before)?;
         if !same(&change.knob, &now, &change.before) {
@@ -302,8 +311,24 @@ impl Journal {
                 change.knob, change.before
             )));
         }
-        Ok(None)
+        Ok(Back::Old)
     }
+
+    /// Whether the change ended by itself, with the socket that had it: after a boot a number may be another socket's.
+    fn has_ended(&self, entry: &Entry) -> bool {
+        let of_socket = matches!(entry.change.knob, Knob::SocketBuffer { .. });
+        of_socket && (!entry.owner.of_this_boot() || self.knobs.has_ended(&entry.change.knob))
+    }
+}
+
+/// What became of a value that was to be put back.
+enum Back {
+    /// It is in force.
+    Old,
+    /// What had it is gone.
+    Gone,
+    /// This one was found, which somebody else has set.
+    Others(String),
 }
 
 /// Passed before each thing that lasts: here tests interrupt a run.

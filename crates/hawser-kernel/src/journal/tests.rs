@@ -1,6 +1,7 @@
 //! Undo, in a folder of its own, which stands for a host's root.
 
 use std::fs;
+use std::net::UdpSocket;
 
 use hawser_model::knob::{Knob, Standing};
 use nix::unistd::geteuid;
@@ -97,6 +98,45 @@ fn what_a_dead_owner_tried_is_undone_and_what_somebody_else_set_is_left() {
         let undone = journal.undo_trials_of(&alive).unwrap();
         assert_eq!(undone[0].left_at.as_deref(), Some("99"));
         assert_eq!(value(&journal), "99");
+        assert_eq!(journal.changes().unwrap().changes, []);
+    });
+}
+
+#[test]
+fn a_sockets_buffer_comes_back_and_is_forgotten_with_its_socket() {
+    if !geteuid().is_root() {
+        eprintln!("skipped: SO_RCVBUFFORCE needs root");
+        return;
+    }
+    on_a_host(|journal, _| {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let local = socket.local_addr().unwrap();
+        let all = crate::udp_sockets().unwrap();
+        let own = all.iter().find(|socket| socket.local == local).unwrap();
+        let knob = Knob::SocketBuffer {
+            process: own.process.clone().unwrap(),
+            local,
+            inode: own.inode,
+        };
+        let read = || journal.knobs.read(&knob).map(|setting| setting.value);
+        let (before, large) = (read().unwrap(), "16777216");
+        let dead = Owner {
+            start: 1,
+            ..Owner::own().unwrap()
+        };
+        journal.begin(&knob, large, &dead).unwrap();
+        assert_eq!(read().unwrap(), large);
+        let undone = journal.recover().unwrap();
+        assert_eq!((undone.len(), undone[0].gone), (1, false));
+        assert_eq!(read().unwrap(), before);
+
+        let change = journal.begin(&knob, large, &Owner::own().unwrap());
+        let kept = journal.keep(change.unwrap().number, Vec::new()).unwrap();
+        assert!(kept.persisted_in.is_none() && kept.not_persisted.is_some());
+        assert_eq!(journal.recover().unwrap(), [], "what is kept stays");
+        drop(socket);
+        let undone = journal.recover().unwrap();
+        assert_eq!((undone.len(), undone[0].gone), (1, true));
         assert_eq!(journal.changes().unwrap().changes, []);
     });
 }

@@ -3,6 +3,7 @@
 //!
 //! What a device or kernel cannot do is an error that says so; nothing is pretended.
 
+mod boot_parameter;
 mod interface_file;
 mod interrupt;
 mod machine;
@@ -12,6 +13,7 @@ mod nic;
 mod offload;
 mod qdisc;
 mod receivers;
+mod socket_buffer;
 mod sysctl;
 
 use std::path::PathBuf;
@@ -51,6 +53,7 @@ impl Knobs {
             value,
             scope,
             largest: None,
+            at_boot: false,
         };
         let interface = |value| plain(value, Scope::Interface);
         match knob {
@@ -67,12 +70,17 @@ impl Knobs {
                 feature,
             } => offload::read(name, feature).map(interface),
             Knob::ModuleParameter { module, parameter } => {
-                module_parameter::read(module, parameter).map(|v| plain(v, Scope::Machine))
+                module_parameter::read(module, parameter)
+            }
+            Knob::BootParameter { parameter } => boot_parameter::read(parameter),
+            Knob::SocketBuffer { local, inode, .. } => {
+                socket_buffer::read(*local, *inode).map(|v| plain(v, Scope::Socket))
             }
             Knob::Qdisc { interface: name } => qdisc::read(name).map(interface),
             Knob::InterruptAffinity { interrupt } => {
                 interrupt::read(*interrupt).map(|v| plain(v, Scope::Machine))
             }
+            Knob::Interrupts { interface: name } => interrupt::of(name).map(interface),
             Knob::ReceiverSteering { .. } | Knob::ReceiverThreads { .. } => {
                 receivers::read(knob).map(interface)
             }
@@ -107,8 +115,15 @@ impl Knobs {
             Knob::ModuleParameter { module, parameter } => {
                 module_parameter::write(module, parameter, value)?;
             }
+            Knob::BootParameter { parameter } => boot_parameter::write(parameter)?,
+            Knob::SocketBuffer {
+                process,
+                local,
+                inode,
+            } => socket_buffer::write(process, *local, *inode, value)?,
             Knob::Qdisc { interface } => qdisc::write(interface, value)?,
             Knob::InterruptAffinity { interrupt } => interrupt::write(*interrupt, value)?,
+            Knob::Interrupts { interface } => interrupt::write_all(interface, value)?,
             Knob::ReceiverSteering { .. } | Knob::ReceiverThreads { .. } => {
                 receivers::write(knob, value)?;
             }
@@ -127,6 +142,15 @@ impl Knobs {
             )));
         }
         Ok(after)
+    }
+
+    /// Whether what the knob turns has ended, and its setting with it: a socket that is closed. What cannot be read has
+    /// not ended.
+    pub(crate) fn has_ended(&self, knob: &Knob) -> bool {
+        match knob {
+            Knob::SocketBuffer { local, inode, .. } => socket_buffer::is_closed(*local, *inode),
+            _ => false,
+        }
     }
 }
 
@@ -166,6 +190,18 @@ mod tests {
             name: "net.ipv4.../../kernel/hostname".into(),
         };
         assert!(knobs.read(&escape).is_err());
+        let plain = Knob::Interrupts { interface: lo() };
+        assert!(said(&plain).contains("no message-signalled interrupts"));
+        let outside = Knob::Interrupts {
+            interface: "..".into(),
+        };
+        assert!(knobs.read(&outside).is_err());
+        let boot = Knob::BootParameter {
+            parameter: "hawser.absent=1".into(),
+        };
+        let setting = knobs.read(&boot).unwrap();
+        assert_eq!((setting.value.as_str(), setting.at_boot), ("absent", true));
+        assert!(knobs.write(&boot, "present").is_err());
         let nowhere = Knob::Mtu {
             interface: "../lo".into(),
         };

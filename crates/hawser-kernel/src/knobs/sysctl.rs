@@ -52,6 +52,7 @@ pub(super) fn read(knobs: &Knobs, name: &str) -> Result<Setting, KernelError> {
             Home::Here => scope(name),
         },
         largest: None,
+        at_boot: false,
     })
 }
 

@@ -54,6 +54,8 @@ pub enum Wish {
     Stop,
     /// Stop it, and do not start it at boot.
     Withdraw,
+    /// Stop it, and start it again.
+    Restart,
     /// Start corosync-qdevice now and at each boot.
     StartDevice,
     /// Stop it.
@@ -86,6 +88,11 @@ pub fn run(wish: Wish) -> Result<(), LabError> {
         Wish::Stop => {
             let _alone = alone()?;
             stop()
+        }
+        Wish::Restart => {
+            let alone = alone()?;
+            stop()?;
+            start_alone(alone)
         }
         Wish::Withdraw => {
             remove(ENABLED)?;
@@ -128,7 +135,10 @@ fn target() -> Result<(), LabError> {
 }
 
 fn start() -> Result<(), LabError> {
-    let _alone = alone()?;
+    start_alone(alone()?)
+}
+
+fn start_alone(_alone: Flock<File>) -> Result<(), LabError> {
     folders()?;
     if !runs("corosync") {
         daemon("corosync", &["-f"], &[], "/var/log/corosync/lab.log")?;

@@ -10,7 +10,7 @@ use crate::knob::Scope;
 use crate::names::{HostName, LinkName};
 use crate::output::fanout::FanoutResult;
 use crate::trial::{RingGain, Verdict};
-use crate::units::{Nanos, mb_per_s};
+use crate::units::{Nanos, Packets, mb_per_s};
 
 /// What `hawser tune --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -89,6 +89,9 @@ pub struct TrialReport {
     /// How fast the stream was, where it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<RateEffect>,
+    /// What the cluster engine's own sockets dropped, where those were watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineEffect>,
     /// Windows of traffic measured, with and without it together.
     pub windows: u32,
     /// It stayed.
@@ -99,6 +102,52 @@ pub struct TrialReport {
     /// Why it could not be tried, or why the verdict is not the last word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+/// What a cluster engine's own sockets dropped of the packets that reached them, in all windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EngineEffect {
+    /// Dropped without it: the kernel's count of each socket (`SK_MEMINFO_DROPS`).
+    pub dropped_without: Packets,
+    /// Of so many: those and the ones that the engine counts as received.
+    pub of_without: Packets,
+    /// Dropped with it.
+    pub dropped_with: Packets,
+    /// Of so many.
+    pub of_with: Packets,
+    /// Messages that the cluster sent again without it (`stats.srp.mcast_retx` of all hosts); absent when not all told.
+    pub retransmits_without: Option<u64>,
+    /// With it.
+    pub retransmits_with: Option<u64>,
+    /// The engine was started again in between, so the windows without it are all from before that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restarted: bool,
+}
+
+impl EngineEffect {
+    /// In one line.
+    pub fn told(&self) -> String {
+        let again = |count: Option<u64>| match count {
+            Some(count) => Packets(count).to_string(),
+            None => "an unknown number of".to_owned(),
+        };
+        let restarted = match self.restarted {
+            true => {
+                "; the engine was started again once, between the windows without it and those with it"
+            }
+            false => "",
+        };
+        format!(
+            "the engine's sockets dropped {} of {} packets without it, {} of {} with it; the cluster sent {} messages again \
+             without it, {} with it{restarted}",
+            self.dropped_without,
+            self.of_without,
+            self.dropped_with,
+            self.of_with,
+            again(self.retransmits_without),
+            again(self.retransmits_with),
+        )
+    }
 }
 
 /// How fast a TCP stream was in the second half of the windows; medians.
@@ -290,6 +339,9 @@ pub struct UndoneChange {
     /// when the old value is back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_at: Option<String>,
+    /// There was nothing to put back: the socket that was changed is closed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gone: bool,
 }
 
 #[cfg(test)]

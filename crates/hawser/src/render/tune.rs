@@ -8,7 +8,8 @@ use hawser_model::case::Case;
 use hawser_model::knob::{Knob, Scope, Undone, change_id};
 use hawser_model::names::HostName;
 use hawser_model::output::tune::{
-    ChangeReport, CorosyncEffect, RateEffect, SideEffects, TrialReport, TuneReport, short,
+    ChangeReport, CorosyncEffect, EngineEffect, RateEffect, SideEffects, TrialReport, TuneReport,
+    short,
 };
 use hawser_model::topology::Reach;
 use hawser_model::trial::{Trial, Verdict};
@@ -34,6 +35,13 @@ pub fn report(case: &Case, report: &TuneReport, which: &str) -> String {
     out.push_str(&corosync(&report.corosync));
     if report.changes.is_empty() {
         out.push_str("Nothing was kept: every host is as it was.\n");
+        for trial in tuned(case).iter().filter(|trial| trial.restarted) {
+            let _ = writeln!(
+                out,
+                "But Corosync on {} was started again, and has the buffers that it got then.",
+                trial.host
+            );
+        }
     } else {
         let _ = writeln!(out, "{}", style("Kept").bold());
         out.push_str(&changes(&report.changes));
@@ -90,6 +98,19 @@ fn proof(report: &TuneReport) -> String {
         share(&before.packets.total),
         share(&after.packets.total)
     );
+    for trial in report.trials.iter().filter(|trial| trial.kept) {
+        if let Some(engine) = &trial.engine {
+            let _ = write!(
+                out,
+                "; Corosync on {} dropped {} of {} packets before, {} of {} with it",
+                trial.place,
+                engine.dropped_without,
+                engine.of_without,
+                engine.dropped_with,
+                engine.of_with,
+            );
+        }
+    }
     for (link, frames) in &before.frames_per_8_kib {
         let now = after.frames_per_8_kib.get(link);
         if let Some(now) = now.filter(|now| *now != frames) {
@@ -156,6 +177,7 @@ pub fn trials(case: &Case, report: &TuneReport) -> String {
     for trial in &report.trials {
         let mut notes: Vec<String> = trial.note.clone().into_iter().collect();
         notes.extend(trial.rate.iter().map(RateEffect::told));
+        notes.extend(trial.engine.iter().map(EngineEffect::told));
         notes.extend(trial.side_effects.iter().flat_map(SideEffects::told));
         if !notes.is_empty() {
             let _ = writeln!(out, "  {}: {}", trial.knob, notes.join("; "));
@@ -272,6 +294,10 @@ pub fn undone(host: &HostName, undone: &Undone) -> String {
     let change = &undone.change;
     let id = change_id(host, change.number);
     match &undone.left_at {
+        None if undone.gone => format!(
+            "{id}: {}: the socket is closed, and nothing is left of the change",
+            change.knob
+        ),
         None => format!("{id}: {} is {} again", change.knob, change.before),
         Some(found) => format!(
             "{id}: {} is {found}, which somebody else has set since: left alone (before: {})",

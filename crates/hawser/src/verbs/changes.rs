@@ -159,6 +159,7 @@ fn undo_all(
                 report.undone.push(UndoneChange {
                     change: hawser_account::trial::change(name, &undone.change),
                     left_at: undone.left_at,
+                    gone: undone.gone,
                 });
             }
             Err(e) => report.failed.push(e.to_string()),
@@ -241,6 +242,7 @@ mod tests {
             Ok(Undone {
                 change: change(self.0),
                 left_at: None,
+                gone: false,
             })
         }
     }

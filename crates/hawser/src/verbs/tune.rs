@@ -42,6 +42,10 @@ pub struct Args {
     /// rate of false "better" verdicts
     #[arg(long, value_name = "N", value_parser = parse::within::<u32>(parse::count, 1..=10_000))]
     placebo: Option<u32>,
+    /// Where a fix is taken only by a cluster engine that starts (Corosync's receive buffer): start the engine of that one
+    /// host again, if the others serve everything and keep quorum without it
+    #[arg(long)]
+    restart_engine: bool,
     #[command(flatten)]
     traffic: TrafficArgs,
     #[command(flatten)]
@@ -82,16 +86,20 @@ fn tuned(cluster: &Cluster, args: &Args, options: &TrafficOptions) -> miette::Re
     let bar = Bar::new();
     let mut agents = cluster.connect()?;
     let mut case = checked(cluster, &mut agents, options, &bar)?;
-    let around = Around::of(cluster, &bar)?;
+    let around = Around::of(cluster, &bar, args.restart_engine)?;
+    // An engine that loses what its peers send ends the check itself; that is tried all the same.
+    let of_engine = hawser_account::fixes::plans(&case)
+        .iter()
+        .any(hawser_account::fixes::Plan::is_of_engine);
     let tuning = match case.stopped {
-        Some(_) => None,
-        None => Some(
+        Some(_) if !of_engine => None,
+        _ => Some(
             tune::tune(&mut agents, &case, options, args.placebo, &around, now())
                 .map_err(|e| miette::miette!("{e}"))?,
         ),
     };
     bar.0.finish_and_clear();
-    if let Some(stopped) = &case.stopped {
+    if let (Some(stopped), None) = (&case.stopped, &tuning) {
         miette::bail!(
             "the check before was stopped by {}: {}; nothing was tried",
             stopped.host,
@@ -117,7 +125,7 @@ fn fanout_tuned(cluster: &Cluster, args: &Args, options: &TrafficOptions) -> mie
     let mut agents = cluster.connect()?;
     let hosts = facts(&mut agents).map_err(|e| miette::miette!("{e}"))?;
     let topology = cluster.topology_of(&hosts);
-    let around = Around::of(cluster, &bar)?;
+    let around = Around::of(cluster, &bar, args.restart_engine)?;
     let case = tune::tune_fanout(
         &mut agents,
         (topology, hosts),
@@ -138,14 +146,16 @@ struct Around<'a> {
     cluster: &'a Cluster,
     switches: Switches,
     bar: &'a Bar,
+    restart_engine: bool,
 }
 
 impl<'a> Around<'a> {
-    fn of(cluster: &'a Cluster, bar: &'a Bar) -> miette::Result<Self> {
+    fn of(cluster: &'a Cluster, bar: &'a Bar, restart_engine: bool) -> miette::Result<Self> {
         Ok(Self {
             cluster,
             switches: Switches::of(cluster)?,
             bar,
+            restart_engine,
         })
     }
 }
@@ -192,6 +202,23 @@ impl Surroundings for Around<'_> {
 
     fn on_switch(&self, switch: &HostName, work: &mut dyn FnMut(&mut dyn Host)) {
         self.switches.on(switch, work);
+    }
+
+    fn may_restart_engine(&self) -> bool {
+        self.restart_engine
+    }
+
+    fn engine_restarts(&self, host: &HostName) {
+        self.bar.line(&format!(
+            "{host}: the cluster engine is started again; the others serve everything meanwhile"
+        ));
+    }
+
+    fn engine_is_back(&self, host: &HostName, took: Duration) {
+        let seconds = took.as_secs_f64();
+        self.bar.line(&format!(
+            "{host}: all members are back after {seconds:.1} s"
+        ));
     }
 
     fn coin(&self) -> bool {

@@ -38,6 +38,9 @@ pub(crate) struct BufferNotGranted {
     rmem_max_bytes: Option<Bytes>,
     #[serde(flatten)]
     cost: Cost,
+    /// Of a cluster engine's own socket, what of it `tune` can turn.
+    #[serde(skip)]
+    low: Option<knet::Low>,
 }
 
 /// What it cost.
@@ -92,6 +95,7 @@ impl CheckCause for BufferNotGranted {
                     granted_bytes: Bytes(granted),
                     rmem_max_bytes: view.sysctl(&host, "net.core.rmem_max").map(Bytes),
                     cost,
+                    low: None,
                 },
             });
         }
@@ -107,6 +111,9 @@ impl CheckCause for BufferNotGranted {
     }
 
     fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
+        if let Some(low) = &self.low {
+            return low.candidates();
+        }
         vec![
             at.largest_ring(),
             igmp_2(),
@@ -115,8 +122,12 @@ impl CheckCause for BufferNotGranted {
         ]
     }
 
-    /// The traffic whose receiver on this host was granted least of what it asked for, as the fault itself.
-    fn traffic(view: &View<'_>, _: &Place, host: &HostName) -> Option<TrialTraffic> {
+    /// The traffic whose receiver on this host was granted least of what it asked for, as the fault itself; of an engine's
+    /// socket, which a place names, its own.
+    fn traffic(view: &View<'_>, place: &Place, host: &HostName) -> Option<TrialTraffic> {
+        if place.object.is_some() {
+            return Some(knet::traffic(host));
+        }
         let into = view.phases.iter().map(|phase| &phase.facts);
         let short = into
             .filter(|facts| facts.host(Side::Receiver) == host)
@@ -129,6 +140,7 @@ impl CheckCause for BufferNotGranted {
             phase: facts.phase.kind,
             fanout: None,
             due: Some(Bytes(2 * asked)),
+            engine: false,
         })
     }
 }
@@ -232,6 +244,7 @@ fn of_corosync(view: &View<'_>) -> Vec<Found<BufferNotGranted>> {
                     granted_bytes: socket.receive_buffer,
                     rmem_max_bytes: view.sysctl(host, "net.core.rmem_max").map(Bytes),
                     cost: NOTHING,
+                    low: knet::Low::of(view, host, socket),
                 },
             });
         }

@@ -9,7 +9,10 @@
 use std::collections::BTreeSet;
 
 use hawser_model::account::Layer;
+use hawser_model::case::Case;
 use hawser_model::finding::{Place, Severity};
+use hawser_model::names::{HostName, InterfaceName};
+use hawser_model::trial::TrialTraffic;
 use hawser_model::units::Packets;
 use serde::Serialize;
 
@@ -17,9 +20,11 @@ use crate::cause::{Cause, CheckCause, Found, Words, host, on_link, peer};
 use crate::causes::pattern::{Pattern, localize};
 use crate::causes::support::{Lost, confidence, place_on};
 use crate::compare::topic::{About, Topic};
+use crate::fixes::knobs::At;
+use crate::fixes::{Candidate, end, traffic_of};
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::facts::Side;
-use crate::view::{Path, View};
+use crate::view::{Path, PhaseView, View};
 
 #[derive(Serialize)]
 pub(crate) struct ChecksumErrors {
@@ -80,6 +85,39 @@ impl CheckCause for ChecksumErrors {
 
     fn cost(&self) -> Packets {
         self.lost.lost_packets
+    }
+
+    /// A card that computes checksums badly damages all that it sends, and nothing on the way does.
+    fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
+        match self.pattern {
+            Pattern::Direction => vec![
+                at.offload_off("tx-udp-segmentation"),
+                at.offload_off("tx-scatter-gather"),
+                at.transmit_checksum_off(),
+            ],
+            _ => Vec::new(),
+        }
+    }
+
+    /// At the sender's end of the link.
+    fn turned_at(case: &Case, place: &Place) -> Option<(HostName, InterfaceName)> {
+        end(case, place.peer.as_ref()?, place.link.as_ref()?)
+    }
+
+    /// The flow whose packets arrived damaged most.
+    fn traffic(view: &View<'_>, place: &Place, _: &HostName) -> Option<TrialTraffic> {
+        let path = Path {
+            link: place.link.clone()?,
+            from: place.peer.clone()?,
+            to: place.host.clone()?,
+        };
+        let damaged = |phase: &&PhaseView<'_>| {
+            let lines = phase.account.layers.iter();
+            let own = lines.filter(|line| line.layer == Layer::Checksum);
+            own.map(|line| line.packets.0).sum::<u64>()
+        };
+        let worst = view.on(&path).max_by_key(damaged)?;
+        (damaged(&worst) > 0).then(|| traffic_of(&path, worst.facts.phase.kind))
     }
 }
 

@@ -9,12 +9,15 @@
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::names::HostName;
 use hawser_model::sockets::SocketFacts;
+use hawser_model::trial::TrialTraffic;
 use hawser_model::units::{Bytes, Packets};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted, host};
 use crate::causes::foreign_socket_dropping::drops_of;
 use crate::causes::knet;
+use crate::fixes::Candidate;
+use crate::fixes::knobs::At;
 use crate::losses::Losses;
 use crate::view::View;
 
@@ -27,6 +30,9 @@ pub(crate) struct CorosyncBufferHalved {
     rmem_max_bytes: Option<Bytes>,
     /// In all windows of the check.
     dropped_packets: Packets,
+    /// What of it `tune` can turn.
+    #[serde(skip)]
+    low: Option<knet::Low>,
 }
 
 /// True for a Corosync socket with the halved buffer.
@@ -80,6 +86,7 @@ impl CheckCause for CorosyncBufferHalved {
                     sockets: halved.len() as u64,
                     rmem_max_bytes: view.sysctl(host, "net.core.rmem_max").map(Bytes),
                     dropped_packets: Packets(dropped),
+                    low: knet::Low::of(view, host, first),
                 },
             });
         }
@@ -88,6 +95,16 @@ impl CheckCause for CorosyncBufferHalved {
 
     fn cost(&self) -> Packets {
         self.dropped_packets
+    }
+
+    fn candidates(&self, _: &At<'_>) -> Vec<Option<Candidate>> {
+        self.low
+            .as_ref()
+            .map_or_else(Vec::new, knet::Low::candidates)
+    }
+
+    fn traffic(_: &View<'_>, _: &Place, host: &HostName) -> Option<TrialTraffic> {
+        Some(knet::traffic(host))
     }
 }
 

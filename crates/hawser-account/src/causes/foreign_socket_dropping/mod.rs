@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::names::HostName;
 use hawser_model::sockets::SocketFacts;
+use hawser_model::trial::TrialTraffic;
 use hawser_model::units::{Bytes, Packets};
 use serde::Serialize;
 
@@ -22,7 +23,8 @@ use crate::causes::corosync_buffer_halved::is_halved;
 use crate::causes::knet;
 use crate::causes::socket_drain::memory_of;
 use crate::causes::udp_memory_pressure::memory_not_buffer;
-use crate::fixes::knobs::KERNEL_DEFAULT;
+use crate::fixes::Candidate;
+use crate::fixes::knobs::{At, KERNEL_DEFAULT};
 use crate::losses::Losses;
 use crate::packets::facts::Side;
 use crate::view::View;
@@ -40,6 +42,9 @@ pub(crate) struct ForeignSocketDropping {
     rmem_default_bytes: Option<Bytes>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rmem_max_bytes: Option<Bytes>,
+    /// What of it `tune` can turn.
+    #[serde(skip)]
+    low: Option<knet::Low>,
 }
 
 /// Other programs' sockets that dropped in some window of their host, with the sum.
@@ -92,6 +97,7 @@ impl CheckCause for ForeignSocketDropping {
                     asked_bytes: knet::asked(view, &host, socket),
                     rmem_default_bytes: view.sysctl(&host, "net.core.rmem_default").map(Bytes),
                     rmem_max_bytes: view.sysctl(&host, "net.core.rmem_max").map(Bytes),
+                    low: knet::Low::of(view, &host, socket),
                 },
             });
         }
@@ -100,6 +106,16 @@ impl CheckCause for ForeignSocketDropping {
 
     fn cost(&self) -> Packets {
         self.dropped_packets
+    }
+
+    fn candidates(&self, _: &At<'_>) -> Vec<Option<Candidate>> {
+        self.low
+            .as_ref()
+            .map_or_else(Vec::new, knet::Low::candidates)
+    }
+
+    fn traffic(_: &View<'_>, _: &Place, host: &HostName) -> Option<TrialTraffic> {
+        Some(knet::traffic(host))
     }
 }
 

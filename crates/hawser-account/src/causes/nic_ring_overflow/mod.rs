@@ -21,6 +21,13 @@ use crate::compare::topic::{About, CARD};
 use crate::losses::{Loss, Losses};
 use crate::view::View;
 
+/// What some drivers take when they are loaded and not later: the size of the ring, and interrupts that wait for nothing
+/// (their own documents in Documentation/networking/device_drivers/ethernet/intel).
+const AT_LOAD: [(&str, &str, &str); 2] = [
+    ("e1000", "RxDescriptors", "4096"),
+    ("e1000e", "InterruptThrottleRate", "0"),
+];
+
 #[derive(Serialize)]
 pub(crate) struct NicRingOverflow {
     /// The kernel's word for it.
@@ -73,12 +80,17 @@ impl CheckCause for NicRingOverflow {
     }
 
     fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
-        vec![
+        let mut all = vec![
             at.largest_ring(),
             at.threaded(),
             at.no_coalescing(),
+            at.more_queues(),
+            at.interrupts_in_turn(),
             backlog(),
-        ]
+        ];
+        all.extend(at.module_parameters(&AT_LOAD));
+        all.push(at.no_msi());
+        all
     }
 }
 

@@ -52,7 +52,7 @@ impl CheckCause for StalledStream {
     }
 
     fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
-        vec![
+        let mut all = vec![
             at.largest_ring(),
             at.no_coalescing(),
             at.all_cpus(),
@@ -61,7 +61,10 @@ impl CheckCause for StalledStream {
             at.offload_off("rx-lro"),
             at.offload_off("rx-gro-hw"),
             at.offload_off("rx-gro"),
-        ]
+        ];
+        // Merging that bnx2x calls TPA, off for good (Documentation of the module: modinfo(8)).
+        all.extend(at.module_parameters(&[("bnx2x", "disable_tpa", "1")]));
+        all
     }
 
     /// The stream itself: into the host, from its peer.

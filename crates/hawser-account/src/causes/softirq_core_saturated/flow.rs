@@ -128,6 +128,8 @@ impl CheckCause for SaturatedCore {
             at.no_coalescing(),
             igmp_2(),
             rmem_default(KERNEL_DEFAULT),
+            at.more_queues(),
+            at.interrupts_in_turn(),
             at.threaded(),
             at.all_cpus(),
         ]

@@ -10,7 +10,10 @@
 use std::collections::BTreeSet;
 
 use hawser_model::account::Layer;
+use hawser_model::case::Case;
 use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::names::{HostName, InterfaceName};
+use hawser_model::trial::TrialTraffic;
 use hawser_model::units::{BitsPerSec, Packets};
 use serde::Serialize;
 
@@ -19,6 +22,8 @@ use crate::cause::{Cause, CheckCause, Found, Words, counted, percent_of, percent
 use crate::causes::{bond_one_member, rate_after_burst, receive_merging_stall, window_too_small};
 use crate::compare::topic::{About, Topic};
 use crate::copy::fell::percent;
+use crate::fixes::knobs::At;
+use crate::fixes::{Candidate, end, stream_of};
 use crate::losses::Losses;
 use crate::packets::facts::Side;
 use crate::stream::{StreamView, rates, streams};
@@ -71,6 +76,33 @@ impl CheckCause for UnexplainedSlowDirection {
             .iter()
             .filter(|stream| !explained(view, stream, &streams));
         open.filter_map(|stream| slow(stream, &streams)).collect()
+    }
+
+    /// What the sender's card does for the kernel, from the last step to the first: a card or driver that does one of them
+    /// badly is what `ethtool -K IFACE tso off gso off sg off tx off` cures.
+    fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
+        vec![
+            at.offload_off("tx-tcp-segmentation"),
+            at.offload_off("tx-generic-segmentation"),
+            at.offload_off("tx-scatter-gather"),
+            at.transmit_checksum_off(),
+        ]
+    }
+
+    /// At the sender's end of the link.
+    fn turned_at(case: &Case, place: &Place) -> Option<(HostName, InterfaceName)> {
+        end(case, place.host.as_ref()?, place.link.as_ref()?)
+    }
+
+    /// The stream itself.
+    fn traffic(view: &View<'_>, place: &Place, _: &HostName) -> Option<TrialTraffic> {
+        let (from, to, link) = (
+            place.host.as_ref()?,
+            place.peer.as_ref()?,
+            place.link.as_ref()?,
+        );
+        let mut measured = view.case.measurements.iter();
+        stream_of(measured.find(|m| m.from == *from && m.to == *to && m.link == *link)?)
     }
 }
 

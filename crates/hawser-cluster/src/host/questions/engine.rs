@@ -60,6 +60,22 @@ impl Answers<Machine> for WithdrawEngine {
     }
 }
 
+/// Stops them and starts them again, as one order: whatever ends meanwhile, this agent included, they are started.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RestartEngine;
+
+impl Ask for RestartEngine {
+    type Answer = ();
+    const NAME: &'static str = "restart the cluster";
+    const PATIENCE: Duration = STOP;
+}
+
+impl Answers<Machine> for RestartEngine {
+    fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
+        Ok(engine::restart()?)
+    }
+}
+
 /// The cluster's Corosync reads its configuration again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReloadCorosync;

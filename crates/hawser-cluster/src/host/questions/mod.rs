@@ -23,7 +23,7 @@ use crate::host::ViewQuestion;
 
 pub use cib::{PatchCib, ReadCib, SeedCib};
 pub use drill::{LookAround, ReadCorosyncMap};
-pub use engine::{ReloadCorosync, StartEngine, StopEngine, WithdrawEngine};
+pub use engine::{ReloadCorosync, RestartEngine, StartEngine, StopEngine, WithdrawEngine};
 pub use exports::{ReportExports, StartExports, StopExports};
 pub use fault::{MakeFault, MendFault, ShowFault};
 pub use fencing::{AskFence, ReadFenceHistory};
@@ -66,6 +66,7 @@ hawser_host::questions! {
     StartEngine,
     StopEngine,
     WithdrawEngine,
+    RestartEngine,
     ReloadCorosync,
     SetDevice,
     AskDeviceVote,

@@ -28,6 +28,11 @@ pub fn udp_sockets() -> Result<Vec<SocketFacts>, KernelError> {
     Ok(sockets.into_values().collect())
 }
 
+/// Fills in which process holds a socket, as far as it may be looked into.
+pub(crate) fn find_owner(socket: &mut SocketFacts) {
+    owners::find(std::iter::once(socket));
+}
+
 /// A socket to ask for sockets on.
 pub(crate) struct SocketDiag {
     netlink: Netlink,

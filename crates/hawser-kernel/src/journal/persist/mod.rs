@@ -23,12 +23,18 @@ pub(super) fn plan(root: &Path, change: &Change, expected: Expected) -> Result<P
         Knob::ModuleParameter { module, parameter } => {
             modprobe_d::plan(root, module, parameter, &change.after)?
         }
-        Knob::InterruptAffinity { .. } => {
+        Knob::InterruptAffinity { .. } | Knob::Interrupts { .. } => {
             return Err("an interrupt may have another number after the next boot".to_owned());
         }
         Knob::ReceiverSteering { .. } | Knob::ReceiverThreads { .. } => {
             return Err(
                 "the interfaces are the receivers' own and are created with them".to_owned(),
+            );
+        }
+        Knob::SocketBuffer { .. } => {
+            return Err(
+                "the socket has it until its program opens another, which asks for its own"
+                    .to_owned(),
             );
         }
         Knob::Placebo => return Err("a placebo has nothing to keep".to_owned()),

@@ -60,6 +60,9 @@ pub(super) fn rule(interface: &InterfaceName, knob: &Knob, value: &str) -> Strin
         Knob::Offload { feature, .. } => ethtool("-K", &format!("{feature} {value}")),
         Knob::Sysctl { .. }
         | Knob::InterruptAffinity { .. }
+        | Knob::Interrupts { .. }
+        | Knob::BootParameter { .. }
+        | Knob::SocketBuffer { .. }
         | Knob::ModuleParameter { .. }
         | Knob::ReceiverSteering { .. }
         | Knob::ReceiverThreads { .. }

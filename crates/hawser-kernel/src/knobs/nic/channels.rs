@@ -23,6 +23,7 @@ pub(in crate::knobs) fn read(interface: &InterfaceName) -> Result<Setting, Kerne
         value: text(&words[5..]),
         scope: Scope::Interface,
         largest: Some(text(&words[1..5])),
+        at_boot: false,
     })
 }
 

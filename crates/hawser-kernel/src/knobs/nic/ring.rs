@@ -32,6 +32,7 @@ pub(in crate::knobs) fn read(
         value: words[now].to_string(),
         scope: Scope::Interface,
         largest: Some(words[largest].to_string()),
+        at_boot: false,
     })
 }
 

@@ -186,6 +186,7 @@ pub(super) enum Service {
     Start,
     Stop,
     Withdraw,
+    Restart,
     StartDevice,
     StopDevice,
     WithdrawDevice,

@@ -51,6 +51,7 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
             Service::Start => Wish::Start,
             Service::Stop => Wish::Stop,
             Service::Withdraw => Wish::Withdraw,
+            Service::Restart => Wish::Restart,
             Service::StartDevice => Wish::StartDevice,
             Service::StopDevice => Wish::StopDevice,
             Service::WithdrawDevice => Wish::WithdrawDevice,

@@ -1,8 +1,4 @@
-//! A whole tune on simulated hosts: which trials are made, what is kept, and what is left after each kind of failure.
-//!
-//! One knob cures: with `net.core.rmem_default` large enough on head2 nothing is lost, else 40 % is, as in the case
-//! `receive-buffer-too-small`, whose reports the hosts answer with. That an agent which ends takes its trials back is
-//! what its guard does (`tests/agent_killed.rs` of the command line shows it with real ones).
+//! The simulated hosts.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,9 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use hawser_agent::questions::{
     AnnounceHello, AskForOwn, ClosePathMtuResponder, CloseWindow, DropFlow, ExpectFrom,
     FinishReceiver, HearHellos, KeepChange, ListenHello, OpenPathMtuResponder, OpenReceiver,
-    OpenSender, OpenWindow, ReadChanges, ReadFacts, ReadKnob, ReadSetup, ReadSockets, RunSender,
-    SearchPathMtu, Sent, TryKnob, TurnKnob, UndoChange,
+    OpenSender, OpenWindow, ReadChanges, ReadCorosync, ReadFacts, ReadKnob, ReadSetup, ReadSockets,
+    RunSender, SearchPathMtu, Sent, TryKnob, TurnKnob, UndoChange, WatchCluster,
 };
+use hawser_cluster::host::questions::{ReadFile, RestartEngine, Simulate};
+use hawser_cluster::host::{HeadView, OwnedFile, ViewQuestion};
+use hawser_cluster::simulate::Answer as Scheduled;
 use hawser_coordinator::check::Progress;
 use hawser_coordinator::schedule::Direction;
 use hawser_coordinator::traffic_plan::TrafficOptions;
@@ -21,7 +20,7 @@ use hawser_coordinator::tune::{Surroundings, TuneError, tune};
 use hawser_host::sim::{Simulated, Wire};
 use hawser_host::{Answers, Declined, Entry, Host, HostError, Hosts, Stop};
 use hawser_model::case::{Case, Phase};
-use hawser_model::host::{HostFacts, HostWindow};
+use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
 use hawser_model::knob::{Change, Knob, RecordedChanges, Scope, Setting, Standing, Undone};
 use hawser_model::names::{HostName, LinkName};
 use hawser_model::probe::{AddressClaim, HelloHeard, PathMtu};
@@ -31,29 +30,52 @@ use hawser_model::traffic::ReceiverReport;
 use hawser_model::trial::{Also, Trial, Tuning};
 use hawser_model::units::Packets;
 
+use crate::engine::{self, Engine};
+
 /// What cures.
-const CURE: &str = "net.core.rmem_default";
+pub const CURE: &str = "net.core.rmem_default";
 
 /// What it has to be at least: the buffer that the case says would have held a burst.
 const ENOUGH: u64 = 131_072;
 
 /// The hosts, and what has been turned on them.
-struct World {
-    case: Case,
+pub struct World {
+    pub case: Case,
     changes: Mutex<BTreeMap<HostName, Vec<Change>>>,
     number: Mutex<u64>,
+    /// The Corosync of head2, where one runs.
+    pub engine: Option<Mutex<Engine>>,
+    /// Whether nothing is lost any more, as things are turned.
+    cure: fn(&Self) -> bool,
 }
 
 impl World {
-    fn new() -> Arc<Self> {
+    pub fn new() -> Arc<Self> {
+        Self::of(hawser_cases::read("receive-buffer-too-small"), None)
+    }
+
+    /// One in which a knob of head1, with this value, cures what the case shows.
+    pub fn cured_by(case: Case, cure: fn(&Self) -> bool) -> Arc<Self> {
+        let mut world = Self::of(case, None);
+        Arc::get_mut(&mut world).expect("it is new").cure = cure;
+        world
+    }
+
+    pub fn of(case: Case, engine: Option<Engine>) -> Arc<Self> {
         Arc::new(Self {
-            case: hawser_cases::read("receive-buffer-too-small"),
+            case,
             changes: Mutex::default(),
             number: Mutex::new(0),
+            engine: engine.map(Mutex::new),
+            cure: |world| {
+                let cure = Knob::Sysctl { name: CURE.into() };
+                let value: u64 = world.value(&"head2".into(), &cure).parse().unwrap();
+                value >= ENOUGH
+            },
         })
     }
 
-    fn changes(&self) -> MutexGuard<'_, BTreeMap<HostName, Vec<Change>>> {
+    pub fn changes(&self) -> MutexGuard<'_, BTreeMap<HostName, Vec<Change>>> {
         self.changes.lock().unwrap()
     }
 
@@ -63,32 +85,36 @@ impl World {
     }
 
     /// A knob's value: of the last change that is in force, else what it was.
-    fn value(&self, host: &HostName, knob: &Knob) -> String {
+    pub fn value(&self, host: &HostName, knob: &Knob) -> String {
         let changes = self.changes();
         let mut of_knob = changes.get(host).into_iter().flatten();
         let before = match knob.to_string() == CURE {
-            true => "23040",
-            false => "1",
+            true => "23040".to_owned(),
+            false => self.engine_before(knob).unwrap_or_else(|| match knob {
+                Knob::Offload { .. } => "on".to_owned(),
+                Knob::Interrupts { .. } => "24=0-3 25=0-3".to_owned(),
+                Knob::Channels { .. } => "rx 0 tx 0 other 1 combined 1".to_owned(),
+                Knob::BootParameter { .. } => "absent".to_owned(),
+                _ => "1".to_owned(),
+            }),
         };
         let last = of_knob.rfind(|change| change.knob == *knob && change.persisted_in.is_some());
-        last.map_or(before.to_owned(), |change| change.after.clone())
+        last.map_or(before, |change| change.after.clone())
     }
 
     fn is_cured(&self) -> bool {
-        let cure = Knob::Sysctl { name: CURE.into() };
-        let value: u64 = self.value(&"head2".into(), &cure).parse().unwrap();
-        value >= ENOUGH
+        (self.cure)(self)
     }
 
     /// Every agent is gone: its guard takes its trials back.
-    fn guards(&self) {
+    pub fn guards(&self) {
         for changes in self.changes().values_mut() {
             changes.retain(|change| change.standing == Standing::Kept);
         }
     }
 
     /// What is turned on any host now: knob, and whether it is kept.
-    fn turned(&self) -> Vec<(String, bool)> {
+    pub fn turned(&self) -> Vec<(String, bool)> {
         let changes = self.changes();
         let all = changes.values().flatten();
         let turned = all.map(|it| (it.knob.to_string(), it.standing == Standing::Kept));
@@ -115,6 +141,12 @@ const QUESTIONS: &[Entry<Node>] = &[
     Entry::of::<ReadFacts>(),
     Entry::of::<ReadSetup>(),
     Entry::of::<ReadSockets>(),
+    Entry::of::<ReadCorosync>(),
+    Entry::of::<ViewQuestion>(),
+    Entry::of::<Simulate>(),
+    Entry::of::<ReadFile>(),
+    Entry::of::<RestartEngine>(),
+    Entry::of::<WatchCluster>(),
     Entry::of::<ReadChanges>(),
     Entry::of::<ReadKnob>(),
     Entry::of::<TryKnob>(),
@@ -153,7 +185,13 @@ macro_rules! answers {
 answers! {
     ReadFacts -> HostFacts: |_, node| Ok(node.world.case.hosts[&node.host].clone());
     ReadSetup -> HostSetup: |_, _node| Ok(HostSetup::default());
-    ReadSockets -> Vec<SocketFacts>: |_, _node| Ok(Vec::new());
+    ReadSockets -> Vec<SocketFacts>: |_, node| Ok(node.world.sockets(&node.host));
+    ReadCorosync -> Option<CorosyncFacts>: |_, node| Ok(node.world.corosync(&node.host));
+    ViewQuestion -> HeadView: |_, node| Ok(engine::view(&node.host));
+    Simulate -> Scheduled: |_, node| Ok(node.world.simulated());
+    ReadFile -> Option<OwnedFile>: |_, _node| Ok(Some(engine::corosync_conf()));
+    WatchCluster -> Option<String>: |_, _node| Ok(None);
+    RestartEngine -> (): |_, node| node.world.restarted(&node.host);
     OpenReceiver -> u16: |_, _node| Ok(5000);
     OpenSender -> u16: |_, _node| Ok(6000);
     ExpectFrom -> (): |_, _node| Ok(());
@@ -181,6 +219,9 @@ answers! {
         if node.world.is_cured() {
             window.drops = Some(Vec::new());
         }
+        if node.world.engine_drops_nothing() {
+            window.sockets.clear();
+        }
         Ok(window)
     };
     OpenPathMtuResponder -> u16: |_, _node| Ok(7000);
@@ -199,7 +240,14 @@ answers! {
     ReadKnob -> Setting: |ask, node| Ok(Setting {
         value: node.world.value(&node.host, &ask.0),
         scope: Scope::Interface,
-        largest: Some("4096".into()),
+        largest: Some(match &ask.0 {
+            Knob::Channels { .. } => "rx 0 tx 0 other 1 combined 8".into(),
+            _ => "4096".into(),
+        }),
+        at_boot: matches!(
+            ask.0,
+            Knob::BootParameter { .. } | Knob::ModuleParameter { .. }
+        ),
     });
     TryKnob -> Change: |ask, node| {
         let before = node.world.value(&node.host, &ask.knob);
@@ -207,8 +255,8 @@ answers! {
         *number += 1;
         let change = Change {
             number: *number,
-            knob: ask.knob,
             scope: Scope::Interface,
+            knob: ask.knob,
             before,
             after: ask.value,
             standing: Standing::Trial,
@@ -230,7 +278,8 @@ answers! {
         let change = node.change(ask.0, |change| change.clone())?;
         let mut changes = node.world.changes();
         changes.entry(node.host.clone()).or_default().retain(|it| it.number != ask.0);
-        Ok(Undone { change, left_at: None })
+        let gone = node.world.is_gone(&change.knob);
+        Ok(Undone { change, left_at: None, gone })
     };
 }
 
@@ -239,7 +288,10 @@ const IN_FORCE: &str = "the kernel";
 
 /// Nothing beyond the nodes; a coin that falls on each side in turn.
 #[derive(Default)]
-struct Around(AtomicBool);
+struct Around {
+    coin: AtomicBool,
+    restart_engine: bool,
+}
 
 impl Progress for Around {
     fn begin(&self, _: usize) {}
@@ -260,8 +312,12 @@ impl Surroundings for Around {
         panic!("nobody answers beside {switch}");
     }
 
+    fn may_restart_engine(&self) -> bool {
+        self.restart_engine
+    }
+
     fn coin(&self) -> bool {
-        self.0.fetch_xor(true, Ordering::Relaxed)
+        self.coin.fetch_xor(true, Ordering::Relaxed)
     }
 
     fn trial_begins(&self, _: &Trial, _: usize, _: usize) {}
@@ -269,7 +325,16 @@ impl Surroundings for Around {
 }
 
 /// Tunes; afterwards the agents are still there.
-fn tuned(world: &Arc<World>, wire: &Wire) -> Result<Tuning, TuneError> {
+pub fn tuned(world: &Arc<World>, wire: &Wire) -> Result<Tuning, TuneError> {
+    tuned_by(world, wire, false)
+}
+
+/// The same, where the engine may be started again.
+pub fn tuned_by(
+    world: &Arc<World>,
+    wire: &Wire,
+    restart_engine: bool,
+) -> Result<Tuning, TuneError> {
     let host = |name: &str| -> (HostName, Box<dyn Host>) {
         let node = Node {
             host: name.into(),
@@ -284,99 +349,26 @@ fn tuned(world: &Arc<World>, wire: &Wire) -> Result<Tuning, TuneError> {
         &world.case,
         &TrafficOptions::default(),
         None,
-        &Around::default(),
+        &Around {
+            restart_engine,
+            ..Around::default()
+        },
         1,
     )
 }
 
 /// The numbers of the questions that matter: each about a knob or a change, and every fiftieth of the others.
-fn telling(wire: &Wire) -> Vec<usize> {
+pub fn telling(wire: &Wire) -> Vec<usize> {
     let telling = [
         "changes",
         "read knob",
         "try knob",
         "keep change",
         "undo change",
+        "restart the cluster",
     ];
     let asked = wire.asked();
     let all = asked.iter().enumerate();
     let chosen = all.filter(|(number, (_, name))| telling.contains(name) || number % 50 == 0);
     chosen.map(|(number, _)| number).collect()
-}
-
-#[test]
-fn what_cures_is_kept_and_all_else_is_as_it_was() {
-    let world = World::new();
-    let tuning = tuned(&world, &Wire::default()).unwrap();
-    assert_eq!(world.turned(), [(CURE.to_owned(), true)]);
-    let kept: Vec<&Trial> = tuning.trials.iter().filter(|trial| trial.kept).collect();
-    assert_eq!(kept.len(), 1);
-    assert_eq!(kept[0].knob.to_string(), CURE);
-    assert!(
-        kept[0]
-            .pairs
-            .iter()
-            .all(|pair| pair.with.lost == Packets::ZERO)
-    );
-    // The others were tried before it, in the order of the cause, and each under traffic.
-    let others = tuning.trials.len() - 1;
-    assert_eq!(tuning.trials[others].knob, kept[0].knob);
-    assert!(others >= 5, "{others}");
-    let measured = tuning.trials.iter().filter(|trial| !trial.pairs.is_empty());
-    assert!(measured.count() >= 5);
-    let after = tuning.after.unwrap();
-    let lost = after.measurements.iter().flat_map(|m| &m.phases);
-    assert!(
-        lost.into_iter()
-            .all(|phase| phase.receiver.received == phase.sender.sent)
-    );
-}
-
-#[test]
-fn a_tune_that_is_killed_anywhere_leaves_the_cure_or_nothing() {
-    let whole = Wire::default();
-    tuned(&World::new(), &whole).unwrap();
-    for number in telling(&whole) {
-        let (world, wire) = (World::new(), Wire::default());
-        wire.cut_before(number);
-        tuned(&world, &wire).expect_err("it was cut off");
-        world.guards();
-        let turned = world.turned();
-        assert!(
-            turned.is_empty(),
-            "killed before question {number}: {turned:?}"
-        );
-    }
-}
-
-#[test]
-fn a_host_that_declines_anything_is_left_with_the_cure_or_nothing() {
-    let whole = Wire::default();
-    tuned(&World::new(), &whole).unwrap();
-    for number in telling(&whole) {
-        let (world, wire) = (World::new(), Wire::default());
-        wire.decline(number);
-        let asked = whole.asked()[number].1;
-        match tuned(&world, &wire) {
-            Ok(tuning) => {
-                let turned = world.turned();
-                let kept = tuning.trials.iter().filter(|trial| trial.kept).count();
-                assert!(kept <= 1, "{asked} ({number}) was declined: {kept} kept");
-                assert_eq!(
-                    turned.len(),
-                    kept,
-                    "{asked} ({number}) was declined: {turned:?}"
-                );
-                assert!(turned.iter().all(|(knob, kept)| knob == CURE && *kept));
-            }
-            Err(_) => {
-                world.guards();
-                let turned = world.turned();
-                assert!(
-                    turned.is_empty(),
-                    "{asked} ({number}) was declined: {turned:?}"
-                );
-            }
-        }
-    }
 }

@@ -299,7 +299,7 @@ fn other(
     );
 }
 
-/// What holds back the shot at a node: the device's delay, or what stood for it when devices were started to shoot.
+/// What delays the fencing of a node: the device's delay, or what stood for it when devices were started to shoot.
 fn delay(device: &Primitive, fenced: &[String], picture: &mut Picture, page: &mut Page) {
     let start = device
         .op("start", "start-delay")

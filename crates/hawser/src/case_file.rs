@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn what_has_no_end_or_is_too_large_is_no_case() {
-        let said = |path: &Path, limit| format!("{:?}", read_up_to(path, limit).err().unwrap());
+        let said = |path: &Path, limit| read_up_to(path, limit).err().unwrap().to_string();
         let zero = said(Path::new("/dev/zero"), LARGEST);
         assert!(zero.contains("is a character device"), "{zero}");
         let folder = tempfile::tempdir().unwrap();

@@ -75,8 +75,8 @@ impl Cause for StaticFenceDelay {
                 self.pools,
             ),
             fix: "To spare this time: the cluster property `priority-fencing-delay` (Pacemaker 2.0.4) with priorities \
-                  for the pools instead of `[fencing] delay` delays only the fencing of the head that has more. Price: \
-                  when that head is really dead the delay still applies, and where both have the same, both \
+                  for the pools instead of `[fencing] delay` delays only the fencing of the head that has more. \
+                  Price: when that head is really dead the delay still applies, and where both have the same, both \
                   may be fenced. A third vote (`[quorum] device`) needs no delay: one side never has quorum."
                 .to_owned(),
         }

@@ -193,7 +193,7 @@ fn rests_in_standby(now: &Picture, victims: &BTreeSet<String>) -> bool {
     let others = now.nodes.iter();
     let mut others = others.filter(|(name, node)| node.online && !victims.contains(*name));
     let none = others.clone().next().is_none();
-    !none && others.all(|(_, node)| node.standby)
+    !none && others.all(|(_, node)| node.standby && !node.unclean)
 }
 
 /// Whether a fencer of another head would use the device. In standby it does: a fencer takes a device by the

@@ -95,10 +95,11 @@ fn sound(name: &str, page: &str) {
         "The path",
         "Where the time went",
         "Receivers against loss",
+        "groups that were joined",
     ];
     assert!(
         pictures.iter().any(|there| text.contains(there)),
-        "{name} draws neither cluster, path, outage nor fan-out"
+        "{name} draws neither cluster, path, outage, fan-out nor groups"
     );
 }
 

@@ -3,7 +3,7 @@
 
 use hawser_account::fixes::{in_order, others, siblings};
 use hawser_agent::questions::{KeepChange, ReadKnob, TryKnob, TurnKnob, UndoChange};
-use hawser_host::{Ask, HostError, Hosts};
+use hawser_host::{Ask, Failure, HostError, Hosts};
 use hawser_model::case::Case;
 use hawser_model::knob::{Change, change_id};
 use hawser_model::names::HostName;
@@ -155,7 +155,7 @@ fn ports(
     Ok(ports)
 }
 
-/// Asks a host, or who answers beside a switch.
+/// Asks a host, or who answers beside a switch. A host that a check lost is neither.
 fn ask<A: Ask>(
     agents: &mut Hosts,
     around: &dyn Surroundings,
@@ -167,7 +167,15 @@ fn ask<A: Ask>(
     }
     let mut answer = None;
     around.on_switch(host, &mut |agent| answer = Some(agent.ask(question)));
-    answer.expect("a host of the case, or a switch that was named with its ports")
+    answer.unwrap_or_else(|| {
+        Err(HostError {
+            host: host.clone(),
+            failure: Box::new(Failure::Ended {
+                question: A::NAME,
+                said: String::new(),
+            }),
+        })
+    })
 }
 
 fn number(text: &str) -> Option<u32> {

@@ -300,7 +300,10 @@ fn what_cannot_be_is_refused_in_one_line() {
     for (options, says) in [
         (vec!["--from", "head9"], "host head9 is not known"),
         (vec!["--link", "ring9"], "link ring9 is not known"),
-        (vec!["--from", "head1", "--to", "head1"], "head1 and head1"),
+        (
+            vec!["--from", "head1", "--to", "head1"],
+            "name the same host",
+        ),
         (vec!["--direct"], "memory has none"),
         (vec!["--duration", "1ms"], "from 200ms to 60s"),
         (vec!["--iscsi", "head1/pool"], "is not a unit"),

@@ -11,6 +11,7 @@ pub mod copy;
 pub mod fanout;
 mod findings;
 pub mod fixes;
+pub mod incident;
 mod losses;
 mod multicast;
 pub mod outage;

@@ -1,11 +1,10 @@
 //! The cluster as it is set, from its CIB and Corosync's runtime map.
 
-use std::collections::BTreeMap;
-
 use hawser_cluster::cib::fencing::targets;
+use hawser_cluster::cib::services::{pairs, primitive, resource};
 use hawser_cluster::xml::Element;
 use hawser_model::cluster_file::ClusterFile;
-use hawser_model::drill::{ClusterFacts, FenceDeviceFacts, PoolFacts, ResourceFacts, TotemFacts};
+use hawser_model::drill::{ClusterFacts, FenceDeviceFacts, PoolFacts, TotemFacts};
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::ClusterStatus;
 
@@ -30,7 +29,7 @@ pub(crate) fn facts(
         resources: pool
             .resource_ids()
             .iter()
-            .filter_map(|id| resource(cib, id))
+            .filter_map(|id| resource(primitive(cib, id)?))
             .collect(),
     });
     let devices = targets(file).into_iter().filter_map(|(device, victims)| {
@@ -78,35 +77,10 @@ fn tells(parameter: &str) -> bool {
         || (parameter.starts_with("pcmk_") && !parameter.contains("pass"))
 }
 
-fn primitive<'a>(cib: &'a Element, id: &str) -> Option<&'a Element> {
-    let resources = cib.at(&["configuration", "resources"])?;
-    let mut all = resources.walk().into_iter();
-    all.find(|element| element.name == "primitive" && element.get("id") == Some(id))
-}
-
-fn resource(cib: &Element, id: &str) -> Option<ResourceFacts> {
-    let primitive = primitive(cib, id)?;
-    let parts = ["class", "provider", "type"];
-    let agent: Vec<&str> = parts
-        .iter()
-        .filter_map(|part| primitive.get(part))
-        .collect();
-    Some(ResourceFacts {
-        name: id.to_owned(),
-        agent: agent.join(":"),
-        parameters: pairs(primitive, "instance_attributes"),
-    })
-}
-
-/// The name-value pairs of all sets of that kind.
-fn pairs(of: &Element, set: &str) -> BTreeMap<String, String> {
-    let pairs = of.all(set).flat_map(|set| set.all("nvpair"));
-    let pair = |pair: &Element| Some((pair.get("name")?.to_owned(), pair.get("value")?.to_owned()));
-    pairs.filter_map(pair).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use hawser_model::output::cluster::ServiceState;
 

@@ -6,6 +6,7 @@ pub mod copy;
 pub mod drill;
 pub mod exports;
 pub mod fanout;
+pub mod incident;
 pub mod paste;
 pub mod tune;
 pub mod watch;

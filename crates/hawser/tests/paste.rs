@@ -1,10 +1,11 @@
-//! `hawser explain` of what somebody pasted, from a file and from standard input.
+//! `hawser explain` of what somebody pasted, from a file and from standard input; and of a folder of logs.
 
 mod support;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::process::{Command, Stdio};
 
+use hawser_model::drill::DrillCase;
 use support::{Ran, hawser, json};
 
 const PASTE: &str = concat!(
@@ -55,4 +56,67 @@ fn a_text_that_is_neither_says_what_is_known() {
     let ran = explain(&[cargo], Stdio::null());
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("netstat -su"), "{}", ran.stderr);
+}
+
+/// As an unpacked crm_report has them: a folder a head.
+fn report_of(drill: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case: DrillCase = hawser_cases::read(drill);
+    for (host, logs) in &case.logs {
+        let of = folder.path().join(host.as_str());
+        fs::create_dir(&of).expect("a folder");
+        fs::write(of.join("corosync.log"), logs.corosync.join("\n")).expect("a log");
+        fs::write(of.join("pacemaker.log"), logs.pacemaker.join("\n")).expect("a log");
+    }
+    folder
+}
+
+#[test]
+fn a_folder_of_logs_tells_why_a_service_was_away() {
+    let folder = report_of("drill/power-cut");
+    let path = folder.path().to_str().expect("a path");
+    let ran = explain(&["--logs", path], Stdio::null());
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    for told in [
+        "head1 was lost: head2 waited 1000 ms for the token in vain",
+        "fenced: head1",
+        "vmpool01 was away for 5.548 s, until it stood on head2",
+    ] {
+        assert!(ran.stdout.contains(told), "{told}: {}", ran.stdout);
+    }
+    let answer = explain(&["--logs", path, "--json"], Stdio::null());
+    let report = json(&answer, "incidents");
+    assert_eq!(report["incidents"][0]["services"][0]["service"], "vmpool01");
+    // A CIB that is none is said, and the names of the resources tell the services.
+    fs::write(folder.path().join("cib.xml"), "<cib").expect("a file");
+    let ran = explain(&["--logs", path], Stdio::null());
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stdout.contains("cib.xml: a CIB is not XML"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout.contains("vmpool01 was away for 5.548 s"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn a_folder_without_logs_is_one_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("pacemaker.log-20261101.gz"), "x").expect("a file");
+    let ran = explain(
+        &["--logs", folder.path().to_str().expect("a path")],
+        Stdio::null(),
+    );
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.stderr
+            .contains("no corosync.log or pacemaker.log in it"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("unpack it first"), "{}", ran.stderr);
 }

@@ -222,11 +222,13 @@ fn word(text: &str) -> HostName {
     HostName(text[..end].to_owned())
 }
 
+/// Digits at the beginning. A line may say any number: what is no number of a transition and no time that a cluster could
+/// wait for is none, and nothing overflows that is made of it.
 fn number(text: &str) -> Option<u64> {
     let end = text
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());
-    text[..end].parse().ok()
+    text[..end].parse::<u32>().ok().map(u64::from)
 }
 
 #[cfg(test)]
@@ -247,6 +249,8 @@ mod tests {
 
     #[test]
     fn corosync_says_when_it_gave_up_waiting_and_who_is_left() {
+        let endless = "token timed out (20000000000000000ms), waiting";
+        assert_eq!(corosync(endless), None);
         let lost = "[14] head2 corosync notice  [TOTEM ] A processor failed, forming new configuration: \
                     token timed out (1000ms), waiting 1200ms for consensus.";
         assert_eq!(corosync(lost), Some(Mark::TokenLost { token_ms: 1000 }));

@@ -5,12 +5,12 @@ mod events;
 pub(crate) mod marks;
 pub(crate) mod millis;
 pub(crate) mod phase;
-mod phases;
+pub(crate) mod phases;
 mod promises;
 pub(crate) mod spans;
-mod stall;
-mod stamp;
-mod timeline;
+pub(crate) mod stall;
+pub(crate) mod stamp;
+pub(crate) mod timeline;
 pub(crate) mod view;
 
 use std::cmp::Reverse;

@@ -10,7 +10,7 @@ use hawser_model::drill::{DrillCase, Moment};
 use hawser_model::names::HostName;
 
 pub(crate) use fencing::power_wait_us;
-pub(crate) use operations::{Part, own_pool, part, ran};
+pub(crate) use operations::{Part, own_pool, part, ran, ready};
 
 use super::stall::Outage;
 use super::timeline::At;

@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use hawser_model::drill::Moment;
 
-const MONTHS: [&str; 12] = [
+pub(crate) const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
@@ -13,7 +13,7 @@ const MONTHS: [&str; 12] = [
 /// without milliseconds: those of resource agents have whole seconds, too coarse to account with.
 ///
 /// The year is the one that brings the line nearest to `recorded` (seconds since 1970 UTC).
-pub(super) fn stamped(line: &str, recorded: u64, utc_offset_s: i32) -> Option<(Moment, &str)> {
+pub(crate) fn stamped(line: &str, recorded: u64, utc_offset_s: i32) -> Option<(Moment, &str)> {
     let stamp = line.get(..19)?;
     let rest = line.get(19..)?;
     let (month, clock) = (stamp.get(..3)?, stamp.get(7..)?);

@@ -10,6 +10,7 @@ mod pools;
 mod ports;
 mod properties;
 pub mod secrets;
+pub mod services;
 
 use hawser_model::cluster_file::ClusterFile;
 

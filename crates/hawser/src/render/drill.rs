@@ -77,23 +77,11 @@ fn account(report: &DrillReport) -> String {
     if report.outage_s <= 0.0 {
         return out + "\n";
     }
-    let mut table = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Picture]);
-    for phase in &report.phases {
-        table.row([
-            phase.name.clone(),
-            format!("{:.3} s", phase.seconds),
-            phase.host.to_string(),
-            bar(phase, report.outage_s),
-        ]);
-    }
-    table.row([
-        "unattributed".to_owned(),
-        format!("{:.3} s", report.unattributed_s),
-    ]);
-    table.row(["in all".to_owned(), format!("{:.3} s", report.outage_s)]);
-    for line in table.lines("  ") {
-        let _ = writeln!(out, "{line}");
-    }
+    out.push_str(&parts(
+        &report.phases,
+        report.unattributed_s,
+        report.outage_s,
+    ));
     if report.clock_error_s > 0.0 {
         let _ = writeln!(
             out,
@@ -103,6 +91,23 @@ fn account(report: &DrillReport) -> String {
     }
     out.push('\n');
     out
+}
+
+/// What an outage was made of: a line a phase, then what nothing marks, then the sum.
+pub(super) fn parts(phases: &[OutagePhase], unattributed_s: f64, outage_s: f64) -> String {
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Picture]);
+    for phase in phases {
+        table.row([
+            phase.name.clone(),
+            format!("{:.3} s", phase.seconds),
+            phase.host.to_string(),
+            bar(phase, outage_s),
+        ]);
+    }
+    table.row(["unattributed".to_owned(), format!("{unattributed_s:.3} s")]);
+    table.row(["in all".to_owned(), format!("{outage_s:.3} s")]);
+    let lines = table.lines("  ").into_iter();
+    lines.map(|line| line + "\n").collect()
 }
 
 /// `      ▇▇▇▇`.

@@ -1,5 +1,5 @@
-//! `hawser explain`: account and findings again from a case file, without root or network; the page of a cause; or what a
-//! paste of one host's counters says.
+//! `hawser explain`: account and findings again from a case file, without root or network; the page of a cause; what a
+//! paste of one host's counters says; or what the logs of a cluster's heads tell.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -20,10 +20,14 @@ pub struct Args {
     /// A case file that `hawser check`, `tune`, `compare`, `ladder`, `copy` or `drill` wrote; or the code of a cause, such as
     /// receive-buffer-too-small; or a text that somebody pasted, - for standard input: `netstat -su`, /proc/net/snmp,
     /// `ip -s link`, `ethtool -S`, `corosync-cmapctl -m stats`
-    #[arg(value_name = "CASE|CODE|TEXT", required_unless_present = "list")]
+    #[arg(value_name = "CASE|CODE|TEXT", required_unless_present_any = ["list", "logs"])]
     case: Option<PathBuf>,
+    /// Say from logs alone why services were away: a folder with corosync.log and pacemaker.log of each head, such as an
+    /// unpacked crm_report or sosreport
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["case", "list"])]
+    logs: Option<PathBuf>,
     /// Print one JSON object, as the verb that wrote the case does (docs/schema/check.schema.json, tune.schema.json,
-    /// compare.schema.json, fanout.schema.json, ladder.schema.json, copy.schema.json, drill.schema.json, paste.schema.json)
+    /// compare.schema.json, fanout.schema.json, ladder.schema.json, copy.schema.json, drill.schema.json, paste.schema.json, incidents.schema.json)
     #[arg(long)]
     json: bool,
     /// List the codes of all causes
@@ -33,6 +37,9 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
+    if let Some(folder) = &args.logs {
+        return super::explain_logs::run(folder, args.json);
+    }
     let Some(case) = args.case else {
         let codes: Vec<String> = hawser_account::pages()
             .map(|code| format!("{code}\n"))

@@ -10,6 +10,7 @@ pub mod copy;
 pub mod demo;
 pub mod drill;
 pub mod explain;
+mod explain_logs;
 pub mod exports;
 pub mod fanout;
 pub mod generate;

@@ -59,7 +59,7 @@ impl Cause for EngineThrottled {
             fix: "Set the cluster property `load-threshold` higher (80 % by default), in `[cluster] \
                   properties` of the cluster file. Price: on a head that is really busy more agents \
                   run at once and each takes longer, up to the operations' time limits. If the load is not \
-                  usual, it was this drill's."
+                  usual, look for what made it."
                 .to_owned(),
         }
     }

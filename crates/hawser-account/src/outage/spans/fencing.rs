@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use hawser_model::drill::{FenceDeviceFacts, Moment, PowerState};
 use hawser_model::names::HostName;
 
+use super::operations::own_pool;
 use super::{Facts, Span};
 use crate::outage::marks::Mark;
 use crate::outage::phase::Phase;
@@ -69,9 +70,23 @@ pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
     }
     for from in failed.into_values() {
         let host = facts.marks.first().map(|mark| mark.host.clone());
-        spans.extend(host.map(|host| human(facts, host, from, facts.outage.to)));
+        let to = goes_on(facts, from).unwrap_or(facts.outage.to);
+        spans.extend(host.map(|host| human(facts, host, from, to)));
     }
     spans
+}
+
+/// When the client's pool is started although the fencing has failed: the node came back by itself.
+fn goes_on(facts: &Facts<'_>, since: Moment) -> Option<Moment> {
+    let own = &own_pool(facts)?.resources;
+    let mut marks = facts.marks.iter().filter(|mark| mark.at >= since);
+    let start = marks.find(|mark| match &mark.mark {
+        Mark::OperationBegun(operation) => {
+            operation.task == "start" && own.iter().any(|own| own.name == operation.resource)
+        }
+        _ => false,
+    });
+    start.map(|mark| mark.at)
 }
 
 /// From the first failure until somebody healed what made it fail, or said that the node is off.

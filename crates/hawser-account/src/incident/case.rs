@@ -1,0 +1,267 @@
+//! The logs of all heads on one clock, and the part of them that an account is made from.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hawser_model::drill::{
+    ClientRecord, Clock, ClusterFacts, DRILL_FORMAT, DrillCase, Moment, NodeLogs, PoolFacts,
+    Promises, Scenario, Stall, Watch,
+};
+use hawser_model::names::HostName;
+
+use super::clocks::{self, Clocks};
+use super::lines::{self, Line, LogFile, LogKind};
+use super::said::{Said, said};
+use super::windows::Window;
+use crate::outage::spans::{Facts, ready};
+use crate::outage::stall::Outage;
+use crate::outage::timeline::{self, At, on_drills_clock};
+
+/// What an account looks at before an outage: that the processors are busy is told every 30 s.
+const BEFORE_US: u64 = 60_000_000;
+
+/// The logs of all heads.
+pub(super) struct Heads {
+    heads: BTreeMap<HostName, Head>,
+    clocks: Clocks,
+    recorded: u64,
+}
+
+/// The logs of one.
+#[derive(Default)]
+pub(super) struct Head {
+    lines: [Vec<Line>; 2],
+    pub(super) corosync: u64,
+    pub(super) pacemaker: u64,
+    pub(super) first: Option<Moment>,
+    pub(super) last: Option<Moment>,
+    coarse: bool,
+}
+
+impl Heads {
+    pub(super) fn new(files: &[LogFile], recorded: u64) -> Self {
+        let mut heads: BTreeMap<HostName, Head> = BTreeMap::new();
+        for file in files {
+            let read = lines::read(file, recorded);
+            let host = read.host.unwrap_or_else(|| HostName(file.folder.clone()));
+            let head = heads.entry(host).or_default();
+            match file.kind {
+                LogKind::Corosync => head.corosync += read.stamped,
+                LogKind::Pacemaker => head.pacemaker += read.stamped,
+            }
+            head.first = head.first.into_iter().chain(read.first).min();
+            head.last = head.last.into_iter().chain(read.last).max();
+            head.coarse |= read.coarse;
+            head.lines[file.kind as usize].extend(read.kept);
+        }
+        for head in heads.values_mut() {
+            for lines in &mut head.lines {
+                lines.sort_by_key(|line| line.at);
+            }
+        }
+        let memberships = heads.iter().map(|(host, head)| {
+            let corosync = head.lines[LogKind::Corosync as usize].iter();
+            (host, corosync.map(|line| (line.at, line.text.as_str())))
+        });
+        let clocks = clocks::clocks(memberships);
+        Self {
+            heads,
+            clocks,
+            recorded,
+        }
+    }
+
+    pub(super) fn of(&self) -> impl Iterator<Item = (&HostName, &Head)> {
+        self.heads.iter()
+    }
+
+    /// How far a boundary between two heads may be off.
+    pub(super) fn clock_error_s(&self) -> Option<f64> {
+        let step = match self.heads.values().any(|head| head.coarse) {
+            true => 1_000_000,
+            false => 1000,
+        };
+        let clocks = match self.heads.len() {
+            ..=1 => Some(0),
+            _ => self.clocks.error_us(),
+        };
+        clocks.map(|us| (us + step) as f64 / 1e6)
+    }
+
+    /// What is missing, in words.
+    pub(super) fn gaps(&self) -> Vec<String> {
+        let mut gaps = Vec::new();
+        for (host, head) in &self.heads {
+            for (count, log) in [
+                (head.corosync, "corosync.log"),
+                (head.pacemaker, "pacemaker.log"),
+            ] {
+                if count == 0 {
+                    gaps.push(format!("{host}: no line of {log} with a time stamp"));
+                }
+            }
+            if head.coarse {
+                gaps.push(format!(
+                    "{host}: stamps of whole seconds: each step may be off by one. `timestamp: hires` in the section \
+                     logging of corosync.conf writes milliseconds"
+                ));
+            }
+        }
+        for (host, ms) in self.clocks.apart() {
+            gaps.push(format!(
+                "the clock of {host} is {} ms {} the first head's, by the memberships that both saw; its times are \
+                 corrected by that",
+                ms.unsigned_abs(),
+                if ms > 0 { "ahead of" } else { "behind" },
+            ));
+        }
+        if self.heads.len() > 1 && self.clocks.error_us().is_none() {
+            gaps.push(
+                "no membership was seen by all heads: how their clocks stand to each other is not known, and they are \
+                 taken for equal"
+                    .to_owned(),
+            );
+        }
+        gaps
+    }
+
+    /// All marks, in the order of time.
+    pub(super) fn marks(&self) -> Vec<At> {
+        timeline::timeline(&self.with(|_| true, None, ClientRecord::default()))
+    }
+
+    /// What the lines say beside marks, in the order of time.
+    pub(super) fn said(&self) -> Vec<(Moment, HostName, Said)> {
+        let mut all = Vec::new();
+        for (host, head) in &self.heads {
+            let clock = self.clock(host);
+            for line in head.lines.iter().flatten() {
+                let text = line.text.get(19..).unwrap_or_default();
+                let what =
+                    said(text).map(|said| (on_drills_clock(line.at, clock), host.clone(), said));
+                all.extend(what);
+            }
+        }
+        all.sort_by_key(|(at, _, _)| *at);
+        all
+    }
+
+    /// Agents that Pacemaker asked for their metadata: `vmpool01 (ocf:heartbeat:Filesystem)`.
+    pub(super) fn agents(&self) -> BTreeMap<String, String> {
+        let lines = self
+            .heads
+            .values()
+            .flat_map(|head| head.lines.iter().flatten());
+        let asked = lines.filter_map(|line| {
+            let (_, rest) = line.text.split_once("Retrieving metadata for ")?;
+            let (resource, rest) = rest.split_once(" (")?;
+            Some((resource.to_owned(), rest.split_once(')')?.0.to_owned()))
+        });
+        asked.collect()
+    }
+
+    /// Fence devices that the fencer names: `fence-head1 is eligible to fence (off) head1`.
+    pub(super) fn fence_devices(&self) -> BTreeSet<String> {
+        let lines = self
+            .heads
+            .values()
+            .flat_map(|head| head.lines.iter().flatten());
+        let named = lines.filter_map(|line| {
+            let (before, _) = line.text.split_once(" is eligible to fence (")?;
+            Some(before.rsplit(' ').next()?.to_owned())
+        });
+        named.collect()
+    }
+
+    /// What the account of a service's outage is made from: the lines about it, and its outage for a client's.
+    pub(super) fn case(&self, window: &Window, service: &PoolFacts) -> DrillCase {
+        let inside = |at: Moment| at.0 + BEFORE_US >= window.from.0 && at <= window.to;
+        let client = |outage: Outage| ClientRecord {
+            pool: service.name.clone(),
+            stalls: vec![Stall {
+                writer: 0,
+                from: outage.from,
+                to: outage.to,
+                over: outage.over,
+            }],
+            ..ClientRecord::default()
+        };
+        let mut outage = Outage {
+            from: window.from,
+            to: window.to,
+            over: false,
+            writer: 0,
+        };
+        let case = self.with(inside, Some(service), client(outage));
+        let marks = timeline::timeline(&case);
+        let stands = ready(&Facts {
+            case: &case,
+            marks: &marks,
+            outage,
+        });
+        if let Some(stands) = stands.filter(|_| window.started) {
+            outage.to = stands;
+            outage.over = true;
+        }
+        DrillCase {
+            client: client(outage),
+            ..case
+        }
+    }
+
+    fn clock(&self, host: &HostName) -> Clock {
+        Clock {
+            offset_us: self.clocks.offset_us(host),
+            error_us: 0,
+        }
+    }
+
+    /// The lines of some moments, as a drill would have recorded them.
+    fn with(
+        &self,
+        inside: impl Fn(Moment) -> bool,
+        service: Option<&PoolFacts>,
+        client: ClientRecord,
+    ) -> DrillCase {
+        let logs = self.heads.iter().map(|(host, head)| {
+            let clock = self.clock(host);
+            let [corosync, pacemaker] = &head.lines;
+            let texts = |lines: &[Line]| {
+                let lines = lines
+                    .iter()
+                    .filter(|line| inside(on_drills_clock(line.at, clock)));
+                lines.map(|line| line.text.clone()).collect()
+            };
+            let logs = NodeLogs {
+                clock,
+                corosync: texts(corosync),
+                pacemaker: texts(pacemaker),
+                ..NodeLogs::default()
+            };
+            (host.clone(), logs)
+        });
+        DrillCase {
+            format: DRILL_FORMAT.to_owned(),
+            hawser: String::new(),
+            recorded: self.recorded,
+            seed: 0,
+            scenario: Scenario {
+                name: String::new(),
+                about: String::new(),
+                promises: Promises::default(),
+            },
+            cluster: ClusterFacts {
+                nodes: self.heads.keys().cloned().collect(),
+                pools: service.into_iter().cloned().collect(),
+                ..ClusterFacts::default()
+            },
+            faults: Vec::new(),
+            client,
+            watch: Watch::default(),
+            logs: logs.collect(),
+            fencing: Vec::new(),
+            power: Vec::new(),
+            end: None,
+            stopped: None,
+        }
+    }
+}

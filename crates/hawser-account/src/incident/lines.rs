@@ -1,0 +1,203 @@
+//! Lines of logs as they lie in a folder: whose they are, and when they were written.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use hawser_model::drill::Moment;
+use hawser_model::names::HostName;
+
+use super::said;
+use crate::outage::marks;
+use crate::outage::stamp::{MONTHS, stamped};
+
+/// Which log a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogKind {
+    /// corosync.log.
+    Corosync,
+    /// pacemaker.log.
+    Pacemaker,
+}
+
+/// A file of a log.
+#[derive(Clone, Debug)]
+pub struct LogFile {
+    /// Which log.
+    pub kind: LogKind,
+    /// Whose it is where its lines do not say: the folder it lies in.
+    pub folder: String,
+    /// What it holds.
+    pub text: String,
+}
+
+/// A line that tells something.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    pub(super) at: Moment,
+    /// With a stamp as `stamped` reads it.
+    pub(super) text: String,
+}
+
+/// What a file holds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lines {
+    pub(super) host: Option<HostName>,
+    pub(super) kept: Vec<Line>,
+    /// Lines with a stamp.
+    pub(super) stamped: u64,
+    pub(super) first: Option<Moment>,
+    pub(super) last: Option<Moment>,
+    /// A stamp of whole seconds was found.
+    pub(super) coarse: bool,
+}
+
+/// Reads a file; of its lines it keeps those that mark or say something.
+pub(super) fn read(file: &LogFile, recorded: u64) -> Lines {
+    let mut lines = Lines::default();
+    for raw in file.text.lines() {
+        let Some((text, coarse)) = stamp_in_milliseconds(raw) else {
+            continue;
+        };
+        let Some((at, rest)) = stamped(&text, recorded, 0) else {
+            continue;
+        };
+        let rest = rest.to_owned();
+        if lines.host.is_none() {
+            lines.host = host(file.kind, &rest);
+        }
+        lines.stamped += 1;
+        lines.first = Some(lines.first.map_or(at, |first| first.min(at)));
+        lines.last = Some(lines.last.map_or(at, |last| last.max(at)));
+        let tells = match file.kind {
+            LogKind::Corosync => {
+                marks::corosync(&rest).is_some() || rest.contains("A new membership (")
+            }
+            LogKind::Pacemaker => {
+                marks::pacemaker(&rest).is_some()
+                    || rest.contains("Retrieving metadata for ")
+                    || rest.contains(" is eligible to fence (")
+            }
+        };
+        if tells || said::said(&rest).is_some() {
+            lines.coarse |= coarse;
+            lines.kept.push(Line { at, text });
+        }
+    }
+    lines
+}
+
+/// The host that a line names: `[17] head2 corosync notice`, `head2 pacemaker-controld  [40]`.
+fn host(kind: LogKind, rest: &str) -> Option<HostName> {
+    let name = match kind {
+        LogKind::Corosync => {
+            let (_, rest) = rest.strip_prefix('[')?.split_once("] ")?;
+            rest.split_once(" corosync ")?.0
+        }
+        LogKind::Pacemaker => rest.split_once(" pacemaker-")?.0,
+    };
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+    (!name.is_empty() && name.len() <= 64 && name.chars().all(allowed)).then(|| name.into())
+}
+
+/// A line with a stamp of the form that `stamped` reads, and whether it had whole seconds. Beside that form logs have it
+/// without milliseconds (`timestamp: on`), and that of RFC 3339.
+fn stamp_in_milliseconds(line: &str) -> Option<(String, bool)> {
+    let fraction = |rest: &str| {
+        let digits: String = rest
+            .strip_prefix('.')?
+            .chars()
+            .take_while(char::is_ascii_digit)
+            .collect();
+        (!digits.is_empty()).then_some(digits)
+    };
+    if line.as_bytes().first()?.is_ascii_digit() {
+        // `2026-11-22T11:14:13.103456+01:00 head2 …`, with a space for the T too.
+        let (date, clock) = (line.get(..10)?, line.get(11..19)?);
+        let month: usize = date.get(5..7)?.parse().ok()?;
+        let month = MONTHS.get(month.checked_sub(1)?)?;
+        let rest = line.get(19..)?;
+        let digits = fraction(rest);
+        let after = &rest[digits.as_ref().map_or(0, |digits| digits.len() + 1)..];
+        let text = after.split_once(' ').map_or("", |(_zone, text)| text);
+        let ms = format!("{:0<3.3}", digits.as_deref().unwrap_or(""));
+        let day: u8 = date.get(8..)?.parse().ok()?;
+        let stamp = format!("{month} {day:2} {clock}.{ms} {text}");
+        return Some((stamp, digits.is_none()));
+    }
+    let rest = line.get(15..)?;
+    match fraction(rest) {
+        Some(digits) if digits.len() == 3 => Some((line.to_owned(), false)),
+        Some(_) => None,
+        None if rest.starts_with(' ') => Some((format!("{}.000{rest}", line.get(..15)?), true)),
+        None => None,
+    }
+}
+
+/// `2026-11-22 11:14:12.903`.
+pub(super) fn local(at: Moment) -> String {
+    let time = UNIX_EPOCH + Duration::from_micros(at.0);
+    let text = humantime::format_rfc3339_millis(time).to_string();
+    text.trim_end_matches('Z').replace('T', " ")
+}
+
+/// `20261122-111412`.
+pub(super) fn digits(local: &str) -> String {
+    let whole = local.split('.').next().unwrap_or_default();
+    whole
+        .chars()
+        .filter_map(|c| match c {
+            ' ' => Some('-'),
+            c => c.is_ascii_digit().then_some(c),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_of_three_forms_are_one_moment() {
+        let corosync = "[17] head2 corosync notice  [TOTEM ] A new membership (2.d) was formed. Members left: 1";
+        let read = |line: String, kind| {
+            let folder = "x".to_owned();
+            let text = line + "\n";
+            read(&LogFile { kind, folder, text }, 1_795_346_000)
+        };
+        let hires = read(format!("Nov 22 11:14:15.103 {corosync}"), LogKind::Corosync);
+        assert_eq!(hires.host, Some("head2".into()));
+        assert_eq!(local(hires.kept[0].at), "2026-11-22 11:14:15.103");
+        assert!(!hires.coarse);
+        let whole = read(format!("Nov 22 11:14:15 {corosync}"), LogKind::Corosync);
+        assert_eq!(local(whole.kept[0].at), "2026-11-22 11:14:15.000");
+        assert!(whole.coarse);
+        let rfc = read(
+            format!("2026-11-22T11:14:15.103456+01:00 {corosync}"),
+            LogKind::Corosync,
+        );
+        assert_eq!(rfc.kept[0].at, hires.kept[0].at);
+        let shot = "head2 pacemaker-controld  [40] (controld_execute_fence_action) \tnotice: Requesting fencing (off) of node head1 | action=1";
+        let pacemaker = read(format!("Nov  2 01:14:15.335 {shot}"), LogKind::Pacemaker);
+        assert_eq!(pacemaker.host, Some("head2".into()));
+        assert_eq!(digits(&local(pacemaker.kept[0].at)), "20261102-011415");
+    }
+
+    #[test]
+    fn any_line_is_read_without_a_panic() {
+        for line in [
+            "",
+            "2",
+            "2026-13-40T",
+            "2026-11-22T11:14:15",
+            "Nov 22 11:14:15.1 x",
+            "ÄÖÜäöü 22 11:14:15.579 x",
+            "2026-11-22\u{e9}11:14:15.5",
+            "Nov 22 11:14:15.",
+            "9999999999999999999999999",
+        ] {
+            for kind in [LogKind::Corosync, LogKind::Pacemaker] {
+                let (folder, text) = (String::new(), line.to_owned());
+                assert!(read(&LogFile { kind, folder, text }, 0).kept.is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Why a service was away, from the logs of the heads alone: nobody planned it, no client was watched.
+//!
+//! The account is the one of a drill (`outage`): the same marks, phases and precedence. What a drill knows beside the
+//! logs is missing here, and is not guessed: when the fault was made, when clients noticed, what the BMC did. An outage
+//! begins with the last sign of the service (the token that was awaited in vain, the order to stop it, the check that
+//! found it dead) and ends when Pacemaker has started all of it again. `docs/outage.md` has the rules.
+
+mod case;
+mod clocks;
+mod lines;
+mod said;
+mod services;
+mod trigger;
+mod windows;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use hawser_model::drill::{Moment, PoolFacts};
+use hawser_model::names::HostName;
+use hawser_model::output::incident::{IncidentReport, IncidentsReport, ReadLog, ServiceOutage};
+
+use crate::causes::OUTAGE;
+use crate::outage::marks::Mark;
+use crate::outage::phases;
+use crate::outage::timeline::At;
+use crate::outage::view::DrillView;
+use case::Heads;
+use windows::{Incident, Window};
+
+pub use lines::{LogFile, LogKind};
+pub use services::together;
+
+/// The findings of a drill that hold without a client and without the cluster's settings.
+const HOLD: [&str; 6] = [
+    "slow-import",
+    "serial-exports",
+    "engine-throttled",
+    "failed-start-kept",
+    "takeover-waited-for-human",
+    "unattributed-outage",
+];
+
+/// Everything the logs say. `services` are what Pacemaker runs together, from its CIB; where there are none, they are
+/// taken from the names in the logs. `recorded`, seconds since 1970 UTC, tells the year of the stamps.
+pub fn incidents(files: &[LogFile], services: &[PoolFacts], recorded: u64) -> IncidentsReport {
+    let heads = Heads::new(files, recorded);
+    let services = match services {
+        [] => services::named(&heads),
+        given => given.to_vec(),
+    };
+    let marks = heads.marks();
+    let incidents = windows::incidents(&services, &marks);
+    let reports = incidents
+        .iter()
+        .map(|incident| report(incident, &heads, &marks, &services))
+        .collect();
+    IncidentsReport {
+        heads: heads.read(),
+        clock_error_s: heads.clock_error_s(),
+        incidents: reports,
+        gaps: heads.gaps(),
+    }
+}
+
+fn report(
+    incident: &Incident,
+    heads: &Heads,
+    marks: &[At],
+    services: &[PoolFacts],
+) -> IncidentReport {
+    let mut away: Vec<ServiceOutage> = incident
+        .windows
+        .iter()
+        .filter_map(|window| {
+            let service = services.iter().find(|s| s.name == window.service)?;
+            Some(outage(incident, window, service, heads))
+        })
+        .collect();
+    away.sort_by(|a, b| b.outage_s.total_cmp(&a.outage_s));
+    let began = lines::local(incident.from);
+    let mut fenced: Vec<HostName> = Vec::new();
+    for mark in within(marks, incident.from, incident.to) {
+        if let Mark::FenceEnded { target, ok: true } = &mark.mark {
+            if !fenced.contains(target) {
+                fenced.push(target.clone());
+            }
+        }
+    }
+    let begun = trigger::trigger(incident, marks, &heads.said());
+    IncidentReport {
+        id: lines::digits(&began),
+        began,
+        trigger: begun.what,
+        cause: begun.why,
+        fenced,
+        outage_s: away.first().map_or(0.0, |longest| longest.outage_s),
+        services: away,
+    }
+}
+
+/// The account of one service.
+fn outage(
+    incident: &Incident,
+    window: &Window,
+    service: &PoolFacts,
+    heads: &Heads,
+) -> ServiceOutage {
+    let case = heads.case(window, service);
+    let view = DrillView::new(&case);
+    let mut findings: Vec<_> = OUTAGE
+        .iter()
+        .filter(|cause| HOLD.contains(&cause.code))
+        .filter_map(|cause| (cause.find)(&view))
+        .collect();
+    findings.sort_by_key(|f| (Reverse(f.finding.severity), Reverse(f.finding.confidence)));
+    ServiceOutage {
+        service: window.service.clone(),
+        on: window.on.clone(),
+        start_s: view.outage.from.since(incident.from),
+        outage_s: view.outage.seconds(),
+        over: view.outage.over,
+        at_least: window.at_least,
+        phases: view
+            .account
+            .phases
+            .iter()
+            .map(|span| phases::reported(&view.outage, span))
+            .collect(),
+        unattributed_s: view.account.unattributed_us as f64 / 1e6,
+        findings,
+    }
+}
+
+fn within(marks: &[At], from: Moment, to: Moment) -> impl Iterator<Item = &At> {
+    marks
+        .iter()
+        .filter(move |mark| mark.at >= from && mark.at <= to)
+}
+
+impl Heads {
+    /// What was read, of each head.
+    fn read(&self) -> Vec<ReadLog> {
+        let logs: BTreeMap<_, _> = self.of().collect();
+        logs.into_iter()
+            .map(|(host, head)| ReadLog {
+                host: host.clone(),
+                corosync: head.corosync,
+                pacemaker: head.pacemaker,
+                from: head.first.map(lines::local),
+                to: head.last.map(lines::local),
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,150 @@
+//! What began an incident, and why, as far as the logs say it.
+
+use hawser_model::drill::Moment;
+use hawser_model::names::HostName;
+
+use super::said::Said;
+use super::windows::Incident;
+use crate::outage::marks::Mark;
+use crate::outage::timeline::At;
+
+/// Before the beginning of an incident: an order is written before the first stop, a pause is told after it.
+const BEFORE_US: u64 = 10_000_000;
+
+/// A head that stood still tells it when it runs again.
+const AFTER_US: u64 = 120_000_000;
+
+/// In words.
+pub(super) struct Trigger {
+    pub(super) what: String,
+    pub(super) why: Option<String>,
+}
+
+/// What began an incident.
+pub(super) fn trigger(
+    incident: &Incident,
+    marks: &[At],
+    said: &[(Moment, HostName, Said)],
+) -> Trigger {
+    let since = Moment(incident.from.0.saturating_sub(BEFORE_US));
+    let inside = |at: Moment| at >= since && at <= incident.to;
+    let marks: Vec<&At> = marks.iter().filter(|mark| inside(mark.at)).collect();
+    let lost = said.iter().find_map(|(at, _, said)| match said {
+        Said::NodeLost(node) if inside(*at) => Some(node),
+        _ => None,
+    });
+    let target = marks.iter().find_map(|mark| match &mark.mark {
+        Mark::FenceAsked(target) => Some(target),
+        _ => None,
+    });
+    let who = lost.or(target);
+    let named = who.map_or("a member".to_owned(), HostName::to_string);
+    let first = marks.iter().find_map(|mark| match &mark.mark {
+        Mark::TokenLost { token_ms } => Some((
+            mark.at,
+            format!(
+                "{named} was lost: {} waited {token_ms} ms for the token in vain",
+                mark.host
+            ),
+        )),
+        Mark::Left => Some((
+            mark.at,
+            format!("{named} left the membership, as {} saw it", mark.host),
+        )),
+        Mark::PortLost { host, .. } => Some((
+            mark.at,
+            format!("{host} found a port to a SAN without carrier"),
+        )),
+        Mark::OperationEnded(operation, false) if operation.task == "monitor" => Some((
+            mark.at,
+            format!(
+                "a check of {} on {} failed",
+                operation.resource, operation.host
+            ),
+        )),
+        _ => None,
+    });
+    let changed = said.iter().find_map(|(at, host, said)| match said {
+        Said::Changed(what) if inside(*at) && *at <= first_deed(incident, &marks) => Some((
+            *at,
+            format!("the configuration was changed ({what}), as {host} saw it"),
+        )),
+        _ => None,
+    });
+    let deed = || {
+        let stop = marks.iter().find_map(|mark| match &mark.mark {
+            Mark::OperationBegun(operation) if operation.task == "stop" => Some(format!(
+                "{} was stopped on {}; nothing before it says why",
+                operation.resource, operation.host
+            )),
+            _ => None,
+        });
+        let asked = target.map(|target| format!("the fencing of {target} was asked for"));
+        stop.or(asked)
+            .unwrap_or_else(|| "the logs do not show what began it".to_owned())
+    };
+    let earliest = first.into_iter().chain(changed).min_by_key(|(at, _)| *at);
+    Trigger {
+        what: earliest.map_or_else(deed, |(_, what)| what),
+        why: why(incident, who, target, &marks, said),
+    }
+}
+
+/// The first thing that Pacemaker did: what was changed later did not begin it.
+fn first_deed(incident: &Incident, marks: &[&At]) -> Moment {
+    let deed = marks.iter().find(|mark| {
+        matches!(mark.mark, Mark::OperationBegun(_) | Mark::FenceAsked(_))
+            && mark.at >= incident.from
+    });
+    deed.map_or(incident.from, |mark| mark.at)
+}
+
+fn why(
+    incident: &Incident,
+    who: Option<&HostName>,
+    target: Option<&HostName>,
+    marks: &[&At],
+    said: &[(Moment, HostName, Said)],
+) -> Option<String> {
+    let token = marks.iter().find_map(|mark| match mark.mark {
+        Mark::TokenLost { token_ms } => Some((token_ms, &mark.host)),
+        _ => None,
+    });
+    // Who stood still says it after the fact.
+    let since = Moment(incident.from.0.saturating_sub(BEFORE_US));
+    let until = Moment(incident.from.0 + AFTER_US);
+    if let Some((token_ms, seen_by)) = token {
+        let pauses = said.iter().filter_map(|(at, host, said)| match said {
+            Said::Paused(ms) if *at >= since && *at <= until && *ms >= token_ms => {
+                Some((host, *ms))
+            }
+            _ => None,
+        });
+        let longest = pauses.max_by_key(|(_, ms)| *ms);
+        if let Some((host, ms)) = longest {
+            if Some(host) == who {
+                return Some(format!(
+                    "Corosync of {host} did not run for {ms} ms, as its own log says, which is longer than the token \
+                     of {token_ms} ms: the host stood still (a hypervisor, a full processor, a disk that Corosync \
+                     waited for); the network need not be at fault"
+                ));
+            }
+            if host == seen_by {
+                return Some(format!(
+                    "Corosync of {host}, which declared the loss, did not run for {ms} ms itself: it may have been \
+                     deaf, and the other head well"
+                ));
+            }
+        }
+    }
+    let reason = said.iter().find_map(|(at, _, said)| match said {
+        Said::FenceReason { target: of, reason }
+            if Some(of) == target && *at >= since && *at <= incident.to =>
+        {
+            Some(format!("Pacemaker's reason to fence {of}: {reason}"))
+        }
+        _ => None,
+    });
+    // That a peer is gone is what the trigger says.
+    reason.filter(|reason| !reason.ends_with("peer is no longer part of the cluster"))
+}

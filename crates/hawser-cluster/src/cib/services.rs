@@ -1,0 +1,89 @@
+//! What Pacemaker runs, read from a CIB of whoever made it.
+
+use std::collections::BTreeMap;
+
+use hawser_model::drill::ResourceFacts;
+
+use crate::xml::Element;
+
+/// The resources of a CIB that run on one node at a time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Services {
+    /// The groups: their name, and what is in them, in the order in which it starts.
+    pub groups: Vec<(String, Vec<ResourceFacts>)>,
+    /// What is in no group. Fence devices and clones are left out.
+    pub single: Vec<ResourceFacts>,
+}
+
+/// The services of a CIB.
+pub fn services(cib: &Element) -> Services {
+    let mut services = Services::default();
+    let resources = cib.at(&["configuration", "resources"]);
+    for element in resources.iter().flat_map(|resources| &resources.children) {
+        match element.name.as_str() {
+            "group" => {
+                let members = element.all("primitive").filter_map(resource).collect();
+                let name = element.get("id").unwrap_or_default().to_owned();
+                services.groups.push((name, members));
+            }
+            "primitive" if element.get("class") != Some("stonith") => {
+                services.single.extend(resource(element));
+            }
+            _ => {}
+        }
+    }
+    services
+}
+
+/// The primitive of this name, wherever it stands.
+pub fn primitive<'a>(cib: &'a Element, id: &str) -> Option<&'a Element> {
+    let resources = cib.at(&["configuration", "resources"])?;
+    let mut all = resources.walk().into_iter();
+    all.find(|element| element.name == "primitive" && element.get("id") == Some(id))
+}
+
+/// A primitive: its name, its agent (`ocf:heartbeat:IPaddr2`), its parameters.
+pub fn resource(primitive: &Element) -> Option<ResourceFacts> {
+    let parts = ["class", "provider", "type"];
+    let agent: Vec<&str> = parts
+        .iter()
+        .filter_map(|part| primitive.get(part))
+        .collect();
+    Some(ResourceFacts {
+        name: primitive.get("id")?.to_owned(),
+        agent: agent.join(":"),
+        parameters: pairs(primitive, "instance_attributes"),
+    })
+}
+
+/// The name-value pairs of all sets of that kind.
+pub fn pairs(of: &Element, set: &str) -> BTreeMap<String, String> {
+    let pairs = of.all(set).flat_map(|set| set.all("nvpair"));
+    let pair = |pair: &Element| Some((pair.get("name")?.to_owned(), pair.get("value")?.to_owned()));
+    pairs.filter_map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_and_single_resources_are_services_and_fence_devices_are_not() {
+        let cib = Element::parse(
+            r#"<cib><configuration><resources>
+            <primitive id="fence-a" class="stonith" type="fence_ipmilan"/>
+            <group id="web"><primitive id="web-ip" class="ocf" provider="heartbeat" type="IPaddr2"/>
+            <primitive id="web-fs" class="ocf" provider="heartbeat" type="Filesystem"/></group>
+            <clone id="pings"><primitive id="ping" class="ocf" provider="pacemaker" type="ping"/></clone>
+            <primitive id="db" class="systemd" type="mariadb"/></resources></configuration></cib>"#,
+            "test",
+        )
+        .unwrap();
+        let found = services(&cib);
+        let (name, members) = &found.groups[0];
+        assert_eq!((name.as_str(), members.len()), ("web", 2));
+        assert_eq!(members[0].agent, "ocf:heartbeat:IPaddr2");
+        assert_eq!(found.single.len(), 1);
+        assert_eq!(found.single[0].agent, "systemd:mariadb");
+    }
+}

@@ -1,0 +1,79 @@
+//! What `hawser explain --logs --json` prints: the outages that the logs of a cluster's heads tell of.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::drill::OutagePhase;
+use crate::finding::WordedFinding;
+use crate::names::HostName;
+
+/// What the logs of all heads tell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IncidentsReport {
+    /// What was read, of each head.
+    pub heads: Vec<ReadLog>,
+    /// How far a boundary between two heads may be off because of their clocks and the steps of their stamps, either way,
+    /// in seconds. Absent: the heads' logs have no event in common from which that could be known.
+    pub clock_error_s: Option<f64>,
+    /// The incidents, oldest first.
+    pub incidents: Vec<IncidentReport>,
+    /// What stood in the way, in words: a log that is missing, stamps without a fraction of a second.
+    pub gaps: Vec<String>,
+}
+
+/// A head's logs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReadLog {
+    /// The head, as it names itself in them.
+    pub host: HostName,
+    /// Lines of corosync.log with a time stamp.
+    pub corosync: u64,
+    /// Lines of pacemaker.log with a time stamp.
+    pub pacemaker: u64,
+    /// The first stamp; local time of the head. Absent: there is none.
+    pub from: Option<String>,
+    /// The last one.
+    pub to: Option<String>,
+}
+
+/// Something that happened to the cluster: a head that was lost, a fencing, a service that was not there for a while.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IncidentReport {
+    /// When it began, as digits: `20261122-111412`.
+    pub id: String,
+    /// When it began: local time of the heads, to the millisecond.
+    pub began: String,
+    /// What began it, in words.
+    pub trigger: String,
+    /// Why that happened, as far as the logs say it. Absent: they do not.
+    pub cause: Option<String>,
+    /// Heads that were fenced, in order, each once.
+    pub fenced: Vec<HostName>,
+    /// The longest outage of a service, in seconds; 0 when none was away.
+    pub outage_s: f64,
+    /// The services that were away, longest outage first.
+    pub services: Vec<ServiceOutage>,
+}
+
+/// A service that was not there for a while.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServiceOutage {
+    /// The pool, the group, or the resource.
+    pub service: String,
+    /// Where it was started again. Absent: nowhere, as far as the logs go.
+    pub on: Option<HostName>,
+    /// Seconds from the beginning of the incident to that of this outage.
+    pub start_s: f64,
+    /// How long it was away, in seconds. No client is heard: one may have noticed later, and come back later.
+    pub outage_s: f64,
+    /// Whether it was there again before the logs end.
+    pub over: bool,
+    /// The service was found dead by a check: since when it was, the logs do not say, and `outage_s` is the least.
+    pub at_least: bool,
+    /// What it was made of, in the order of time; with `unattributed_s` they add up to `outage_s`.
+    pub phases: Vec<OutagePhase>,
+    /// What nothing marks, in seconds.
+    pub unattributed_s: f64,
+    /// The findings, worst first.
+    pub findings: Vec<WordedFinding>,
+}

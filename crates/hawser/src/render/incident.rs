@@ -1,0 +1,108 @@
+//! What the logs of a cluster's heads tell: its outages, each with its account.
+
+use std::fmt::Write as _;
+
+use hawser_model::names::HostName;
+use hawser_model::output::incident::{IncidentReport, IncidentsReport, ServiceOutage};
+
+use super::check::findings;
+use super::drill::parts;
+use crate::output::paint::style;
+
+/// All incidents, oldest first, and what stood in the way of telling more.
+pub fn text(report: &IncidentsReport) -> String {
+    let mut out = String::new();
+    for head in &report.heads {
+        let when = match (&head.from, &head.to) {
+            (Some(from), Some(to)) => format!(", {from} to {to}"),
+            _ => String::new(),
+        };
+        let _ = writeln!(
+            out,
+            "{}: {} lines of corosync.log, {} of pacemaker.log{when}",
+            head.host, head.corosync, head.pacemaker
+        );
+    }
+    if report.incidents.is_empty() {
+        out.push_str(
+            "\nNo head was lost or fenced and no service was away, as far as these logs go.\n",
+        );
+    }
+    for incident in &report.incidents {
+        out.push_str(&one(incident));
+    }
+    if !report.gaps.is_empty() {
+        let _ = writeln!(out, "\n{}", style("What stood in the way").bold());
+        for gap in &report.gaps {
+            let _ = writeln!(out, "  - {gap}");
+        }
+    }
+    if let Some(error_s) = report
+        .clock_error_s
+        .filter(|_| !report.incidents.is_empty())
+    {
+        let _ = writeln!(
+            out,
+            "\nBetween two heads a boundary may be off by {error_s:.3} s. No client is heard here: one may have noticed an \
+             outage later and come back later."
+        );
+    }
+    out
+}
+
+fn one(incident: &IncidentReport) -> String {
+    let mut out = format!(
+        "\n{} {}\n",
+        style(format!("Incident {}:", incident.id)).bold(),
+        incident.trigger
+    );
+    let fenced: Vec<&str> = incident.fenced.iter().map(HostName::as_str).collect();
+    let fenced = match fenced.is_empty() {
+        true => "nobody".to_owned(),
+        false => fenced.join(", "),
+    };
+    let _ = writeln!(out, "  began {}; fenced: {fenced}", incident.began);
+    match &incident.cause {
+        Some(cause) => {
+            let _ = writeln!(out, "  {cause}");
+        }
+        None => out.push_str("  why it happened is not in these logs\n"),
+    }
+    if incident.services.is_empty() {
+        out.push_str("  no service was away for it\n");
+    }
+    for service in &incident.services {
+        out.push_str(&away(service));
+    }
+    out
+}
+
+fn away(outage: &ServiceOutage) -> String {
+    let least = match outage.at_least {
+        true => "at least ",
+        false => "",
+    };
+    let end = match (&outage.on, outage.over) {
+        (Some(on), true) => format!(", until it stood on {on}"),
+        (None, true) => String::new(),
+        (_, false) => ", and it did not end in these logs".to_owned(),
+    };
+    let mut out = format!(
+        "\n{} was away for {least}{}{end}\n",
+        style(&outage.service).bold(),
+        style(format!("{:.3} s", outage.outage_s)).bold(),
+    );
+    if outage.at_least {
+        out.push_str("  (a check found it dead; since when it was, the logs do not say)\n");
+    }
+    out.push_str(&parts(
+        &outage.phases,
+        outage.unattributed_s,
+        outage.outage_s,
+    ));
+    if !outage.findings.is_empty() {
+        out.push('\n');
+        out.push_str(&findings(&outage.findings));
+    }
+    out
+}

@@ -1,0 +1,160 @@
+//! `hawser explain --logs`: why services were away, from a folder of logs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::UNIX_EPOCH;
+
+use hawser_account::incident::{LogFile, LogKind, incidents, together};
+use hawser_cluster::cib::services::services;
+use hawser_cluster::xml::Element;
+use hawser_model::drill::PoolFacts;
+use miette::{IntoDiagnostic as _, WrapErr as _, bail};
+
+use crate::{output, render};
+
+/// Bytes of one file; a log that is rotated each week has far fewer.
+const LARGEST: u64 = 1 << 30;
+/// How deep a folder is searched: a sosreport has var/log/pacemaker in it.
+const DEEPEST: usize = 8;
+/// Files that are looked at by name.
+const MOST: usize = 100_000;
+
+/// What a folder holds.
+#[derive(Default)]
+struct Found {
+    logs: Vec<(LogKind, PathBuf)>,
+    cib: Option<PathBuf>,
+    packed: Vec<PathBuf>,
+    seen: usize,
+}
+
+/// Reads the logs and says what they tell; exit code 1 when there is an incident.
+pub fn run(folder: &Path, json: bool) -> miette::Result<ExitCode> {
+    let mut found = Found::default();
+    if fs::metadata(folder)
+        .into_diagnostic()
+        .wrap_err_with(|| format!("cannot read {}", folder.display()))?
+        .is_dir()
+    {
+        search(folder, 0, &mut found)?;
+    } else if let Some(kind) = kind(folder) {
+        found.logs.push((kind, folder.to_owned()));
+    }
+    if found.logs.is_empty() {
+        let packed = match found.packed.as_slice() {
+            [] => String::new(),
+            [one, ..] => format!("; {} is compressed: unpack it first", one.display()),
+        };
+        bail!(
+            help = "give a folder that holds corosync.log and pacemaker.log of each head, such as an unpacked crm_report or \
+                    sosreport",
+            "{}: no corosync.log or pacemaker.log in it{packed}",
+            folder.display()
+        );
+    }
+    let mut files = Vec::new();
+    let mut recorded = 0;
+    for (kind, path) in &found.logs {
+        let bytes = hawser_files::read_named(path, LARGEST).into_diagnostic()?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let changed = fs::metadata(path).and_then(|about| about.modified());
+        let since = changed
+            .ok()
+            .and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        recorded = recorded.max(since.map_or(0, |since| since.as_secs()));
+        let parent = path.parent().and_then(Path::file_name).unwrap_or_default();
+        files.push(LogFile {
+            kind: *kind,
+            folder: parent.to_string_lossy().into_owned(),
+            text,
+        });
+    }
+    let mut gaps = Vec::new();
+    let services = found.cib.as_deref().and_then(|cib| {
+        let read = of_cib(cib);
+        read.map_err(|e| {
+            gaps.push(format!(
+                "{e:#}: services are told by the names of their resources"
+            ))
+        })
+        .ok()
+    });
+    let mut report = incidents(&files, &services.unwrap_or_default(), recorded);
+    report.gaps.extend(gaps);
+    for path in &found.packed {
+        let gap = format!("{} is compressed and was not read", path.display());
+        report.gaps.push(gap);
+    }
+    match json {
+        true => output::print(&super::explain::pretty(&report)),
+        false => output::print_fitted(&render::incident::text(&report)),
+    }
+    Ok(ExitCode::from(u8::from(!report.incidents.is_empty())))
+}
+
+/// Looks for logs by their names; symbolic links are not followed.
+fn search(folder: &Path, depth: usize, found: &mut Found) -> miette::Result<()> {
+    let entries = fs::read_dir(folder)
+        .into_diagnostic()
+        .wrap_err_with(|| format!("cannot read the folder {}", folder.display()))?;
+    let mut entries: Vec<_> = entries.flatten().collect();
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        found.seen += 1;
+        if found.seen > MOST {
+            bail!(
+                "{}: more than {MOST} files; name the folder of the logs",
+                folder.display()
+            );
+        }
+        let path = entry.path();
+        let Ok(about) = entry.file_type() else {
+            continue;
+        };
+        if about.is_dir() && depth < DEEPEST {
+            search(&path, depth + 1, found)?;
+        } else if about.is_file() {
+            let packed = path
+                .extension()
+                .is_some_and(|end| ["gz", "xz", "bz2", "zst"].iter().any(|one| end == *one));
+            match kind(&path) {
+                Some(_) if packed => found.packed.push(path),
+                Some(kind) => found.logs.push((kind, path)),
+                None if entry.file_name() == "cib.xml" => {
+                    found.cib.get_or_insert(path);
+                }
+                None => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Which log a file is, by its name: `corosync.log`, `pacemaker.log.1`.
+fn kind(path: &Path) -> Option<LogKind> {
+    let name = path.file_name()?.to_str()?;
+    let of = |begin: &str| {
+        name.strip_prefix(begin)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
+    };
+    match () {
+        () if of("corosync.log") => Some(LogKind::Corosync),
+        () if of("pacemaker.log") => Some(LogKind::Pacemaker),
+        () => None,
+    }
+}
+
+/// What Pacemaker runs together, by its CIB.
+fn of_cib(path: &Path) -> miette::Result<Vec<PoolFacts>> {
+    let bytes = hawser_files::read_named(path, LARGEST).into_diagnostic()?;
+    let cib = Element::parse(&String::from_utf8_lossy(&bytes), "a CIB")
+        .map_err(|e| miette::miette!("{}: {e}", path.display()))?;
+    let found = services(&cib);
+    let groups = found.groups.into_iter().map(|(name, resources)| PoolFacts {
+        name,
+        active_on: None,
+        resources,
+    });
+    Ok(groups.chain(together(found.single)).collect())
+}

@@ -30,6 +30,12 @@ pub trait Host: Send {
     /// Whether it is known already that nobody will answer: without asking, and so without waiting.
     fn is_lost(&mut self) -> bool;
 
+    /// Whether it has not yet answered somebody who does not wait any more
+    /// ([`until_enough`](crate::until_enough)).
+    fn is_busy(&mut self) -> bool {
+        false
+    }
+
     /// Ends the connection: whatever came next would answer the wrong question.
     fn let_go(&mut self);
 

@@ -1,7 +1,8 @@
 //! Hosts that are simulated: their answers come from values, through the same JSON as those of real ones.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use hawser_model::names::HostName;
 
@@ -12,6 +13,9 @@ use crate::frame::{body, encode};
 use crate::host::{Host, Question, Stopper};
 use crate::protocol::Reply;
 use crate::stop::Stop;
+
+/// Whoever waits for a host that hangs holds a test up for so long; then his patience is over by the simulated clock.
+const HANGS: Duration = Duration::from_secs(60);
 
 /// A host whose answers `N` gives.
 pub struct Simulated<N: 'static> {
@@ -26,6 +30,7 @@ pub struct Simulated<N: 'static> {
 #[derive(Clone, Debug)]
 pub struct Wire {
     went: Arc<Mutex<Went>>,
+    released: Arc<Condvar>,
     clock: Clock,
 }
 
@@ -39,6 +44,7 @@ impl Default for Wire {
 struct Went {
     asked: Vec<(HostName, &'static str)>,
     lost: BTreeSet<HostName>,
+    hangs: BTreeSet<HostName>,
     cut_before: Option<usize>,
     declined: Option<usize>,
 }
@@ -46,8 +52,11 @@ struct Went {
 impl Wire {
     /// One at whose ends everybody waits by this clock.
     pub fn of(clock: Clock) -> Self {
-        let went = Arc::default();
-        Self { went, clock }
+        Self {
+            went: Arc::default(),
+            released: Arc::default(),
+            clock,
+        }
     }
 
     /// By which its ends wait.
@@ -73,6 +82,25 @@ impl Wire {
     /// A host does not answer any more.
     pub fn lose(&self, host: HostName) {
         self.lock().lost.insert(host);
+    }
+
+    /// A host takes questions and does not answer until it is [released](Self::release).
+    pub fn hang(&self, host: HostName) {
+        self.lock().hangs.insert(host);
+    }
+
+    /// Hosts that hang go on.
+    pub fn release(&self) {
+        self.lock().hangs.clear();
+        self.released.notify_all();
+    }
+
+    /// Whether a host answers that was asked.
+    fn answers(&self, host: &HostName) -> bool {
+        let waited = self
+            .released
+            .wait_timeout_while(self.lock(), HANGS, |went| went.hangs.contains(host));
+        !waited.is_ok_and(|(_, over)| over.timed_out())
     }
 
     fn lock(&self) -> MutexGuard<'_, Went> {
@@ -113,6 +141,17 @@ impl<N: Send> Host for Simulated<N> {
             went.asked.push((self.name.clone(), name));
             went.declined == Some(went.asked.len() - 1)
         };
+        if !self.wire.answers(&self.name) {
+            self.gone = true;
+            self.wire.clock.sleep(question.patience);
+            let (question, after, said) = (name, question.patience, String::new());
+            let late = Failure::Timeout {
+                question,
+                after,
+                said,
+            };
+            return Err(late.on(&self.name));
+        }
         let unreadable = |source| Failure::unreadable(name, source).on(&self.name);
         if declined {
             let reply = encode(&Reply::<()>::Declined("planted".into()));

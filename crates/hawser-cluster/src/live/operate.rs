@@ -18,7 +18,7 @@ use crate::xml::Element;
 /// The least time that an order to move stays in force when nobody takes it back.
 const LIFETIME: Duration = Duration::from_secs(15 * 60);
 
-/// Said before anything else: a head that hangs is waited for.
+/// Said before anything else: when no head has quorum, all are waited for.
 const ASKING: &str = "every head is asked what it sees of the cluster";
 
 /// How an order is carried out.
@@ -141,25 +141,30 @@ pub fn move_pool(
 /// Takes back every order that is left about a resource, through any head that obeys: the one through which it was
 /// given may be gone.
 fn forget(heads: &mut Hosts, resource: &str) -> Result<(), LiveError> {
-    let is_left = |heads: &mut Hosts| -> Result<bool, LiveError> {
-        let (_, cib) = live(heads)?;
+    // The head whose view is taken, as long as an order is left.
+    let is_left = |heads: &mut Hosts| -> Result<Option<HostName>, LiveError> {
+        let (via, cib) = live(heads)?;
         let left = left_orders(&cib);
-        Ok(left.iter().any(|order| order.resource == resource))
+        let about = left.iter().any(|order| order.resource == resource);
+        Ok(about.then_some(via))
     };
     let mut why = String::from("no head obeyed");
-    let names: Vec<_> = heads.keys().cloned().collect();
-    for name in names {
-        if !is_left(heads)? {
+    let mut names: Vec<_> = heads.keys().cloned().collect();
+    while !names.is_empty() {
+        let Some(via) = is_left(heads)? else {
             return Ok(());
-        }
+        };
+        // Itself first: another one may hang.
+        let next = names.iter().position(|name| *name == via);
+        let name = names.swap_remove(next.unwrap_or_default());
         let resource = resource.to_owned();
         if let Err(e) = ask(heads, &name, &ForgetMove { resource }) {
             why = e.to_string();
         }
     }
     match is_left(heads)? {
-        false => Ok(()),
-        true => Err(LiveError::Failed(format!(
+        None => Ok(()),
+        Some(_) => Err(LiveError::Failed(format!(
             "the order about {resource} could not be taken back ({why}); `crm_resource --clear --resource {resource}` \
              on a node does it"
         ))),

@@ -109,6 +109,13 @@ impl Truth {
         }
     }
 
+    /// Whether a head's view is the cluster's, whatever others see: it has quorum and a DC, and its controller does
+    /// not hang, so that it does not fall behind.
+    pub fn serves(view: &HeadView) -> bool {
+        let hangs = matches!(view.controller, Some(Told::Silent(_)));
+        !hangs && cib(view).is_some() && stand(view) == Stand::Member
+    }
+
     /// The CIB that is taken for the cluster's.
     pub fn cib<'a>(&self, views: &'a BTreeMap<HostName, HeadView>) -> Option<&'a str> {
         cib(views.get(self.from.as_ref()?)?)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use hawser_host::{Hosts, on_all};
+use hawser_host::{Hosts, on_all, until_enough};
 use hawser_model::cluster_file::{Backend, ClusterFile, ExportKind, Pool, PoolKind, Role};
 use hawser_model::names::HostName;
 use serde::{Deserialize, Serialize};
@@ -133,9 +133,21 @@ fn ask(
     facts
 }
 
-/// The CIB of the partition with quorum, from the head that is believed; of none, when Pacemaker runs nowhere.
+/// The CIB of the partition with quorum, from the head that is believed; of none, when Pacemaker runs nowhere. The
+/// first head that is a member of that partition is enough: one that hangs holds up no order.
 pub(crate) fn live_cib(heads: &mut Hosts) -> Result<Option<(HostName, String)>, LiveError> {
-    let facts = views(heads);
+    let question = |name: &HostName| ViewQuestion {
+        node: name.clone(),
+        limits: Limits::PATIENT,
+        more: None,
+    };
+    let mut facts = StatusFacts::default();
+    for (name, answer) in until_enough(heads, question, Truth::serves) {
+        match answer {
+            Ok(view) => drop(facts.views.insert(name, view)),
+            Err(e) => drop(facts.unreached.insert(name, e.to_string())),
+        }
+    }
     let truth = Truth::of(&facts.views);
     match (truth.from.clone(), truth.cib(&facts.views)) {
         (Some(from), Some(cib)) => Ok(Some((from, cib.to_owned()))),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::golden::Golden;
 use crate::plan::running;
 use crate::simulated::{Cluster, heads, with_constraint};
+use hawser_cluster::cib::edit::with_standby;
 use hawser_cluster::cib::port_attribute;
 use hawser_cluster::live::{Manner, Operated, Waiting, left_orders, move_pool, set_standby};
 use hawser_cluster::xml::Element;
@@ -280,6 +281,25 @@ fn a_wait_ends_and_says_what_was_not_reached() {
 }
 
 #[test]
+fn one_head_that_hangs_holds_up_no_order() {
+    for hangs in ["head1", "head2"] {
+        let mut lab = Lab::up();
+        let wire = Wire::default();
+        lab.heads = heads(&lab.cluster, &wire);
+        wire.hang(hangs.into());
+        let done = lab.standby("head1", false).unwrap();
+        assert_eq!(is_on(&done, "vmpool01").as_deref(), Some("head2"));
+        lab.order_was_left("cli-prefer-vmpool01", "head2", "INFINITY");
+        lab.with(|cluster| cluster.cib = with_standby(&cluster.cib, "head1", false));
+        let done = lab.move_pool("vmpool01", "head1").unwrap();
+        assert_eq!(is_on(&done, "vmpool01").as_deref(), Some("head1"));
+        assert_eq!(lab.orders_left(), 0);
+        assert_eq!(wire.clock().now(), Duration::ZERO, "{hangs} was waited for");
+        wire.release();
+    }
+}
+
+#[test]
 fn a_move_that_is_killed_anywhere_is_finished_by_the_next_one_and_leaves_no_order() {
     let moved = |lab: &mut Lab| {
         let done = lab.move_pool("vmpool01", "head2")?;
@@ -296,7 +316,10 @@ fn a_move_that_is_killed_anywhere_is_finished_by_the_next_one_and_leaves_no_orde
         let wire = Wire::default();
         wire.cut_before(number);
         lab.heads = heads(&lab.cluster, &wire);
-        moved(&mut lab).expect_err("it was cut off");
+        // Of two that were asked at the same time, one may have been enough before the other was cut off.
+        if moved(&mut lab).is_ok() {
+            assert_eq!(lab.orders_left(), 0, "before question {number}");
+        }
         lab.heads = heads(&lab.cluster, &Wire::default());
         let again = moved(&mut lab).unwrap_or_else(|e| panic!("before question {number}: {e}"));
         assert_eq!(again.as_deref(), Some("head2"), "before question {number}");

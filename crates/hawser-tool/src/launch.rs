@@ -10,9 +10,11 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
 use std::time::Duration;
 
-use crate::{Deadline, GRACE, ToolError, all, ended, in_time};
+use crate::{Deadline, GRACE, ToolError, ended};
 
 /// What stands before the words of a program that is to be killed as soon as the process that started it is gone.
 pub const TIED: [&str; 4] = ["setpriv", "--pdeathsig", "KILL", "--"];
@@ -219,6 +221,25 @@ impl Companion {
         drop(self.0.stdin.take());
         self.0.wait()
     }
+}
+
+/// All that comes out of a pipe, read meanwhile.
+fn all(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+    let (send, receive) = channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            // What came before an error is what there is.
+            let _broken = pipe.read_to_end(&mut bytes);
+        }
+        // Nobody waits any more when it is late.
+        let _late = send.send(bytes);
+    });
+    receive
+}
+
+fn in_time(from: &Receiver<Vec<u8>>, until: Deadline) -> Option<Vec<u8>> {
+    from.recv_timeout(until.left()).ok()
 }
 
 /// Kills it and takes its end. An error means that it has ended.

@@ -1,20 +1,21 @@
 //! Other programs: a [`Tool`] is run for its answer, never for longer than it is worth; a [`Launch`] goes on; [`processes`]
 //! tells which run, and a [`Deadline`] how long something is waited for. Nothing else in Hawser starts a program.
 //!
-//! A tool that hangs must not hold who runs it: each run has a limit, in which the tool and all that it started must end. The
-//! tool runs in a process group of its own, which is ended as a whole: first asked (SIGTERM), then killed.
+//! A tool that hangs must not hold who runs it: each run has a limit, in which the tool must end. It runs in a process group of
+//! its own; if it does not end, that is ended as a whole: first asked (SIGTERM), then killed. What a tool that has ended leaves
+//! running is not waited for, even if that has the tool's pipes.
 #![forbid(unsafe_code)]
 
 mod deadline;
 mod launch;
 pub mod processes;
+mod said;
 
 pub use deadline::Deadline;
 
 use std::ffi::OsStr;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::process::{Child, ExitStatus, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 pub use launch::{Companion, Launch, Piped, TIED};
+use said::{Talk, Turn};
 
 /// Administration needs more than some users' `PATH` has, and none of what they put before it.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -36,7 +38,7 @@ const GRACE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(5);
 
 /// No tool has more to say; more is a tool gone wild.
-const MOST: u64 = 64 << 20;
+const MOST: usize = 64 << 20;
 
 /// Why there is no output.
 #[derive(Debug, thiserror::Error)]
@@ -185,46 +187,31 @@ impl Tool {
             // A tool that stops reading has failed, and says why.
             thread::spawn(move || stdin.write_all(&input));
         }
-        let (said, complained) = (all(child.stdout.take()), all(child.stderr.take()));
-        let said = in_time(&said, until);
-        let complained = in_time(&complained, until);
-        let endless =
-            |bytes: &Option<Vec<u8>>| bytes.as_ref().is_some_and(|it| it.len() as u64 > MOST);
-        if endless(&said) || endless(&complained) {
-            end(child);
-            return Err(ToolError::Endless { program });
-        }
-        match (ended(&mut child, until), said, complained) {
-            (Some(status), Some(stdout), Some(stderr)) => Ok(Output {
-                status,
-                stdout,
-                stderr,
-            }),
-            _ => {
-                end(child);
-                Err(ToolError::Silent { program, limit })
+        let heard = Talk::with(&mut child).and_then(|mut talk| {
+            let turn = talk.hear(until)?;
+            Ok((turn, talk.said()))
+        });
+        let error = match heard {
+            Ok((Turn::Ended, [stdout, stderr])) => {
+                return match child.wait() {
+                    _ if stdout.len().max(stderr.len()) > MOST => {
+                        Err(ToolError::Endless { program })
+                    }
+                    Ok(status) => Ok(Output {
+                        status,
+                        stdout,
+                        stderr,
+                    }),
+                    Err(source) => Err(ToolError::Run { program, source }),
+                };
             }
-        }
+            Ok((Turn::Late, _)) => ToolError::Silent { program, limit },
+            Ok((Turn::Endless, _)) => ToolError::Endless { program },
+            Err(source) => ToolError::Run { program, source },
+        };
+        end(child);
+        Err(error)
     }
-}
-
-/// All that comes out of a pipe, read meanwhile.
-fn all(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
-    let (send, receive) = channel();
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(pipe) = pipe {
-            // What came before an error is what there is.
-            let _broken = pipe.take(MOST + 1).read_to_end(&mut bytes);
-        }
-        // Nobody waits any more when it is late.
-        let _late = send.send(bytes);
-    });
-    receive
-}
-
-fn in_time(from: &Receiver<Vec<u8>>, until: Deadline) -> Option<Vec<u8>> {
-    from.recv_timeout(until.left()).ok()
 }
 
 fn ended(child: &mut Child, until: Deadline) -> Option<ExitStatus> {
@@ -316,6 +303,24 @@ mod tests {
             };
             let until = Deadline::after(Duration::from_secs(10));
             assert!(until.holds(LOOK, || gone(pid)), "{pid} of {pids} lives");
+        }
+    }
+
+    #[test]
+    fn a_tool_that_leaves_a_child_on_its_pipe_has_ended() {
+        let silent = "sleep 600";
+        for child in [silent, "while :; do echo y; done"] {
+            let script = format!("echo no >&2; {{ {child}; }} & echo $!; exit 3");
+            let output = shell(&script).limit(Duration::from_secs(60)).output();
+            let output = output.unwrap();
+            assert_eq!(output.stderr, b"no\n");
+            assert_eq!(output.status.code(), Some(3));
+            let said = String::from_utf8(output.stdout).unwrap();
+            let pid = said.lines().find_map(|line| line.parse().ok()).unwrap();
+            // It is not ours to end. One that writes ends by itself now: nobody reads.
+            let lives = processes::Process::of(pid).is_some();
+            assert!(lives || child != silent);
+            let _gone = nix::sys::signal::kill(Pid::from_raw(pid), Signal::SIGKILL);
         }
     }
 

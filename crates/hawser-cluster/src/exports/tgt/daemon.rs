@@ -46,6 +46,7 @@ const LONGEST: usize = 64 << 20;
 pub struct Daemon {
     socket: PathBuf,
     until: Option<Deadline>,
+    answer: Duration,
 }
 
 /// Which tgtd it is: whatever another one had is not in this one.
@@ -131,6 +132,16 @@ impl Daemon {
         Self {
             socket: socket.into(),
             until: None,
+            answer: ANSWER,
+        }
+    }
+
+    /// The same, which must answer each question within so long.
+    #[must_use]
+    pub fn answering_within(&self, answer: Duration) -> Self {
+        Self {
+            answer,
+            ..self.clone()
         }
     }
 
@@ -291,7 +302,8 @@ impl Daemon {
 
     fn exchange(&self, request: &Request) -> Result<(Instance, u32, String), DaemonError> {
         let begun = Instant::now();
-        let until = self.until.unwrap_or_else(|| Deadline::after(ANSWER));
+        let answer = Deadline::after(self.answer);
+        let until = self.until.map_or(answer, |until| until.min(answer));
         let socket = || self.socket.display().to_string();
         let failed = |call: &'static str| {
             move |source: std::io::Error| match source.kind() {

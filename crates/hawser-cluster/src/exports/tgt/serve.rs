@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use hawser_tool::Deadline;
-
 use super::accounts::{judge_accounts, marks};
 use super::current::{Targets, after, during};
 use super::daemon::{Daemon, DaemonError, Instance, SOCKET};
@@ -17,8 +15,9 @@ use crate::exports::service::owned::{Thing, Whose, only_ours};
 use crate::exports::service::server::{Looked, Note, Server, Step};
 use crate::exports::service::{Said, ServiceError};
 
-/// How long a stop waits for the first answer. A monitor has waited for one in vain before.
-const FIRST_ANSWER: Duration = Duration::from_secs(2);
+/// How long a stop that looks at tgtd waits for each answer. What a stop then takes away may take its time: the storage
+/// must close it.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// tgtd.
 pub struct Tgtd;
@@ -30,12 +29,11 @@ impl Server for Tgtd {
         if watches && job.saved.is_none() {
             return Ok(None);
         }
-        let daemon = &daemon(job);
-        let first = match job.purpose {
-            Purpose::Stop => daemon.until(Deadline::after(FIRST_ANSWER)),
-            _ => daemon.clone(),
+        let daemon = &match job.stops() {
+            true => daemon(job).answering_within(LOOK),
+            false => daemon(job),
         };
-        let Some(tgtd) = first.instance()? else {
+        let Some(tgtd) = daemon.instance()? else {
             return match job.stops() || watches {
                 true => Ok(None),
                 false => Err(DaemonError::NotRunning(SOCKET.into()).into()),

@@ -8,7 +8,7 @@ mod tgtd;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hawser_model::cluster_file::Backend;
 use hawser_tool::Deadline;
@@ -231,7 +231,7 @@ fn a_tgtd_that_hangs_is_ended_and_nothing_is_concluded_from_its_silence() {
     let mut world = World::with(&["a"]);
     world.start("").unwrap();
     let made = world.saved().unwrap().made.unwrap().instance;
-    world.tgtd().hangs = true;
+    world.tgtd().hangs_after = Some(0);
     let over = Deadline::after(Duration::ZERO);
     world.here.daemon = world.here.daemon.until(over);
     // It cannot be ended: it waits for a disk, say.
@@ -253,6 +253,30 @@ fn a_tgtd_that_hangs_is_ended_and_nothing_is_concluded_from_its_silence() {
     // One that hangs and has nothing of this pool is left to those whose it has.
     world.here.end = Box::new(|_| panic!("it holds nothing of this pool"));
     world.stop().unwrap();
+}
+
+#[test]
+fn a_tgtd_that_hangs_while_a_stop_looks_at_it_is_not_waited_for() {
+    let mut world = World::with(&["a"]);
+    for answers in [0, 1, 4] {
+        world.start("").unwrap();
+        world.tgtd().hangs_after = Some(answers);
+        let tgtd = Arc::clone(&world.tgtd);
+        world.here.end = Box::new(move |_| {
+            let mut tgtd = tgtd.lock().unwrap();
+            tgtd.targets.clear();
+            tgtd.hangs_after = None;
+            Ok(())
+        });
+        let begun = Instant::now();
+        world.stop().unwrap();
+        assert_eq!(world.saved(), None);
+        // Two seconds, on any machine that is not five times too slow; each answer once had thirty.
+        assert!(
+            begun.elapsed() < Duration::from_secs(15),
+            "after {answers} answers"
+        );
+    }
 }
 
 #[test]

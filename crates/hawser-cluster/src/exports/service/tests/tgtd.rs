@@ -43,8 +43,8 @@ pub struct Tgtd {
     pub left: Option<usize>,
     /// Where it was told to listen besides.
     pub portals: BTreeSet<String>,
-    /// It takes what it is asked, and answers nothing.
-    pub hangs: bool,
+    /// It answers so many more questions; then it takes what it is asked, and answers nothing.
+    pub hangs_after: Option<usize>,
 }
 
 const NEW: u32 = 0;
@@ -98,10 +98,11 @@ fn serve(mut stream: UnixStream, tgtd: &Mutex<Tgtd>) -> Option<()> {
             .to_owned(),
     };
     let mut tgtd = tgtd.lock().unwrap();
-    if tgtd.hangs {
+    if tgtd.hangs_after == Some(0) {
         std::mem::forget(stream);
         return None;
     }
+    tgtd.hangs_after = tgtd.hangs_after.map(|more| more - 1);
     let changes = ![SHOW, STATS].contains(&asked.op);
     if tgtd.left == Some(0) {
         return None;

@@ -81,14 +81,16 @@ impl EngineTiming {
         }
     }
 
-    /// Silence after which a lost node is noticed, with so many nodes.
+    /// Silence after which a lost node is noticed at the latest, with so many nodes. Each node counts from the last
+    /// token that it received; when nobody sends, one of them holds the token for a while (`totem.hold`), so the count
+    /// may have begun that much before the silence.
     pub fn noticed(&self, nodes: usize) -> Period {
         let beyond_two = u64::try_from(nodes.saturating_sub(2)).unwrap_or(u64::MAX);
         let coefficient = self.token_coefficient.unwrap_or(TOKEN_COEFFICIENT);
         Period::from_millis(self.token.as_millis() + beyond_two * coefficient.as_millis())
     }
 
-    /// Silence after which the others have agreed that it is lost, and fencing begins.
+    /// Silence after which the others have agreed that it is lost at the latest, and fencing begins.
     pub fn declared_lost(&self, nodes: usize) -> Period {
         let noticed = self.noticed(nodes);
         let consensus = match self.consensus {

@@ -1,4 +1,4 @@
-//! How long it takes when a head dies: lost after X, fenced by Y, clients expected back by Z.
+//! How long it takes when a head dies: lost after X at most, fenced by Y, clients expected back by Z.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::xml::Element;
 pub struct Forecast {
     /// The head.
     pub node: String,
-    /// After so long the others have declared it lost: Corosync's token and consensus.
+    /// After so long at most the others have declared it lost: Corosync's token and consensus.
     pub lost: Period,
     /// By then it is known to be off; none in a cluster without fencing.
     pub fenced: Option<Period>,
@@ -93,7 +93,7 @@ impl fmt::Display for Forecast {
         let seconds = |period: Period| period.as_millis() as f64 / 1000.0;
         write!(
             f,
-            "when {} dies it is declared lost after {:.1} s of silence",
+            "when {} dies it is declared lost after at most {:.1} s of silence",
             self.node,
             seconds(self.lost)
         )?;

@@ -905,13 +905,13 @@ fn how_long_it_takes_when_a_head_dies_is_told() {
     assert_eq!(
         said("lab"),
         [
-            "when head1 dies it is declared lost after 2.2 s of silence, fenced by 5.2 s, and clients are expected back by 5.2 s",
-            "when head2 dies it is declared lost after 2.2 s of silence, fenced by 4.2 s, and clients are expected back by 4.2 s",
+            "when head1 dies it is declared lost after at most 2.2 s of silence, fenced by 5.2 s, and clients are expected back by 5.2 s",
+            "when head2 dies it is declared lost after at most 2.2 s of silence, fenced by 4.2 s, and clients are expected back by 4.2 s",
         ]
     );
     // Heartbeat's ten seconds, and two more that fence_ipmilan waits.
     let appliance = said("zfs-appliance").concat();
-    for part in ["lost after 10.0 s", "fenced by 24.0 s", "fenced by 14.0 s"] {
+    for part in ["lost after at most 10.0 s", "fenced by 24.0 s", "fenced by 14.0 s"] {
         assert!(appliance.contains(part), "{appliance}");
     }
     let unfenced = said("without-fencing").concat();

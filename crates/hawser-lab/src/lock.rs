@@ -8,9 +8,14 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
 use crate::error::LabError;
+use crate::power::SLOWEST_OFF;
 
-/// Longer than any command takes on a lab of the largest size.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than any command takes on a lab of the largest size: a head that is switched off in good order stops its pools
+/// first.
+const PATIENCE: Duration = SLOWEST_OFF.saturating_add(Duration::from_secs(60));
+
+/// Most commands take less; of one that takes longer it is said that it is waited for.
+const SAYS: Duration = Duration::from_secs(1);
 
 /// A held lock; the kernel releases it when the process ends, however it ends.
 #[derive(Debug)]
@@ -25,22 +30,40 @@ impl Lock {
     /// The file may be removed by its holder ([`Self::remove`]), so a lock counts only when
     /// the path still leads to the file that was locked.
     pub fn take(path: PathBuf, what: &str) -> Result<Self, LabError> {
+        Self::take_within(path, what, [SAYS, PATIENCE], |words| eprintln!("{words}"))
+    }
+
+    /// The same, in so much time at most; after the shorter one it says what is waited for.
+    fn take_within(
+        path: PathBuf,
+        what: &str,
+        [says, patience]: [Duration; 2],
+        say: impl FnOnce(&str),
+    ) -> Result<Self, LabError> {
         let begun = Instant::now();
+        let mut say = Some(say);
         loop {
             let mut file = open(&path)?;
             let locked = loop {
                 match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
                     Ok(locked) => break locked,
-                    Err((again, Errno::EWOULDBLOCK)) if begun.elapsed() < PATIENCE => {
+                    Err((again, Errno::EWOULDBLOCK)) => {
+                        let waited = begun.elapsed();
+                        if let Some(say) = say.take_if(|_| waited >= says) {
+                            let most = patience.as_secs();
+                            say(&format!(
+                                "waiting for another command that works on {what} (at most {most} s)"
+                            ));
+                        }
+                        if waited >= patience {
+                            return Err(LabError::Busy {
+                                what: what.to_owned(),
+                                seconds: patience.as_secs(),
+                                lock: path,
+                            });
+                        }
                         file = again;
                         std::thread::sleep(Duration::from_millis(20));
-                    }
-                    Err((_, Errno::EWOULDBLOCK)) => {
-                        return Err(LabError::Busy {
-                            what: what.to_owned(),
-                            seconds: PATIENCE.as_secs(),
-                            lock: path,
-                        });
                     }
                     Err((_, errno)) => {
                         return Err(LabError::system("flock", path.display().to_string(), errno));
@@ -88,6 +111,22 @@ fn open(path: &PathBuf) -> Result<File, LabError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lock_is_waited_for_longer_than_a_head_takes_to_stop_and_it_is_said() {
+        assert!(PATIENCE >= crate::init::STOPS_POOLS + Duration::from_secs(60));
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.lock");
+        let _held = Lock::take(path.clone(), "lab x").unwrap();
+        let [says, patience] = [10, 40].map(Duration::from_millis);
+        let mut said = String::new();
+        let busy = Lock::take_within(path, "lab x", [says, patience], |words| said = words.into());
+        assert!(matches!(busy, Err(LabError::Busy { .. })));
+        assert!(
+            said.contains("another command that works on lab x"),
+            "{said}"
+        );
+    }
 
     #[test]
     fn a_lock_removed_by_its_holder_is_not_mistaken_for_a_held_one() {

@@ -87,13 +87,18 @@ pub(crate) fn stop(
     wiring::unplug(state, switches, &node)
 }
 
+/// How long a node without pools may take to end in good order.
+const NODE_OFF: Duration = SOFT_OFF.saturating_add(Duration::from_secs(2));
+
+/// The longest that any node may take, and that a lab is held by whoever switches it off.
+pub(crate) const SLOWEST_OFF: Duration = STOPS_POOLS.saturating_add(NODE_OFF);
+
 /// How long a node may take to end in good order.
 fn soft_off(state: &State) -> Duration {
-    let pools = match state.spec.cluster {
-        Some(_) => STOPS_POOLS,
-        None => Duration::ZERO,
-    };
-    pools + SOFT_OFF + Duration::from_secs(2)
+    match state.spec.cluster {
+        Some(_) => SLOWEST_OFF,
+        None => NODE_OFF,
+    }
 }
 
 fn record(state: &mut State, name: &str, powered: bool, init: Option<ProcessId>) {

@@ -911,7 +911,11 @@ fn how_long_it_takes_when_a_head_dies_is_told() {
     );
     // Heartbeat's ten seconds, and two more that fence_ipmilan waits.
     let appliance = said("zfs-appliance").concat();
-    for part in ["lost after at most 10.0 s", "fenced by 24.0 s", "fenced by 14.0 s"] {
+    for part in [
+        "lost after at most 10.0 s",
+        "fenced by 24.0 s",
+        "fenced by 14.0 s",
+    ] {
         assert!(appliance.contains(part), "{appliance}");
     }
     let unfenced = said("without-fencing").concat();

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
     use crate::answer::{Answers, Declined, Entry};
     use crate::protocol::Ping;
-    use crate::sim::{Simulated, Wire};
+    use crate::sim::{Fate, Simulated, Wire};
     use crate::stop::Stop;
 
     struct Up;
@@ -199,7 +199,7 @@ mod tests {
     fn the_first_answer_that_is_enough_ends_the_wait_and_the_others_stay_busy() {
         let wire = Wire::default();
         let mut hosts = hosts(&wire);
-        wire.hang("a".into());
+        wire.befalls("a".into(), Fate::Hangs, 0);
         let ping = |hosts: &mut Hosts| until_enough(hosts, |_| Ping, |()| true);
         // Nor is it asked again while it hangs.
         for _ in 0..3 {

@@ -1,6 +1,6 @@
 //! Hosts that are simulated: their answers come from values, through the same JSON as those of real ones.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -43,10 +43,28 @@ impl Default for Wire {
 #[derive(Debug, Default)]
 struct Went {
     asked: Vec<(HostName, &'static str)>,
-    lost: BTreeSet<HostName>,
-    hangs: BTreeSet<HostName>,
+    fates: BTreeMap<HostName, (usize, Fate)>,
     cut_before: Option<usize>,
     declined: Option<usize>,
+}
+
+/// What becomes of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Its connection ends: it does not answer any more.
+    Lost,
+    /// It takes a question and does not answer: the patience of whoever asks is over at once, by the simulated clock.
+    Silent,
+    /// The same, and whoever waits for it really waits, until it is [released](Wire::release).
+    Hangs,
+}
+
+impl Went {
+    /// What has become of a host by now.
+    fn fate(&self, host: &HostName) -> Option<Fate> {
+        let (from, fate) = self.fates.get(host)?;
+        (self.asked.len() >= *from).then_some(*fate)
+    }
 }
 
 impl Wire {
@@ -81,26 +99,28 @@ impl Wire {
 
     /// A host does not answer any more.
     pub fn lose(&self, host: HostName) {
-        self.lock().lost.insert(host);
+        self.befalls(host, Fate::Lost, 0);
     }
 
-    /// A host takes questions and does not answer until it is [released](Self::release).
-    pub fn hang(&self, host: HostName) {
-        self.lock().hangs.insert(host);
+    /// This becomes of a host when so many questions were asked of all.
+    pub fn befalls(&self, host: HostName, fate: Fate, asked: usize) {
+        self.lock().fates.insert(host, (asked, fate));
     }
 
-    /// Hosts that hang go on.
+    /// All hosts go on.
     pub fn release(&self) {
-        self.lock().hangs.clear();
+        self.lock().fates.clear();
         self.released.notify_all();
     }
 
     /// Whether a host answers that was asked.
     fn answers(&self, host: &HostName) -> bool {
+        let hangs = |went: &mut Went| went.fate(host) == Some(Fate::Hangs);
         let waited = self
             .released
-            .wait_timeout_while(self.lock(), HANGS, |went| went.hangs.contains(host));
-        !waited.is_ok_and(|(_, over)| over.timed_out())
+            .wait_timeout_while(self.lock(), HANGS, hangs)
+            .unwrap_or_else(PoisonError::into_inner);
+        !matches!(waited.0.fate(host), Some(Fate::Hangs | Fate::Silent))
     }
 
     fn lock(&self) -> MutexGuard<'_, Went> {
@@ -134,7 +154,7 @@ impl<N: Send> Host for Simulated<N> {
         let declined = {
             let mut went = self.wire.lock();
             let cut = went.cut_before.is_some_and(|n| went.asked.len() >= n);
-            if self.gone || cut || went.lost.contains(&self.name) {
+            if self.gone || cut || went.fate(&self.name) == Some(Fate::Lost) {
                 self.gone = true;
                 return Err(Failure::Gone { question: name }.on(&self.name));
             }
@@ -165,7 +185,7 @@ impl<N: Send> Host for Simulated<N> {
     }
 
     fn is_lost(&mut self) -> bool {
-        self.gone || self.wire.lock().lost.contains(&self.name)
+        self.gone || self.wire.lock().fate(&self.name) == Some(Fate::Lost)
     }
 
     fn let_go(&mut self) {

@@ -11,7 +11,7 @@ use hawser_cluster::cib::port_attribute;
 use hawser_cluster::live::{Manner, Operated, Waiting, left_orders, move_pool, set_standby};
 use hawser_cluster::xml::Element;
 use hawser_host::Hosts;
-use hawser_host::sim::Wire;
+use hawser_host::sim::{Fate, Wire};
 
 /// The lab's cluster: vmpool01 on head1, vmpool02 on head2.
 struct Lab {
@@ -286,7 +286,7 @@ fn one_head_that_hangs_holds_up_no_order() {
         let mut lab = Lab::up();
         let wire = Wire::default();
         lab.heads = heads(&lab.cluster, &wire);
-        wire.hang(hangs.into());
+        wire.befalls(hangs.into(), Fate::Hangs, 0);
         let done = lab.standby("head1", false).unwrap();
         assert_eq!(is_on(&done, "vmpool01").as_deref(), Some("head2"));
         lab.order_was_left("cli-prefer-vmpool01", "head2", "INFINITY");

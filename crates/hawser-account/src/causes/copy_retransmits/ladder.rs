@@ -1,7 +1,7 @@
 //! The same of a ladder's stream: what it lost is out of proportion, and no limit that drops by its nature was found.
 //!
-//! Evidence: segments sent again that the receiver did not have yet, one in two hundred or more, in the wire rung with
-//! one stream; certain, since TCP counted them. A warning. Case: `ladder-retransmits`; not `ladder-congestion-loss`,
+//! Evidence: segments sent again that the receiver did not have yet, one in four hundred or more, in the wire rung with
+//! one stream; certain, since TCP counted them. A warning. Cases: `ladder-retransmits`, `ladder-retransmits-few`; not `ladder-congestion-loss`,
 //! `ladder-policer`.
 
 use hawser_model::finding::{Confidence, Place, Severity};

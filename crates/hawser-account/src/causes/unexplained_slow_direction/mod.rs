@@ -4,7 +4,7 @@
 //!
 //! Evidence: the rates of the direction, of the way back and of other directions of the same speed, and what TCP counted.
 //! Possible: that it is slow is measured, why is not known. A warning. Cases: `unexplained-slow-direction`,
-//! `unexplained-slow-link`, `unexplained-slow-lossy`; not `stream-slower-not-slow`, `slow-stream-half-duplex`,
+//! `unexplained-slow-link`, `unexplained-slow-lossy`, `unexplained-slow-filter`; not `stream-slower-not-slow`, `slow-stream-half-duplex`,
 //! `slow-stream-with-loss`.
 
 use std::collections::BTreeSet;

@@ -6,7 +6,8 @@
 //! windows. The receiver's filter is named if it dropped something on that interface and at least as many packets in all as the
 //! sender sent neighbour solicitations, its IPv6 layer took as many, and its ICMPv6 saw no solicitation.
 //! Certain that it does not pass; likely of the filter. A warning: nothing that was measured is lost.
-//! Cases: `other-family-dead`, `other-family-unknown`, `other-family-passes`.
+//! Cases: `other-family-dead`, `other-family-unknown`, `other-family-passes`; not
+//! `conntrack-full-both-families`.
 
 use hawser_model::case::{BothWindows, Measurement};
 use hawser_model::drops::DropRecord;
@@ -139,7 +140,9 @@ fn dead<'a>(view: &View<'_>, m: &'a Measurement) -> Option<&'a PathMtu> {
             failed.contains(&other.source) || failed.contains(&other.destination)
         })
     });
-    (own.passed.is_some() && other.passed.is_none() && !refused).then_some(other)
+    // A search may pass where the flows do not (a table of connections that is full): then nothing is told of a family alone.
+    let flows_pass = m.phases.iter().any(|phase| !phase.receiver.received.is_zero());
+    (own.passed.is_some() && flows_pass && other.passed.is_none() && !refused).then_some(other)
 }
 
 /// The receiver's interface.

@@ -6,8 +6,8 @@
 //! Evidence: the socket's own drops, and a gap between two reads longer than 10 ms and longer
 //! than the buffer lasts at the arrival rate. Certain by these numbers. Or no gap is that long, but the reader was ready
 //! to run and waited for a processor for a quarter of the time or more (`schedstat`), in which at least as many packets arrived on average
-//! as were lost: likely, since when they arrived is not known. A warning, since it is
-//! the host's doing and not the path's. Cases: `reader-stalled`,
+//! as were lost: likely, since when they arrived is not known. An error if the reader
+//! had real-time priority, as Corosync has; else a warning: a program with it would not have stalled. Cases: `reader-stalled`,
 //! `reader-stalled-short`, `reader-stalled-real-time`, `reader-starved`, `reader-starved-little`.
 
 use hawser_model::account::Layer;
@@ -84,7 +84,10 @@ fn finding(
     let processors = longest.receiver_window.processors.values();
     let waited = phases().map(|phase| phase.receiver.drain.runnable);
     Some(Found {
-        severity: Severity::Warning,
+        severity: match phases().all(has_real_time) {
+            true => Severity::Error,
+            false => Severity::Warning,
+        },
         confidence,
         place: place_on(view, host, group),
         evidence: ReaderStalled {

@@ -141,7 +141,10 @@ fn dead<'a>(view: &View<'_>, m: &'a Measurement) -> Option<&'a PathMtu> {
         })
     });
     // A search may pass where the flows do not (a table of connections that is full): then nothing is told of a family alone.
-    let flows_pass = m.phases.iter().any(|phase| !phase.receiver.received.is_zero());
+    let flows_pass = m
+        .phases
+        .iter()
+        .any(|phase| !phase.receiver.received.is_zero());
     (own.passed.is_some() && flows_pass && other.passed.is_none() && !refused).then_some(other)
 }
 

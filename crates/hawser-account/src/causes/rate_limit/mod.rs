@@ -99,11 +99,7 @@ pub(super) fn limit(view: &LadderView<'_>, before: &Before<'_>) -> Option<f64> {
 /// constant a rate. In recorded runs beside other programs the same rungs varied by 6 % to 54 %, and differed tenfold; behind a
 /// limit of 100 Mbit/s by 4 % at most, and by 10 % from each other.
 fn constant(view: &LadderView<'_>) -> bool {
-    let kinds = [
-        RungKind::WireUdp,
-        RungKind::WireTcp,
-        RungKind::WireTcpMany,
-    ];
+    let kinds = [RungKind::WireUdp, RungKind::WireTcp, RungKind::WireTcpMany];
     let rates: Option<Vec<Rate>> = kinds.into_iter().map(|kind| view.rate(kind)).collect();
     rates.is_some_and(|rates| {
         let mb = || rates.iter().map(|rate| rate.mb_per_s);

@@ -133,6 +133,9 @@ pub enum LabError {
         /// Why.
         what: String,
     },
+    /// What keeps machines from being made.
+    #[error("{0}")]
+    Machines(String),
     /// An impairment that makes no sense, or cannot be made here.
     #[error("{0}")]
     Impairment(String),

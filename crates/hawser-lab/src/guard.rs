@@ -31,6 +31,7 @@ impl LabGuard {
             name: &guard.name,
             spec: Some(spec),
             binary,
+            told: &|_| {},
             interrupted: &|| false,
         })?;
         Ok(guard)

@@ -1,6 +1,7 @@
 //! A lab that is up, as everybody who works in one uses it.
 
 use std::ffi::OsStr;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use hawser_model::names::{HostName, InterfaceName, LinkName};
@@ -11,6 +12,8 @@ use crate::cgroup;
 use crate::cluster::bmc::PowerChange;
 use crate::error::LabError;
 use crate::init::{BIN_INSIDE, SWITCHES};
+use crate::machines::door::{self, Terminal};
+use crate::machines::{self, Kind};
 use crate::name::LabName;
 use crate::paths::{LabDir, Root};
 use crate::plan;
@@ -58,7 +61,7 @@ impl Lab {
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
-        Ok(self.enter(node)?.args(argv))
+        self.run(node, &[], Terminal::No, argv)
     }
 
     /// As [`Self::command`], but killed as soon as the process that was started for it here
@@ -71,7 +74,52 @@ impl Lab {
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
-        Ok(self.enter(node)?.args(TIED).args(argv))
+        let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        let terminal = if is_terminal {
+            Terminal::Yes
+        } else {
+            Terminal::No
+        };
+        self.run(node, &TIED, terminal, argv)
+    }
+
+    /// An agent in `node`.
+    ///
+    /// # Errors
+    /// As [`Self::command`].
+    pub fn agent(&self, node: &str) -> Result<Launch, LabError> {
+        match self.state.spec.kind {
+            Kind::Namespace => {
+                let machine_net = ["--machine-net", crate::init::MACHINE_NET];
+                let words = [&[AGENT_BINARY, "agent"], &machine_net[..]].concat();
+                self.command(node, words)
+            }
+            // Its kernel is its own.
+            Kind::Uml => self.command(node, [AGENT_BINARY, "agent"]),
+        }
+    }
+
+    fn run<I, S>(
+        &self,
+        node: &str,
+        tied: &[&str],
+        terminal: Terminal,
+        argv: I,
+    ) -> Result<Launch, LabError>
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        let inside = self.enter(node)?.args(tied);
+        if self.state.spec.kind == Kind::Namespace || self.state.spec.node(node).is_none() {
+            return Ok(inside.args(argv));
+        }
+        let words = argv
+            .into_iter()
+            .map(|word| word.as_ref().to_string_lossy().into_owned());
+        Ok(inside
+            .args(door::ssh(&self.dir, terminal))
+            .arg(machines::quoted(words)))
     }
 
     fn enter(&self, node: &str) -> Result<Launch, LabError> {
@@ -126,11 +174,6 @@ impl Lab {
         Path::new(AGENT_BINARY)
     }
 
-    /// The machine's network namespace as every node sees it.
-    pub fn machine_net(&self) -> &Path {
-        Path::new(crate::init::MACHINE_NET)
-    }
-
     /// What the lab is made of.
     pub fn spec(&self) -> &LabSpec {
         &self.state.spec
@@ -173,6 +216,17 @@ impl Lab {
     /// A folder of the lab for what must be known after whoever wrote it was killed.
     pub fn notes(&self) -> &Path {
         self.dir.path()
+    }
+
+    /// The file with what a node's first process said, for a node that there is.
+    ///
+    /// # Errors
+    /// No such node.
+    pub fn console_of(&self, node: &str) -> Result<PathBuf, LabError> {
+        match self.state.spec.node(node) {
+            Some(_) => Ok(self.console(node)),
+            None => Err(no_such_node(&self.state, node)),
+        }
     }
 
     /// The file with what a node's first process said.

@@ -30,11 +30,16 @@ impl Lock {
     /// The file may be removed by its holder ([`Self::remove`]), so a lock counts only when
     /// the path still leads to the file that was locked.
     pub fn take(path: PathBuf, what: &str) -> Result<Self, LabError> {
-        Self::take_within(path, what, [SAYS, PATIENCE], |words| eprintln!("{words}"))
+        Self::take_within(path, what, PATIENCE)
     }
 
-    /// The same, in so much time at most; after the shorter one it says what is waited for.
-    fn take_within(
+    /// The same for a lock whose holder may take that long.
+    pub fn take_within(path: PathBuf, what: &str, patience: Duration) -> Result<Self, LabError> {
+        Self::wait(path, what, [SAYS, patience], |words| eprintln!("{words}"))
+    }
+
+    /// The same; after the shorter time it says what is waited for.
+    fn wait(
         path: PathBuf,
         what: &str,
         [says, patience]: [Duration; 2],
@@ -120,7 +125,7 @@ mod tests {
         let _held = Lock::take(path.clone(), "lab x").unwrap();
         let [says, patience] = [10, 40].map(Duration::from_millis);
         let mut said = String::new();
-        let busy = Lock::take_within(path, "lab x", [says, patience], |words| said = words.into());
+        let busy = Lock::wait(path, "lab x", [says, patience], |words| said = words.into());
         assert!(matches!(busy, Err(LabError::Busy { .. })));
         assert!(
             said.contains("another command that works on lab x"),

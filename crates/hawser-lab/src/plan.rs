@@ -44,6 +44,20 @@ pub(crate) fn set_multicast(switch: &SwitchSpec) -> String {
     )
 }
 
+/// The address of a node's network card on the link of that number.
+pub(crate) fn card_address(link: usize, node: usize) -> String {
+    format!("02:68:77:{link:02x}:{node:02x}:00")
+}
+
+/// The links that a node is on, in the order of its ports, each with its number.
+pub(crate) fn links_of<'a>(
+    spec: &'a LabSpec,
+    node: &'a NodeSpec,
+) -> impl Iterator<Item = (usize, &'a crate::spec::LinkSpec)> {
+    let ports = node.ports.iter();
+    ports.filter_map(|port| numbered_link(spec, &port.link))
+}
+
 /// Commands that plug a node into its switches, in the switches' namespace. The switch's ends
 /// stay down until [`connect`] brings them up.
 pub(crate) fn plug(spec: &LabSpec, node: &NodeSpec, init: i32) -> Vec<String> {
@@ -57,9 +71,9 @@ pub(crate) fn plug(spec: &LabSpec, node: &NodeSpec, init: i32) -> Vec<String> {
         let mtu = link.mtu;
         lines.push(format!(
             "link add {here} mtu {mtu} address 02:68:77:{nth:02x}:{index:02x}:01 \
-             type veth peer name {there} mtu {mtu} address 02:68:77:{nth:02x}:{index:02x}:00 \
-             netns {init}",
+             type veth peer name {there} mtu {mtu} address {card} netns {init}",
             there = port.link,
+            card = card_address(nth, index),
         ));
         lines.push(format!("link set {here} master {}", link.switch));
     }
@@ -152,7 +166,7 @@ pub(crate) fn hosts_file(spec: &LabSpec) -> String {
     text
 }
 
-fn node_index(spec: &LabSpec, name: &HostName) -> usize {
+pub(crate) fn node_index(spec: &LabSpec, name: &HostName) -> usize {
     let place = spec.nodes.iter().position(|n| n.name == *name);
     place.unwrap_or(spec.nodes.len()) + 1
 }

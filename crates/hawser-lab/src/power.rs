@@ -6,6 +6,7 @@ use crate::cluster::shelf;
 use crate::error::LabError;
 use crate::init::{SOFT_OFF, STOPS_POOLS};
 use crate::lab::no_such_node;
+use crate::machines::{self, Kind};
 use crate::paths::LabDir;
 use crate::process::{self, Known, ProcessId};
 use crate::start::Starting;
@@ -36,6 +37,12 @@ pub(crate) fn start(dir: &LabDir, state: &mut State, name: &str) -> Result<(), L
     let mut starting = Starting::spawn(dir, &state.token, name)?;
     let init = starting.ready()?;
     let started = wiring::plug(state, switches, &[(&node, init)])
+        .and_then(|()| match state.spec.kind {
+            Kind::Namespace => Ok(()),
+            Kind::Uml => starting
+                .begin()
+                .and_then(|()| machines::wait_until_up(dir, &[(name, init)], &|| Ok(()))),
+        })
         .and_then(|()| impair::reapply(state, dir, switches, &node, init))
         .and_then(|()| starting.go());
     if let Err(e) = started {
@@ -95,10 +102,15 @@ pub(crate) const SLOWEST_OFF: Duration = STOPS_POOLS.saturating_add(NODE_OFF);
 
 /// How long a node may take to end in good order.
 fn soft_off(state: &State) -> Duration {
-    match state.spec.cluster {
+    let machine = match state.spec.kind {
+        Kind::Namespace => Duration::ZERO,
+        Kind::Uml => machines::SHUTS_DOWN,
+    };
+    let node = match state.spec.cluster {
         Some(_) => SLOWEST_OFF,
         None => NODE_OFF,
-    }
+    };
+    machine + node
 }
 
 fn record(state: &mut State, name: &str, powered: bool, init: Option<ProcessId>) {

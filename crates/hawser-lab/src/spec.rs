@@ -1,6 +1,7 @@
 //! What a lab is made of, every default filled in, and where each address comes from.
 
 use crate::cluster::ClusterSpec;
+use crate::machines::Kind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use hawser_model::names::{HostName, LinkName};
@@ -33,6 +34,9 @@ pub struct LabSpec {
     /// What a storage cluster needs beside them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterSpec>,
+    /// What its nodes are.
+    #[serde(default, skip_serializing_if = "Kind::is_namespace")]
+    pub kind: Kind,
 }
 
 /// A switch: one bridge.
@@ -133,6 +137,7 @@ impl LabSpec {
             links,
             nodes,
             cluster: None,
+            kind: Kind::Namespace,
         }
     }
 

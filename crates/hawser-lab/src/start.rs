@@ -10,7 +10,7 @@ use hawser_tool::{Launch, Piped};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::error::LabError;
-use crate::init::{GO, SUBCOMMAND};
+use crate::init::{GO, START, SUBCOMMAND};
 use crate::paths::LabDir;
 use crate::process::ProcessId;
 
@@ -76,6 +76,15 @@ impl Starting {
         let _reaped = self.outer.wait();
         pid.and_then(ProcessId::of)
             .ok_or_else(|| self.failed("it ended at once"))
+    }
+
+    /// Lets a machine start its kernel. It still ends when this is dropped.
+    pub fn begin(&mut self) -> Result<(), LabError> {
+        let sent = self.hold.as_mut().map(|hold| hold.write_all(&[START]));
+        match sent {
+            Some(Ok(())) => Ok(()),
+            _ => Err(self.failed("it has died meanwhile")),
+        }
     }
 
     /// Lets the node live on.

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hawser_model::names::{HostName, LinkName};
@@ -100,6 +100,9 @@ pub(crate) struct State {
     pub cut_ports: BTreeSet<Port>,
     pub cut_switches: BTreeSet<String>,
     pub impairments: Impairments,
+    /// The image of its machines, which they keep when a newer one is built.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<PathBuf>,
 }
 
 impl State {
@@ -131,6 +134,7 @@ impl State {
             cut_ports: BTreeSet::new(),
             cut_switches: BTreeSet::new(),
             impairments: Impairments::default(),
+            image: None,
         })
     }
 

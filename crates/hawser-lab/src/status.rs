@@ -13,8 +13,10 @@ use crate::impair::{
     Changed, Counts, Direction, Fault, MachineSetting, Share, filter_dropped, machine, port_report,
 };
 use crate::lab::{load, need_root};
+use crate::machines::Kind;
+use crate::machines::door::Door;
 use crate::name::LabName;
-use crate::paths::Root;
+use crate::paths::{LabDir, Root};
 use crate::process::ProcessId;
 use crate::spec::{NodeSpec, Role};
 use crate::state::{Port, State};
@@ -99,6 +101,8 @@ pub struct MachineStatus {
     pub name: HostName,
     /// What it is for.
     pub role: Role,
+    /// What it is.
+    pub kind: Kind,
     /// Whether it has power.
     pub power: Power,
     /// Its first process, as the host sees it.
@@ -169,10 +173,7 @@ pub fn status(name: &LabName) -> Result<LabStatus, LabError> {
     need_root()?;
     let root = Root::from_environment();
     let (dir, state) = load(&root, name)?;
-    let machine = |node: &NodeSpec| {
-        let console = dir.console(node.name.as_str()).display().to_string();
-        machine_status(&state, node, console)
-    };
+    let machine = |node: &NodeSpec| machine_status(&dir, &state, node);
     let switches = alive(&state, state.switches_running());
     Ok(LabStatus {
         summary: summary(&state),
@@ -250,7 +251,7 @@ fn switch_status(state: &State) -> Vec<SwitchStatus> {
     spec.switches.iter().map(status).collect()
 }
 
-fn machine_status(state: &State, node: &NodeSpec, console: String) -> MachineStatus {
+fn machine_status(dir: &LabDir, state: &State, node: &NodeSpec) -> MachineStatus {
     let entry = state.nodes.get(&node.name);
     let init = alive(state, entry.and_then(|n| n.running()));
     let power = match init {
@@ -272,14 +273,15 @@ fn machine_status(state: &State, node: &NodeSpec, console: String) -> MachineSta
     };
     let filter = |share: &Share| FilterImpairment {
         share: *share,
-        dropped: init.and_then(filter_dropped),
+        dropped: init.and_then(|init| filter_dropped(Door::of(dir, state, init))),
     };
     MachineStatus {
         name: node.name.clone(),
         role: node.role,
+        kind: state.spec.kind,
         power,
         pid: init.map(|init| init.pid),
-        console,
+        console: dir.console(node.name.as_str()).display().to_string(),
         ports: node.ports.iter().map(port).collect(),
         filter: state.impairments.nodes.get(&node.name).map(filter),
     }

@@ -10,6 +10,7 @@ use crate::impair::{Restored, apply_switch, machine};
 use crate::init::SWITCHES;
 use crate::lab::need_root;
 use crate::lock::Lock;
+use crate::machines::{self, Kind};
 use crate::name::LabName;
 use crate::paths::{LabDir, Root};
 use crate::power;
@@ -29,6 +30,8 @@ pub struct UpRequest<'a> {
     pub spec: Option<&'a LabSpec>,
     /// The `hawser` binary that its nodes run and see.
     pub binary: &'a Path,
+    /// Told what takes long.
+    pub told: &'a dyn Fn(&str),
     /// Asked between steps: whether the user wants to stop.
     pub interrupted: &'a dyn Fn() -> bool,
 }
@@ -147,6 +150,14 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
         }
     };
     let mut state = State::new(request.name, spec)?;
+    if spec.kind == Kind::Uml {
+        machines::check_room(spec.nodes.len(), dir.path())?;
+        let waiting = machines::image::Waiting {
+            told: request.told,
+            interrupted: request.interrupted,
+        };
+        state.image = Some(machines::image::ensure(&waiting)?.0);
+    }
     fs::create_dir_all(dir.bin()).map_err(|e| LabError::io("create the folder", dir.bin(), e))?;
     state.save(dir)?;
     let binary = dir.binary();
@@ -161,6 +172,9 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
     if let Some(cluster) = &spec.cluster {
         secrets::make(dir, cluster)?;
         shelf::make(dir, cluster)?;
+    }
+    if spec.kind == Kind::Uml {
+        machines::keys(dir)?;
     }
     let mut switches = Starting::spawn(dir, &state.token, SWITCHES)?;
     let mut nodes = Vec::new();
@@ -191,6 +205,13 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
         .collect::<Vec<(&NodeSpec, _)>>();
     wiring::plug(&state, bridges, &plugged)?;
     stop()?;
+    if spec.kind == Kind::Uml {
+        nodes.iter_mut().try_for_each(Starting::begin)?;
+        let cases = plugged
+            .iter()
+            .map(|(node, case)| (node.name.as_str(), *case));
+        machines::wait_until_up(dir, &cases.collect::<Vec<_>>(), &stop)?;
+    }
     // The nodes live without us from here on. Until the last line they belong to a lab that is
     // still being built, and whoever finds that takes them away, by the token.
     state.save(dir)?;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use hawser_model::names::{HostName, LinkName};
 
 use crate::error::LabError;
+use crate::machines::{self, Kind};
 use crate::plan;
 use crate::process::ProcessId;
 use crate::spec::NodeSpec;
@@ -51,7 +52,13 @@ pub(crate) fn plug(
     // into an end that is down counts the packet as dropped, and a new node is to be clean.
     tool::batch_across(switches, &lines)?;
     for (node, init) in nodes {
-        tool::batch(*init, "ip", &plan::addresses(spec, node))?;
+        match spec.kind {
+            Kind::Namespace => tool::batch(*init, "ip", &plan::addresses(spec, node))?,
+            Kind::Uml => {
+                tool::batch(*init, "ip", &machines::case_cards(spec, node))?;
+                tool::batch(*init, "tc", &machines::case_filters(spec, node))?;
+            }
+        }
     }
     settle(state, switches, nodes)
 }

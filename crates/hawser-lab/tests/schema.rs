@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use hawser_lab::machines::image::ImageStatus;
 use hawser_lab::{LabStatus, LabSummary};
 use schemars::{Schema, schema_for};
 
@@ -27,6 +28,11 @@ fn published(name: &str, schema: &Schema) {
 #[test]
 fn lab_list() {
     published("lab-list.schema.json", &schema_for!(Vec<LabSummary>));
+}
+
+#[test]
+fn lab_images() {
+    published("lab-images.schema.json", &schema_for!(Vec<ImageStatus>));
 }
 
 #[test]

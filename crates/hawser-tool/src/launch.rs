@@ -58,6 +58,13 @@ impl Launch {
         }
     }
 
+    /// Told that it was called so (its argument 0), whatever its file is called.
+    #[must_use]
+    pub fn called(mut self, name: impl AsRef<OsStr>) -> Self {
+        self.command.arg0(name);
+        self
+    }
+
     /// With this argument after those that it has.
     #[must_use]
     pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {

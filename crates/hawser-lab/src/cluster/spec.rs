@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::shelf::SHELVES;
 use crate::error::LabError;
+use crate::machines::Kind;
 use crate::spec::{
     DEFAULT_MTU, LabSpec, LinkSpec, NodeSpec, PortSpec, Role, SwitchSpec, default_ipv4, nth_ipv4,
 };
@@ -145,6 +146,7 @@ impl LabSpec {
             shelves: shelves(file)?,
         });
         Ok(Self {
+            kind: Kind::Namespace,
             switches,
             links,
             nodes,

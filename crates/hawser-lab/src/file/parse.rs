@@ -9,6 +9,7 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use toml::de::DeTable;
 
 use super::reader::{Located, Source, Table, Wrong};
+use crate::machines::Kind;
 use crate::name;
 use crate::spec::{
     DEFAULT_MTU, LEAST_MTU, LabSpec, LinkSpec, MOST_LINKS, MOST_MTU, MOST_NODES, NodeSpec,
@@ -64,6 +65,7 @@ pub(super) fn lab(source: &Source<'_>) -> Result<LabSpec, Wrong> {
         links,
         nodes,
         cluster: None,
+        kind: Kind::Namespace,
     })
 }
 

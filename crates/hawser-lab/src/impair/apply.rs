@@ -10,6 +10,7 @@ use super::port::{Existing, Names, build};
 use super::program::{Counts, Program};
 use super::{filter, hold};
 use crate::error::LabError;
+use crate::machines::door::Door;
 use crate::paths::LabDir;
 use crate::process::{Known, ProcessId, hold_lines};
 use crate::spec::{NodeSpec, SwitchSpec};
@@ -135,7 +136,7 @@ pub(crate) fn reapply(
         merged(switches, it, &names, Some(init)).apply(to_node.lose_merged_after)?;
     }
     match state.impairments.nodes.get(&node.name) {
-        Some(share) => filter::apply(init, *share),
+        Some(share) => filter::apply(Door::of(dir, state, init), *share),
         None => Ok(()),
     }
 }

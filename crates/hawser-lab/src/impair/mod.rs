@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::change::{Change, find_port, find_switch};
 use crate::error::LabError;
 use crate::lab::no_such_node;
+use crate::machines::door::Door;
 use crate::name::LabName;
 use crate::paths::Root;
 use crate::process::ProcessId;
@@ -153,7 +154,8 @@ pub fn impair(name: &LabName, order: &Order) -> Result<(), LabError> {
             let nodes = &mut change.state.impairments.nodes;
             nodes.insert(node.as_str().into(), *share);
             change.save()?;
-            filter::apply(init, *share).or_else(|e| {
+            let door = Door::of(&change.dir, &change.state, init);
+            filter::apply(door, *share).or_else(|e| {
                 clear_node(&mut change, node)?;
                 Err(e)
             })
@@ -230,7 +232,7 @@ fn clear_node(change: &mut Change, node: &str) -> Result<(), LabError> {
     }
     // A node that is off has no filter.
     if let Ok(init) = running(&change.state, node) {
-        filter::remove(init)?;
+        filter::remove(Door::of(&change.dir, &change.state, init))?;
     }
     change.state.impairments.nodes.remove(node);
     change.save()

@@ -25,7 +25,9 @@ use nix::unistd::setsid;
 use crate::cgroup;
 use crate::cluster::services::{self, Wish};
 use crate::error::LabError;
+use crate::machines::{self, Kind};
 use crate::paths::LabDir;
+use crate::spec::NodeSpec;
 use crate::state::State;
 
 /// The hidden subcommand of `hawser lab`.
@@ -39,6 +41,8 @@ pub const BIN_INSIDE: &str = "/run/hawser/lab";
 pub const MACHINE_NET: &str = "/run/hawser/machine-net";
 /// What allows a node to live on.
 pub(crate) const GO: u8 = b'g';
+/// What allows a machine's kernel to start.
+pub(crate) const START: u8 = b's';
 
 /// What a node's first process is told on its command line.
 #[derive(Debug)]
@@ -96,14 +100,21 @@ fn outer(args: &InitArgs) -> Result<(), LabError> {
 }
 
 fn inner(args: &InitArgs) -> Result<(), LabError> {
-    let head = match prepare(args) {
-        Ok(head) => head,
+    let what = match prepare(args) {
+        Ok(what) => what,
         Err(e) => {
             say(&format!("error {e}"));
             return Err(e);
         }
     };
     say("ready");
+    let head = match what {
+        What::Switches | What::Node => false,
+        What::Head => true,
+        What::Machine(state, node) => {
+            return machines::run(&LabDir(args.dir.clone()), &state, &node);
+        }
+    };
     let mut word = [0_u8];
     if !matches!(std::io::stdin().read(&mut word), Ok(1)) || word[0] != GO {
         return Ok(());
@@ -124,8 +135,16 @@ pub(crate) fn service(wish: Wish) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Makes the node; true when it is the head of a cluster.
-fn prepare(args: &InitArgs) -> Result<bool, LabError> {
+/// What it is the first process of.
+enum What {
+    Switches,
+    Node,
+    Head,
+    Machine(Box<State>, NodeSpec),
+}
+
+/// Makes the node.
+fn prepare(args: &InitArgs) -> Result<What, LabError> {
     let dir = LabDir(args.dir.clone());
     let state = State::load(&dir)?.ok_or_else(|| {
         LabError::io(
@@ -139,9 +158,7 @@ fn prepare(args: &InitArgs) -> Result<bool, LabError> {
             .map_err(|e| LabError::system("sethostname", "switches", e))?;
         mounts::switches(&dir)?;
         // A switch answers nobody; IPv6 of its own would only add its neighbour discovery.
-        set("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1")?;
-        set("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1")?;
-        set("/proc/sys/net/ipv6/conf/default/accept_dad", "0")?;
+        without_ipv6()?;
         // Where the host has br_netfilter, bridged packets would pass through netfilter.
         for family in ["ip", "ip6", "arp"] {
             set(
@@ -149,6 +166,12 @@ fn prepare(args: &InitArgs) -> Result<bool, LabError> {
                 "0",
             )?;
         }
+    } else if let Some(node) = machine(&state, &args.node) {
+        nix::unistd::sethostname(&args.node)
+            .map_err(|e| LabError::system("sethostname", args.node.clone(), e))?;
+        mounts::kernel_filesystems()?;
+        machines::prepare(&dir, &state, &node)?;
+        without_ipv6()?;
     } else {
         nix::unistd::sethostname(&args.node)
             .map_err(|e| LabError::system("sethostname", args.node.clone(), e))?;
@@ -163,8 +186,29 @@ fn prepare(args: &InitArgs) -> Result<bool, LabError> {
         nix::unistd::close(descriptor)
             .map_err(|e| LabError::system("close", "the machine's network namespace", e))?;
     }
-    let members = state.members().any(|node| node.name.as_str() == args.node);
-    Ok(members && state.spec.cluster.is_some())
+    if let Some(node) = machine(&state, &args.node) {
+        return Ok(What::Machine(Box::new(state), node));
+    }
+    let is_member = state.members().any(|node| node.name.as_str() == args.node);
+    Ok(match args.node.as_str() {
+        SWITCHES => What::Switches,
+        _ if is_member && state.spec.cluster.is_some() => What::Head,
+        _ => What::Node,
+    })
+}
+
+/// The node of that name, when it has a kernel of its own.
+fn machine(state: &State, name: &str) -> Option<NodeSpec> {
+    let is_machine = state.spec.kind != Kind::Namespace;
+    state.spec.node(name).filter(|_| is_machine).cloned()
+}
+
+/// What a bridge's or a case's own IPv6 would send is nobody's.
+fn without_ipv6() -> Result<(), LabError> {
+    for setting in ["all/disable_ipv6", "default/disable_ipv6"] {
+        set(&format!("/proc/sys/net/ipv6/conf/{setting}"), "1")?;
+    }
+    set("/proc/sys/net/ipv6/conf/default/accept_dad", "0")
 }
 
 /// Writes a sysctl; one that this kernel does not have needs no setting.
@@ -176,7 +220,7 @@ fn set(path: &str, value: &str) -> Result<(), LabError> {
 }
 
 /// Lets go of the caller's pipes; standard error stays the node's console.
-fn detach() -> Result<(), LabError> {
+pub(crate) fn detach() -> Result<(), LabError> {
     let null = std::fs::OpenOptions::new()
         .read(true)
         .write(true)

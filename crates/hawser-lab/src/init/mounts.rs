@@ -84,7 +84,7 @@ fn hold(folder: &Path) -> Result<OwnedFd, LabError> {
 }
 
 /// `/proc` and `/sys` as the new namespaces see them, with what usually hangs below `/sys`.
-pub(super) fn kernel_filesystems() -> Result<(), LabError> {
+pub(crate) fn kernel_filesystems() -> Result<(), LabError> {
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     mount(None::<&str>, "/", None::<&str>, private, None::<&str>)
         .map_err(|e| LabError::system("mount --make-rprivate", "/", e))?;

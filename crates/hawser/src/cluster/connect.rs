@@ -92,11 +92,7 @@ impl Cluster {
                 Reach::Lab(lab) => {
                     let (lab, node) = (lab.clone(), name.clone());
                     Box::new(Command::new(name.clone(), move || {
-                        let lab = Lab::open(&lab)?;
-                        let agent = lab.agent_binary().display().to_string();
-                        let net = lab.machine_net().display().to_string();
-                        let agent = [agent.as_str(), "agent", "--machine-net", net.as_str()];
-                        lab.command(node.as_str(), agent)
+                        Lab::open(&lab)?.agent(node.as_str())
                     }))
                 }
                 Reach::Ssh(destination) => {

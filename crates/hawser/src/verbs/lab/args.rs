@@ -51,12 +51,39 @@ pub(super) struct Layout {
     /// With --cluster: bare heads, on which nothing was applied yet
     #[arg(long, requires = "cluster")]
     pub bare: bool,
+    /// Nodes with a kernel of their own: Debian with systemd under user-mode Linux (docs/machines.md)
+    #[arg(long, value_name = "KIND", num_args = 0..=1, default_missing_value = "uml")]
+    pub machines: Option<Machines>,
     /// Without a file: this many nodes, head1, head2, …
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
     pub nodes: Option<u8>,
     /// Without a file: this many links, ring0, ring1, …, each on a switch of its own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
     pub links: Option<u8>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Machines {
+    /// Debian's package user-mode-linux: needs no virtualisation
+    Uml,
+}
+
+/// What is done about the images of machines.
+#[derive(Subcommand)]
+pub(super) enum Images {
+    /// All images, and the one that new machines have
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Build the image that new machines have, unless it is there
+    Build,
+    /// Remove an image that no lab's machines have
+    Remove {
+        /// Its name
+        name: String,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -113,6 +140,21 @@ pub(super) enum Action {
         name: Name,
         /// The node
         node: String,
+    },
+    /// What a node's first process and, of a machine, its kernel have said
+    Console {
+        #[command(flatten)]
+        name: Name,
+        /// The node
+        node: String,
+        /// Go on as it says more, until Ctrl-C
+        #[arg(short, long)]
+        follow: bool,
+    },
+    /// The images of machines
+    Images {
+        #[command(subcommand)]
+        what: Images,
     },
     /// Pull a cable (NODE/LINK), or the plug of a switch
     Cut {

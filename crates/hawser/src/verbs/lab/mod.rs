@@ -2,6 +2,7 @@
 
 mod args;
 mod cluster;
+mod images;
 mod impair;
 mod show;
 
@@ -12,7 +13,7 @@ use hawser_lab::cluster::bmc;
 use hawser_lab::cluster::services::{self, Wish};
 use hawser_lab::impair::{clear, hold};
 use hawser_lab::{
-    Interrupt, Lab, LabError, LabName, LabSpec, Place, PowerLoss, UpOutcome, UpRequest, init,
+    Interrupt, Kind, Lab, LabError, LabName, LabSpec, Place, PowerLoss, UpOutcome, UpRequest, init,
 };
 use miette::Report;
 
@@ -20,13 +21,18 @@ use crate::bad_file::{self, Wrong};
 use crate::output::{self, complain, say};
 
 pub use args::Args;
-use args::{Action, HoldLine, Layout, Name, NodeInit, Power, Service};
+use args::{Action, HoldLine, Layout, Machines, Name, NodeInit, Power, Service};
 use impair::{ClearArgs, ImpairArgs};
 
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
     if let Action::Up { name, layout } = &args.action {
         if layout.cluster {
+            if layout.machines.is_some() {
+                miette::bail!(
+                    "a cluster on machines is not there yet: --machines makes a lab without --cluster"
+                );
+            }
             let begun = std::time::Instant::now();
             let spec = cluster::spec(layout.file.as_deref())?;
             let name = name.lab().map_err(report)?;
@@ -87,6 +93,8 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
             let shell = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
             return exec(name.as_str(), &node, &[shell]);
         }
+        Action::Console { name, node, follow } => return console(name.as_str(), &node, follow),
+        Action::Images { what } => images::run(what)?,
         Action::Cut { name, place } => {
             let _held = Interrupt::hold()?;
             let place = Place::parse(&place);
@@ -116,20 +124,25 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
 
 /// The layout that was asked for; `None`: as it stands, or the default.
 fn spec(layout: &Layout) -> Result<Option<LabSpec>, LabError> {
-    Ok(match layout {
+    let mut spec = match layout {
         Layout {
             file: Some(path), ..
         } => Some(LabSpec::from_file(path)?),
         Layout {
             nodes: None,
             links: None,
+            machines: None,
             ..
         } => None,
         Layout { nodes, links, .. } => Some(LabSpec::grid(
             nodes.map_or(2, usize::from),
             links.map_or(2, usize::from),
         )),
-    })
+    };
+    if let (Some(spec), Some(Machines::Uml)) = (&mut spec, layout.machines) {
+        spec.kind = Kind::Uml;
+    }
+    Ok(spec)
 }
 
 fn up(
@@ -147,6 +160,7 @@ fn up(
         name,
         spec,
         binary: &binary,
+        told: &|what| complain!("{what}"),
         interrupted: &|| interrupt.requested(),
     })?;
     let took = begun.elapsed().as_secs_f64();
@@ -200,6 +214,17 @@ fn down(name: &LabName) -> Result<(), LabError> {
 /// Becomes the command: its streams, signals and exit code are the caller's own.
 fn exec(name: &str, node: &str, command: &[String]) -> Result<ExitCode, LabError> {
     Err(Lab::open(name)?.tied_command(node, command)?.exec().into())
+}
+
+/// Shows the console's file, by the program that does so.
+fn console(name: &str, node: &str, follow: bool) -> Result<ExitCode, LabError> {
+    let lab = Lab::open(name)?;
+    let console = lab.console_of(node)?;
+    let follow: &[&str] = if follow { &["-f"] } else { &[] };
+    let tail = hawser_tool::Launch::new("tail")
+        .args(["-n", "+1"])
+        .args(follow);
+    Err(tail.arg(console).exec().into())
 }
 
 fn power(name: &LabName, how: Power, node: &str) -> Result<(), LabError> {

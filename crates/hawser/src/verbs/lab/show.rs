@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hawser_lab::impair::{Changed, Counts, MachineSetting, Order, Restored};
-use hawser_lab::{Health, LabStatus, LabSummary, MachineStatus, PortImpairment, Power, Role};
+use hawser_lab::{Health, Kind, LabStatus, LabSummary, MachineStatus, PortImpairment, Power, Role};
 use hawser_model::units::{self, grouped};
 
 use crate::render::table::{Align, Table};
@@ -98,7 +98,11 @@ fn machine_lines(machine: &MachineStatus) -> String {
         Role::Member => "",
         Role::Client => "  client",
     };
-    let mut text = format!("  {:12} {power}{role}\n", machine.name);
+    let kind = match machine.kind {
+        Kind::Namespace => "",
+        Kind::Uml => "  user-mode Linux",
+    };
+    let mut text = format!("  {:12} {power}{kind}{role}\n", machine.name);
     for port in &machine.ports {
         let cut = if port.cut { "  CUT" } else { "" };
         let mtu = format!("mtu {}", port.mtu);

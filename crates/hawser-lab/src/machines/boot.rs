@@ -1,0 +1,63 @@
+//! Waiting until machines are up.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::folder;
+use crate::error::LabError;
+use crate::paths::LabDir;
+use crate::process::ProcessId;
+
+/// A machine is up in 15 s on an idle host; more than this is a hang, however busy the host is.
+const PATIENCE: Duration = Duration::from_secs(600);
+const LOOKS: Duration = Duration::from_millis(50);
+
+/// How much of a console is shown.
+const LINES: usize = 6;
+
+/// Waits until each of these machines says that it is up.
+///
+/// # Errors
+/// One has ended, or does not come up; what `stop` says.
+pub(crate) fn wait_until_up(
+    dir: &LabDir,
+    machines: &[(&str, ProcessId)],
+    stop: &dyn Fn() -> Result<(), LabError>,
+) -> Result<(), LabError> {
+    let deadline = Instant::now() + PATIENCE;
+    let failed = |node: &str, what: String| LabError::Start {
+        node: node.to_owned(),
+        what: format!(
+            "{what}; its console says:\n{}",
+            last_lines(&dir.console(node))
+        ),
+    };
+    for (node, case) in machines {
+        while !folder::ready(dir, node).exists() {
+            stop()?;
+            if !case.is_alive() {
+                return Err(failed(node, "its kernel has ended".to_owned()));
+            }
+            if Instant::now() >= deadline {
+                return Err(failed(
+                    node,
+                    format!("not up after {} s", PATIENCE.as_secs()),
+                ));
+            }
+            thread::sleep(LOOKS);
+        }
+    }
+    Ok(())
+}
+
+fn last_lines(console: &Path) -> String {
+    let bytes = fs::read(console).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    lines[lines.len().saturating_sub(LINES)..].join("\n")
+}

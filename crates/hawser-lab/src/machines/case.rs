@@ -1,0 +1,184 @@
+//! The first process of a machine's case: it mounts what the kernel needs, starts it, starts it again if it asks for a reboot,
+//! and ends with it. When it ends, all processes of the machine have: they are in its PID namespace.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+
+use hawser_tool::Launch;
+use nix::errno::Errno;
+use nix::mount::{MsFlags, mount};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{Pid, chdir};
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use super::{folder, kernel, mconsole, plan};
+use crate::error::LabError;
+use crate::init::{GO, START, detach};
+use crate::paths::LabDir;
+use crate::spec::NodeSpec;
+use crate::state::State;
+
+/// The kernel's name for itself. It runs that in its own place when it is to boot again (`main`, arch/um/os-Linux/main.c), so
+/// its end says what was asked for: this program fails, a kernel that was powered off ends well.
+const AGAIN: &str = "/bin/false";
+const ENDS_FOR_REBOOT: i32 = 1;
+
+/// Mounts what the case has, and writes what the machine finds.
+pub(crate) fn prepare(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), LabError> {
+    let name = node.name.as_str();
+    folder::fill(dir, state, node)?;
+    let memory = folder::memory(dir, name);
+    // The kernel maps it to run what lies there, which a host's /dev/shm may forbid.
+    let options = format!("mode=700,size={}M", plan::MEMORY + 64);
+    let quiet = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    mount(
+        Some("tmpfs"),
+        &memory,
+        Some("tmpfs"),
+        quiet,
+        Some(options.as_str()),
+    )
+    .map_err(|e| LabError::system("mount tmpfs", memory.display().to_string(), e))?;
+    read_only(&dir.bin(), &folder::binaries(dir, name))
+}
+
+fn read_only(from: &Path, to: &Path) -> Result<(), LabError> {
+    let bind = MsFlags::MS_BIND;
+    for flags in [bind, bind | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY] {
+        mount(Some(from), to, None::<&str>, flags, None::<&str>)
+            .map_err(|e| LabError::system("mount --bind", to.display().to_string(), e))?;
+    }
+    Ok(())
+}
+
+/// Runs the machine. Until the word that it may live, the end of standard input is its end.
+pub(crate) fn run(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), LabError> {
+    let mut word = [0_u8];
+    if !matches!(std::io::stdin().read(&mut word), Ok(1)) || word[0] != START {
+        return Ok(());
+    }
+    let signals = signals()?;
+    let memory = folder::memory(dir, node.name.as_str());
+    chdir(&memory).map_err(|e| LabError::system("chdir", memory.display().to_string(), e))?;
+    // A kernel that panics would leave its whole memory as a file.
+    let nothing = Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    setrlimit(Resource::Core, nothing).map_err(|e| LabError::io("setrlimit", "core", e.into()))?;
+    let mut kernel = start(dir, state, node)?;
+    let mut held = true;
+    loop {
+        let stdin = std::io::stdin();
+        let (signalled, spoken) = wait(signals.as_fd(), held.then(|| stdin.as_fd()))?;
+        if spoken {
+            match stdin.lock().read(&mut word) {
+                Ok(1) if word[0] == GO => (held, _) = (false, detach()?),
+                _ => return Ok(()),
+            }
+        }
+        if !signalled {
+            continue;
+        }
+        while let Ok(Some(signal)) = signals.read_signal() {
+            if signal.ssi_signo != Signal::SIGTERM as u32 {
+                continue;
+            }
+            eprintln!("{}: asked to power off", node.name);
+            if mconsole::power_button().is_err() {
+                // It has not come so far that it could be asked.
+                return Ok(());
+            }
+        }
+        match ended(kernel) {
+            None => {}
+            Some(WaitStatus::Exited(_, ENDS_FOR_REBOOT)) => {
+                end_the_rest();
+                kernel = start(dir, state, node)?;
+            }
+            Some(how) => {
+                eprintln!("{}: its kernel has ended: {how:?}", node.name);
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Signals reach even process 1 when they are blocked; others the kernel keeps from it.
+fn signals() -> Result<SignalFd, LabError> {
+    let mut awaited = SigSet::empty();
+    awaited.add(Signal::SIGCHLD);
+    awaited.add(Signal::SIGTERM);
+    let failed = |call| move |e| LabError::system(call, "process 1", e);
+    awaited.thread_block().map_err(failed("sigprocmask"))?;
+    let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
+    SignalFd::with_flags(&awaited, flags).map_err(failed("signalfd"))
+}
+
+/// Waits for a signal, or a word of who starts the machine.
+fn wait(signals: BorrowedFd<'_>, stdin: Option<BorrowedFd<'_>>) -> Result<(bool, bool), LabError> {
+    let mut fds = vec![PollFd::new(signals, PollFlags::POLLIN)];
+    fds.extend(stdin.map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
+    match poll(&mut fds, PollTimeout::NONE) {
+        Ok(_) | Err(Errno::EINTR) => {}
+        Err(e) => return Err(LabError::system("poll", "process 1", e)),
+    }
+    let is_ready = |at: usize| fds.get(at).and_then(PollFd::any).unwrap_or(false);
+    Ok((is_ready(0), is_ready(1)))
+}
+
+fn start(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<Pid, LabError> {
+    let name = node.name.as_str();
+    match fs::remove_file(folder::ready(dir, name)) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            return Err(LabError::io("remove", folder::ready(dir, name), e));
+        }
+        _ => {}
+    }
+    // What an earlier run has left is in the way of this one's sockets.
+    let _absent = fs::remove_dir_all(plan::UMID);
+    let image = state
+        .image
+        .as_deref()
+        .unwrap_or(Path::new(""))
+        .display()
+        .to_string();
+    let words = plan::kernel_arguments(&state.spec, node, &image, &folder::machine_id(state, name));
+    let console = dir.console(name);
+    let log = File::options()
+        .append(true)
+        .open(&console)
+        .map_err(|e| LabError::io("open", &console, e))?;
+    let memory = folder::memory(dir, name);
+    let child = Launch::new(kernel::PROGRAM)
+        .called(AGAIN)
+        .args(words)
+        .envs([("TMPDIR", memory)])
+        .log(log)
+        .daemon()?;
+    Ok(Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX)))
+}
+
+/// Takes the ends of all children; how the kernel ended, if it did.
+fn ended(kernel: Pid) -> Option<WaitStatus> {
+    let mut found = None;
+    loop {
+        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return found,
+            Ok(status) if status.pid() == Some(kernel) => found = Some(status),
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(_) => return found,
+        }
+    }
+}
+
+/// Ends what a kernel leaves when it becomes another program: helpers that hold its disks and its cards.
+fn end_the_rest() {
+    let _nobody = kill(Pid::from_raw(-1), Signal::SIGKILL);
+    while !matches!(waitpid(None, None), Err(Errno::ECHILD)) {}
+}

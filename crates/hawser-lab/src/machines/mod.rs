@@ -1,0 +1,88 @@
+//! Nodes with a kernel of their own: Debian with systemd under user-mode Linux, on the switches of the lab.
+//!
+//! Such a node has what every node of a lab has: a first process with namespaces of its own, and in its network namespace
+//! one end of each cable, under the link's name. They are the *case* of the machine. In it runs the kernel, whose network
+//! cards are taps; what comes in by a cable goes out by its tap, and back. So cables are cut, faults planted and power is
+//! taken as from any node, and all of the machine's processes end with its case.
+//!
+//! Whoever works in a machine comes in by ssh, over a cable that only the case and the machine have.
+
+mod boot;
+mod case;
+pub(crate) mod door;
+mod folder;
+pub mod image;
+mod kernel;
+mod mconsole;
+mod plan;
+mod recipe;
+mod room;
+mod sources;
+
+pub(crate) use boot::wait_until_up;
+pub(crate) use case::{prepare, run};
+pub(crate) use folder::keys;
+pub(crate) use plan::{case_cards, case_filters, quoted};
+pub(crate) use room::check as check_room;
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::LabError;
+
+/// What the nodes of a lab are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Namespaces of this machine's kernel.
+    #[default]
+    Namespace,
+    /// Debian under user-mode Linux: a kernel of its own.
+    Uml,
+}
+
+impl Kind {
+    /// Whether it is that of a lab without machines.
+    pub(crate) fn is_namespace(&self) -> bool {
+        *self == Self::Namespace
+    }
+}
+
+/// How long a machine may take to shut down in good order: systemd has to stop some twenty services, on a kernel that takes
+/// 45 ms to start a program.
+pub(crate) const SHUTS_DOWN: Duration = Duration::from_secs(120);
+
+/// Fails on a machine without the programs that machines of a lab need.
+///
+/// # Errors
+/// What is missing, and how it is installed.
+pub(crate) fn need_programs(programs: &[&str]) -> Result<(), LabError> {
+    let folders = [
+        "/usr/local/sbin",
+        "/usr/local/bin",
+        "/usr/sbin",
+        "/usr/bin",
+        "/sbin",
+        "/bin",
+    ];
+    let is_there = |program: &str| {
+        folders
+            .iter()
+            .any(|folder| std::path::Path::new(folder).join(program).exists())
+    };
+    let missing: Vec<&str> = programs
+        .iter()
+        .copied()
+        .filter(|it| !is_there(it))
+        .collect();
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(LabError::Machines(format!(
+            "a lab of machines needs {}, which this host has not: `packaging/setup machines`, or `apt install \
+             user-mode-linux mmdebstrap debian-archive-keyring openssh-client e2fsprogs`",
+            missing.join(", ")
+        ))),
+    }
+}

@@ -1,0 +1,166 @@
+//! What is said on command lines and in files to make a machine: pure, so that it is tested without one.
+
+use hawser_model::names::{HostName, LinkName};
+
+use crate::plan::{card_address, links_of, node_index};
+use crate::spec::{LabSpec, NodeSpec};
+
+/// The memory of a machine, in MiB.
+pub(super) const MEMORY: u64 = 512;
+
+/// The case's and the machine's address on the cable between them (RFC 3927: it never leaves that cable).
+pub(super) const CASE: &str = "169.254.72.1";
+pub(super) const MACHINE: &str = "169.254.72.2";
+const PREFIX: u8 = 30;
+
+/// The interface of that cable. Longer than a link's name may be, so none is called so.
+const CONSOLE: &str = "hawser-console";
+
+/// The kernel's name for itself in its folder of sockets.
+pub(super) const UMID: &str = "machine";
+
+/// The tap of a link in the case. The cable's end has the link's name, 12 bytes at most.
+fn tap(link: &LinkName) -> String {
+    format!("t-{link}")
+}
+
+/// `ip` commands that make the machine's network cards in its case, and bring the cables up.
+pub(crate) fn case_cards(spec: &LabSpec, node: &NodeSpec) -> Vec<String> {
+    let mut lines = vec!["link set lo up".to_owned()];
+    for (_, link) in links_of(spec, node) {
+        let (cable, tap, mtu) = (&link.name, tap(&link.name), link.mtu);
+        lines.push(format!("tuntap add {tap} mode tap"));
+        lines.push(format!("link set {tap} mtu {mtu} up"));
+        lines.push(format!("link set {cable} up"));
+    }
+    lines.push(format!("tuntap add {CONSOLE} mode tap"));
+    lines.push(format!("addr add {CASE}/{PREFIX} dev {CONSOLE}"));
+    lines.push(format!("link set {CONSOLE} up"));
+    lines
+}
+
+/// `tc` commands that let through between each cable and its tap, in both directions. A bridge of two ports would
+/// do, but it keeps for itself what is sent to its own group addresses (LLDP, LACP: IEEE 802.1D, 7.12.6).
+pub(crate) fn case_filters(spec: &LabSpec, node: &NodeSpec) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (_, link) in links_of(spec, node) {
+        let (cable, tap) = (link.name.to_string(), tap(&link.name));
+        for (from, to) in [(&cable, &tap), (&tap, &cable)] {
+            lines.push(format!("qdisc add dev {from} clsact"));
+            lines.push(format!(
+                "filter add dev {from} ingress protocol all u32 match u32 0 0 action mirred egress redirect dev {to}"
+            ));
+        }
+    }
+    lines
+}
+
+/// What the kernel of a machine is started with. Paths are relative to the folder of its memory, since the sockets in it have
+/// short names only (108 bytes, unix(7)).
+pub(super) fn kernel_arguments(
+    spec: &LabSpec,
+    node: &NodeSpec,
+    image: &str,
+    machine_id: &str,
+) -> Vec<String> {
+    let mut words = vec![
+        format!("umid={UMID}"),
+        "uml_dir=.".to_owned(),
+        format!("mem={MEMORY}M"),
+        // The machine sees nothing else of the host.
+        "hostfs=../host".to_owned(),
+        format!("ubd0=../disk.cow,{image}"),
+        "root=/dev/ubda".to_owned(),
+        "ro".to_owned(),
+        "con=null".to_owned(),
+        "con0=null,fd:1".to_owned(),
+        format!("systemd.machine_id={machine_id}"),
+        format!("systemd.hostname={}", node.name),
+    ];
+    let mut nth = 0;
+    for (number, link) in links_of(spec, node) {
+        let address = card_address(number, node_index(spec, &node.name));
+        words.push(format!(
+            "vec{nth}:transport=tap,ifname={},depth=128,gro=1,mtu={},mac={address}",
+            tap(&link.name),
+            link.mtu
+        ));
+        nth += 1;
+    }
+    words.push(format!(
+        "vec{nth}:transport=tap,ifname={CONSOLE},depth=128,gro=1"
+    ));
+    words
+}
+
+/// The `ip` commands by which a machine gives its cards their names and addresses at every boot.
+pub(super) fn machine_network(spec: &LabSpec, node: &NodeSpec) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut nth = 0;
+    for (_, link) in links_of(spec, node) {
+        lines.push(format!("link set vec{nth} name {}", link.name));
+        nth += 1;
+    }
+    lines.extend(crate::plan::addresses(spec, node));
+    lines.push(format!("link set vec{nth} name {CONSOLE}"));
+    lines.push(format!("addr add {MACHINE}/{PREFIX} dev {CONSOLE}"));
+    lines.push(format!("link set {CONSOLE} up"));
+    lines
+}
+
+/// A name of its own for each initiator: two with one name end each other's sessions (RFC 7143, 4.4.3).
+pub(super) fn initiator_name(node: &HostName) -> String {
+    format!("InitiatorName=iqn.2026-01.lab.hawser:{node}\n")
+}
+
+/// A command as one line of a shell that takes every word as it is.
+pub(crate) fn quoted<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
+    let word = |word: S| format!("'{}'", word.as_ref().replace('\'', r"'\''"));
+    words.into_iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_has_a_card_for_each_link_and_one_to_its_case() {
+        let spec = LabSpec::default();
+        let head2 = spec.node("head2").unwrap();
+        let words = kernel_arguments(&spec, head2, "/i/root.img", "0123");
+        let cards: Vec<&String> = words.iter().filter(|it| it.starts_with("vec")).collect();
+        assert_eq!(
+            cards,
+            [
+                "vec0:transport=tap,ifname=t-ring0,depth=128,gro=1,mtu=1500,mac=02:68:77:00:02:00",
+                "vec1:transport=tap,ifname=t-ring1,depth=128,gro=1,mtu=1500,mac=02:68:77:01:02:00",
+                "vec2:transport=tap,ifname=hawser-console,depth=128,gro=1",
+            ]
+        );
+        assert!(words.contains(&"ubd0=../disk.cow,/i/root.img".to_owned()));
+        let lines = machine_network(&spec, head2);
+        assert_eq!(lines[1], "link set vec1 name ring1");
+        assert!(lines.contains(&"addr add 10.72.1.2/24 brd + dev ring1".to_owned()));
+    }
+
+    #[test]
+    fn what_comes_by_a_cable_goes_to_its_card_and_back() {
+        let mut spec = LabSpec::grid(2, 1);
+        spec.links[0].mtu = hawser_model::units::Mtu(9000);
+        let head1 = spec.node("head1").unwrap();
+        assert_eq!(case_cards(&spec, head1)[2], "link set t-ring0 mtu 9000 up");
+        let lines = case_filters(&spec, head1);
+        assert!(lines[1].starts_with("filter add dev ring0 ingress"));
+        assert!(lines[1].ends_with("redirect dev t-ring0"));
+        assert!(lines[3].starts_with("filter add dev t-ring0 ingress"));
+        assert!(lines[3].ends_with("redirect dev ring0"));
+    }
+
+    #[test]
+    fn every_word_arrives_as_it_is() {
+        assert_eq!(
+            quoted(["sh", "-c", "echo $A 'b'"]),
+            r"'sh' '-c' 'echo $A '\''b'\'''"
+        );
+    }
+}

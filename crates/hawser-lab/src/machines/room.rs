@@ -1,0 +1,87 @@
+//! Whether this host has the memory and the disk that machines need.
+
+use std::fs;
+use std::path::Path;
+
+use nix::sys::statvfs::statvfs;
+
+use super::plan::MEMORY;
+use crate::error::LabError;
+
+const MIB: u64 = 1 << 20;
+
+/// What the host itself keeps.
+const SPARE: u64 = 256;
+/// What a machine may write to its disk before a lab is taken down: logs, and the programs of a test.
+const DISK: u64 = 512;
+/// The packages while an image is made of them, and the image.
+pub(super) const IMAGE: u64 = 2048;
+
+/// Fails if so many machines, whose disks lie in this folder, do not fit.
+///
+/// # Errors
+/// What is missing.
+pub(crate) fn check(machines: usize, folder: &Path) -> Result<(), LabError> {
+    let path = "/proc/meminfo";
+    let text = fs::read_to_string(path).map_err(|e| LabError::io("read", path, e))?;
+    let machines = machines as u64;
+    let fits = enough(
+        "memory",
+        available(&text).unwrap_or(0),
+        machines * MEMORY + SPARE,
+    );
+    fits.map_err(|what| {
+        LabError::Machines(format!("{machines} machines need more memory: {what}"))
+    })?;
+    disk(folder, machines * DISK, &format!("{machines} machines"))
+}
+
+/// Fails if so many MiB do not fit into the file system of a folder that may have yet to be made.
+pub(super) fn disk(folder: &Path, wanted: u64, what: &str) -> Result<(), LabError> {
+    let there = folder
+        .ancestors()
+        .find(|path| path.exists())
+        .unwrap_or(Path::new("/"));
+    let object = there.display().to_string();
+    let stat = statvfs(there).map_err(|e| LabError::system("statvfs", &object, e))?;
+    let free = stat.blocks_available() * stat.fragment_size() / MIB;
+    enough(&format!("disk at {object}"), free, wanted)
+        .map_err(|missing| LabError::Machines(format!("{what} need more disk: {missing}")))
+}
+
+fn enough(what: &str, found: u64, wanted: u64) -> Result<(), String> {
+    match found >= wanted {
+        true => Ok(()),
+        false => Err(format!(
+            "{wanted} MiB of {what} are needed, {found} MiB are free: {} MiB are missing",
+            wanted - found
+        )),
+    }
+}
+
+/// `MemAvailable` in MiB.
+fn available(meminfo: &str) -> Option<u64> {
+    let line = meminfo
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib / 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_said_in_numbers() {
+        assert_eq!(
+            available("MemTotal: 9 kB\nMemAvailable:   2097152 kB\n"),
+            Some(2048)
+        );
+        assert_eq!(enough("memory", 2048, 2048), Ok(()));
+        assert_eq!(
+            enough("memory", 1000, 1280).unwrap_err(),
+            "1280 MiB of memory are needed, 1000 MiB are free: 280 MiB are missing"
+        );
+    }
+}

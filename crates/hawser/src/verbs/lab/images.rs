@@ -1,0 +1,55 @@
+//! `hawser lab images`: what machines boot from.
+
+use hawser_lab::machines::image::{self, ImageStatus, Waiting};
+use hawser_lab::{Interrupt, LabError};
+
+use super::args::Images;
+use crate::output::{complain, say};
+use crate::render::table::{Align, Table};
+
+/// Runs it.
+pub(super) fn run(what: Images) -> Result<(), LabError> {
+    match what {
+        Images::List { json } => {
+            let images = image::list()?;
+            super::print(json, &images, || list(&images))
+        }
+        Images::Build => {
+            let interrupt = Interrupt::hold()?;
+            let waiting = Waiting {
+                told: &|what| complain!("{what}"),
+                interrupted: &|| interrupt.requested(),
+            };
+            match image::build(&waiting)? {
+                true => say!("the image is built"),
+                false => say!("the image was built already"),
+            }
+            Ok(())
+        }
+        Images::Remove { name } => {
+            match image::remove(&name)? {
+                true => say!("image {name} is removed"),
+                false => complain!("there is no image {name}"),
+            }
+            Ok(())
+        }
+    }
+}
+
+fn list(images: &[ImageStatus]) -> String {
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
+    for image in images {
+        let size = image.bytes.map_or("not built".to_owned(), |bytes| {
+            format!("{} MiB", bytes >> 20)
+        });
+        let labs: Vec<&str> = image.labs.iter().map(|lab| lab.as_str()).collect();
+        let what = match (image.current, labs.is_empty()) {
+            (true, true) => "what new machines have".to_owned(),
+            (true, false) => format!("what new machines have, and those of {}", labs.join(", ")),
+            (false, true) => "no lab's".to_owned(),
+            (false, false) => format!("the machines of {}", labs.join(", ")),
+        };
+        table.row([image.name.as_str(), &size, &what]);
+    }
+    table.lines("").join("\n") + "\n"
+}

@@ -7,7 +7,7 @@ HOST   = $$($(CARGO) -vV | sed -n 's/^host: //p')
 # OPENSSL_STATIC: pkg-config then also names what libcrypto.a itself needs (Debian 13's: zlib, zstd).
 STATIC = OPENSSL_STATIC=1 RUSTFLAGS="-C target-feature=+crt-static"
 
-.PHONY: build packages demo test test-all test-unit expected lint bench setup clean
+.PHONY: build packages demo test test-all test-unit test-machines expected lint bench setup clean
 
 build: ## target/release/hawser, self-contained, and target/release/hawser-client, which needs libiscsi
 	@packaging/setup build
@@ -33,6 +33,10 @@ test-all: build ## the same, and the lab tests that are left out of every change
 test-unit: ## what needs no lab: three minutes when it is built
 	@packaging/setup build lab
 	@packaging/run-tests --unit
+
+test-machines: build ## labs of machines with kernels of their own (docs/machines.md): the kernel's target and NFS server
+	@packaging/setup lab machines
+	@HAWSER_BIN=$(CURDIR)/target/release/hawser $(CARGO) test --locked -p hawser --test machines -- --ignored --nocapture --test-threads=1
 
 expected: ## writes the answers that the saved cases expect, and what is tried (docs/tune.md), again; shows what changed
 	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-account --tests

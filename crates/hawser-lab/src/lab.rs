@@ -184,6 +184,11 @@ impl Lab {
         &self.state.name
     }
 
+    /// Whether each node has a kernel of its own, so that what is set there is no other node's.
+    pub fn nodes_have_kernels(&self) -> bool {
+        self.state.spec.kind == Kind::Uml
+    }
+
     /// The names of nodes and clients that have power and run.
     pub fn running(&self) -> Vec<HostName> {
         let nodes = self.state.nodes.iter();

@@ -32,6 +32,8 @@ const ENDS_FOR_REBOOT: i32 = 1;
 pub(crate) fn prepare(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), LabError> {
     let name = node.name.as_str();
     folder::fill(dir, state, node)?;
+    // Whoever starts it looks there for what this run makes, not an earlier one.
+    not_ready(dir, name)?;
     let memory = folder::memory(dir, name);
     // The kernel maps it to run what lies there, which a host's /dev/shm may forbid.
     let options = format!("mode=700,size={}M", plan::MEMORY + 64);
@@ -134,12 +136,7 @@ fn wait(signals: BorrowedFd<'_>, stdin: Option<BorrowedFd<'_>>) -> Result<(bool,
 
 fn start(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<Pid, LabError> {
     let name = node.name.as_str();
-    match fs::remove_file(folder::ready(dir, name)) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            return Err(LabError::io("remove", folder::ready(dir, name), e));
-        }
-        _ => {}
-    }
+    not_ready(dir, name)?;
     // What an earlier run has left is in the way of this one's sockets.
     let _absent = fs::remove_dir_all(plan::UMID);
     let image = state
@@ -162,6 +159,14 @@ fn start(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<Pid, LabError> 
         .log(log)
         .daemon()?;
     Ok(Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX)))
+}
+
+fn not_ready(dir: &LabDir, node: &str) -> Result<(), LabError> {
+    let path = folder::ready(dir, node);
+    match fs::remove_file(&path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(LabError::io("remove", &path, e)),
+        _ => Ok(()),
+    }
 }
 
 /// Takes the ends of all children; how the kernel ended, if it did.

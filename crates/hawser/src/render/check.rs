@@ -334,12 +334,21 @@ fn set_aside(case: &Case) -> String {
 fn collectors(case: &Case) -> String {
     let mut out = String::new();
     for (host, facts) in &case.hosts {
+        let mut all = facts.collectors.iter();
+        let has_reasons =
+            all.any(|it| it.name.starts_with("drop-reasons") && it.unavailable.is_none());
         for collector in &facts.collectors {
+            let instead = match collector.name.as_str() {
+                "drop-reasons" if !has_reasons => {
+                    "; counters and taps alone place what is lost there"
+                }
+                _ => "",
+            };
             let matters = ["drop-reasons", "tap"].contains(&collector.name.as_str());
             if let (true, Some(why)) = (matters, &collector.unavailable) {
                 let _ = writeln!(
                     out,
-                    "  {} {host}: {} not available: {why}",
+                    "  {} {host}: {} not available: {why}{instead}",
                     style("note:").yellow(),
                     collector.name
                 );

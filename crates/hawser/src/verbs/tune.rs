@@ -9,8 +9,8 @@ use hawser_coordinator::schedule::Direction;
 use hawser_coordinator::traffic_plan::TrafficOptions;
 use hawser_coordinator::tune::{self, Surroundings, TuneError};
 use hawser_host::{Host, HostError};
-use hawser_lab::LabName;
 use hawser_lab::impair::{MachineSetting, announce_machine};
+use hawser_lab::{Lab, LabName};
 use hawser_model::case::Case;
 use hawser_model::fanout::Spread;
 use hawser_model::knob::Knob;
@@ -182,6 +182,10 @@ impl Surroundings for Around<'_> {
         let Some((_, Reach::Lab(lab))) = reach else {
             return Ok(());
         };
+        let has_own_kernel = Lab::open(lab).is_ok_and(|lab| lab.nodes_have_kernels());
+        if has_own_kernel {
+            return Ok(());
+        }
         let setting = match knob {
             Knob::Sysctl { name } => MachineSetting::named(name),
             _ => None,

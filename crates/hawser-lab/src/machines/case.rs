@@ -145,7 +145,8 @@ fn start(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<Pid, LabError> 
         .unwrap_or(Path::new(""))
         .display()
         .to_string();
-    let words = plan::kernel_arguments(&state.spec, node, &image, &folder::machine_id(state, name));
+    let (lab, id) = (state.name.as_str(), folder::machine_id(state, name));
+    let words = plan::kernel_arguments(&state.spec, node, lab, &image, &id);
     let console = dir.console(name);
     let log = File::options()
         .append(true)

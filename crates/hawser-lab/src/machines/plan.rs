@@ -60,6 +60,7 @@ pub(crate) fn case_filters(spec: &LabSpec, node: &NodeSpec) -> Vec<String> {
 pub(super) fn kernel_arguments(
     spec: &LabSpec,
     node: &NodeSpec,
+    lab: &str,
     image: &str,
     machine_id: &str,
 ) -> Vec<String> {
@@ -76,6 +77,8 @@ pub(super) fn kernel_arguments(
         "con0=null,fd:1".to_owned(),
         format!("systemd.machine_id={machine_id}"),
         format!("systemd.hostname={}", node.name),
+        // For who looks at the host's processes.
+        format!("hawser.lab={lab}"),
     ];
     let mut nth = 0;
     for (number, link) in links_of(spec, node) {
@@ -127,7 +130,7 @@ mod tests {
     fn a_machine_has_a_card_for_each_link_and_one_to_its_case() {
         let spec = LabSpec::default();
         let head2 = spec.node("head2").unwrap();
-        let words = kernel_arguments(&spec, head2, "/i/root.img", "0123");
+        let words = kernel_arguments(&spec, head2, "t", "/i/root.img", "0123");
         let cards: Vec<&String> = words.iter().filter(|it| it.starts_with("vec")).collect();
         assert_eq!(
             cards,

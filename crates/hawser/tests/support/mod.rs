@@ -282,6 +282,18 @@ fn processes(fits: impl Fn(&[&str]) -> bool) -> Vec<i32> {
     all.iter().map(|process| process.pid).collect()
 }
 
+/// How many processes the kernels of a lab's machines are, or that of one node.
+pub fn processes_of_machines(lab: &str, node: &str) -> usize {
+    let (lab, node) = (
+        format!("hawser.lab={lab}"),
+        format!("systemd.hostname={node}"),
+    );
+    let theirs = processes(|words| {
+        words.iter().any(|it| *it == lab) && words.iter().any(|it| it.starts_with(&node))
+    });
+    theirs.len()
+}
+
 /// Whether a process runs: it exists and is no zombie.
 pub fn is_running(pid: i32) -> bool {
     Process::of(pid).is_some_and(|process| !process.is_dead())

@@ -1,4 +1,6 @@
-# What bench/nfs runs inside the virtual machine: each line of output is one thing held against the kernel.
+#!/bin/sh
+# Directories of a pool by NFS (`[[nfs]]` of exports.toml) with the kernel's own server and client, in a machine of a lab:
+# each line of output is one thing held against the kernel. Run by machines.rs.
 failed=0
 ok() { echo "ok: $1"; }
 no() { echo "NOT OK: $1"; failed=1; }
@@ -11,26 +13,21 @@ start() { hawser exports start tank --root /tank --iqn iqn.2026-01.lab --backend
 export OCF_RESKEY_pool=tank OCF_RESKEY_root=/tank OCF_RESKEY_iqn=iqn.2026-01.lab OCF_RESKEY_backend=tgt
 uname -r
 
-# What a head has: its file systems for the server, its names, its server.
-for m in nfsd nfsv3 nfsv4 loop ext4 ipv6; do modprobe $m; done
-printf 'root:x:0:0:root:/:/bin/sh\n_rpc:x:1:1::/run/rpcbind:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n' >/etc/passwd
-printf 'root:x:0:\nnogroup:x:65534:\n' >/etc/group
-echo '127.0.0.1 localhost' >/etc/hosts
-mkdir -p /var/lib/nfs/sm /var/lib/nfs/v4recovery /var/lib/nfs/rpc_pipefs /run/rpcbind /run/sendsigs.omit.d
-touch /var/lib/nfs/etab /var/lib/nfs/rmtab /etc/exports
-ip addr add 10.72.0.1/24 dev lo; ip addr add 10.72.9.1/24 dev lo; ip addr add fd00:72::1/64 dev lo
-truncate -s 32M /tmp/disk; /bin/mke2fs -q -t ext4 /tmp/disk
-losetup /dev/loop0 /tmp/disk; mount -t ext4 /dev/loop0 /tank
+for m in nfsd nfsv3 nfsv4 loop; do modprobe $m; done
+mkdir -p /tank /run/rpcbind
+ip addr add 10.72.200.1/24 dev lo; ip addr add 10.72.9.1/24 dev lo; ip addr add fd00:72::1/64 dev lo
+truncate -s 32M /root/disk; mke2fs -q -t ext4 /root/disk
+losetup /dev/loop0 /root/disk; mount -t ext4 /dev/loop0 /tank
 mkdir -p /tank/home/joe /tank/iso; chmod 777 /tank/home; echo one >/tank/home/joe/file; echo two >/tank/iso/file
 cat >/tank/exports.toml <<'TOML'
 [[nfs]]
 directory = "home"
-clients = ["10.72.0.0/24", "fd00:72::/64"]
+clients = ["10.72.200.0/24", "fd00:72::/64"]
 options = "rw,no_root_squash,insecure"
 
 [[nfs]]
 directory = "iso"
-clients = ["10.72.0.0/24"]
+clients = ["10.72.200.0/24"]
 options = "ro"
 TOML
 
@@ -47,7 +44,7 @@ has "and says so" "rpc.mountd does not run" "$said"
 rpc.mountd || no "rpc.mountd"
 
 said=$(start) && ok "a start" || no "start: $said"
-has "it says what it does" "/tank/home is exported to 10.72.0.0/24, fd00:72::/64 (rw,insecure,no_root_squash)" "$said"
+has "it says what it does" "/tank/home is exported to 10.72.200.0/24, fd00:72::/64 (rw,insecure,no_root_squash)" "$said"
 hasnt "and offers nothing by iSCSI" "iqn" "$said"
 has "a second start has nothing to do" "nothing to do" "$(start)"
 hawser exports ocf monitor; is "monitor of what runs" 0 $?
@@ -58,19 +55,19 @@ has "and the server has it" "fsid=$fsid" "$(exportfs -s)"
 
 # A client of version 4 and one of version 3, each by its network.
 mkdir -p /mnt/4 /mnt/3 /mnt/iso /mnt/no
-/bin/mount.nfs 10.72.0.1:/tank/home /mnt/4 -o vers=4.2,soft,timeo=50 && ok "mounted by NFS 4.2" || no "mount by NFS 4.2"
-/bin/mount.nfs 10.72.0.1:/tank/home /mnt/3 -o vers=3,nolock,soft,timeo=50 && ok "mounted by NFS 3" || no "mount by NFS 3"
+mount.nfs 10.72.200.1:/tank/home /mnt/4 -o vers=4.2,soft,timeo=50 && ok "mounted by NFS 4.2" || no "mount by NFS 4.2"
+mount.nfs 10.72.200.1:/tank/home /mnt/3 -o vers=3,nolock,soft,timeo=50 && ok "mounted by NFS 3" || no "mount by NFS 3"
 is "a file is read" one "$(cat /mnt/4/joe/file)"
 is "by the other too" one "$(cat /mnt/3/joe/file)"
 echo three >/mnt/4/new && ok "a file is written" || no "a file is written"
 is "and is the pool's" three "$(cat /tank/home/new)"
 is "as root" 0 "$(stat -c %u /tank/home/new)"
-/bin/mount.nfs 10.72.0.1:/tank/iso /mnt/iso -o vers=4.2,soft,timeo=50 && ok "mounted read only" || no "mount read only"
+mount.nfs 10.72.200.1:/tank/iso /mnt/iso -o vers=4.2,soft,timeo=50 && ok "mounted read only" || no "mount read only"
 is "it is read" two "$(cat /mnt/iso/file)"
 echo x >/mnt/iso/x 2>/dev/null && no "it is written" || ok "and not written"
-/bin/mount.nfs '[fd00:72::1]:/tank/home' /mnt/no -o vers=4.2,soft,timeo=50 && ok "mounted by IPv6" || no "mount by IPv6"
+mount.nfs '[fd00:72::1]:/tank/home' /mnt/no -o vers=4.2,soft,timeo=50 && ok "mounted by IPv6" || no "mount by IPv6"
 umount /mnt/no
-/bin/mount.nfs 10.72.9.1:/tank/home /mnt/no -o vers=3,nolock,soft,timeo=50 2>/tmp/said && { no "a stranger mounts it"; umount /mnt/no; } || ok "a stranger does not mount it"
+mount.nfs 10.72.9.1:/tank/home /mnt/no -o vers=3,nolock,soft,timeo=50 2>/tmp/said && { no "a stranger mounts it"; umount /mnt/no; } || ok "a stranger does not mount it"
 
 # What changes in the file, while a client writes.
 : >/mnt/4/log; chmod 666 /mnt/4/log; echo new >/tank/iso/unread
@@ -85,8 +82,8 @@ clients = ["*"]
 TOML
 said=$(start) && no "a directory that is not there" || has "a directory that is not there is an error" 'there is no directory "vm" in pool tank' "$said"
 mkdir /tank/vm; start >/dev/null || no "a directory more"
-printf '[[nfs]]\ndirectory = "home"\nclients = ["10.72.0.0/24", "fd00:72::/64"]\noptions = "rw,insecure"\n[[nfs]]\ndirectory = "vm"\nclients = ["*"]\n' >/tank/exports.toml
-has "a directory less" "/tank/iso is no longer exported to 10.72.0.0/24" "$(start)"
+printf '[[nfs]]\ndirectory = "home"\nclients = ["10.72.200.0/24", "fd00:72::/64"]\noptions = "rw,insecure"\n[[nfs]]\ndirectory = "vm"\nclients = ["*"]\n' >/tank/exports.toml
+has "a directory less" "/tank/iso is no longer exported to 10.72.200.0/24" "$(start)"
 sleep 1; touch /tmp/end; wait $writer
 is "a client that wrote meanwhile had no errors" "" "$(cat /tmp/errors 2>/dev/null)"
 is "and all it wrote is there" "$(cat /tmp/count)" "$(wc -l </tank/home/log)"
@@ -130,7 +127,7 @@ exec 7<&- 9<&-
 umount /mnt/4 /mnt/3; umount -l /tank
 hawser exports stop tank >/dev/null && ok "a stop without the pool" || no "a stop without the pool"
 is "leaves nothing of it" "/theirs" "$(exportfs -s | cut -d' ' -f1)"
-losetup -d /dev/loop0 2>/dev/null; losetup /dev/loop1 /tmp/disk; mount -t ext4 /dev/loop1 /tank; start >/dev/null || no "start"
+losetup -d /dev/loop0 2>/dev/null; losetup /dev/loop1 /root/disk; mount -t ext4 /dev/loop1 /tank; start >/dev/null || no "start"
 rm /run/hawser/exports/tank.json
 hawser exports ocf monitor 2>/tmp/said; is "monitor without its copy" 1 $?
 hawser exports stop tank --root /tank --iqn iqn.2026-01.lab --backend tgt >/dev/null && ok "a stop without the copy" || no "a stop without the copy"

@@ -1,0 +1,304 @@
+//! Given a lab of machines, each with a kernel of its own: the same verbs do the same, nothing is left of one, and what only
+//! such a kernel has, its SCSI target and its NFS server, takes what Hawser tells it.
+//!
+//! Time in such a machine is never asserted: starting a program takes it 45 ms.
+
+mod support;
+
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use hawser_lab::{Kind, Power};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use support::{Lab, Ran, eventually, processes_of_machines, remains, run};
+
+/// A machine is up in 15 s; this is for a host that does much else.
+const SLOW: Duration = Duration::from_secs(600);
+
+/// Whether this host has the kernel that machines run; says so where it has not.
+fn has_kernel() -> bool {
+    let has = ["/usr/bin/linux.uml", "/usr/bin/mmdebstrap"];
+    let has = has.iter().all(|program| Path::new(program).exists());
+    if !has {
+        let line = "\nskipped: user-mode-linux is not installed (packaging/setup machines)";
+        writeln!(std::io::stderr(), "{line}").expect("standard error");
+    }
+    has
+}
+
+/// One machine with one link.
+fn one_machine() -> Lab {
+    Lab::up_with(&["--machines", "--nodes", "1", "--links", "1"])
+}
+
+#[test]
+#[ignore = "builds an image of Debian's packages, and boots machines"]
+fn a_lab_of_machines_is_entered_cut_healed_powered_and_accounted_for() {
+    if !has_kernel() {
+        return;
+    }
+    let lab = Lab::up_with(&["--machines", "uml"]);
+    let host = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("this kernel");
+    let theirs = lab.sh("head1", "uname -r");
+    assert_ne!(theirs, host, "a machine has a kernel of its own");
+    assert_eq!(
+        lab.sh("head2", "hostname; cat /etc/hostname"),
+        "head2\nhead2\n"
+    );
+    assert_eq!(lab.sh("head1", "cat /proc/1/comm"), "systemd\n");
+    assert_eq!(
+        lab.sh("head1", "systemctl --failed --plain --no-legend"),
+        ""
+    );
+    assert_ne!(
+        lab.sh("head1", "cat /etc/machine-id"),
+        lab.sh("head2", "cat /etc/machine-id")
+    );
+    let status = lab.status();
+    assert!(
+        status
+            .machines
+            .iter()
+            .all(|it| it.kind == Kind::Uml && it.power == Power::On)
+    );
+
+    // A command has its own words, streams and exit code.
+    assert_eq!(lab.try_sh("head1", "exit 7").code, Some(7));
+    let odd = "a 'b' $HOME *";
+    assert_eq!(lab.ok(&["exec", "head1", "--", "printf", "%s", odd]), odd);
+    assert!(lab.ok(&["console", "head1"]).contains("systemd"));
+
+    // Cables and switches.
+    assert!(lab.reaches("head1", "head2-ring0") && lab.reaches("head1", "fd48:6177:7365:1::2"));
+    lab.ok(&["cut", "head2/ring0"]);
+    assert!(!lab.reaches("head1", "10.72.0.2") && lab.reaches("head1", "10.72.1.2"));
+    lab.ok(&["heal", "head2/ring0"]);
+    assert!(lab.soon_reaches("head1", "10.72.0.2"));
+    lab.ok(&["cut", "sw1"]);
+    assert!(!lab.reaches("head1", "10.72.1.2"));
+    lab.ok(&["heal", "sw1"]);
+    assert!(lab.soon_reaches("head1", "10.72.1.2"));
+
+    // The account balances on counters and taps alone, and says so.
+    let quiet = check(&lab);
+    assert_eq!(unattributed(&quiet), Some(0), "{quiet:#}");
+    lab.ok(&["impair", "head2/ring0", "--loss", "10%"]);
+    let lossy = check(&lab);
+    assert_eq!(unattributed(&lossy), Some(0), "{lossy:#}");
+    let codes = lossy["findings"].as_array().expect("findings").iter();
+    let codes: Vec<&str> = codes.filter_map(|it| it["code"].as_str()).collect();
+    assert!(codes.contains(&"loss-between-hosts"), "{codes:?}");
+    let said = run(&["check", "--lab", lab.name()]).stdout;
+    assert!(
+        said.contains("counters and taps alone place what is lost there"),
+        "{said}"
+    );
+    lab.ok(&["clear", "--all"]);
+    lab.ok(&["impair", "head1", "--nft-drop", "20%"]);
+    let filter = lab.status().machines[0].filter.expect("a filter");
+    assert!(
+        filter.dropped.is_some(),
+        "its counter is read in the machine"
+    );
+    lab.ok(&["clear", "--all"]);
+    // What is asked of a host's set-up does not end its kernel.
+    assert_eq!(run(&["compare", "--lab", lab.name()]).code, Some(0));
+
+    // Power. What was written and synchronised is there again.
+    lab.sh("head2", "echo kept >/root/kept; sync");
+    assert!(processes_of_machines(lab.name(), "head2") > 0);
+    lab.ok(&["power", "cut", "head2"]);
+    assert_eq!(
+        processes_of_machines(lab.name(), "head2"),
+        0,
+        "of a machine without power"
+    );
+    assert!(!lab.reaches("head1", "10.72.0.2"));
+    lab.ok(&["power", "on", "head2"]);
+    assert_eq!(lab.sh("head2", "cat /root/kept"), "kept\n");
+    lab.ok(&["power", "off", "head2"]);
+    assert_eq!(processes_of_machines(lab.name(), "head2"), 0);
+    assert!(
+        lab.ok(&["console", "head2"]).contains("reboot: Power down"),
+        "it was shut down in good order"
+    );
+    lab.ok(&["power", "on", "head2"]);
+    // A reboot from within: the machine comes back, and its cables are in.
+    let boot = || {
+        lab.try_sh("head2", "cat /proc/sys/kernel/random/boot_id")
+            .stdout
+    };
+    let before = boot();
+    lab.try_sh("head2", "systemctl reboot");
+    assert!(
+        eventually(SLOW, || !boot().is_empty() && boot() != before),
+        "it did not come back"
+    );
+    assert!(lab.soon_reaches("head1", "10.72.0.2"));
+
+    let name = lab.name().to_owned();
+    lab.ok(&["down"]);
+    assert_eq!(remains(&name), Vec::<String>::new());
+    assert_eq!(processes_of_machines(&name, ""), 0);
+}
+
+#[test]
+#[ignore = "boots machines"]
+fn nothing_is_left_of_machines_whose_up_was_killed_or_interrupted() {
+    if !has_kernel() {
+        return;
+    }
+    // The image is there from here on.
+    assert_eq!(run(&["lab", "images", "build"]).code, Some(0));
+    for signal in [Signal::SIGKILL, Signal::SIGINT] {
+        let lab = Lab::planned();
+        let mut up = lab
+            .command(&["up", "--machines", "--nodes", "2"])
+            .stderr(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("hawser runs");
+        // While its kernels boot.
+        assert!(eventually(SLOW, || processes_of_machines(
+            lab.name(),
+            "head2"
+        ) > 0));
+        kill(Pid::from_raw(up.id() as i32), signal).expect("a process");
+        up.wait().expect("its end");
+        let none = || processes_of_machines(lab.name(), "") == 0;
+        assert!(
+            eventually(Duration::from_secs(30), none),
+            "{signal}: a kernel runs on"
+        );
+        // Who was killed leaves files, which the next command removes.
+        lab.run(&["down"]);
+        assert_eq!(remains(lab.name()), Vec::<String>::new(), "{signal}");
+    }
+}
+
+#[test]
+#[ignore = "boots machines"]
+fn a_machine_ends_with_its_case_and_is_told_from_one_that_was_switched_off() {
+    if !has_kernel() {
+        return;
+    }
+    let lab = one_machine();
+    let case = lab.status().machines[0].pid.expect("it runs");
+    kill(Pid::from_raw(case), Signal::SIGKILL).expect("a process");
+    let none = || processes_of_machines(lab.name(), "head1") == 0;
+    assert!(
+        eventually(Duration::from_secs(30), none),
+        "a process outlives the first one"
+    );
+    assert_eq!(lab.status().machines[0].power, Power::Dead);
+    let said = lab.ok(&["up"]);
+    assert!(said.contains("head1 had died and runs again"), "{said}");
+    // A kernel that ends by itself.
+    lab.try_sh("head1", "echo c >/proc/sysrq-trigger");
+    assert!(
+        eventually(Duration::from_secs(60), none),
+        "a kernel that has panicked runs on"
+    );
+    assert_eq!(lab.status().machines[0].power, Power::Dead);
+    assert!(lab.ok(&["console", "head1"]).contains("Kernel panic"));
+}
+
+#[test]
+#[ignore = "boots a machine"]
+fn the_kernels_target_takes_what_hawser_tells_it() {
+    if has_kernel() {
+        held(&one_machine(), "lio.sh", include_str!("machines/lio.sh"));
+    }
+}
+
+#[test]
+#[ignore = "boots a machine"]
+fn the_kernels_nfs_server_takes_what_hawser_tells_it() {
+    if has_kernel() {
+        held(&one_machine(), "nfs.sh", include_str!("machines/nfs.sh"));
+    }
+}
+
+#[test]
+#[ignore = "boots a machine"]
+fn an_image_is_listed_and_not_removed_from_under_a_lab() {
+    if !has_kernel() {
+        return;
+    }
+    let lab = one_machine();
+    let images = run(&["lab", "images", "list", "--json"]);
+    let images: Value = serde_json::from_str(&images.stdout).expect("JSON");
+    let current = images.as_array().expect("a list").iter();
+    let current: Vec<&Value> = current.filter(|it| it["current"] == true).collect();
+    assert_eq!(current.len(), 1, "{images:#}");
+    let labs = current[0]["labs"].as_array().expect("a list");
+    assert!(labs.iter().any(|it| *it == lab.name()), "{images:#}");
+    let removed = run(&[
+        "lab",
+        "images",
+        "remove",
+        current[0]["name"].as_str().expect("a name"),
+    ]);
+    assert_eq!(removed.code, Some(2));
+    assert!(
+        removed.stderr.contains("take them down first"),
+        "{}",
+        removed.stderr
+    );
+}
+
+#[test]
+#[ignore = "needs user-mode-linux"]
+fn a_cluster_on_machines_is_refused_in_one_sentence() {
+    let lab = Lab::planned();
+    let refused = lab.run(&["up", "--cluster", "--machines"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused.stderr.contains("not there yet"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(remains(lab.name()), Vec::<String>::new());
+}
+
+/// Runs a script in head1, each line of which that begins with `NOT OK` is a promise that the kernel does not keep.
+#[track_caller]
+fn held(lab: &Lab, name: &str, script: &str) {
+    let place = format!("/root/{name}");
+    let mut copy = lab
+        .command(&["exec", "head1", "--", "tee", &place])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("hawser runs");
+    let mut input = copy.stdin.take().expect("a pipe");
+    input.write_all(script.as_bytes()).expect("the script");
+    drop(input);
+    assert!(copy.wait().expect("its end").success());
+    let ran = lab.run(&["exec", "head1", "--", "sh", &place]);
+    println!("{}", ran.stdout);
+    let broken: Vec<&str> = ran
+        .stdout
+        .lines()
+        .filter(|it| it.starts_with("NOT OK"))
+        .collect();
+    assert!(
+        ran.code == Some(0) && broken.is_empty(),
+        "{broken:#?} {}",
+        ran.stderr
+    );
+}
+
+/// A check of the lab as JSON.
+fn check(lab: &Lab) -> Value {
+    let ran: Ran = run(&["check", "--lab", lab.name(), "--json"]);
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {}", ran.stderr))
+}
+
+fn unattributed(check: &Value) -> Option<u64> {
+    check.pointer("/packets/unattributed")?.as_u64()
+}

@@ -8,6 +8,7 @@
 
 pub mod ask;
 pub mod group;
+pub mod history;
 pub mod judge;
 pub mod keeper;
 pub mod metrics;

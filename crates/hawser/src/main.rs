@@ -25,7 +25,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 #[command(after_help = "\
 Measure:  check, compare, ladder, copy, bench
 Improve:  tune, changes, undo
-Operate:  import, plan, apply, status, watch, standby, online, move, exports
+Operate:  import, plan, apply, status, watch, incident, standby, online, move,
+          exports
 Practise: drill, lab, demo
 Read:     explain, report
 
@@ -90,6 +91,9 @@ enum Verb {
     /// What is wrong with the heads now
     #[command(after_help = "Example:\n  hawser watch --once -f hawser.toml")]
     Watch(verbs::watch::Args),
+    /// What happened to a cluster that nobody watched: each outage in the heads' logs, second by second
+    #[command(after_help = "Example:\n  hawser incident show last -f hawser.toml")]
+    Incident(verbs::incident::Args),
     /// Move everything away from a node and keep it away
     #[command(after_help = "Example:\n  hawser standby head1")]
     Standby(verbs::operate::NodeArgs),
@@ -141,6 +145,7 @@ fn main() -> ExitCode {
         Verb::Explain(args) => verbs::explain::run(args),
         Verb::Exports(args) => verbs::exports::run(args),
         Verb::Generate(args) => verbs::generate::run(&args, Cli::command()),
+        Verb::Incident(args) => verbs::incident::run(&args),
         Verb::Import(args) => verbs::import::run(args),
         Verb::Lab(args) => verbs::lab::run(args),
         Verb::Ladder(args) => verbs::ladder::run(args),

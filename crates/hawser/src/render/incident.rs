@@ -9,6 +9,8 @@ use super::check::findings;
 use super::drill::parts;
 use crate::output::paint::style;
 
+const NONE: &str = "No head was lost or fenced and no service was away, as far as these logs go.\n";
+
 /// All incidents, oldest first, and what stood in the way of telling more.
 pub fn text(report: &IncidentsReport) -> String {
     let mut out = String::new();
@@ -24,19 +26,13 @@ pub fn text(report: &IncidentsReport) -> String {
         );
     }
     if report.incidents.is_empty() {
-        out.push_str(
-            "\nNo head was lost or fenced and no service was away, as far as these logs go.\n",
-        );
+        out.push('\n');
+        out.push_str(NONE);
     }
     for incident in &report.incidents {
         out.push_str(&one(incident));
     }
-    if !report.gaps.is_empty() {
-        let _ = writeln!(out, "\n{}", style("What stood in the way").bold());
-        for gap in &report.gaps {
-            let _ = writeln!(out, "  - {gap}");
-        }
-    }
+    out.push_str(&gaps(report));
     if let Some(error_s) = report
         .clock_error_s
         .filter(|_| !report.incidents.is_empty())
@@ -46,6 +42,48 @@ pub fn text(report: &IncidentsReport) -> String {
             "\nBetween two heads a boundary may be off by {error_s:.3} s. No client is heard here: one may have noticed an \
              outage later and come back later."
         );
+    }
+    out
+}
+
+/// A line an incident.
+pub fn list(report: &IncidentsReport) -> String {
+    let mut out = String::new();
+    for incident in &report.incidents {
+        let away = match incident.services.as_slice() {
+            [] => "no service was away".to_owned(),
+            [longest, rest @ ..] => {
+                let more = match rest.len() {
+                    0 => String::new(),
+                    n => format!(" and {n} more"),
+                };
+                format!(
+                    "{}{more} away for {:.3} s",
+                    longest.service, longest.outage_s
+                )
+            }
+        };
+        let _ = writeln!(
+            out,
+            "{}  {away}: {}",
+            style(&incident.id).bold(),
+            incident.trigger
+        );
+    }
+    if report.incidents.is_empty() {
+        out.push_str(NONE);
+    }
+    out.push_str(&gaps(report));
+    out
+}
+
+fn gaps(report: &IncidentsReport) -> String {
+    let mut out = String::new();
+    if !report.gaps.is_empty() {
+        let _ = writeln!(out, "\n{}", style("What stood in the way").bold());
+        for gap in &report.gaps {
+            let _ = writeln!(out, "  - {gap}");
+        }
     }
     out
 }

@@ -5,10 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::UNIX_EPOCH;
 
-use hawser_account::incident::{LogFile, LogKind, incidents, together};
-use hawser_cluster::cib::services::services;
-use hawser_cluster::xml::Element;
-use hawser_model::drill::PoolFacts;
+use hawser_account::incident::{LogFile, LogKind, incidents};
+use hawser_watch::history::of_cib;
 use miette::{IntoDiagnostic as _, WrapErr as _, bail};
 
 use crate::{output, render};
@@ -71,15 +69,20 @@ pub fn run(folder: &Path, json: bool) -> miette::Result<ExitCode> {
         });
     }
     let mut gaps = Vec::new();
-    let services = found.cib.as_deref().and_then(|cib| {
-        let read = of_cib(cib);
-        read.map_err(|e| {
-            gaps.push(format!(
-                "{e:#}: services are told by the names of their resources"
-            ))
-        })
-        .ok()
-    });
+    let services = match &found.cib {
+        Some(cib) => {
+            let bytes = hawser_files::read_named(cib, LARGEST).into_diagnostic()?;
+            let services = of_cib(&String::from_utf8_lossy(&bytes));
+            if services.is_none() {
+                gaps.push(format!(
+                    "{}: not a CIB; services are told by the names of their resources",
+                    cib.display()
+                ));
+            }
+            services
+        }
+        None => None,
+    };
     let mut report = incidents(&files, &services.unwrap_or_default(), recorded);
     report.gaps.extend(gaps);
     for path in &found.packed {
@@ -143,18 +146,4 @@ fn kind(path: &Path) -> Option<LogKind> {
         () if of("pacemaker.log") => Some(LogKind::Pacemaker),
         () => None,
     }
-}
-
-/// What Pacemaker runs together, by its CIB.
-fn of_cib(path: &Path) -> miette::Result<Vec<PoolFacts>> {
-    let bytes = hawser_files::read_named(path, LARGEST).into_diagnostic()?;
-    let cib = Element::parse(&String::from_utf8_lossy(&bytes), "a CIB")
-        .map_err(|e| miette::miette!("{}: {e}", path.display()))?;
-    let found = services(&cib);
-    let groups = found.groups.into_iter().map(|(name, resources)| PoolFacts {
-        name,
-        active_on: None,
-        resources,
-    });
-    Ok(groups.chain(together(found.single)).collect())
 }

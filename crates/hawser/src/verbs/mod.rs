@@ -15,6 +15,7 @@ pub mod exports;
 pub mod fanout;
 pub mod generate;
 pub mod import;
+pub mod incident;
 pub mod lab;
 pub mod ladder;
 pub mod operate;

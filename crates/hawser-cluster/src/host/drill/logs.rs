@@ -41,6 +41,38 @@ pub(in crate::host) fn read(from: Option<[u64; 2]>) -> LogTexts {
     logs
 }
 
+/// The ends of both logs, at most so many bytes of each.
+pub(in crate::host) fn ends(bytes: u64) -> LogTexts {
+    let mut logs = LogTexts {
+        utc_offset_s: utc_offset(),
+        ..LogTexts::default()
+    };
+    let mut problems = Vec::new();
+    for (index, path) in [COROSYNC, PACEMAKER].into_iter().enumerate() {
+        match end(path, bytes) {
+            Ok((length, text)) => (logs.lengths[index], logs.texts[index]) = (length, text),
+            Err(e) => problems.push(format!("read {path}: {e}")),
+        }
+    }
+    logs.problem = (!problems.is_empty()).then(|| problems.join("; "));
+    logs
+}
+
+/// Length, and the whole lines of the last so many bytes.
+fn end(path: &str, bytes: u64) -> std::io::Result<(u64, String)> {
+    let (length, ..) = part(path, None)?;
+    let from = length.saturating_sub(bytes.min(MOST));
+    let (length, text, _) = part(path, Some(from))?;
+    let whole = match from {
+        0 => text,
+        // It begins in the middle of a line.
+        _ => text
+            .split_once('\n')
+            .map_or(String::new(), |(_, rest)| rest.to_owned()),
+    };
+    Ok((length, whole))
+}
+
 /// The head's time zone in seconds east of UTC.
 pub(super) fn utc_offset() -> i32 {
     let said = run::tool("date", &["+%z"], None).ok();
@@ -75,5 +107,15 @@ mod tests {
         assert_eq!(part(path, None).unwrap(), (13, String::new(), true));
         assert_eq!(part(path, Some(7)).unwrap(), (13, "after\n".into(), true));
         assert_eq!(part(path, Some(99)).unwrap().1, "before\nafter\n");
+    }
+
+    #[test]
+    fn the_end_of_a_log_has_whole_lines() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "before\nafter\n").unwrap();
+        let path = file.path().to_str().unwrap();
+        assert_eq!(end(path, 99).unwrap(), (13, "before\nafter\n".into()));
+        assert_eq!(end(path, 8).unwrap(), (13, "after\n".into()));
+        assert_eq!(end(path, 0).unwrap(), (13, String::new()));
     }
 }

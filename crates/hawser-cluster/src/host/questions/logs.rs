@@ -28,6 +28,26 @@ impl Answers<Machine> for ReadLogs {
     }
 }
 
+/// The ends of Corosync's and Pacemaker's logs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReadLogEnds {
+    /// Bytes of each, at most.
+    pub bytes: u64,
+}
+
+impl Ask for ReadLogEnds {
+    type Answer = LogTexts;
+    const NAME: &'static str = "read the ends of the logs";
+    const SIZE: Size = Size::Large;
+    const PATIENCE: Duration = USUAL;
+}
+
+impl Answers<Machine> for ReadLogEnds {
+    fn answer(self, _: &mut Machine, _: &Stop) -> Result<LogTexts, Declined> {
+        Ok(logs::ends(self.bytes))
+    }
+}
+
 /// Has Pacemaker write a line into its log now: what its clock shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StampLog;

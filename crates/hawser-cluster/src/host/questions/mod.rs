@@ -28,7 +28,7 @@ pub use exports::{ReportExports, StartExports, StopExports};
 pub use fault::{MakeFault, MendFault, ShowFault};
 pub use fencing::{AskFence, ReadFenceHistory};
 pub use files::{ReadFile, RemoveFile, WriteFile};
-pub use logs::{ReadLogs, StampLog};
+pub use logs::{ReadLogEnds, ReadLogs, StampLog};
 pub use moves::{ForgetMove, MoveResource};
 pub use node::{InstallExports, TakeInventory};
 pub use power::{Power, ReadFenceMetadata};
@@ -81,6 +81,7 @@ hawser_host::questions! {
     LookAround,
     ReadCorosyncMap,
     ReadLogs,
+    ReadLogEnds,
     StampLog,
     MakeFault,
     ShowFault,

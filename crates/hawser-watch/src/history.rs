@@ -1,0 +1,96 @@
+//! What the heads' own logs tell of the past: the outages that nobody planned.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use hawser_account::incident::{LogFile, LogKind, incidents, together};
+use hawser_cluster::cib::services::services;
+use hawser_cluster::host::questions::{ReadCib, ReadLogEnds};
+use hawser_cluster::xml::Element;
+use hawser_host::{Host, HostError, Hosts, on_all};
+use hawser_model::drill::PoolFacts;
+use hawser_model::names::HostName;
+use hawser_model::output::incident::IncidentsReport;
+
+/// How much of the end of a log is read, in bytes: some weeks of a quiet cluster.
+const TAIL: u64 = 4 << 20;
+
+/// What a head has said.
+struct Said {
+    files: Vec<LogFile>,
+    gaps: Vec<String>,
+    cib: Option<String>,
+}
+
+/// Asks all heads for their logs, all at the same time, and tells what they tell. A head that does not answer is a gap, and
+/// so is one that was not reached. `now`, seconds since 1970 UTC, tells the year of the stamps.
+pub fn history(
+    heads: &mut Hosts,
+    unreached: &BTreeMap<HostName, String>,
+    now: u64,
+) -> IncidentsReport {
+    let Ok(answered) = on_all(heads, |name, head| Ok::<_, Infallible>(said(name, head)));
+    let mut files = Vec::new();
+    let mut gaps: Vec<String> = unreached
+        .iter()
+        .map(|(head, why)| format!("{head}: not reached: {why}"))
+        .collect();
+    let mut cib = None;
+    for (name, answer) in answered {
+        match answer {
+            Ok(said) => {
+                files.extend(said.files);
+                gaps.extend(said.gaps);
+                cib = cib.or(said.cib);
+            }
+            Err(e) => gaps.push(format!("{name}: {e}")),
+        }
+    }
+    let services = cib.and_then(|cib| of_cib(&cib)).unwrap_or_default();
+    let mut report = incidents(&files, &services, now);
+    report.gaps.extend(gaps);
+    report
+}
+
+fn said(name: &HostName, head: &mut dyn Host) -> Result<Said, HostError> {
+    let logs = head.ask(&ReadLogEnds { bytes: TAIL })?;
+    let mut gaps = Vec::new();
+    for (log, length) in ["corosync.log", "pacemaker.log"]
+        .into_iter()
+        .zip(logs.lengths)
+    {
+        if length > TAIL {
+            let mib = TAIL >> 20;
+            gaps.push(format!(
+                "{name}: only the last {mib} MiB of {log} were read"
+            ));
+        }
+    }
+    gaps.extend(logs.problem.map(|problem| format!("{name}: {problem}")));
+    let kinds = [LogKind::Corosync, LogKind::Pacemaker];
+    let files = kinds
+        .into_iter()
+        .zip(logs.texts)
+        .map(|(kind, text)| LogFile {
+            kind,
+            folder: name.to_string(),
+            text,
+        });
+    Ok(Said {
+        files: files.collect(),
+        gaps,
+        // Without Pacemaker the names in the logs tell which resources are one service.
+        cib: head.ask(&ReadCib).ok().flatten(),
+    })
+}
+
+/// What Pacemaker runs together, by its CIB; `None` for a text that is none.
+pub fn of_cib(text: &str) -> Option<Vec<PoolFacts>> {
+    let found = services(&Element::parse(text, "a CIB").ok()?);
+    let groups = found.groups.into_iter().map(|(name, resources)| PoolFacts {
+        name,
+        active_on: None,
+        resources,
+    });
+    Some(groups.chain(together(found.single)).collect())
+}

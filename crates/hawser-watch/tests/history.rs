@@ -1,0 +1,96 @@
+//! What simulated heads are asked for their past, and what is told of it.
+
+use std::collections::BTreeMap;
+
+use hawser_cluster::host::drill::LogTexts;
+use hawser_cluster::host::questions::{ReadCib, ReadLogEnds};
+use hawser_host::sim::{Simulated, Wire};
+use hawser_host::{Answers, Declined, Entry, Host, Hosts, Stop};
+use hawser_model::drill::DrillCase;
+use hawser_model::names::HostName;
+use hawser_watch::history::history;
+
+/// A head with the logs that a drill has recorded, and so many bytes of older ones before them.
+struct Head {
+    texts: [String; 2],
+}
+
+impl Answers<Head> for ReadLogEnds {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<LogTexts, Declined> {
+        let mut logs = LogTexts::default();
+        for (index, text) in head.texts.iter().enumerate() {
+            logs.lengths[index] = text.len() as u64;
+            logs.texts[index] = text[text.len().saturating_sub(self.bytes as usize)..].to_owned();
+        }
+        Ok(logs)
+    }
+}
+
+impl Answers<Head> for ReadCib {
+    fn answer(self, _: &mut Head, _: &Stop) -> Result<Option<String>, Declined> {
+        Ok(None)
+    }
+}
+
+const QUESTIONS: &[Entry<Head>] = &[Entry::of::<ReadLogEnds>(), Entry::of::<ReadCib>()];
+
+fn heads(case: &DrillCase, wire: &Wire, older: usize) -> Hosts {
+    let heads = case.logs.iter().map(|(name, logs)| {
+        let texts = [&logs.corosync, &logs.pacemaker].map(|lines| {
+            "of another time, which tells nothing here\n".repeat(older / 40) + &lines.join("\n")
+        });
+        let head = Simulated::new(name.clone(), Head { texts }, QUESTIONS, wire);
+        (name.clone(), Box::new(head) as Box<dyn Host>)
+    });
+    heads.collect()
+}
+
+#[test]
+fn the_heads_logs_tell_of_a_power_cut_that_nobody_watched() {
+    let case: DrillCase = hawser_cases::read("drill/power-cut");
+    for older in [0, 7 << 20] {
+        let report = history(
+            &mut heads(&case, &Wire::default(), older),
+            &BTreeMap::new(),
+            case.recorded,
+        );
+        let [incident] = report.incidents.as_slice() else {
+            panic!("{report:#?}");
+        };
+        assert_eq!(incident.fenced, [HostName::from("head1")]);
+        let [away] = incident.services.as_slice() else {
+            panic!("{incident:#?}");
+        };
+        assert_eq!(
+            (away.service.as_str(), away.outage_s, away.unattributed_s),
+            ("vmpool01", 5.548, 0.0)
+        );
+        let tail = report
+            .gaps
+            .iter()
+            .filter(|gap| gap.contains("only the last 4 MiB"));
+        assert_eq!(
+            tail.count(),
+            if older == 0 { 0 } else { 4 },
+            "{:?}",
+            report.gaps
+        );
+    }
+}
+
+#[test]
+fn a_head_that_is_away_is_a_gap_and_the_other_tells_what_it_saw() {
+    let case: DrillCase = hawser_cases::read("drill/power-cut");
+    let wire = Wire::default();
+    wire.lose("head1".into());
+    let unreached = BTreeMap::from([("head3".into(), "no route to host".to_owned())]);
+    let report = history(&mut heads(&case, &wire, 0), &unreached, case.recorded);
+    assert_eq!(report.incidents.len(), 1);
+    for told in ["head1: ", "head3: not reached: no route to host"] {
+        assert!(
+            report.gaps.iter().any(|gap| gap.starts_with(told)),
+            "{:?}",
+            report.gaps
+        );
+    }
+}

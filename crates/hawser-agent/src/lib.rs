@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod node;
+mod pulse;
 pub mod questions;
 mod serve;
 mod stale;

@@ -156,17 +156,7 @@ fn command(change: &Change) -> Option<String> {
         Knob::InterruptAffinity { interrupt } => {
             echo(&value, &format!("/proc/irq/{interrupt}/smp_affinity_list"))
         }
-        Knob::Qdisc { .. }
-        | Knob::Channels { .. }
-        | Knob::Coalescing { .. }
-        | Knob::Pause { .. }
-        | Knob::ModuleParameter { .. }
-        | Knob::Interrupts { .. }
-        | Knob::BootParameter { .. }
-        | Knob::SocketBuffer { .. }
-        | Knob::ReceiverSteering { .. }
-        | Knob::ReceiverThreads { .. }
-        | Knob::Placebo => return None,
+        _ => return None,
     })
 }
 

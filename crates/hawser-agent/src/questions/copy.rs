@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::node::{Copy, Node};
 
-/// Said when there is none.
-const NONE: &str = "no copy runs";
+const NO_COPY: &str = "no copy runs";
 
 /// Opens the receiving end of a copy, instead of any copy before. It works by itself from then on. Answers its port.
 #[derive(Debug, Serialize, Deserialize)]
@@ -59,7 +58,7 @@ impl Ask for CopyNow {
 
 impl Answers<Node> for CopyNow {
     fn answer(self, node: &mut Node, _: &Stop) -> Result<Now, Declined> {
-        Ok(node.copy.as_ref().ok_or(NONE)?.now())
+        Ok(node.copy.as_ref().ok_or(NO_COPY)?.now())
     }
 }
 
@@ -76,6 +75,6 @@ impl Ask for FinishCopy {
 
 impl Answers<Node> for FinishCopy {
     fn answer(self, node: &mut Node, _: &Stop) -> Result<CopyEnd, Declined> {
-        Ok(node.copy.take().ok_or(NONE)?.finish())
+        Ok(node.copy.take().ok_or(NO_COPY)?.finish())
     }
 }

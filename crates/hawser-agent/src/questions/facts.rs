@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use hawser_host::{Answers, Ask, Declined, SLOW, Size, Stop};
-use hawser_kernel::{corosync_facts, hardware, host_facts, host_setup, udp_sockets};
-use hawser_model::host::{CorosyncFacts, HostFacts};
+use hawser_kernel::{hardware, host_facts, host_setup, udp_sockets};
+use hawser_model::host::HostFacts;
 use hawser_model::ladder::Hardware;
 use hawser_model::setup::HostSetup;
 use hawser_model::sockets::SocketFacts;
@@ -61,22 +61,6 @@ impl Ask for ReadSockets {
 impl Answers<Node> for ReadSockets {
     fn answer(self, _: &mut Node, _: &Stop) -> Result<Vec<SocketFacts>, Declined> {
         Ok(udp_sockets()?)
-    }
-}
-
-/// Reads the host's Corosync, if one runs.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct ReadCorosync;
-
-impl Ask for ReadCorosync {
-    type Answer = Option<CorosyncFacts>;
-    const NAME: &'static str = "corosync";
-    const SIZE: Size = Size::Large;
-}
-
-impl Answers<Node> for ReadCorosync {
-    fn answer(self, _: &mut Node, _: &Stop) -> Result<Option<CorosyncFacts>, Declined> {
-        Ok(corosync_facts())
     }
 }
 

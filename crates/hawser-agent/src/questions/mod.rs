@@ -2,8 +2,10 @@
 //! question, which says what is answered, how long that may take, and who does the work.
 
 mod copy;
+mod corosync;
 mod facts;
 mod fanout;
+mod fanout_groups;
 mod flow;
 mod flow_end;
 mod flow_run;
@@ -33,8 +35,10 @@ use hawser_model::units::Nanos;
 use crate::node::{Node, Session};
 
 pub use copy::{CopyNow, FinishCopy, OpenCopyReceiver, StartCopySender};
-pub use facts::{ReadCorosync, ReadFacts, ReadHardware, ReadSetup, ReadSockets};
-pub use fanout::{CloseFanout, MeasureFanout, MeasureGroups, OpenFanout};
+pub use corosync::{ReadCorosync, ReadHeartbeats};
+pub use facts::{ReadFacts, ReadHardware, ReadSetup, ReadSockets};
+pub use fanout::{CloseFanout, MeasureFanout, OpenFanout};
+pub use fanout_groups::MeasureGroups;
 pub use flow::{ExpectFrom, OpenReceiver, OpenSender};
 pub use flow_end::{DropFlow, FinishReceiver};
 pub use flow_run::RunSender;
@@ -48,7 +52,7 @@ pub use multicast::{HearMulticast, ListenMulticast};
 pub use own_address::AskForOwn;
 pub use path_mtu::{ClosePathMtuResponder, OpenPathMtuResponder};
 pub use path_mtu_search::SearchPathMtu;
-pub use pulse::{Pulse, ReadHeartbeats, ReadPulse};
+pub use pulse::{Pulse, ReadPulse};
 pub use rung::MeasureRung;
 pub use standing::{ReadStanding, Standing};
 pub use unjoined::SendUnjoined;

@@ -1,6 +1,5 @@
 //! What a head breaks on itself: a program that dies or is stopped, a pool that cannot be unmounted, a full folder.
 
-use hawser_cluster::host::drill::HostFault;
 use hawser_cluster::host::questions::{MakeFault, MendFault, ShowFault};
 use hawser_host::site::SiteError;
 use hawser_model::names::HostName;
@@ -10,7 +9,7 @@ use crate::error::DrillError;
 use crate::heads::MENDS_ITSELF;
 use crate::stage::{REACHED, Stage};
 
-pub use hawser_cluster::host::drill::{How, Program};
+pub use hawser_cluster::host::drill::{HostFault, How, Program};
 
 /// See the module.
 pub struct OnHead {
@@ -35,26 +34,6 @@ impl OnHead {
             head: head.clone(),
             object: program.name().to_owned(),
             fault: HostFault::Program { program, how },
-        }
-    }
-
-    /// Nothing can be unmounted on a head; it is a pool that then will not stop.
-    pub fn busy_pool(head: &HostName, directory: &str) -> Self {
-        Self {
-            name: "pool-will-not-stop",
-            head: head.clone(),
-            object: directory.to_owned(),
-            fault: HostFault::NothingUnmounts,
-        }
-    }
-
-    /// No room is left where Pacemaker keeps its configuration.
-    pub fn full_var(head: &HostName) -> Self {
-        Self {
-            name: "full-var",
-            head: head.clone(),
-            object: "/var/lib/pacemaker".to_owned(),
-            fault: HostFault::NoRoomForPacemaker,
         }
     }
 }

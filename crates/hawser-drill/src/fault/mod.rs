@@ -18,7 +18,7 @@ use crate::error::DrillError;
 use crate::stage::Stage;
 
 pub use clock_step::ClockStep;
-pub use host::{How, OnHead, Program};
+pub use host::{HostFault, How, OnHead, Program};
 pub use power_cut::PowerCut;
 pub use reset::Reset;
 pub use site::AroundHeads;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hawser_model::drill::Promises;
 
 use super::{Plan, Reaction, Scenario, active_is_fenced, nobody_is_fenced};
-use crate::fault::{ClockStep, How, OnHead, Program};
+use crate::fault::{ClockStep, HostFault, How, OnHead, Program};
 use crate::stage::Stage;
 
 /// Pacemaker sees a dead program within so long, or it does not matter to it.
@@ -118,7 +118,15 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the folder of Pacemaker's files is full on the head that has the pool",
         reaction: SEEN,
         real: false,
-        plan: |stage| Plan::of(OnHead::full_var(&stage.active), nobody_is_fenced(2000)),
+        plan: |stage| {
+            let full = OnHead {
+                name: "full-var",
+                head: stage.active.clone(),
+                object: "/var/lib/pacemaker".to_owned(),
+                fault: HostFault::NoRoomForPacemaker,
+            };
+            Plan::of(full, nobody_is_fenced(2000))
+        },
     },
 ];
 

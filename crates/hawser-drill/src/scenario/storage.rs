@@ -5,7 +5,7 @@ use std::time::Duration;
 use hawser_model::drill::{Promises, ServicePromise};
 
 use super::{Plan, Reaction, Scenario};
-use crate::fault::{How, OnHead, PowerCut, Program, Switchover};
+use crate::fault::{HostFault, How, OnHead, PowerCut, Program, Switchover};
 
 pub(super) const ALL: &[Scenario] = &[
     Scenario {
@@ -20,7 +20,12 @@ pub(super) const ALL: &[Scenario] = &[
                 .unwrap_or_default();
             Plan {
                 faults: vec![
-                    Box::new(OnHead::busy_pool(&stage.active, &directory)),
+                    Box::new(OnHead {
+                        name: "pool-will-not-stop",
+                        head: stage.active.clone(),
+                        object: directory,
+                        fault: HostFault::NothingUnmounts,
+                    }),
                     Box::new(Switchover {
                         head: stage.active.clone(),
                     }),

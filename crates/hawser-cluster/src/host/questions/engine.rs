@@ -5,12 +5,12 @@ use std::time::Duration;
 use hawser_host::{Answers, Ask, Declined, Stop};
 use serde::{Deserialize, Serialize};
 
-use super::{Machine, SERVICES, USUAL};
-use crate::host::{engine, reload};
+use super::{Machine, SERVICES};
+use crate::host::engine;
 
 /// A stop waits for every pool of the node: as long as systemd waits (pacemaker.service has
 /// `TimeoutStopSec=30min`).
-const STOP: Duration = Duration::from_secs(1830);
+pub(super) const STOP: Duration = Duration::from_secs(1830);
 
 /// Starts Corosync and Pacemaker, now and at each boot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,37 +57,5 @@ impl Ask for WithdrawEngine {
 impl Answers<Machine> for WithdrawEngine {
     fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
         Ok(engine::withdraw()?)
-    }
-}
-
-/// Stops them and starts them again, as one order: whatever ends meanwhile, this agent included, they are started.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RestartEngine;
-
-impl Ask for RestartEngine {
-    type Answer = ();
-    const NAME: &'static str = "restart the cluster";
-    const PATIENCE: Duration = STOP;
-}
-
-impl Answers<Machine> for RestartEngine {
-    fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
-        Ok(engine::restart()?)
-    }
-}
-
-/// The cluster's Corosync reads its configuration again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ReloadCorosync;
-
-impl Ask for ReloadCorosync {
-    type Answer = ();
-    const NAME: &'static str = "reload Corosync";
-    const PATIENCE: Duration = USUAL;
-}
-
-impl Answers<Machine> for ReloadCorosync {
-    fn answer(self, _: &mut Machine, _: &Stop) -> Result<(), Declined> {
-        Ok(reload::reload()?)
     }
 }

@@ -4,6 +4,7 @@
 mod cib;
 mod drill;
 mod engine;
+mod engine_again;
 mod exports;
 mod fault;
 mod fencing;
@@ -23,7 +24,8 @@ use crate::host::ViewQuestion;
 
 pub use cib::{PatchCib, ReadCib, SeedCib};
 pub use drill::{LookAround, ReadCorosyncMap};
-pub use engine::{ReloadCorosync, RestartEngine, StartEngine, StopEngine, WithdrawEngine};
+pub use engine::{StartEngine, StopEngine, WithdrawEngine};
+pub use engine_again::{ReloadCorosync, RestartEngine};
 pub use exports::{ReportExports, StartExports, StopExports};
 pub use fault::{MakeFault, MendFault, ShowFault};
 pub use fencing::{AskFence, ReadFenceHistory};

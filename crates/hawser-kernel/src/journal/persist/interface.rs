@@ -86,7 +86,10 @@ fn decide(
              `{value}` where this host configures its interfaces"
         ));
     }
-    Ok(udev_rules::file(interface))
+    match udev_rules::rule(interface, knob, value) {
+        Some(_) => Ok(udev_rules::file(interface)),
+        None => Err(format!("nothing on a host keeps {knob}")),
+    }
 }
 
 /// Whether a line of somebody's configuration sets the same thing. Said of too many lines rather than
@@ -112,7 +115,7 @@ pub(super) fn lines(path: &Path, knob: &Knob, value: &str) -> String {
         return String::new();
     };
     match path.extension().and_then(|e| e.to_str()) {
-        Some("rules") => udev_rules::rule(interface, knob, value),
+        Some("rules") => udev_rules::rule(interface, knob, value).unwrap_or_default(),
         _ if path.ends_with(NETWORKD_FILE) => format!("[Link]\nMTUBytes={value}"),
         _ => format!(
             "[connection-hawser-{interface}]\nmatch-device=interface-name:{interface}\n\

@@ -21,8 +21,8 @@ pub(super) fn files(root: &Path) -> Vec<PathBuf> {
     })
 }
 
-/// The rule. `$name` is the interface's name when the rule runs.
-pub(super) fn rule(interface: &InterfaceName, knob: &Knob, value: &str) -> String {
+/// The rule; none of a knob that no rule turns. `$name` is the interface's name when the rule runs.
+pub(super) fn rule(interface: &InterfaceName, knob: &Knob, value: &str) -> Option<String> {
     let attribute = |file: &str| format!("ATTR{{{file}}}=\"{value}\"");
     let ethtool = |flag: &str, words: &str| run(&format!("ethtool {flag} $name {words}"));
     let does = match knob {
@@ -58,17 +58,11 @@ pub(super) fn rule(interface: &InterfaceName, knob: &Knob, value: &str) -> Strin
         }
         Knob::Pause { .. } => ethtool("-A", value),
         Knob::Offload { feature, .. } => ethtool("-K", &format!("{feature} {value}")),
-        Knob::Sysctl { .. }
-        | Knob::InterruptAffinity { .. }
-        | Knob::Interrupts { .. }
-        | Knob::BootParameter { .. }
-        | Knob::SocketBuffer { .. }
-        | Knob::ModuleParameter { .. }
-        | Knob::ReceiverSteering { .. }
-        | Knob::ReceiverThreads { .. }
-        | Knob::Placebo => String::new(),
+        _ => return None,
     };
-    format!("ACTION==\"add|move\", SUBSYSTEM==\"net\", KERNEL==\"{interface}\", {does}")
+    Some(format!(
+        "ACTION==\"add|move\", SUBSYSTEM==\"net\", KERNEL==\"{interface}\", {does}"
+    ))
 }
 
 /// A program is looked for where both merged and unmerged systems have it.

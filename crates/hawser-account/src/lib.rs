@@ -17,6 +17,7 @@ mod multicast;
 pub mod outage;
 mod packets;
 pub mod paste;
+mod place_words;
 mod standing;
 pub mod stream;
 mod throughput;

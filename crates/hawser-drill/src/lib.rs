@@ -4,6 +4,7 @@
 //! What it comes to is not judged here: a drill ends with a recorded run, a value.
 #![forbid(unsafe_code)]
 
+mod asked;
 pub mod client;
 mod clocks;
 mod error;

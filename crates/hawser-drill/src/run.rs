@@ -5,22 +5,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-use hawser_cluster::host::questions::{ReadCorosyncMap, ReadFenceHistory};
-use hawser_cluster::live::fence_events;
-use hawser_cluster::xml::Element;
 use hawser_model::drill::{
-    DRILL_FORMAT, DrillCase, EndState, FaultRecord, FenceEvent, Moment, PowerEvent, PowerState,
+    DRILL_FORMAT, DrillCase, EndState, FaultRecord, Moment, PowerEvent, PowerState,
 };
 use hawser_model::output::cluster::ClusterStatus;
 
+use crate::asked::{cluster_facts, fencing};
 use crate::client::Client;
 use crate::error::DrillError;
-use crate::facts::facts;
 use crate::fault::Fault;
 use crate::logs::{Marks, Steps};
-use crate::network::{Pauses, links};
+use crate::network::Pauses;
 use crate::note::Note;
-use crate::queries::cib;
 use crate::record::{self, Place};
 use crate::scenario::{Plan, Reaction, Scenario};
 use crate::seat;
@@ -123,8 +119,8 @@ impl Drill<'_> {
         plan.allow(self.orders.budget);
         let begun = stage.now();
         let marks = Marks::set(stage)?;
-        let mut cluster = self.cluster_facts(before)?;
-        let fenced_before = self.fencing()?;
+        let mut cluster = cluster_facts(stage, before)?;
+        let fenced_before = fencing(stage)?;
         let pauses = Pauses::watch();
         let say = self.orders.say;
         say(&format!(
@@ -163,7 +159,7 @@ impl Drill<'_> {
         say("the client reads everything back");
         let left = client.stop(stage)?;
         let steps = steps(&plan);
-        let mut fencing = self.fencing()?;
+        let mut fencing = fencing(stage)?;
         fencing.retain(|event| !fenced_before.contains(event));
         for event in &mut fencing {
             // The delegate writes down when, by its own clock.
@@ -363,42 +359,6 @@ impl Drill<'_> {
                 DrillError::Unhealed { why, left }
             }
         }
-    }
-
-    fn cluster_facts(
-        &self,
-        before: &ClusterStatus,
-    ) -> Result<hawser_model::drill::ClusterFacts, DrillError> {
-        let stage = self.stage;
-        let cib = cib(stage)?;
-        let cib = Element::parse(&cib, "the live CIB")
-            .map_err(|e| DrillError::CouldNot(e.to_string()))?;
-        let timing = ReadCorosyncMap { statistics: false };
-        let cmap = stage.hosts.ask(&stage.active, &timing)?;
-        let lab = stage.site.on_this_machine();
-        let mut facts = facts(stage.file, lab, before, &cib, &cmap);
-        let statistics = ReadCorosyncMap { statistics: true };
-        // Without them nothing is said of the token, and all else can be.
-        let stats = stage
-            .heads
-            .iter()
-            .filter_map(|head| stage.hosts.ask(head, &statistics).ok());
-        facts.links = links(stage.file, &stats.collect::<String>());
-        Ok(facts)
-    }
-
-    /// What the fencers remember, by any head that answers: they tell each other.
-    fn fencing(&self) -> Result<Vec<FenceEvent>, DrillError> {
-        let mut failed = None;
-        for head in &self.stage.heads {
-            match self.stage.hosts.ask(head, &ReadFenceHistory) {
-                Ok(history) => {
-                    return fence_events(&history).map_err(|e| DrillError::CouldNot(e.to_string()));
-                }
-                Err(e) => failed = Some(e.into()),
-            }
-        }
-        failed.map_or(Ok(Vec::new()), Err)
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod addresses;
 pub mod boot;
+mod cib_stages;
 mod conf_diff;
 mod device;
 mod diff;
@@ -127,7 +128,7 @@ pub fn plan(
         Some(_) => merge(&live, &diff.changes),
         None => desired,
     };
-    let cib_stages = stages::cib_stages(&diff);
+    let cib_stages = cib_stages::cib_stages(&diff);
     let reaction = match facts.cib.is_some() {
         true => Reaction::ask(simulator, &live, &cib_stages)?,
         false => Reaction::default(),

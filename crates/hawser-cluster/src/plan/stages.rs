@@ -4,7 +4,7 @@
 //! Devices are made before anything stands on them and removed after everything else, so there is
 //! no moment in which a cluster that was fenced is not.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use hawser_model::cluster_file::{ClusterFile, CryptoHash};
 use hawser_model::names::HostName;
@@ -14,14 +14,12 @@ use super::device;
 use super::diff::{CibDiff, ObjectChange};
 use super::effects::{AUTHKEY_BYTES, Effect, Stage};
 use super::facts::Facts;
-use super::objects::{Key, Object};
 use super::problems::exports_agent_on;
 use super::reaction::Reaction;
 use super::{Action, Change, PlanError, words};
 use crate::cib::fencing::node_files;
 use crate::corosync::Conf;
 use crate::units;
-use crate::xml::Element;
 
 /// Everything the stages are made from.
 pub(super) struct Stages<'a> {
@@ -273,189 +271,5 @@ impl Stages<'_> {
         if !nodes.is_empty() {
             effects.push(Effect::Start { nodes });
         }
-    }
-
-    fn cib(&self, (changes, effects): &mut Done) {
-        let (first, rest): (Vec<_>, Vec<_>) = self
-            .diff
-            .changes
-            .iter()
-            .partition(|change| makes_fencing(change));
-        changes.extend(
-            first
-                .into_iter()
-                .chain(rest)
-                .map(|change| self.cib_change(change)),
-        );
-        if self.facts.cib.is_none() {
-            // The engine makes a CIB of its own when it starts; what is to be in it is planned then.
-            return;
-        }
-        for (stage, changes) in self.cib_stages {
-            let (stage, changes) = (*stage, changes.clone());
-            effects.push(Effect::PatchCib { stage, changes });
-            if stage == Stage::StopWhatGoes {
-                effects.push(Effect::WaitSettled);
-            }
-        }
-    }
-
-    fn cib_change(&self, change: &ObjectChange) -> Change {
-        let action = match (&change.live, &change.desired) {
-            (None, _) => Action::Create,
-            (_, None) => Action::Remove,
-            _ => Action::Change,
-        };
-        Change {
-            object: change.key.to_string(),
-            action,
-            disruptive: self.disrupts(change, action) || self.ends_fencing(change),
-            text: words::object(change),
-        }
-    }
-
-    /// Fencing is switched off in a cluster that has pools.
-    fn ends_fencing(&self, change: &ObjectChange) -> bool {
-        words::switches_fencing_off(change) && self.reaction.directory.pools().next().is_some()
-    }
-
-    /// Whom to blame for a pool's interruption: the resource that is changed or removed and is
-    /// itself stopped; if none of its pool is, a constraint that names it; if none does, a property.
-    fn disrupts(&self, change: &ObjectChange, action: Action) -> bool {
-        let pool = |id: &str| {
-            self.reaction
-                .directory
-                .resources
-                .get(id)
-                .and_then(|r| r.pool.clone())
-        };
-        let by_resource: BTreeSet<_> = self.blamed_resources().filter_map(pool).collect();
-        let unexplained = self
-            .reaction
-            .interrupted
-            .iter()
-            .filter(|id| pool(id).is_none_or(|pool| !by_resource.contains(&pool)));
-        match &change.key {
-            Key::Resource(id) => action != Action::Create && self.reaction.interrupted.contains(id),
-            Key::Constraint(_) => {
-                let named = named_in(change);
-                unexplained
-                    .into_iter()
-                    .any(|id| named.contains(id.as_str()))
-            }
-            Key::Level(..) => false,
-            Key::Property(_) | Key::ResourceDefault(_) | Key::OperationDefault(_) => {
-                let by_constraint: BTreeSet<_> = self
-                    .diff
-                    .changes
-                    .iter()
-                    .filter(|change| matches!(change.key, Key::Constraint(_)))
-                    .flat_map(named_in)
-                    .filter_map(pool)
-                    .collect();
-                let mut left = unexplained
-                    .filter(|id| pool(id).is_none_or(|pool| !by_constraint.contains(&pool)));
-                left.next().is_some()
-            }
-        }
-    }
-
-    fn blamed_resources(&self) -> impl Iterator<Item = &str> {
-        self.diff
-            .changes
-            .iter()
-            .filter_map(|change| match &change.key {
-                Key::Resource(id)
-                    if change.live.is_some() && self.reaction.interrupted.contains(id) =>
-                {
-                    Some(id.as_str())
-                }
-                _ => None,
-            })
-    }
-}
-
-/// The steps in which a difference is made good.
-pub(super) fn cib_stages(diff: &CibDiff) -> Vec<(Stage, Vec<ObjectChange>)> {
-    let (fencing, rest): (Vec<_>, Vec<_>) = diff.changes.iter().cloned().partition(makes_fencing);
-    let stops = rest.iter().filter_map(stop_first).collect();
-    let stages = [
-        (Stage::Fencing, fencing),
-        (Stage::StopWhatGoes, stops),
-        (Stage::Rest, rest),
-    ];
-    stages
-        .into_iter()
-        .filter(|(_, changes)| !changes.is_empty())
-        .collect()
-}
-
-/// The change that stops a resource which is to go, or which is to become something else.
-fn stop_first(change: &ObjectChange) -> Option<ObjectChange> {
-    let live = change
-        .live
-        .as_ref()
-        .filter(|live| live.element.name == "primitive")?;
-    let agent = |object: &Object| object.values.get("agent").cloned();
-    let goes = change
-        .desired
-        .as_ref()
-        .is_none_or(|desired| agent(desired) != agent(live));
-    if !matches!(change.key, Key::Resource(_)) || !goes {
-        return None;
-    }
-    let id = live.element.get("id").unwrap_or_default().to_owned();
-    let mut stopped = live.clone();
-    let meta = stopped.element.first_or_new("meta_attributes");
-    if meta.get("id").is_none() {
-        meta.set("id", format!("{id}-meta"));
-    }
-    meta.children
-        .retain(|pair| pair.get("name") != Some("target-role"));
-    let pair = Element::new("nvpair")
-        .with("id", format!("{id}-meta-target-role"))
-        .with("name", "target-role")
-        .with("value", "Stopped");
-    meta.children.push(pair);
-    Some(ObjectChange {
-        desired: Some(stopped),
-        ..change.clone()
-    })
-}
-
-/// The resources that a constraint names, before or after.
-fn named_in(change: &ObjectChange) -> BTreeSet<&str> {
-    let both = change.live.iter().chain(&change.desired);
-    let elements = both.flat_map(|object| object.element.walk());
-    let names = elements.flat_map(|element| {
-        let attributes: &[&str] = match element.name.as_str() {
-            "resource_ref" => &["id"],
-            _ => &["rsc", "with-rsc", "first", "then"],
-        };
-        attributes.iter().filter_map(|name| element.get(name))
-    });
-    names.collect()
-}
-
-/// Changes that give the cluster fencing, or better fencing.
-fn makes_fencing(change: &ObjectChange) -> bool {
-    let Some(desired) = &change.desired else {
-        return false;
-    };
-    match &change.key {
-        Key::Resource(_) => desired.element.get("class") == Some("stonith"),
-        Key::Level(..) => true,
-        Key::Property(name) => {
-            let value = desired.values.get("value").map(String::as_str);
-            name.starts_with("stonith-") && value != Some("false")
-        }
-        Key::Constraint(_) => {
-            desired
-                .element
-                .get("rsc")
-                .is_some_and(|rsc| rsc.starts_with("fence-"))
-                && desired.element.name == "rsc_location"
-        }
-        Key::ResourceDefault(_) | Key::OperationDefault(_) => false,
     }
 }

@@ -1,19 +1,23 @@
 //! From the file's tables to a [`LabSpec`], every rule checked where its place is known.
 
+mod networks;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use hawser_model::names::{HostName, LinkName};
 use hawser_model::units::Mtu;
-use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use ipnet::IpNet;
 use toml::de::DeTable;
+
+use networks::networks;
 
 use super::reader::{Located, Source, Table, Wrong};
 use crate::machines::Kind;
 use crate::name;
 use crate::spec::{
     DEFAULT_MTU, LEAST_MTU, LabSpec, LinkSpec, MOST_LINKS, MOST_MTU, MOST_NODES, NodeSpec,
-    PortSpec, Role, SwitchSpec, default_ipv4, default_ipv6, nth_ipv4, nth_ipv6,
+    PortSpec, Role, SwitchSpec, nth_ipv4, nth_ipv6,
 };
 
 /// Where each name stands, to say which one came first.
@@ -160,78 +164,6 @@ fn own_switch(
         querier: false,
     });
     Ok(name)
-}
-
-fn networks(
-    source: &Source<'_>,
-    table: &Table<'_, '_>,
-    index: usize,
-    others: &[LinkSpec],
-) -> Result<(Option<Ipv4Net>, Option<Ipv6Net>), Wrong> {
-    let ipv4 = network(source, table, "ipv4", "10.72.0.0/24", default_ipv4(index))?;
-    let ipv6 = network(
-        source,
-        table,
-        "ipv6",
-        "fd48:6177:7365::/64",
-        default_ipv6(index),
-    )?;
-    for other in others {
-        // A node would send to one link's address over the other link.
-        let both = [
-            ("ipv4", ipv4.map(IpNet::V4), other.ipv4.map(IpNet::V4)),
-            ("ipv6", ipv6.map(IpNet::V6), other.ipv6.map(IpNet::V6)),
-        ];
-        for (key, ours, theirs) in both {
-            let (Some(ours), Some(theirs)) = (ours, theirs) else {
-                continue;
-            };
-            if ours.contains(&theirs) || theirs.contains(&ours) {
-                let at = table
-                    .text(key)?
-                    .map_or(table.span.clone(), |text| text.span);
-                let field = format!("{}.{key}", table.field);
-                let found = format!("{ours} overlaps {theirs} of link {}", other.name);
-                return Err(source.wrong(at, &field, found, "a network of its own"));
-            }
-        }
-    }
-    if ipv4.is_none() && ipv6.is_none() {
-        let field = &table.field;
-        let found = "neither IPv4 nor IPv6";
-        return Err(source.wrong(table.span.clone(), field, found, "at least one of the two"));
-    }
-    Ok((ipv4, ipv6))
-}
-
-fn network<N>(
-    source: &Source<'_>,
-    table: &Table<'_, '_>,
-    key: &str,
-    example: &str,
-    default: N,
-) -> Result<Option<N>, Wrong>
-where
-    N: std::str::FromStr + Into<IpNet> + Copy,
-{
-    let Some(text) = table.text(key)? else {
-        return Ok(Some(default));
-    };
-    if text.value == "none" {
-        return Ok(None);
-    }
-    let allowed = format!("a network such as \"{example}\", or \"none\"");
-    match text.value.parse::<N>() {
-        Ok(net) if net.into().trunc() == net.into() => Ok(Some(net)),
-        Ok(net) => {
-            let found = format!("\"{}\" is an address in {}", text.value, net.into().trunc());
-            Err(source.wrong(text.span, &text.field, found, allowed))
-        }
-        Err(_) => {
-            let found = format!("\"{}\" is no network", text.value);
-            Err(source.wrong(text.span, &text.field, found, allowed))
-        }
-    }
 }
 
 fn ports(

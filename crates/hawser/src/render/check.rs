@@ -5,16 +5,15 @@ use std::fmt::Write as _;
 use hawser_account::stream;
 use hawser_model::account::{Account, FlowAccount, PacketsAccount};
 use hawser_model::case::{Absent, Case, Intensity, Measurement, Phase, PhaseKind};
-use hawser_model::finding::{Differs, Severity, WordedFinding};
 use hawser_model::output::CheckReport;
 use hawser_model::probe::PathMtu;
 use hawser_model::traffic::Rate;
 use hawser_model::units::{BitsPerSec, Bytes, Packets, counted, grouped};
 
+use super::findings::{findings, wrap};
 use super::looked_at::{left_out, looked_at};
 use super::table::{Align, Table};
 use crate::output::paint::{Style, style};
-use crate::output::width;
 
 /// The whole report.
 pub fn report(case: &Case, report: &CheckReport) -> String {
@@ -359,66 +358,4 @@ fn collectors(case: &Case) -> String {
         out.push('\n');
     }
     out
-}
-
-/// The findings, worst first, each with its words.
-pub(super) fn findings(findings: &[WordedFinding]) -> String {
-    if findings.is_empty() {
-        return format!(
-            "{}\n\n",
-            style("No findings: nothing wrong was seen.").green()
-        );
-    }
-    let mut out = format!("{}\n", style("Findings").bold());
-    for (number, worded) in findings.iter().enumerate() {
-        let finding = &worded.finding;
-        let word = style(finding.severity.word());
-        let severity = match finding.severity {
-            Severity::Error => word.red().bold(),
-            Severity::Warning => word.yellow().bold(),
-            Severity::Note => word.cyan().bold(),
-        };
-        let confidence = finding.confidence.word();
-        let _ = writeln!(
-            out,
-            "  {}. {severity} {}  {}  ({confidence})",
-            number + 1,
-            style(&finding.code).bold(),
-            finding.place,
-        );
-        wrap(&mut out, "     ", &worded.text);
-        differs(&mut out, &worded.differs);
-        if !worded.fix.is_empty() {
-            wrap(&mut out, "     fix: ", &worded.fix);
-        }
-        let page = format!("     hawser explain {}", finding.code);
-        let _ = writeln!(out, "{}\n", style(page).dim());
-    }
-    out
-}
-
-/// What is set otherwise where the same is not found.
-fn differs(out: &mut String, all: &[Differs]) {
-    for one in all {
-        let elsewhere = match &one.link {
-            Some(link) => format!("its {link}"),
-            None => one.host.to_string(),
-        };
-        let Differs {
-            item, here, there, ..
-        } = one;
-        let said = format!("{item} is {here} here and {there} on {elsewhere}");
-        wrap(out, "     differs: ", &said);
-    }
-}
-
-/// Wraps `text` behind `first`; later lines are indented as far.
-pub(super) fn wrap(out: &mut String, first: &str, text: &str) {
-    let later = " ".repeat(first.len());
-    for (i, paragraph) in text.lines().enumerate() {
-        let first = if i == 0 { first } else { &later };
-        for line in width::wrapped(paragraph, width::text(), first, &later) {
-            let _ = writeln!(out, "{line}");
-        }
-    }
 }

@@ -6,7 +6,7 @@ use hawser_model::case::Absent;
 use hawser_model::names::HostName;
 use hawser_model::output::compare::{CompareReport, Difference};
 
-use super::check::wrap;
+use super::findings::wrap;
 use super::table::{Align, Table};
 use crate::output::paint::style;
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use hawser_model::output::copy::CopyReport;
 use hawser_model::units::{Bytes, mb_per_s};
 
-use super::check::findings;
+use super::findings::findings;
 use super::rate_chart;
 use super::table::{Align, Table};
 use crate::output::paint::style;

@@ -7,7 +7,7 @@ use hawser_model::names::HostName;
 use hawser_model::output::drill::{DrillReport, OutagePhase};
 use hawser_model::units::grouped;
 
-use super::check::findings;
+use super::findings::findings;
 use super::table::{Align, Table};
 use crate::output::paint::style;
 use crate::output::width::columns;

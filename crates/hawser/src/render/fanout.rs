@@ -8,7 +8,7 @@ use hawser_model::fanout::{FanoutRun, Spread};
 use hawser_model::output::fanout::{FanoutLimit, FanoutPoint, FanoutReport, FanoutResult};
 use hawser_model::units::Packets;
 
-use super::check::findings;
+use super::findings::findings;
 use super::table::{Align, Table};
 use crate::output::paint::style;
 use crate::output::width::columns;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use hawser_model::names::HostName;
 use hawser_model::output::incident::{IncidentReport, IncidentsReport, ServiceOutage};
 
-use super::check::findings;
+use super::findings::findings;
 use super::drill::parts;
 use crate::output::paint::style;
 

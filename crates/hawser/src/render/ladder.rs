@@ -7,7 +7,7 @@ use hawser_model::ladder::LadderRun;
 use hawser_model::output::{LadderReport, SentAgain, Step};
 use hawser_model::units::{Packets, grouped};
 
-use super::check::{findings, wrap};
+use super::findings::{findings, wrap};
 use super::table::{Align, Table};
 use crate::output::paint::style;
 use crate::output::width::columns;

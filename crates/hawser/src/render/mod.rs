@@ -7,6 +7,7 @@ pub mod copy;
 pub mod drill;
 pub mod exports;
 pub mod fanout;
+mod findings;
 pub mod incident;
 pub mod junit;
 pub mod ladder;

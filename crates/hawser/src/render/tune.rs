@@ -14,7 +14,7 @@ use hawser_model::output::tune::{
 use hawser_model::topology::Reach;
 use hawser_model::trial::{Trial, Verdict};
 
-use super::check::wrap;
+use super::findings::wrap;
 use super::table::{Align, Table};
 use crate::output::paint::style;
 

@@ -1,6 +1,7 @@
 //! Rules that a file of the right shape can still break, one file a subject.
 
 mod agents;
+mod distinct_pools;
 mod engine;
 mod fencing;
 mod network;

@@ -3,9 +3,8 @@
 use std::ops::Range;
 
 use super::network::{Given, inside, names};
-use super::{Found, Problem};
+use super::{Found, Problem, distinct_pools};
 use crate::cluster_file::{At, ClusterFile, ExportKind, Pool, PoolKind, Role};
-use crate::iscsi::target_name;
 
 /// What can be wrong with pools.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -185,9 +184,7 @@ pub(super) fn check(file: &ClusterFile, given: &mut Given, found: &mut Found) {
         let name = pool.name.to_string();
         found.push(BrokenPools::NoIqn { pool: name }, pool.name.span());
     }
-    shared(file, found);
-    targets(file, found);
-    resources(file, found);
+    distinct_pools::check(file, found);
 }
 
 fn kind_keys(pool: &Pool, found: &mut Found) {
@@ -363,89 +360,4 @@ fn is_naming_authority(text: &str) -> bool {
             && m.len() == 2 && matches!(m.parse::<u8>(), Ok(1..=12)));
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
     dated && !domain.is_empty() && domain.chars().all(allowed)
-}
-
-fn shared(file: &ClusterFile, found: &mut Found) {
-    let things = |pool: &Pool| {
-        let named = |what: &str, value: &Option<At<String>>| {
-            value
-                .as_ref()
-                .map(|v| (format!("{what} {}", v.get()), v.span()))
-        };
-        let things = [
-            named("device", &pool.device),
-            named("directory", &pool.directory),
-            named("volume group", &pool.volume_group),
-        ];
-        things.into_iter().flatten().collect::<Vec<_>>()
-    };
-    for (i, second) in file.pools.iter().enumerate() {
-        for (what, span) in things(second) {
-            let taken = file.pools[..i].iter().find_map(|first| {
-                let (_, span) = things(first)
-                    .into_iter()
-                    .find(|(other, _)| *other == what)?;
-                Some((first.name.to_string(), span))
-            });
-            if let Some((first, other)) = taken {
-                let second = second.name.to_string();
-                let broken = BrokenPools::Shared {
-                    first,
-                    second,
-                    what,
-                };
-                found.push_with(broken, span, other);
-            }
-        }
-    }
-}
-
-/// Pools `vm_1` and `VM-1` would be one target to their clients, and a head that has one could not take the other.
-fn targets(file: &ClusterFile, found: &mut Found) {
-    let Some(authority) = &file.exports.iqn else {
-        return;
-    };
-    let iqn = |pool: &Pool| target_name(authority, pool.name.as_str(), None);
-    let offered: Vec<&Pool> = file
-        .pools
-        .iter()
-        .filter(|pool| *pool.exports == ExportKind::Iscsi)
-        .collect();
-    for (i, second) in offered.iter().enumerate() {
-        let name = iqn(second);
-        // One name twice is told of where names are.
-        let differs = |first: &&&Pool| first.name != second.name && iqn(first) == name;
-        if let Some(first) = offered[..i].iter().find(differs) {
-            let broken = BrokenPools::SameTarget {
-                first: first.name.to_string(),
-                second: second.name.to_string(),
-                iqn: name,
-            };
-            found.push_with(broken, second.name.span(), first.name.span());
-        }
-    }
-}
-
-/// Pool `a` with link `exports` and pool `a-exports` would give one name to two resources.
-fn resources(file: &ClusterFile, found: &mut Found) {
-    let mut seen: Vec<(String, &Pool)> = Vec::new();
-    for pool in &file.pools {
-        for id in pool.resource_ids() {
-            match seen
-                .iter()
-                .find(|(other, owner)| *other == id && owner.name != pool.name)
-            {
-                Some((_, first)) => {
-                    let broken = BrokenPools::SameResource {
-                        first: first.name.to_string(),
-                        second: pool.name.to_string(),
-                        id,
-                    };
-                    found.push_with(broken, pool.name.span(), first.name.span());
-                    break;
-                }
-                None => seen.push((id, pool)),
-            }
-        }
-    }
 }

@@ -1,0 +1,49 @@
+//! What is asked of the cluster for the record of a drill.
+
+use hawser_cluster::host::questions::{ReadCorosyncMap, ReadFenceHistory};
+use hawser_cluster::live::fence_events;
+use hawser_cluster::xml::Element;
+use hawser_model::drill::{ClusterFacts, FenceEvent};
+use hawser_model::output::cluster::ClusterStatus;
+
+use crate::error::DrillError;
+use crate::facts::facts;
+use crate::network::links;
+use crate::queries::cib;
+use crate::stage::Stage;
+
+/// What the cluster is, before anything is done to it.
+pub(crate) fn cluster_facts(
+    stage: &Stage<'_>,
+    before: &ClusterStatus,
+) -> Result<ClusterFacts, DrillError> {
+    let cib = cib(stage)?;
+    let cib =
+        Element::parse(&cib, "the live CIB").map_err(|e| DrillError::CouldNot(e.to_string()))?;
+    let timing = ReadCorosyncMap { statistics: false };
+    let cmap = stage.hosts.ask(&stage.active, &timing)?;
+    let lab = stage.site.on_this_machine();
+    let mut facts = facts(stage.file, lab, before, &cib, &cmap);
+    let statistics = ReadCorosyncMap { statistics: true };
+    // Without them nothing is said of the token, and all else can be.
+    let stats = stage
+        .heads
+        .iter()
+        .filter_map(|head| stage.hosts.ask(head, &statistics).ok());
+    facts.links = links(stage.file, &stats.collect::<String>());
+    Ok(facts)
+}
+
+/// What the fencers remember, by any head that answers: they tell each other.
+pub(crate) fn fencing(stage: &Stage<'_>) -> Result<Vec<FenceEvent>, DrillError> {
+    let mut failed = None;
+    for head in &stage.heads {
+        match stage.hosts.ask(head, &ReadFenceHistory) {
+            Ok(history) => {
+                return fence_events(&history).map_err(|e| DrillError::CouldNot(e.to_string()));
+            }
+            Err(e) => failed = Some(e.into()),
+        }
+    }
+    failed.map_or(Ok(Vec::new()), Err)
+}

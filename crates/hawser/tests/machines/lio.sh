@@ -54,7 +54,7 @@ said() { tr '\r' '\n' </tmp/perf | grep -c '^00:'; }
 so_far=$(said)
 until [ "$(said)" -gt $((so_far + 1)) ] || ! kill -0 $perf 2>/dev/null; do sleep 1; done
 kill -0 $perf && ok "the client that read meanwhile reads on" || no "the client that read meanwhile has ended"
-kill $perf; wait $perf
+kill -9 $perf; wait $perf
 grep -iq "error\|fail\|reconnect" /tmp/perf && no "the client says: $(tail -3 /tmp/perf)" || ok "and says none"
 is "serial numbers outlive it too" "$one $two" "$(serial 1) $(serial 2)"
 mv /tank/z.img /tank/a.img

@@ -223,6 +223,67 @@ fn the_kernels_nfs_server_takes_what_hawser_tells_it() {
     }
 }
 
+/// What a client of the kernel's target has: open-iscsi, dm-multipath over two networks, ext4.
+const CLIENT: &str = "\
+    printf 'defaults {\\n user_friendly_names yes\\n find_multipaths no\\n no_path_retry 60\\n}\\n' >/etc/multipath.conf\n\
+    modprobe -a iscsi_tcp dm-multipath && systemctl start iscsid multipathd\n\
+    iscsiadm -m discovery -t sendtargets -p 10.72.0.1\n\
+    iscsiadm -m node -o update -n node.session.timeo.replacement_timeout -v 5\n\
+    iscsiadm -m node --login && udevadm settle";
+
+#[test]
+#[ignore = "boots machines"]
+fn a_client_with_two_paths_writes_on_when_a_cable_of_one_is_pulled() {
+    if !has_kernel() {
+        return;
+    }
+    let lab = Lab::up_with(&["--machines"]);
+    lab.sh(
+        "head1",
+        "mkdir /tank; truncate -s 64M /tank/disk.img; : >/tank/exports.toml",
+    );
+    let portals = "--portal 10.72.0.1 --portal 10.72.1.1";
+    let offer = format!(
+        "hawser exports start tank --root /tank --iqn iqn.2026-01.lab --backend lio {portals}"
+    );
+    lab.sh("head1", &offer);
+    lab.sh("head2", CLIENT);
+    let paths = |wanted: usize| {
+        let shown = || {
+            lab.sh("head2", "multipath -ll")
+                .matches("active ready running")
+                .count()
+        };
+        assert!(
+            eventually(SLOW, || shown() == wanted),
+            "{}",
+            lab.sh("head2", "multipath -ll")
+        );
+    };
+    paths(2);
+    lab.sh(
+        "head2",
+        "mkfs.ext4 -q /dev/mapper/mpatha && mount /dev/mapper/mpatha /mnt",
+    );
+    lab.sh("head2", "echo before >/mnt/one && sync /mnt/one");
+    lab.ok(&["cut", "head2/ring0"]);
+    lab.sh("head2", "echo while >/mnt/two && sync /mnt/two");
+    paths(1);
+    lab.ok(&["heal", "head2/ring0"]);
+    paths(2);
+    assert_eq!(lab.sh("head2", "cat /mnt/one /mnt/two"), "before\nwhile\n");
+    lab.sh("head2", "umount /mnt && e2fsck -fn /dev/mapper/mpatha");
+    // Reservations hold between the paths of one client.
+    let held = lab.sh(
+        "head2",
+        "set -e; d=/dev/sda\n\
+         sg_persist -n --out --register --param-sark=0xabc $d\n\
+         sg_persist -n --out --reserve --param-rk=0xabc --prout-type=5 $d\n\
+         sg_persist -n --in --read-reservation $d",
+    );
+    assert!(held.contains("Key=0xabc"), "{held}");
+}
+
 #[test]
 #[ignore = "boots a machine"]
 fn an_image_is_listed_and_not_removed_from_under_a_lab() {

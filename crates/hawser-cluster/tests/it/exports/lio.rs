@@ -1,5 +1,5 @@
 //! The kernel's target: the operations on its tree, a kernel in memory that refuses what the real one
-//! does, and a fake tree in a folder. Neither proves what a kernel takes: `bench/lio` asks a real one.
+//! does, and a fake tree in a folder. Neither proves what a kernel takes: `make test-machines` asks a real one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

@@ -115,12 +115,18 @@ impl LabSite {
         if !lab.running().contains(node) {
             return Ok(Vec::new());
         }
-        let init = Process::of(lab.process(node.as_str())?);
+        let first = lab.process(node.as_str())?;
+        let init = Process::of(first);
         let Some(wanted) = init.and_then(|init| init.namespace("pid")) else {
             return Ok(Vec::new());
         };
         let mut all = processes::all().map_err(|e| SiteError::for_good(format!("/proc: {e}")))?;
         all.retain(|process| process.namespace("pid").as_ref() == Some(&wanted));
+        if lab.nodes_have_kernels() {
+            // The kernel alone: it traces the machine's own processes, which stop with it, and takes a signal to one of
+            // them for that process's fault.
+            all.retain(|process| process.parent == first);
+        }
         Ok(all)
     }
 
@@ -141,6 +147,10 @@ impl LabSite {
 
     /// Services that the lab did not start have the machine's clock, which is not stepped.
     fn step_clock(&self, host: &HostName, ahead_s: i32) -> Result<(), SiteError> {
+        if self.lab()?.nodes_have_kernels() {
+            let what = format!("{host} is a machine: stepping its clock is not there yet");
+            return Err(SiteError::for_good(what));
+        }
         for service in self.processes(host)? {
             let name = service.name.as_str();
             let is_service = name.starts_with("pacemaker") || ["corosync", "tgtd"].contains(&name);

@@ -14,7 +14,6 @@ use crate::impair::{
 };
 use crate::lab::{load, need_root};
 use crate::machines::Kind;
-use crate::machines::door::Door;
 use crate::name::LabName;
 use crate::paths::{LabDir, Root};
 use crate::process::ProcessId;
@@ -273,7 +272,7 @@ fn machine_status(dir: &LabDir, state: &State, node: &NodeSpec) -> MachineStatus
     };
     let filter = |share: &Share| FilterImpairment {
         share: *share,
-        dropped: init.and_then(|init| filter_dropped(Door::of(dir, state, init))),
+        dropped: init.and_then(filter_dropped),
     };
     MachineStatus {
         name: node.name.clone(),

@@ -85,12 +85,7 @@ pub(crate) fn enter(place: ProcessId) -> Launch {
     Launch::new(NSENTER).args(into(place, &BOTH))
 }
 
-/// The words that enter the network namespace of `place` alone.
-pub(crate) fn into_network(place: ProcessId) -> Vec<String> {
-    into(place, &["--net"])
-}
-
-pub(crate) const NSENTER: &str = "nsenter";
+const NSENTER: &str = "nsenter";
 
 const BOTH: [&str; 2] = ["--net", "--mount"];
 
@@ -106,12 +101,7 @@ fn into(place: ProcessId, namespaces: &[&str]) -> Vec<String> {
 
 /// Runs it to its end, and gives what it printed.
 fn finish<S: AsRef<OsStr>>(tool: Tool, argv: &[S]) -> Result<String, LabError> {
-    told(tool.args(argv), argv)
-}
-
-/// The same of a command that the tool has in words of its own.
-pub(crate) fn told<S: AsRef<OsStr>>(tool: Tool, argv: &[S]) -> Result<String, LabError> {
-    let output = answer(tool)?;
+    let output = answer(tool.args(argv))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }

@@ -10,7 +10,6 @@ use super::port::{Existing, Names, build};
 use super::program::{Counts, Program};
 use super::{filter, hold};
 use crate::error::LabError;
-use crate::machines::door::Door;
 use crate::paths::LabDir;
 use crate::process::{Known, ProcessId, hold_lines};
 use crate::spec::{NodeSpec, SwitchSpec};
@@ -136,7 +135,7 @@ pub(crate) fn reapply(
         merged(switches, it, &names, Some(init)).apply(to_node.lose_merged_after)?;
     }
     match state.impairments.nodes.get(&node.name) {
-        Some(share) => filter::apply(Door::of(dir, state, init), *share),
+        Some(share) => filter::apply(init, *share),
         None => Ok(()),
     }
 }

@@ -4,27 +4,32 @@ use serde_json::Value;
 
 use super::share::Share;
 use crate::error::LabError;
-use crate::machines::door::Door;
+use crate::process::ProcessId;
+use crate::tool;
 
 /// The table that holds the rule, and nothing else.
 const TABLE: &str = "inet hawser_lab";
 
 /// Puts the rule in, in the place of an earlier one.
-pub(super) fn apply(node: Door<'_>, share: Share) -> Result<(), LabError> {
-    node.feed(&["nft", "-f", "-"], &rules(share)).map(drop)
+pub(super) fn apply(init: ProcessId, share: Share) -> Result<(), LabError> {
+    tool::feed(init, &["nft", "-f", "-"], &rules(share)).map(drop)
 }
 
 /// Takes the rule away.
-pub(super) fn remove(node: Door<'_>) -> Result<(), LabError> {
+pub(super) fn remove(init: ProcessId) -> Result<(), LabError> {
     // Declared first, so that deleting it cannot fail because it is not there.
-    let rules = format!("table {TABLE}\ndelete table {TABLE}\n");
-    node.feed(&["nft", "-f", "-"], &rules).map(drop)
+    tool::feed(
+        init,
+        &["nft", "-f", "-"],
+        &format!("table {TABLE}\ndelete table {TABLE}\n"),
+    )
+    .map(drop)
 }
 
 /// How many packets the rule has dropped; `None` when it is not there.
-pub(crate) fn dropped(node: Door<'_>) -> Option<u64> {
+pub(crate) fn dropped(init: ProcessId) -> Option<u64> {
     let argv = ["nft", "-j", "list", "table", "inet", "hawser_lab"];
-    let json: Value = serde_json::from_str(&node.feed(&argv, "").ok()?).ok()?;
+    let json: Value = serde_json::from_str(&tool::run(init, &argv).ok()?).ok()?;
     let items = json.get("nftables")?.as_array()?;
     items
         .iter()

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::change::{Change, find_port, find_switch};
 use crate::error::LabError;
 use crate::lab::no_such_node;
-use crate::machines::door::Door;
+use crate::machines::Kind;
 use crate::name::LabName;
 use crate::paths::Root;
 use crate::process::ProcessId;
@@ -151,11 +151,15 @@ pub fn impair(name: &LabName, order: &Order) -> Result<(), LabError> {
         }
         Order::Filter { node, share } => {
             let init = running(&change.state, node)?;
+            if change.state.spec.kind == Kind::Uml {
+                return Err(LabError::Impairment(format!(
+                    "{node} is a machine: Debian's kernel for user-mode Linux has no nftables of IP (CONFIG_NF_TABLES_INET)"
+                )));
+            }
             let nodes = &mut change.state.impairments.nodes;
             nodes.insert(node.as_str().into(), *share);
             change.save()?;
-            let door = Door::of(&change.dir, &change.state, init);
-            filter::apply(door, *share).or_else(|e| {
+            filter::apply(init, *share).or_else(|e| {
                 clear_node(&mut change, node)?;
                 Err(e)
             })
@@ -231,8 +235,8 @@ fn clear_node(change: &mut Change, node: &str) -> Result<(), LabError> {
         return Err(no_such_node(&change.state, node));
     }
     // A node that is off has no filter.
-    if let Ok(init) = running(&change.state, node) {
-        filter::remove(Door::of(&change.dir, &change.state, init))?;
+    if let (Ok(init), Kind::Namespace) = (running(&change.state, node), change.state.spec.kind) {
+        filter::remove(init)?;
     }
     change.state.impairments.nodes.remove(node);
     change.save()

@@ -1,13 +1,7 @@
-//! The way into a node: its namespaces, and for a machine ssh from there over the cable that only the two have.
+//! The way into a machine: ssh from its case, over the cable that only the two have.
 
-use hawser_tool::Tool;
-
-use super::{Kind, folder, plan};
-use crate::error::LabError;
+use super::{folder, plan};
 use crate::paths::LabDir;
-use crate::process::ProcessId;
-use crate::state::State;
-use crate::tool;
 
 /// Whether a command in a machine has a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,36 +37,4 @@ pub(crate) fn ssh(dir: &LabDir, terminal: Terminal) -> Vec<String> {
     }
     words.push(format!("root@{}", plan::MACHINE));
     words
-}
-
-/// A node that runs, for short commands of the lab's own.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Door<'a> {
-    dir: &'a LabDir,
-    kind: Kind,
-    init: ProcessId,
-}
-
-impl<'a> Door<'a> {
-    /// The way into the node whose first process that is.
-    pub fn of(dir: &'a LabDir, state: &State, init: ProcessId) -> Self {
-        let kind = state.spec.kind;
-        Self { dir, kind, init }
-    }
-
-    /// Runs one command in the node, with this text on its standard input, and returns what it prints.
-    ///
-    /// # Errors
-    /// [`LabError::Tool`] with the command and what it wrote to stderr.
-    pub fn feed(&self, argv: &[&str], text: &str) -> Result<String, LabError> {
-        match self.kind {
-            Kind::Namespace => tool::feed(self.init, argv, text),
-            Kind::Uml => {
-                let words = ssh(self.dir, Terminal::No);
-                let run = tool::into_network(self.init).into_iter().chain(words);
-                let run = run.chain([plan::quoted(argv)]);
-                tool::told(Tool::new(tool::NSENTER).args(run).input(text), argv)
-            }
-        }
-    }
 }

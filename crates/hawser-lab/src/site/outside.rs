@@ -34,8 +34,15 @@ impl Watcher for FromOutside<'_> {
             return mounted(places);
         }
         // It is off, or on again as another process.
-        let lab = self.site.lab();
-        self.process = lab.and_then(|lab| lab.process(self.host.as_str())).ok();
+        let Ok(lab) = self.site.lab() else {
+            return Seen::Off;
+        };
+        self.process = lab.process(self.host.as_str()).ok();
+        if self.process.is_some() && lab.nodes_have_kernels() {
+            // What is mounted in a machine its own kernel knows, and nobody outside.
+            self.process = None;
+            return Seen::Unknown;
+        }
         match self.process.map(mounts) {
             Some(Ok(places)) => mounted(places),
             _ => Seen::Off,

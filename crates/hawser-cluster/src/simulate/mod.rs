@@ -26,7 +26,7 @@ pub use report::{Executed, NodeState, Picture, Report};
 pub use scenario::{Chapter, Prediction, Scenario, what_if};
 pub use service::{Service, Services};
 pub use story::{Place, Step, Story};
-pub use words::{lines_of, tell};
+pub use words::tell;
 
 use hawser_tool::ToolError;
 use serde::{Deserialize, Serialize};

@@ -5,15 +5,6 @@ use std::fmt::Write;
 use super::directory::Verb;
 use super::story::{Place, Step, Story};
 
-/// The story as sentences: its steps, then where each pool is.
-pub fn lines_of(story: &Story) -> Vec<String> {
-    let steps = story.steps.iter().map(step_in_words);
-    let places = story.pools.iter();
-    steps
-        .chain(places.map(|(pool, place)| place_in_words(pool, place)))
-        .collect()
-}
-
 /// Tells the story: its steps, then where each pool is.
 pub fn tell(story: &Story) -> String {
     let mut out = String::new();

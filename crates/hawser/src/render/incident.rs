@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use hawser_model::names::HostName;
 use hawser_model::output::incident::{IncidentReport, IncidentsReport, ServiceOutage};
 
-use super::findings::findings;
 use super::drill::parts;
+use super::findings::findings;
 use crate::output::paint::style;
 
 const NONE: &str = "No head was lost or fenced and no service was away, as far as these logs go.\n";

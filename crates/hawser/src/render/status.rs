@@ -112,7 +112,7 @@ fn takeover(last: &Takeover) -> String {
     } = last;
     let how = match fenced {
         true => format!("{from} was fenced"),
-        false => format!("it was moved off {from}"),
+        false => format!("{from} gave it up in good order"),
     };
     let when = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(*at));
     format!("{pool} from {from} to {to}, {when}: {how}")

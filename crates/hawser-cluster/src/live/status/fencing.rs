@@ -116,14 +116,7 @@ pub(super) fn fencers(
             }
             continue;
         }
-        let levels = levels(cib, victim);
-        let complete = match levels.is_empty() {
-            true => !can.is_empty(),
-            false => levels
-                .values()
-                .any(|devices| devices.iter().all(|device| can.contains(device))),
-        };
-        if !complete {
+        if !suffices(cib, victim, &can) {
             let meant = devices
                 .iter()
                 .filter(|(_, victims)| victims.contains(victim.as_str()));
@@ -145,6 +138,68 @@ pub(super) fn fencers(
             found.costs(Sign::CannotBeFenced.on(victim), text);
         }
     }
+}
+
+/// Whether these devices can switch a node off: all of one of its levels, or any where it has none.
+fn suffices(cib: &Element, victim: &HostName, can: &BTreeSet<&str>) -> bool {
+    let levels = levels(cib, victim);
+    match levels.is_empty() {
+        true => !can.is_empty(),
+        false => levels
+            .values()
+            .any(|devices| devices.iter().all(|device| can.contains(device))),
+    }
+}
+
+/// Members that none of the others could switch off, as far as that is known: their fencers would use no device for it, or
+/// only such as do not run or do not answer. Where there is no other, nobody would have to.
+pub(super) fn unfenceable(
+    file: &ClusterFile,
+    cib: &Element,
+    nodes: &[NodeStatus],
+    now: &Picture,
+    facts: &StatusFacts,
+) -> BTreeSet<HostName> {
+    let members = || {
+        nodes
+            .iter()
+            .filter(|node| node.state == NodeCondition::Online)
+    };
+    if property(cib, "stonith-enabled") == Some("false") {
+        return BTreeSet::new();
+    }
+    let blind: BTreeSet<String> = blind(file, now, facts)
+        .into_iter()
+        .filter_map(|(mark, _)| mark.place.object)
+        .collect();
+    let devices = targets(file);
+    let cannot = members().filter(|victim| {
+        let others = members().filter(|other| other.name != victim.name);
+        let asked: Vec<_> = others
+            .filter_map(|other| facts.views.get(&other.name)?.fencer.as_ref()?.said())
+            .collect();
+        let victim = &victim.name;
+        // Where no fencer could be asked, what the file means is all that is known.
+        let mut can: BTreeSet<&str> = match asked.is_empty() {
+            true => {
+                let meant = devices
+                    .iter()
+                    .filter(|(_, of)| of.contains(victim.as_str()));
+                meant.map(|(device, _)| device.as_str()).collect()
+            }
+            false => {
+                let of = asked
+                    .iter()
+                    .filter_map(|fencer| fencer.can.get(victim.as_str()));
+                of.flatten().map(String::as_str).collect()
+            }
+        };
+        let others = members().count() > 1;
+        let known = others && (!asked.is_empty() || !can.is_empty());
+        can.retain(|device| !blind.contains(*device));
+        known && !suffices(cib, victim, &can)
+    });
+    cannot.map(|node| node.name.clone()).collect()
 }
 
 /// The levels of a node in the live topology, each with its devices.

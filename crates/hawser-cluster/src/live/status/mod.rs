@@ -8,6 +8,7 @@ mod fencing;
 mod findings;
 mod heads;
 mod machines;
+mod next;
 mod pools;
 mod ready;
 pub(crate) mod signs;
@@ -30,10 +31,11 @@ use super::{LiveError, device};
 use crate::host::view::Told;
 use crate::plan::{Key, drift};
 use crate::simulate::{
-    Directory, Picture, Report, Scenario, Simulator, Story, lines_of, step_in_words, what_if,
+    Directory, Picture, Report, Scenario, Simulator, Story, step_in_words, what_if,
 };
 use crate::xml::Element;
 use findings::Findings;
+use next::Cannot;
 pub use signs::{Mark, Said, Sign};
 
 /// Judges. Asks the simulator once for each node.
@@ -90,22 +92,28 @@ pub fn judgement(
         left,
         device.as_ref().is_some_and(|device| device.votes),
     );
+    let cannot = Cannot::of(file, &cib, &nodes, now, facts);
     let mut if_lost = BTreeMap::new();
     let mut not_survived = Vec::new();
+    let mut survives = true;
     for node in &nodes {
         let lines = match online(&node.name) {
             _ if member(node) && left > 0 && !enough => vec![OUTVOTED.to_owned()],
             false if node.state == NodeCondition::Unclean => vec!["it is lost already".to_owned()],
             false => vec!["it runs nothing now".to_owned()],
             true => {
-                let (lines, gone) = lost(simulator, &cib, &node.name)?;
                 let name = &node.name;
+                let prediction = what_if(simulator, &cib, &Scenario::Dies(name.to_string()))?;
+                let chapters = prediction.chapters.iter();
+                let stories: Vec<&Story> = chapters.filter_map(|c| c.story.as_ref()).collect();
+                survives &= cannot.survived(name, &stories);
+                let gone = not_whole(&stories);
                 let gone = gone.into_iter().map(|text| {
                     let text = format!("if {name} died now, {text}");
                     (Sign::NextLoss.on(name), text)
                 });
                 not_survived.extend(gone);
-                lines
+                cannot.told(name, &stories)
             }
         };
         if_lost.insert(node.name.clone(), lines);
@@ -123,7 +131,7 @@ pub fn judgement(
     heads::split(&truth, &mut found);
     fencing::attempts(&nodes, &shots, &mut found);
     heads::views(file, facts, &truth, &mut found);
-    let survives = not_survived.is_empty();
+    survives &= not_survived.is_empty();
     heads::wrong(&nodes, survives, facts, &truth, &shots, &mut found);
     if !truth.quorate {
         found.costs(Sign::NoQuorum.everywhere(), NO_QUORUM);
@@ -360,19 +368,8 @@ pub(super) fn not_running(
     Ok(missing)
 }
 
-/// What follows from the loss of a node, and which pools would not be whole after it.
-fn lost(
-    simulator: &dyn Simulator,
-    cib: &Element,
-    node: &HostName,
-) -> Result<(Vec<String>, Vec<String>), LiveError> {
-    let prediction = what_if(simulator, cib, &Scenario::Dies(node.to_string()))?;
-    let stories: Vec<&Story> = prediction
-        .chapters
-        .iter()
-        .filter_map(|chapter| chapter.story.as_ref())
-        .collect();
-    let lines = stories.iter().flat_map(|story| lines_of(story)).collect();
+/// Which pools would not be whole after what the stories tell.
+fn not_whole(stories: &[&Story]) -> Vec<String> {
     let places = stories.last().into_iter().flat_map(|story| &story.pools);
     let gone = places.filter_map(|(pool, place)| {
         place.before.as_ref()?;
@@ -388,5 +385,5 @@ fn lost(
             }
         }
     });
-    Ok((lines, gone.collect()))
+    gone.collect()
 }

@@ -1,11 +1,14 @@
 //! What the heads themselves say: whether each could take over now, and whether what Pacemaker believes to run is
 //! really offered.
 
+use std::collections::BTreeMap;
+
 use hawser_model::cluster_file::{ClusterFile, ExportKind, Pool};
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::{NodeStatus, PoolStatus};
 
 use super::findings::Findings;
+use super::next::Lacks;
 use super::signs::Sign;
 use crate::host::HeadView;
 use crate::host::view::{PoolView, Room, Told, service_name};
@@ -36,6 +39,39 @@ pub(super) fn judge(
     for (head, view) in &facts.views {
         services(file, head, view, found);
     }
+}
+
+/// What heads are known to lack for the pools that they do not have: the disks, what offers them, or a file of the pool
+/// that can be read.
+pub(super) fn lacks(
+    file: &ClusterFile,
+    facts: &StatusFacts,
+) -> BTreeMap<(HostName, String), Lacks> {
+    let mut lacks = BTreeMap::new();
+    for pool in &file.pools {
+        let name = pool.name.to_string();
+        let broken = facts.views.values().any(|view| {
+            let here = view.pools.get(&name);
+            matches!(
+                here,
+                Some(PoolView::Here {
+                    file: Told::Said(Some(_)),
+                    ..
+                })
+            )
+        });
+        for (head, view) in &facts.views {
+            let service = view.services.get(service_name(backend(file, pool)));
+            let dead = service.is_some_and(|told| !matches!(told, Told::Said(None)));
+            let what = match view.pools.get(&name) {
+                Some(PoolView::Away(Told::Said(Some(_)))) => Lacks::Disks,
+                Some(_) if *pool.exports != ExportKind::None && (dead || broken) => Lacks::Exports,
+                _ => continue,
+            };
+            lacks.insert((head.clone(), name.clone()), what);
+        }
+    }
+    lacks
 }
 
 /// A service that does not answer concerns all pools that it offers, or would.

@@ -235,3 +235,59 @@ fn what_pacemaker_believes_is_held_against_what_is_offered() {
         );
     }
 }
+
+/// The simulator starts whatever it likes; what a head is known not to be able to do is told instead.
+#[test]
+fn what_would_be_is_not_told_better_than_what_is_known() {
+    let golden = Golden::named("lab");
+    let next = |facts: &StatusFacts| now(facts).if_lost["head1"].join("\n");
+    assert!(next(&healthy(&golden)).contains("head2 offers vmpool01"));
+    let dead = but(healthy(&golden), 2, |head| {
+        let why = Told::Said(Some("it does not run".to_owned()));
+        head.services.insert("tgtd".into(), why);
+    });
+    let told = next(&dead);
+    assert!(
+        told.contains("head2 fails to offer vmpool01, as said above"),
+        "{told}"
+    );
+    assert!(
+        told.contains("vmpool01 is not offered, unless another head can offer it"),
+        "{told}"
+    );
+    assert!(!told.contains("takes vmpool01's address"), "{told}");
+    assert!(told.contains("vmpool02 stays on head2"), "{told}");
+    let unseen = but(healthy(&golden), 2, |head| {
+        let why = Told::Said(Some("no such disk".to_owned()));
+        head.pools.insert("vmpool01".into(), PoolView::Away(why));
+    });
+    let told = next(&unseen);
+    assert!(
+        told.contains("head2 fails to take vmpool01, as said above"),
+        "{told}"
+    );
+    assert!(!told.contains("offers vmpool01"), "{told}");
+}
+
+#[test]
+fn of_a_head_that_nobody_can_switch_off_nothing_is_taken_over() {
+    let golden = Golden::named("lab");
+    let silent = but(healthy(&golden), 2, |head| {
+        let said = Some("Failed: unable to obtain the plug status".to_owned());
+        head.fence_status.insert("fence-head1".into(), said);
+    });
+    let now = now(&silent);
+    let told = now.if_lost["head1"].join("\n");
+    assert!(
+        told.starts_with("head1 is not switched off, as said above"),
+        "{told}"
+    );
+    assert!(told.contains("vmpool01 runs nowhere until then"), "{told}");
+    assert!(told.contains("vmpool02 stays on head2"), "{told}");
+    assert!(!told.contains("head2 mounts"), "{told}");
+    assert!(
+        now.if_lost["head2"]
+            .join("\n")
+            .contains("head1 mounts vmpool02")
+    );
+}

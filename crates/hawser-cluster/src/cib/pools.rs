@@ -4,7 +4,7 @@
 //! address answers again, and when it answers, the units are there; one that finds the address
 //! without its units is told that its disk is gone.
 
-use hawser_model::cluster_file::{Backend, ClusterFile, ExportKind, Period, Pool, PoolKind, Role};
+use hawser_model::cluster_file::{ClusterFile, ExportKind, Period, Pool, PoolKind, Role};
 
 use super::OWN_CONSTRAINT;
 use super::build::{Op, avoids, order, pair, prefers, primitive, together};
@@ -174,10 +174,7 @@ fn storage_ops(pool: &Pool, stuck: &'static str) -> [Op; 3] {
 }
 
 fn exports(file: &ClusterFile, pool: &Pool, stuck: &'static str) -> Element {
-    let backend = match file.exports.backend {
-        Backend::Lio => "lio",
-        Backend::Tgt => "tgt",
-    };
+    let backend = file.exports.backend.name();
     let iqn = file.exports.iqn.as_ref();
     let iqn = iqn.map_or("", |iqn| iqn.as_str());
     let addresses = pool

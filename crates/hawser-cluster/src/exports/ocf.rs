@@ -124,17 +124,11 @@ fn failed(code: Code, mut log: Vec<String>, why: &str) -> Outcome {
 }
 
 fn validate(parameters: &Parameters) -> Outcome {
-    let program = ["/usr/sbin/tgtd", "/sbin/tgtd", "/usr/local/sbin/tgtd"];
-    let lacking = match parameters.backend {
-        Backend::Tgt if !program.iter().any(|path| Path::new(path).exists()) => {
-            Some("tgtd is not installed".into())
-        }
-        backend => iscsi(backend).ready().err().map(|error| error.to_string()),
-    };
+    let lacking = iscsi(parameters.backend).ready().err();
     let wanted = service::wanted(parameters);
     let needs = |all: fn(&Desired) -> bool| wanted.as_ref().map(|it| all(&it.desired));
     if let (Some(lacking), true) = (lacking, needs(|it| !it.targets.is_empty()).unwrap_or(true)) {
-        return failed(Code::Installed, Vec::new(), &lacking);
+        return failed(Code::Installed, Vec::new(), &lacking.to_string());
     }
     let nfs = needs(|it| !it.nfs.is_empty()).unwrap_or(false);
     if let (true, Err(error)) = (nfs, NFS.ready()) {
@@ -173,12 +167,11 @@ pub fn parameters(environment: &BTreeMap<String, String>) -> Result<Parameters, 
     if !Parameters::is_name(pool) {
         return Err(format!("pool: \"{pool}\" is no name of a pool"));
     }
-    let backend = match get("backend") {
-        Some("tgt") => Backend::Tgt,
-        Some("lio") => Backend::Lio,
-        None => Backend::default(),
-        Some(other) => return Err(format!("backend: \"{other}\" is neither tgt nor lio")),
+    let called = |name: &str| {
+        let found = Backend::ALL.into_iter().find(|it| it.name() == name);
+        found.ok_or_else(|| format!("backend: \"{name}\" is neither tgt nor lio"))
     };
+    let backend = get("backend").map_or(Ok(Backend::default()), called)?;
     let portal = |text: &str| {
         text.parse()
             .map_err(|_| format!("portals: \"{text}\" is no address"))

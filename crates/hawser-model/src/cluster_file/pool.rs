@@ -147,6 +147,19 @@ pub enum Backend {
     Tgt,
 }
 
+impl Backend {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Lio, Self::Tgt];
+
+    /// As configurations call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lio => "lio",
+            Self::Tgt => "tgt",
+        }
+    }
+}
+
 /// Names of a pool's resources in Pacemaker, and what follows from its keys.
 impl Pool {
     /// The resource that imports, mounts or activates it.

@@ -6,7 +6,7 @@ use hawser_model::cluster_file::SecretRef;
 use sha2::{Digest as _, Sha256};
 
 use super::configfs::Configfs;
-use super::kernel::ready;
+use super::kernel::{lacking, ready};
 use super::nodes::{Digest, Node, backstore, nodes};
 use super::plan::{Tree, plan};
 use super::words::lines;
@@ -21,6 +21,15 @@ use crate::exports::tgt::visible;
 pub struct Lio;
 
 impl Server for Lio {
+    fn service(&self) -> &'static str {
+        "the kernel's iSCSI target"
+    }
+
+    /// What is not loaded yet can be.
+    fn lacks(&self) -> Option<String> {
+        lacking().map(|why| why.to_string())
+    }
+
     fn ready(&self) -> Result<(), ServiceError> {
         Ok(ready()?)
     }

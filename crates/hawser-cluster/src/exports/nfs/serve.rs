@@ -16,6 +16,10 @@ use crate::exports::service::server::{Looked, Server, Step};
 pub struct Nfs;
 
 impl Server for Nfs {
+    fn service(&self) -> &'static str {
+        "the NFS server"
+    }
+
     fn ready(&self) -> Result<(), ServiceError> {
         Ok(ready()?)
     }

@@ -11,7 +11,7 @@ pub(super) mod here;
 pub(super) mod job;
 pub(super) mod owned;
 mod seen;
-pub(super) mod server;
+pub(crate) mod server;
 #[cfg(test)]
 mod tests;
 

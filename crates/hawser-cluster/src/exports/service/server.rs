@@ -25,8 +25,21 @@ pub fn iscsi(backend: Backend) -> &'static dyn Server {
     }
 }
 
+/// What offers a pool: an iSCSI target, or without one the NFS server.
+pub fn of(backend: Option<Backend>) -> &'static dyn Server {
+    backend.map_or(NFS, iscsi)
+}
+
 /// What differs between servers.
-pub trait Server {
+pub trait Server: Sync {
+    /// What a status calls it.
+    fn service(&self) -> &'static str;
+
+    /// Why it could not serve a pool that comes to this host now; nothing if it could. Changes nothing.
+    fn lacks(&self) -> Option<String> {
+        self.ready().err().map(|why| why.to_string())
+    }
+
     /// Makes it ready to be looked at, or says what this host lacks.
     fn ready(&self) -> Result<(), ServiceError> {
         Ok(())

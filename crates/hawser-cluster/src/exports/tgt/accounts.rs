@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hawser_files::FileError;
 
-use super::daemon::Instance;
+use super::instance::Instance;
 use super::plan::{Account, Found};
 use crate::exports::host::Mark;
 use crate::exports::service::ServiceError;

@@ -9,15 +9,13 @@ use std::time::{Duration, Instant};
 
 use hawser_files::FileError;
 use hawser_tool::Deadline;
-use hawser_tool::processes::Process;
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, UnixAddr, connect, getsockopt, socket, sockopt,
 };
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use serde::{Deserialize, Serialize};
 
 use super::current::Session;
+use super::instance::Instance;
 use super::operations::Operation;
 use super::show::{self, ShowError};
 use super::wire::{self, Mode, Request};
@@ -49,44 +47,12 @@ pub struct Daemon {
     answer: Duration,
 }
 
-/// Which tgtd it is: whatever another one had is not in this one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Instance {
-    /// Its process.
-    pub pid: i32,
-    /// When that was started, in the kernel's ticks since boot; 0 when it is not known.
-    pub since: u64,
-}
-
-impl Instance {
-    /// Ends it, if it still runs. A process that waits for a disk goes on until the disk answers.
-    pub fn end(self) -> std::io::Result<()> {
-        let Some(pid) = Pid::from_raw(self.pid) else {
-            return Err(ErrorKind::InvalidInput.into());
-        };
-        // By a descriptor: the number may come to mean another process at any time.
-        let process = match pidfd_open(pid, PidfdFlags::empty()) {
-            Err(rustix::io::Errno::SRCH) => return Ok(()),
-            process => process?,
-        };
-        if !self.runs() {
-            return Ok(());
-        }
-        match pidfd_send_signal(&process, Signal::KILL) {
-            Err(rustix::io::Errno::SRCH) => Ok(()),
-            sent => Ok(sent?),
-        }
-    }
-
-    /// Whether the process of this number is still the one that was started then.
-    pub fn runs(self) -> bool {
-        self.since != 0 && since(self.pid) == self.since
-    }
-}
-
 /// What went wrong with it.
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
+    /// It is not there.
+    #[error("tgtd is not installed")]
+    NotInstalled,
     /// It does not run.
     #[error("tgtd does not run here ({0}): systemctl enable --now tgt")]
     NotRunning(String),
@@ -320,10 +286,7 @@ impl Daemon {
         let mut stream = connected(&self.socket, until).map_err(failed("connect to"))?;
         let peer = getsockopt(&stream, sockopt::PeerCredentials)
             .map_err(|errno| failed("ask who listens on")(errno.into()))?;
-        let instance = Instance {
-            pid: peer.pid(),
-            since: since(peer.pid()),
-        };
+        let instance = Instance::of(peer.pid());
         let mut bytes = request.bytes();
         write(&mut stream, &bytes, until).map_err(failed("write to"))?;
         bytes.clear();
@@ -370,11 +333,6 @@ fn read(stream: &mut UnixStream, bytes: &mut [u8], until: Deadline) -> std::io::
     Ok(())
 }
 
-/// When a process was started (proc_pid_stat(5), `starttime`).
-fn since(pid: i32) -> u64 {
-    Process::of(pid).map_or(0, |process| process.began)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -398,6 +356,5 @@ mod tests {
         }
         drop(listener);
         assert_eq!(soon().instance().unwrap(), None);
-        assert!(since(1) < since(nix::unistd::getpid().as_raw()));
     }
 }

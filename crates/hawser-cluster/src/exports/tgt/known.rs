@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::current::{CurrentTarget, Targets};
-use super::daemon::{Daemon, DaemonError, Instance};
+use super::daemon::{Daemon, DaemonError};
+use super::instance::Instance;
 use super::plan::{numbers, whole};
 use crate::exports::desired::Desired;
 use crate::exports::host::{open_by, places_at};

@@ -5,6 +5,7 @@ mod access;
 mod accounts;
 mod current;
 mod daemon;
+mod instance;
 mod known;
 mod operations;
 mod plan;
@@ -14,7 +15,8 @@ mod show;
 mod wire;
 
 pub use current::{CurrentTarget, CurrentUnit, Session, Targets, after, during};
-pub use daemon::{Daemon, DaemonError, Instance, SOCKET};
+pub use daemon::{Daemon, DaemonError, SOCKET};
+pub use instance::Instance;
 pub use operations::Operation;
 pub use plan::{Account, Found, Ours, names, needed, numbers, start, stop, whole};
 pub use probe::answers;

@@ -1,11 +1,13 @@
 //! How tgtd serves a pool.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 use super::accounts::{judge_accounts, marks};
 use super::current::{Targets, after, during};
-use super::daemon::{Daemon, DaemonError, Instance, SOCKET};
+use super::daemon::{Daemon, DaemonError, SOCKET};
+use super::instance::Instance;
 use super::known::{confirmed, known};
 use super::operations::Operation;
 use super::plan::{Account, Found, Ours, names, needed, numbers, start, stop};
@@ -22,7 +24,29 @@ const LOOK: Duration = Duration::from_secs(2);
 /// tgtd.
 pub struct Tgtd;
 
+/// Where distributions have it.
+const PROGRAMS: [&str; 3] = ["/usr/sbin/tgtd", "/sbin/tgtd", "/usr/local/sbin/tgtd"];
+
 impl Server for Tgtd {
+    fn service(&self) -> &'static str {
+        "tgtd"
+    }
+
+    fn lacks(&self) -> Option<String> {
+        match Daemon::default().instance() {
+            Ok(Some(_)) => None,
+            Ok(None) => Some("it does not run (systemctl enable --now tgt)".into()),
+            Err(e) => Some(e.to_string()),
+        }
+    }
+
+    fn ready(&self) -> Result<(), ServiceError> {
+        match PROGRAMS.iter().any(|path| Path::new(path).exists()) {
+            true => Ok(()),
+            false => Err(DaemonError::NotInstalled.into()),
+        }
+    }
+
     fn look<'a>(&self, job: &'a Job<'a>) -> Result<Option<Looked<'a>>, ServiceError> {
         let watches = job.purpose == Purpose::Health;
         // Whether tgtd answers is of interest to whom it serves.

@@ -18,7 +18,6 @@ use crate::plan::boot::BootFacts;
 
 pub use engine::{Fencer, Quorum};
 pub use machine::{Clock, Folder, Port, Room};
-pub(crate) use pools::service_name;
 pub use pools::{PoolView, Storage};
 pub use told::{Told, WhyNot};
 

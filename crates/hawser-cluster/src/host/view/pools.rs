@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use hawser_model::cluster_file::Backend;
 use serde::{Deserialize, Serialize};
 
 use super::bounded::{Begun, tool};
@@ -12,10 +11,7 @@ use super::machine::Room;
 use super::told::Told;
 use super::{HeadView, Limits, MoreQuestions, PoolQuestion};
 use crate::exports::host::{Parameters, mounted};
-use crate::exports::lio;
-use crate::exports::nfs::server;
-use crate::exports::service::{self, Health};
-use crate::exports::tgt::Daemon;
+use crate::exports::service::{self, Health, server};
 
 /// What a pool is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,34 +96,11 @@ fn services(pools: &[PoolQuestion], limit: u32) -> BTreeMap<String, Begun<Option
         let Some(exports) = &pool.exports else {
             continue;
         };
-        let name = service_name(pool.iscsi.then_some(exports.backend));
-        all.entry(name.to_owned()).or_insert_with(|| {
-            let backend = pool.iscsi.then_some(exports.backend);
-            Begun::work(limit, move || match backend {
-                Some(Backend::Tgt) => target_lacks(),
-                Some(Backend::Lio) => lio::lacking().map(|why| why.to_string()),
-                None => server::ready().err().map(|why| why.to_string()),
-            })
-        });
+        let server = server::of(pool.iscsi.then_some(exports.backend));
+        let begin = || Begun::work(limit, || server.lacks());
+        all.entry(server.service().to_owned()).or_insert_with(begin);
     }
     all
-}
-
-/// What offers a pool: an iSCSI target, or without one the NFS server.
-pub(crate) fn service_name(backend: Option<Backend>) -> &'static str {
-    match backend {
-        Some(Backend::Tgt) => "tgtd",
-        Some(Backend::Lio) => "the kernel's iSCSI target",
-        None => "the NFS server",
-    }
-}
-
-fn target_lacks() -> Option<String> {
-    match Daemon::default().instance() {
-        Ok(Some(_)) => None,
-        Ok(None) => Some("it does not run (systemctl enable --now tgt)".into()),
-        Err(e) => Some(e.to_string()),
-    }
 }
 
 fn look(pool: &PoolQuestion, limits: Limits) -> PoolView {

@@ -10,8 +10,9 @@ use hawser_model::output::cluster::{NodeStatus, PoolStatus};
 use super::findings::Findings;
 use super::next::Lacks;
 use super::signs::Sign;
+use crate::exports::service::server;
 use crate::host::HeadView;
-use crate::host::view::{PoolView, Room, Told, service_name};
+use crate::host::view::{PoolView, Room, Told};
 use crate::live::views::{StatusFacts, backend};
 
 /// From here on a file system counts as full, in percent.
@@ -87,7 +88,7 @@ fn services(file: &ClusterFile, head: &HostName, view: &HeadView, found: &mut Fi
         };
         let concerned = |pool: &&Pool| {
             *pool.exports != ExportKind::None
-                && service_name(backend(file, pool)) == service
+                && server::of(backend(file, pool)).service() == service
                 && view.pools.contains_key(pool.name.as_str())
         };
         let pools: Vec<&str> = file

@@ -91,7 +91,9 @@ fn an_apply_that_is_killed_anywhere_is_finished_by_the_next_one() {
                     let cluster = Cluster::bare(&bench.golden);
                     let wire = Wire::default();
                     wire.cut_before(number);
-                    bench.apply(&cluster, &wire).expect_err("it was cut off");
+                    // Of two that were asked at the same time, one may have been enough before the other was cut off.
+                    let ended = bench.apply(&cluster, &wire).is_ok();
+                    assert!(!ended || left(&cluster) == wanted);
                     let again = bench.apply(&cluster, &Wire::default());
                     again.unwrap_or_else(|e| panic!("killed before question {number}: {e}"));
                     assert!(left(&cluster) == wanted, "killed before question {number}");

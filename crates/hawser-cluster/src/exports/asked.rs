@@ -311,4 +311,19 @@ mod tests {
         assert_eq!((first.line, first.column), (3, 1));
         assert_eq!(&file.text[first.span.clone()], "luns");
     }
+
+    #[test]
+    fn a_misspelt_key_is_one_mistake_with_what_was_meant() {
+        let text = "[[target]]\nnmae = \"a\"\n";
+        let errors = parse(text, "/tank/exports.toml").unwrap_err();
+        let refused = ExportsRefused::from(ServiceError::File(Box::new(errors)));
+        let file = refused.file.unwrap();
+        let [only] = &file.wrong[..] else {
+            panic!("{:?}", file.wrong);
+        };
+        assert_eq!((only.line, only.column), (2, 1));
+        assert_eq!(only.message, "[[target]] has no key \"nmae\"");
+        let help = only.help.as_deref().unwrap();
+        assert!(help.starts_with("did you mean \"name\"?"), "{help}");
+    }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{Found, Problem};
+use super::error::{Found, Problem, nearest};
 use super::values::{Network, NotA, Period, SecretRef, Speed};
 
 /// Checks `document` against `schema` and pushes whatever does not fit.
@@ -124,6 +124,8 @@ impl<'s> Shape<'s> {
         let none = Map::new();
         let properties = schema.get("properties").and_then(Value::as_object);
         let others = schema.get("additionalProperties").filter(|s| s.is_object());
+        // What a slip in a key was to be is not missing.
+        let mut slips = Vec::new();
         for (key, value) in table {
             let name = key.get_ref().as_ref();
             let inner = |table: &str| Place {
@@ -137,7 +139,9 @@ impl<'s> Shape<'s> {
             match properties.unwrap_or(&none).get(name).or(others) {
                 Some(schema) => self.value(schema, value, &inner(&place.table), found),
                 None => {
-                    let allowed = properties.unwrap_or(&none).keys().cloned().collect();
+                    let allowed: Vec<String> =
+                        properties.unwrap_or(&none).keys().cloned().collect();
+                    slips.extend(nearest(name, &allowed).map(str::to_owned));
                     let problem = Problem::UnknownKey {
                         found: name.to_owned(),
                         table: place.table.clone(),
@@ -149,7 +153,7 @@ impl<'s> Shape<'s> {
         }
         let required = schema.get("required").and_then(Value::as_array);
         for key in required.into_iter().flatten().filter_map(Value::as_str) {
-            if !table.contains_key(key) {
+            if !table.contains_key(key) && !slips.iter().any(|slip| slip == key) {
                 let problem = Problem::MissingKey {
                     key: key.to_owned(),
                     table: place.table.clone(),

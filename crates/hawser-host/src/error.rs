@@ -179,7 +179,7 @@ pub enum Failure {
         allowed: usize,
     },
     /// The agent could not do it; it can still be used.
-    #[error("{question}: {error}")]
+    #[error("{error}")]
     Declined {
         /// The question.
         question: &'static str,

@@ -224,7 +224,7 @@ mod tests {
         let host: &mut dyn Host = &mut host;
         let error = host.ask(&Ping).unwrap_err();
         assert!(error.host_goes_on());
-        assert_eq!(error.to_string(), "a: ping: out of order");
+        assert_eq!(error.to_string(), "a: out of order");
         wire.cut_before(2);
         assert!(host.ask(&Ping).unwrap_err().host_goes_on());
         assert!(!host.ask(&Ping).unwrap_err().host_goes_on());

@@ -42,9 +42,10 @@ pub fn print_bytes(bytes: &[u8]) {
     attempt(|out| out.write_all(bytes));
 }
 
-/// Writes to standard error; nobody can be told that it failed.
+/// Writes to standard error, no line of it wider than the terminal; nobody can be told that it failed.
 pub fn error_line(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", paint::shown(text, |_| false));
+    let fitted = width::fitted_to(text, width::error_columns());
+    let _ = writeln!(io::stderr(), "{}", paint::shown(&fitted, |_| false));
 }
 
 /// The exit code of work that ended with `code`, when all that was to be said has been said.
@@ -70,7 +71,7 @@ fn attempt(write: impl FnOnce(&mut io::StdoutLock<'static>) -> io::Result<()>) {
 /// A line on standard output, in the words of `format!`.
 macro_rules! say {
     ($($text:tt)+) => {
-        $crate::output::print(&(format!($($text)+) + "\n"))
+        $crate::output::print_fitted(&(format!($($text)+) + "\n"))
     };
 }
 

@@ -143,3 +143,16 @@ fn each_mistake_is_one_error_at_its_place() {
         assert!(place.starts_with(|c: char| c.is_ascii_digit()), "{said}");
     }
 }
+
+#[test]
+fn an_error_fits_the_columns_that_are_told() {
+    let mut command = Command::new(hawser());
+    command
+        .args(["explain", "receive-bufer-too-smal"])
+        .env("COLUMNS", "50")
+        .stdin(Stdio::null());
+    let ran = Ran::from(command.output().expect("hawser runs"));
+    assert_eq!(ran.code, Some(2));
+    let widest = ran.stderr.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(50), "{}", ran.stderr);
+}

@@ -12,14 +12,19 @@ use miette::{
 };
 
 use super::paint::mark_styles;
+use super::width;
 
-/// Errors are wrapped for a person's terminal, at spaces; a log or a script gets whole lines.
+/// Errors are wrapped for a person's terminal, or to `COLUMNS`, at spaces; a log or a script gets whole lines.
 pub fn show_whole() {
     let hook = miette::set_hook(Box::new(|_| {
-        let options = MietteHandlerOpts::new()
+        let told = width::told();
+        let mut options = MietteHandlerOpts::new()
             .break_words(false)
             .terminal_links(false)
-            .wrap_lines(std::io::stderr().is_terminal());
+            .wrap_lines(told.is_some() || std::io::stderr().is_terminal());
+        if let Some(columns) = told {
+            options = options.width(columns);
+        }
         Box::new(Drawn(options.build()))
     }));
     debug_assert!(hook.is_ok(), "nobody else sets the hook");

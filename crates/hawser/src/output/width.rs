@@ -19,15 +19,32 @@ pub fn columns() -> usize {
     if let Some(columns) = tests::given() {
         return columns;
     }
-    let told = std::env::var("COLUMNS").ok();
-    match told.and_then(|text| text.parse::<usize>().ok()) {
-        Some(columns) => columns.max(LEAST),
+    match told() {
+        Some(columns) => columns,
         None if std::io::stdout().is_terminal() => {
             let (_, columns) = console::Term::stdout().size();
             usize::from(columns).max(LEAST)
         }
         None => usize::MAX,
     }
+}
+
+/// The columns there are on standard error.
+pub fn error_columns() -> usize {
+    match told() {
+        Some(columns) => columns,
+        None if std::io::stderr().is_terminal() => {
+            let (_, columns) = console::Term::stderr().size();
+            usize::from(columns).max(LEAST)
+        }
+        None => usize::MAX,
+    }
+}
+
+/// What `COLUMNS` says.
+pub fn told() -> Option<usize> {
+    let told = std::env::var("COLUMNS").ok()?;
+    Some(told.parse::<usize>().ok()?.max(LEAST))
 }
 
 /// The columns that sentences fill.
@@ -37,7 +54,11 @@ pub fn text() -> usize {
 
 /// Text of which no line is wider than the columns there are; what is wrapped goes on two columns further in.
 pub fn fitted(text: &str) -> String {
-    let columns = columns();
+    fitted_to(text, columns())
+}
+
+/// The same with a number of columns.
+pub fn fitted_to(text: &str, columns: usize) -> String {
     let line = |line: &str| match console::measure_text_width(line) > columns {
         false => line.to_owned(),
         true => {

@@ -39,7 +39,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     // The JSON holds what was changed; what a person watches goes beside it.
     let show: fn(&str) = match args.json {
         true => |text| complain!("{}", text.trim_end()),
-        false => output::print,
+        false => output::print_fitted,
     };
     let applied = run_on(&known, options, show, &words)?;
     match args.json {

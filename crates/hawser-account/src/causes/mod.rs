@@ -189,6 +189,7 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<needless_fragmentation::NeedlessFragmentation>(),
     Listed::check::<conntrack_table_full::ConntrackTableFull>(),
     Listed::check::<firewall_drop::FirewallDrop>(),
+    Listed::check::<firewall_drop::stream::FilteredStream>(),
     Listed::check::<reverse_path_filter::ReversePathFilter>(),
     Listed::check::<neighbour_unresolved::NeighbourUnresolved>(),
     Listed::check::<tc_or_xdp_drop::TcOrXdpDrop>(),

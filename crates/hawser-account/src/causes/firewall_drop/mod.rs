@@ -6,9 +6,11 @@
 //! of a dropping rule that moved at least as far and is nearest. Certain with events or
 //! EPERM, likely by counter alone. An error. If one kind of traffic is lost whole and the others pass,
 //! the kind is named. Cases: `firewall-drop-input`, `firewall-drop-output`,
-//! `firewall-drop-fragments`, `counters-only-firewall`.
+//! `firewall-drop-fragments`, `firewall-drop-cgroup`, `counters-only-firewall`. Of a TCP stream: [`stream`].
 
-use std::collections::BTreeSet;
+pub(crate) mod stream;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::account::Layer;
 use hawser_model::case::PhaseKind;
@@ -22,6 +24,7 @@ use crate::cause::{
 };
 use crate::causes::support::{Lost, claim_sides, lost_on, main_reason, sent_in, side_of};
 use crate::losses::{Loss, Losses, packets};
+use crate::packets::events::{self, Direction};
 use crate::packets::facts::Side;
 use crate::packets::rule_counters;
 use crate::view::{Path, View};
@@ -35,6 +38,9 @@ pub(crate) struct FirewallDrop {
     /// What the named rule counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     rule_packets: Option<u64>,
+    /// What the kernel says of it where `reason` is only what the program was told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel_reason: Option<String>,
     #[serde(flatten)]
     only: Option<Only>,
     #[serde(flatten)]
@@ -55,6 +61,7 @@ impl CheckCause for FirewallDrop {
         let found = claimed.map(|(outgoing, host, group)| {
             let (rule, rule_packets) = rule(view, &host, &group).unzip();
             let evidence = Self {
+                kernel_reason: kernel_reason(view, &host, &group),
                 reason: main_reason(&group),
                 outgoing,
                 rule_packets,
@@ -90,6 +97,11 @@ impl Cause for FirewallDrop {
                     counted(n, "packet")
                 )
             }
+            _ if self.by_cgroup() => {
+                " It is a BPF program of a control group (as `IPAddressDeny=` of a systemd unit makes one): no list of rules \
+                 shows it."
+                    .to_owned()
+            }
             _ => " No counter of a rule tells which one it is.".to_owned(),
         };
         let fragmented = "A filter without connection tracking drops later fragments, which carry no port: accept them \
@@ -119,15 +131,47 @@ impl Cause for FirewallDrop {
                 on_link(at),
                 in_brackets(&self.reason),
             ),
-            fix: format!(
-                "{first}Accept the cluster's traffic{}: `nft -a list ruleset` (or `iptables-save -c`) shows \
+            fix: match self.by_cgroup() {
+                true => format!(
+                    "`bpftool cgroup tree` on {} lists such programs by control group (`cgroup_inet_ingress`, \
+                     `cgroup_inet_egress`). For a systemd unit: `systemctl show UNIT -p IPAddressAllow -p IPAddressDeny`. The \
+                     control group is that of Hawser's own probe and of the groups above it; Corosync may be in another.",
+                    host(at),
+                ),
+                false => format!(
+                    "{first}Accept the cluster's traffic{}: `nft -a list ruleset` (or `iptables-save -c`) shows \
                  the rule by its handle; with firewalld `firewall-cmd --add-service=high-availability`. \
                  Hawser's probes use an ephemeral UDP port, which the rule may drop although it \
                  accepts Corosync's.",
-                on_link(at),
-            ),
+                    on_link(at),
+                ),
+            },
         }
     }
+}
+
+impl FirewallDrop {
+    fn by_cgroup(&self) -> bool {
+        let kernel = self.kernel_reason.as_ref().unwrap_or(&self.reason);
+        kernel.starts_with("BPF_CGROUP")
+    }
+}
+
+/// The reason of most of the kernel's events of these packets, if it is another word than that of the account's lines.
+fn kernel_reason(view: &View<'_>, host: &HostName, group: &[Loss]) -> Option<String> {
+    let mut sums = BTreeMap::<String, u64>::new();
+    let mut seen = BTreeSet::new();
+    for loss in group.iter().filter(|l| seen.insert(l.phase)) {
+        let facts = &view.phases[loss.phase].facts;
+        for event in events::own(facts, side_of(view, host, loss), Direction::Forward) {
+            if Some(event.stage.layer) == loss.layer {
+                let sum = sums.entry(event.reason).or_default();
+                *sum = sum.saturating_add(event.packets);
+            }
+        }
+    }
+    let (reason, _) = sums.into_iter().max_by_key(|(_, packets)| *packets)?;
+    (reason != main_reason(group)).then_some(reason)
 }
 
 /// The phase that lost all of its packets, where others on the same paths passed.
@@ -155,7 +199,7 @@ fn only(view: &View<'_>, group: &[Loss]) -> Option<Only> {
 /// The rule that counted at least the lost packets, and as few others as any.
 fn rule(view: &View<'_>, host: &HostName, group: &[Loss]) -> Option<(String, u64)> {
     let lost = packets(group);
-    let mut sums = std::collections::BTreeMap::<String, u64>::new();
+    let mut sums = BTreeMap::<String, u64>::new();
     let mut seen = BTreeSet::new();
     for loss in group.iter().filter(|l| seen.insert(l.phase)) {
         let side: Side = side_of(view, host, loss);

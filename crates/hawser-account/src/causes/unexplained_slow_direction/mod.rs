@@ -5,7 +5,7 @@
 //! Evidence: the rates of the direction, of the way back and of other directions of the same speed, and what TCP counted.
 //! Possible: that it is slow is measured, why is not known. A warning. Cases: `unexplained-slow-direction`,
 //! `unexplained-slow-link`, `unexplained-slow-lossy`, `unexplained-slow-filter`; not `stream-slower-not-slow`, `slow-stream-half-duplex`,
-//! `slow-stream-with-loss`.
+//! `slow-stream-with-loss`, `firewall-drop-stream`.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,9 @@ use serde::Serialize;
 
 use super::copy_retransmits::SHARE;
 use crate::cause::{Cause, CheckCause, Found, Words, counted, percent_of, percent_text, way};
-use crate::causes::{bond_one_member, rate_after_burst, receive_merging_stall, window_too_small};
+use crate::causes::{
+    bond_one_member, firewall_drop, rate_after_burst, receive_merging_stall, window_too_small,
+};
 use crate::compare::topic::{About, Topic};
 use crate::copy::fell::percent;
 use crate::fixes::knobs::At;
@@ -190,6 +192,7 @@ fn explained(view: &View<'_>, stream: &StreamView<'_>, all: &[StreamView<'_>]) -
         || rate_after_burst::stream::limit(stream).is_some()
         || bond_one_member::pinned(view, stream).is_some()
         || window_too_small::check::held(stream, all).is_some()
+        || firewall_drop::stream::filtered(stream).is_some()
         || half(Side::Sender)
         || half(Side::Receiver)
         || datagrams_lost(view, stream)

@@ -62,7 +62,7 @@ pub(super) fn lacks(
             )
         });
         for (head, view) in &facts.views {
-            let service = view.services.get(service_name(backend(file, pool)));
+            let service = view.services.get(server::of(backend(file, pool)).service());
             let dead = service.is_some_and(|told| !matches!(told, Told::Said(None)));
             let what = match view.pools.get(&name) {
                 Some(PoolView::Away(Told::Said(Some(_)))) => Lacks::Disks,

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use hawser_account::incident::{LogFile, LogKind, incidents, together};
 use hawser_cluster::cib::services::services;
-use hawser_cluster::host::questions::{ReadCib, ReadLogEnds};
+use hawser_cluster::host::questions::{ReadCib, ReadKeptLogs, ReadLogEnds};
 use hawser_cluster::xml::Element;
 use hawser_host::{Host, HostError, Hosts, on_all};
 use hawser_model::drill::PoolFacts;
@@ -13,7 +13,7 @@ use hawser_model::names::HostName;
 use hawser_model::output::incident::IncidentsReport;
 
 /// How much of the end of a log is read, in bytes: some weeks of a quiet cluster.
-const TAIL: u64 = 4 << 20;
+pub(crate) const TAIL: u64 = 4 << 20;
 
 /// What a head has said.
 struct Said {
@@ -67,21 +67,33 @@ fn said(name: &HostName, head: &mut dyn Host) -> Result<Said, HostError> {
         }
     }
     gaps.extend(logs.problem.map(|problem| format!("{name}: {problem}")));
-    let kinds = [LogKind::Corosync, LogKind::Pacemaker];
-    let files = kinds
-        .into_iter()
-        .zip(logs.texts)
-        .map(|(kind, text)| LogFile {
-            kind,
-            folder: name.to_string(),
-            text,
-        });
+    let mut all = files(name, logs.texts);
+    match head.ask(&ReadKeptLogs) {
+        Ok(kept) => all.extend(kept.into_iter().flat_map(|kept| {
+            let texts = [kept.corosync, kept.pacemaker].map(|lines| lines.join("\n"));
+            files(name, texts)
+        })),
+        Err(e) => gaps.push(format!(
+            "{name}: what a watch has kept could not be read: {e}"
+        )),
+    }
     Ok(Said {
-        files: files.collect(),
+        files: all,
         gaps,
         // Without Pacemaker the names in the logs tell which resources are one service.
         cib: head.ask(&ReadCib).ok().flatten(),
     })
+}
+
+/// The two logs of a head.
+pub(crate) fn files(head: &HostName, texts: [String; 2]) -> Vec<LogFile> {
+    let kinds = [LogKind::Corosync, LogKind::Pacemaker];
+    let files = kinds.into_iter().zip(texts).map(|(kind, text)| LogFile {
+        kind,
+        folder: head.to_string(),
+        text,
+    });
+    files.collect()
 }
 
 /// What Pacemaker runs together, by its CIB; `None` for a text that is none.

@@ -3,7 +3,8 @@
 //! The judgement is that of `hawser check` and `hawser status`: the causes that need no traffic
 //! ([`hawser_account::standing`]) and the live findings of [`hawser_cluster::live`]. What is added here is time and
 //! place: which of them are one alarm, since when, how often. That is pure ([`judge`], [`group`], [`keeper`],
-//! [`resident`], [`mod@reading`], [`metrics`]); [`ask`] has the questions, [`serve`] the socket.
+//! [`resident`], [`mod@reading`], [`metrics`]); [`ask`] has the questions, [`serve`] the socket. What happened while nobody
+//! looked is told from the heads' logs ([`history`]), of which a watch keeps what is about an incident ([`recorder`]).
 #![forbid(unsafe_code)]
 
 pub mod ask;
@@ -14,6 +15,7 @@ pub mod keeper;
 pub mod metrics;
 pub mod notify;
 pub mod reading;
+pub mod recorder;
 pub mod resident;
 pub mod run;
 pub mod serve;

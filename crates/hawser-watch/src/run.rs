@@ -13,6 +13,7 @@ use hawser_model::names::HostName;
 use hawser_model::output::watch::Alarm;
 
 use crate::metrics::{self, Health};
+use crate::recorder::Recorder;
 use crate::resident::{Resident, Shown};
 use crate::serve::Answer;
 use crate::tell::Counts;
@@ -50,6 +51,7 @@ pub trait Look {
 /// A watch from second to second.
 pub struct Watch {
     resident: Resident,
+    recorder: Recorder,
     health: Health,
     alarms: Vec<Alarm>,
     /// Whether a view of the cluster has come yet, or why not.
@@ -61,6 +63,7 @@ impl Watch {
     pub fn new(file: ClusterFile, own: HostName) -> Self {
         Self {
             resident: Resident::new(file, own),
+            recorder: Recorder::default(),
             health: Health::default(),
             alarms: Vec::new(),
             problem: None,
@@ -76,6 +79,10 @@ impl Watch {
         let Some(pulse) = self.answered(pulse) else {
             return Vec::new();
         };
+        if self.recorder.pulse(now, &pulse) {
+            let kept = self.recorder.keep(host, time_of_day);
+            self.answered(kept);
+        }
         let wants = self.resident.pulse(now, time_of_day, pulse);
         if wants.links {
             if let Some(stats) = self.answered(host.ask(&ReadHeartbeats)) {

@@ -1,18 +1,24 @@
 //! What simulated heads are asked for their past, and what is told of it.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use hawser_agent::questions::Pulse;
+use hawser_cluster::host::KeptLogs;
 use hawser_cluster::host::drill::LogTexts;
-use hawser_cluster::host::questions::{ReadCib, ReadLogEnds};
+use hawser_cluster::host::questions::{KeepLogs, ReadCib, ReadKeptLogs, ReadLogEnds};
 use hawser_host::sim::{Simulated, Wire};
 use hawser_host::{Answers, Declined, Entry, Host, Hosts, Stop};
 use hawser_model::drill::DrillCase;
 use hawser_model::names::HostName;
 use hawser_watch::history::history;
+use hawser_watch::recorder::Recorder;
 
 /// A head with the logs that a drill has recorded, and so many bytes of older ones before them.
 struct Head {
     texts: [String; 2],
+    kept: Arc<Mutex<Vec<KeptLogs>>>,
 }
 
 impl Answers<Head> for ReadLogEnds {
@@ -32,14 +38,42 @@ impl Answers<Head> for ReadCib {
     }
 }
 
-const QUESTIONS: &[Entry<Head>] = &[Entry::of::<ReadLogEnds>(), Entry::of::<ReadCib>()];
+impl Answers<Head> for KeepLogs {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        let mut kept = head.kept.lock().unwrap();
+        kept.retain(|there| there.id != self.logs.id);
+        kept.push(self.logs);
+        Ok(())
+    }
+}
+
+impl Answers<Head> for ReadKeptLogs {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<Vec<KeptLogs>, Declined> {
+        Ok(head.kept.lock().unwrap().clone())
+    }
+}
+
+const QUESTIONS: &[Entry<Head>] = &[
+    Entry::of::<ReadLogEnds>(),
+    Entry::of::<ReadCib>(),
+    Entry::of::<KeepLogs>(),
+    Entry::of::<ReadKeptLogs>(),
+];
 
 fn heads(case: &DrillCase, wire: &Wire, older: usize) -> Hosts {
     let heads = case.logs.iter().map(|(name, logs)| {
         let texts = [&logs.corosync, &logs.pacemaker].map(|lines| {
             "of another time, which tells nothing here\n".repeat(older / 40) + &lines.join("\n")
         });
-        let head = Simulated::new(name.clone(), Head { texts }, QUESTIONS, wire);
+        let head = Simulated::new(
+            name.clone(),
+            Head {
+                texts,
+                kept: Arc::default(),
+            },
+            QUESTIONS,
+            wire,
+        );
         (name.clone(), Box::new(head) as Box<dyn Host>)
     });
     heads.collect()
@@ -93,4 +127,59 @@ fn a_head_that_is_away_is_a_gap_and_the_other_tells_what_it_saw() {
             report.gaps
         );
     }
+}
+
+/// Each head keeps what its own log says; when the logs are gone, both together still tell the whole.
+#[test]
+fn what_a_watch_has_kept_tells_the_same_when_the_logs_were_rotated_away() {
+    let case: DrillCase = hawser_cases::read("drill/power-cut");
+    let wire = Wire::default();
+    let whole = history(&mut heads(&case, &wire, 0), &BTreeMap::new(), case.recorded);
+    let mut rotated = Hosts::new();
+    for (name, logs) in &case.logs {
+        let kept = Arc::<Mutex<Vec<KeptLogs>>>::default();
+        let head = |texts| {
+            let kept = kept.clone();
+            Simulated::new(name.clone(), Head { texts, kept }, QUESTIONS, &wire)
+        };
+        let texts = [&logs.corosync, &logs.pacemaker].map(|lines| lines.join("\n"));
+        let mut recorder = Recorder::default();
+        for _ in 0..2 {
+            recorder
+                .keep(&mut head(texts.clone()), case.recorded)
+                .unwrap();
+        }
+        rotated.insert(name.clone(), Box::new(head([String::new(), String::new()])));
+    }
+    let told = history(&mut rotated, &BTreeMap::new(), case.recorded);
+    assert_eq!(told.incidents, whole.incidents);
+    assert!(!told.incidents.is_empty());
+}
+
+#[test]
+fn the_logs_are_read_when_it_is_quiet_again_or_never_becomes_so() {
+    let seconds = Duration::from_secs;
+    let pulse = |log| Pulse {
+        corosync_log: Some(log),
+        ..Pulse::default()
+    };
+    let mut recorder = Recorder::default();
+    let read: Vec<u64> = (0..200)
+        .filter(|second| {
+            let log = if (100..110).contains(second) {
+                second - 99
+            } else if *second < 100 {
+                0
+            } else {
+                10
+            };
+            recorder.pulse(seconds(*second), &pulse(log))
+        })
+        .collect();
+    // What happened before the watch began; what happened from 100 to 110.
+    assert_eq!(read, [35, 144]);
+    let restless: Vec<u64> = (200..1500)
+        .filter(|second| recorder.pulse(seconds(*second), &pulse(*second)))
+        .collect();
+    assert_eq!(restless, [800, 1401]);
 }

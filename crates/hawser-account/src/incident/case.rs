@@ -19,6 +19,9 @@ use crate::outage::timeline::{self, At, on_drills_clock};
 /// What an account looks at before an outage: that the processors are busy is told every 30 s.
 const BEFORE_US: u64 = 60_000_000;
 
+/// And after it: who stood still says so when it runs again.
+const AFTER_US: u64 = 120_000_000;
+
 /// The logs of all heads.
 pub(super) struct Heads {
     heads: BTreeMap<HostName, Head>,
@@ -55,7 +58,10 @@ impl Heads {
         }
         for head in heads.values_mut() {
             for lines in &mut head.lines {
+                // A line may have been kept and be in the log still.
                 lines.sort_by_key(|line| line.at);
+                let mut seen = BTreeSet::new();
+                lines.retain(|line| seen.insert((line.at, line.text.clone())));
             }
         }
         let memberships = heads.iter().map(|(host, head)| {
@@ -170,6 +176,19 @@ impl Heads {
             Some(before.rsplit(' ').next()?.to_owned())
         });
         named.collect()
+    }
+
+    /// The lines around an incident, of both logs.
+    pub(super) fn lines(&self, from: Moment, to: Moment) -> [Vec<String>; 2] {
+        let around = |at: Moment| at.0 + BEFORE_US >= from.0 && at.0 <= to.0 + AFTER_US;
+        [LogKind::Corosync, LogKind::Pacemaker].map(|kind| {
+            let lines = self
+                .heads
+                .values()
+                .flat_map(|head| &head.lines[kind as usize]);
+            let lines = lines.filter(|line| around(line.at));
+            lines.map(|line| line.text.clone()).collect()
+        })
     }
 
     /// What the account of a service's outage is made from: the lines about it, and its outage for a client's.

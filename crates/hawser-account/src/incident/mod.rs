@@ -63,6 +63,39 @@ pub fn incidents(files: &[LogFile], services: &[PoolFacts], recorded: u64) -> In
     }
 }
 
+/// The lines of an incident, to be kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lines {
+    /// The incident's name.
+    pub id: String,
+    /// Of corosync.log.
+    pub corosync: Vec<String>,
+    /// Of pacemaker.log.
+    pub pacemaker: Vec<String>,
+}
+
+/// The lines about each incident that one head's logs tell of: from a minute before it to two after. The account of them
+/// and of the other heads' is the same as of the whole logs.
+pub fn lines(files: &[LogFile], services: &[PoolFacts], recorded: u64) -> Vec<Lines> {
+    let heads = Heads::new(files, recorded);
+    let services = match services {
+        [] => services::named(&heads),
+        given => given.to_vec(),
+    };
+    let incidents = windows::incidents(&services, &heads.marks());
+    incidents
+        .iter()
+        .map(|incident| {
+            let [corosync, pacemaker] = heads.lines(incident.from, incident.to);
+            Lines {
+                id: lines::digits(&lines::local(incident.from)),
+                corosync,
+                pacemaker,
+            }
+        })
+        .collect()
+}
+
 fn report(
     incident: &Incident,
     heads: &Heads,

@@ -10,6 +10,7 @@ mod fence_status;
 mod files;
 mod ifspeed;
 mod inventory;
+mod kept_logs;
 mod pacemaker;
 mod ports;
 pub mod questions;
@@ -29,6 +30,7 @@ use crate::units;
 
 pub use device::DeviceWish;
 pub use inventory::Inventory;
+pub use kept_logs::KeptLogs;
 pub use questions::Machine;
 pub use view::{HeadView, ViewQuestion};
 

@@ -9,6 +9,7 @@ mod exports;
 mod fault;
 mod fencing;
 mod files;
+mod kept_logs;
 mod logs;
 mod moves;
 mod node;
@@ -30,6 +31,7 @@ pub use exports::{ReportExports, StartExports, StopExports};
 pub use fault::{MakeFault, MendFault, ShowFault};
 pub use fencing::{AskFence, ReadFenceHistory};
 pub use files::{ReadFile, RemoveFile, WriteFile};
+pub use kept_logs::{KeepLogs, ReadKeptLogs};
 pub use logs::{ReadLogEnds, ReadLogs, StampLog};
 pub use moves::{ForgetMove, MoveResource};
 pub use node::{InstallExports, TakeInventory};
@@ -84,6 +86,8 @@ hawser_host::questions! {
     ReadCorosyncMap,
     ReadLogs,
     ReadLogEnds,
+    KeepLogs,
+    ReadKeptLogs,
     StampLog,
     MakeFault,
     ShowFault,

@@ -1,0 +1,70 @@
+//! The flight recorder: when something has happened, and it is quiet again, the lines about it are kept on the head.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hawser_account::incident::lines;
+use hawser_agent::questions::Pulse;
+use hawser_cluster::host::KeptLogs;
+use hawser_cluster::host::questions::{KeepLogs, ReadLogEnds};
+use hawser_host::{Host, HostError};
+
+use crate::history::{TAIL, files};
+
+/// What was begun has ended after so long without a change; an account of logs takes it so too.
+const QUIET: Duration = Duration::from_secs(35);
+
+/// Where it is never quiet, it is kept so far after this.
+const AT_LAST: Duration = Duration::from_secs(600);
+
+/// What is to be kept, and what was.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    /// The first and the last change since anything was kept.
+    changed: Option<(Duration, Duration)>,
+    /// Corosync's process and the length of its log, as they were last seen.
+    seen: Option<(Option<u32>, Option<u64>)>,
+    kept: BTreeMap<String, KeptLogs>,
+}
+
+impl Recorder {
+    /// Takes the pulse of this second; whether the logs are to be read now. The first pulse is a change: what happened
+    /// while nobody watched is kept too.
+    pub fn pulse(&mut self, now: Duration, pulse: &Pulse) -> bool {
+        let seen = (pulse.corosync, pulse.corosync_log);
+        if self.seen != Some(seen) || pulse.pacemaker_changed {
+            self.seen = Some(seen);
+            let first = self.changed.map_or(now, |(first, _)| first);
+            self.changed = Some((first, now));
+        }
+        let due = self.changed.is_some_and(|(first, last)| {
+            now.saturating_sub(last) >= QUIET || now.saturating_sub(first) >= AT_LAST
+        });
+        if due {
+            self.changed = None;
+        }
+        due
+    }
+
+    /// Reads the ends of the head's logs and keeps the incidents in them that are new, or longer than when they were kept.
+    ///
+    /// # Errors
+    /// The head does not answer, or cannot keep them: it is tried again after the next change.
+    pub fn keep(&mut self, host: &mut dyn Host, time_of_day: u64) -> Result<(), HostError> {
+        let logs = host.ask(&ReadLogEnds { bytes: TAIL })?;
+        let name = host.name().clone();
+        let found = lines(&files(&name, logs.texts), &[], time_of_day);
+        for incident in found {
+            let logs = KeptLogs {
+                id: incident.id,
+                corosync: incident.corosync,
+                pacemaker: incident.pacemaker,
+            };
+            if self.kept.get(&logs.id) != Some(&logs) {
+                host.ask(&KeepLogs { logs: logs.clone() })?;
+                self.kept.insert(logs.id.clone(), logs);
+            }
+        }
+        Ok(())
+    }
+}

@@ -10,12 +10,18 @@ use hawser_model::units::Bytes;
 /// Samples taken at the start of a flow; later wake-ups cost nothing.
 const SAMPLES: u32 = 64;
 
+/// Charges that the divisor needs. A reader that is never idle wakes once, and what it finds then may be any number of
+/// packets: six of them passed for one, and a buffer for a hundred packets for one that does not hold a burst.
+const LEAST: u32 = 3;
+
 /// The samples of one flow of equal packets. Pure: the caller reads the socket.
 #[derive(Debug)]
 pub struct PacketMemory {
     payload: u64,
     taken: u32,
     divisor: u64,
+    /// Charges that the divisor divides.
+    divided: u32,
     /// Bytes charged at the last wake-up, until it is known whose they were.
     open: Option<u64>,
 }
@@ -27,6 +33,7 @@ impl PacketMemory {
             payload,
             taken: 0,
             divisor: 0,
+            divided: 0,
             open: None,
         }
     }
@@ -55,13 +62,14 @@ impl PacketMemory {
     pub fn read(&mut self, all_of_flow: bool) {
         if let (Some(charged), true) = (self.open.take(), all_of_flow) {
             self.divisor = greatest_common_divisor(self.divisor, charged);
+            self.divided += 1;
         }
     }
 
-    /// The estimate, when there was a sample and it can be true: a packet takes more memory
+    /// The estimate, when there were samples enough and it can be true: a packet takes more memory
     /// than its payload.
     pub fn finish(self) -> Option<Bytes> {
-        (self.divisor > self.payload).then_some(Bytes(self.divisor))
+        (self.divided >= LEAST && self.divisor > self.payload).then_some(Bytes(self.divisor))
     }
 }
 

@@ -150,6 +150,15 @@ fn packet_memory_is_what_all_charges_are_multiples_of() {
 }
 
 #[test]
+fn packet_memory_is_unknown_of_a_reader_that_was_never_idle() {
+    // It woke once, and six packets were there.
+    let mut memory = PacketMemory::new(1_472);
+    memory.woke(6 * 2_304);
+    memory.read(true);
+    assert_eq!(memory.finish(), None);
+}
+
+#[test]
 fn packet_memory_is_unknown_without_a_sample_or_with_an_impossible_one() {
     assert_eq!(PacketMemory::new(200).finish(), None);
     assert!(!PacketMemory::unknowable().wanted());

@@ -148,7 +148,7 @@ fn words_of_a_node_do_not_pass_for_lines_of_ours() {
     let node = Node::greeting().then(Reply::<()>::Declined(error));
     let mut host = node.connect().unwrap();
     let text = host.ask(&Ping).unwrap_err().to_string();
-    assert_eq!(text, "head2: ping: no\n  cluster lab: redundant");
+    assert_eq!(text, "head2: no\n  cluster lab: redundant");
 }
 
 #[test]

@@ -134,7 +134,7 @@ fn a_client_whose_coordinator_was_killed_ends_by_itself_while_it_writes() {
 fn one_that_cannot_write_says_why_and_one_that_was_told_nothing_declines() {
     let mut client = Served::start();
     let early = client.host.ask(&StopWriting).unwrap_err();
-    let words = "client1: stop writing: this client has not begun to write";
+    let words = "client1: this client has not begun to write";
     assert_eq!(early.to_string(), words);
     client.host.ask(&to(Path::new("/nonexistent"))).unwrap();
     let Some(Word::Failed(why)) = client.word() else {

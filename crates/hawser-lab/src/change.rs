@@ -99,17 +99,21 @@ fn set_cut(name: &LabName, place: &Place, wanted: bool) -> Result<bool, LabError
     Ok(changed)
 }
 
-/// Starts a node. `false` when it ran already.
+/// Starts a node. `false` when it ran already. `interrupted` is asked while it boots: whether the user wants to stop.
 ///
 /// # Errors
 /// No such lab or node; a lab that is not whole; what starting it says.
-pub fn power_on(name: &LabName, node: &str) -> Result<bool, LabError> {
+pub fn power_on(
+    name: &LabName,
+    node: &str,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<bool, LabError> {
     let mut change = Change::begin(name)?;
     let there = change.state.nodes.get(node);
     if there.is_some_and(|n| n.powered && n.running().is_some()) {
         return Ok(false);
     }
-    power::start(&change.dir, &mut change.state, node)?;
+    power::start(&change.dir, &mut change.state, node, interrupted)?;
     Ok(true)
 }
 

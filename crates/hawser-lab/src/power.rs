@@ -24,7 +24,12 @@ pub enum PowerLoss {
 }
 
 /// Starts a node that is off or has died; its `/etc` and `/var` are as it left them.
-pub(crate) fn start(dir: &LabDir, state: &mut State, name: &str) -> Result<(), LabError> {
+pub(crate) fn start(
+    dir: &LabDir,
+    state: &mut State,
+    name: &str,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<(), LabError> {
     let switches = switches(state)?;
     let Some(node) = state.spec.node(name).cloned() else {
         return Err(no_such_node(state, name));
@@ -36,12 +41,16 @@ pub(crate) fn start(dir: &LabDir, state: &mut State, name: &str) -> Result<(), L
     wiring::unplug(state, switches, &node)?;
     let mut starting = Starting::spawn(dir, &state.token, name)?;
     let init = starting.ready()?;
+    let stop = || match interrupted() {
+        true => Err(LabError::Interrupted),
+        false => Ok(()),
+    };
     let started = wiring::plug(state, switches, &[(&node, init)])
         .and_then(|()| match state.spec.kind {
             Kind::Namespace => Ok(()),
             Kind::Uml => starting
                 .begin()
-                .and_then(|()| machines::wait_until_up(dir, &[(name, init)], &|| Ok(()))),
+                .and_then(|()| machines::wait_until_up(dir, &[(name, init)], &stop)),
         })
         .and_then(|()| impair::reapply(state, dir, switches, &node, init))
         .and_then(|()| starting.go());

@@ -189,7 +189,7 @@ impl Site for LabSite {
     }
 
     fn power_on(&self, host: &HostName) -> Result<(), SiteError> {
-        power_on(&self.0, host.as_str())?;
+        power_on(&self.0, host.as_str(), &|| false)?;
         Ok(())
     }
 

@@ -128,7 +128,7 @@ fn standing(
         return Ok(Some(UpOutcome::AlreadyUp));
     }
     for node in &dead {
-        power::start(dir, state, node)?;
+        power::start(dir, state, node, request.interrupted)?;
     }
     Ok(Some(UpOutcome::Restarted(dead)))
 }

@@ -185,10 +185,10 @@ pub fn chassis(lab: &LabName, node: &str, words: &[String]) -> Result<String, La
                     ("power", "0") => {
                         switch(lab, node, false, || power_loss(lab, node, PowerLoss::Cut))?;
                     }
-                    ("power", _) => switch(lab, node, true, || power_on(lab, node))?,
+                    ("power", _) => switch(lab, node, true, || power_on(lab, node, &|| false))?,
                     ("reset", _) => {
                         switch(lab, node, false, || power_loss(lab, node, PowerLoss::Cut))?;
-                        switch(lab, node, true, || power_on(lab, node))?;
+                        switch(lab, node, true, || power_on(lab, node, &|| false))?;
                     }
                     ("shutdown", _) => {
                         switch(lab, node, false, || power_loss(lab, node, PowerLoss::Off))?;

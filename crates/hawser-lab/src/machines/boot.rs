@@ -11,7 +11,7 @@ use crate::paths::LabDir;
 use crate::process::ProcessId;
 
 /// A machine is up in 15 s on an idle host; more than this is a hang, however busy the host is.
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_secs(300);
 const LOOKS: Duration = Duration::from_millis(50);
 
 /// How much of a console is shown.

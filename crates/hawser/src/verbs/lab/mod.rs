@@ -228,10 +228,10 @@ fn console(name: &str, node: &str, follow: bool) -> Result<ExitCode, LabError> {
 }
 
 fn power(name: &LabName, how: Power, node: &str) -> Result<(), LabError> {
-    let _held = Interrupt::hold()?;
+    let held = Interrupt::hold()?;
     match how {
         Power::On => {
-            let changed = hawser_lab::power_on(name, node)?;
+            let changed = hawser_lab::power_on(name, node, &|| held.requested())?;
             said(
                 changed,
                 &format!("{node} is on"),

@@ -319,7 +319,6 @@ fn an_image_is_listed_and_not_removed_from_under_a_lab() {
 }
 
 #[test]
-#[ignore = "needs user-mode-linux"]
 fn a_cluster_on_machines_is_refused_in_one_sentence() {
     let lab = Lab::planned();
     let refused = lab.run(&["up", "--cluster", "--machines"]);

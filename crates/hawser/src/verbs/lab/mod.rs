@@ -90,7 +90,11 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
             command,
         } => return exec(name.as_str(), &node, &command),
         Action::Shell { name, node } => {
-            let shell = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
+            // A machine has the shells of its image, not those of this host.
+            let own = Lab::open(name.as_str())?.nodes_have_kernels();
+            let shell = std::env::var("SHELL").ok().filter(|_| !own);
+            let shell =
+                shell.unwrap_or_else(|| if own { "/bin/bash" } else { "/bin/sh" }.to_owned());
             return exec(name.as_str(), &node, &[shell]);
         }
         Action::Console { name, node, follow } => return console(name.as_str(), &node, follow),

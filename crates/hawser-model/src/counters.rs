@@ -6,8 +6,10 @@
 //! | --- | --- |
 //! | `udp/RcvbufErrors`, `udp6/…`, `udplite/…` | `/proc/net/snmp`, `/proc/net/snmp6` |
 //! | `ip/ReasmFails`, `ip6/…`, `icmp/…`, `ipext/…`, `tcpext/…` | `/proc/net/snmp`, `snmp6`, `netstat` |
+//! | `xfrm/XfrmInTmplMismatch` | `/proc/net/xfrm_stat`: what IPsec refused |
 //! | `igmp/ring0/239.1.2.3/inuse` | `/proc/net/igmp`, `igmp6`: a gauge, sockets that joined |
 //! | `link/ring0/rx_dropped` | the interface's 64-bit statistics (`IFLA_STATS64`) |
+//! | `link/ring0/carrier_changes` | how often its carrier came or went (`IFLA_CARRIER_CHANGES`) |
 //! | `driver/ring0/rx_queue_0_drops` | the driver's own (`ethtool -S`) |
 //! | `queue/ring0/rx-0/hw-drops` | the driver's queues (`NETDEV_CMD_QSTATS_GET`) |
 //! | `qdisc/ring0/8001:/tbf/drops` | root queueing disciplines, `clsact`, `ingress`: `TCA_STATS2` |

@@ -32,6 +32,7 @@ mod igmp_no_querier;
 mod igmp_version_mixed;
 mod interface_down;
 mod ip_layer_drop;
+mod ipsec_policy_drop;
 mod knet_link_not_active;
 mod knet_mtu_too_small;
 mod link_down;
@@ -62,6 +63,7 @@ mod shared_failure_domain;
 mod size_band_dropped;
 mod slot_too_narrow;
 mod socket_drain;
+mod socket_filter_drop;
 mod speed_below_file;
 mod tc_or_xdp_drop;
 mod token_too_short;
@@ -187,6 +189,8 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<mtu_black_hole::MtuBlackHole>(),
     Listed::check::<size_band_dropped::SizeBandDropped>(),
     Listed::check::<needless_fragmentation::NeedlessFragmentation>(),
+    Listed::check::<ipsec_policy_drop::IpsecPolicyDrop>(),
+    Listed::check::<socket_filter_drop::SocketFilterDrop>(),
     Listed::check::<conntrack_table_full::ConntrackTableFull>(),
     Listed::check::<firewall_drop::FirewallDrop>(),
     Listed::check::<firewall_drop::stream::FilteredStream>(),

@@ -12,6 +12,7 @@ use hawser_model::units::{Nanos, Packets};
 
 use crate::causes::udp_memory_pressure::NO_MEMORY;
 use crate::packets::facts::{MOST_PACKETS, packet_size};
+use crate::packets::own_socket::mostly_refused;
 
 /// Packets read take this share of the arrival rate or less: certainly too slow; within this
 /// share around it: likely one or the other.
@@ -226,7 +227,7 @@ const FEW: u64 = 2;
 /// That is a reader that stood still; or an overflow once in a while although the bursts fit
 /// and the reader is fast: a host that was late by less than a stall, at either end.
 pub fn disturbed(phase: &Phase) -> bool {
-    if phase.receiver.socket_drops.is_zero() || wanted_memory(phase) {
+    if phase.receiver.socket_drops.is_zero() || wanted_memory(phase) || mostly_refused(phase) {
         return false;
     }
     let pace = Pace::of(phase);

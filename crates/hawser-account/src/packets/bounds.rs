@@ -3,7 +3,7 @@
 use super::books::{Bounds, Segment};
 use super::events::Event;
 use super::facts::{PhaseFacts, Side};
-use super::own_socket::OwnSocket;
+use super::own_socket::{CHECKS, OwnSocket};
 
 /// Losses per segment of a phase of `lost` packets that passed the system call.
 pub(crate) fn bounds(
@@ -133,6 +133,7 @@ pub(crate) fn overlaps_own_socket(event: &Event) -> bool {
     use hawser_model::account::Layer;
     event.side == Side::Receiver
         && (event.stage.layer == Layer::SocketBuffer
+            || CHECKS.contains(&event.reason.as_str())
             || matches!(event.reason.as_str(), "UDP_CSUM" | "SKB_CSUM"))
 }
 

@@ -12,12 +12,13 @@ mod counters;
 pub(crate) mod events;
 pub(crate) mod facts;
 mod fragments;
-mod own_socket;
+pub(crate) mod own_socket;
 mod phase;
 pub(crate) mod reasons;
 
 pub(crate) use blocks::{frames, frames_a_block};
 pub(crate) use counters::{is_ring_counter, rule_counters};
+pub(crate) use own_socket::{FILTER, POLICY, POLICY_COUNTERS, is_unnamed_refusal};
 
 use books::add_account;
 use events::Direction;

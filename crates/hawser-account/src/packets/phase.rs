@@ -57,6 +57,9 @@ fn refused(facts: &PhaseFacts<'_>, events: &[Event], books: &mut Books) {
 
 /// What the receiving socket says of itself.
 fn own_socket_drops(facts: &PhaseFacts<'_>, own: &OwnSocket, books: &mut Books) {
+    let (udp, _) = facts.families();
+    let unnamed = refusing_policy(facts, own.refused_unnamed)
+        .map_or_else(|| format!("{udp}/InErrors"), str::to_owned);
     let lines = [
         (
             Layer::Checksum,
@@ -64,10 +67,13 @@ fn own_socket_drops(facts: &PhaseFacts<'_>, own: &OwnSocket, books: &mut Books) 
             own.delivered_corrupted,
         ),
         (Layer::Checksum, "UDP_CSUM", own.checksum),
+        (Layer::ReceiverFilter, &unnamed, own.refused_unnamed),
         (Layer::SocketBuffer, "PROTO_MEM", own.memory),
         (Layer::SocketBuffer, "SOCKET_RCVBUFF", own.buffer),
     ];
-    for (layer, reason, packets) in lines {
+    let refused = own_socket::CHECKS.into_iter().zip(own.refused);
+    let refused = refused.map(|(reason, packets)| (Layer::ReceiverFilter, reason, packets));
+    for (layer, reason, packets) in refused.chain(lines) {
         books.book(&Entry {
             segment: Segment::ReceiverHost,
             host: Some(facts.host(Side::Receiver)),
@@ -77,6 +83,14 @@ fn own_socket_drops(facts: &PhaseFacts<'_>, own: &OwnSocket, books: &mut Books) 
             basis: Basis::OwnSocket,
         });
     }
+}
+
+/// The counter of IPsec's refusals that moved at least that far, if one did.
+fn refusing_policy<'a>(facts: &PhaseFacts<'a>, refused: u64) -> Option<&'a str> {
+    let counters = &facts.window(Side::Receiver).counters;
+    let moved = counters.under(own_socket::POLICY_COUNTERS);
+    let mut enough = moved.filter(|(_, moved)| refused > 0 && *moved >= refused);
+    enough.next().map(|(name, _)| name)
 }
 
 /// The kernel's drop events of the flow's own packets, less what is booked already: a

@@ -158,12 +158,12 @@ pub(crate) fn on_receiver(reason: &str, location: &str, scope: DropScope) -> Opt
         "FRAG_REASM_TIMEOUT" | "FRAG_TOO_FAR" | "DUP_FRAG" => {
             stage(Layer::Reassembly, ReceiverHost)
         }
-        "SOCKET_RCVBUFF" | "PROTO_MEM" | "SOCKET_BACKLOG" | "SOCKET_CLOSE" | "SOCKET_FILTER"
-        | "QUEUE_PURGE" => stage(Layer::SocketBuffer, ReceiverHost),
-        "NO_SOCKET" => stage(Layer::NoListener, ReceiverHost),
-        "NETFILTER_DROP" | "SECURITY_HOOK" | "BPF_CGROUP_EGRESS" => {
-            stage(Layer::ReceiverFilter, ReceiverHost)
+        "SOCKET_RCVBUFF" | "PROTO_MEM" | "SOCKET_BACKLOG" | "SOCKET_CLOSE" | "QUEUE_PURGE" => {
+            stage(Layer::SocketBuffer, ReceiverHost)
         }
+        "NO_SOCKET" => stage(Layer::NoListener, ReceiverHost),
+        "NETFILTER_DROP" | "SECURITY_HOOK" | "BPF_CGROUP_EGRESS" | "SOCKET_FILTER"
+        | "XFRM_POLICY" => stage(Layer::ReceiverFilter, ReceiverHost),
         r if r.starts_with("TC_") && r != "TC_EGRESS" => stage(Layer::XdpTc, ReceiverHost),
         "QDISC_INGRESS" => stage(Layer::XdpTc, ReceiverHost),
         // A host that only receives the flow neither queues nor resolves it.

@@ -1,7 +1,8 @@
-//! `/proc/net/snmp`, `snmp6` and `netstat`: the protocols' own counters.
+//! `/proc/net/snmp`, `snmp6`, `netstat` and `xfrm_stat`: the protocols' own counters.
 //!
 //! The first and third are pairs of lines, names and values after the same `Prefix:`
-//! (`net/ipv4/proc.c`); `snmp6` is a name and a value a line (`net/ipv6/proc.c`).
+//! (`net/ipv4/proc.c`); `snmp6` is a name and a value a line (`net/ipv6/proc.c`), and so is
+//! `xfrm_stat` (`net/xfrm/xfrm_proc.c`).
 
 use hawser_model::counters::Counters;
 
@@ -14,7 +15,7 @@ pub(super) struct Snmp;
 /// IPv6, ICMPv6, UDP and UDP-Lite over IPv6.
 pub(super) struct Snmp6;
 
-/// Extensions of IP, TCP and MPTCP.
+/// Extensions of IP, TCP and MPTCP; and what IPsec refused, if the kernel counts it (`CONFIG_XFRM_STATISTICS`).
 pub(super) struct Netstat;
 
 impl Source for Snmp {
@@ -46,6 +47,9 @@ impl Source for Netstat {
 
     fn read(&mut self, into: &mut Counters) -> Result<(), KernelError> {
         pairs(&proc::net("netstat")?, into);
+        if let Ok(text) = proc::net("xfrm_stat") {
+            xfrm(&text, into);
+        }
         Ok(())
     }
 }
@@ -106,6 +110,15 @@ fn lines(text: &str, into: &mut Counters) {
     }
 }
 
+fn xfrm(text: &str, into: &mut Counters) {
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        if let (Some(name), Some(Ok(value))) = (words.next(), words.next().map(str::parse)) {
+            into.0.insert(format!("xfrm/{name}"), value);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,6 +160,19 @@ mod tests {
                 ("udp6/RcvbufErrors", 9),
                 ("udplite6/InErrors", 0),
             ])
+        );
+    }
+
+    #[test]
+    fn ipsec_lines_become_paths() {
+        let mut read = Counters::default();
+        xfrm(
+            "XfrmInError             \t0\nXfrmInTmplMismatch      \t61921\n",
+            &mut read,
+        );
+        assert_eq!(
+            read,
+            Counters::from_iter([("xfrm/XfrmInError", 0), ("xfrm/XfrmInTmplMismatch", 61_921)])
         );
     }
 }

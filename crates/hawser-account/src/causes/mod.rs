@@ -15,6 +15,7 @@ pub(crate) mod pages;
 mod backlog_overflow;
 mod bond_one_member;
 pub(crate) mod buffer_not_granted;
+mod carrier_flaps;
 mod check_stopped;
 mod checksum_errors;
 mod conntrack_table_full;
@@ -183,6 +184,7 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<multicast_join_refused::MulticastJoinRefused>(),
     Listed::check::<interface_down::InterfaceDown>(),
     Listed::check::<duplicate_address::DuplicateAddress>(),
+    Listed::check::<carrier_flaps::CarrierFlaps>(),
     Listed::check::<link_down::LinkDown>(),
     Listed::check::<wrong_interface::WrongInterface>(),
     Listed::check::<mtu_mismatch::MtuMismatch>(),

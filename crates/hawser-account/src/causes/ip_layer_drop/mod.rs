@@ -5,9 +5,10 @@
 //! Evidence: packets in the layers sender-ip and receiver-ip; the reason is the kernel's. If the
 //! sender's neighbour table has a MAC address for the receiver that the receiver does not have, the
 //! receiver refuses frames that were never for it, or they go to another port and are lost between the hosts, and the
-//! sender is the host to repair. The latter is certain if frames to the right address arrive, else likely.
+//! sender is the host to repair if somebody set the entry there; if its kernel learnt it, who answers with it is. The latter is certain if frames to the right address arrive, else likely.
 //! An error. Cases: `ip-layer-drop`, `ip-layer-no-route`, `ip-layer-drop-neighbour`, `ip-layer-drop-permanent`,
-//! `ip-layer-drop-stale`, `ip-layer-drop-other-entry`.
+//! `ip-layer-drop-stale`, `ip-layer-drop-other-entry`,
+//! `ip-layer-drop-learnt`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -15,6 +16,7 @@ use std::net::IpAddr;
 use hawser_model::account::Layer;
 use hawser_model::case::Measurement;
 use hawser_model::finding::{Confidence, Place};
+use hawser_model::host::HostFacts;
 use hawser_model::names::HostName;
 use hawser_model::units::Packets;
 use serde::Serialize;
@@ -45,9 +47,15 @@ struct WrongNeighbour {
     neighbour_mac: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     peer_mac: Option<String>,
+    /// The host of the case that has that MAC address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    neighbour_host: Option<HostName>,
     /// The entry's, as `ip neigh` names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     neighbour_state: Option<String>,
+    /// The sender's kernel asked for the address and believed an answer.
+    #[serde(skip)]
+    learnt: bool,
     /// The receiver got the frames and refused them; else they came nowhere.
     #[serde(rename = "refused_by_peer", serialize_with = "as_number")]
     refused: bool,
@@ -61,6 +69,9 @@ const ARRIVED_PER_CENT: u64 = 90;
 
 /// An entry that somebody set and the kernel never asks about.
 const PERMANENT: &str = "PERMANENT";
+
+/// Entries that came of an answer (`NUD_VALID` without those that are set, `include/net/neighbour.h`).
+const LEARNT: [&str; 4] = ["REACHABLE", "STALE", "DELAY", "PROBE"];
 
 /// The kernel's reason for a frame with another host's MAC address.
 const OTHERS_FRAME: &str = "OTHERHOST";
@@ -78,8 +89,10 @@ fn wrong_neighbour(view: &View<'_>, loss: &Loss) -> Option<WrongNeighbour> {
     let known = &facts.window(Side::Sender).neighbours;
     let entry = known.iter().find(|n| n.address == address)?;
     let mac = entry.mac_before.as_ref()?;
-    let interfaces = &view.host(facts.host(Side::Receiver))?.interfaces;
-    let receivers = interfaces.values().any(|i| i.has_mac(mac));
+    let has_mac = |host: &HostFacts| host.interfaces.values().any(|i| i.has_mac(mac));
+    let receivers = has_mac(view.host(facts.host(Side::Receiver))?);
+    let mut hosts = view.case.hosts.iter();
+    let owner = hosts.find(|(_, host)| has_mac(host));
     (entry.mac_after.as_ref() == Some(mac) && !receivers).then(|| WrongNeighbour {
         neighbour_address: address,
         neighbour_mac: mac.clone(),
@@ -87,7 +100,9 @@ fn wrong_neighbour(view: &View<'_>, loss: &Loss) -> Option<WrongNeighbour> {
             .interface(Side::Receiver)
             .and_then(|(_, i)| i.answers_with())
             .map(str::to_owned),
+        neighbour_host: owner.map(|(name, _)| name.clone()),
         neighbour_state: entry.state.clone(),
+        learnt: (entry.state.as_deref()).is_some_and(|state| LEARNT.contains(&state)),
         refused,
         unicast_heard: frames_arrived(facts.measurement),
     })
@@ -118,6 +133,7 @@ fn of_wrong_neighbours(view: &View<'_>, losses: &mut Losses) -> Vec<Found<IpLaye
         let state = only(wrong.iter().map(|w| w.neighbour_state.clone())).flatten();
         let wrong = WrongNeighbour {
             neighbour_state: state,
+            learnt: wrong.iter().all(|w| w.learnt),
             refused: wrong.iter().all(|w| w.refused),
             ..wrong.into_iter().next()?
         };
@@ -227,11 +243,23 @@ impl WrongNeighbour {
                 on_link(at)
             ),
         };
+        let owner = match &self.neighbour_host {
+            Some(owner) => format!("{mac}, which is {owner}'s and not {peer}'s"),
+            None => format!("{mac}, which {peer} does not have"),
+        };
+        let text = format!(
+            "{sender} sends what is for {peer} ({address}) to the MAC address {owner} ({own}): {became}."
+        );
+        if self.learnt {
+            return Words {
+                text: format!(
+                    "{text} Nobody set that at {sender} (the entry is not PERMANENT): its kernel learnt it from who answered for the address."
+                ),
+                fix: self.find_who_answers(at, &why),
+            };
+        }
         Words {
-            text: format!(
-                "{sender} sends what is for {peer} ({address}) to the MAC address {mac}, which {peer} does not have ({own}): \
-                 {became}.",
-            ),
+            text,
             fix: match self.neighbour_state.as_deref() {
                 Some(PERMANENT) => format!(
                     "Repair {sender}: somebody set the entry (PERMANENT), so the kernel never asks for the address. `ip neigh del {address} \
@@ -250,5 +278,27 @@ impl WrongNeighbour {
                 ),
             },
         }
+    }
+
+    /// What to do where the sender's kernel believed a wrong answer.
+    fn find_who_answers(&self, at: &Place, why: &str) -> String {
+        let (sender, address, mac) = (host(at), self.neighbour_address, &self.neighbour_mac);
+        let interface = interface(at);
+        let ask = match address {
+            IpAddr::V4(_) => format!("arping -c 3 -I {interface} {address}"),
+            IpAddr::V6(_) => format!("ndisc6 {address} {interface}"),
+        };
+        let whose = match &self.neighbour_host {
+            Some(owner) => format!("it is {owner}'s"),
+            None => "no host of this check has it; the switch's table of addresses (`bridge fdb show`, `show mac address-table`) has its \
+                     port"
+                .to_owned(),
+        };
+        format!(
+            "Find who answers for {address} with {mac}: {whose}. `{ask}` on {sender} shows each who answers now. There, switch off what \
+             answers for others (`proxy_arp`, `proxy_ndp`, a router's or a container network's), or take the address away. If {} alone \
+             answers, the entry is left over: `ip neigh del {address} dev {interface}` on {sender}, once.{why}",
+            peer(at),
+        )
     }
 }

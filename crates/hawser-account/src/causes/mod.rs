@@ -15,6 +15,7 @@ pub(crate) mod pages;
 mod backlog_overflow;
 mod bond_one_member;
 pub(crate) mod buffer_not_granted;
+mod cables_swapped;
 mod carrier_flaps;
 mod check_stopped;
 mod checksum_errors;
@@ -184,6 +185,7 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<multicast_join_refused::MulticastJoinRefused>(),
     Listed::check::<interface_down::InterfaceDown>(),
     Listed::check::<duplicate_address::DuplicateAddress>(),
+    Listed::check::<cables_swapped::CablesSwapped>(),
     Listed::check::<carrier_flaps::CarrierFlaps>(),
     Listed::check::<link_down::LinkDown>(),
     Listed::check::<wrong_interface::WrongInterface>(),
@@ -250,6 +252,7 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
 pub(crate) const STANDING: &[Listed<CheckFind>] = &[
     Listed::check::<interface_down::InterfaceDown>(),
     Listed::check::<duplicate_address::DuplicateAddress>(),
+    Listed::check::<cables_swapped::CablesSwapped>(),
     Listed::check::<link_down::LinkDown>(),
     Listed::check::<corosync_buffer_halved::CorosyncBufferHalved>(),
     Listed::check::<corosync_without_priority::CorosyncWithoutPriority>(),

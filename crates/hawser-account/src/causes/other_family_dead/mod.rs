@@ -19,6 +19,7 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, between, counted, host, on_link, peer};
+use crate::causes::cables_swapped::is_crossed;
 use crate::losses::Losses;
 use crate::view::View;
 
@@ -49,6 +50,7 @@ impl CheckCause for OtherFamilyDead {
             .case
             .measurements
             .iter()
+            .filter(|m| !is_crossed(view, &m.from, &m.to, &m.link))
             .filter_map(|m| Some((m, dead(view, m)?)))
             .collect();
         let mut found: Vec<Found<Self>> = Vec::new();

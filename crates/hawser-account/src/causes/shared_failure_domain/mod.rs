@@ -16,6 +16,7 @@ use hawser_model::names::{HostName, InterfaceName, LinkName};
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, host};
+use crate::causes::cables_swapped::is_crossed;
 use crate::losses::Losses;
 use crate::view::View;
 
@@ -110,7 +111,10 @@ fn declared(view: &View<'_>, (a, b): &Pair) -> bool {
 fn one_network(view: &View<'_>) -> Vec<Found<SharedFailureDomain>> {
     let mut across: BTreeMap<Pair, (u64, BTreeSet<&HostName>)> = BTreeMap::new();
     for hello in view.case.hellos.iter().flatten() {
-        if hello.from_link != hello.on_link {
+        // What only arrives crossed is two cables that are swapped, not one network.
+        if hello.from_link != hello.on_link
+            && !is_crossed(view, &hello.from, &hello.by, &hello.on_link)
+        {
             let key = pair(&hello.from_link, &hello.on_link);
             let (heard, hosts) = across.entry(key).or_default();
             *heard += 1;

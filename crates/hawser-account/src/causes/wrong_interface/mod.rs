@@ -24,6 +24,7 @@ use serde::Serialize;
 
 use self::prefixes::OddPrefixes;
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, counted, host, interface, peer};
+use crate::causes::cables_swapped::is_crossed;
 use crate::causes::support::place_on;
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::events::ROUTED_ELSEWHERE;
@@ -82,6 +83,10 @@ impl CheckCause for WrongInterface {
             .filter(|((from, to, link, side), _)| {
                 let path = (from.clone(), to.clone(), link.clone());
                 *side == Side::Sender || !by_sender.contains(&path)
+            })
+            // The cables lead there: no route does.
+            .filter(|((from, to, link, side), _)| {
+                *side == Side::Sender || !is_crossed(view, from, to, link)
             })
             .map(|((from, to, link, side), seen)| {
                 let own: Vec<Loss> = lost

@@ -3,8 +3,10 @@
 //! says "verified") the program gets them and only the probe's own checksum tells.
 //!
 //! Evidence: packets in the layer checksum. The damage was done on the way: cable, switch
-//! memory, NIC. An error, also at one packet: storage protocols without checksums of their
-//! own store such data. Cases: `checksum-errors`, `delivered-corrupted`.
+//! memory, NIC. If all of the damage is in the 20 bytes of the IP header and none in the payload, a device rewrites headers and
+//! forgets their checksum: no cable chooses so. An error, also at one packet: storage protocols without checksums of their
+//! own store such data. Cases: `checksum-errors`, `delivered-corrupted`,
+//! `checksum-errors-header`.
 
 use std::collections::BTreeSet;
 
@@ -33,6 +35,17 @@ pub(crate) struct ChecksumErrors {
     lost: Lost,
     delivered_corrupted_packets: Packets,
     checksum_errors_counted: u64,
+    /// Packets whose IP header was damaged.
+    header_packets: Packets,
+}
+
+/// So many packets damaged in the header and none in the payload are no chance: a header is a tenth of the smallest probe.
+const NO_CHANCE: u64 = 5;
+
+/// Whether the packets were dropped for a wrong checksum of the IP header, which the payload has no part in
+/// (`ip_rcv_core`, `net/ipv4/ip_input.c`).
+fn of_header(loss: &Loss) -> bool {
+    loss.reason == "IP_CSUM" || loss.reason == "ipext/InCsumErrors"
 }
 
 impl CheckCause for ChecksumErrors {
@@ -59,6 +72,7 @@ impl CheckCause for ChecksumErrors {
                 .filter(|l| l.reason == "delivered corrupted")
                 .cloned()
                 .collect();
+            let header: Vec<Loss> = group.iter().filter(|l| of_header(l)).cloned().collect();
             let phases: BTreeSet<usize> = group.iter().map(|l| l.phase).collect();
             let counted = phases
                 .into_iter()
@@ -77,6 +91,7 @@ impl CheckCause for ChecksumErrors {
                     lost: Lost::of(view, &group),
                     delivered_corrupted_packets: Packets(packets(&delivered)),
                     checksum_errors_counted: counted,
+                    header_packets: Packets(packets(&header)),
                 },
             });
         }
@@ -90,6 +105,7 @@ impl CheckCause for ChecksumErrors {
     /// A card that computes checksums badly damages all that it sends, and nothing on the way does.
     fn candidates(&self, at: &At<'_>) -> Vec<Option<Candidate>> {
         match self.pattern {
+            _ if self.header_alone() => Vec::new(),
             Pattern::Direction => vec![
                 at.offload_off("tx-udp-segmentation"),
                 at.offload_off("tx-scatter-gather"),
@@ -121,6 +137,16 @@ impl CheckCause for ChecksumErrors {
     }
 }
 
+impl ChecksumErrors {
+    /// Whether the IP headers were damaged and no payload was.
+    fn header_alone(&self) -> bool {
+        let header = self.header_packets;
+        header.0 >= NO_CHANCE
+            && header == self.lost.lost_packets
+            && self.checksum_errors_counted == 0
+    }
+}
+
 impl Cause for ChecksumErrors {
     const CODE: &'static str = "checksum-errors";
     const PAGE: &'static str = include_str!("page.md");
@@ -148,6 +174,18 @@ impl Cause for ChecksumErrors {
             ),
             pattern => format!("{lost} arrived damaged. {seen} {}", pattern.suspect(at)),
         };
+        if self.header_alone() {
+            return Words {
+                text: format!(
+                    "{text} All of the damage is in the 20 bytes of the IP header and none in the payload: no cable does that."
+                ),
+                fix: "A device between the hosts rewrites IP headers and forgets their checksum: a switch or router that marks \
+                      DSCP or TOS, counts the TTL down or translates addresses, or a program (tc, eBPF) on a port. Compare a packet \
+                      at both ends (`tcpdump -v`: bad cksum): the field that differs tells which. Switch such rules off one at a \
+                      time, and repeat the check."
+                    .to_owned(),
+            };
+        }
         Words {
             text,
             fix: "The damage is done on the way: exchange cable and transceivers, then the switch \

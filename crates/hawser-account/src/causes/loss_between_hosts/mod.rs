@@ -3,19 +3,24 @@
 //! in common, over all hosts and links.
 //!
 //! Evidence: the sender's tap saw them leave and the receiver's did not see them arrive
-//! (certain), or the two interfaces' own counters say so (likely). An error.
+//! (certain), or the two interfaces' own counters say so (likely). What to do follows the shape of the loss: packets here and
+//! there are a cable's, one long outage is a port's that stopped forwarding, flows that are lost whole are a bundle's dead
+//! member or an access list's, and a part of all multicast is a limit's. An error.
 //! Cases: `loss-between-hosts-direction`, `-cable`, `-one-host`, `-everything`,
-//! `counters-only-wire`, `loss-between-hosts-right-neighbour`.
+//! `counters-only-wire`, `loss-between-hosts-right-neighbour`, `loss-between-hosts-outage`,
+//! `loss-between-hosts-bursts`, `loss-between-hosts-flows`, `loss-between-hosts-storm-control`.
+
+mod shape;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use hawser_model::account::Layer;
 use hawser_model::case::PhaseKind;
 use hawser_model::finding::{Place, Severity};
-use hawser_model::units::Packets;
+use hawser_model::units::{Nanos, Packets, PacketsPerSec};
 use serde::Serialize;
 
+use self::shape::Shape;
 use crate::cause::{Cause, CheckCause, Found, Words, as_number};
 use crate::causes::pattern::{Pattern, localize};
 use crate::causes::support::{Lost, confidence, links};
@@ -33,6 +38,7 @@ pub(crate) struct LossBetweenHosts {
     links_affected: u64,
     #[serde(serialize_with = "as_number")]
     multicast_only: bool,
+    shape: Shape,
     #[serde(flatten)]
     runs: Runs,
 }
@@ -51,6 +57,8 @@ impl CheckCause for LossBetweenHosts {
             let group = losses.claim(Self::CODE, |l| {
                 is_between(l) && spot.paths.contains(&l.path)
             });
+            let multicast_only = multicast_only(view, &group);
+            let runs = Runs::of(view, &group);
             let mut place = spot.place;
             if let (Pattern::Link, Some(link)) = (spot.pattern, &place.link) {
                 let switch = view.case.topology.link(link).and_then(|l| l.switch.clone());
@@ -66,8 +74,9 @@ impl CheckCause for LossBetweenHosts {
                     directions_affected: spot.paths.len() as u64,
                     directions_measured: measured.len() as u64,
                     links_affected: links(&group).len() as u64,
-                    multicast_only: multicast_only(view, &group),
-                    runs: Runs::of(view, &group),
+                    multicast_only,
+                    shape: Shape::of(view, &group, multicast_only, &runs),
+                    runs,
                 },
             });
         }
@@ -86,29 +95,18 @@ impl Cause for LossBetweenHosts {
 
     fn words(&self, at: &Place) -> Words {
         let (lost, suspect) = (&self.lost, self.pattern.suspect(at));
-        if self.multicast_only {
-            return Words {
-                text: format!(
-                    "Only multicast is lost between the hosts: {lost}; unicast passes. {suspect}"
-                ),
-                fix: "IGMP snooping without a querier stops a group when its membership ages out: \
-                      enable a querier on the switch, or turn snooping off on this VLAN, and see \
-                      that all hosts speak the same IGMP version."
-                    .to_owned(),
-            };
-        }
-        Words {
-            text: format!(
-                "{lost} left one host and never reached the other, and neither host dropped them. \
-                 {suspect}{}",
-                self.runs,
+        let shape = self.shape.text(&self.runs);
+        let fix = self.shape.fix().to_owned();
+        let text = match self.multicast_only {
+            true => format!(
+                "Only multicast is lost between the hosts: {lost}; unicast passes. {suspect}{shape}"
             ),
-            fix:
-                "Look at the switch's counters of the ports concerned (CRC errors, discards), then \
-                  exchange cable and transceiver one at a time and repeat the check after each. \
-                  Discards without errors are congestion: pause frames, or traffic of others."
-                    .to_owned(),
-        }
+            false => format!(
+                "{lost} left one host and never reached the other, and neither host dropped them. \
+                 {suspect}{shape}"
+            ),
+        };
+        Words { text, fix }
     }
 }
 
@@ -118,32 +116,21 @@ struct Runs {
     loss_runs: u64,
     single_loss_runs: u64,
     longest_loss_run_packets: Packets,
-}
-
-/// What they look like, as a sentence after others; nothing where there are none.
-impl fmt::Display for Runs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let longest = self.longest_loss_run_packets;
-        match () {
-            () if self.loss_runs == 0 => Ok(()),
-            () if longest.0 <= 1 => write!(f, " They went one at a time."),
-            // Random loss also hits neighbours now and then; bursts are when it mostly does.
-            () if self.single_loss_runs * 2 >= self.loss_runs => {
-                write!(
-                    f,
-                    " Most went one at a time, at most {} in a row.",
-                    longest.0
-                )
-            }
-            () => write!(f, " They went in bursts, up to {longest} in a row."),
-        }
-    }
+    /// How long that was, at the flow's rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    longest_loss_run_ns: Option<Nanos>,
+    /// Of multicast, if that alone is lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passed_packets_per_s: Option<PacketsPerSec>,
 }
 
 impl Runs {
     fn of(view: &View<'_>, group: &[Loss]) -> Self {
         let phases: BTreeSet<usize> = group.iter().map(|l| l.phase).collect();
         let mut lengths: BTreeMap<u64, u64> = BTreeMap::new();
+        let of = |index: &usize| view.phases[*index].facts.phase;
+        let longest_loss_run_ns = phases.iter().filter_map(|i| shape::lasted(of(i))).max();
+        let passed = phases.iter().filter_map(|i| shape::passed(of(i))).max();
         for phase in phases {
             let report = &view.phases[phase].facts.phase.receiver;
             for (length, count) in &report.loss_runs_by_length {
@@ -155,6 +142,8 @@ impl Runs {
             loss_runs: lengths.values().fold(0, |sum, n| sum.saturating_add(*n)),
             single_loss_runs: lengths.get(&1).copied().unwrap_or(0),
             longest_loss_run_packets: Packets(lengths.keys().max().copied().unwrap_or(0)),
+            longest_loss_run_ns,
+            passed_packets_per_s: passed,
         }
     }
 }

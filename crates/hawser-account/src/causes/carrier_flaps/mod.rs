@@ -45,6 +45,45 @@ struct Flaps<'a> {
     paths: BTreeSet<Path>,
 }
 
+/// The interface of a port and what is under it (VLAN parent, bond members), the lowest first.
+fn devices<'a>(view: &View<'a>, port: &Port, own: &'a InterfaceName) -> Vec<&'a InterfaceName> {
+    let mut phases = view.phases.iter().flat_map(|phase| {
+        let sides = [Side::Sender, Side::Receiver];
+        sides.map(|side| (&phase.facts, side))
+    });
+    let on_it = phases.find(|(facts, side)| {
+        *facts.link() == port.0
+            && *facts.host(*side) == port.1
+            && facts.interface(*side).is_some_and(|(name, _)| name == own)
+    });
+    let mut all = on_it.map_or_else(Vec::new, |(facts, side)| facts.beneath(side));
+    all.push(own);
+    all
+}
+
+/// What one device's carrier did.
+fn flaps_of<'a>(view: &View<'a>, port: &Port, interface: &'a InterfaceName) -> Flaps<'a> {
+    let counter = format!("link/{interface}/carrier_changes");
+    let mut flaps = Flaps {
+        interface,
+        changes: 0,
+        paths: BTreeSet::new(),
+    };
+    for phase in &view.phases {
+        for side in [Side::Sender, Side::Receiver] {
+            if *phase.facts.host(side) != port.1 {
+                continue;
+            }
+            let moved = phase.facts.counter(side, &counter);
+            flaps.changes = flaps.changes.saturating_add(moved);
+            if moved > 0 && *phase.facts.link() == port.0 {
+                flaps.paths.insert(phase.path());
+            }
+        }
+    }
+    flaps
+}
+
 fn flaps<'a>(view: &View<'a>) -> BTreeMap<Port, Flaps<'a>> {
     let mut found = BTreeMap::new();
     for (port, (name, interface)) in view.ports() {
@@ -52,26 +91,14 @@ fn flaps<'a>(view: &View<'a>) -> BTreeMap<Port, Flaps<'a>> {
         if !interface.carrier {
             continue;
         }
-        let counter = format!("link/{name}/carrier_changes");
-        let (mut changes, mut paths) = (0u64, BTreeSet::new());
-        for phase in &view.phases {
-            for side in [Side::Sender, Side::Receiver] {
-                if *phase.facts.host(side) != port.1 {
-                    continue;
-                }
-                let moved = phase.facts.counter(side, &counter);
-                changes = changes.saturating_add(moved);
-                if moved > 0 && *phase.facts.link() == port.0 {
-                    paths.insert(phase.path());
-                }
-            }
-        }
-        if changes > 0 {
-            let flaps = Flaps {
-                interface: name,
-                changes,
-                paths,
-            };
+        let devices = devices(view, &port, name).into_iter();
+        let all = devices.map(|device| flaps_of(view, &port, device));
+        // A VLAN's carrier goes with its parent's: the lower one is named.
+        let most = all.reduce(|lower, upper| match upper.changes > lower.changes {
+            true => upper,
+            false => lower,
+        });
+        if let Some(flaps) = most.filter(|flaps| flaps.changes > 0) {
             found.insert(port, flaps);
         }
     }

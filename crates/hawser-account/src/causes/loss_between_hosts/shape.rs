@@ -72,10 +72,10 @@ impl Shape {
             Self::Bursts => format!(" They went in bursts, up to {longest} in a row."),
             Self::OneOutage => match runs.longest_loss_run_ns {
                 Some(time) => format!(
-                    " It was one outage, not packets here and there: for {time} or longer nothing passed ({longest} in a row)."
+                    " It was one outage: for {time} or longer nothing passed ({longest} in a row)."
                 ),
                 None => {
-                    format!(" It was one outage, not packets here and there: {longest} in a row.")
+                    format!(" It was one outage: {longest} in a row.")
                 }
             },
             Self::WholeFlows => {
@@ -107,9 +107,10 @@ impl Shape {
                  at a time and repeat the check after each."
             }
             Self::OneOutage => {
-                "A port that stopped forwarding for a while, and no bad cable: look in the switch's log at that time for a \
-                 change of spanning tree (a host's port should be an edge port), a failover of a bundle of links, a restart. \
-                 Repeat the check: if it is gone, it was an event, and the log has it."
+                "Something on the way stopped for a while, not packets here and there: look in the switch's log at that time for a change \
+                 of spanning tree (a host's port should be an edge port), a failover of a bundle of links, a restart, or a port that \
+                 went down and up (then its cable or transceiver). Repeat the check: if it is gone, it was an event, and the log has \
+                 it."
             }
             Self::WholeFlows => {
                 "No cable chooses flows. Look at what does: a bundle of links (LAG, bond, several paths) with a member that is up \

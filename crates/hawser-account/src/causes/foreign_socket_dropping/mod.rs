@@ -5,9 +5,10 @@
 //! Evidence: the socket's own drop count (sock_diag(7), `SK_MEMINFO_DROPS`) moved in a
 //! window. Whether the buffer or the program is at fault cannot be told from outside; a queue
 //! without room for the next packet at the window's end speaks for the program, an empty one for the
-//! buffer. Checksum errors and memory pressure are other causes. Likely; an error. Cases:
+//! buffer. If the host counts no full buffer and as many errors, something in front of the buffer refuses the packets
+//! (`socket-filter-drop`, `ipsec-policy-drop`), and that is said. Checksum errors and memory pressure are other causes. Likely; an error, a warning if they are refused. Cases:
 //! `foreign-socket-dropping`, `foreign-socket-stopped`, `foreign-socket-never-read`, `foreign-noise`,
-//! `corosync-buffer-shrunk`.
+//! `corosync-buffer-shrunk`, `foreign-socket-filtered`.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ use crate::cause::{Cause, CheckCause, Found, Words, counted, host};
 use crate::causes::corosync_buffer_halved::is_halved;
 use crate::causes::knet;
 use crate::causes::socket_drain::memory_of;
-use crate::causes::udp_memory_pressure::memory_not_buffer;
+use crate::causes::udp_memory_pressure::{counter, memory_not_buffer};
 use crate::fixes::Candidate;
 use crate::fixes::knobs::{At, KERNEL_DEFAULT};
 use crate::losses::Losses;
@@ -32,6 +33,9 @@ use crate::view::View;
 #[derive(Serialize)]
 pub(crate) struct ForeignSocketDropping {
     dropped_packets: Packets,
+    /// What the host's sockets refused meanwhile, if that holds all of it and none of them had a full buffer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused_packets: Option<Packets>,
     buffer_bytes: Bytes,
     /// What waited in it afterwards.
     queued_bytes: Bytes,
@@ -63,6 +67,16 @@ pub(crate) fn dropping<'a>(view: &View<'a>) -> BTreeMap<(HostName, u64), (&'a So
     sums
 }
 
+/// What the host's sockets refused in all windows without a full buffer (see [`crate::packets`]), if that holds these drops and no
+/// socket of the host had a full buffer, no memory, or a wrong checksum.
+fn refused(view: &View<'_>, host: &HostName, drops: u64) -> Option<Packets> {
+    let counted = |name| counter(view, host, name);
+    let others = ["RcvbufErrors", "MemErrors", "InCsumErrors"];
+    let none = others.iter().all(|name| counted(name) == 0);
+    let errors = counted("InErrors");
+    (none && errors >= drops).then_some(Packets(errors))
+}
+
 /// What the socket dropped in all windows.
 pub(crate) fn drops_of(view: &View<'_>, host: &HostName, inode: u64) -> u64 {
     dropping(view)
@@ -86,12 +100,18 @@ impl CheckCause for ForeignSocketDropping {
                 }),
                 ..Place::default()
             };
+            let refused = refused(view, &host, drops);
             found.push(Found {
-                severity: Severity::Error,
+                // A program may filter its own socket on purpose.
+                severity: match refused {
+                    Some(_) => Severity::Warning,
+                    None => Severity::Error,
+                },
                 confidence: Confidence::Likely,
                 place,
                 evidence: Self {
                     dropped_packets: Packets(drops),
+                    refused_packets: refused,
                     buffer_bytes: socket.receive_buffer,
                     queued_bytes: socket.receive_queued,
                     asked_bytes: knet::asked(view, &host, socket),
@@ -111,6 +131,7 @@ impl CheckCause for ForeignSocketDropping {
     fn candidates(&self, _: &At<'_>) -> Vec<Option<Candidate>> {
         self.low
             .as_ref()
+            .filter(|_| self.refused_packets.is_none())
             .map_or_else(Vec::new, knet::Low::candidates)
     }
 
@@ -125,6 +146,22 @@ impl Cause for ForeignSocketDropping {
 
     fn words(&self, at: &Place) -> Words {
         let (buffer, queued) = (self.buffer_bytes, self.queued_bytes);
+        let socket = at.object.as_deref().unwrap_or("A socket");
+        if let Some(refused) = self.refused_packets {
+            return Words {
+                text: format!(
+                    "{socket} on {} dropped {} while the check ran, and its receive buffer was not full: InErrors counted {refused} and \
+                     RcvbufErrors none. A program of its cgroup (eBPF), an IPsec policy, or a filter that the program set itself refuses them.",
+                    host(at),
+                    counted(self.dropped_packets.0, "packet"),
+                ),
+                fix: format!(
+                    "On {}: `bpftool cgroup tree` and `systemctl show -p IPAddressDeny UNIT` for the program's unit; `ip xfrm policy` and \
+                     `grep XfrmIn /proc/net/xfrm_stat`. No larger buffer will help.",
+                    host(at),
+                ),
+            };
+        }
         let (state, fix) = match self.full() {
             true => (
                 format!(
@@ -154,7 +191,7 @@ impl Cause for ForeignSocketDropping {
         Words {
             text: format!(
                 "{} on {} dropped {} while the check ran. Its receive buffer is {buffer}; {state}.",
-                at.object.as_deref().unwrap_or("A socket"),
+                socket,
                 host(at),
                 counted(self.dropped_packets.0, "packet"),
             ),

@@ -38,7 +38,7 @@ pub(crate) struct UdpMemoryPressure {
 pub(crate) const NO_MEMORY: &str = "PROTO_MEM";
 
 /// What both families' counters of the name gained on a host, over all windows.
-fn counter(view: &View<'_>, host: &HostName, name: &str) -> u64 {
+pub(crate) fn counter(view: &View<'_>, host: &HostName, name: &str) -> u64 {
     let mut sum = 0u64;
     for phase in &view.phases {
         for side in [Side::Sender, Side::Receiver] {

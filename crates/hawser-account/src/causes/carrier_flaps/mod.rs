@@ -4,7 +4,7 @@
 //! addresses for up to a second more: an unresolved neighbour here, a loss between the hosts there, from one cause.
 //!
 //! Evidence: `IFLA_CARRIER_CHANGES` of a link's port moved in the windows. It explains what was lost for want of a neighbour,
-//! between the hosts in long runs, and without a place, in the measurements of that port in which it moved. Certain. An error;
+//! between the hosts and in the sending driver in long runs, and without a place, in the measurements of that port in which it moved. Certain. An error;
 //! a warning if nothing was lost for it. Cases: `carrier-flaps`, `carrier-flaps-switch`, `carrier-flaps-lossless`,
 //! `carrier-flaps-beside-cable`.
 
@@ -109,7 +109,7 @@ fn flaps<'a>(view: &View<'a>) -> BTreeMap<Port, Flaps<'a>> {
 fn explains(view: &View<'_>, loss: &Loss) -> bool {
     match loss.layer {
         Some(Layer::Neighbour) => true,
-        None | Some(Layer::BetweenHosts) => {
+        None | Some(Layer::BetweenHosts | Layer::SenderNic) => {
             let report = &view.phases[loss.phase].facts.phase.receiver;
             let runs = report.loss_runs_by_length.iter();
             let (lost, runs) = runs.fold((0u64, 0u64), |(lost, runs), (length, n)| {
@@ -202,7 +202,7 @@ impl Cause for CarrierFlaps {
         match at.host {
             Some(_) => Words {
                 text: format!(
-                    "The carrier of {} of {} (link {link}) changed {times} during the check.{cost}",
+                    "The carrier of {} of {} (link {link}) changed {times} while Hawser measured.{cost}",
                     interface(at),
                     host(at),
                 ),
@@ -216,7 +216,7 @@ impl Cause for CarrierFlaps {
             },
             None => Words {
                 text: format!(
-                    "The carrier of all {} ports of link {link} changed during the check, {times} at most.{cost}",
+                    "The carrier of all {} ports of link {link} changed while Hawser measured, {times} at most.{cost}",
                     self.ports_changed,
                 ),
                 fix: format!(

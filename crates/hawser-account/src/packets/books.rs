@@ -111,6 +111,15 @@ impl Books {
             .sum()
     }
 
+    /// The same, without what the own socket counted.
+    pub(crate) fn booked_beside_socket(&self, host: &HostName, layer: Layer) -> u64 {
+        let lines = self.lines.iter().filter(|l| l.basis != Basis::OwnSocket);
+        lines
+            .filter(|l| l.host.as_ref() == Some(host) && l.layer == layer)
+            .map(|l| l.packets.0)
+            .sum()
+    }
+
     /// The reason of the first line in a layer of a host that rests on drop events.
     pub(crate) fn event_reason(&self, host: &HostName, layer: Layer) -> Option<&str> {
         self.lines

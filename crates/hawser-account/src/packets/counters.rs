@@ -97,7 +97,11 @@ pub(crate) fn book(facts: &PhaseFacts<'_>, books: &mut Books) -> u64 {
 /// How much of a candidate may be the flow's and is not booked yet.
 fn available(facts: &PhaseFacts<'_>, books: &Books, candidate: &Candidate) -> u64 {
     let host = facts.host(candidate.side);
-    let booked = books.booked(host, candidate.layer);
+    // What a socket's own checks refused has passed every rule of the packet filter.
+    let booked = match candidate.layer {
+        Layer::ReceiverFilter => books.booked_beside_socket(host, candidate.layer),
+        layer => books.booked(host, layer),
+    };
     let window = facts.window(candidate.side);
     let events_complete = window.drops.is_some() && window.drops_missed == 0;
     if events_complete && !candidate.eventless && booked == 0 {

@@ -5,7 +5,8 @@
 //!
 //! Evidence: the kernel's reason `SOCKET_FILTER` for the flow's own packets: certain. Or `Udp: InErrors` moved, and of its
 //! parts neither `RcvbufErrors` nor `MemErrors` nor `InCsumErrors` did: likely, and an IPsec policy or a security module is not
-//! ruled out. An error. Cases: `socket-filter-drop`, `socket-filter-drop-counted`.
+//! ruled out. An error. Cases: `socket-filter-drop`, `socket-filter-drop-counted`,
+//! `counters-only-two-filters`.
 
 use hawser_model::account::Layer;
 use hawser_model::finding::{Confidence, Place};
@@ -84,7 +85,7 @@ impl Cause for SocketFilterDrop {
             false => Words {
                 text: format!(
                     "Something at the socket on {host} refuses {lost} {from}{reason}. The receive buffer was not full: \
-                     InErrors moved and RcvbufErrors did not. That is what a cgroup's program (eBPF), an IPsec policy or a \
+                     InErrors counts them and RcvbufErrors does not. That is what a cgroup's program (eBPF), an IPsec policy or a \
                      security module does."
                 ),
                 fix: format!(

@@ -114,6 +114,7 @@ mod token_longer_than_needed;
 mod unattributed_outage;
 mod unexplained_slow_direction;
 mod unit_below_link;
+mod window_not_scaled;
 mod window_too_small;
 
 pub use socket_drain::disturbed;
@@ -122,6 +123,7 @@ pub use socket_drain::disturbed;
 /// their effect on the rate alone.
 pub(crate) const COPY: &[Listed<CopyFind>] = &[
     Listed::copy::<disk_stall::DiskStall>(),
+    Listed::copy::<window_not_scaled::WindowNotScaled>(),
     Listed::copy::<receive_window::ReceiveWindow>(),
     Listed::copy::<receive_merging_stall::ReceiveMergingStall>(),
     Listed::copy::<rate_after_burst::RateAfterBurst>(),
@@ -134,6 +136,7 @@ pub(crate) const LADDER: &[Listed<LadderFind>] = &[
     Listed::ladder::<cpu_limit::CpuLimit>(),
     Listed::ladder::<speed_below_peer::SpeedBelowPeer>(),
     Listed::ladder::<path_mtu_below_interface::PathMtuBelowInterface>(),
+    Listed::ladder::<window_not_scaled::WindowNotScaled>(),
     Listed::ladder::<window_too_small::WindowTooSmall>(),
     Listed::ladder::<policer::Policer>(),
     Listed::ladder::<rate_limit::RateLimit>(),
@@ -235,6 +238,7 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<other_family_dead::OtherFamilyDead>(),
     Listed::check::<receive_merging_stall::stream::StalledStream>(),
     Listed::check::<rate_after_burst::stream::LimitedStream>(),
+    Listed::check::<window_not_scaled::WindowNotScaled>(),
     Listed::check::<window_too_small::WindowTooSmall>(),
     Listed::check::<bond_one_member::BondOneMember>(),
     Listed::check::<lro_on_forwarder::LroOnForwarder>(),

@@ -170,9 +170,10 @@ fn because(point: &Point, other: bool, found: &[WordedFinding]) -> String {
 }
 
 /// What slows a stream between the hosts.
-const ON_THE_WAY: [&str; 11] = [
+const ON_THE_WAY: [&str; 12] = [
     "policer",
     "rate-limit",
+    "window-not-scaled",
     "window-too-small",
     "path-mtu-below-interface",
     "small-frames",

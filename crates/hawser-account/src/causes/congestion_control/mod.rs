@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::cpu_limit::CpuLimit;
 use super::policer::Policer;
 use super::rate_limit::RateLimit;
+use super::window_not_scaled::WindowNotScaled;
 use super::window_too_small::WindowTooSmall;
 use crate::cause::{Before, Cause, Found, LadderCause, Tenths, Words, host, interface};
 use crate::compare::topic::{About, Topic};
@@ -59,7 +60,12 @@ impl LadderCause for CongestionControl {
             .hosts()
             .into_iter()
             .any(|host| held_back(view, host).is_some());
-        let else_found = [Policer::CODE, RateLimit::CODE, WindowTooSmall::CODE];
+        let else_found = [
+            Policer::CODE,
+            RateLimit::CODE,
+            WindowNotScaled::CODE,
+            WindowTooSmall::CODE,
+        ];
         if full || held || before.any(&else_found) {
             return Vec::new();
         }

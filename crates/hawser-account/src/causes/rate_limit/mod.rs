@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::cpu_limit::CpuLimit;
 use super::policer::Policer;
 use super::rung_not_measured::RungNotMeasured;
+use super::window_not_scaled::WindowNotScaled;
 use super::window_too_small::WindowTooSmall;
 use crate::cause::{Before, Cause, Found, LadderCause, Words, at_interface, between};
 use crate::throughput::mb::MbPerS;
@@ -78,7 +79,13 @@ pub(super) fn limit(view: &LadderView<'_>, before: &Before<'_>) -> Option<f64> {
         .hosts()
         .into_iter()
         .any(|host| held_back(view, host).is_some());
-    if held || before.any(&[WindowTooSmall::CODE, RungNotMeasured::CODE]) {
+    if held
+        || before.any(&[
+            WindowNotScaled::CODE,
+            WindowTooSmall::CODE,
+            RungNotMeasured::CODE,
+        ])
+    {
         return None;
     }
     let stream = view.mb(RungKind::WireTcp)?;

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::congestion_control::CongestionControl;
 use super::cpu_limit::CpuLimit;
 use super::softirq_core_saturated::SoftirqCoreSaturated;
+use super::window_not_scaled::WindowNotScaled;
 use super::window_too_small::WindowTooSmall;
 use crate::cause::{Before, Cause, Found, LadderCause, Tenths, Words, host, peer};
 use crate::compare::topic::{About, COMPUTING};
@@ -35,6 +36,7 @@ impl LadderCause for SingleStream {
             return Vec::new();
         };
         let other = [
+            WindowNotScaled::CODE,
             WindowTooSmall::CODE,
             CongestionControl::CODE,
             SoftirqCoreSaturated::CODE,

@@ -18,6 +18,7 @@ use serde::Serialize;
 use super::path_mtu_below_interface::PathMtuBelowInterface;
 use super::policer::Policer;
 use super::rate_limit::RateLimit;
+use super::window_not_scaled::WindowNotScaled;
 use super::window_too_small::WindowTooSmall;
 use crate::cause::{Before, Cause, Found, LadderCause, Tenths, Words, as_number};
 use crate::compare::topic::{About, Topic};
@@ -48,6 +49,7 @@ impl LadderCause for SmallFrames {
             PathMtuBelowInterface::CODE,
             RateLimit::CODE,
             Policer::CODE,
+            WindowNotScaled::CODE,
             WindowTooSmall::CODE,
         ];
         // A quota is what holds the path, and the cost of a frame cannot be told beside it. What a hypervisor takes,

@@ -1,10 +1,10 @@
 //! A stream of a check waits for a window that is smaller than what its path holds.
 //!
-//! Evidence: that of a ladder, but a check has no rung that shows what the path can carry. The slower of the two ports says
-//! it, or the fastest stream where a port does not say its speed. So likely, not certain. A slow reader shuts the receiver's
-//! window too, so there the reader must have waited for data. A setting is a host's, so all its streams are one finding and
-//! the one that waited most gives the numbers. Cases: `stream-send-window`, `stream-receive-window`; not
-//! `stream-window-large-enough`.
+//! Evidence: that of a ladder, but a check has no rung that shows what the path can carry: the fastest stream of the link
+//! says what it was seen to carry, and a window that was full is too small for more. So likely, not certain. A slow reader
+//! shuts the receiver's window too, so there the reader must have waited for data. A setting is a host's, so all its
+//! streams are one finding and the one that waited most gives the numbers. Cases: `stream-send-window`,
+//! `stream-receive-window`; not `stream-window-large-enough`, `stream-window-queue`.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,9 @@ use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::trial::TrialTraffic;
 use hawser_model::units::Bytes;
 
-use super::{HELD, RECEIVES, SENDS, WindowTooSmall, most, needed};
+use super::{
+    HELD, RECEIVES, SENDS, WindowTooSmall, buffer_full, held_by, most, needed, window_full,
+};
 use crate::cause::{CheckCause, Found};
 use crate::causes::support::only;
 use crate::copy::fell::percent;
@@ -121,12 +123,11 @@ pub(in crate::causes) fn held<'a>(
 ) -> Option<Held<'a>> {
     let facts = stream.facts;
     let tcp = facts.phase.sender.stream.as_ref()?;
-    let bytes_per_s = match stream.speed() {
-        Some(speed) => speed.0 / 8,
-        None => all.iter().map(|s| rates(s.facts.phase).fastest.0).max()?,
-    };
-    let product = (bytes_per_s as f64 * tcp.least_round_trip.as_secs_f64()) as u64;
-    let needed = needed(product);
+    let rate = rates(facts.phase).late.0 as f64 / 1e6;
+    let same_link = all.iter().filter(|s| s.facts.link() == facts.link());
+    let seen = same_link.map(|s| rates(s.facts.phase).fastest.0).max()?;
+    let seen = (seen as f64 / 1e6).max(rate);
+    let product = held_by(seen, tcp.least_round_trip);
     let (sends, receives) = (tcp.send_buffer_limited, tcp.receive_window_limited);
     let (side, sysctl, limited) = match sends >= receives {
         true => (Side::Sender, SENDS, sends),
@@ -134,8 +135,13 @@ pub(in crate::causes) fn held<'a>(
     };
     let waited = share(limited.0, tcp.busy.0);
     let largest = most(facts.host_facts(side)?, sysctl)?;
-    let fits =
-        waited >= HELD && largest < needed && (side == Side::Sender || stream.reader_waited());
+    let full = match side {
+        Side::Sender => buffer_full(tcp, rate, largest),
+        Side::Receiver => window_full(tcp, rate, largest) && stream.reader_waited(),
+    };
+    // A buffer that was full is too small for more than was seen.
+    let needed = needed(product).max(largest.saturating_mul(2));
+    let fits = waited >= HELD && full;
     fits.then(|| Held {
         facts,
         side,
@@ -147,7 +153,8 @@ pub(in crate::causes) fn held<'a>(
             round_trip_ns: tcp.least_round_trip,
             bandwidth_delay_bytes: Bytes(product),
             window_bytes: Some(tcp.receive_window.0).filter(|w| *w > 0),
-            stream_mb_per_s: MbPerS::of(rates(facts.phase).late.0 as f64 / 1e6),
+            stream_mb_per_s: MbPerS::of(rate),
+            path_mb_per_s: MbPerS::of(seen),
         },
     })
 }

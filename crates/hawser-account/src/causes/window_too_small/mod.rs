@@ -4,8 +4,9 @@
 //! may have under way to the last of `net.ipv4.tcp_wmem` (tcp(7)).
 //!
 //! Evidence: the kernel's own count of the time in which the stream was held up by either
-//! (`tcpi_rwnd_limited`, `tcpi_sndbuf_limited`), the setting, and the product of what several
-//! streams or datagrams got and the round trip. Certain; an error. Case: `ladder-window`.
+//! (`tcpi_rwnd_limited`, `tcpi_sndbuf_limited`), a window that stood at the most the setting allows and was full, and
+//! the product of what several streams or datagrams got on this path and the round trip. What a port calls its speed is
+//! no evidence: a virtual one names any. Certain; an error. Case: `ladder-window`; not `ladder-window-wide`.
 
 /// The same of the streams of a check.
 pub(super) mod check;
@@ -13,6 +14,7 @@ pub(super) mod check;
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::host::HostFacts;
 use hawser_model::ladder::RungKind;
+use hawser_model::traffic::StreamState;
 use hawser_model::units::{Bytes, Nanos};
 use serde::Serialize;
 
@@ -32,6 +34,8 @@ pub(crate) struct WindowTooSmall {
     #[serde(skip_serializing_if = "Option::is_none")]
     window_bytes: Option<u64>,
     stream_mb_per_s: MbPerS,
+    /// The most that this path was seen to carry.
+    path_mb_per_s: MbPerS,
 }
 
 /// The receiver's side.
@@ -42,6 +46,9 @@ const SENDS: &str = "net.ipv4.tcp_wmem";
 
 /// Share of a stream's time from which its window counts as what holds it up.
 const HELD: f64 = 0.2;
+
+/// Of a window that is full, under way; and of the setting, in a window that stands at the most it allows.
+const NEARLY: f64 = 0.4;
 
 /// A smaller buffer holds up even the shortest path: a super-packet and its acknowledgement.
 const LEAST: u64 = 128 << 10;
@@ -56,13 +63,12 @@ impl LadderCause for WindowTooSmall {
             RungKind::WireTcpOther,
             RungKind::WireTcpMany,
             RungKind::WireUdp,
-            RungKind::LoopbackTcp,
         ];
         let seen = kinds.into_iter().filter_map(|kind| view.mb(kind));
         let seen = seen.fold(0.0, f64::max);
-        let bandwidth = view.speed().map_or(seen, |speed| speed.min(seen)) * 1e6;
+        let rate = view.mb(RungKind::WireTcp).unwrap_or(0.0);
         let round_trip = stream.least_round_trip;
-        let product = (bandwidth * round_trip.as_secs_f64()) as u64;
+        let product = held_by(seen, round_trip);
         let needed = needed(product);
         let (from, to) = (&view.run.from, &view.run.to);
         let sides = [
@@ -73,7 +79,12 @@ impl LadderCause for WindowTooSmall {
         for (host, sysctl, limited) in sides {
             let held = share(limited.0, stream.busy.0);
             let most = view.facts(host).and_then(|facts| most(facts, sysctl));
-            let Some(most) = most.filter(|most| held >= HELD && *most < needed) else {
+            let full = |most: &u64| match sysctl == RECEIVES {
+                true => window_full(stream, rate, *most),
+                false => buffer_full(stream, rate, *most),
+            };
+            let most = most.filter(|most| held >= HELD && *most < needed);
+            let Some(most) = most.filter(full) else {
                 continue;
             };
             found.push(Found {
@@ -88,7 +99,8 @@ impl LadderCause for WindowTooSmall {
                     round_trip_ns: round_trip,
                     bandwidth_delay_bytes: Bytes(product),
                     window_bytes: Some(stream.receive_window.0).filter(|w| *w > 0),
-                    stream_mb_per_s: MbPerS::of(view.mb(RungKind::WireTcp).unwrap_or(0.0)),
+                    stream_mb_per_s: MbPerS::of(rate),
+                    path_mb_per_s: MbPerS::of(seen),
                 },
             });
         }
@@ -110,6 +122,30 @@ impl WindowTooSmall {
 fn most(facts: &HostFacts, sysctl: &str) -> Option<u64> {
     let last = facts.sysctls.get(sysctl)?.split_whitespace().next_back()?;
     last.parse().ok()
+}
+
+/// What a round trip holds at a rate in MB/s.
+fn held_by(mb_per_s: f64, round_trip: Nanos) -> u64 {
+    (mb_per_s * 1e6 * round_trip.as_secs_f64()) as u64
+}
+
+/// Whether so much was under way as the receiver offered, and that was the most that its setting allows. The least round
+/// trip counts: what waits in a queue of the path is under way too, and a larger window only adds to it.
+fn window_full(stream: &StreamState, mb_per_s: f64, most: u64) -> bool {
+    let offered = stream.receive_window.0;
+    // Not told before Linux 5.4. A window is half of the buffer.
+    let window = if offered == 0 { most / 2 } else { offered };
+    let filled = nearly(held_by(mb_per_s, stream.least_round_trip), window);
+    most < LEAST || (filled && nearly(window, most))
+}
+
+/// The same of what the sender may have under way.
+fn buffer_full(stream: &StreamState, mb_per_s: f64, most: u64) -> bool {
+    most < LEAST || nearly(held_by(mb_per_s, stream.least_round_trip), most)
+}
+
+fn nearly(part: u64, whole: u64) -> bool {
+    part as f64 >= NEARLY * whole as f64
 }
 
 /// The buffer for what a path holds: a window is half of it, and a path in use holds more than an idle one.
@@ -137,13 +173,14 @@ impl Cause for WindowTooSmall {
         Words {
             text: format!(
                 "One stream got {} and waited {side} for {} % of its time: {} on {} ends at {}, and a \
-                 round trip of {} at the rate the path can carry holds {}.",
+                 round trip of {} at the {} that the path was seen to carry holds {}.",
                 self.stream_mb_per_s,
                 self.held_up_percent,
                 self.sysctl,
                 host(at),
                 self.largest_bytes,
                 self.round_trip_ns,
+                self.path_mb_per_s,
                 self.bandwidth_delay_bytes,
             ),
             fix: format!(

@@ -38,6 +38,7 @@ mod ipsec_policy_drop;
 mod knet_link_not_active;
 mod knet_mtu_too_small;
 mod link_down;
+mod link_slower_than_sibling;
 mod loss_between_hosts;
 mod lro_on_forwarder;
 mod mtu_black_hole;
@@ -224,6 +225,7 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<corosync_without_priority::CorosyncWithoutPriority>(),
     Listed::check::<token_too_short::TokenTooShort>(),
     Listed::check::<token_longer_than_needed::check::LongToken>(),
+    Listed::check::<link_slower_than_sibling::LinkSlowerThanSibling>(),
     Listed::check::<knet_link_not_active::KnetLinkNotActive>(),
     Listed::check::<knet_mtu_too_small::KnetMtuTooSmall>(),
     Listed::check::<foreign_socket_dropping::ForeignSocketDropping>(),

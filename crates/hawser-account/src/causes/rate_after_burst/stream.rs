@@ -5,13 +5,14 @@
 //! Evidence: a stream fell to a steady rate while its reader waited for data, and it is no
 //! [`crate::causes::receive_merging_stall`]. With segments lost it is likely (a policer drops what is
 //! over); without it is possible (a shaper holds it back, and so would other traffic that began
-//! then). A warning: a limit may be meant. Cases: `stream-policer`, `stream-shaper`.
+//! then), and only if the rate stands still: what a busy machine leaves a stream goes up and down. A warning: a
+//! limit may be meant. Cases: `stream-policer`, `stream-shaper`; not `stream-fell-busy`.
 
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::units::{BitsPerSec, Bytes};
 use serde::Serialize;
 
-use super::RateAfterBurst;
+use super::{DROPPING, RateAfterBurst, STEADY, STILL};
 use crate::cause::{Cause, CheckCause, Found, Words, way};
 use crate::causes::receive_merging_stall::stream as receive_merging;
 use crate::copy::fell::{Fell, percent, rate};
@@ -30,12 +31,6 @@ pub(crate) struct LimitedStream {
     segments: u64,
     lost: u64,
 }
-
-/// A rate that varies by more than this is not the work of a bucket.
-pub(crate) const STEADY: f64 = 0.25;
-
-/// Of the segments, lost for a policer to be likely.
-const DROPPING: f64 = 0.002;
 
 impl CheckCause for LimitedStream {
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
@@ -77,14 +72,15 @@ pub(crate) fn limit(stream: &StreamView<'_>) -> Option<Found<LimitedStream>> {
     let (change, unsteadiness) = (stream.change?, stream.unsteadiness?);
     let facts = &stream.facts;
     let sender = facts.phase.sender.stream.as_ref()?;
-    if unsteadiness > STEADY
+    let dropping = sender.lost().0 as f64 > DROPPING * sender.segments.0 as f64;
+    let steady = if dropping { STEADY } else { STILL };
+    if unsteadiness > steady
         || change.after_mb_per_s <= 0.0
         || !stream.reader_waited()
         || receive_merging::stall(stream).is_some()
     {
         return None;
     }
-    let dropping = sender.lost().0 as f64 > DROPPING * sender.segments.0 as f64;
     let confidence = match dropping {
         true => Confidence::Likely,
         false => Confidence::Possible,

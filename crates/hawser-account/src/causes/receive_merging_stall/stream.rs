@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use super::ReceiveMergingStall;
 use crate::cause::{Cause, CheckCause, Found, Words, host, interface, on_link, peer};
-use crate::causes::rate_after_burst::stream::STEADY;
+use crate::causes::rate_after_burst::STEADY;
 use crate::copy::fell::{Fell, percent};
 use crate::losses::Losses;
 use crate::packets::facts::Side;

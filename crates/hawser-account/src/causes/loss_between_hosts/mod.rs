@@ -110,7 +110,8 @@ impl Cause for LossBetweenHosts {
     }
 }
 
-/// Runs of consecutive losses in the phases that lost packets between the hosts.
+/// Runs of consecutive losses in the phases that lost packets between the hosts, nine in ten of them at least: a phase's runs
+/// do not say where each of its packets went.
 #[derive(Serialize)]
 struct Runs {
     loss_runs: u64,
@@ -126,8 +127,17 @@ struct Runs {
 
 impl Runs {
     fn of(view: &View<'_>, group: &[Loss]) -> Self {
-        let phases: BTreeSet<usize> = group.iter().map(|l| l.phase).collect();
+        let mut here: BTreeMap<usize, u64> = BTreeMap::new();
+        for loss in group {
+            let sum = here.entry(loss.phase).or_default();
+            *sum = sum.saturating_add(loss.packets);
+        }
         let mut lengths: BTreeMap<u64, u64> = BTreeMap::new();
+        let mostly = |(phase, lost): &(usize, u64)| {
+            let all = view.phases[*phase].account.lost.0;
+            lost.saturating_mul(10) >= all.saturating_mul(9)
+        };
+        let phases: Vec<usize> = here.into_iter().filter(mostly).map(|(i, _)| i).collect();
         let of = |index: &usize| view.phases[*index].facts.phase;
         let longest_loss_run_ns = phases.iter().filter_map(|i| shape::lasted(of(i))).max();
         let passed = phases.iter().filter_map(|i| shape::passed(of(i))).max();

@@ -20,6 +20,8 @@ pub(super) enum Shape {
     OneAtATime,
     /// Several in a row, again and again.
     Bursts,
+    /// Other causes lost packets of the same flows: which runs are whose is not known.
+    Unknown,
     /// One run that began or ended within a flow.
     OneOutage,
     /// Flows whole, while others of the same way pass.
@@ -56,6 +58,7 @@ impl Shape {
             () if all_whole && paths.iter().all(|p| passes(view, p)) => Self::WholeFlows,
             () if all_whole && paths.iter().all(|p| lives(view, p)) => Self::Everything,
             () if runs.loss_runs <= indices.len() as u64 && longest >= OUTAGE => Self::OneOutage,
+            () if runs.loss_runs == 0 => Self::Unknown,
             // Random loss also hits neighbours now and then; bursts are when it mostly does.
             () if runs.single_loss_runs * 2 >= runs.loss_runs => Self::OneAtATime,
             () => Self::Bursts,
@@ -66,7 +69,6 @@ impl Shape {
     pub(super) fn text(self, runs: &Runs) -> String {
         let longest = runs.longest_loss_run_packets;
         match self {
-            Self::OneAtATime if runs.loss_runs == 0 => String::new(),
             Self::OneAtATime if longest.0 <= 1 => " They went one at a time.".to_owned(),
             Self::OneAtATime => format!(" Most went one at a time, at most {longest} in a row."),
             Self::Bursts => format!(" They went in bursts, up to {longest} in a row."),
@@ -89,7 +91,7 @@ impl Shape {
                 ),
                 _ => String::new(),
             },
-            Self::MulticastStopped => String::new(),
+            Self::MulticastStopped | Self::Unknown => String::new(),
         }
     }
 
@@ -101,7 +103,7 @@ impl Shape {
                  transceiver one at a time and repeat the check after each. Discards without errors are congestion: pause \
                  frames, or traffic of others."
             }
-            Self::Bursts => {
+            Self::Bursts | Self::Unknown => {
                 "Look at the switch's counters of the ports concerned. Discards without errors are a full queue or a limit: traffic of \
                  others, pause frames, a policer. CRC errors, or losses both ways, are a cable or a transceiver: exchange them one \
                  at a time and repeat the check after each."

@@ -122,7 +122,6 @@ fn believed_without_namespace(reason: &str) -> bool {
             | "IP_CSUM"
             | "FRAG_REASM_TIMEOUT"
             | "FRAG_TOO_FAR"
-            | "DUP_FRAG"
             | "SOCKET_RCVBUFF"
             | "PROTO_MEM"
             | "NO_SOCKET"
@@ -155,9 +154,10 @@ pub(crate) fn on_receiver(reason: &str, location: &str, scope: DropScope) -> Opt
         "UDP_CSUM" | "SKB_CSUM" | "IP_CSUM" | "TCP_CSUM" | "ICMP_CSUM" => {
             stage(Layer::Checksum, ReceiverHost)
         }
-        "FRAG_REASM_TIMEOUT" | "FRAG_TOO_FAR" | "DUP_FRAG" => {
-            stage(Layer::Reassembly, ReceiverHost)
-        }
+        "FRAG_REASM_TIMEOUT" | "FRAG_TOO_FAR" => stage(Layer::Reassembly, ReceiverHost),
+        // A copy of a fragment that waits already is dropped, and its datagram goes on waiting (`ip_frag_queue`,
+        // net/ipv4/ip_fragment.c): no datagram is lost by it.
+        "DUP_FRAG" => None,
         "SOCKET_RCVBUFF" | "PROTO_MEM" | "SOCKET_BACKLOG" | "SOCKET_CLOSE" | "QUEUE_PURGE" => {
             stage(Layer::SocketBuffer, ReceiverHost)
         }

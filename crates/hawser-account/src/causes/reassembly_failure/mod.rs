@@ -4,7 +4,7 @@
 //!
 //! Evidence: `ReasmFails`, the gauge of unfinished datagrams, or `FRAG_*` events, in excess of
 //! what other layers of the same path explain. An error. Cases: `reassembly-failure`,
-//! `reassembly-memory`.
+//! `reassembly-memory`; not `fragments-doubled`.
 
 use crate::fixes::knobs::{At, KERNEL_DEFAULT, rmem_default, sysctl};
 use crate::fixes::{Candidate, Target};
@@ -13,7 +13,9 @@ use hawser_model::finding::Place;
 use hawser_model::units::{Bytes, Packets};
 use serde::Serialize;
 
-use crate::cause::{Cause, CheckCause, Found, Words, counted, host, in_brackets, on_link, peer};
+use crate::cause::{
+    Cause, CheckCause, Found, Words, as_number, counted, host, in_brackets, on_link, peer,
+};
 use crate::causes::support::{Lost, by_host, counter_over, lost_on, main_reason};
 use crate::compare::topic::{About, Topic};
 use crate::losses::Losses;
@@ -28,6 +30,9 @@ pub(crate) struct ReassemblyFailure {
     lost: Lost,
     reassembly_failures: u64,
     unfinished_datagrams: u64,
+    /// Packets of these paths arrived twice: a copy that comes when its datagram is complete waits too, and kills nothing.
+    #[serde(serialize_with = "as_number")]
+    copies_arrive: bool,
     fragments_per_datagram: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     ipfrag_high_thresh_bytes: Option<Bytes>,
@@ -51,6 +56,12 @@ impl CheckCause for ReassemblyFailure {
                         _ => "frag6/inuse",
                     };
                     facts.counter(side, gauge)
+                }),
+                copies_arrive: group.iter().any(|l| {
+                    let phases = view.on(&l.path);
+                    phases
+                        .into_iter()
+                        .any(|p| p.facts.phase.receiver.duplicates.0 > 0)
                 }),
                 fragments_per_datagram: fragments.max().unwrap_or(0),
                 ipfrag_high_thresh_bytes: view
@@ -86,10 +97,13 @@ impl Cause for ReassemblyFailure {
             Some(bytes) => bytes.to_string(),
             None => "net.ipv4.ipfrag_high_thresh not read".to_owned(),
         };
+        let waiting = match self.copies_arrive {
+            true => "incomplete (packets arrive twice here, so left-over copies are among them)",
+            false => "still waiting for a fragment",
+        };
         Words {
             text: format!(
-                "{} could not put together {} from {}{}{}: {} refused or timed out, {} still \
-                 waiting for a fragment. A datagram of {} is lost with any one of them.",
+                "{} could not put together {} from {}{}{}: {} refused or timed out, {} {waiting}. A datagram of {} is lost with any one of them.",
                 host(at),
                 self.lost,
                 peer(at),

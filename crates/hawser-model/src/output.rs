@@ -83,6 +83,17 @@ pub struct RungReport {
     pub sent_again: Option<SentAgain>,
 }
 
+impl RungReport {
+    /// A spread above it says that slices have no rate in common: half of them lie further from the median than the
+    /// median itself is large.
+    pub const MEASURABLE: f64 = 1.0;
+
+    /// Whether the rate means anything.
+    pub fn measurable(&self) -> bool {
+        self.spread <= Self::MEASURABLE
+    }
+}
+
 /// What TCP sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SentAgain {

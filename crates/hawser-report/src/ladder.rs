@@ -2,7 +2,7 @@
 
 use hawser_model::case::Case;
 use hawser_model::ladder::LadderRun;
-use hawser_model::output::LadderReport;
+use hawser_model::output::{LadderReport, RungReport};
 use hawser_model::units::mb_per_s;
 
 use crate::bars::{Bar, bars};
@@ -62,10 +62,13 @@ fn rungs(page: &mut Page, run: &LadderRun, report: &LadderReport) {
         .iter()
         .map(|rung| Bar {
             label: rung.name.clone(),
-            note: format!("± {:.0} %", rung.spread * 100.0),
+            note: match rung.measurable() {
+                true => format!("± {:.0} %", rung.spread * 100.0),
+                false => "not measurable".to_owned(),
+            },
             value: mb_per_s(rung.mb_per_s),
             to: rung.mb_per_s / best,
-            spread: rung.spread * rung.mb_per_s / best,
+            spread: rung.spread.min(RungReport::MEASURABLE) * rung.mb_per_s / best,
             class: "good",
             ..Bar::default()
         })

@@ -37,10 +37,12 @@ fn ladder(lab: &Lab, options: &[&str]) -> LadderReport {
     report
 }
 
-/// What is found, but for what a hypervisor took meanwhile: that is this machine's, and true.
+/// What is found, but for what a hypervisor or other programs took meanwhile, and what they left unsteady: that is this
+/// machine's, and true.
 fn codes(report: &LadderReport) -> Vec<&str> {
     let findings = report.findings.iter().map(|f| &f.finding);
     findings
+        .filter(|f| f.code != "processors-taken" && !f.evidence.contains_key("spread_percent"))
         .filter(|f| f.code != "cpu-limit" || f.evidence["stolen_percent"].as_u64() < Some(10))
         .map(|f| f.code.as_str())
         .collect()

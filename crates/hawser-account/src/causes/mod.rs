@@ -96,6 +96,7 @@ mod no_gratuitous_arp;
 mod path_mtu_below_interface;
 mod policer;
 mod power_wait;
+mod processors_taken;
 mod rate_after_burst;
 mod rate_limit;
 mod receive_merging_stall;
@@ -135,6 +136,7 @@ pub(crate) const COPY: &[Listed<CopyFind>] = &[
 pub(crate) const LADDER: &[Listed<LadderFind>] = &[
     Listed::ladder::<rung_not_measured::RungNotMeasured>(),
     Listed::ladder::<cpu_limit::CpuLimit>(),
+    Listed::ladder::<processors_taken::ProcessorsTaken>(),
     Listed::ladder::<speed_below_peer::SpeedBelowPeer>(),
     Listed::ladder::<path_mtu_below_interface::PathMtuBelowInterface>(),
     Listed::ladder::<window_not_scaled::WindowNotScaled>(),
@@ -152,6 +154,7 @@ pub(crate) const LADDER: &[Listed<LadderFind>] = &[
     Listed::ladder::<cipher_chained::CipherChained>(),
     Listed::ladder::<cipher_below_link::CipherBelowLink>(),
     Listed::ladder::<kernel_cipher_slow::KernelCipherSlow>(),
+    Listed::ladder::<rung_not_measured::unsteady::UnsteadyRung>(),
 ];
 
 /// For what a host serves few receivers of one flow, in the order in which they are asked.

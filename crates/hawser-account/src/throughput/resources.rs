@@ -125,13 +125,18 @@ fn wire(view: &LadderView<'_>) -> Option<Resource> {
     })
 }
 
+/// The name of a host's processors as a resource.
+pub(crate) fn processors_of(host: &HostName) -> String {
+    format!("processors of {host}")
+}
+
 /// The processors of the host on which they were busier, or kept from us; of equal ones the
 /// sender's. How busy they were, and all of their time where they were kept.
 fn processors(view: &LadderView<'_>) -> Option<Resource> {
     let of = |host| {
         let usage = view.usage(RungKind::Whole, host)?;
         Some(Resource {
-            name: format!("processors of {host}"),
+            name: processors_of(host),
             utilisation: match held_back(view, host) {
                 Some(_) => 1.0,
                 None => demanded(view, host, usage),

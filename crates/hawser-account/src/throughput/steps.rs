@@ -130,7 +130,7 @@ fn bound(view: &LadderView<'_>, found: &[WordedFinding]) -> Option<(f64, String)
     let percent = (limit.utilisation * 100.0).round();
     let why = match limit.name.strip_prefix("processors of ") {
         Some(host) => {
-            let code = named(found, &["cpu-limit"]);
+            let code = named(found, &["cpu-limit", "processors-taken"]);
             format!("all stages share the processors of {host}: {percent} % busy{code}")
         }
         None => format!("{} beside all other stages: {percent} % busy", limit.name),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use hawser_model::case::Case;
 use hawser_model::ladder::LadderRun;
-use hawser_model::output::{LadderReport, SentAgain, Step};
+use hawser_model::output::{LadderReport, RungReport, SentAgain, Step};
 use hawser_model::units::{Packets, grouped};
 
 use super::findings::{findings, wrap};
@@ -62,6 +62,14 @@ fn bar(mb: f64, best: f64) -> String {
     format!("{}{}", "█".repeat(eighths / 8), parts[eighths % 8])
 }
 
+/// How much its slices vary; of one that varies too much its rate says nothing.
+fn spread(rung: &RungReport) -> String {
+    match rung.measurable() {
+        true => format!("±{:.0} %", rung.spread * 100.0),
+        false => "not measurable".to_owned(),
+    }
+}
+
 fn rungs(report: &LadderReport) -> String {
     use Align::{Left, Picture, Right};
     let best = report.rungs.first().map_or(0.0, |r| r.mb_per_s);
@@ -72,9 +80,7 @@ fn rungs(report: &LadderReport) -> String {
         table.row([
             rung.name.clone(),
             number(rung.mb_per_s),
-            style(format!("±{:.0} %", rung.spread * 100.0))
-                .dim()
-                .to_string(),
+            style(spread(rung)).dim().to_string(),
             bar(rung.mb_per_s, best),
         ]);
     }

@@ -3,6 +3,9 @@
 //! Evidence: the rung's own error. Certain; an error, since nothing about the path is known then.
 //! Case: `ladder-not-measured`.
 
+/// The same of one that varies too much.
+pub(super) mod unsteady;
+
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::ladder::RungKind;
 use serde::Serialize;

@@ -1,0 +1,94 @@
+//! Other programs of the host have its processors, and the stages of the path wait for one: what the path can do is not seen.
+//!
+//! Evidence: the processors of this host are what limited the whole path, most of their time went into programs that are not
+//! Hawser's (`/proc/stat` less the agents' own), and a stage that could run waited for half of its time (`schedstat`). Nothing
+//! that the kernel calls a limit explains it ([`super::cpu_limit`]). Which programs it is is not in the facts. Certain; a
+//! warning. Case: `ladder-processors-taken`; not `ladder-busy-hosts`, where nothing waited for them.
+
+use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::ladder::RungKind;
+use hawser_model::names::HostName;
+use serde::Serialize;
+
+use super::cpu_limit::CpuLimit;
+use crate::cause::{Before, Cause, Found, LadderCause, Words, host};
+use crate::compare::topic::{About, Topic};
+use crate::throughput::resources::{bottleneck, not_let, processors_of};
+use crate::throughput::view::{LadderView, busy_share, share};
+
+#[derive(Serialize)]
+pub(crate) struct ProcessorsTaken {
+    foreign_percent: u64,
+    own_percent: u64,
+    idle_percent: u64,
+    waited_percent: u64,
+}
+
+/// Of the processors' time, to others: more than half.
+const TAKEN: f64 = 0.5;
+
+/// Of a stage's time, for a processor.
+const WAITED: f64 = 0.5;
+
+impl LadderCause for ProcessorsTaken {
+    fn find(view: &LadderView<'_>, before: &Before<'_>) -> Vec<Found<Self>> {
+        if before.any(&[CpuLimit::CODE]) {
+            return Vec::new();
+        }
+        let limit = bottleneck(view).map(|resource| resource.name);
+        let named = |host: &&HostName| limit == Some(processors_of(host));
+        let hosts = view.hosts().into_iter().filter(named);
+        hosts.filter_map(|host| on(view, host)).collect()
+    }
+}
+
+fn on(view: &LadderView<'_>, host: &HostName) -> Option<Found<ProcessorsTaken>> {
+    let usage = view.usage(RungKind::Whole, host)?;
+    // Two hosts of one kernel (containers, a lab) count the same processors: none of Hawser's time is foreign there.
+    let agents = view.hosts().into_iter();
+    let own: u64 = agents
+        .filter_map(|host| view.usage(RungKind::Whole, host))
+        .map(|usage| usage.own_cpu.0)
+        .sum();
+    let times = usage.processors.values();
+    let (programs, total) = times.fold((0u64, 0u64), |(programs, total), p| {
+        (programs + p.user.0 + p.system.0, total + p.total().0)
+    });
+    let foreign = share(programs.saturating_sub(own), total);
+    let waited = not_let(view, host, usage);
+    let percent = |part: f64| (part * 100.0).round() as u64;
+    (foreign >= TAKEN && waited >= WAITED).then(|| Found {
+        severity: Severity::Warning,
+        confidence: Confidence::Certain,
+        place: Place::on(host),
+        evidence: ProcessorsTaken {
+            foreign_percent: percent(foreign),
+            own_percent: percent(share(usage.own_cpu.0, total)),
+            idle_percent: percent(1.0 - busy_share(usage)),
+            waited_percent: percent(waited.min(1.0)),
+        },
+    })
+}
+
+impl Cause for ProcessorsTaken {
+    const CODE: &'static str = "processors-taken";
+    const PAGE: &'static str = include_str!("page.md");
+    const ABOUT: &'static [About] = &[Topic::Processor.any(), Topic::Governor.any()];
+
+    fn words(&self, at: &Place) -> Words {
+        let host = host(at);
+        Words {
+            text: format!(
+                "Other programs had {} % of the time of {host}'s processors while the whole path ran, Hawser {} %, and {} % \
+                 was idle. A stage of the path waited for a processor for {} % of its time. So this ladder says what those \
+                 programs leave, not what the path can do.",
+                self.foreign_percent, self.own_percent, self.idle_percent, self.waited_percent,
+            ),
+            fix: format!(
+                "On {host}, `top` or `ps -eo pid,ni,rtprio,pcpu,comm --sort=-pcpu | head` names them, `systemd-cgtop` their \
+                 service; Hawser does not read which they are. Stop what runs away, give it a lower priority or a CPU quota, \
+                 and repeat the ladder. On a virtual machine or container other guests of the same kernel count too."
+            ),
+        }
+    }
+}

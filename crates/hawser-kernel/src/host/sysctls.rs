@@ -8,7 +8,7 @@ use hawser_model::names::InterfaceName;
 use crate::proc;
 
 /// Of the machine, or of the network namespace; which of them is not the same on all kernels.
-const ALL: [&str; 47] = [
+const ALL: [&str; 48] = [
     "net.bridge.bridge-nf-call-arptables",
     "net.bridge.bridge-nf-call-ip6tables",
     "net.bridge.bridge-nf-call-iptables",
@@ -30,6 +30,7 @@ const ALL: [&str; 47] = [
     "net.ipv4.icmp_ratemask",
     "net.ipv4.igmp_max_memberships",
     "net.ipv4.ip_forward",
+    "net.ipv4.ip_local_port_range",
     "net.ipv4.ip_no_pmtu_disc",
     "net.ipv4.ipfrag_high_thresh",
     "net.ipv4.ipfrag_low_thresh",

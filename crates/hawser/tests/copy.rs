@@ -220,6 +220,7 @@ fn a_full_disk_is_said_and_leaves_what_can_be_resumed() {
         ran.stderr
     );
     assert!(ran.stderr.contains("head2"), "{}", ran.stderr);
+    assert_eq!(report(&ran)["part"], "/run/small/.from.hawser-part");
     assert_eq!(
         lab.sh("head2", "ls -A /run/small"),
         ".from.hawser-part\n.from.hawser-state\n"

@@ -68,6 +68,7 @@ pub fn explain_copy(case: &CopyCase) -> CopyReport {
         change: view.change,
         findings,
         error: error(case),
+        part: part(case),
         case: String::new(),
     }
 }
@@ -91,6 +92,26 @@ fn error(case: &CopyCase) -> Option<String> {
     let own = failed.iter().find(|(connection, _)| !connection);
     own.or(failed.first()).map(|(_, words)| words.clone())
 }
+
+/// A block at the most, the unit of what can be resumed (`block_size`, hawser-copy): 65 536 of them, or 4 MiB. Each stream
+/// has one that is not complete.
+fn block(size: u64) -> u64 {
+    (size / 65_536 + 1).next_power_of_two().max(4 << 20)
+}
+
+/// The part that a failed write left: the receiver removes it unless the copy is checked and a block of it complete.
+fn part(case: &CopyCase) -> Option<String> {
+    let end = &case.receiver;
+    let failure = end.failure.as_ref().filter(|_| case.options.checksum)?;
+    let (before, _) = failure.error.split_once(PART)?;
+    let (_, path) = before.split_once(' ')?;
+    let streams = u64::from(case.options.streams.max(1));
+    let complete = !end.kept.is_zero() || end.moved.0 > streams.saturating_mul(block(end.size.0));
+    (complete && path.starts_with('/')).then(|| format!("{path}{PART}"))
+}
+
+/// How its name ends.
+const PART: &str = ".hawser-part";
 
 fn stages(case: &CopyCase, streaming: f64) -> Vec<StageShare> {
     let streams = f64::from(case.options.streams.max(1));

@@ -55,6 +55,9 @@ pub struct CopyReport {
     pub findings: Vec<WordedFinding>,
     /// Why it failed; absent when it did not.
     pub error: Option<String>,
+    /// The file beside the destination in which a failed copy left what had come; absent when it left none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
     /// Path of the case file.
     pub case: String,
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use hawser_model::output::copy::CopyReport;
 use hawser_model::units::{Bytes, mb_per_s};
 
-use super::findings::findings;
+use super::findings::{findings, wrap};
 use super::rate_chart;
 use super::table::{Align, Table};
 use crate::output::paint::style;
@@ -35,6 +35,18 @@ pub fn report(report: &CopyReport) -> String {
     }
     if report.error.is_none() && !report.findings.is_empty() {
         out.push_str(&findings(&report.findings));
+    }
+    if let Some(part) = &report.part {
+        let (to, state) = (&report.to, part.replace(".hawser-part", ".hawser-state"));
+        wrap(
+            &mut out,
+            "  ",
+            &format!(
+                "What came is left on {to} in {part}. The same command goes on from there, once what stopped it is mended; \
+                 or remove it: `rm {part} {state}` on {to}."
+            ),
+        );
+        out.push('\n');
     }
     if !report.case.is_empty() {
         let _ = writeln!(out, "Case file: {}", report.case);

@@ -130,7 +130,7 @@ impl Why {
                     ),
                     Some(format!(
                         "On {host}: `ss -uanp` shows who holds the ports, `sysctl {RANGE}` from which they come. Stop what \
-                         leaks them, or widen the range (the kernel's own is 32768 60999). Then repeat the check."
+                         leaks them, or widen the range (the default is 32768 60999). Then repeat the check."
                     )),
                 )
             }

@@ -87,7 +87,7 @@ impl Cause for ProcessorsTaken {
             fix: format!(
                 "On {host}, `top` or `ps -eo pid,ni,rtprio,pcpu,comm --sort=-pcpu | head` names them, `systemd-cgtop` their \
                  service; Hawser does not read which they are. Stop what runs away, give it a lower priority or a CPU quota, \
-                 and repeat the ladder. On a virtual machine or container other guests of the same kernel count too."
+                 and repeat the ladder. In a container or a lab the programs of its neighbours count too."
             ),
         }
     }

@@ -4,7 +4,7 @@
 //! Evidence: the measurement's own list of problems. What the kernel answered says more where the facts confirm it
 //! ([`Why`]): ports used up, an address that is the broadcast address of a narrower prefix, a route that refuses. One
 //! problem of one host is one finding, at the host that had it, which may be either end. Certain; a warning, and an error
-//! where the kernel refuses all traffic. Cases: `not-measured`, `not-measured-ports`, `not-measured-broadcast`,
+//! where the kernel refuses all traffic. Cases: `not-measured`, `not-measured-ports`, `not-measured-port-named`, `not-measured-broadcast`,
 //! `not-measured-route`.
 
 mod problem;

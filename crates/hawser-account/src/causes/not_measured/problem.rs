@@ -7,12 +7,14 @@ use hawser_model::names::HostName;
 /// What could not be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
-    /// The call and its error without the port, which differs from try to try.
+    /// The call and its error without the port, unless one was asked for: it differs from try to try.
     pub(super) said: String,
     /// `bind`, `connect`.
     pub(super) call: String,
     /// The address of the call.
     pub(super) address: Option<IpAddr>,
+    /// Its port; 0 asks for any.
+    pub(super) port: Option<u16>,
     /// The number of the error.
     pub(super) errno: Option<i32>,
 }
@@ -38,11 +40,13 @@ impl Problem {
         let object = error
             .split_once(' ')
             .and_then(|(_, rest)| rest.split_once(": "));
-        let address = object.and_then(|(address, _)| {
-            let with_port = address.parse::<SocketAddr>().map(|a| a.ip());
-            with_port.or_else(|_| address.parse()).ok()
-        });
+        let whole = object.and_then(|(address, _)| address.parse::<SocketAddr>().ok());
+        let alone = object.and_then(|(address, _)| address.parse().ok());
+        let address = whole.map(|whole| whole.ip()).or(alone);
+        let port = whole.map(|whole| whole.port());
+        let named = call == "bind" && port > Some(0);
         let said = match (address, object) {
+            _ if named => error.to_owned(),
             (Some(address), Some((_, rest))) => format!("{call} {address}: {rest}"),
             _ => error.to_owned(),
         };
@@ -50,6 +54,7 @@ impl Problem {
             said,
             call,
             address,
+            port,
             errno,
         }
     }
@@ -72,7 +77,7 @@ mod tests {
         );
         assert_eq!(problem.call, "connect");
         assert_eq!(problem.address, "10.72.1.3".parse().ok());
-        assert_eq!(problem.errno, Some(13));
+        assert_eq!((problem.port, problem.errno), (Some(35265), Some(13)));
         let (own, problem) = Problem::read("bind 10.77.0.2:0: EADDRNOTAVAIL", [&a, &b]);
         assert_eq!((own, problem.errno), (None, None));
         assert_eq!(problem.said, "bind 10.77.0.2: EADDRNOTAVAIL");

@@ -70,7 +70,9 @@ impl Why {
             return Self::NotKnown;
         };
         match (problem.call.as_str(), errno) {
-            ("bind", EADDRINUSE) | ("connect", EAGAIN) => ports(case, own),
+            // A port that was named may be the only one that is taken.
+            ("bind", EADDRINUSE) if problem.port == Some(0) => ports(case, own),
+            ("connect", EAGAIN) => ports(case, own),
             ("connect", EACCES) => {
                 broadcast(case, own, other, link, address).unwrap_or(Self::RouteRefuses {
                     address,

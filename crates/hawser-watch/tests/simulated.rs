@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use hawser_agent::questions::{Pulse, ReadHeartbeats, ReadPulse, ReadStanding, Standing};
+use hawser_cluster::host::drill::LogTexts;
+use hawser_cluster::host::questions::ReadLogEnds;
 use hawser_cluster::live::{Judged, StatusFacts};
 use hawser_host::sim::{Simulated, Wire};
 use hawser_host::{Answers, Clock, Declined, Entry, Stop};
@@ -88,10 +90,18 @@ impl Answers<Head> for ReadStanding {
     }
 }
 
+/// Its logs tell of no incident.
+impl Answers<Head> for ReadLogEnds {
+    fn answer(self, _: &mut Head, _: &Stop) -> Result<LogTexts, Declined> {
+        Ok(LogTexts::default())
+    }
+}
+
 const QUESTIONS: &[Entry<Head>] = &[
     Entry::of::<ReadPulse>(),
     Entry::of::<ReadHeartbeats>(),
     Entry::of::<ReadStanding>(),
+    Entry::of::<ReadLogEnds>(),
 ];
 
 /// A cluster in which all is well, seen at once.

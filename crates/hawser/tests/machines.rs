@@ -279,7 +279,7 @@ fn a_client_with_two_paths_writes_on_when_a_cable_of_one_is_pulled() {
     paths(2);
     assert_eq!(lab.sh("head2", "cat /mnt/one /mnt/two"), "before\nwhile\n");
     lab.sh("head2", "umount /mnt && e2fsck -fn /dev/mapper/mpatha");
-    // Reservations hold between the paths of one client.
+    // A reservation is taken, and read back by the path that took it.
     let held = lab.sh(
         "head2",
         "set -e; d=/dev/sda\n\

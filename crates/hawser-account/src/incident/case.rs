@@ -7,6 +7,7 @@ use hawser_model::drill::{
     Promises, Scenario, Stall, Watch,
 };
 use hawser_model::names::HostName;
+use hawser_model::output::incident::ReadLog;
 
 use super::clocks::{self, Clocks};
 use super::lines::{self, Line, LogFile, LogKind};
@@ -31,12 +32,12 @@ pub(super) struct Heads {
 
 /// The logs of one.
 #[derive(Default)]
-pub(super) struct Head {
+struct Head {
     lines: [Vec<Line>; 2],
-    pub(super) corosync: u64,
-    pub(super) pacemaker: u64,
-    pub(super) first: Option<Moment>,
-    pub(super) last: Option<Moment>,
+    corosync: u64,
+    pacemaker: u64,
+    first: Option<Moment>,
+    last: Option<Moment>,
     coarse: bool,
 }
 
@@ -76,8 +77,18 @@ impl Heads {
         }
     }
 
-    pub(super) fn of(&self) -> impl Iterator<Item = (&HostName, &Head)> {
-        self.heads.iter()
+    /// What was read, of each head.
+    pub(super) fn read(&self) -> Vec<ReadLog> {
+        let heads = self.heads.iter();
+        heads
+            .map(|(host, head)| ReadLog {
+                host: host.clone(),
+                corosync: head.corosync,
+                pacemaker: head.pacemaker,
+                from: head.first.map(lines::local),
+                to: head.last.map(lines::local),
+            })
+            .collect()
     }
 
     /// How far a boundary between two heads may be off.
@@ -151,13 +162,14 @@ impl Heads {
         all
     }
 
+    fn all_lines(&self) -> impl Iterator<Item = &Line> {
+        let heads = self.heads.values();
+        heads.flat_map(|head| head.lines.iter().flatten())
+    }
+
     /// Agents that Pacemaker asked for their metadata: `vmpool01 (ocf:heartbeat:Filesystem)`.
     pub(super) fn agents(&self) -> BTreeMap<String, String> {
-        let lines = self
-            .heads
-            .values()
-            .flat_map(|head| head.lines.iter().flatten());
-        let asked = lines.filter_map(|line| {
+        let asked = self.all_lines().filter_map(|line| {
             let (_, rest) = line.text.split_once("Retrieving metadata for ")?;
             let (resource, rest) = rest.split_once(" (")?;
             Some((resource.to_owned(), rest.split_once(')')?.0.to_owned()))
@@ -167,11 +179,7 @@ impl Heads {
 
     /// Fence devices that the fencer names: `fence-head1 is eligible to fence (off) head1`.
     pub(super) fn fence_devices(&self) -> BTreeSet<String> {
-        let lines = self
-            .heads
-            .values()
-            .flat_map(|head| head.lines.iter().flatten());
-        let named = lines.filter_map(|line| {
+        let named = self.all_lines().filter_map(|line| {
             let (before, _) = line.text.split_once(" is eligible to fence (")?;
             Some(before.rsplit(' ').next()?.to_owned())
         });

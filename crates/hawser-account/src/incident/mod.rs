@@ -13,19 +13,16 @@ mod services;
 mod trigger;
 mod windows;
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
-
 use hawser_model::drill::{Moment, PoolFacts};
 use hawser_model::names::HostName;
-use hawser_model::output::incident::{IncidentReport, IncidentsReport, ReadLog, ServiceOutage};
+use hawser_model::output::incident::{IncidentReport, IncidentsReport, ServiceOutage};
 
-use crate::causes::OUTAGE;
+use crate::outage::found;
 use crate::outage::marks::Mark;
-use crate::outage::phases;
 use crate::outage::timeline::At;
 use crate::outage::view::DrillView;
 use case::Heads;
+use said::Said;
 use windows::{Incident, Window};
 
 pub use lines::{LogFile, LogKind};
@@ -41,25 +38,43 @@ const HOLD: [&str; 6] = [
     "unattributed-outage",
 ];
 
+/// The logs, and the incidents that they tell of.
+struct Told {
+    heads: Heads,
+    services: Vec<PoolFacts>,
+    /// All marks, in the order of time.
+    marks: Vec<At>,
+    incidents: Vec<Incident>,
+}
+
+impl Told {
+    fn by(files: &[LogFile], services: &[PoolFacts], recorded: u64) -> Self {
+        let heads = Heads::new(files, recorded);
+        let marks = heads.marks();
+        let services = match services {
+            [] => services::named(&heads, &marks),
+            given => given.to_vec(),
+        };
+        Self {
+            incidents: windows::incidents(&services, &marks),
+            heads,
+            services,
+            marks,
+        }
+    }
+}
+
 /// Everything the logs say. `services` are what Pacemaker runs together, from its CIB; where there are none, they are
 /// taken from the names in the logs. `recorded`, seconds since 1970 UTC, tells the year of the stamps.
 pub fn incidents(files: &[LogFile], services: &[PoolFacts], recorded: u64) -> IncidentsReport {
-    let heads = Heads::new(files, recorded);
-    let services = match services {
-        [] => services::named(&heads),
-        given => given.to_vec(),
-    };
-    let marks = heads.marks();
-    let incidents = windows::incidents(&services, &marks);
-    let reports = incidents
-        .iter()
-        .map(|incident| report(incident, &heads, &marks, &services))
-        .collect();
+    let told = Told::by(files, services, recorded);
+    let said = told.heads.said();
+    let incidents = told.incidents.iter();
     IncidentsReport {
-        heads: heads.read(),
-        clock_error_s: heads.clock_error_s(),
-        incidents: reports,
-        gaps: heads.gaps(),
+        heads: told.heads.read(),
+        clock_error_s: told.heads.clock_error_s(),
+        incidents: incidents.map(|one| report(one, &told, &said)).collect(),
+        gaps: told.heads.gaps(),
     }
 }
 
@@ -77,16 +92,11 @@ pub struct Lines {
 /// The lines about each incident that one head's logs tell of: from a minute before it to two after. The account of them
 /// and of the other heads' is the same as of the whole logs.
 pub fn lines(files: &[LogFile], services: &[PoolFacts], recorded: u64) -> Vec<Lines> {
-    let heads = Heads::new(files, recorded);
-    let services = match services {
-        [] => services::named(&heads),
-        given => given.to_vec(),
-    };
-    let incidents = windows::incidents(&services, &heads.marks());
-    incidents
+    let told = Told::by(files, services, recorded);
+    told.incidents
         .iter()
         .map(|incident| {
-            let [corosync, pacemaker] = heads.lines(incident.from, incident.to);
+            let [corosync, pacemaker] = told.heads.lines(incident.from, incident.to);
             Lines {
                 id: lines::digits(&lines::local(incident.from)),
                 corosync,
@@ -96,31 +106,28 @@ pub fn lines(files: &[LogFile], services: &[PoolFacts], recorded: u64) -> Vec<Li
         .collect()
 }
 
-fn report(
-    incident: &Incident,
-    heads: &Heads,
-    marks: &[At],
-    services: &[PoolFacts],
-) -> IncidentReport {
+fn report(incident: &Incident, told: &Told, said: &[(Moment, HostName, Said)]) -> IncidentReport {
     let mut away: Vec<ServiceOutage> = incident
         .windows
         .iter()
         .filter_map(|window| {
-            let service = services.iter().find(|s| s.name == window.service)?;
-            Some(outage(incident, window, service, heads))
+            let mut services = told.services.iter();
+            let service = services.find(|service| service.name == window.service)?;
+            Some(outage(incident, window, service, &told.heads))
         })
         .collect();
     away.sort_by(|a, b| b.outage_s.total_cmp(&a.outage_s));
     let began = lines::local(incident.from);
     let mut fenced: Vec<HostName> = Vec::new();
-    for mark in within(marks, incident.from, incident.to) {
+    let inside = incident.from..=incident.to;
+    for mark in told.marks.iter().filter(|mark| inside.contains(&mark.at)) {
         if let Mark::FenceEnded { target, ok: true } = &mark.mark {
             if !fenced.contains(target) {
                 fenced.push(target.clone());
             }
         }
     }
-    let begun = trigger::trigger(incident, marks, &heads.said());
+    let begun = trigger::trigger(incident, &told.marks, said);
     IncidentReport {
         id: lines::digits(&began),
         began,
@@ -141,12 +148,6 @@ fn outage(
 ) -> ServiceOutage {
     let case = heads.case(window, service);
     let view = DrillView::new(&case);
-    let mut findings: Vec<_> = OUTAGE
-        .iter()
-        .filter(|cause| HOLD.contains(&cause.code))
-        .filter_map(|cause| (cause.find)(&view))
-        .collect();
-    findings.sort_by_key(|f| (Reverse(f.finding.severity), Reverse(f.finding.confidence)));
     ServiceOutage {
         service: window.service.clone(),
         on: window.on.clone(),
@@ -154,35 +155,8 @@ fn outage(
         outage_s: view.outage.seconds(),
         over: view.outage.over,
         at_least: window.at_least,
-        phases: view
-            .account
-            .phases
-            .iter()
-            .map(|span| phases::reported(&view.outage, span))
-            .collect(),
+        phases: view.phases(),
         unattributed_s: view.account.unattributed_us as f64 / 1e6,
-        findings,
-    }
-}
-
-fn within(marks: &[At], from: Moment, to: Moment) -> impl Iterator<Item = &At> {
-    marks
-        .iter()
-        .filter(move |mark| mark.at >= from && mark.at <= to)
-}
-
-impl Heads {
-    /// What was read, of each head.
-    fn read(&self) -> Vec<ReadLog> {
-        let logs: BTreeMap<_, _> = self.of().collect();
-        logs.into_iter()
-            .map(|(host, head)| ReadLog {
-                host: host.clone(),
-                corosync: head.corosync,
-                pacemaker: head.pacemaker,
-                from: head.first.map(lines::local),
-                to: head.last.map(lines::local),
-            })
-            .collect()
+        findings: found(&view, |code| HOLD.contains(&code)),
     }
 }

@@ -2,6 +2,8 @@
 
 use hawser_model::names::HostName;
 
+use crate::outage::marks::{after, number};
+
 /// What a line says.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Said {
@@ -53,17 +55,6 @@ pub(super) fn said(text: &str) -> Option<Said> {
         }
     }
     None
-}
-
-fn after<'a>(text: &'a str, what: &str) -> Option<&'a str> {
-    text.split_once(what).map(|(_, rest)| rest)
-}
-
-fn number(text: &str) -> Option<u64> {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    text[..end].parse::<u32>().ok().map(u64::from)
 }
 
 #[cfg(test)]

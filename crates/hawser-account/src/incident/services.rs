@@ -6,11 +6,12 @@ use hawser_model::drill::{PoolFacts, ResourceFacts};
 
 use super::case::Heads;
 use crate::outage::marks::Mark;
+use crate::outage::timeline::At;
 
 /// The resources that the logs name, each with those whose names continue its own: `vmpool01`, `vmpool01-exports`,
 /// `vmpool01-san01`. A resource without such a relation is a service of its own. Fence devices are none: what the fencer
 /// names as one, and what is called as they usually are.
-pub(super) fn named(heads: &Heads) -> Vec<PoolFacts> {
+pub(super) fn named(heads: &Heads, marks: &[At]) -> Vec<PoolFacts> {
     let agents = heads.agents();
     let devices = heads.fence_devices();
     let fences = |name: &String| {
@@ -21,12 +22,11 @@ pub(super) fn named(heads: &Heads) -> Vec<PoolFacts> {
                 .get(name)
                 .is_some_and(|agent| agent.starts_with("stonith:"))
     };
-    let mut names: Vec<String> = heads
-        .marks()
-        .into_iter()
-        .filter_map(|mark| match mark.mark {
+    let mut names: Vec<String> = marks
+        .iter()
+        .filter_map(|mark| match &mark.mark {
             Mark::OperationBegun(operation) if operation.task != "monitor" => {
-                Some(operation.resource)
+                Some(operation.resource.clone())
             }
             _ => None,
         })

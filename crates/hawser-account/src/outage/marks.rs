@@ -213,7 +213,8 @@ fn operation(key: &str, host: HostName) -> Option<Operation> {
     })
 }
 
-fn after<'a>(text: &'a str, what: &str) -> Option<&'a str> {
+/// What stands behind these words.
+pub(crate) fn after<'a>(text: &'a str, what: &str) -> Option<&'a str> {
     text.split_once(what).map(|(_, rest)| rest)
 }
 
@@ -224,7 +225,7 @@ fn word(text: &str) -> HostName {
 
 /// Digits at the beginning. A line may say any number: what is no number of a transition and no time that a cluster could
 /// wait for is none, and nothing overflows that is made of it.
-fn number(text: &str) -> Option<u64> {
+pub(crate) fn number(text: &str) -> Option<u64> {
     let end = text
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());

@@ -5,7 +5,7 @@ mod events;
 pub(crate) mod marks;
 pub(crate) mod millis;
 pub(crate) mod phase;
-pub(crate) mod phases;
+mod phases;
 mod promises;
 pub(crate) mod spans;
 pub(crate) mod stall;
@@ -33,8 +33,7 @@ pub fn drill_codes() -> impl Iterator<Item = &'static str> {
 pub fn explain_drill(case: &DrillCase) -> DrillReport {
     let view = DrillView::new(case);
     let promises = promises::judge(&view);
-    let mut findings: Vec<WordedFinding> = OUTAGE.iter().filter_map(|c| (c.find)(&view)).collect();
-    findings.sort_by_key(|f| (Reverse(f.finding.severity), Reverse(f.finding.confidence)));
+    let findings = found(&view, |_| true);
     let broken: Vec<String> = promises
         .iter()
         .filter(|promise| !promise.held)
@@ -47,12 +46,7 @@ pub fn explain_drill(case: &DrillCase) -> DrillReport {
         broken,
         outage_s: view.outage.seconds(),
         outage_over: view.outage.over,
-        phases: view
-            .account
-            .phases
-            .iter()
-            .map(|span| phases::reported(&view.outage, span))
-            .collect(),
+        phases: view.phases(),
         unattributed_s: view.account.unattributed_us as f64 / 1e6,
         clock_error_s: timeline::clock_error_us(case) as f64 / 1e6,
         writes: DrillWrites {
@@ -69,6 +63,14 @@ pub fn explain_drill(case: &DrillCase) -> DrillReport {
         findings,
         case: String::new(),
     }
+}
+
+/// What is found of an outage, worst first, of the causes whose codes are wanted.
+pub(crate) fn found(view: &DrillView<'_>, wanted: impl Fn(&str) -> bool) -> Vec<WordedFinding> {
+    let causes = OUTAGE.iter().filter(|cause| wanted(cause.code));
+    let mut findings: Vec<_> = causes.filter_map(|cause| (cause.find)(view)).collect();
+    findings.sort_by_key(|f| (Reverse(f.finding.severity), Reverse(f.finding.confidence)));
+    findings
 }
 
 /// Whether a line of a log is worth keeping in a case: the CIB's own bookkeeping, by far the most

@@ -2,6 +2,7 @@
 
 use hawser_model::drill::{DrillCase, Moment, PoolFacts};
 use hawser_model::names::HostName;
+use hawser_model::output::drill::OutagePhase;
 
 use super::marks::Mark;
 use super::millis::Millis;
@@ -53,6 +54,14 @@ impl<'a> DrillView<'a> {
             marks: &self.marks,
             outage: self.outage,
         }
+    }
+
+    /// All parts of the outage, as they are reported.
+    pub(crate) fn phases(&self) -> Vec<OutagePhase> {
+        let spans = self.account.phases.iter();
+        spans
+            .map(|span| phases::reported(&self.outage, span))
+            .collect()
     }
 
     /// The parts of the outage of this kind.

@@ -53,6 +53,16 @@ pub(crate) struct Found<C> {
     pub(crate) evidence: C,
 }
 
+impl<C> Found<C> {
+    /// The same, told with no more confidence than this.
+    pub(crate) fn at_most(self, most: Confidence) -> Self {
+        Self {
+            confidence: self.confidence.min(most),
+            ..self
+        }
+    }
+}
+
 impl<C: Cause> Found<C> {
     /// The finding with its words: the one place where a cause loses its type.
     fn worded(self) -> WordedFinding {

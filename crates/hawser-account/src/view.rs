@@ -90,6 +90,12 @@ impl<'a> View<'a> {
         self.case.hosts.get(host)
     }
 
+    /// The switch of a link as the object of a place: `switch sw0`.
+    pub(crate) fn switch(&self, link: &LinkName) -> Option<String> {
+        let switch = self.case.topology.link(link)?.switch.as_ref()?;
+        Some(format!("switch {switch}"))
+    }
+
     /// A sysctl of a host as a number.
     pub(crate) fn sysctl(&self, host: &HostName, name: &str) -> Option<u64> {
         self.host(host)?.sysctl_number(name)

@@ -131,6 +131,14 @@ pub(super) fn lost_on<C>(
     }
 }
 
+/// How sure a cause is that the kernel names by this reason: certain if it named all of the losses so.
+pub(super) fn named(losses: &[Loss], reason: &str) -> Confidence {
+    match losses.iter().all(|loss| loss.reason == reason) {
+        true => Confidence::Certain,
+        false => Confidence::Likely,
+    }
+}
+
 /// The only item, if they are all equal.
 pub(super) fn only<T: PartialEq>(mut items: impl Iterator<Item = T>) -> Option<T> {
     let first = items.next()?;

@@ -136,11 +136,7 @@ impl CheckCause for CarrierFlaps {
             // Every port of the link: that is what they hang on, once, and not a cable a host.
             let all = flapping.len() > 1
                 && ports.keys().filter(|(of, _)| *of == link).count() == flapping.len();
-            let switch = view
-                .case
-                .topology
-                .link(&link)
-                .and_then(|l| l.switch.clone());
+            let switch = view.switch(&link).filter(|_| all);
             let spots: Vec<&[(HostName, Flaps<'_>)]> = match all {
                 true => vec![&flapping[..]],
                 false => flapping.chunks(1).collect(),
@@ -155,10 +151,7 @@ impl CheckCause for CarrierFlaps {
                     host: one.map(|(host, _)| host.clone()),
                     interface: one.map(|(_, f)| f.interface.clone()),
                     link: Some(link.clone()),
-                    object: switch
-                        .clone()
-                        .filter(|_| all)
-                        .map(|s| format!("switch {s}")),
+                    object: switch.clone(),
                     ..Place::default()
                 };
                 found.push(Found {

@@ -131,14 +131,13 @@ fn starved(
         true => Severity::Warning,
         false => Severity::Error,
     };
-    let switch = view.case.topology.link(link).and_then(|l| l.switch.clone());
     let own = own_bridge(view, first);
     let place = Place {
         host: own.as_ref().map(|_| first.path.to.clone()),
         peer: None,
         link: Some(link.clone()),
         interface: own,
-        object: switch.map(|s| format!("switch {s}")),
+        object: view.switch(link),
     };
     let listened = doomed.iter().map(|g| g.heard.listened_after_leave.0).max();
     let unjoined = doomed.iter().map(|g| g.heard.unjoined_sent.0).sum();

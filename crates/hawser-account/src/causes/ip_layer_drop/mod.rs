@@ -144,16 +144,13 @@ fn of_wrong_neighbours(view: &View<'_>, losses: &mut Losses) -> Vec<Found<IpLaye
             wrong: Some(wrong),
             lost: Lost::of(view, &group),
         };
-        let found = lost_on(view, &sender, &group, evidence);
-        let at_most = match proven {
-            true => Confidence::Certain,
-            // A router that answers for the receiver (proxy ARP) may have lost it behind itself.
-            false => Confidence::Likely,
-        };
-        Some(Found {
-            confidence: found.confidence.min(at_most),
-            ..found
-        })
+        Some(
+            lost_on(view, &sender, &group, evidence).at_most(match proven {
+                true => Confidence::Certain,
+                // A router that answers for the receiver (proxy ARP) may have lost it behind itself.
+                false => Confidence::Likely,
+            }),
+        )
     });
     found.collect()
 }

@@ -8,13 +8,13 @@
 use std::collections::BTreeMap;
 
 use hawser_model::account::Layer;
-use hawser_model::finding::{Confidence, Place};
+use hawser_model::finding::Place;
 use hawser_model::names::HostName;
 use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted, host, in_brackets, on_link, peer};
-use crate::causes::support::{Lost, by_host, lost_on, main_reason, side_of};
+use crate::causes::support::{Lost, by_host, lost_on, main_reason, named, side_of};
 use crate::losses::{Loss, Losses};
 use crate::packets::{POLICY, POLICY_COUNTERS};
 use crate::view::View;
@@ -71,15 +71,7 @@ impl CheckCause for IpsecPolicyDrop {
                 counter: Refusals::of(view, &host, &group),
                 lost: Lost::of(view, &group),
             };
-            let found = lost_on(view, &host, &group, evidence);
-            let at_most = match group.iter().all(|l| l.reason == POLICY) {
-                true => Confidence::Certain,
-                false => Confidence::Likely,
-            };
-            Found {
-                confidence: found.confidence.min(at_most),
-                ..found
-            }
+            lost_on(view, &host, &group, evidence).at_most(named(&group, POLICY))
         });
         found.collect()
     }

@@ -117,11 +117,7 @@ fn without_carrier(view: &View<'_>, losses: &mut Losses) -> Vec<Found<LinkDown>>
         let dead: Vec<_> = ports.iter().filter(|(_, _, dead)| *dead).collect();
         // No port of the link has carrier: that is its switch, once, and not a cable a host.
         let all = dead.len() > 1 && dead.len() == ports.len();
-        let switch = view
-            .case
-            .topology
-            .link(&link)
-            .and_then(|l| l.switch.clone());
+        let switch = view.switch(&link).filter(|_| all);
         for (host, name, _) in dead.iter().take(if all { 1 } else { dead.len() }) {
             let explained = losses.claim(LinkDown::CODE, |l| {
                 l.path.link == link && (all || l.path.from == *host || l.path.to == *host)
@@ -130,10 +126,7 @@ fn without_carrier(view: &View<'_>, losses: &mut Losses) -> Vec<Found<LinkDown>>
                 host: (!all).then(|| host.clone()),
                 link: Some(link.clone()),
                 interface: (!all).then(|| (*name).clone()),
-                object: switch
-                    .clone()
-                    .filter(|_| all)
-                    .map(|s| format!("switch {s}")),
+                object: switch.clone(),
                 ..Place::default()
             };
             found.push(Found {

@@ -61,8 +61,7 @@ impl CheckCause for LossBetweenHosts {
             let runs = Runs::of(view, &group);
             let mut place = spot.place;
             if let (Pattern::Link, Some(link)) = (spot.pattern, &place.link) {
-                let switch = view.case.topology.link(link).and_then(|l| l.switch.clone());
-                place.object = switch.map(|s| format!("switch {s}"));
+                place.object = view.switch(link);
             }
             found.push(Found {
                 severity: Severity::Error,

@@ -333,8 +333,7 @@ fn finding(
     };
     let mut place = spot.place;
     if let (Some(link), None) = (&place.link, &place.host) {
-        let switch = view.case.topology.link(link).and_then(|l| l.switch.clone());
-        place.object = switch.map(|s| format!("switch {s}"));
+        place.object = view.switch(link);
     }
     Some(Found {
         severity: Severity::Error,

@@ -9,12 +9,12 @@
 //! `counters-only-two-filters`.
 
 use hawser_model::account::Layer;
-use hawser_model::finding::{Confidence, Place};
+use hawser_model::finding::Place;
 use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, host, in_brackets, on_link, peer};
-use crate::causes::support::{Lost, by_host, lost_on, main_reason};
+use crate::causes::support::{Lost, by_host, lost_on, main_reason, named};
 use crate::losses::{Loss, Losses};
 use crate::packets::{FILTER, is_unnamed_refusal};
 use crate::view::View;
@@ -36,21 +36,11 @@ impl CheckCause for SocketFilterDrop {
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
         let groups = by_host(losses.claim(Self::CODE, is_socket_filter)).into_iter();
         let found = groups.map(|(host, group)| {
-            let reason = main_reason(&group);
-            let named = group.iter().all(|l| l.reason == FILTER);
             let evidence = Self {
+                reason: main_reason(&group),
                 lost: Lost::of(view, &group),
-                reason,
             };
-            let found = lost_on(view, &host, &group, evidence);
-            let at_most = match named {
-                true => Confidence::Certain,
-                false => Confidence::Likely,
-            };
-            Found {
-                confidence: found.confidence.min(at_most),
-                ..found
-            }
+            lost_on(view, &host, &group, evidence).at_most(named(&group, FILTER))
         });
         found.collect()
     }

@@ -118,11 +118,6 @@ fn finding(
             .interface(Side::Receiver)
             .map(|(name, _)| name.clone())
     });
-    let switch = view
-        .case
-        .topology
-        .link(&m.link)
-        .and_then(|l| l.switch.clone());
     Found {
         severity: Severity::Error,
         confidence: match used_twice {
@@ -134,7 +129,7 @@ fn finding(
             peer: Some(m.from.clone()),
             link: Some(m.link.clone()),
             interface,
-            object: switch.map(|switch| format!("switch {switch}")),
+            object: view.switch(&m.link),
         },
         evidence: UnicastMisdirected {
             mac: heard.mac.clone(),

@@ -22,6 +22,7 @@ use hawser_model::traffic::StreamState;
 use hawser_model::units::{Bytes, Nanos};
 use serde::Serialize;
 
+use super::window_too_small::{HELD, NEARLY};
 use crate::cause::{Before, Cause, Found, LadderCause, Words, host};
 use crate::compare::topic::{About, Topic};
 use crate::throughput::mb::MbPerS;
@@ -54,12 +55,6 @@ const SCALING: &str = "net.ipv4.tcp_window_scaling";
 
 /// The largest window without a scale: 16 bits.
 const UNSCALED: u64 = 65_535;
-
-/// Share of a stream's time from which its window counts as what holds it up.
-const HELD: f64 = 0.2;
-
-/// Of a window that is full, under way.
-const NEARLY: f64 = 0.4;
 
 /// Whether `window` was not scaled, held the stream up for `held` of its time and was full at this rate.
 fn limits(window: u64, held: f64, bytes_per_s: f64, round_trip: Nanos) -> bool {

@@ -45,10 +45,10 @@ const RECEIVES: &str = "net.ipv4.tcp_rmem";
 const SENDS: &str = "net.ipv4.tcp_wmem";
 
 /// Share of a stream's time from which its window counts as what holds it up.
-const HELD: f64 = 0.2;
+pub(super) const HELD: f64 = 0.2;
 
 /// Of a window that is full, under way; and of the setting, in a window that stands at the most it allows.
-const NEARLY: f64 = 0.4;
+pub(super) const NEARLY: f64 = 0.4;
 
 /// A smaller buffer holds up even the shortest path: a super-packet and its acknowledgement.
 const LEAST: u64 = 128 << 10;

@@ -172,24 +172,13 @@ impl Host for Busy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::{Answers, Declined, Entry};
     use crate::protocol::Ping;
+    use crate::sim::up::{QUESTIONS, Up};
     use crate::sim::{Fate, Simulated, Wire};
-    use crate::stop::Stop;
-
-    struct Up;
-
-    impl Answers<Up> for Ping {
-        fn answer(self, _: &mut Up, _: &Stop) -> Result<(), Declined> {
-            Ok(())
-        }
-    }
-
-    const QUESTIONS: &[Entry<Up>] = &[Entry::of::<Ping>()];
 
     fn hosts(wire: &Wire) -> Hosts {
         let host = |name: HostName| -> (HostName, Box<dyn Host>) {
-            let host = Simulated::new(name.clone(), Up, QUESTIONS, wire);
+            let host = Simulated::new(name.clone(), Up(true), QUESTIONS, wire);
             (name, Box::new(host))
         };
         ["a", "b"].map(|name| host(name.into())).into()

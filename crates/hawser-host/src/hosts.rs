@@ -125,20 +125,9 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::answer::{Answers, Declined, Entry};
     use crate::protocol::Ping;
+    use crate::sim::up::{QUESTIONS, Up};
     use crate::sim::{Simulated, Wire};
-    use crate::stop::Stop;
-
-    struct Up;
-
-    impl Answers<Up> for Ping {
-        fn answer(self, _: &mut Up, _: &Stop) -> Result<(), Declined> {
-            Ok(())
-        }
-    }
-
-    const QUESTIONS: &[Entry<Up>] = &[Entry::of::<Ping>()];
 
     /// Counts its connections; a new one each answers as long as its wire does.
     #[derive(Default)]
@@ -152,7 +141,12 @@ mod tests {
             self.connected.fetch_add(1, Ordering::Relaxed);
             let wire = Wire::default();
             *locked(&self.last) = wire.clone();
-            Ok(Box::new(Simulated::new(host.clone(), Up, QUESTIONS, &wire)))
+            Ok(Box::new(Simulated::new(
+                host.clone(),
+                Up(true),
+                QUESTIONS,
+                &wire,
+            )))
         }
     }
 

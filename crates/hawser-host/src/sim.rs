@@ -201,13 +201,15 @@ impl<N: Send> Host for Simulated<N> {
     }
 }
 
+/// A node that can be asked one thing, for the tests of this crate.
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::answer::{Answers, Declined};
+pub(crate) mod up {
+    use crate::answer::{Answers, Declined, Entry};
     use crate::protocol::Ping;
+    use crate::stop::Stop;
 
-    struct Up(bool);
+    /// Whether it answers; else it declines.
+    pub struct Up(pub bool);
 
     impl Answers<Up> for Ping {
         fn answer(self, node: &mut Up, _: &Stop) -> Result<(), Declined> {
@@ -215,7 +217,14 @@ mod tests {
         }
     }
 
-    const QUESTIONS: &[Entry<Up>] = &[Entry::of::<Ping>()];
+    pub const QUESTIONS: &[Entry<Up>] = &[Entry::of::<Ping>()];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::up::{QUESTIONS, Up};
+    use super::*;
+    use crate::protocol::Ping;
 
     #[test]
     fn a_host_that_declines_goes_on_and_one_that_is_cut_off_does_not() {

@@ -342,7 +342,9 @@ fn held(lab: &Lab, name: &str, script: &str) {
         .spawn()
         .expect("hawser runs");
     let mut input = copy.stdin.take().expect("a pipe");
-    input.write_all(script.as_bytes()).expect("the script");
+    for part in [include_str!("machines/held.sh"), script] {
+        input.write_all(part.as_bytes()).expect("the script");
+    }
     drop(input);
     assert!(copy.wait().expect("its end").success());
     let ran = lab.run(&["exec", "head1", "--", "sh", &place]);

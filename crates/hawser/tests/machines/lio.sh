@@ -1,15 +1,7 @@
 #!/bin/sh
 # `hawser exports` with the kernel's own target (LIO), in a machine of a lab: each line of output is one thing held against
 # the kernel. Run by machines.rs.
-failed=0
 authority=iqn.2026-01.lab iqn=iqn.2026-01.lab:tank tree=/sys/kernel/config/target
-ok() { echo "ok: $1"; }
-no() { echo "NOT OK: $1"; failed=1; }
-is() { # NAME WANTED FOUND
-	if [ "$2" = "$3" ]; then ok "$1"; else no "$1: wanted \"$2\", found \"$3\""; fi
-}
-has() { case "$3" in *"$2"*) ok "$1" ;; *) no "$1: \"$2\" is not in: $3" ;; esac; }
-hasnt() { case "$3" in *"$2"*) no "$1: \"$2\" is in: $3" ;; *) ok "$1" ;; esac; }
 start() { hawser exports start tank --root /tank --iqn $authority --portal 10.72.200.1 --portal fd00:72::1 --backend lio 2>&1; }
 # A client that logs in for the first time is told by each unit that the list of units has changed; iscsi-ls gives up.
 luns() {

@@ -1,14 +1,6 @@
 #!/bin/sh
 # Directories of a pool by NFS (`[[nfs]]` of exports.toml) with the kernel's own server and client, in a machine of a lab:
 # each line of output is one thing held against the kernel. Run by machines.rs.
-failed=0
-ok() { echo "ok: $1"; }
-no() { echo "NOT OK: $1"; failed=1; }
-is() { # NAME WANTED FOUND
-	if [ "$2" = "$3" ]; then ok "$1"; else no "$1: wanted \"$2\", found \"$3\""; fi
-}
-has() { case "$3" in *"$2"*) ok "$1" ;; *) no "$1: \"$2\" is not in: $3" ;; esac; }
-hasnt() { case "$3" in *"$2"*) no "$1: \"$2\" is in: $3" ;; *) ok "$1" ;; esac; }
 start() { hawser exports start tank --root /tank --iqn iqn.2026-01.lab --backend tgt 2>&1; }
 export OCF_RESKEY_pool=tank OCF_RESKEY_root=/tank OCF_RESKEY_iqn=iqn.2026-01.lab OCF_RESKEY_backend=tgt
 uname -r

@@ -31,41 +31,36 @@ pub struct Args {
 #[derive(Subcommand)]
 enum What {
     /// Heads that were lost or fenced and services that were away, a line each, oldest first
-    List {
-        #[command(flatten)]
-        which: Which,
-        /// Print one JSON object (docs/schema/incidents.schema.json)
-        #[arg(long)]
-        json: bool,
-    },
+    List(Of),
     /// One incident: what began it, and where each second of its outages went
     Show {
         /// Its name in the list, or `last`
         #[arg(value_name = "ID|last")]
         id: String,
         #[command(flatten)]
-        which: Which,
-        /// Print one JSON object (docs/schema/incidents.schema.json)
-        #[arg(long)]
-        json: bool,
+        of: Of,
     },
+}
+
+#[derive(clap::Args)]
+struct Of {
+    #[command(flatten)]
+    which: Which,
+    /// Print one JSON object (docs/schema/incidents.schema.json)
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs the verb.
 pub fn run(args: &Args) -> miette::Result<ExitCode> {
-    let (report, json) = match &args.what {
-        What::List { which, json } => (read(which)?, *json),
-        What::Show { id, which, json } => (only(read(which)?, id)?, *json),
+    let (report, text, json): (_, fn(&IncidentsReport) -> String, _) = match &args.what {
+        What::List(of) => (read(&of.which)?, render::incident::list, of.json),
+        What::Show { id, of } => (only(read(&of.which)?, id)?, render::incident::text, of.json),
     };
-    let text = match (&args.what, json) {
-        (_, true) => {
-            output::print(&pretty(&report));
-            return Ok(ExitCode::SUCCESS);
-        }
-        (What::List { .. }, false) => render::incident::list(&report),
-        (What::Show { .. }, false) => render::incident::text(&report),
-    };
-    output::print_fitted(&text);
+    match json {
+        true => output::print(&pretty(&report)),
+        false => output::print_fitted(&text(&report)),
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -15,6 +15,7 @@ pub use deadline::Deadline;
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::{Child, ExitStatus, Output, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -212,6 +213,12 @@ impl Tool {
         end(child);
         Err(error)
     }
+}
+
+/// Whether there is a program of this name where a [`Tool`] is looked for.
+pub fn is_installed(program: &str) -> bool {
+    PATH.split(':')
+        .any(|folder| Path::new(folder).join(program).exists())
 }
 
 fn ended(child: &mut Child, until: Deadline) -> Option<ExitStatus> {

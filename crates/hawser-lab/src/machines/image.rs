@@ -294,12 +294,12 @@ fn names() -> Result<Vec<String>, LabError> {
 /// The labs of machines, and their images.
 fn users() -> Result<Vec<(LabName, PathBuf)>, LabError> {
     let root = Root::from_environment();
-    let state = |name: &LabName| State::load(&root.lab(name)).ok().flatten();
     let labs = root.labs()?.into_iter();
-    Ok(labs
-        .filter_map(|name| Some((state(&name)?.image?, name)))
-        .map(|(image, name)| (name, image))
-        .collect())
+    let with_image = labs.filter_map(|name| {
+        let state = State::load(&root.lab(&name)).ok().flatten()?;
+        Some((name, state.image?))
+    });
+    Ok(with_image.collect())
 }
 
 fn users_of<'a>(name: &str, labs: &'a [(LabName, PathBuf)]) -> impl Iterator<Item = &'a LabName> {

@@ -27,6 +27,7 @@ pub(crate) use room::check as check_room;
 
 use std::time::Duration;
 
+use hawser_tool::is_installed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -59,24 +60,8 @@ pub(crate) const SHUTS_DOWN: Duration = Duration::from_secs(120);
 /// # Errors
 /// What is missing, and how it is installed.
 pub(crate) fn need_programs(programs: &[&str]) -> Result<(), LabError> {
-    let folders = [
-        "/usr/local/sbin",
-        "/usr/local/bin",
-        "/usr/sbin",
-        "/usr/bin",
-        "/sbin",
-        "/bin",
-    ];
-    let is_there = |program: &str| {
-        folders
-            .iter()
-            .any(|folder| std::path::Path::new(folder).join(program).exists())
-    };
-    let missing: Vec<&str> = programs
-        .iter()
-        .copied()
-        .filter(|it| !is_there(it))
-        .collect();
+    let programs = programs.iter().copied();
+    let missing: Vec<&str> = programs.filter(|it| !is_installed(it)).collect();
     match missing.is_empty() {
         true => Ok(()),
         false => Err(LabError::Machines(format!(

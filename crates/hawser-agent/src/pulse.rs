@@ -3,15 +3,10 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 
+use hawser_cluster::host::drill::logs::{COROSYNC, PACEMAKER};
 use hawser_kernel::{corosync_pid, interfaces};
 
 use crate::questions::{Pulse, ReadPulse};
-
-/// As the cluster file's generation has it.
-const COROSYNC: &str = "/var/log/corosync/corosync.log";
-
-/// As Pacemaker's packages have it.
-const PACEMAKER: &str = "/var/log/pacemaker/pacemaker.log";
 
 /// What Pacemaker writes when its CIB, results of operations among it, has changed, and when a fencing has ended. Other
 /// lines come from whoever merely asks it, this watch not least (Pacemaker 2.1, `cib_process_request`, `finalize_op`).

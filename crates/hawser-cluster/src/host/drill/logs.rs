@@ -1,4 +1,4 @@
-//! The logs of Corosync and Pacemaker on this head, from where a drill began.
+//! The logs of Corosync and Pacemaker on this head: from where a drill began, or their ends.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -8,11 +8,11 @@ use hawser_model::drill::utc_offset_s;
 use super::{LogTexts, clock};
 use crate::host::run;
 
-/// As the cluster file's generation has it.
-const COROSYNC: &str = "/var/log/corosync/corosync.log";
+/// Corosync's log, as the cluster file's generation has it.
+pub const COROSYNC: &str = "/var/log/corosync/corosync.log";
 
-/// As Pacemaker's packages have it.
-pub(super) const PACEMAKER: &str = "/var/log/pacemaker/pacemaker.log";
+/// Pacemaker's log, as its packages have it.
+pub const PACEMAKER: &str = "/var/log/pacemaker/pacemaker.log";
 
 /// A message of the agent's holds 16 MiB.
 const MOST: u64 = 6 << 20;

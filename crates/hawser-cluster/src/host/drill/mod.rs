@@ -7,7 +7,7 @@ mod busy;
 mod clock;
 pub mod dead_man;
 mod full;
-pub(super) mod logs;
+pub mod logs;
 pub(super) mod look;
 mod password;
 mod processes;

@@ -115,4 +115,15 @@ fn a_folder_without_logs_is_one_error() {
         ran.stderr
     );
     assert!(ran.stderr.contains("unpack it first"), "{}", ran.stderr);
+    // Nothing was seen is not said of a text in which nothing could be.
+    let log = folder.path().join("corosync.log");
+    fs::write(&log, "garbage\n").expect("a log");
+    let ran = explain(&["--logs", log.to_str().expect("a path")], Stdio::null());
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    assert!(
+        ran.stderr
+            .contains("no line of a log in it begins with a time stamp"),
+        "{}",
+        ran.stderr
+    );
 }

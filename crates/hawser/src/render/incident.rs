@@ -140,7 +140,8 @@ fn away(outage: &ServiceOutage) -> String {
     ));
     if !outage.findings.is_empty() {
         out.push('\n');
-        out.push_str(&findings(&outage.findings));
+        out.push_str(findings(&outage.findings).trim_end_matches('\n'));
+        out.push('\n');
     }
     out
 }

@@ -61,7 +61,9 @@ pub fn run(folder: &Path, json: bool) -> miette::Result<ExitCode> {
             .ok()
             .and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         recorded = recorded.max(since.map_or(0, |since| since.as_secs()));
-        let parent = path.parent().and_then(Path::file_name).unwrap_or_default();
+        // A log that is named alone lies in a folder too.
+        let whole = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let parent = whole.parent().and_then(Path::file_name).unwrap_or_default();
         files.push(LogFile {
             kind: *kind,
             folder: parent.to_string_lossy().into_owned(),
@@ -84,6 +86,13 @@ pub fn run(folder: &Path, json: bool) -> miette::Result<ExitCode> {
         None => None,
     };
     let mut report = incidents(&files, &services.unwrap_or_default(), recorded);
+    if report.heads.iter().all(|head| head.from.is_none()) {
+        bail!(
+            help = "stamps that are known: \"Nov 22 11:14:13.159\", \"Nov 22 11:14:13\", \"2026-11-22T11:14:13.159+01:00\"",
+            "{}: no line of a log in it begins with a time stamp",
+            folder.display()
+        );
+    }
     report.gaps.extend(gaps);
     for path in &found.packed {
         let gap = format!("{} is compressed and was not read", path.display());

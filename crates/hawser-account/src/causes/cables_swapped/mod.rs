@@ -6,7 +6,7 @@
 //! the own one. In one network each would be heard on both: that is `shared-failure-domain`. With three hosts it shows
 //! whose cables they are. Interfaces that carry the other link's packets, an address family that does not pass, and a link
 //! that is dead are its effects. Certain. A warning; an error if packets were lost for it. Cases: `cables-swapped`,
-//! `cables-swapped-dead`, `cables-swapped-of-three`.
+//! `cables-swapped-dead`, `cables-swapped-of-three`; not `shared-domain-own-hellos`.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +52,9 @@ fn crossed(view: &View<'_>) -> BTreeSet<Crossed> {
         all.any(|h| h.from == *from && h.from_link == *on && h.by == *by && h.on_link == *at)
     };
     let mut found = BTreeSet::new();
-    for hello in hellos.iter().filter(|h| h.from_link < h.on_link) {
+    // What a host hears of itself was never sent to its own link.
+    let between = |h: &&&HelloHeard| h.from != h.by && h.from_link < h.on_link;
+    for hello in hellos.iter().filter(between) {
         let (a, b) = (&hello.from_link, &hello.on_link);
         let ways = [(&hello.from, &hello.by), (&hello.by, &hello.from)];
         let across = ways.iter().all(|(from, by)| {

@@ -21,17 +21,12 @@ use crate::exports::host::{FOLDER, Lock, Parameters, Place, Saved};
 pub fn start(parameters: &Parameters, said: Said<'_>) -> Result<(), ServiceError> {
     let here = Here::default();
     for _ in 0..READINGS {
-        let has_target = iscsi(parameters.backend).ready();
         let read = stamps(parameters);
-        let wanted = match wanted(parameters) {
-            // A pool that is offered by NFS alone needs no target.
-            Ok(wanted) if wanted.desired.targets.is_empty() => wanted,
-            Err(error @ ServiceError::NoAuthority { .. }) => return Err(error),
-            outcome => {
-                has_target?;
-                outcome?
-            }
-        };
+        // What is wrong with the file is wrong whatever this host has. A pool that is offered by NFS alone needs no target.
+        let wanted = wanted(parameters)?;
+        if !wanted.desired.targets.is_empty() {
+            iscsi(parameters.backend).ready()?;
+        }
         if stamps(parameters) != read {
             continue;
         }

@@ -93,6 +93,10 @@ impl Cluster {
         all
     }
 
+    fn is_member(&self, head: &HostName) -> bool {
+        self.machines[head].running && self.never_joins.as_ref() != Some(head)
+    }
+
     fn change<A: Ask>(&mut self, _: &A, change: impl FnOnce(&Element) -> Element) {
         self.obeyed.push(A::NAME);
         self.cib = change(&self.cib);
@@ -313,10 +317,11 @@ impl Answers<Head> for StartEngine {
 fn stop(head: &Head) {
     let mut cluster = head.cluster();
     let down = Event::NodeDown(head.name.to_string());
-    let machine = cluster.machines.get_mut(&head.name).unwrap();
-    let was_running = std::mem::take(&mut machine.running);
+    let was_member = cluster.is_member(&head.name);
+    cluster.machines.get_mut(&head.name).unwrap().running = false;
     // After the last one has stopped nobody decides.
-    if was_running && cluster.machines.values().any(|machine| machine.running) {
+    let mut heads = cluster.machines.keys();
+    if was_member && heads.any(|name| cluster.is_member(name)) {
         cluster.act(&[down]);
     }
 }

@@ -52,7 +52,7 @@ impl Server for Lio {
             .into_iter()
             .zip(lines)
             .map(|(operation, words)| Step {
-                words,
+                words: words.into_iter().collect(),
                 act: Box::new(move || Ok(configfs.perform(&operation, &job.secrets)?)),
             });
         let mut looked = Looked {

@@ -5,6 +5,7 @@
 //! with the table, [`server`] does what comes out.
 
 mod client;
+mod flush;
 mod options;
 mod plan;
 mod resolve;

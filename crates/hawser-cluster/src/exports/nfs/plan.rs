@@ -20,13 +20,8 @@ pub enum Operation {
         /// Whether somebody may be using it now.
         again: bool,
     },
-    /// Takes an export away.
-    Unexport {
-        /// The directory.
-        directory: String,
-        /// From whom.
-        clients: Vec<String>,
-    },
+    /// Takes these exports away.
+    Unexport(Vec<Pair>),
 }
 
 /// What leads from the table to what is wanted. `ours` was made by this pool: what of it is no longer
@@ -57,29 +52,21 @@ pub fn plan(
                 }),
         );
     }
-    let mut gone: BTreeMap<&String, Vec<String>> = BTreeMap::new();
-    for pair in ours.iter().filter(|pair| found.contains_key(pair)) {
-        let (path, client) = pair;
-        let kept = wanted
-            .get(path)
-            .is_some_and(|it| it.clients.contains_key(client));
-        if !kept {
-            gone.entry(path).or_default().push(client.clone());
-        }
+    let kept = |(path, client): &Pair| {
+        let wanted = wanted.get(path);
+        wanted.is_some_and(|it| it.clients.contains_key(client))
+    };
+    let goes = |pair: &&Pair| found.contains_key(*pair) && !kept(pair);
+    let gone: Vec<Pair> = ours.iter().filter(goes).cloned().collect();
+    if !gone.is_empty() {
+        operations.push(Operation::Unexport(gone));
     }
-    operations.extend(
-        gone.into_iter()
-            .map(|(directory, clients)| Operation::Unexport {
-                directory: directory.clone(),
-                clients,
-            }),
-    );
     operations
 }
 
 impl Operation {
-    /// In words.
-    pub fn words(&self) -> String {
+    /// In words, a line for each directory.
+    pub fn words(&self) -> Vec<String> {
         match self {
             Self::Export {
                 directory,
@@ -88,17 +75,22 @@ impl Operation {
                 again,
             } => {
                 let (clients, how) = (clients.join(", "), options.brief());
-                match again {
+                vec![match again {
                     true => format!("{directory} is exported to {clients} as {how} from now on"),
                     false => format!("{directory} is exported to {clients} ({how})"),
-                }
+                }]
             }
-            Self::Unexport { directory, clients } => {
-                format!(
-                    "{directory} is no longer exported to {}",
-                    clients.join(", ")
-                )
-            }
+            Self::Unexport(pairs) => pairs
+                .chunk_by(|(one, _), (next, _)| one == next)
+                .map(|of_one| {
+                    let clients: Vec<&str> = of_one.iter().map(|(_, client)| &**client).collect();
+                    format!(
+                        "{} is no longer exported to {}",
+                        of_one[0].0,
+                        clients.join(", ")
+                    )
+                })
+                .collect(),
         }
     }
 }

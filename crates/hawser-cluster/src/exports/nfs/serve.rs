@@ -71,7 +71,7 @@ fn looked<'a>(job: &Job<'a>, mut table: Found) -> Result<Option<Looked<'a>>, Ser
     let goes = if kept { &BTreeSet::new() } else { &ours };
     let operations = plan(&desired.nfs, &table, goes).into_iter();
     let steps = operations.map(|operation| Step {
-        words: Some(operation.words()),
+        words: operation.words(),
         act: Box::new(move || Ok(perform(&operation)?)),
     });
     let steps = steps.collect();
@@ -135,7 +135,7 @@ mod tests {
         let looked = looked(&job, table(there)).map_err(|error| error.to_string())?;
         Ok(looked.map(|looked| {
             let steps = looked.steps.iter();
-            let steps = steps.filter_map(|step| step.words.clone()).collect();
+            let steps = steps.flat_map(|step| step.words.clone()).collect();
             (steps, looked.wrong, looked.exported.len())
         }))
     }

@@ -10,6 +10,7 @@ use hawser_files::FileError;
 use hawser_tool::{Tool, ToolError, processes};
 
 use super::client::bracketed;
+use super::flush;
 use super::plan::Operation;
 use super::table::{Found, table};
 
@@ -35,6 +36,16 @@ pub enum NfsError {
         command: String,
         /// What it says.
         said: String,
+    },
+    /// What is no longer exported stays in a table of the kernel.
+    #[error(
+        "the kernel empties its table {table} only in {seconds} s: its exports were changed too often in the seconds before"
+    )]
+    Ahead {
+        /// The table, a folder of /proc/net/rpc.
+        table: String,
+        /// How long it is until then.
+        seconds: i64,
     },
     /// A call fails.
     #[error(transparent)]
@@ -83,7 +94,12 @@ pub fn look() -> Result<Found, NfsError> {
 
 /// Does one thing.
 pub fn perform(operation: &Operation) -> Result<(), NfsError> {
-    let (mut arguments, directory, clients) = match operation {
+    let pair = |directory: &str, client: &str| format!("{}:{directory}", bracketed(client));
+    let call = |arguments: &[String]| {
+        let all: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        exportfs(&all)?.map(drop).ok_or_else(not_installed)
+    };
+    match operation {
         Operation::Export {
             directory,
             clients,
@@ -91,15 +107,20 @@ pub fn perform(operation: &Operation) -> Result<(), NfsError> {
             ..
         } => {
             // Without what /etc/exports says of the same directory.
-            let how = vec!["-i".to_owned(), "-o".to_owned(), options.to_string()];
-            (how, directory, clients)
+            let mut arguments = vec!["-i".to_owned(), "-o".to_owned(), options.to_string()];
+            arguments.extend(clients.iter().map(|client| pair(directory, client)));
+            call(&arguments)
         }
-        Operation::Unexport { directory, clients } => (vec!["-u".to_owned()], directory, clients),
-    };
-    let pair = |client: &String| format!("{}:{directory}", bracketed(client));
-    arguments.extend(clients.iter().map(pair));
-    let all: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    exportfs(&all)?.map(drop).ok_or_else(not_installed)
+        Operation::Unexport(pairs) => {
+            let mut arguments = vec!["-u".to_owned()];
+            arguments.extend(
+                pairs
+                    .iter()
+                    .map(|(directory, client)| pair(directory, client)),
+            );
+            flush::emptied(|| call(&arguments))
+        }
+    }
 }
 
 /// Runs it. `None`: it is not installed.

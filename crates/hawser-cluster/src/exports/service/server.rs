@@ -85,8 +85,8 @@ pub type Note<'a> = Box<dyn Fn(&mut Saved, bool) + 'a>;
 
 /// One thing to do.
 pub struct Step<'a> {
-    /// In words, if it is worth a line to a person.
-    pub words: Option<String>,
+    /// In words, a line for each thing that is worth one to a person.
+    pub words: Vec<String>,
     /// Does it; what is done already is done.
     pub act: Act<'a>,
 }
@@ -95,7 +95,7 @@ impl Looked<'_> {
     /// What is to be done, in words.
     fn words(&self) -> Vec<String> {
         let steps = self.steps.iter();
-        steps.filter_map(|step| step.words.clone()).collect()
+        steps.flat_map(|step| step.words.clone()).collect()
     }
 
     fn note(&self, copy: &mut Saved, done: bool) {

@@ -83,7 +83,7 @@ impl Server for Tgtd {
         let step = |operation: &Operation| {
             let (operation, words) = (operation.clone(), operation.words(&names));
             Step {
-                words: Some(words.clone()),
+                words: vec![words.clone()],
                 act: Box::new(move || perform(job, &operation, &words)),
             }
         };

@@ -58,9 +58,9 @@ fn done(mut found: Found, operations: &[Operation]) -> Found {
                     found.insert(pair(directory, client), options.clone());
                 }
             }
-            Operation::Unexport { directory, clients } => {
-                for client in clients {
-                    let was = found.remove(&pair(directory, client));
+            Operation::Unexport(pairs) => {
+                for pair in pairs {
+                    let was = found.remove(pair);
                     assert!(was.is_some(), "exportfs fails where nothing is");
                 }
             }
@@ -90,7 +90,7 @@ fn directories_for_several_clients_in_calls_of_exportfs() {
     let mut told = String::new();
     let first = plan(&all, &Found::new(), &BTreeSet::new());
     for operation in &first {
-        writeln!(told, "{}", operation.words()).unwrap();
+        writeln!(told, "{}", operation.words().join("\n")).unwrap();
         if let Operation::Export { options, .. } = operation {
             writeln!(told, "  -o {options}").unwrap();
         }
@@ -105,7 +105,7 @@ fn directories_for_several_clients_in_calls_of_exportfs() {
         &found,
         &ours(&all),
     ) {
-        writeln!(told, "{}", operation.words()).unwrap();
+        writeln!(told, "{}", operation.words().join("\n")).unwrap();
     }
     writeln!(told, "\n{}", state.to_text()).unwrap();
     compare(&folder("exports").join("nfs.txt"), &told);

@@ -1,4 +1,4 @@
-//! From the configuration that a cluster has to `hawser.toml` and `exports.toml`, offline.
+//! From the configuration that a cluster has to `hawser.toml` and `exports.toml`.
 //!
 //! Each source is parsed by a pure function that keeps the line of everything. What they say goes into one neutral
 //! [`picture`], and from there into text. A page says of every line what became of it. Nothing here reads a file or
@@ -10,6 +10,7 @@ mod crm;
 mod exports;
 pub mod heartbeat;
 mod interfaces;
+pub mod live;
 mod page;
 mod picture;
 mod place;

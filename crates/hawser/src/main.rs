@@ -74,9 +74,9 @@ enum Verb {
     /// Manual pages, shell completions and the resource agent, for whoever makes packages
     #[command(hide = true)]
     Generate(verbs::generate::Args),
-    /// From the configuration that a cluster has to hawser.toml and exports.toml; reaches no host
+    /// From the configuration that a cluster has, or runs, to hawser.toml and exports.toml
     #[command(
-        after_help = "Example:\n  hawser import /etc/corosync/corosync.conf cib:cib.xml --to cluster"
+        after_help = "Examples:\n  hawser import /etc/corosync/corosync.conf cib:cib.xml --to cluster\n  hawser import --host head1 --host head2 --to cluster"
     )]
     Import(verbs::import::Args),
     /// What differs between a cluster file and the live cluster, and what Pacemaker would do about it

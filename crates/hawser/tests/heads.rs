@@ -110,6 +110,7 @@ fn a_cluster_from_one_file_is_redundant_and_moves_its_pools_in_order() {
     assert!(client_reads(&lab), "the client reads vmpool01");
 
     nothing_is_left_to_do(&lab);
+    what_runs_is_imported_as_it_is(&lab);
     bad_input_changes_nothing(&lab);
     a_check_finds_what_the_day_of_a_failure_would_show(&lab);
     a_change_by_hand_is_named(&lab);
@@ -126,6 +127,27 @@ fn nothing_is_left_to_do(lab: &Lab) {
     let plan = json(&verb(lab, "plan", &["--json", "--exit-code"]), "plan");
     assert_eq!(plan["changes"].as_array().map(Vec::len), Some(0), "{plan}");
     assert_eq!(ok(lab, "apply", &[]).trim(), "0 changes");
+}
+
+#[track_caller]
+fn what_runs_is_imported_as_it_is(lab: &Lab) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let to = folder.path().display().to_string();
+    let page = ok(lab, "import", &["--to", &to]);
+    // Pacemaker keeps it outside the CIB.
+    assert!(
+        page.contains("the password of \"fence-head1\": the source does not have it"),
+        "{page}"
+    );
+    let file = folder.path().join("hawser.toml");
+    let text = fs::read_to_string(&file).expect("a file");
+    let here = format!("file:{to}/secrets/");
+    assert_eq!(text.matches(&here).count(), 2, "{text}");
+    fs::write(&file, text.replace(&here, "file:/etc/hawser/secrets/")).expect("written");
+    let file = file.display().to_string();
+    let plan = verb(lab, "plan", &["-f", &file, "--json", "--exit-code"]);
+    let plan = json(&plan, "plan");
+    assert_eq!(plan["changes"].as_array().map(Vec::len), Some(0), "{plan}");
 }
 
 #[track_caller]

@@ -26,7 +26,7 @@ use crate::bad_file::Source;
 pub use connect::{beside_switches, here, random};
 pub use target::{Known, Reached, Target};
 pub use told::set_verbosity;
-pub use which::{OneHost, Which};
+pub use which::{OneHost, Running, Which};
 
 /// A cluster as named.
 pub struct Cluster {

@@ -23,6 +23,13 @@ pub struct Which {
     /// The cluster file [default: ./hawser.toml]
     #[arg(help_heading = "Which cluster", short, long, value_name = "FILE", conflicts_with_all = ["hosts", "lab"])]
     file: Option<PathBuf>,
+    #[command(flatten)]
+    reached: Running,
+}
+
+/// How a cluster without a cluster file is named on the command line.
+#[derive(clap::Args)]
+pub struct Running {
     /// A host to reach by ssh; name two or more, without a cluster file
     #[arg(
         help_heading = "Which cluster",
@@ -42,61 +49,77 @@ pub struct Which {
 impl Which {
     /// By a file or a lab, or, when neither is named, by no hosts at all.
     pub fn named(file: Option<PathBuf>, lab: Option<String>, ssh_config: Option<PathBuf>) -> Self {
-        Self {
-            file,
-            hosts: Vec::new(),
+        let hosts = Vec::new();
+        let reached = Running {
+            hosts,
             lab,
             ssh_config,
-        }
+        };
+        Self { file, reached }
     }
 
     /// The words of a command line that name it again.
     pub fn words(&self) -> String {
         let mut words: Vec<String> = Vec::new();
-        if let Some(lab) = &self.lab {
+        if let Some(lab) = &self.reached.lab {
             words.push(format!("--lab {lab}"));
         }
         if let Some(file) = &self.file {
             words.push(format!("-f {}", file.display()));
         }
-        words.extend(self.hosts.iter().map(|host| format!("--host {host}")));
+        let hosts = self.reached.hosts.iter();
+        words.extend(hosts.map(|host| format!("--host {host}")));
         words.join(" ")
     }
 
     /// Finds out which cluster is meant.
     pub fn cluster(&self) -> miette::Result<Cluster> {
-        let named = |topology: Topology, file, secrets| {
-            let nodes = topology.nodes.iter();
-            let nodes = nodes.map(|n| (n.name.clone(), n.reach.clone()));
-            Cluster {
-                topology: Some(topology.clone()),
-                file,
-                secrets,
-                ..Cluster::of_nodes(nodes.collect(), self.ssh_config.clone())
-            }
-        };
-        if let Some(name) = &self.lab {
-            let lab = open_lab(name)?;
-            // One that was made with a cluster is administered from a folder of its own.
-            return Ok(match lab.admin_root() {
-                Some(root) => {
-                    let file = Some(read(&root.join(DEFAULT_FILE))?);
-                    named(lab.topology(), file, Secrets::below(&root))
-                }
-                None => named(lab.topology(), None, Secrets::here()),
-            });
-        }
-        if !self.hosts.is_empty() {
-            return self.hosts_alone();
+        if let Some(cluster) = self.reached.cluster()? {
+            return Ok(cluster);
         }
         let ways =
             "a cluster file (-f FILE), two or more hosts (--host A --host B) or a lab (--lab NAME)";
         let (source, file) = read(&file_or_default(self.file.as_deref(), ways)?)?;
-        Ok(named(
-            file.topology(),
-            Some((source, file)),
-            Secrets::here(),
-        ))
+        let (topology, file) = (file.topology(), Some((source, file)));
+        Ok(self.reached.named(topology, file, Secrets::here()))
+    }
+}
+
+impl Running {
+    /// Finds out which cluster is meant; nothing if none is named.
+    pub fn cluster(&self) -> miette::Result<Option<Cluster>> {
+        let Some(name) = &self.lab else {
+            return match self.hosts.is_empty() {
+                true => Ok(None),
+                false => self.hosts_alone().map(Some),
+            };
+        };
+        let lab = open_lab(name)?;
+        // One that was made with a cluster is administered from a folder of its own.
+        Ok(Some(match lab.admin_root() {
+            Some(root) => {
+                let file = Some(read(&root.join(DEFAULT_FILE))?);
+                self.named(lab.topology(), file, Secrets::below(&root))
+            }
+            None => self.named(lab.topology(), None, Secrets::here()),
+        }))
+    }
+
+    fn named(
+        &self,
+        topology: Topology,
+        file: Option<(Source, ClusterFile)>,
+        secrets: Secrets,
+    ) -> Cluster {
+        let nodes = topology.nodes.iter();
+        let nodes = nodes.map(|n| (n.name.clone(), n.reach.clone()));
+        let nodes = Cluster::of_nodes(nodes.collect(), self.ssh_config.clone());
+        Cluster {
+            topology: Some(topology),
+            file,
+            secrets,
+            ..nodes
+        }
     }
 
     fn hosts_alone(&self) -> miette::Result<Cluster> {

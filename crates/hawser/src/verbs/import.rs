@@ -1,4 +1,4 @@
-//! `hawser import`: from the configuration that a cluster has to hawser.toml and exports.toml. Reaches no host.
+//! `hawser import`: from the configuration that a cluster has to hawser.toml and exports.toml. It changes no host.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -6,11 +6,17 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use hawser_import::{Imported, Kind, Malformed, Options, Source, import};
+use hawser_agent::questions::ReadFacts;
+use hawser_cluster::host::OwnedFile;
+use hawser_cluster::host::questions::{ReadCib, ReadFile};
+use hawser_host::{HostError, on_all};
+use hawser_import::{Imported, Kind, Malformed, Options, Source, import, live};
 use hawser_model::visible::one_line;
 use miette::{IntoDiagnostic, MietteDiagnostic, Report, WrapErr, bail};
 
+use crate::cluster::{Cluster, Running};
 use crate::output;
+use crate::waiting::aloud;
 
 /// Bytes that a source may have; a CIB of a thousand resources has one MiB.
 const LARGEST: u64 = 16 << 20;
@@ -20,8 +26,10 @@ const LARGEST: u64 = 16 << 20;
 pub struct Args {
     /// What to read: ha.cf, authkeys, haresources, corosync.conf, a CIB, `crm configure show`, stmf-ha.conf, `stmfadm
     /// list-lu -v`, `zfs get`, saveconfig.json, targets.conf, /etc/exports. KIND:FILE says what a file is
-    #[arg(value_name = "[KIND:]FILE", required = true)]
+    #[arg(value_name = "[KIND:]FILE", required_unless_present_any = ["hosts", "lab"])]
     files: Vec<String>,
+    #[command(flatten)]
+    running: Running,
     /// A node's addresses, as `ip address` or `ipadm show-addr` printed them there
     #[arg(long, value_name = "NODE=FILE")]
     interfaces: Vec<String>,
@@ -48,7 +56,10 @@ struct Out {
 
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
-    let mut sources = Vec::new();
+    let mut sources = match args.running.cluster()? {
+        Some(cluster) => live::sources(&heads(&cluster)?).map_err(|e| malformed(&e))?,
+        None => Vec::new(),
+    };
     for given in &args.files {
         let word = given.split_once(':');
         let known = word.and_then(|(word, path)| Some((Kind::of_word(word)?, path)));
@@ -115,6 +126,30 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     }
     tell(&imported, &files);
     Ok(ExitCode::from(u8::from(!imported.complete())))
+}
+
+/// What the heads of a running cluster say. All of them are asked: each alone knows its addresses.
+fn heads(cluster: &Cluster) -> miette::Result<Vec<live::Head>> {
+    let mut hosts = aloud("the heads are being reached", || cluster.connect())?;
+    let heads = on_all(&mut hosts, |name, host| {
+        let facts = host.ask(&ReadFacts)?;
+        let path = live::COROSYNC_CONF.to_owned();
+        let conf = host.ask(&ReadFile { path })?;
+        // What is no text is no corosync.conf either, and its reader says so.
+        let text = |file: OwnedFile| String::from_utf8_lossy(&file.content.0).into_owned();
+        let addresses = facts.interfaces.into_iter().flat_map(|(interface, about)| {
+            let addresses = about.addresses.into_iter();
+            addresses.map(move |(ip, prefix)| (interface.to_string(), ip, prefix))
+        });
+        Ok::<_, HostError>(live::Head {
+            name: name.to_string(),
+            hostname: facts.hostname,
+            corosync_conf: conf.map(text),
+            cib: host.ask(&ReadCib)?,
+            addresses: addresses.collect(),
+        })
+    });
+    Ok(heads.into_diagnostic()?.into_values().collect())
 }
 
 fn read(path: &str) -> miette::Result<String> {

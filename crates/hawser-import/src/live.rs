@@ -1,0 +1,227 @@
+//! What the heads of a running cluster say, as sources.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::net::IpAddr;
+
+use crate::corosync;
+use crate::page::Page;
+use crate::picture::{Picture, Said};
+use crate::place::{Malformed, Place, quoted};
+use crate::source::{Kind, Source};
+
+/// Where Corosync has its configuration (corosync.conf(5)).
+pub const COROSYNC_CONF: &str = "/etc/corosync/corosync.conf";
+
+/// What one head says.
+#[derive(Clone, Debug, Default)]
+pub struct Head {
+    /// As it was named to reach it.
+    pub name: String,
+    /// As it calls itself.
+    pub hostname: String,
+    /// Its corosync.conf; `None` where there is none.
+    pub corosync_conf: Option<String>,
+    /// The CIB that it has; `None` where Pacemaker does not run.
+    pub cib: Option<String>,
+    /// Its addresses, each with its interface and the length of its prefix.
+    pub addresses: Vec<(String, IpAddr, u8)>,
+}
+
+/// The sources of a running cluster: its corosync.conf, its CIB, and the addresses of each head.
+///
+/// # Errors
+/// No head has the first or the second, the heads do not have the same corosync.conf, or one is no node of it.
+pub fn sources(heads: &[Head]) -> Result<Vec<Source>, Malformed> {
+    let conf = corosync_conf(heads)?;
+    let cib = cib(heads)?;
+    let nodes = nodes(&conf)?;
+    let mut all = Vec::new();
+    for head in heads {
+        let path = format!("{}:addresses", head.name);
+        let mut text = String::new();
+        for (interface, ip, prefix) in &head.addresses {
+            // As `ip -br address` prints it.
+            _ = writeln!(text, "{interface} UP {ip}/{prefix}");
+        }
+        let Some(node) = nodes.iter().find(|node| is(head, node)) else {
+            let names: Vec<&str> = nodes.iter().map(|(name, _)| &**name).collect();
+            return Err(Malformed::new(
+                &Place::new(&path, 1),
+                format!("{} is no node of the cluster", quoted(&head.name)),
+                format!("a head that corosync.conf names: {}", names.join(", ")),
+            ));
+        };
+        all.push(Source {
+            path,
+            text,
+            kind: Kind::Interfaces,
+            node: Some(node.0.clone()),
+        });
+    }
+    all.extend([conf, cib]);
+    Ok(all)
+}
+
+/// The file that all heads have.
+fn corosync_conf(heads: &[Head]) -> Result<Source, Malformed> {
+    let of = |head: &Head| format!("{}:{COROSYNC_CONF}", head.name);
+    let mut first: Option<(&Head, &str)> = None;
+    for head in heads {
+        let Some(text) = head.corosync_conf.as_deref() else {
+            return Err(Malformed::new(
+                &Place::new(&of(head), 1),
+                "no such file",
+                "the corosync.conf of a node of the cluster",
+            ));
+        };
+        let Some((other, known)) = first else {
+            first = Some((head, text));
+            continue;
+        };
+        if known != text {
+            let same = known.lines().zip(text.lines());
+            let line = same.take_while(|(a, b)| a == b).count() + 1;
+            let found = text.lines().nth(line - 1).unwrap_or_default();
+            return Err(Malformed::new(
+                &Place::new(&of(head), line),
+                format!(
+                    "{}, and {} has another line there",
+                    quoted(found.trim()),
+                    other.name
+                ),
+                "the same corosync.conf on all heads, or the right one given as a file, with the CIB as another",
+            ));
+        }
+    }
+    let Some((head, text)) = first else {
+        return Err(Malformed::new(
+            &Place::new("the cluster", 1),
+            "no heads",
+            "two heads or more",
+        ));
+    };
+    Ok(Source {
+        path: of(head),
+        text: text.to_owned(),
+        kind: Kind::CorosyncConf,
+        node: None,
+    })
+}
+
+/// The CIB of the first head that has quorum, else of the first that has one.
+fn cib(heads: &[Head]) -> Result<Source, Malformed> {
+    let having: Vec<(&Head, &String)> = heads
+        .iter()
+        .filter_map(|head| Some((head, head.cib.as_ref()?)))
+        .collect();
+    let quorate = |(_, cib): &&(&Head, &String)| {
+        let root = cib.split('>').find(|tag| tag.contains("<cib"));
+        root.is_some_and(|tag| tag.contains("have-quorum=\"1\""))
+    };
+    let Some((head, cib)) = having.iter().find(quorate).or(having.first()) else {
+        return Err(Malformed::new(
+            &Place::new("the cluster", 1),
+            "Pacemaker runs on none of the heads",
+            "a running cluster, or its files: corosync.conf and the CIB that `cibadmin --query` printed",
+        ));
+    };
+    Ok(Source {
+        path: format!("{}:cib", head.name),
+        text: (*cib).clone(),
+        kind: Kind::Cib,
+        node: None,
+    })
+}
+
+/// The nodes of a corosync.conf, each with its addresses.
+fn nodes(conf: &Source) -> Result<Vec<(String, Vec<IpAddr>)>, Malformed> {
+    let mut picture = Picture::default();
+    corosync::read(conf, &mut picture, &mut Page::default()).map_err(|e| e.within(conf))?;
+    let nodes = picture.nodes.into_iter();
+    let of = |addresses: BTreeMap<String, Said<IpAddr>>| {
+        addresses.into_values().map(|said| said.value).collect()
+    };
+    Ok(nodes
+        .map(|node| (node.name.value, of(node.addresses)))
+        .collect())
+}
+
+/// Whether a head is this node: it has one of its addresses, or its name.
+fn is(head: &Head, (name, addresses): &(String, Vec<IpAddr>)) -> bool {
+    let has = |ip: &IpAddr| head.addresses.iter().any(|(_, own, _)| own == ip);
+    let short = head.hostname.split('.').next().unwrap_or_default();
+    addresses.iter().any(has) || [&*head.name, &*head.hostname, short].contains(&&**name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONF: &str = "totem {\n  cluster_name: lab\n}\nnodelist {\n  node {\n    name: head1\n    nodeid: 1\n    \
+                        ring0_addr: 10.0.0.1\n  }\n  node {\n    name: head2\n    nodeid: 2\n    ring0_addr: 10.0.0.2\n  }\n}\n";
+
+    fn head(name: &str, address: &str, quorum: u8) -> Head {
+        Head {
+            name: name.into(),
+            hostname: "localhost".into(),
+            corosync_conf: Some(CONF.into()),
+            cib: Some(format!(
+                "<?xml version=\"1.0\"?><cib have-quorum=\"{quorum}\"/>"
+            )),
+            addresses: vec![("eth0".into(), address.parse().unwrap(), 24)],
+        }
+    }
+
+    fn refused(heads: &[Head]) -> String {
+        let error = sources(heads).unwrap_err();
+        format!("{error}; allowed: {}", error.allowed)
+    }
+
+    #[test]
+    fn a_head_is_known_by_its_address_and_the_side_with_quorum_has_the_cib() {
+        let heads = [head("root@a", "10.0.0.2", 0), head("b", "10.0.0.1", 1)];
+        let all = sources(&heads).unwrap();
+        let nodes: Vec<_> = all
+            .iter()
+            .filter_map(|source| source.node.as_deref())
+            .collect();
+        assert_eq!(nodes, ["head2", "head1"]);
+        assert_eq!(all[0].text, "eth0 UP 10.0.0.2/24\n");
+        let paths: Vec<&str> = all.iter().map(|source| &*source.path).collect();
+        assert_eq!(
+            paths,
+            [
+                "root@a:addresses",
+                "b:addresses",
+                "root@a:/etc/corosync/corosync.conf",
+                "b:cib"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_the_heads_do_not_agree_on_is_an_error_with_its_line() {
+        let good = [head("a", "10.0.0.1", 1), head("b", "10.0.0.2", 1)];
+        let mut heads = good.clone();
+        heads[1].corosync_conf = Some(CONF.replace("nodeid: 2", "nodeid: 3"));
+        let said = refused(&heads);
+        assert!(
+            said.starts_with("b:/etc/corosync/corosync.conf:12: \"nodeid: 3\", and a has another line there; allowed: the same"),
+            "{said}"
+        );
+        let mut heads = good.clone();
+        heads[0].corosync_conf = None;
+        assert!(refused(&heads).starts_with("a:/etc/corosync/corosync.conf:1: no such file"));
+        let mut heads = good.clone();
+        heads.iter_mut().for_each(|head| head.cib = None);
+        assert!(refused(&heads).contains("Pacemaker runs on none of the heads"));
+        let mut heads = good;
+        heads[1].addresses = vec![("eth0".into(), "10.0.0.9".parse().unwrap(), 24)];
+        let said = refused(&heads);
+        assert!(
+            said.contains("\"b\" is no node of the cluster; allowed: a head that corosync.conf names: head1, head2"),
+            "{said}"
+        );
+    }
+}

@@ -68,9 +68,9 @@ impl Pauses {
     pub(crate) fn watch() -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let told = stop.clone();
+        let clock = Clock::default();
+        let begun = clock.now();
         let thread = thread::spawn(move || {
-            let clock = Clock::default();
-            let begun = clock.now();
             let mut longest = Duration::ZERO;
             while !told.load(Ordering::Relaxed) {
                 let before = clock.now();

@@ -8,6 +8,7 @@ use crate::lab::{FLOW, Pair, drain, drops, flow_drops, local, probe, send, tappe
 use hawser_model::drops::TapDirection::{Received, Sent};
 use hawser_model::drops::{DropScope, DropSubject};
 use hawser_model::host::HostWindow;
+use hawser_tool::Deadline;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::unistd::Pid;
@@ -240,8 +241,8 @@ fn slow_down(net: &Pair) {
     );
 }
 
-/// Sends from the first processor only. Packets that wait at the receiver are still charged to
-/// the sender's buffer, so that has to be large.
+/// Sends from the first processor only, and waits until the receiver has taken or dropped the last packet. Those that wait
+/// there are still charged to the sender's buffer, so that has to be large.
 fn send_from_first_cpu(net: &Pair, sender: &UdpSocket, to: SocketAddr, count: usize) {
     let sender = sender.try_clone().expect("dup");
     net.a.run(move || {
@@ -250,6 +251,17 @@ fn send_from_first_cpu(net: &Pair, sender: &UdpSocket, to: SocketAddr, count: us
         sched_setaffinity(Pid::from_raw(0), &first).expect("sched_setaffinity");
         setsockopt(&sender.as_fd(), sockopt::SndBufForce, &(64 << 20)).expect("setsockopt");
         assert_eq!(send(&sender, to, &probe(100), count), count);
+        let nothing_waits = || {
+            let sockets = std::fs::read_to_string("/proc/thread-self/net/udp").expect("readable");
+            // proc(5): `sl local_address rem_address st tx_queue:rx_queue …`
+            let mut sockets = sockets.lines().skip(1);
+            sockets.all(|line| {
+                let queues = line.split_whitespace().nth(4);
+                queues.is_some_and(|queues| queues.starts_with("00000000:"))
+            })
+        };
+        let until = Deadline::after(Duration::from_secs(60));
+        assert!(until.holds(Duration::from_millis(20), nothing_waits));
     });
 }
 
@@ -267,7 +279,6 @@ fn a_full_backlog() {
     let flow = net.flow(&sender, &receiver);
     let (a, b) = net.window(&flow, |net| {
         send_from_first_cpu(net, &sender, local(&receiver), 20_000);
-        std::thread::sleep(Duration::from_millis(500));
     });
     let (backlog, filter) = (of(&b, "CPU_BACKLOG"), of(&b, "NETFILTER_DROP"));
     assert!(backlog > 0, "{a:?} {b:?}");
@@ -299,7 +310,6 @@ fn a_full_ring() {
     let flow = net.flow(&sender, &receiver);
     let (a, b) = net.window(&flow, |net| {
         send_from_first_cpu(net, &sender, local(&receiver), 20_000);
-        std::thread::sleep(Duration::from_millis(500));
     });
     let filter = of(&b, "NETFILTER_DROP");
     let ring: u64 = drops(&b, DropScope::ThisHost, DropSubject::Flow(FLOW))

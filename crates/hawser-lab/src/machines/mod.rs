@@ -19,7 +19,7 @@ mod recipe;
 mod room;
 mod sources;
 
-pub(crate) use boot::wait_until_up;
+pub(crate) use boot::{has_booted, wait_until_up};
 pub(crate) use case::{prepare, run};
 pub(crate) use folder::keys;
 pub(crate) use plan::{case_cards, case_filters, quoted};

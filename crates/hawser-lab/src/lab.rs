@@ -194,6 +194,11 @@ impl Lab {
         self.state.spec.kind == Kind::Uml
     }
 
+    /// How many times longer than elsewhere its nodes may take for anything.
+    pub fn slowness(&self) -> u32 {
+        self.state.spec.kind.slowness()
+    }
+
     /// Whether a machine has said that it is up since it has its power.
     pub(crate) fn has_booted(&self, node: &str) -> bool {
         machines::has_booted(&self.dir, node)

@@ -23,10 +23,6 @@ use crate::power::PowerLoss;
 use crate::status::status;
 use outside::FromOutside;
 
-/// Starting a program takes the kernel of a machine 45 ms instead of 1; with the rest of what agents do, a takeover takes
-/// five times as long, and more on a busy host.
-const SLOWNESS: u32 = 5;
-
 /// A lab by its name: its processes are others after each power cycle.
 pub struct LabSite(LabName);
 
@@ -239,7 +235,7 @@ impl Site for LabSite {
     }
 
     fn slowness(&self) -> u32 {
-        if self.has_kernels() { SLOWNESS } else { 1 }
+        self.lab().map_or(1, |lab| lab.slowness())
     }
 
     fn break_now(&self, fault: &SiteFault) -> Result<(), SiteError> {

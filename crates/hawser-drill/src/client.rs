@@ -70,7 +70,7 @@ impl Client {
     fn wait_writing(&mut self, stage: &Stage<'_>) -> Result<(), DrillError> {
         let mut refused = None;
         let mut why = String::new();
-        let began = stage.wait(BEGINS, || {
+        let began = stage.wait(stage.patience(BEGINS), || {
             for word in self.hear()? {
                 match word {
                     Word::Writing => return Ok(true),
@@ -93,7 +93,7 @@ impl Client {
             false => Err(DrillError::CouldNot(format!(
                 "the client on {} was not acknowledged anything within {} s: {}",
                 stage.client,
-                BEGINS.as_secs(),
+                stage.patience(BEGINS).as_secs(),
                 match why.is_empty() {
                     true => "it says nothing; can it reach the pool's addresses?",
                     false => &why,
@@ -181,7 +181,9 @@ impl Client {
         };
         self.host.ask(&StopWriting)?;
         // Whether all could be read back is in the history; the judge sees it there.
-        let ended = stage.wait(READS_BACK, || Ok(self.hear()?.contains(&Word::Ended)))?;
+        let ended = stage.wait(stage.patience(READS_BACK), || {
+            Ok(self.hear()?.contains(&Word::Ended))
+        })?;
         match ended {
             true => Ok(Left {
                 history: self.history,
@@ -190,7 +192,7 @@ impl Client {
             }),
             false => Err(DrillError::CouldNot(format!(
                 "the client did not end within {} s",
-                READS_BACK.as_secs()
+                stage.patience(READS_BACK).as_secs()
             ))),
         }
     }

@@ -13,10 +13,10 @@ use hawser_cluster::host::questions::{
 };
 use hawser_cluster::live::{cannot_switch, switches};
 use hawser_cluster::xml::Element;
-use hawser_host::site::{Seen, Site, SiteError, SiteFault, Trouble, Watcher};
-use hawser_host::{Ask, Host, Reconnecting};
+use hawser_host::site::{Site, SiteError, SiteFault, Trouble, Watcher};
+use hawser_host::{Ask, Reconnecting};
 use hawser_model::cluster_file::ClusterFile;
-use hawser_model::drill::{Moment, PowerEvent};
+use hawser_model::drill::PowerEvent;
 use hawser_model::names::{HostName, LinkName};
 
 use crate::error::DrillError;
@@ -245,14 +245,8 @@ impl Site for RealHeads<'_> {
         Vec::new()
     }
 
-    fn watcher<'a>(&'a self, host: &'a HostName) -> Box<dyn Watcher + 'a> {
-        Box::new(ByAgent {
-            site: self,
-            host,
-            agent: self.hosts.another(host).ok(),
-            idle: false,
-            stopped: false,
-        })
+    fn watcher<'a>(&'a self, _: &'a HostName) -> Option<Box<dyn Watcher + 'a>> {
+        None
     }
 
     fn break_now(&self, fault: &SiteFault) -> Result<(), SiteError> {
@@ -299,49 +293,5 @@ impl Site for RealHeads<'_> {
         std::fs::create_dir_all(&folder)
             .map_err(|e| SiteError::for_good(format!("create {}: {e}", folder.display())))?;
         Ok(folder)
-    }
-}
-
-/// Looks at a head by an agent of its own. While that does not answer, the fence devices are asked.
-struct ByAgent<'a> {
-    site: &'a RealHeads<'a>,
-    host: &'a HostName,
-    agent: Option<Box<dyn Host>>,
-    /// It had no pool at the last look, so it costs nobody anything to ask for its engine.
-    idle: bool,
-    /// It had no pool at the last look and no engine that could have given it one since: it was off, or is rebooted.
-    stopped: bool,
-}
-
-impl Watcher for ByAgent<'_> {
-    fn look(&mut self) -> Seen {
-        let begun = self.site.hosts.clock().time_of_day();
-        let engine = self.idle || self.stopped;
-        let Some(agent) = &mut self.agent else {
-            return match self.site.power(self.host, None) {
-                Ok(false) => {
-                    self.stopped = true;
-                    Seen::Off
-                }
-                Ok(true) | Err(_) => {
-                    self.agent = self.site.hosts.another(self.host).ok();
-                    Seen::Unknown
-                }
-            };
-        };
-        let Ok(look) = agent.ask(&LookAround { engine }) else {
-            self.agent = None;
-            return Seen::Unknown;
-        };
-        let since = Moment(begun.0.saturating_sub(look.engine_us.unwrap_or(0)));
-        let engine_since = self.stopped.then_some(since);
-        let pools = &self.site.file.pools;
-        let mut folders = pools.iter().filter_map(|pool| pool.directory.as_ref());
-        self.idle = !folders.any(|folder| look.mounts.iter().any(|it| it == folder.as_str()));
-        self.stopped = engine && self.idle && look.engine_us.is_none();
-        Seen::Mounts {
-            places: look.mounts,
-            engine_since,
-        }
     }
 }

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod asked;
+pub mod by_agent;
 pub mod client;
 mod clocks;
 mod error;

@@ -60,7 +60,7 @@ fn of_head(stage: &Stage<'_>, head: &HostName, marks: [u64; 2]) -> Result<NodeLo
 
 /// How a head's clock stands to this machine's, unless it is the same.
 fn clock(stage: &Stage<'_>, head: &HostName) -> Result<Clock, DrillError> {
-    if stage.site.on_this_machine().is_some() {
+    if stage.shares_clock(head) {
         return Ok(Clock::default());
     }
     let look = LookAround { engine: false };

@@ -21,7 +21,7 @@ use crate::record::{self, Place};
 use crate::scenario::{Plan, Reaction, Scenario};
 use crate::seat;
 use crate::stage::Stage;
-use crate::watch::{Seen, watch};
+use crate::watch::{Seen, Sight, watch};
 use crate::whole::{WHOLE, answers_late, power_everywhere, wait_whole};
 
 /// A client counts as writing steadily after so long.
@@ -60,12 +60,16 @@ pub fn run(
 ) -> Result<DrillCase, DrillError> {
     let note = Note::begin(stage, orders.scenario.name)?;
     let stop = AtomicBool::new(false);
-    let seen = Mutex::new(Seen::on(stage.site));
+    let seen = Mutex::new(Seen::of(stage.site, &stage.heads));
+    let sight = Sight {
+        hosts: stage.hosts,
+        site: stage.site,
+        heads: &stage.heads,
+        watched: &stage.watched,
+    };
     let outcome = std::thread::scope(|scope| {
-        let (clock, site) = (&stage.clock, stage.site);
-        let (heads, watched) = (&stage.heads, &stage.watched);
         let (stop, seen) = (&stop, &seen);
-        let watching = scope.spawn(move || watch(clock, site, heads, watched, stop, seen));
+        let watching = scope.spawn(move || watch(sight, stop, seen));
         let mut drill = Drill {
             stage,
             orders,
@@ -116,7 +120,7 @@ impl Drill<'_> {
     ) -> Result<(DrillCase, BTreeSet<String>), DrillError> {
         let (stage, scenario) = (self.stage, self.orders.scenario);
         let mut plan = scenario.plan(stage);
-        plan.allow(self.orders.budget);
+        plan.allow(self.orders.budget, stage.site.slowness());
         let begun = stage.now();
         let marks = Marks::set(stage)?;
         let mut cluster = cluster_facts(stage, before)?;
@@ -127,13 +131,15 @@ impl Drill<'_> {
             "{}: {} ({} on {}); the client writes",
             scenario.name, scenario.about, stage.pool, stage.active
         ));
-        if !stage.wait(HAPPENS, || Ok(self.seen().all(&stage.heads)))? {
+        if !stage.wait(stage.patience(HAPPENS), || {
+            Ok(self.seen().all(&stage.heads))
+        })? {
             return Err(DrillError::CouldNot(
                 "not every head could be looked at, and nothing was done to the cluster yet".into(),
             ));
         }
         let mut client = Client::start(stage)?;
-        if !client.wait_steady(stage, begun, STEADY, ANSWERS)? {
+        if !client.wait_steady(stage, begun, STEADY, stage.patience(ANSWERS))? {
             return Err(DrillError::CouldNot(
                 "the client does not write steadily, and nothing was done to the cluster yet"
                     .into(),
@@ -152,7 +158,7 @@ impl Drill<'_> {
         healed?;
         say("healed; waiting until the cluster is whole");
         let end = self.wait_whole()?;
-        if !client.wait_steady(stage, stage.now(), STEADY, ANSWERS)? {
+        if !client.wait_steady(stage, stage.now(), STEADY, stage.patience(ANSWERS))? {
             self.stopped =
                 Some("clients did not write steadily again after everything was healed".into());
         }
@@ -209,7 +215,8 @@ impl Drill<'_> {
             .map_or_else(|| stage.now(), |fault| fault.made);
         match self.orders.scenario.reaction {
             Reaction::Moves => {
-                stage.wait(ANSWERS, || Ok(self.is_broken() || self.pool_is_elsewhere()))?;
+                let answers = stage.patience(ANSWERS);
+                stage.wait(answers, || Ok(self.is_broken() || self.pool_is_elsewhere()))?;
             }
             Reaction::Within(time) => {
                 let end = Moment(made.0.saturating_add(micros(time)));
@@ -218,7 +225,7 @@ impl Drill<'_> {
             }
         }
         if plan.survives() && !self.is_broken() {
-            client.wait_steady(stage, stage.now(), STEADY, ANSWERS)?;
+            client.wait_steady(stage, stage.now(), STEADY, stage.patience(ANSWERS))?;
         }
         // The operator's view while it lasts.
         match stage.cluster.status() {
@@ -264,7 +271,7 @@ impl Drill<'_> {
         fault.make(stage)?;
         let made = stage.now();
         let mut evidence = None;
-        stage.wait(HAPPENS, || {
+        stage.wait(stage.patience(HAPPENS), || {
             evidence = fault.evidence(stage)?;
             Ok(evidence.is_some())
         })?;
@@ -345,7 +352,7 @@ impl Drill<'_> {
         (self.orders.say)(&format!(
             "{why}; the drill's faults are undone; waiting until the cluster is whole (at most {} s; Ctrl-C \
              ends the wait)",
-            WHOLE.as_secs()
+            self.stage.patience(WHOLE).as_secs()
         ));
         let left = match wait_whole(self.stage, answers_late(self.stage.file)) {
             Ok(seen) => seen.wrong(),

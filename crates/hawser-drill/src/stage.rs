@@ -50,6 +50,19 @@ pub struct Watched {
     pub directory: PathBuf,
 }
 
+impl Watched {
+    /// The pools of a file that are mounted somewhere.
+    pub fn of(file: &ClusterFile) -> Vec<Self> {
+        let mounted = file.pools.iter().filter_map(|pool| {
+            Some(Self {
+                pool: pool.name.to_string(),
+                directory: PathBuf::from(pool.directory.as_ref()?.as_str()),
+            })
+        });
+        mounted.collect()
+    }
+}
+
 /// A cluster as a drill sees it.
 pub struct Stage<'a> {
     /// The way to the heads.
@@ -105,12 +118,6 @@ impl<'a> Stage<'a> {
                  another host"
             ));
         }
-        let watched = file.pools.iter().filter_map(|pool| {
-            Some(Watched {
-                pool: pool.name.to_string(),
-                directory: PathBuf::from(pool.directory.as_ref()?.as_str()),
-            })
-        });
         Ok(Self {
             clock: hosts.clock(),
             hosts,
@@ -124,7 +131,7 @@ impl<'a> Stage<'a> {
             client,
             seat,
             pool,
-            watched: watched.collect(),
+            watched: Watched::of(file),
             file,
         })
     }
@@ -205,6 +212,16 @@ impl<'a> Stage<'a> {
     /// So many interruptions end nothing; answers how many it were before. While something is taken back, none does.
     pub(crate) fn bear(&self, times: u32) -> u32 {
         self.borne.replace(times)
+    }
+
+    /// Whether a head's clock is this machine's: whoever is looked at from outside runs on its kernel.
+    pub(crate) fn shares_clock(&self, head: &HostName) -> bool {
+        self.site.watcher(head).is_some()
+    }
+
+    /// As long as that, on hosts that are slow too.
+    pub fn patience(&self, patience: Duration) -> Duration {
+        patience.saturating_mul(self.site.slowness())
     }
 
     /// Asks until the answer is yes; false when it was not within `patience`.

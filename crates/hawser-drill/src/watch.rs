@@ -13,11 +13,12 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
-use hawser_host::Clock;
+use hawser_host::Reconnecting;
 use hawser_host::site::{Seen as Look, Site};
 use hawser_model::drill::{Hold, Moment, Watch, WatchGap};
 use hawser_model::names::HostName;
 
+use crate::by_agent::ByAgent;
 use crate::stage::Watched;
 
 /// From look to look.
@@ -33,7 +34,7 @@ struct Limit {
     why: &'static str,
 }
 
-/// Where the heads are on this machine, nothing but a busy machine keeps this process from looking.
+/// Where the heads are looked at from outside, nothing but a busy machine keeps this process from looking.
 const FROM_OUTSIDE: Limit = Limit {
     blind: 2.0,
     why: "the watch was kept from working",
@@ -57,10 +58,11 @@ pub struct Seen {
 
 impl Seen {
     /// Nothing yet.
-    pub fn on(site: &dyn Site) -> Self {
-        Self::within(match site.on_this_machine() {
-            Some(_) => FROM_OUTSIDE,
-            None => OVER_A_NETWORK,
+    pub fn of(site: &dyn Site, heads: &[HostName]) -> Self {
+        let from_outside = heads.iter().all(|head| site.watcher(head).is_some());
+        Self::within(match from_outside {
+            true => FROM_OUTSIDE,
+            false => OVER_A_NETWORK,
         })
     }
 
@@ -173,32 +175,40 @@ impl Seen {
     }
 }
 
+/// Whom is looked at, and how.
+#[derive(Clone, Copy)]
+pub struct Sight<'a> {
+    /// The way to the heads, for those that nobody can look at from outside.
+    pub hosts: &'a Reconnecting<'a>,
+    /// What surrounds them.
+    pub site: &'a dyn Site,
+    /// The heads.
+    pub heads: &'a [HostName],
+    /// The pools.
+    pub watched: &'a [Watched],
+}
+
 /// Looks at the heads until it is told to stop, each by a thread of its own: one that does not answer must not keep
 /// others from being looked at.
-pub fn watch(
-    clock: &Clock,
-    site: &dyn Site,
-    heads: &[HostName],
-    watched: &[Watched],
-    stop: &AtomicBool,
-    seen: &Mutex<Seen>,
-) {
+pub fn watch(sight: Sight<'_>, stop: &AtomicBool, seen: &Mutex<Seen>) {
     thread::scope(|scope| {
-        for head in heads {
-            scope.spawn(move || watch_head(clock, site, head, watched, stop, seen));
+        for head in sight.heads {
+            scope.spawn(move || watch_head(sight, head, stop, seen));
         }
     });
 }
 
-fn watch_head(
-    clock: &Clock,
-    site: &dyn Site,
-    head: &HostName,
-    watched: &[Watched],
-    stop: &AtomicBool,
-    seen: &Mutex<Seen>,
-) {
-    let mut watcher = site.watcher(head);
+fn watch_head(sight: Sight<'_>, head: &HostName, stop: &AtomicBool, seen: &Mutex<Seen>) {
+    let Sight {
+        hosts,
+        site,
+        watched,
+        ..
+    } = sight;
+    let clock = hosts.clock();
+    let from_outside = site.watcher(head);
+    let mut watcher =
+        from_outside.unwrap_or_else(|| Box::new(ByAgent::of(hosts, site, watched, head)));
     while !stop.load(Ordering::Relaxed) {
         let round = clock.now();
         let begun = clock.time_of_day();
@@ -247,7 +257,7 @@ fn locked(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
 }
 
 /// The pools whose directory something is mounted on.
-fn there(places: &[String], watched: &[Watched]) -> Vec<String> {
+pub(crate) fn there(places: &[String], watched: &[Watched]) -> Vec<String> {
     let is_there = |pool: &&Watched| places.iter().any(|it| Path::new(it) == pool.directory);
     let there = watched.iter().filter(is_there);
     there.map(|pool| pool.pool.clone()).collect()

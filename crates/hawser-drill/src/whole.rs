@@ -74,7 +74,7 @@ pub fn wait_whole(stage: &Stage<'_>, quiet: Duration) -> Result<Seen, DrillError
     let mut asked = 0_u32;
     let mut off = Off::default();
     let mut since: Option<Duration> = None;
-    stage.wait(WHOLE + quiet, || {
+    stage.wait(stage.patience(WHOLE) + quiet, || {
         asked += 1;
         let all_on = off.switch_on(stage)?;
         match stage.cluster.status() {

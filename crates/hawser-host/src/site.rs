@@ -15,7 +15,7 @@ pub trait Site: Sync {
     /// Whether nobody misses what is broken here: nobody is asked before, and a fault may show how it goes on.
     fn is_expendable(&self) -> bool;
 
-    /// Its name, if its hosts run on this very machine: they share its processors and its clock.
+    /// Its name, if its hosts run on this very machine: they share its processors.
     fn on_this_machine(&self) -> Option<&str>;
 
     /// Finds out what it needs to know before a host loses its power.
@@ -51,8 +51,14 @@ pub trait Site: Sync {
     /// What the site's own record says of the power of these hosts; nothing if it keeps none.
     fn power_log(&self, hosts: &[HostName]) -> Vec<PowerEvent>;
 
-    /// Who looks at a host all the time.
-    fn watcher<'a>(&'a self, host: &'a HostName) -> Box<dyn Watcher + 'a>;
+    /// Who looks at a host from outside all the time. Nothing if nobody can: then the host itself is asked.
+    fn watcher<'a>(&'a self, host: &'a HostName) -> Option<Box<dyn Watcher + 'a>>;
+
+    /// How many times longer than elsewhere its hosts may take for anything. Where that is more than 1, their seconds mean
+    /// nothing.
+    fn slowness(&self) -> u32 {
+        1
+    }
 
     /// Breaks something.
     ///

@@ -6,6 +6,7 @@ use std::fmt;
 use crate::error::LabError;
 use crate::lab::{load, need_root};
 use crate::lock::Lock;
+use crate::machines::{self, Kind};
 use crate::name::LabName;
 use crate::paths::{LabDir, Root};
 use crate::power::{self, PowerLoss};
@@ -99,7 +100,8 @@ fn set_cut(name: &LabName, place: &Place, wanted: bool) -> Result<bool, LabError
     Ok(changed)
 }
 
-/// Starts a node. `false` when it ran already. `interrupted` is asked while it boots: whether the user wants to stop.
+/// Starts a node, and waits until a machine has booted. `false` when it ran already. `interrupted` is asked meanwhile:
+/// whether the user wants to stop waiting.
 ///
 /// # Errors
 /// No such lab or node; a lab that is not whole; what starting it says.
@@ -108,13 +110,37 @@ pub fn power_on(
     node: &str,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<bool, LabError> {
+    let Some((dir, kind, init)) = begin_to_start(name, node)? else {
+        return Ok(false);
+    };
+    // The lab is not held meanwhile: a machine that boots loses its power as any other.
+    machines::wait_until_up(&dir, kind, &[(node, init)], &|| match interrupted() {
+        true => Err(LabError::Boots(format!("{node} is"))),
+        false => Ok(()),
+    })?;
+    Ok(true)
+}
+
+/// Gives a node power. `false` when it had it already. A machine boots when this returns.
+///
+/// # Errors
+/// As [`power_on`].
+pub(crate) fn switch_on(name: &LabName, node: &str) -> Result<bool, LabError> {
+    Ok(begin_to_start(name, node)?.is_some())
+}
+
+fn begin_to_start(
+    name: &LabName,
+    node: &str,
+) -> Result<Option<(LabDir, Kind, ProcessId)>, LabError> {
     let mut change = Change::begin(name)?;
     let there = change.state.nodes.get(node);
     if there.is_some_and(|n| n.powered && n.running().is_some()) {
-        return Ok(false);
+        return Ok(None);
     }
-    power::start(&change.dir, &mut change.state, node, interrupted)?;
-    Ok(true)
+    let init = power::start(&change.dir, &mut change.state, node)?;
+    let kind = change.state.spec.kind;
+    Ok(Some((change.dir.clone(), kind, init)))
 }
 
 /// Takes a node's power away. `false` when it was off already.

@@ -83,6 +83,9 @@ pub enum LabError {
     /// The user asked to stop.
     #[error("interrupted; what had been made was removed again")]
     Interrupted,
+    /// The user did not want to wait for machines that boot.
+    #[error("interrupted; {0} on, and boots without anybody who waits for it")]
+    Boots(String),
     /// A tool failed.
     #[error("{command}: {what}")]
     Tool {

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::topology::{Link, Node, Reach, Topology};
@@ -61,7 +62,7 @@ impl Lab {
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
-        self.run(node, &[], Terminal::No, argv)
+        self.run(node, &[], Terminal::No, door::CONNECTS, argv)
     }
 
     /// As [`Self::command`], but killed as soon as the process that was started for it here
@@ -80,14 +81,14 @@ impl Lab {
         } else {
             Terminal::No
         };
-        self.run(node, &TIED, terminal, argv)
+        self.run(node, &TIED, terminal, door::CONNECTS, argv)
     }
 
-    /// An agent in `node`.
+    /// An agent in `node`; of a machine, if it lets itself be connected within so long.
     ///
     /// # Errors
     /// As [`Self::command`].
-    pub fn agent(&self, node: &str) -> Result<Launch, LabError> {
+    pub fn agent(&self, node: &str, connects: Option<Duration>) -> Result<Launch, LabError> {
         match self.state.spec.kind {
             Kind::Namespace => {
                 let machine_net = ["--machine-net", crate::init::MACHINE_NET];
@@ -95,7 +96,10 @@ impl Lab {
                 self.command(node, words)
             }
             // Its kernel is its own.
-            Kind::Uml => self.command(node, [AGENT_BINARY, "agent"]),
+            Kind::Uml => {
+                let connects = connects.unwrap_or(door::CONNECTS);
+                self.run(node, &[], Terminal::No, connects, [AGENT_BINARY, "agent"])
+            }
         }
     }
 
@@ -104,6 +108,7 @@ impl Lab {
         node: &str,
         tied: &[&str],
         terminal: Terminal,
+        connects: Duration,
         argv: I,
     ) -> Result<Launch, LabError>
     where
@@ -118,7 +123,7 @@ impl Lab {
             .into_iter()
             .map(|word| word.as_ref().to_string_lossy().into_owned());
         Ok(inside
-            .args(door::ssh(&self.dir, terminal))
+            .args(door::ssh(&self.dir, terminal, connects))
             .arg(machines::quoted(words)))
     }
 
@@ -187,6 +192,16 @@ impl Lab {
     /// Whether each node has a kernel of its own, so that what is set there is no other node's.
     pub fn nodes_have_kernels(&self) -> bool {
         self.state.spec.kind == Kind::Uml
+    }
+
+    /// How many times longer than elsewhere its nodes may take for anything.
+    pub fn slowness(&self) -> u32 {
+        self.state.spec.kind.slowness()
+    }
+
+    /// Whether a machine has said that it is up since it has its power.
+    pub(crate) fn has_booted(&self, node: &str) -> bool {
+        machines::has_booted(&self.dir, node)
     }
 
     /// The names of nodes and clients that have power and run.

@@ -23,13 +23,9 @@ pub enum PowerLoss {
     Cut,
 }
 
-/// Starts a node that is off or has died; its `/etc` and `/var` are as it left them.
-pub(crate) fn start(
-    dir: &LabDir,
-    state: &mut State,
-    name: &str,
-    interrupted: &dyn Fn() -> bool,
-) -> Result<(), LabError> {
+/// Starts a node that is off or has died; its `/etc` and `/var` are as it left them. A machine has its power when this
+/// returns, and boots on ([`machines::wait_until_up`]).
+pub(crate) fn start(dir: &LabDir, state: &mut State, name: &str) -> Result<ProcessId, LabError> {
     let switches = switches(state)?;
     let Some(node) = state.spec.node(name).cloned() else {
         return Err(no_such_node(state, name));
@@ -41,25 +37,20 @@ pub(crate) fn start(
     wiring::unplug(state, switches, &node)?;
     let mut starting = Starting::spawn(dir, &state.token, name)?;
     let init = starting.ready()?;
-    let stop = || match interrupted() {
-        true => Err(LabError::Interrupted),
-        false => Ok(()),
-    };
     let started = wiring::plug(state, switches, &[(&node, init)])
+        .and_then(|()| impair::reapply(state, dir, switches, &node, init))
         .and_then(|()| match state.spec.kind {
             Kind::Namespace => Ok(()),
-            Kind::Uml => starting
-                .begin()
-                .and_then(|()| machines::wait_until_up(dir, &[(name, init)], &stop)),
+            Kind::Uml => starting.begin(),
         })
-        .and_then(|()| impair::reapply(state, dir, switches, &node, init))
         .and_then(|()| starting.go());
     if let Err(e) = started {
         init.kill()?;
         return Err(e);
     }
     record(state, name, true, Some(init));
-    state.save(dir)
+    state.save(dir)?;
+    Ok(init)
 }
 
 /// Takes a node's power away.

@@ -13,7 +13,7 @@ use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::change::{Place, cut, heal, power_loss, power_on};
+use crate::change::{Place, cut, heal, power_loss, switch_on};
 use crate::cluster::clock::has_heads_clock;
 use crate::error::LabError;
 use crate::impair::{self, Clear, Direction, Fault, Share};
@@ -40,6 +40,10 @@ impl LabSite {
 
     fn lab(&self) -> Result<Lab, LabError> {
         Lab::open(self.0.as_str())
+    }
+
+    fn has_kernels(&self) -> bool {
+        self.lab().is_ok_and(|lab| lab.nodes_have_kernels())
     }
 
     /// What is pulled.
@@ -122,15 +126,14 @@ impl LabSite {
         };
         let mut all = processes::all().map_err(|e| SiteError::for_good(format!("/proc: {e}")))?;
         all.retain(|process| process.namespace("pid").as_ref() == Some(&wanted));
-        if lab.nodes_have_kernels() {
-            // The kernel alone: it traces the machine's own processes, which stop with it, and takes a signal to one of
-            // them for that process's fault.
-            all.retain(|process| process.parent == first);
-        }
         Ok(all)
     }
 
     fn hang(&self, host: &HostName) -> Result<(), SiteError> {
+        self.refuse_on_machines(
+            host,
+            "a drill that stops one cannot see what it has mounted",
+        )?;
         // One that forks while it is looked for leaves a child that runs: again, until there is none.
         for _ in 0..10 {
             let mut running = self.processes(host)?;
@@ -145,12 +148,16 @@ impl LabSite {
         Ok(())
     }
 
+    fn refuse_on_machines(&self, host: &HostName, why: &str) -> Result<(), SiteError> {
+        match self.has_kernels() {
+            true => Err(SiteError::for_good(format!("{host} is a machine: {why}"))),
+            false => Ok(()),
+        }
+    }
+
     /// Services that the lab did not start have the machine's clock, which is not stepped.
     fn step_clock(&self, host: &HostName, ahead_s: i32) -> Result<(), SiteError> {
-        if self.lab()?.nodes_have_kernels() {
-            let what = format!("{host} is a machine: stepping its clock is not there yet");
-            return Err(SiteError::for_good(what));
-        }
+        self.refuse_on_machines(host, "stepping its clock is not there yet")?;
         for service in self.processes(host)? {
             let name = service.name.as_str();
             let is_service = name.starts_with("pacemaker") || ["corosync", "tgtd"].contains(&name);
@@ -189,7 +196,7 @@ impl Site for LabSite {
     }
 
     fn power_on(&self, host: &HostName) -> Result<(), SiteError> {
-        power_on(&self.0, host.as_str(), &|| false)?;
+        switch_on(&self.0, host.as_str())?;
         Ok(())
     }
 
@@ -219,8 +226,16 @@ impl Site for LabSite {
         hosts.iter().flat_map(of_host).collect()
     }
 
-    fn watcher<'a>(&'a self, host: &'a HostName) -> Box<dyn Watcher + 'a> {
-        Box::new(FromOutside::of(self, host))
+    /// What is mounted in a machine its own kernel knows, and nobody outside.
+    fn watcher<'a>(&'a self, host: &'a HostName) -> Option<Box<dyn Watcher + 'a>> {
+        match self.has_kernels() {
+            true => None,
+            false => Some(Box::new(FromOutside::of(self, host))),
+        }
+    }
+
+    fn slowness(&self) -> u32 {
+        self.lab().map_or(1, |lab| lab.slowness())
     }
 
     fn break_now(&self, fault: &SiteFault) -> Result<(), SiteError> {
@@ -293,6 +308,10 @@ impl Site for LabSite {
                         all.len()
                     )
                 }))
+            }
+            SiteFault::Reboot { host } if self.has_kernels() => {
+                let up = self.lab()?.has_booted(host.as_str());
+                Ok((!up).then(|| format!("{host} boots: it is not up yet")))
             }
             SiteFault::Reboot { host } => {
                 let all = self.processes(host)?;

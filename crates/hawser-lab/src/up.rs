@@ -127,9 +127,15 @@ fn standing(
     if dead.is_empty() {
         return Ok(Some(UpOutcome::AlreadyUp));
     }
+    let mut started = Vec::new();
     for node in &dead {
-        power::start(dir, state, node, request.interrupted)?;
+        started.push((node.as_str(), power::start(dir, state, node)?));
     }
+    let kind = state.spec.kind;
+    machines::wait_until_up(dir, kind, &started, &|| match (request.interrupted)() {
+        true => Err(LabError::Boots(format!("{} are", dead.join(", ")))),
+        false => Ok(()),
+    })?;
     Ok(Some(UpOutcome::Restarted(dead)))
 }
 
@@ -142,16 +148,13 @@ fn because(state: &State) -> String {
 }
 
 fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), LabError> {
-    let stop = || {
-        if (request.interrupted)() {
-            Err(LabError::Interrupted)
-        } else {
-            Ok(())
-        }
+    let stop = || match (request.interrupted)() {
+        true => Err(LabError::Interrupted),
+        false => Ok(()),
     };
     let mut state = State::new(request.name, spec)?;
     if spec.kind == Kind::Uml {
-        machines::check_room(spec.nodes.len(), dir.path())?;
+        machines::check_room(spec, dir.path())?;
         let waiting = machines::image::Waiting {
             told: request.told,
             interrupted: request.interrupted,
@@ -210,7 +213,7 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
         let cases = plugged
             .iter()
             .map(|(node, case)| (node.name.as_str(), *case));
-        machines::wait_until_up(dir, &cases.collect::<Vec<_>>(), &stop)?;
+        machines::wait_until_up(dir, spec.kind, &cases.collect::<Vec<_>>(), &stop)?;
     }
     // The nodes live without us from here on. Until the last line they belong to a lab that is
     // still being built, and whoever finds that takes them away, by the token.

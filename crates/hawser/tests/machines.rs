@@ -3,6 +3,8 @@
 //!
 //! Time in such a machine is never asserted: starting a program takes it 45 ms.
 
+#[path = "machines/cluster.rs"]
+mod cluster;
 mod support;
 
 use std::io::Write;
@@ -235,13 +237,27 @@ fn the_kernels_nfs_server_takes_what_hawser_tells_it() {
     }
 }
 
-/// What a client of the kernel's target has: open-iscsi, dm-multipath over two networks, ext4.
-const CLIENT: &str = "\
-    printf 'defaults {\\n user_friendly_names yes\\n find_multipaths no\\n no_path_retry 60\\n}\\n' >/etc/multipath.conf\n\
-    modprobe -a iscsi_tcp dm-multipath && systemctl start iscsid multipathd\n\
-    iscsiadm -m discovery -t sendtargets -p 10.72.0.1\n\
-    iscsiadm -m node -o update -n node.session.timeo.replacement_timeout -v 5\n\
-    iscsiadm -m node --login && udevadm settle";
+/// Makes a node a client of what the kernel's target offers at an address: open-iscsi, dm-multipath over two networks.
+fn login(lab: &Lab, node: &str, address: &str) {
+    let script = format!(
+        "set -e\n\
+         printf 'defaults {{\\n user_friendly_names yes\\n find_multipaths no\\n no_path_retry queue\\n}}\\n' >/etc/multipath.conf\n\
+         modprobe -a iscsi_tcp dm-multipath; systemctl start iscsid multipathd\n\
+         iscsiadm -m discovery -t sendtargets -p {address}\n\
+         iscsiadm -m node -o update -n node.session.timeo.replacement_timeout -v 5\n\
+         iscsiadm -m node --login; udevadm settle"
+    );
+    lab.sh(node, &script);
+    paths(lab, node, 2);
+}
+
+/// Waits until a node has so many paths to its unit.
+#[track_caller]
+fn paths(lab: &Lab, node: &str, wanted: usize) {
+    let shown = || lab.sh(node, "multipathd show paths raw format '%d %T'");
+    let active = || shown().lines().filter(|it| it.ends_with(" ready")).count();
+    assert!(eventually(SLOW, || active() == wanted), "{}", shown());
+}
 
 #[test]
 #[ignore = "boots machines"]
@@ -260,13 +276,7 @@ fn a_client_with_two_paths_writes_on_when_a_cable_of_one_is_pulled() {
         "hawser exports start tank --root /tank --iqn iqn.2026-01.lab --backend lio {portals}"
     );
     lab.sh("head1", &offer);
-    lab.sh("head2", CLIENT);
-    let paths = |wanted: usize| {
-        let shown = || lab.sh("head2", "multipathd show paths raw format '%d %T'");
-        let active = || shown().lines().filter(|it| it.ends_with(" ready")).count();
-        assert!(eventually(SLOW, || active() == wanted), "{}", shown());
-    };
-    paths(2);
+    login(&lab, "head2", "10.72.0.1");
     lab.sh(
         "head2",
         "mkfs.ext4 -q /dev/mapper/mpatha && mount /dev/mapper/mpatha /mnt",
@@ -274,9 +284,9 @@ fn a_client_with_two_paths_writes_on_when_a_cable_of_one_is_pulled() {
     lab.sh("head2", "echo before >/mnt/one && sync /mnt/one");
     lab.ok(&["cut", "head2/ring0"]);
     lab.sh("head2", "echo while >/mnt/two && sync /mnt/two");
-    paths(1);
+    paths(&lab, "head2", 1);
     lab.ok(&["heal", "head2/ring0"]);
-    paths(2);
+    paths(&lab, "head2", 2);
     assert_eq!(lab.sh("head2", "cat /mnt/one /mnt/two"), "before\nwhile\n");
     lab.sh("head2", "umount /mnt && e2fsck -fn /dev/mapper/mpatha");
     // A reservation is taken, and read back by the path that took it.
@@ -316,19 +326,6 @@ fn an_image_is_listed_and_not_removed_from_under_a_lab() {
         "{}",
         removed.stderr
     );
-}
-
-#[test]
-fn a_cluster_on_machines_is_refused_in_one_sentence() {
-    let lab = Lab::planned();
-    let refused = lab.run(&["up", "--cluster", "--machines"]);
-    assert_eq!(refused.code, Some(2));
-    assert!(
-        refused.stderr.contains("not there yet"),
-        "{}",
-        refused.stderr
-    );
-    assert_eq!(remains(lab.name()), Vec::<String>::new());
 }
 
 /// Runs a script in head1, each line of which that begins with `NOT OK` is a promise that the kernel does not keep.

@@ -173,6 +173,12 @@ fn storage_ops(pool: &Pool, stuck: &'static str) -> [Op; 3] {
     ]
 }
 
+/// What an agent itself asks for; a pool on hosts that are slow enough to need more has it for its exports and addresses
+/// as well: one that does not stop in time gets its node shot.
+fn at_least(own: Period, given: Option<Period>) -> Period {
+    given.map_or(own, |given| given.max(own))
+}
+
 fn exports(file: &ClusterFile, pool: &Pool, stuck: &'static str) -> Element {
     let backend = file.exports.backend.name();
     let iqn = file.exports.iqn.as_ref();
@@ -199,11 +205,12 @@ fn exports(file: &ClusterFile, pool: &Pool, stuck: &'static str) -> Element {
     if *pool.kind == PoolKind::Lvm {
         parameters.push(pair("volume_group", text(&pool.volume_group)));
     }
+    let timeouts = pool.timeouts;
     let ops = [
-        Op::once("start", EXPORTS_TIMEOUT),
-        Op::once("stop", EXPORTS_TIMEOUT).on_fail(Some(stuck)),
-        Op::once("reload-agent", EXPORTS_TIMEOUT),
-        Op::monitor(EXPORTS_LOOK, EXPORTS_ANSWER),
+        Op::once("start", at_least(EXPORTS_TIMEOUT, timeouts.start)),
+        Op::once("stop", at_least(EXPORTS_TIMEOUT, timeouts.stop)).on_fail(Some(stuck)),
+        Op::once("reload-agent", at_least(EXPORTS_TIMEOUT, timeouts.start)),
+        Op::monitor(EXPORTS_LOOK, at_least(EXPORTS_ANSWER, timeouts.monitor)),
     ];
     let what = format!("offers pool {} by {by}", pool.name);
     primitive(
@@ -245,11 +252,7 @@ fn addresses(file: &ClusterFile, pool: &Pool, base: &str, nfs: &[String], xml: &
                 // that fencing has answered.
                 parameters.push(pair("nodad", true));
             }
-            // What the agent itself asks for; a pool on hosts that are slow enough to need more has it for its
-            // addresses as well: one that is not removed in time gets its node shot.
-            let within = |given: Option<Period>| {
-                given.map_or(ADDRESS_TIMEOUT, |given| given.max(ADDRESS_TIMEOUT))
-            };
+            let within = |given| at_least(ADDRESS_TIMEOUT, given);
             let timeouts = pool.timeouts;
             let ops = [
                 Op::once("start", within(timeouts.start)),

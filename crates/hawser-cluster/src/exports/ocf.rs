@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use hawser_model::cluster_file::Backend;
 
@@ -102,7 +103,7 @@ pub fn run(action: Option<&str>, environment: &BTreeMap<String, String>) -> Outc
             service::start(&parameters, &mut said).map(|()| Health::Running)
         }
         "stop" => service::stop(&parameters, &mut said).map(|()| Health::Running),
-        "monitor" | "status" => service::health(&parameters),
+        "monitor" | "status" => service::health(&parameters, allowed(environment)),
         _ => return validate(&parameters),
     };
     match done {
@@ -111,6 +112,15 @@ pub fn run(action: Option<&str>, environment: &BTreeMap<String, String>) -> Outc
         Ok(Health::Broken(what)) => failed(Code::Generic, log, &what.join("; ")),
         Err(error) => failed(code(&error), log, &error.to_string()),
     }
+}
+
+/// How long Pacemaker lets the operation take, if that is longer than a look takes at most.
+fn allowed(environment: &BTreeMap<String, String>) -> Duration {
+    let timeout = environment.get("OCF_RESKEY_CRM_meta_timeout");
+    let timeout = timeout.and_then(|millis| millis.parse().ok());
+    timeout.map_or(service::LOOK, |millis| {
+        Duration::from_millis(millis).clamp(service::LOOK, Duration::from_secs(3600))
+    })
 }
 
 fn ended(code: Code, log: Vec<String>) -> Outcome {
@@ -213,6 +223,23 @@ mod tests {
         assert!(said(&[pool, iqn, ("backend", "scst")]).contains("neither tgt nor lio"));
         assert!(said(&[pool, iqn, ("portals", "192.0.2.1 san01")]).contains("\"san01\""));
         assert!(said(&[("pool", "../tank"), iqn]).contains("no name of a pool"));
+    }
+
+    #[test]
+    fn a_look_may_take_as_long_as_pacemaker_waits_for_it_and_never_less_than_its_own() {
+        let timeout = |millis: &str| {
+            let pair = ("OCF_RESKEY_CRM_meta_timeout".to_owned(), millis.to_owned());
+            allowed(&BTreeMap::from([pair])).as_secs()
+        };
+        assert_eq!(allowed(&BTreeMap::new()).as_secs(), 6);
+        for (millis, seconds) in [
+            ("120000", 120),
+            ("10", 6),
+            ("x", 6),
+            ("18446744073709551615", 3600),
+        ] {
+            assert_eq!(timeout(millis), seconds, "{millis}");
+        }
     }
 
     #[test]

@@ -89,11 +89,16 @@ impl Plan {
         }
     }
 
-    /// Lets clients wait so long, where it is said how long they may.
-    pub fn allow(&mut self, budget: Option<Duration>) {
-        if let (Some(outage), Some(budget)) = (&mut self.promises.outage_ms, budget) {
-            *outage = u64::try_from(budget.as_millis()).unwrap_or(u64::MAX);
-        }
+    /// Lets clients wait so long, where it is said how long they may. Of hosts whose seconds mean nothing the scenario's
+    /// own budget is no promise.
+    pub fn allow(&mut self, budget: Option<Duration>, slowness: u32) {
+        let millis = |budget: Duration| u64::try_from(budget.as_millis()).unwrap_or(u64::MAX);
+        let own = self.promises.outage_ms.take();
+        self.promises.outage_ms = match (own, budget) {
+            (Some(_), Some(budget)) => Some(millis(budget)),
+            (Some(_), None) if slowness > 1 => None,
+            (own, _) => own,
+        };
     }
 
     /// Whether the client is to write again before anything is healed.
@@ -123,4 +128,30 @@ fn nobody_is_fenced(outage_ms: u64) -> Promises {
 fn links(stage: &Stage<'_>, role: Role) -> Vec<LinkName> {
     let links = stage.file.links_with(role);
     links.map(|link| link.name.get().clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_slow_hosts_only_a_budget_that_was_asked_for_is_a_promise() {
+        let allowed = |own, budget, slowness| {
+            let promises = Promises {
+                outage_ms: own,
+                ..Promises::default()
+            };
+            let mut plan = Plan {
+                faults: Vec::new(),
+                promises,
+            };
+            plan.allow(budget, slowness);
+            plan.promises.outage_ms
+        };
+        let minute = Some(Duration::from_secs(60));
+        assert_eq!(allowed(Some(6000), None, 1), Some(6000));
+        assert_eq!(allowed(Some(6000), None, 5), None);
+        assert_eq!(allowed(Some(6000), minute, 5), Some(60_000));
+        assert_eq!(allowed(None, minute, 1), None);
+    }
 }

@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex};
 
 use hawser_cluster::host::drill::{HostFault, Look};
 use hawser_cluster::host::questions::{LookAround, MakeFault, ShowFault};
+use hawser_drill::by_agent::ByAgent;
 use hawser_drill::heads::RealHeads;
+use hawser_drill::stage::Watched;
 use hawser_host::sim::{Simulated, Wire};
-use hawser_host::site::{Seen, Site, SiteFault};
+use hawser_host::site::{Seen, Site, SiteFault, Watcher};
 use hawser_host::{Answers, Clock, Declined, Entry, Host, HostError, Reach, Reconnecting, Stop};
 use hawser_model::cluster_file::parse_complete;
 use hawser_model::drill::Moment;
@@ -120,7 +122,12 @@ fn a_head_that_stopped_its_cluster_has_no_pool_until_its_engine_runs_again() {
 
     // It has the pool, and nobody asks for its engine.
     world.becomes(&["/", pool], Some(1_000_000_000));
-    let mut watcher = site.watcher(&head);
+    let watched = Watched::of(&file);
+    let mut watcher = ByAgent::of(&hosts, &site, &watched, &head);
+    assert!(
+        site.watcher(&head).is_none(),
+        "nobody looks at a real head from outside"
+    );
     assert_eq!(engine_since(watcher.look()), None);
 
     site.break_now(&reboot).unwrap();

@@ -14,7 +14,7 @@ use hawser_tool::{Launch, TIED};
 
 use super::secrets;
 use super::spec::BmcSpec;
-use crate::change::{power_loss, power_on};
+use crate::change::{power_loss, switch_on};
 use crate::error::LabError;
 use crate::lab::need_root;
 use crate::name::LabName;
@@ -185,10 +185,10 @@ pub fn chassis(lab: &LabName, node: &str, words: &[String]) -> Result<String, La
                     ("power", "0") => {
                         switch(lab, node, false, || power_loss(lab, node, PowerLoss::Cut))?;
                     }
-                    ("power", _) => switch(lab, node, true, || power_on(lab, node, &|| false))?,
+                    ("power", _) => switch(lab, node, true, || switch_on(lab, node))?,
                     ("reset", _) => {
                         switch(lab, node, false, || power_loss(lab, node, PowerLoss::Cut))?;
-                        switch(lab, node, true, || power_on(lab, node, &|| false))?;
+                        switch(lab, node, true, || switch_on(lab, node))?;
                     }
                     ("shutdown", _) => {
                         switch(lab, node, false, || power_loss(lab, node, PowerLoss::Off))?;

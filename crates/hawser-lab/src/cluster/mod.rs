@@ -3,6 +3,7 @@
 
 pub mod bmc;
 pub mod clock;
+mod pools;
 pub(crate) mod secrets;
 pub mod services;
 pub(crate) mod shelf;

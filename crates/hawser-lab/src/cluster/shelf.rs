@@ -1,4 +1,5 @@
-//! Shelves: files of the lab that every head sees as disks, each through a loop device of its own.
+//! Shelves: files of the lab that every head sees as disks, each through a loop device of its own; a head that is a machine
+//! has them as disks of its kernel.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,6 +15,9 @@ use crate::process::ProcessId;
 
 /// Where the heads see them.
 pub(crate) const SHELVES: &str = "/srv/shelf";
+
+/// What a machine calls one, before its name (`image/setup` has the rule for udev).
+pub(crate) const DISKS: &str = "/dev/disk/by-id/ubd-";
 
 /// The size of a shelf in bytes. The file is sparse: it takes the room that is written to.
 const SIZE: u64 = 512 << 20;

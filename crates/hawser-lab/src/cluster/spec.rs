@@ -1,14 +1,14 @@
 //! The lab that a cluster file asks for.
 
 use std::net::Ipv4Addr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use hawser_model::cluster_file::{ClusterFile, PoolKind, Role as LinkRole, SecretRef};
+use hawser_model::cluster_file::{ClusterFile, Role as LinkRole, SecretRef};
 use hawser_model::names::{HostName, LinkName};
 use ipnet::{IpNet, Ipv4Net};
 use serde::{Deserialize, Serialize};
 
-use super::shelf::SHELVES;
+use super::pools::shelves;
 use crate::error::LabError;
 use crate::machines::Kind;
 use crate::spec::{
@@ -61,11 +61,11 @@ pub struct ShelfSpec {
 }
 
 impl LabSpec {
-    /// The lab on which the cluster of `file` can be built; `text` is the file itself.
+    /// The lab of such nodes on which the cluster of `file` can be built; `text` is the file itself.
     ///
     /// # Errors
     /// [`LabError::ClusterFile`]: the file asks for what a lab does not have.
-    pub fn of_cluster(file: &ClusterFile, text: &str) -> Result<Self, LabError> {
+    pub fn of_cluster(file: &ClusterFile, text: &str, kind: Kind) -> Result<Self, LabError> {
         let mut switches: Vec<SwitchSpec> = Vec::new();
         let mut links = Vec::new();
         for (index, link) in file.links.iter().enumerate() {
@@ -143,10 +143,10 @@ impl LabSpec {
         let cluster = Some(ClusterSpec {
             file: text.to_owned(),
             bmcs,
-            shelves: shelves(file)?,
+            shelves: shelves(file, kind)?,
         });
         Ok(Self {
-            kind: Kind::Namespace,
+            kind,
             switches,
             links,
             nodes,
@@ -199,41 +199,7 @@ fn bmcs(file: &ClusterFile) -> Result<Vec<BmcSpec>, LabError> {
     Ok(bmcs)
 }
 
-fn shelves(file: &ClusterFile) -> Result<Vec<ShelfSpec>, LabError> {
-    let mut shelves = Vec::new();
-    for pool in &file.pools {
-        let name = &*pool.name;
-        if *pool.kind != PoolKind::Filesystem {
-            return refused(format!(
-                "pool {name}: in a lab of namespaces a pool is kind = \"filesystem\" on a loop device"
-            ));
-        }
-        let device = pool.device.as_ref().map(|device| device.as_str());
-        let file = device.and_then(|device| Path::new(device).strip_prefix(SHELVES).ok());
-        let file = file
-            .and_then(Path::to_str)
-            .filter(|name| !name.contains('/'));
-        let Some(file) = file.filter(|name| !name.is_empty()) else {
-            return refused(format!(
-                "pool {name}: its device is not a file of {SHELVES}, which is where a lab's shelves are"
-            ));
-        };
-        let fstype = pool
-            .fstype
-            .as_ref()
-            .map_or("ext4", |fstype| fstype.as_str());
-        if fstype != "ext4" {
-            return refused(format!("pool {name}: a lab makes ext4, not {fstype}"));
-        }
-        shelves.push(ShelfSpec {
-            name: file.to_owned(),
-            fstype: fstype.to_owned(),
-        });
-    }
-    Ok(shelves)
-}
-
-fn refused<T>(what: String) -> Result<T, LabError> {
+pub(super) fn refused<T>(what: String) -> Result<T, LabError> {
     Err(LabError::ClusterFile(what))
 }
 
@@ -247,7 +213,7 @@ mod tests {
     #[test]
     fn the_example_is_two_heads_with_bmcs_shelves_and_a_client_on_both_sans() {
         let file = parse_complete(EXAMPLE, "hawser.toml").unwrap();
-        let lab = LabSpec::of_cluster(&file, EXAMPLE).unwrap();
+        let lab = LabSpec::of_cluster(&file, EXAMPLE, Kind::Namespace).unwrap();
         let cluster = lab.cluster.as_ref().unwrap();
         assert_eq!(cluster.bmcs[1].address.to_string(), "10.72.9.102");
         assert_eq!(cluster.shelves[0].name, "vmpool01.img");
@@ -265,7 +231,9 @@ mod tests {
         let said = |from: &str, to: &str| {
             let text = EXAMPLE.replace(from, to);
             let file = parse_complete(&text, "hawser.toml").unwrap();
-            LabSpec::of_cluster(&file, &text).unwrap_err().to_string()
+            LabSpec::of_cluster(&file, &text, Kind::Namespace)
+                .unwrap_err()
+                .to_string()
         };
         assert!(said("10.72.9.101", "bmc1.example").contains("needs an IPv4 address"));
         assert!(said("/srv/shelf/vmpool01.img", "/dev/sdb").contains("pool vmpool01"));

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::folder;
+use super::{Kind, folder};
 use crate::error::LabError;
 use crate::paths::LabDir;
 use crate::process::ProcessId;
@@ -17,13 +17,14 @@ const LOOKS: Duration = Duration::from_millis(50);
 /// How much of a console is shown.
 const LINES: usize = 6;
 
-/// Waits until each of these machines says that it is up.
+/// Waits until each of these nodes, if they are machines, says that it is up.
 ///
 /// # Errors
 /// One has ended, or does not come up; what `stop` says.
 pub(crate) fn wait_until_up(
     dir: &LabDir,
-    machines: &[(&str, ProcessId)],
+    kind: Kind,
+    nodes: &[(&str, ProcessId)],
     stop: &dyn Fn() -> Result<(), LabError>,
 ) -> Result<(), LabError> {
     let deadline = Instant::now() + PATIENCE;
@@ -34,11 +35,15 @@ pub(crate) fn wait_until_up(
             last_lines(&dir.console(node))
         ),
     };
+    let machines = nodes.iter().filter(|_| kind == Kind::Uml);
     for (node, case) in machines {
-        while !folder::ready(dir, node).exists() {
+        while !has_booted(dir, node) {
             stop()?;
             if !case.is_alive() {
-                return Err(failed(node, "its kernel has ended".to_owned()));
+                return Err(failed(
+                    node,
+                    "its power is off, or its kernel has ended".to_owned(),
+                ));
             }
             if Instant::now() >= deadline {
                 return Err(failed(
@@ -50,6 +55,11 @@ pub(crate) fn wait_until_up(
         }
     }
     Ok(())
+}
+
+/// Whether a machine has said that it is up since it has its power.
+pub(crate) fn has_booted(dir: &LabDir, node: &str) -> bool {
+    folder::ready(dir, node).exists()
 }
 
 fn last_lines(console: &Path) -> String {

@@ -36,7 +36,7 @@ pub(crate) fn prepare(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<()
     not_ready(dir, name)?;
     let memory = folder::memory(dir, name);
     // The kernel maps it to run what lies there, which a host's /dev/shm may forbid.
-    let options = format!("mode=700,size={}M", plan::MEMORY + 64);
+    let options = format!("mode=700,size={}M", plan::memory(&state.spec, node) + 64);
     let quiet = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(
         Some("tmpfs"),

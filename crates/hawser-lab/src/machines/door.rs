@@ -1,5 +1,7 @@
 //! The way into a machine: ssh from its case, over the cable that only the two have.
 
+use std::time::Duration;
+
 use super::{folder, plan};
 use crate::paths::LabDir;
 
@@ -12,10 +14,15 @@ pub(crate) enum Terminal {
     No,
 }
 
-/// The words before a command in a machine: what runs it there, in its case.
-pub(crate) fn ssh(dir: &LabDir, terminal: Terminal) -> Vec<String> {
+/// How long a machine may take to let itself be connected.
+pub(crate) const CONNECTS: Duration = Duration::from_secs(10);
+
+/// The words before a command in a machine that lets itself be connected in time: what runs it there, in its case.
+pub(crate) fn ssh(dir: &LabDir, terminal: Terminal, connects: Duration) -> Vec<String> {
     let mut words: Vec<String> = ["ssh", "-F", "none", "-i"].map(str::to_owned).into();
     words.push(folder::door_key(dir).display().to_string());
+    // 0 would be no limit at all.
+    let connects = format!("ConnectTimeout={}", connects.as_secs().max(1));
     let known = format!("UserKnownHostsFile={}", folder::known_hosts(dir).display());
     for option in [
         known.as_str(),
@@ -24,7 +31,7 @@ pub(crate) fn ssh(dir: &LabDir, terminal: Terminal) -> Vec<String> {
         "IdentitiesOnly=yes",
         "IdentityAgent=none",
         "BatchMode=yes",
-        "ConnectTimeout=10",
+        connects.as_str(),
         // A machine that hangs is one that does not answer; a busy one may take its time.
         "ServerAliveInterval=10",
         "ServerAliveCountMax=6",

@@ -19,7 +19,7 @@ mod recipe;
 mod room;
 mod sources;
 
-pub(crate) use boot::wait_until_up;
+pub(crate) use boot::{has_booted, wait_until_up};
 pub(crate) use case::{prepare, run};
 pub(crate) use folder::keys;
 pub(crate) use plan::{case_cards, case_filters, quoted};
@@ -45,11 +45,23 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// How many times longer than elsewhere what is done on it may take.
+    pub(crate) fn slowness(self) -> u32 {
+        match self {
+            Self::Namespace => 1,
+            Self::Uml => SLOWNESS,
+        }
+    }
+
     /// Whether it is that of a lab without machines.
     pub(crate) fn is_namespace(&self) -> bool {
         *self == Self::Namespace
     }
 }
+
+/// Starting a program takes the kernel of a machine 45 ms instead of 1; with the rest of what agents do, a takeover takes
+/// five times as long, and more on a busy host.
+const SLOWNESS: u32 = 5;
 
 /// How long a machine may take to shut down in good order: systemd has to stop some twenty services, on a kernel that takes
 /// 45 ms to start a program.

@@ -2,11 +2,14 @@
 
 use hawser_model::names::{HostName, LinkName};
 
+use crate::cluster::ShelfSpec;
 use crate::plan::{card_address, links_of, node_index};
-use crate::spec::{LabSpec, NodeSpec};
+use crate::spec::{LabSpec, NodeSpec, Role};
 
 /// The memory of a machine, in MiB.
-pub(super) const MEMORY: u64 = 512;
+const MEMORY: u64 = 512;
+/// That of a head: Corosync locks 306 MiB of its address space.
+const MEMORY_OF_HEAD: u64 = 768;
 
 /// The case's and the machine's address on the cable between them (RFC 3927: it never leaves that cable).
 pub(super) const CASE: &str = "169.254.72.1";
@@ -18,6 +21,19 @@ const CONSOLE: &str = "hawser-console";
 
 /// The kernel's name for itself in its folder of sockets.
 pub(super) const UMID: &str = "machine";
+
+/// The memory of this machine, in MiB.
+pub(super) fn memory(spec: &LabSpec, node: &NodeSpec) -> u64 {
+    match is_head(spec, node) {
+        true => MEMORY_OF_HEAD,
+        false => MEMORY,
+    }
+}
+
+/// Whether it is a member of a storage cluster, and so sees the shelves.
+fn is_head(spec: &LabSpec, node: &NodeSpec) -> bool {
+    spec.cluster.is_some() && node.role == Role::Member
+}
 
 /// The tap of a link in the case. The cable's end has the link's name, 12 bytes at most.
 fn tap(link: &LinkName) -> String {
@@ -67,7 +83,7 @@ pub(super) fn kernel_arguments(
     let mut words = vec![
         format!("umid={UMID}"),
         "uml_dir=.".to_owned(),
-        format!("mem={MEMORY}M"),
+        format!("mem={}M", memory(spec, node)),
         // The machine sees nothing else of the host.
         "hostfs=../host".to_owned(),
         format!("ubd0=../disk.cow,{image}"),
@@ -80,6 +96,7 @@ pub(super) fn kernel_arguments(
         // For who looks at the host's processes.
         format!("hawser.lab={lab}"),
     ];
+    words.extend(shelves(spec, node));
     let mut nth = 0;
     for (number, link) in links_of(spec, node) {
         let address = card_address(number, node_index(spec, &node.name));
@@ -94,6 +111,18 @@ pub(super) fn kernel_arguments(
         "vec{nth}:transport=tap,ifname={CONSOLE},depth=128,gro=1"
     ));
     words
+}
+
+/// The shelves, which several kernels write to (`c`), as the disks that they are: without `d` the kernel takes a file that
+/// begins as its own copies do for one, and opens what that names. Their serial numbers are their names.
+fn shelves(spec: &LabSpec, node: &NodeSpec) -> Vec<String> {
+    let cluster = spec.cluster.iter().filter(|_| is_head(spec, node));
+    let shelves = cluster.flat_map(|cluster| &cluster.shelves);
+    let word = |(nth, shelf): (usize, &ShelfSpec)| {
+        let name = &shelf.name;
+        format!("ubd{}dc=../../../shelves/{name},,{name}", nth + 1)
+    };
+    shelves.enumerate().map(word).collect()
 }
 
 /// The `ip` commands by which a machine gives its cards their names and addresses at every boot.
@@ -144,6 +173,28 @@ mod tests {
         let lines = machine_network(&spec, head2);
         assert_eq!(lines[1], "link set vec1 name ring1");
         assert!(lines.contains(&"addr add 10.72.1.2/24 brd + dev ring1".to_owned()));
+    }
+
+    #[test]
+    fn heads_of_a_cluster_have_more_memory_and_the_shelves_and_the_client_has_not() {
+        let text = include_str!("../../../../examples/lab/machines.toml");
+        let file = hawser_model::cluster_file::parse_complete(text, "machines.toml").unwrap();
+        let spec = LabSpec::of_cluster(&file, text, crate::Kind::Uml).unwrap();
+        let words = |node: &str| {
+            let node = spec.node(node).unwrap();
+            let words = kernel_arguments(&spec, node, "t", "/i/root.img", "0123");
+            let wanted = words
+                .iter()
+                .filter(|it| it.starts_with("ubd") || it.starts_with("mem="));
+            wanted.cloned().collect::<Vec<_>>()
+        };
+        let shelves = [
+            "ubd1dc=../../../shelves/vmpool01,,vmpool01",
+            "ubd2dc=../../../shelves/vmpool02,,vmpool02",
+        ];
+        let disk = "ubd0=../disk.cow,/i/root.img";
+        assert_eq!(words("head2"), ["mem=768M", disk, shelves[0], shelves[1]]);
+        assert_eq!(words("client1"), ["mem=512M", disk]);
     }
 
     #[test]

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use nix::sys::statvfs::statvfs;
 
-use super::plan::MEMORY;
+use super::plan;
 use crate::error::LabError;
+use crate::spec::LabSpec;
 
 const MIB: u64 = 1 << 20;
 
@@ -17,19 +18,16 @@ const DISK: u64 = 512;
 /// The packages while an image is made of them, and the image.
 pub(super) const IMAGE: u64 = 2048;
 
-/// Fails if so many machines, whose disks lie in this folder, do not fit.
+/// Fails if the machines of a lab, whose disks lie in this folder, do not fit.
 ///
 /// # Errors
 /// What is missing.
-pub(crate) fn check(machines: usize, folder: &Path) -> Result<(), LabError> {
+pub(crate) fn check(spec: &LabSpec, folder: &Path) -> Result<(), LabError> {
     let path = "/proc/meminfo";
     let text = fs::read_to_string(path).map_err(|e| LabError::io("read", path, e))?;
-    let machines = machines as u64;
-    let fits = enough(
-        "memory",
-        available(&text).unwrap_or(0),
-        machines * MEMORY + SPARE,
-    );
+    let machines = spec.nodes.len() as u64;
+    let memory: u64 = spec.nodes.iter().map(|node| plan::memory(spec, node)).sum();
+    let fits = enough("memory", available(&text).unwrap_or(0), memory + SPARE);
     fits.map_err(|what| {
         LabError::Machines(format!("{machines} machines need more memory: {what}"))
     })?;

@@ -38,11 +38,6 @@ impl Watcher for FromOutside<'_> {
             return Seen::Off;
         };
         self.process = lab.process(self.host.as_str()).ok();
-        if self.process.is_some() && lab.nodes_have_kernels() {
-            // What is mounted in a machine its own kernel knows, and nobody outside.
-            self.process = None;
-            return Seen::Unknown;
-        }
         match self.process.map(mounts) {
             Some(Ok(places)) => mounted(places),
             _ => Seen::Off,

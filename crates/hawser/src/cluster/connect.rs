@@ -91,8 +91,9 @@ impl Cluster {
             transports.push(match reach {
                 Reach::Lab(lab) => {
                     let (lab, node) = (lab.clone(), name.clone());
+                    let within = self.connect_timeout;
                     Box::new(Command::new(name.clone(), move || {
-                        Lab::open(&lab)?.agent(node.as_str())
+                        Lab::open(&lab)?.agent(node.as_str(), within)
                     }))
                 }
                 Reach::Ssh(destination) => {

@@ -41,6 +41,7 @@ pub struct Known {
     pub secrets: Secrets,
     source: Source,
     cluster: Cluster,
+    slowness: u32,
 }
 
 /// The nodes that were reached, and why the others were not.
@@ -98,6 +99,7 @@ impl Target {
         Ok(Known {
             cluster: Cluster::of_nodes(nodes.collect(), self.ssh_config.clone()),
             secrets: admin.map_or_else(Secrets::here, |root| Secrets::below(&root)),
+            slowness: lab.as_ref().map_or(1, Lab::slowness),
             source,
             file,
         })
@@ -105,6 +107,11 @@ impl Target {
 }
 
 impl Known {
+    /// How many times longer than elsewhere its nodes may take for anything.
+    pub fn slowness(&self) -> u32 {
+        self.slowness
+    }
+
     /// Reads every secret once, so that one that cannot be had is shown where the file names it.
     ///
     /// # Errors
@@ -178,7 +185,7 @@ impl hawser_host::Reach for Known {
             let source = words.into();
             Failure::Command { source }.on(name)
         };
-        let one = self.cluster.one(name, SOON).try_connect();
+        let one = self.cluster.one(name, SOON * self.slowness).try_connect();
         let (heads, errors) = one.map_err(|e| failed(e.to_string()))?;
         heads.into_values().next().ok_or_else(|| {
             let error = errors.into_iter().next();

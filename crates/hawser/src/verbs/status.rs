@@ -17,7 +17,7 @@ use miette::{IntoDiagnostic, WrapErr};
 use crate::cluster::{Known, Reached, Target};
 use crate::{output, render};
 
-/// How long all of it may take.
+/// How long all of it may take, and each of its parts, on hosts that are not slow.
 const WHOLE: Duration = Duration::from_secs(10);
 
 /// How long a node may take to let itself be connected, and then to log in: one without power, or that hangs, must not
@@ -51,11 +51,17 @@ pub struct Args {
 pub fn run(args: &Args) -> miette::Result<ExitCode> {
     let known = args.target.known_to_look()?;
     let begun = Instant::now();
-    let mut reached = known.reach_within(CONNECT, LOGIN)?;
-    let left = WHOLE.saturating_sub(JUDGE + begun.elapsed());
+    let slowness = known.slowness();
+    let mut reached = known.reach_within(CONNECT * slowness, LOGIN * slowness)?;
+    let left = (WHOLE * slowness).saturating_sub(JUDGE * slowness + begun.elapsed());
     // Rounded, so that a connection within half a second takes nothing from the heads.
     let left = left.as_secs_f64().round() as u32;
-    let mut facts = ask(&known, &mut reached, Limits::PROMPT.within(left), WATCH);
+    let mut facts = ask(
+        &known,
+        &mut reached,
+        Limits::PROMPT.times(slowness).within(left),
+        WATCH,
+    );
     facts.left = drill_left(&args.target, &known)?;
     if let Some(path) = &args.facts {
         let text = serde_json::to_string_pretty(&facts)
@@ -65,7 +71,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
             .into_diagnostic()
             .wrap_err_with(|| format!("cannot write {}", path.display()))?;
     }
-    let now = judge(&known, &mut reached.heads, &facts, JUDGE)?;
+    let now = judge(&known, &mut reached.heads, &facts, JUDGE * slowness)?;
     match args.json {
         true => {
             let json = serde_json::to_string_pretty(&now)
@@ -83,8 +89,19 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
 
 /// The status of a cluster, for a caller that asks repeatedly: its links are not watched.
 pub fn look(known: &Known, reached: &mut Reached) -> miette::Result<ClusterStatus> {
-    let facts = ask(known, reached, Limits::PATIENT, Duration::ZERO);
-    judge(known, &mut reached.heads, &facts, JUDGE_PATIENTLY)
+    let slowness = known.slowness();
+    let facts = ask(
+        known,
+        reached,
+        Limits::PATIENT.times(slowness),
+        Duration::ZERO,
+    );
+    judge(
+        known,
+        &mut reached.heads,
+        &facts,
+        JUDGE_PATIENTLY * slowness,
+    )
 }
 
 fn ask(known: &Known, reached: &mut Reached, limits: Limits, watch: Duration) -> StatusFacts {

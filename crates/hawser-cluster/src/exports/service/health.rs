@@ -25,12 +25,19 @@ pub enum Health {
     Broken(Vec<String>),
 }
 
-/// How long who looks waits for an answer. With a look every 2 s, a target that hangs is noticed within 5 s.
-pub(super) const PATIENCE: Duration = Duration::from_millis(2500);
+/// How long a look may take as a whole, unless somebody says otherwise: as long as the monitor (`cib/pools.rs`).
+pub const LOOK: Duration = Duration::from_secs(6);
+
+/// How long who looks waits for an answer of a server. With a look every 2 s, a target that hangs is noticed within 5 s.
+fn server(whole: Duration) -> Duration {
+    whole * 5 / 12
+}
 
 /// How long who looks waits for the storage. Disks under load may take seconds for a read, and a pool that is moved for
-/// that reason is moved under load. The monitor as a whole may take 6 s (`cib/pools.rs`).
-const STORAGE: Duration = Duration::from_millis(4500);
+/// that reason is moved under load.
+fn storage(whole: Duration) -> Duration {
+    whole * 3 / 4
+}
 
 /// How long a change of another pool is waited for.
 const ANOTHER: Duration = Duration::from_secs(1);
@@ -41,14 +48,18 @@ const LONGEST_CHANGE: u64 = 120;
 pub(super) const UNFINISHED: &str = "the last start did not end well";
 
 /// Whether what was started is still there. The pool is not read: whether it is there, its own
-/// resource watches.
-pub fn health(parameters: &Parameters) -> Result<Health, ServiceError> {
-    health_on(&Here::default(), parameters)
+/// resource watches. What does not answer is given up in time for a look that may take so long as a whole.
+pub fn health(parameters: &Parameters, whole: Duration) -> Result<Health, ServiceError> {
+    health_on(&Here::default(), parameters, whole)
 }
 
 /// The same on a host. While a start changes what this pool offers, that it runs is taken from its copy: the
 /// middle of a change is no failure.
-pub(super) fn health_on(here: &Here, parameters: &Parameters) -> Result<Health, ServiceError> {
+pub(super) fn health_on(
+    here: &Here,
+    parameters: &Parameters,
+    whole: Duration,
+) -> Result<Health, ServiceError> {
     let pool = &parameters.pool;
     // A pool that hangs is not read under the lock.
     let all = match Saved::read_in(&here.folder, pool)? {
@@ -76,7 +87,7 @@ pub(super) fn health_on(here: &Here, parameters: &Parameters) -> Result<Health, 
     };
     let saved = Saved::read_in(&here.folder, pool)?;
     let saved = saved.as_ref();
-    let told = asked(here, parameters, saved)?;
+    let told = asked(here, parameters, saved, whole)?;
     if told != Health::Stopped {
         return Ok(told);
     }
@@ -99,10 +110,14 @@ fn asked(
     here: &Here,
     parameters: &Parameters,
     saved: Option<&Saved>,
+    whole: Duration,
 ) -> Result<Health, ServiceError> {
-    let until = Deadline::after(STORAGE);
+    let until = Deadline::after(storage(whole));
     let started = saved.map(|saved| &saved.desired);
-    let job = Job::new(here, parameters, Purpose::Health, saved, started)?;
+    let job = Job {
+        until: Some(Deadline::after(server(whole))),
+        ..Job::new(here, parameters, Purpose::Health, saved, started)?
+    };
     let offers = |what: fn(&Desired) -> bool| started.is_none_or(what);
     let by_nfs = offers(|it| !it.nfs.is_empty());
     let mut all = Vec::new();

@@ -7,7 +7,6 @@ use hawser_model::cluster_file::{Backend, SecretRef};
 use hawser_tool::Deadline;
 
 use super::ServiceError;
-use super::health::PATIENCE;
 use super::here::Here;
 use crate::exports::desired::Desired;
 use crate::exports::host::{Parameters, Saved, SavedError, read_secret};
@@ -66,7 +65,6 @@ impl<'a> Job<'a> {
             }
         }
         let limit = match purpose {
-            Purpose::Health => Some(PATIENCE),
             // Whoever looks keeps changes away meanwhile, a stop among them.
             Purpose::Compare => Some(Duration::from_secs(5)),
             _ => None,

@@ -37,7 +37,7 @@ use super::state::{State, StateError};
 use super::tgt::DaemonError;
 pub use change::{start, stop};
 use hawser_model::toml_file::FileErrors;
-pub use health::{Health, health};
+pub use health::{Health, LOOK, health};
 use here::Here;
 use job::{Job, Purpose};
 pub use owned::Foreign;

@@ -41,6 +41,14 @@ impl Limits {
         device: 20,
     };
 
+    /// So many times longer, on hosts that are slow.
+    pub fn times(self, slowness: u32) -> Self {
+        Self {
+            head: self.head.saturating_mul(slowness),
+            device: self.device.saturating_mul(slowness),
+        }
+    }
+
     /// The same when so many seconds are left for the whole view.
     pub fn within(self, seconds: u32) -> Self {
         let each = seconds.saturating_sub(2).max(1);

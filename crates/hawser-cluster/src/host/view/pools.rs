@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -114,20 +115,24 @@ fn look(pool: &PoolQuestion, limits: Limits) -> PoolView {
     }
     let place = pool.root.clone();
     let room = Begun::work(limit, move || Room::at(&place));
-    let of = |work: fn(&Parameters) -> Answered| {
+    let of = |work: fn(&Parameters, Duration) -> Answered| {
         let exports = pool.exports.clone();
-        Begun::work(limit, move || exports.as_ref().map(work))
+        // A look that finds something that does not answer has given up before it is given up itself.
+        let whole = Duration::from_secs(u64::from(limit) + 1);
+        Begun::work(limit, move || exports.as_ref().map(|it| work(it, whole)))
     };
-    let file = of(|parameters| match service::wanted(parameters) {
+    let file = of(|parameters, _| match service::wanted(parameters) {
         Ok(_) => Answered::Well,
         Err(e) => Answered::Wrong(vec![e.to_string()]),
     });
-    let offered = of(|parameters| match service::health(parameters) {
-        Ok(Health::Running) => Answered::Well,
-        Ok(Health::Stopped) => Answered::Nothing,
-        Ok(Health::Broken(what)) => Answered::Wrong(what),
-        Err(e) => Answered::Wrong(vec![e.to_string()]),
-    });
+    let offered = of(
+        |parameters, whole| match service::health(parameters, whole) {
+            Ok(Health::Running) => Answered::Well,
+            Ok(Health::Stopped) => Answered::Nothing,
+            Ok(Health::Broken(what)) => Answered::Wrong(what),
+            Err(e) => Answered::Wrong(vec![e.to_string()]),
+        },
+    );
     PoolView::Here {
         file: file.end().map(|answered| match answered {
             Some(Answered::Wrong(why)) => Some(why.join("; ")),

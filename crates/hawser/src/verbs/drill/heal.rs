@@ -47,7 +47,7 @@ fn whole_again(stage: &mut Stage<'_>) -> miette::Result<Option<Vec<String>>> {
     complain!(
         "{}; undoing what it left, then waiting until the cluster is whole (at most {} s)",
         taken.left,
-        WHOLE.as_secs()
+        stage.patience(WHOLE).as_secs()
     );
     let seen = wait_whole(stage, answers_late(stage.file)).map_err(error)?;
     let wrong = seen.wrong();

@@ -177,7 +177,7 @@ fn list() -> String {
 /// What would be done, and what would have to hold.
 fn plan(scenario: &Scenario, stage: &Stage<'_>, budget: Option<Duration>) -> String {
     let mut plan = scenario.plan(stage);
-    plan.allow(budget);
+    plan.allow(budget, stage.site.slowness());
     let faults: Vec<String> = plan
         .faults
         .iter()

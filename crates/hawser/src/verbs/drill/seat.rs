@@ -61,7 +61,8 @@ pub fn seat(args: &SeatArgs, lab: Option<&Lab>, ssh_config: Option<&Path>) -> mi
     Ok(Seat {
         host: way.host().clone(),
         way: Box::new(Way(way)),
-        remote: args.client_host.is_some(),
+        // A machine has a kernel of its own, and so a clock.
+        remote: args.client_host.is_some() || lab.is_some_and(Lab::nodes_have_kernels),
         volume,
         initiator: args.initiator.clone(),
         chap,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use hawser_lab::{Interrupt, LabError, LabName, LabSpec, UpOutcome};
+use hawser_lab::{Interrupt, Kind, LabError, LabName, LabSpec, UpOutcome};
 use hawser_tool::{Launch, TIED};
 use miette::{IntoDiagnostic, WrapErr};
 
@@ -12,23 +12,37 @@ use crate::bad_file::Source;
 use crate::cluster::Target;
 use crate::output::say;
 
-/// The cluster that is built when no file is named.
-const EXAMPLE: &str = include_str!("../../../../../examples/lab/hawser.toml");
+/// The cluster that is built when no file is named, and the one of machines.
+const EXAMPLE: (&str, &str) = (
+    "examples/lab/hawser.toml",
+    include_str!("../../../../../examples/lab/hawser.toml"),
+);
+const OF_MACHINES: (&str, &str) = (
+    "examples/lab/machines.toml",
+    include_str!("../../../../../examples/lab/machines.toml"),
+);
 
 /// How often it is looked whether the apply has ended or is to end.
 const LOOKS: Duration = Duration::from_millis(50);
 
-/// Reads the cluster file, or takes the example.
-pub(super) fn spec(file: Option<&Path>) -> miette::Result<LabSpec> {
+/// Reads the cluster file, or takes the example for such nodes.
+pub(super) fn spec(file: Option<&Path>, kind: Kind) -> miette::Result<LabSpec> {
     let source = match file {
-        None => Source {
-            path: "examples/lab/hawser.toml".to_owned(),
-            text: EXAMPLE.to_owned(),
-        },
+        None => {
+            let (path, text) = match kind {
+                Kind::Namespace => EXAMPLE,
+                Kind::Uml => OF_MACHINES,
+            };
+            Source {
+                path: path.to_owned(),
+                text: text.to_owned(),
+            }
+        }
         Some(path) => Source::read(path)?,
     };
     let file = source.complete()?;
-    LabSpec::of_cluster(&file, &source.text).map_err(|e| miette::miette!("{}: {e}", source.path))
+    LabSpec::of_cluster(&file, &source.text, kind)
+        .map_err(|e| miette::miette!("{}: {e}", source.path))
 }
 
 /// Applies the lab's cluster file by `hawser apply`, a process of its own: Ctrl-C ends it wherever it is, and the lab

@@ -28,13 +28,8 @@ use impair::{ClearArgs, ImpairArgs};
 pub fn run(args: Args) -> miette::Result<ExitCode> {
     if let Action::Up { name, layout } = &args.action {
         if layout.cluster {
-            if layout.machines.is_some() {
-                miette::bail!(
-                    "a cluster on machines is not there yet: --machines makes a lab without --cluster"
-                );
-            }
             let begun = std::time::Instant::now();
-            let spec = cluster::spec(layout.file.as_deref())?;
+            let spec = cluster::spec(layout.file.as_deref(), kind(layout))?;
             let name = name.lab().map_err(report)?;
             let interrupt = Interrupt::hold().map_err(report)?;
             let found = up(&name, Some(&spec), &interrupt).map_err(report)?;
@@ -143,10 +138,18 @@ fn spec(layout: &Layout) -> Result<Option<LabSpec>, LabError> {
             links.map_or(2, usize::from),
         )),
     };
-    if let (Some(spec), Some(Machines::Uml)) = (&mut spec, layout.machines) {
-        spec.kind = Kind::Uml;
+    if let (Some(spec), Some(_)) = (&mut spec, layout.machines) {
+        spec.kind = kind(layout);
     }
     Ok(spec)
+}
+
+/// What the nodes are to be.
+fn kind(layout: &Layout) -> Kind {
+    match layout.machines {
+        Some(Machines::Uml) => Kind::Uml,
+        None => Kind::Namespace,
+    }
 }
 
 fn up(

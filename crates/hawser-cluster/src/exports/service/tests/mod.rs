@@ -15,7 +15,7 @@ use hawser_tool::Deadline;
 use tempfile::TempDir;
 
 use super::change::{make, stop_on};
-use super::health::health_on;
+use super::health::{LOOK, health_on};
 use super::here::Here;
 use super::{Health, ServiceError, Wanted};
 use crate::exports::desired::Volume;
@@ -132,7 +132,7 @@ impl World {
     }
 
     pub fn health(&self) -> Result<Health, ServiceError> {
-        health_on(&self.here, &self.parameters)
+        health_on(&self.here, &self.parameters, LOOK)
     }
 
     pub fn saved(&self) -> Option<Saved> {
@@ -292,6 +292,23 @@ fn storage_that_does_not_answer_fails_the_monitor_with_its_volume() {
     );
     world.here.read = Box::new(|_, _| Err(std::io::Error::from_raw_os_error(5)));
     assert!(broken(world.health()).contains("Input/output error"));
+}
+
+#[test]
+fn who_allows_a_look_more_time_waits_longer_for_the_storage() {
+    let mut world = World::with(&["a"]);
+    world.start("").unwrap();
+    let least = |seconds: u64| {
+        move |_: &Path, until: Deadline| match until.left() >= Duration::from_secs(seconds) {
+            true => Ok(()),
+            false => Err(std::io::ErrorKind::TimedOut.into()),
+        }
+    };
+    world.here.read = Box::new(least(60));
+    let health = |world: &World, whole| health_on(&world.here, &world.parameters, whole);
+    assert!(broken(health(&world, LOOK)).contains("does not answer"));
+    let minutes = Duration::from_secs(120);
+    assert_eq!(health(&world, minutes).unwrap(), Health::Running);
 }
 
 #[test]

@@ -1,0 +1,74 @@
+//! Who looks at a head by an agent of its own, where nobody looks from outside.
+
+use hawser_cluster::host::questions::LookAround;
+use hawser_host::site::{Seen, Site, Watcher};
+use hawser_host::{Host, Reconnecting};
+use hawser_model::drill::Moment;
+use hawser_model::names::HostName;
+
+use crate::stage::Watched;
+use crate::watch::there;
+
+/// Looks at a head by an agent of its own. While that does not answer, the site is asked whether the head has power.
+pub struct ByAgent<'a> {
+    hosts: &'a Reconnecting<'a>,
+    site: &'a dyn Site,
+    watched: &'a [Watched],
+    host: &'a HostName,
+    agent: Option<Box<dyn Host>>,
+    /// It had no pool at the last look, so it costs nobody anything to ask for its engine.
+    idle: bool,
+    /// It had no pool at the last look and no engine that could have given it one since: it was off, or is rebooted.
+    stopped: bool,
+}
+
+impl<'a> ByAgent<'a> {
+    /// Who looks at this head for these pools.
+    pub fn of(
+        hosts: &'a Reconnecting<'a>,
+        site: &'a dyn Site,
+        watched: &'a [Watched],
+        host: &'a HostName,
+    ) -> Self {
+        Self {
+            hosts,
+            site,
+            watched,
+            host,
+            agent: hosts.another(host).ok(),
+            idle: false,
+            stopped: false,
+        }
+    }
+}
+
+impl Watcher for ByAgent<'_> {
+    fn look(&mut self) -> Seen {
+        let begun = self.hosts.clock().time_of_day();
+        let engine = self.idle || self.stopped;
+        let Some(agent) = &mut self.agent else {
+            return match self.site.shows_off(self.host) {
+                Ok(Some(_)) => {
+                    self.stopped = true;
+                    Seen::Off
+                }
+                Ok(None) | Err(_) => {
+                    self.agent = self.hosts.another(self.host).ok();
+                    Seen::Unknown
+                }
+            };
+        };
+        let Ok(look) = agent.ask(&LookAround { engine }) else {
+            self.agent = None;
+            return Seen::Unknown;
+        };
+        let since = Moment(begun.0.saturating_sub(look.engine_us.unwrap_or(0)));
+        let engine_since = self.stopped.then_some(since);
+        self.idle = there(&look.mounts, self.watched).is_empty();
+        self.stopped = engine && self.idle && look.engine_us.is_none();
+        Seen::Mounts {
+            places: look.mounts,
+            engine_since,
+        }
+    }
+}

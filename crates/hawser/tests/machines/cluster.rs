@@ -1,0 +1,101 @@
+//! A storage cluster whose heads have kernels of their own, by verbs that know nothing of kernels.
+
+use serde_json::{Value, json};
+
+use crate::support::{self, Lab, Ran, eventually, run};
+use crate::{SLOW, has_kernel, login};
+
+/// Runs a verb on the lab's cluster.
+fn verb(lab: &Lab, name: &str, rest: &[&str]) -> Ran {
+    run(&[&[name, "--lab", lab.name()], rest].concat())
+}
+
+#[track_caller]
+fn ok(lab: &Lab, name: &str, rest: &[&str]) -> Ran {
+    let ran = verb(lab, name, rest);
+    assert_eq!(ran.code, Some(0), "{name}: {}{}", ran.stdout, ran.stderr);
+    ran
+}
+
+/// Waits until `status` has nothing to say. It gives up what does not answer at once, which on a busy host may be anything.
+#[track_caller]
+fn whole(lab: &Lab) -> Value {
+    let mut last = None;
+    let is_whole = eventually(SLOW, || {
+        let status = verb(lab, "status", &["--json"]);
+        let whole = status.code == Some(0);
+        last = Some(status);
+        whole
+    });
+    let last = last.expect("it was asked");
+    assert!(is_whole, "{}{}", last.stdout, last.stderr);
+    support::json(&last, "status")
+}
+
+fn place(status: &Value, pool: &str) -> Option<String> {
+    let mut pools = status["pools"].as_array()?.iter();
+    let found = pools.find(|it| it["name"] == pool)?;
+    Some(found["active_on"].as_str()?.to_owned())
+}
+
+#[test]
+#[ignore = "boots machines"]
+fn a_cluster_on_machines_is_built_moved_and_shot_at_by_the_same_verbs() {
+    if !has_kernel() {
+        return;
+    }
+    let lab = Lab::up_with(&["--machines", "--cluster"]);
+    let status = whole(&lab);
+    assert_eq!(place(&status, "vmpool01").as_deref(), Some("head1"));
+    assert_eq!(place(&status, "vmpool02").as_deref(), Some("head2"));
+
+    // What is real: kernels, systemd, the kernel's target, a disk that both heads have.
+    let host = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("this kernel");
+    for head in ["head1", "head2"] {
+        assert_ne!(lab.sh(head, "uname -r"), host);
+        let units = "systemctl is-active corosync pacemaker";
+        assert_eq!(lab.sh(head, units), "active\nactive\n");
+        lab.sh(head, "test -b /dev/disk/by-id/ubd-vmpool01");
+        lab.sh(
+            head,
+            "ls -d /sys/kernel/config/target/iscsi/iqn.2026-01.lab.hawser:*",
+        );
+    }
+    assert!(ok(&lab, "plan", &[]).stdout.contains("0 changes"));
+
+    // The client's kernel has a file system on a pool that moves under it.
+    login(&lab, "client1", "10.72.2.208");
+    lab.sh(
+        "client1",
+        "mkfs.ext4 -q /dev/mapper/mpatha && mount /dev/mapper/mpatha /mnt",
+    );
+    lab.sh("client1", "echo before >/mnt/one && sync /mnt/one");
+    ok(&lab, "move", &["vmpool02", "head1"]);
+    lab.sh("client1", "echo after >/mnt/two && sync /mnt/two");
+    assert_eq!(place(&whole(&lab), "vmpool02").as_deref(), Some("head1"));
+
+    // A head without power. What keeps this host from looking or from ending in time is no fault of the cluster's.
+    let ran = verb(&lab, "drill", &["power-cut", "--json"]);
+    let report = support::json(&ran, "drill");
+    let broken = report["promises"].as_array().expect("promises").iter();
+    let broken: Vec<&Value> = broken
+        .filter(|it| it["held"] == false)
+        .filter(|it| {
+            !it["text"]
+                .as_str()
+                .is_some_and(|it| it.contains("could not be looked at"))
+        })
+        .collect();
+    assert_eq!(broken, Vec::<&Value>::new(), "{report:#}{}", ran.stderr);
+    assert_eq!(report["fenced"], json!(["head1"]));
+    assert_eq!(report["two_active"], false);
+    let status = whole(&lab);
+    for pool in ["vmpool01", "vmpool02"] {
+        assert_eq!(place(&status, pool).as_deref(), Some("head2"));
+    }
+    assert_eq!(
+        lab.sh("client1", "cat /mnt/one /mnt/two"),
+        "before\nafter\n"
+    );
+    lab.sh("client1", "umount /mnt && e2fsck -fn /dev/mapper/mpatha");
+}

@@ -4,19 +4,11 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
+use hawser_model::output::incident::LogKind;
 
 use super::said;
 use crate::outage::marks;
 use crate::outage::stamp::{MONTHS, stamped};
-
-/// Which log a file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogKind {
-    /// corosync.log.
-    Corosync,
-    /// pacemaker.log.
-    Pacemaker,
-}
 
 /// A file of a log.
 #[derive(Clone, Debug)]
@@ -35,6 +27,13 @@ pub(super) struct Line {
     pub(super) at: Moment,
     /// With a stamp as `stamped` reads it.
     pub(super) text: String,
+}
+
+impl Line {
+    /// What follows the stamp.
+    pub(super) fn rest(&self) -> &str {
+        self.text.get(19..).unwrap_or_default()
+    }
 }
 
 /// What a file holds.

@@ -22,7 +22,7 @@ pub struct IncidentsReport {
 }
 
 /// A head's logs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadLog {
     /// The head, as it names itself in them.
     pub host: HostName,
@@ -34,6 +34,42 @@ pub struct ReadLog {
     pub from: Option<String>,
     /// The last one.
     pub to: Option<String>,
+    /// By how many seconds its clock is ahead of the first head's, by the memberships that both have logged; its times are
+    /// corrected by that. Below 0.2 s it is 0. Absent: they have logged none in common.
+    pub ahead_s: Option<f64>,
+}
+
+/// Which log of a head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogKind {
+    /// corosync.log.
+    Corosync,
+    /// pacemaker.log.
+    Pacemaker,
+}
+
+impl LogKind {
+    /// The name of its file.
+    pub fn file(self) -> &'static str {
+        match self {
+            Self::Corosync => "corosync.log",
+            Self::Pacemaker => "pacemaker.log",
+        }
+    }
+}
+
+/// A line of a log that tells something of an incident.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IncidentLine {
+    /// Seconds from the beginning of the incident, on the first head's clock.
+    pub at_s: f64,
+    /// Whose.
+    pub host: HostName,
+    /// Of which log.
+    pub log: LogKind,
+    /// The line; its stamp is the head's own, in the form of Corosync's `timestamp: hires`.
+    pub text: String,
 }
 
 /// Something that happened to the cluster: a head that was lost, a fencing, a service that was not there for a while.
@@ -43,6 +79,8 @@ pub struct IncidentReport {
     pub id: String,
     /// When it began: local time of the heads, to the millisecond.
     pub began: String,
+    /// Seconds to the end of what belongs to it.
+    pub lasted_s: f64,
     /// What began it, in words.
     pub trigger: String,
     /// Why that happened, as far as the logs say it. Absent: they do not.
@@ -53,6 +91,17 @@ pub struct IncidentReport {
     pub outage_s: f64,
     /// The services that were away, longest outage first.
     pub services: Vec<ServiceOutage>,
+    /// The lines that mark its steps, in the order of time: a phase begins and ends at the moment of one, unless a rule of
+    /// docs/outage.md says when. Empty in a list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<IncidentLine>,
+    /// How many more there are, which are not among `lines`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lines_left_out: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A service that was not there for a while.
@@ -76,4 +125,15 @@ pub struct ServiceOutage {
     pub unattributed_s: f64,
     /// The findings, worst first.
     pub findings: Vec<WordedFinding>,
+}
+
+impl ServiceOutage {
+    /// How it ended, in words that follow its length.
+    pub fn end(&self) -> String {
+        match (&self.on, self.over) {
+            (Some(on), true) => format!(", until it stood on {on}"),
+            (None, true) => String::new(),
+            (_, false) => ", and it did not end in these logs".to_owned(),
+        }
+    }
 }

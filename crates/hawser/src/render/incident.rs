@@ -120,15 +120,11 @@ fn away(outage: &ServiceOutage) -> String {
         true => "at least ",
         false => "",
     };
-    let end = match (&outage.on, outage.over) {
-        (Some(on), true) => format!(", until it stood on {on}"),
-        (None, true) => String::new(),
-        (_, false) => ", and it did not end in these logs".to_owned(),
-    };
     let mut out = format!(
-        "\n{} was away for {least}{}{end}\n",
+        "\n{} was away for {least}{}{}\n",
         style(&outage.service).bold(),
         style(format!("{:.3} s", outage.outage_s)).bold(),
+        outage.end(),
     );
     if outage.at_least {
         out.push_str("  (a check found it dead; since when it was, the logs do not say)\n");

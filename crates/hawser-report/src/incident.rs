@@ -4,7 +4,7 @@
 use hawser_account::incident::proof;
 use hawser_model::output::drill::OutagePhase;
 use hawser_model::output::incident::{
-    IncidentLine, IncidentReport, IncidentsReport, ReadLog, ServiceOutage,
+    IncidentLine, IncidentReport, IncidentsReport, ReadLog, ServiceOutage, Step,
 };
 
 use crate::bars::{Bar, bars};
@@ -38,7 +38,7 @@ pub fn page(report: &IncidentsReport, incident: &IncidentReport, read: u64, by: 
     if !all.is_empty() {
         findings::section(&mut page, &all);
     }
-    page.section("The lines in the order of time", |s| lines(s, incident));
+    page.section("What was logged and read", |s| course(s, incident));
     page.section("The heads' logs and clocks", |s| logs(s, report));
     page.finish_of(&LOGS)
 }
@@ -151,22 +151,29 @@ fn quoted(line: &IncidentLine) -> String {
     format!("{} {}: {}", line.host, line.log.file(), line.text)
 }
 
-fn lines(s: &mut Section<'_>, incident: &IncidentReport) {
-    if incident.lines.is_empty() {
-        return s.paragraph("No line marks a step of it.");
+/// Lines of the logs and changes that the heads' watches read, in the order of time.
+fn course(s: &mut Section<'_>, incident: &IncidentReport) {
+    for head in &incident.readings {
+        let heading = format!(
+            "As {} read it {:+.3} s from the beginning",
+            head.host, head.first_s
+        );
+        s.heading(heading);
+        let all: Vec<String> = head.first.iter().map(ToString::to_string).collect();
+        s.paragraph(format_args!("{}.", all.join("; ")));
     }
-    let row = |line: &IncidentLine| {
-        vec![
-            format!("{:.3} s", line.at_s),
-            line.host.to_string(),
-            line.log.file().to_owned(),
-            line.text.clone(),
-        ]
+    let all = incident.course();
+    if all.is_empty() {
+        return s.paragraph("No line marks a step of it, and no watch has read anything of it.");
+    }
+    let row = |step: Step<'_>| {
+        let at = format!("{:.3} s", step.at_s);
+        vec![at, step.host.to_string(), step.by.to_owned(), step.text]
     };
-    let rows: Vec<Vec<String>> = incident.lines.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = all.into_iter().map(row).collect();
     use Column::{Number, Text};
-    let heads = [Number("at"), Text("head"), Text("log"), Text("line")];
-    let caption = "In seconds from the beginning of the incident, on the first head's clock";
+    let heads = [Number("at"), Text("head"), Text("from"), Text("what")];
+    let caption = "In seconds from the beginning of the incident, on the first head's clock; \"read\" is by the head's watch";
     table(s, caption, &heads, &rows);
     if incident.lines_left_out > 0 {
         s.remark(format_args!(

@@ -131,8 +131,15 @@ fn stamp_in_milliseconds(line: &str) -> Option<(String, bool)> {
     }
 }
 
+/// A moment that [`local`] has written.
+pub fn moment(local: &str) -> Option<Moment> {
+    let time = humantime::parse_rfc3339_weak(local).ok()?;
+    let since = time.duration_since(UNIX_EPOCH).ok()?;
+    Some(Moment(u64::try_from(since.as_micros()).ok()?))
+}
+
 /// `2026-11-22 11:14:12.903`.
-pub(super) fn local(at: Moment) -> String {
+pub fn local(at: Moment) -> String {
     let time = UNIX_EPOCH + Duration::from_micros(at.0);
     let text = humantime::format_rfc3339_millis(time).to_string();
     text.trim_end_matches('Z').replace('T', " ")
@@ -177,6 +184,7 @@ mod tests {
         let shot = "head2 pacemaker-controld  [40] (controld_execute_fence_action) \tnotice: Requesting fencing (off) of node head1 | action=1";
         let pacemaker = read(format!("Nov  2 01:14:15.335 {shot}"), LogKind::Pacemaker);
         assert_eq!(pacemaker.host, Some("head2".into()));
+        assert_eq!(moment(&local(hires.kept[0].at)), Some(hires.kept[0].at));
         assert_eq!(digits(&local(pacemaker.kept[0].at)), "20261102-011415");
     }
 

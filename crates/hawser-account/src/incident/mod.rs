@@ -27,7 +27,7 @@ use said::Said;
 use windows::{Incident, Window};
 
 pub use hawser_model::output::incident::LogKind;
-pub use lines::LogFile;
+pub use lines::{LogFile, local, moment};
 pub use services::together;
 pub use shown::proof;
 
@@ -143,6 +143,7 @@ fn report(incident: &Incident, told: &Told, said: &[(Moment, HostName, Said)]) -
         services: away,
         lines,
         lines_left_out,
+        readings: Vec::new(),
     }
 }
 

@@ -1,11 +1,14 @@
 //! What `hawser explain --logs --json` prints: the outages that the logs of a cluster's heads tell of.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::drill::OutagePhase;
 use crate::finding::WordedFinding;
 use crate::names::HostName;
+use crate::readings::{Noted, Subject};
 
 /// What the logs of all heads tell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -98,6 +101,53 @@ pub struct IncidentReport {
     /// How many more there are, which are not among `lines`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lines_left_out: u64,
+    /// What the heads' watches read around it, of each head that keeps a ring of readings. Empty in a list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub readings: Vec<HeadReadings>,
+}
+
+/// What the ring of a head has of the time around an incident: from a minute before it to two after.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HeadReadings {
+    /// The head that read it.
+    pub host: HostName,
+    /// When its first reading of that time was, in seconds from the beginning of the incident.
+    pub first_s: f64,
+    /// How everything stood then.
+    pub first: Vec<Noted>,
+    /// What changed, in the order of time; numbers that change all the time are left out.
+    pub changes: Vec<NotedChange>,
+}
+
+/// Something that changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NotedChange {
+    /// Seconds from the beginning of the incident, on the first head's clock.
+    pub at_s: f64,
+    /// What.
+    pub what: Changed,
+}
+
+/// How something changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Changed {
+    /// It is so from then on.
+    Now(Noted),
+    /// It is not there any more.
+    Gone(Subject),
+    /// The head's clock was stepped by so many seconds.
+    ClockStepped(f64),
+}
+
+impl fmt::Display for Changed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Now(noted) => noted.fmt(f),
+            Self::Gone(subject) => subject.fmt(f),
+            Self::ClockStepped(seconds) => write!(f, "the clock was stepped by {seconds:+.3} s"),
+        }
+    }
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -135,5 +185,41 @@ impl ServiceOutage {
             (None, true) => String::new(),
             (_, false) => ", and it did not end in these logs".to_owned(),
         }
+    }
+}
+
+/// Something of an incident at its time: a line of a log, or a change that a watch has read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step<'a> {
+    /// Seconds from the beginning of the incident.
+    pub at_s: f64,
+    /// The head.
+    pub host: &'a HostName,
+    /// The log's file, or `read`.
+    pub by: &'static str,
+    /// What.
+    pub text: String,
+}
+
+impl IncidentReport {
+    /// Lines of the logs and changes that were read, in the order of time.
+    pub fn course(&self) -> Vec<Step<'_>> {
+        let lines = self.lines.iter().map(|line| Step {
+            at_s: line.at_s,
+            host: &line.host,
+            by: line.log.file(),
+            text: line.text.clone(),
+        });
+        let changes = self.readings.iter().flat_map(|head| {
+            head.changes.iter().map(|change| Step {
+                at_s: change.at_s,
+                host: &head.host,
+                by: "read",
+                text: change.what.to_string(),
+            })
+        });
+        let mut all: Vec<Step<'_>> = lines.chain(changes).collect();
+        all.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+        all
     }
 }

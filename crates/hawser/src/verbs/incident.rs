@@ -9,6 +9,7 @@ use clap::Subcommand;
 use hawser_model::names::HostName;
 use hawser_model::output::incident::IncidentsReport;
 use hawser_model::toml_file::nearest;
+use hawser_watch::around::with_readings;
 use hawser_watch::history::history;
 use miette::bail;
 
@@ -68,10 +69,14 @@ struct Of {
 /// Runs the verb.
 pub fn run(args: &Args) -> miette::Result<ExitCode> {
     let (report, text, json): (_, fn(&IncidentsReport) -> String, _) = match &args.what {
-        What::List(of) => (brief(read(&of.which)?), render::incident::list, of.json),
-        What::Show { id, of } => (only(read(&of.which)?, id)?, render::incident::text, of.json),
+        What::List(of) => (
+            brief(read(&of.which, None)?),
+            render::incident::list,
+            of.json,
+        ),
+        What::Show { id, of } => (read(&of.which, Some(id))?, render::incident::shown, of.json),
         What::Report { id, output, which } => {
-            let report = only(read(which)?, id)?;
+            let report = read(which, Some(id))?;
             return page(&report, output.as_deref());
         }
     };
@@ -82,20 +87,27 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the heads' logs tell.
-fn read(which: &Which) -> miette::Result<IncidentsReport> {
+/// What the heads' logs tell; of one incident also what the heads' watches have read around it.
+fn read(which: &Which, id: Option<&str>) -> miette::Result<IncidentsReport> {
     let cluster = which.cluster()?;
     let (mut heads, failed) = cluster.within(CONNECT, LOGIN).try_connect()?;
     let unreached: BTreeMap<HostName, String> = failed
         .into_iter()
         .map(|e| (e.host.clone(), e.failure.to_string()))
         .collect();
-    let report = aloud("the heads' logs are being read", || {
+    let mut report = aloud("the heads' logs are being read", || {
         history(&mut heads, &unreached, now())
     });
     if report.heads.is_empty() {
         bail!("no head's log could be read: {}", report.gaps.join("; "));
     }
+    let Some(id) = id else {
+        return Ok(report);
+    };
+    report = only(report, id)?;
+    aloud("the heads' readings are being read", || {
+        with_readings(&mut heads, &mut report);
+    });
     Ok(report)
 }
 

@@ -9,6 +9,7 @@
 pub mod node;
 mod pulse;
 pub mod questions;
+mod readings;
 mod serve;
 mod stale;
 

@@ -21,6 +21,7 @@ pub mod ladder;
 pub mod names;
 pub mod output;
 pub mod probe;
+pub mod readings;
 pub mod setup;
 pub mod sockets;
 pub mod toml_file;

@@ -2,21 +2,14 @@
 //! outage account as a bar, the promises, the findings.
 
 use hawser_model::drill::DrillCase;
-use hawser_model::names::HostName;
-use hawser_model::output::drill::{DrillReport, OutageEvent, OutagePhase};
+use hawser_model::output::drill::{DrillReport, OutageEvent};
 use hawser_model::units::grouped;
 
-use crate::bars::{Bar, bars};
-use crate::findings;
-use crate::markup::{Markup, percent};
 use crate::page::{Page, Section};
 use crate::plot::{Axis, Curve, Mark, Plot, plot, short};
 use crate::scale::Scale;
 use crate::table::{Column, table};
-
-/// Height of the account's bar in pixels, and of the words above it.
-const BAR: u32 = 34;
-const WORDS: u32 = 18;
+use crate::{findings, outage};
 
 /// Lines of words that have room in the picture before they begin again at the top.
 const ROWS: u32 = 10;
@@ -165,124 +158,19 @@ fn began_s(case: &DrillCase, report: &DrillReport) -> f64 {
     stall.map_or(0.0, |stall| client.began.since(stall.from))
 }
 
-/// One bar of all phases, then a row a phase.
+/// Where the client's time went.
 fn account(s: &mut Section<'_>, report: &DrillReport) {
     if report.outage_s <= 0.0 {
         return s.paragraph("The client never waited.");
     }
-    let parts: Vec<String> = {
-        let phases = report.phases.iter();
-        phases
-            .map(|phase| format!("{} {:.3} s", phase.name, phase.seconds))
-            .collect()
-    };
-    let description = format!(
-        "{}; unattributed {:.3} s.",
-        parts.join(", "),
-        report.unattributed_s
-    );
-    s.picture("The outage account", description, BAR + WORDS, |m| {
-        m.empty(
-            "rect",
-            &[
-                ("class", &"unknown"),
-                ("y", &WORDS),
-                ("width", &"100%"),
-                ("height", &BAR),
-            ],
-        );
-        for phase in &report.phases {
-            part(m, phase, report.outage_s);
-        }
-    });
-    let mut rows: Vec<Bar> = report
-        .phases
-        .iter()
-        .map(|phase| row(phase, report.outage_s))
-        .collect();
-    rows.push(Bar {
-        label: "unattributed".to_owned(),
-        value: format!("{:.3} s", report.unattributed_s),
-        to: report.unattributed_s / report.outage_s,
-        class: "unknown",
-        ..Bar::default()
-    });
-    rows.push(Bar {
-        label: "in all".to_owned(),
-        value: format!("{:.3} s", report.outage_s),
-        to: 1.0,
-        class: "whole",
-        ..Bar::default()
-    });
-    bars(s, "Phases in the order of time", ["phase", "took"], &rows);
+    outage::account(s, &report.phases, report.unattributed_s, report.outage_s);
     if report.clock_error_s > 0.0 {
-        s.remark(format_args!(
-            "Between two machines a boundary may be off by {:.3} s: their clocks.",
-            report.clock_error_s
-        ));
-    }
-}
-
-/// Detection and decision, fencing, the pool's own way, the client; a fault that nobody can do anything about, a head that
-/// comes back.
-fn colour(phase: &str) -> &'static str {
-    match phase {
-        "fence delay" | "fence agent" | "bmc" | "power wait" | "waiting for a human" => "dot s1",
-        "pool" | "exports" | "addresses" | "pool stop" | "exports stop" | "addresses stop"
-        | "first checks" | "other resources" => "dot s3",
-        "client pace" | "client reconnect" | "first write" | "client timeout" => "dot s5",
-        "fault" => "dot s7",
-        "boot" | "join" => "dot s6",
-        _ => "dot s2",
-    }
-}
-
-fn part(m: &mut Markup, phase: &OutagePhase, whole: f64) {
-    let (from, wide) = (phase.start_s / whole, phase.seconds / whole);
-    let class = format!("{} part", colour(&phase.name));
-    m.empty(
-        "rect",
-        &[
-            ("class", &class),
-            ("x", &percent(from)),
-            ("y", &WORDS),
-            ("width", &percent(wide)),
-            ("height", &BAR),
-        ],
-    );
-    // Words only where they have room: about seven pixels a letter on a page of 928.
-    if wide * 900.0 > phase.name.len() as f64 * 7.0 {
-        m.leaf(
-            "text",
-            &[
-                ("class", &"wide"),
-                ("x", &percent(from + wide / 2.0)),
-                ("y", &(WORDS - 5)),
-                ("text-anchor", &"middle"),
-            ],
-            &phase.name,
-        );
-    }
-}
-
-fn row(phase: &OutagePhase, whole: f64) -> Bar {
-    Bar {
-        label: phase.name.clone(),
-        note: format!("on {}, from {:.3} s", phase.host, phase.start_s),
-        value: format!("{:.3} s", phase.seconds),
-        from: phase.start_s / whole,
-        to: (phase.start_s + phase.seconds) / whole,
-        class: colour(&phase.name),
-        ..Bar::default()
+        outage::clock_error(s, report.clock_error_s);
     }
 }
 
 fn promises(s: &mut Section<'_>, report: &DrillReport) {
-    let fenced: Vec<&str> = report.fenced.iter().map(HostName::as_str).collect();
-    let fenced = match fenced.is_empty() {
-        true => "nobody".to_owned(),
-        false => fenced.join(", "),
-    };
+    let fenced = outage::fenced(&report.fenced);
     s.paragraph(format_args!("Fenced: {fenced}. Seed: {}.", report.seed));
     let rows: Vec<Vec<String>> = report
         .promises

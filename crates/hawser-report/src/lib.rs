@@ -11,9 +11,11 @@ mod copy;
 mod drill;
 mod fanout;
 mod findings;
+mod incident;
 mod ladder;
 mod markup;
 mod measured;
+mod outage;
 mod packets;
 mod page;
 mod plot;
@@ -26,6 +28,7 @@ mod undo;
 use hawser_model::case::Case;
 use hawser_model::copy::CopyCase;
 use hawser_model::drill::DrillCase;
+use hawser_model::output::incident::{IncidentReport, IncidentsReport};
 
 use page::Page;
 
@@ -48,6 +51,17 @@ pub fn copy_page(case: &CopyCase) -> String {
 /// The page of a drill.
 pub fn drill_page(case: &DrillCase) -> String {
     drill::page(case, &hawser_account::outage::explain_drill(case))
+}
+
+/// The page of one incident of the report; `read`, in seconds since 1970 UTC, is when the heads' logs were read, and `by` the
+/// version of Hawser that read them.
+pub fn incident_page(
+    report: &IncidentsReport,
+    incident: &IncidentReport,
+    read: u64,
+    by: &str,
+) -> String {
+    incident::page(report, incident, read, by)
 }
 
 fn check(case: &Case) -> String {

@@ -16,6 +16,24 @@ pub struct Page {
     version: String,
 }
 
+/// What a page is derived from, and who derives it again.
+pub struct Source {
+    /// How that came to Hawser: `Recorded`.
+    pub how: &'static str,
+    /// What it is.
+    pub what: &'static str,
+    /// The command.
+    pub again: &'static str,
+}
+
+impl Source {
+    const CASE: Self = Self {
+        how: "Recorded",
+        what: "the case file",
+        again: "hawser explain",
+    };
+}
+
 impl Page {
     /// Everything up to the title.
     pub fn new(title: &str, recorded: u64, version: &str) -> Self {
@@ -71,15 +89,20 @@ impl Page {
         self.markup.literal("</section>");
     }
 
-    /// The whole text.
+    /// The whole text of a page that is derived from a case.
     pub fn finish(self) -> String {
+        self.finish_of(&Source::CASE)
+    }
+
+    /// The whole text.
+    pub fn finish_of(self, source: &Source) -> String {
         let mut m = self.markup;
         m.node("footer", &[], |m| {
             m.text(format_args!(
-                "Recorded {} UTC by Hawser {}. Everything on this page is derived from the case file; ",
-                self.recorded, self.version
+                "{} {} UTC by Hawser {}. Everything on this page is derived from {}; ",
+                source.how, self.recorded, self.version, source.what
             ));
-            m.leaf("code", &[], "hawser explain");
+            m.leaf("code", &[], source.again);
             m.text(" derives it again, offline.");
         });
         m.literal("</main></body></html>\n");

@@ -3,15 +3,18 @@
 //! The judgement is that of `hawser check` and `hawser status`: the causes that need no traffic
 //! ([`hawser_account::standing`]) and the live findings of [`hawser_cluster::live`]. What is added here is time and
 //! place: which of them are one alarm, since when, how often. That is pure ([`judge`], [`group`], [`keeper`],
-//! [`resident`], [`mod@reading`], [`metrics`]); [`ask`] has the questions, [`serve`] the socket. What happened while nobody
-//! looked is told from the heads' logs ([`history`]), of which a watch keeps what is about an incident ([`recorder`]).
+//! [`resident`], [`mod@reading`], [`metrics`], [`tape`]); [`ask`] has the questions, [`serve`] the socket. What happened while
+//! nobody looked is told from the heads' logs ([`history`]), of which a watch keeps what is about an incident ([`recorder`]),
+//! and from the rings of readings that watches keep on their heads ([`keeping`], [`around`]).
 #![forbid(unsafe_code)]
 
+pub mod around;
 pub mod ask;
 pub mod group;
 pub mod history;
 pub mod judge;
 pub mod keeper;
+pub mod keeping;
 pub mod metrics;
 pub mod notify;
 pub mod reading;
@@ -19,6 +22,7 @@ pub mod recorder;
 pub mod resident;
 pub mod run;
 pub mod serve;
+pub mod tape;
 pub mod tell;
 
 pub use ask::{Asked, Facts, ask};

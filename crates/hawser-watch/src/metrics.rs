@@ -12,6 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
+use crate::keeping::KeptCounts;
 use crate::resident::Shown;
 use crate::tell::Counts;
 
@@ -31,6 +32,8 @@ pub struct Health {
     pub failures: u64,
     /// Messages to people; absent when nobody is told.
     pub told: Option<Counts>,
+    /// What became of readings; absent when none are kept.
+    pub kept: Option<KeptCounts>,
 }
 
 /// The metrics in the OpenMetrics text format.
@@ -89,6 +92,13 @@ pub fn text(shown: &Shown, health: Health) -> String {
     all.counter("watch_messages_sent", help, told(|told| told.sent));
     let help = "Messages that were given up, since too many waited";
     all.counter("watch_messages_lost", help, told(|told| told.lost));
+    let kept = |count: fn(&KeptCounts) -> u64| health.kept.map(|kept| (labels(&[]), count(&kept)));
+    let help = "Readings that are on the disk";
+    all.counter("watch_readings_kept", help, kept(|kept| kept.kept));
+    let help = "Readings that the disk did not take";
+    all.counter("watch_readings_lost", help, kept(|kept| kept.lost));
+    let help = "How often this head's clock was stepped by a second or more";
+    all.counter("watch_clock_steps", help, kept(|kept| kept.steps));
     let help = "When this head was last read";
     let read = [(labels(&[]), reading.read_at as f64)];
     all.gauge("watch_last_reading_timestamp_seconds", help, read);

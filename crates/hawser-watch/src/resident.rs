@@ -4,7 +4,7 @@
 //! Interfaces, what was added to logs and Corosync's process cost nothing and are read each second. Everything else starts
 //! programs, so it is read when one of those has changed, and else seldom: [`Wants`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hawser_agent::questions::{Pulse, ReadPulse, Standing};
@@ -64,7 +64,7 @@ pub struct Resident {
     standing: Standing,
     status: StatusFacts,
     said: Vec<Said>,
-    online: BTreeSet<HostName>,
+    members: BTreeMap<HostName, NodeCondition>,
     samples: Vec<(Duration, BTreeMap<String, String>)>,
     read: Read,
     time_of_day: u64,
@@ -95,7 +95,7 @@ impl Resident {
             standing: Standing::default(),
             status: StatusFacts::default(),
             said: Vec::new(),
-            online: BTreeSet::new(),
+            members: BTreeMap::new(),
             samples: Vec::new(),
             read: Read::default(),
             time_of_day: 0,
@@ -199,10 +199,7 @@ impl Resident {
     /// Takes the view of the cluster and its judgement. One that failed leaves what was known.
     pub fn view(&mut self, facts: StatusFacts, judged: Judged) {
         let nodes = judged.status.nodes.iter();
-        self.online = nodes
-            .filter(|node| node.state == NodeCondition::Online)
-            .map(|node| node.name.clone())
-            .collect();
+        self.members = nodes.map(|node| (node.name.clone(), node.state)).collect();
         self.status = facts;
         self.said = judged.said;
     }
@@ -224,7 +221,7 @@ impl Resident {
         ];
         let rest = self.said.iter();
         let rest = rest.filter(|said| !newer.contains(&said.mark.sign));
-        let member = |name: &HostName| self.online.contains(name);
+        let member = |name: &HostName| self.members.get(name) == Some(&NodeCondition::Online);
         let links = links_said(&self.file, &facts.status.views, &member);
         let said = rest.cloned().chain(links).collect();
         let seen = sightings(&self.topology, &facts, said);
@@ -277,6 +274,7 @@ impl Resident {
                 .map(|socket| socket.drops.0)
                 .reduce(u64::saturating_add),
             not_kept: self.keeper.not_kept(),
+            members: self.members.clone(),
         }
     }
 }
@@ -300,4 +298,6 @@ pub struct Shown {
     pub socket_drops: Option<u64>,
     /// Sightings that were not kept, since there were too many at once.
     pub not_kept: u64,
+    /// What each node of the cluster is, as the last view of it had it.
+    pub members: BTreeMap<HostName, NodeCondition>,
 }

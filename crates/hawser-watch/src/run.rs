@@ -12,6 +12,7 @@ use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 use hawser_model::output::watch::Alarm;
 
+use crate::keeping::Keeping;
 use crate::metrics::{self, Health};
 use crate::recorder::Recorder;
 use crate::resident::{Resident, Shown};
@@ -52,6 +53,7 @@ pub trait Look {
 pub struct Watch {
     resident: Resident,
     recorder: Recorder,
+    keeping: Option<Keeping>,
     health: Health,
     alarms: Vec<Alarm>,
     /// Whether a view of the cluster has come yet, or why not.
@@ -64,10 +66,17 @@ impl Watch {
         Self {
             resident: Resident::new(file, own),
             recorder: Recorder::default(),
+            keeping: None,
             health: Health::default(),
             alarms: Vec::new(),
             problem: None,
         }
+    }
+
+    /// Keeps its readings too.
+    pub fn keeping(self, keeping: Keeping) -> Self {
+        let keeping = Some(keeping);
+        Self { keeping, ..self }
     }
 
     /// One reading: what began and what ended with it. A question that is not answered leaves what was known.
@@ -109,7 +118,16 @@ impl Watch {
             None => {}
         }
         self.resident.judge(now);
+        if let Some(keeping) = &mut self.keeping {
+            keeping.keep(host, now, clock.time_of_day(), &self.resident.shown());
+            self.health.kept = Some(keeping.counts());
+        }
         self.changes()
+    }
+
+    /// What there is to say of the readings' way to the disk and of the clock since it was asked last.
+    pub fn said(&mut self) -> Vec<String> {
+        self.keeping.as_mut().map(Keeping::said).unwrap_or_default()
     }
 
     /// Why the last view of the cluster could not be had; absent when it could.

@@ -1,10 +1,12 @@
 //! A watch over simulated hours: what it asks, and when its alarms begin and end.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-use hawser_agent::questions::{Pulse, ReadHeartbeats, ReadPulse, ReadStanding, Standing};
+use hawser_agent::questions::{
+    KeepReading, OpenReadings, Pulse, ReadHeartbeats, ReadPulse, ReadStanding, Standing,
+};
 use hawser_cluster::host::drill::LogTexts;
 use hawser_cluster::host::questions::ReadLogEnds;
 use hawser_cluster::live::{Judged, StatusFacts};
@@ -13,6 +15,8 @@ use hawser_host::{Answers, Clock, Declined, Entry, Stop};
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
 use hawser_model::host::Interface;
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition, NodeStatus, ServiceState};
+use hawser_model::readings::{AllNoted, Noted, Reading, Subject};
+use hawser_watch::keeping::{Keeping, KeptCounts, LIMIT};
 use hawser_watch::metrics;
 use hawser_watch::run::{Change, EVERY, Look, Viewed, Watch};
 
@@ -22,6 +26,10 @@ struct Head {
     cuts: Vec<(u64, u64)>,
     /// The port says so too; else only Corosync does, as of a cut beyond the switch.
     carrier: bool,
+    /// When its disk takes nothing.
+    full: std::ops::Range<u64>,
+    /// What it took.
+    kept: Arc<Mutex<Vec<Reading>>>,
 }
 
 /// So many seconds after the cable, Corosync takes the link for down, or up.
@@ -90,6 +98,22 @@ impl Answers<Head> for ReadStanding {
     }
 }
 
+impl Answers<Head> for OpenReadings {
+    fn answer(self, _: &mut Head, _: &Stop) -> Result<(), Declined> {
+        Ok(())
+    }
+}
+
+impl Answers<Head> for KeepReading {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        if head.full.contains(&head.clock.now().as_secs()) {
+            return Err("write /x: No space left on device".into());
+        }
+        head.kept.lock().unwrap().push(self.reading);
+        Ok(())
+    }
+}
+
 /// Its logs tell of no incident.
 impl Answers<Head> for ReadLogEnds {
     fn answer(self, _: &mut Head, _: &Stop) -> Result<LogTexts, Declined> {
@@ -102,6 +126,8 @@ const QUESTIONS: &[Entry<Head>] = &[
     Entry::of::<ReadHeartbeats>(),
     Entry::of::<ReadStanding>(),
     Entry::of::<ReadLogEnds>(),
+    Entry::of::<OpenReadings>(),
+    Entry::of::<KeepReading>(),
 ];
 
 /// A cluster in which all is well, seen at once.
@@ -170,6 +196,8 @@ fn run(seconds: u64, cuts: &[(u64, u64)], carrier: bool) -> Ran {
         clock: clock.clone(),
         cuts: cuts.to_vec(),
         carrier,
+        full: 0..0,
+        kept: Arc::default(),
     };
     let mut host = Simulated::new("head1".into(), head, QUESTIONS, &wire);
     let mut look = AllWell::default();
@@ -286,6 +314,8 @@ fn a_head_that_does_not_answer_leaves_what_was_known() {
         clock: wire.clock(),
         cuts: Vec::new(),
         carrier: true,
+        full: 0..0,
+        kept: Arc::default(),
     };
     let mut gone = Simulated::new("head1".into(), head, QUESTIONS, &wire);
     let mut watch = ran.watch;
@@ -294,4 +324,63 @@ fn a_head_that_does_not_answer_leaves_what_was_known() {
     assert_eq!(watch.tick(&mut gone, &mut AllWell::default(), &clock), []);
     let (shown, health) = watch.shown();
     assert_eq!((shown.reading.alarms.len(), health.failures), (1, 1));
+}
+
+#[test]
+fn a_full_disk_is_said_once_and_the_watch_goes_on() {
+    let wire = Wire::default();
+    let clock = wire.clock();
+    let kept = Arc::<Mutex<Vec<Reading>>>::default();
+    let head = Head {
+        clock: clock.clone(),
+        cuts: vec![(30, 40), (60, 70)],
+        carrier: true,
+        full: 50..80,
+        kept: kept.clone(),
+    };
+    let mut host = Simulated::new("head1".into(), head, QUESTIONS, &wire);
+    let mut watch = Watch::new(file(), "head1".into()).keeping(Keeping::new(LIMIT, Vec::new()));
+    let (mut said, mut began) = (Vec::new(), Vec::new());
+    for _ in 0..120 {
+        let second = clock.now().as_secs();
+        for change in watch.tick(&mut host, &mut AllWell::default(), &clock) {
+            began.extend(matches!(change, Change::Began(_)).then_some(second));
+        }
+        said.extend(watch.said().into_iter().map(|words| (second, words)));
+        clock.sleep(EVERY);
+    }
+    assert_eq!(began, [30, 60]);
+    let [(50, full), (80, again)] = said.as_slice() else {
+        panic!("{said:?}");
+    };
+    assert!(full.contains("readings are not kept: "), "{full}");
+    assert!(full.contains("No space left on device"), "{full}");
+    assert_eq!(again, "readings are kept again; 30 were not");
+    let (shown, health) = watch.shown();
+    let counts = KeptCounts {
+        kept: 90,
+        lost: 30,
+        steps: 0,
+    };
+    assert_eq!(health.kept, Some(counts));
+    let text = metrics::text(&shown, health);
+    assert!(
+        text.contains("hawser_watch_readings_lost_total 30\n"),
+        "{text}"
+    );
+    // One a second; the first cut and its end are among them, at their seconds.
+    let kept = kept.lock().unwrap();
+    let mut known = AllNoted::new();
+    let mut carrier = Vec::new();
+    for reading in kept.iter().filter(|reading| reading.at.0 < 50_000_000) {
+        reading.apply(&mut known);
+        let Some(Noted::Port(port)) = known.get(&Subject::Port("eth1".into())) else {
+            panic!("{reading:?}");
+        };
+        carrier.push(port.carrier);
+    }
+    let expected: Vec<bool> = (0..50).map(|second| !(30..40).contains(&second)).collect();
+    assert_eq!(carrier, expected);
+    let quiet = kept.iter().filter(|reading| reading.is_quiet()).count();
+    assert!(quiet > 50, "{quiet}");
 }

@@ -8,12 +8,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use chromium::Chromium;
+use hawser_model::output::incident::IncidentsReport;
 use serde_json::{Value, json};
 
 /// A tune, and by name a case of each other kind of page, those with the widest tables and pictures.
 const TUNE: &str = "crates/hawser-report/tests/tune.json";
-const CASES: [&str; 6] = [
+/// What the heads' logs told of a takeover, of which two services were away.
+const INCIDENT: &str = "cases/incident/boot-awaited.json";
+const CASES: [&str; 7] = [
     TUNE,
+    INCIDENT,
     "three-faults-in-one-flow",
     "ladder-iscsi",
     "fanout-one-context",
@@ -22,6 +26,15 @@ const CASES: [&str; 6] = [
 ];
 
 fn page(name: &str, folder: &Path) -> PathBuf {
+    if name == INCIDENT {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let text = std::fs::read(root.join(name)).unwrap();
+        let report: IncidentsReport = serde_json::from_slice(&text).unwrap();
+        let file = folder.join("incident.html");
+        let page = hawser_report::incident_page(&report, &report.incidents[0], 0, "0");
+        std::fs::write(&file, page).unwrap();
+        return file;
+    }
     let case = match name {
         TUNE => Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../..")
@@ -51,7 +64,7 @@ fn pages_are_whole_in_a_real_browser_whatever_its_width_and_colours() {
     for case in CASES {
         let file = page(case, folder.path());
         browser.open(&file);
-        for width in [400, 1280] {
+        for width in [375, 1400] {
             let (scroll, inner) = widths(&mut browser, width);
             assert_eq!(inner, width, "{case}");
             assert!(scroll <= inner, "{case} is {scroll} wide in {inner}");

@@ -7,10 +7,10 @@ use hawser_model::drill::{
     Promises, Scenario, Stall, Watch,
 };
 use hawser_model::names::HostName;
-use hawser_model::output::incident::ReadLog;
+use hawser_model::output::incident::{LogKind, ReadLog};
 
 use super::clocks::{self, Clocks};
-use super::lines::{self, Line, LogFile, LogKind};
+use super::lines::{self, Line, LogFile};
 use super::said::{Said, said};
 use super::windows::Window;
 use crate::outage::spans::{Facts, ready};
@@ -87,6 +87,7 @@ impl Heads {
                 pacemaker: head.pacemaker,
                 from: head.first.map(lines::local),
                 to: head.last.map(lines::local),
+                ahead_s: self.clocks.ahead_s(host),
             })
             .collect()
     }
@@ -148,23 +149,28 @@ impl Heads {
 
     /// What the lines say beside marks, in the order of time.
     pub(super) fn said(&self) -> Vec<(Moment, HostName, Said)> {
-        let mut all = Vec::new();
-        for (host, head) in &self.heads {
-            let clock = self.clock(host);
-            for line in head.lines.iter().flatten() {
-                let text = line.text.get(19..).unwrap_or_default();
-                let what =
-                    said(text).map(|said| (on_drills_clock(line.at, clock), host.clone(), said));
-                all.extend(what);
-            }
-        }
+        let lines = self.on_one_clock();
+        let mut all: Vec<_> = lines
+            .filter_map(|(at, host, _, line)| Some((at, host.clone(), said(line.rest())?)))
+            .collect();
         all.sort_by_key(|(at, _, _)| *at);
         all
     }
 
     fn all_lines(&self) -> impl Iterator<Item = &Line> {
-        let heads = self.heads.values();
-        heads.flat_map(|head| head.lines.iter().flatten())
+        self.on_one_clock().map(|(_, _, _, line)| line)
+    }
+
+    /// All lines that tell something, with their moment on the first head's clock; head by head.
+    pub(super) fn on_one_clock(&self) -> impl Iterator<Item = (Moment, &HostName, LogKind, &Line)> {
+        self.heads.iter().flat_map(|(host, head)| {
+            let clock = self.clock(host);
+            let kinds = [LogKind::Corosync, LogKind::Pacemaker].into_iter();
+            kinds.zip(&head.lines).flat_map(move |(kind, lines)| {
+                let lines = lines.iter();
+                lines.map(move |line| (on_drills_clock(line.at, clock), host, kind, line))
+            })
+        })
     }
 
     /// Agents that Pacemaker asked for their metadata: `vmpool01 (ocf:heartbeat:Filesystem)`.

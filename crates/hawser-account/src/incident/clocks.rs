@@ -12,7 +12,7 @@ const SAME_US: u64 = 200_000;
 /// What is known of the clocks.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Clocks {
-    /// What is added to a head's moments; the first head's are left as they are.
+    /// What is added to a head's moments, 0 for the first's; a head that shares no membership with the first has none.
     offsets: BTreeMap<HostName, i64>,
     /// The largest distance that is left between two heads' logs of one membership; `None` where a head shares none with the first.
     error_us: Option<u64>,
@@ -21,6 +21,13 @@ pub(super) struct Clocks {
 impl Clocks {
     pub(super) fn offset_us(&self, host: &HostName) -> i64 {
         self.offsets.get(host).copied().unwrap_or(0)
+    }
+
+    /// By how much a head's clock is ahead of the first one's; `None` where that is not known.
+    pub(super) fn ahead_s(&self, host: &HostName) -> Option<f64> {
+        self.offsets
+            .get(host)
+            .map(|offset| -offset as f64 / 1e6 + 0.0)
     }
 
     pub(super) fn error_us(&self) -> Option<u64> {
@@ -45,11 +52,11 @@ where
             (host, ids.collect())
         })
         .collect();
-    let Some(((_, first), others)) = seen.split_first() else {
+    let Some(((name, first), others)) = seen.split_first() else {
         return Clocks::default();
     };
     let mut clocks = Clocks {
-        offsets: BTreeMap::new(),
+        offsets: BTreeMap::from([((*name).clone(), 0)]),
         error_us: Some(0),
     };
     for (host, own) in others {
@@ -103,6 +110,10 @@ mod tests {
         let clocks = clocks(heads.into_iter().map(|(host, l)| (host, l.into_iter())));
         assert_eq!(clocks.offset_us(&two), -3_000_000);
         assert_eq!(clocks.apart().collect::<Vec<_>>(), [(&two, 3000)]);
+        assert_eq!(
+            (clocks.ahead_s(&one), clocks.ahead_s(&two)),
+            (Some(0.0), Some(3.0))
+        );
         assert_eq!(clocks.error_us(), Some(4000));
     }
 
@@ -112,5 +123,6 @@ mod tests {
         let heads = [(&one, formed(&[(A, 1)])), (&two, formed(&[(B, 2)]))];
         let clocks = clocks(heads.into_iter().map(|(host, l)| (host, l.into_iter())));
         assert_eq!((clocks.offset_us(&two), clocks.error_us()), (0, None));
+        assert_eq!(clocks.ahead_s(&two), None);
     }
 }

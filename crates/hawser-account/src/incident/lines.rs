@@ -4,19 +4,11 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
+use hawser_model::output::incident::LogKind;
 
 use super::said;
 use crate::outage::marks;
 use crate::outage::stamp::{MONTHS, stamped};
-
-/// Which log a file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogKind {
-    /// corosync.log.
-    Corosync,
-    /// pacemaker.log.
-    Pacemaker,
-}
 
 /// A file of a log.
 #[derive(Clone, Debug)]
@@ -35,6 +27,13 @@ pub(super) struct Line {
     pub(super) at: Moment,
     /// With a stamp as `stamped` reads it.
     pub(super) text: String,
+}
+
+impl Line {
+    /// What follows the stamp.
+    pub(super) fn rest(&self) -> &str {
+        self.text.get(19..).unwrap_or_default()
+    }
 }
 
 /// What a file holds.
@@ -132,8 +131,15 @@ fn stamp_in_milliseconds(line: &str) -> Option<(String, bool)> {
     }
 }
 
+/// A moment that [`local`] has written.
+pub fn moment(local: &str) -> Option<Moment> {
+    let time = humantime::parse_rfc3339_weak(local).ok()?;
+    let since = time.duration_since(UNIX_EPOCH).ok()?;
+    Some(Moment(u64::try_from(since.as_micros()).ok()?))
+}
+
 /// `2026-11-22 11:14:12.903`.
-pub(super) fn local(at: Moment) -> String {
+pub fn local(at: Moment) -> String {
     let time = UNIX_EPOCH + Duration::from_micros(at.0);
     let text = humantime::format_rfc3339_millis(time).to_string();
     text.trim_end_matches('Z').replace('T', " ")
@@ -178,6 +184,7 @@ mod tests {
         let shot = "head2 pacemaker-controld  [40] (controld_execute_fence_action) \tnotice: Requesting fencing (off) of node head1 | action=1";
         let pacemaker = read(format!("Nov  2 01:14:15.335 {shot}"), LogKind::Pacemaker);
         assert_eq!(pacemaker.host, Some("head2".into()));
+        assert_eq!(moment(&local(hires.kept[0].at)), Some(hires.kept[0].at));
         assert_eq!(digits(&local(pacemaker.kept[0].at)), "20261102-011415");
     }
 

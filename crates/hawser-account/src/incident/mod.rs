@@ -10,6 +10,7 @@ mod clocks;
 mod lines;
 mod said;
 mod services;
+mod shown;
 mod trigger;
 mod windows;
 
@@ -25,8 +26,10 @@ use case::Heads;
 use said::Said;
 use windows::{Incident, Window};
 
-pub use lines::{LogFile, LogKind};
+pub use hawser_model::output::incident::LogKind;
+pub use lines::{LogFile, local, moment};
 pub use services::together;
+pub use shown::proof;
 
 /// The findings of a drill that hold without a client and without the cluster's settings.
 const HOLD: [&str; 6] = [
@@ -128,14 +131,19 @@ fn report(incident: &Incident, told: &Told, said: &[(Moment, HostName, Said)]) -
         }
     }
     let begun = trigger::trigger(incident, &told.marks, said);
+    let (lines, lines_left_out) = shown::shown(incident, &told.heads);
     IncidentReport {
         id: lines::digits(&began),
         began,
+        lasted_s: incident.to.since(incident.from),
         trigger: begun.what,
         cause: begun.why,
         fenced,
         outage_s: away.first().map_or(0.0, |longest| longest.outage_s),
         services: away,
+        lines,
+        lines_left_out,
+        readings: Vec::new(),
     }
 }
 

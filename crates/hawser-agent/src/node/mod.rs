@@ -23,6 +23,7 @@ pub(crate) use copy::Copy;
 pub(crate) use fanout::measure_fanout;
 pub(crate) use knobs::guard;
 
+use crate::readings::RingOfReadings;
 use flows::Flows;
 use hawser_host::protocol::VERSION;
 use knobs::Changes;
@@ -49,6 +50,8 @@ pub struct Node {
     usage_since: Option<Processors>,
     pub(crate) fanout: Option<Fanout>,
     pub(crate) changes: Changes,
+    /// The ring of readings, when this is the watch that keeps them.
+    pub(crate) readings: Option<RingOfReadings>,
 }
 
 /// What the coordinator said of itself.

@@ -20,6 +20,7 @@ mod own_address;
 mod path_mtu;
 mod path_mtu_search;
 mod pulse;
+mod readings;
 mod rung;
 mod standing;
 mod unjoined;
@@ -53,6 +54,7 @@ pub use own_address::AskForOwn;
 pub use path_mtu::{ClosePathMtuResponder, OpenPathMtuResponder};
 pub use path_mtu_search::SearchPathMtu;
 pub use pulse::{Pulse, ReadPulse};
+pub use readings::{KeepReading, OpenReadings, ReadReadings};
 pub use rung::MeasureRung;
 pub use standing::{ReadStanding, Standing};
 pub use unjoined::SendUnjoined;
@@ -68,6 +70,9 @@ hawser_host::questions! {
     ReadSockets,
     ReadStanding,
     ReadPulse,
+    OpenReadings,
+    KeepReading,
+    ReadReadings,
     ReadHeartbeats,
     ReadCorosync,
     ReadHardware,

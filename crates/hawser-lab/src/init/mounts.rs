@@ -45,7 +45,9 @@ pub(super) fn node(dir: &LabDir, name: &str, state: &State) -> Result<(), LabErr
     // Other labs' files, and this one's, are no business of the node.
     if Path::new("/var/lib/hawser").is_dir() {
         memory("/var/lib/hawser", 0o755)?;
-        journal(&lab.node(name).join("changes"))?;
+        for kept in OUTLIVES {
+            outliving(&lab.node(name), kept)?;
+        }
     }
     Ok(())
 }
@@ -203,16 +205,16 @@ fn head(lab: &LabDir, name: &str) -> Result<(), LabError> {
     overlay_at(lab, name, "ocf", RESOURCE_AGENTS)
 }
 
-/// The node's journal of changes outlives its power, as the files do that it speaks of.
-fn journal(from: &Path) -> Result<(), LabError> {
-    const INSIDE: &str = "/var/lib/hawser/changes";
-    for path in [from, Path::new(INSIDE)] {
-        let path = path.display().to_string();
-        folder(&path, 0o700)?;
-    }
-    let bind = MsFlags::MS_BIND;
-    mount(Some(from), INSIDE, None::<&str>, bind, None::<&str>)
-        .map_err(|e| LabError::system("mount --bind", INSIDE, e))
+/// What of Hawser's own outlives a node's power, as on a disk: the journal of changes, and what a watch keeps.
+const OUTLIVES: [&str; 3] = ["changes", "incidents", "readings"];
+
+fn outliving(node: &Path, name: &str) -> Result<(), LabError> {
+    let (from, inside) = (node.join(name), format!("/var/lib/hawser/{name}"));
+    folder(&from.display().to_string(), 0o700)?;
+    folder(&inside, 0o700)?;
+    let (to, bind) = (inside.as_str(), MsFlags::MS_BIND);
+    mount(Some(&from), to, None::<&str>, bind, None::<&str>)
+        .map_err(|e| LabError::system("mount --bind", inside.clone(), e))
 }
 
 /// The machine's network namespace, which is open as `descriptor`, at [`MACHINE_NET`].

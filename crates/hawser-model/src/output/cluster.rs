@@ -125,6 +125,20 @@ pub enum NodeCondition {
     Unclean,
 }
 
+impl NodeCondition {
+    /// In words.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Online => "online",
+            Self::Standby => "in standby",
+            Self::Maintenance => "in maintenance",
+            Self::Starting => "starting",
+            Self::Offline => "offline",
+            Self::Unclean => "lost, and not known to be off",
+        }
+    }
+}
+
 /// A pool at this moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PoolStatus {

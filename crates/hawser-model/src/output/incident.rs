@@ -1,11 +1,14 @@
 //! What `hawser explain --logs --json` prints: the outages that the logs of a cluster's heads tell of.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::drill::OutagePhase;
 use crate::finding::WordedFinding;
 use crate::names::HostName;
+use crate::readings::{Noted, Subject};
 
 /// What the logs of all heads tell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,7 +25,7 @@ pub struct IncidentsReport {
 }
 
 /// A head's logs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadLog {
     /// The head, as it names itself in them.
     pub host: HostName,
@@ -34,6 +37,42 @@ pub struct ReadLog {
     pub from: Option<String>,
     /// The last one.
     pub to: Option<String>,
+    /// By how many seconds its clock is ahead of the first head's, by the memberships that both have logged; its times are
+    /// corrected by that. Below 0.2 s it is 0. Absent: they have logged none in common.
+    pub ahead_s: Option<f64>,
+}
+
+/// Which log of a head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogKind {
+    /// corosync.log.
+    Corosync,
+    /// pacemaker.log.
+    Pacemaker,
+}
+
+impl LogKind {
+    /// The name of its file.
+    pub fn file(self) -> &'static str {
+        match self {
+            Self::Corosync => "corosync.log",
+            Self::Pacemaker => "pacemaker.log",
+        }
+    }
+}
+
+/// A line of a log that tells something of an incident.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IncidentLine {
+    /// Seconds from the beginning of the incident, on the first head's clock.
+    pub at_s: f64,
+    /// Whose.
+    pub host: HostName,
+    /// Of which log.
+    pub log: LogKind,
+    /// The line; its stamp is the head's own, in the form of Corosync's `timestamp: hires`.
+    pub text: String,
 }
 
 /// Something that happened to the cluster: a head that was lost, a fencing, a service that was not there for a while.
@@ -43,6 +82,8 @@ pub struct IncidentReport {
     pub id: String,
     /// When it began: local time of the heads, to the millisecond.
     pub began: String,
+    /// Seconds to the end of what belongs to it.
+    pub lasted_s: f64,
     /// What began it, in words.
     pub trigger: String,
     /// Why that happened, as far as the logs say it. Absent: they do not.
@@ -53,6 +94,64 @@ pub struct IncidentReport {
     pub outage_s: f64,
     /// The services that were away, longest outage first.
     pub services: Vec<ServiceOutage>,
+    /// The lines that mark its steps, in the order of time: a phase begins and ends at the moment of one, unless a rule of
+    /// docs/outage.md says when. Empty in a list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<IncidentLine>,
+    /// How many more there are, which are not among `lines`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lines_left_out: u64,
+    /// What the heads' watches read around it, of each head that keeps a ring of readings. Empty in a list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub readings: Vec<HeadReadings>,
+}
+
+/// What the ring of a head has of the time around an incident: from a minute before it to two after.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HeadReadings {
+    /// The head that read it.
+    pub host: HostName,
+    /// When its first reading of that time was, in seconds from the beginning of the incident.
+    pub first_s: f64,
+    /// How everything stood then.
+    pub first: Vec<Noted>,
+    /// What changed, in the order of time; numbers that change all the time are left out.
+    pub changes: Vec<NotedChange>,
+}
+
+/// Something that changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NotedChange {
+    /// Seconds from the beginning of the incident, on the first head's clock.
+    pub at_s: f64,
+    /// What.
+    pub what: Changed,
+}
+
+/// How something changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Changed {
+    /// It is so from then on.
+    Now(Noted),
+    /// It is not there any more.
+    Gone(Subject),
+    /// The head's clock was stepped by so many seconds.
+    ClockStepped(f64),
+}
+
+impl fmt::Display for Changed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Now(noted) => noted.fmt(f),
+            Self::Gone(subject) => subject.fmt(f),
+            Self::ClockStepped(seconds) => write!(f, "the clock was stepped by {seconds:+.3} s"),
+        }
+    }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A service that was not there for a while.
@@ -76,4 +175,51 @@ pub struct ServiceOutage {
     pub unattributed_s: f64,
     /// The findings, worst first.
     pub findings: Vec<WordedFinding>,
+}
+
+impl ServiceOutage {
+    /// How it ended, in words that follow its length.
+    pub fn end(&self) -> String {
+        match (&self.on, self.over) {
+            (Some(on), true) => format!(", until it stood on {on}"),
+            (None, true) => String::new(),
+            (_, false) => ", and it did not end in these logs".to_owned(),
+        }
+    }
+}
+
+/// Something of an incident at its time: a line of a log, or a change that a watch has read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step<'a> {
+    /// Seconds from the beginning of the incident.
+    pub at_s: f64,
+    /// The head.
+    pub host: &'a HostName,
+    /// The log's file, or `read`.
+    pub by: &'static str,
+    /// What.
+    pub text: String,
+}
+
+impl IncidentReport {
+    /// Lines of the logs and changes that were read, in the order of time.
+    pub fn course(&self) -> Vec<Step<'_>> {
+        let lines = self.lines.iter().map(|line| Step {
+            at_s: line.at_s,
+            host: &line.host,
+            by: line.log.file(),
+            text: line.text.clone(),
+        });
+        let changes = self.readings.iter().flat_map(|head| {
+            head.changes.iter().map(|change| Step {
+                at_s: change.at_s,
+                host: &head.host,
+                by: "read",
+                text: change.what.to_string(),
+            })
+        });
+        let mut all: Vec<Step<'_>> = lines.chain(changes).collect();
+        all.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+        all
+    }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use hawser_model::names::HostName;
 use hawser_model::output::incident::{IncidentReport, IncidentsReport, ServiceOutage};
+use hawser_model::visible;
 
 use super::drill::parts;
 use super::findings::findings;
@@ -42,6 +43,54 @@ pub fn text(report: &IncidentsReport) -> String {
             "\nBetween two heads a boundary may be off by {error_s:.3} s. No client is heard here: one may have noticed an \
              outage later and come back later."
         );
+    }
+    out
+}
+
+/// The same, with the lines that mark each step and what the heads' watches read meanwhile.
+pub fn shown(report: &IncidentsReport) -> String {
+    let mut out = text(report);
+    for incident in &report.incidents {
+        out.push_str(&course(incident));
+    }
+    out
+}
+
+/// Lines and changes of all heads, in the order of time.
+fn course(incident: &IncidentReport) -> String {
+    let mut out = String::new();
+    for head in &incident.readings {
+        let _ = writeln!(
+            out,
+            "\n{} {:+.3} s from the beginning",
+            style(format!("As {} read it,", head.host)).bold(),
+            head.first_s
+        );
+        for noted in &head.first {
+            let _ = writeln!(out, "  {}", visible::one_line(&noted.to_string()));
+        }
+    }
+    let all = incident.course();
+    if all.is_empty() {
+        return out;
+    }
+    let _ = writeln!(
+        out,
+        "\n{}, in seconds from the beginning",
+        style("What was logged and read").bold()
+    );
+    for step in all {
+        let text = step.text.replace('\t', " ");
+        let text = visible::one_line(&text);
+        let _ = writeln!(
+            out,
+            "  {:8.3}  {} {}: {text}",
+            step.at_s, step.host, step.by
+        );
+    }
+    if incident.lines_left_out > 0 {
+        let more = incident.lines_left_out;
+        let _ = writeln!(out, "  {more} more lines are in the logs alone");
     }
     out
 }
@@ -120,15 +169,11 @@ fn away(outage: &ServiceOutage) -> String {
         true => "at least ",
         false => "",
     };
-    let end = match (&outage.on, outage.over) {
-        (Some(on), true) => format!(", until it stood on {on}"),
-        (None, true) => String::new(),
-        (_, false) => ", and it did not end in these logs".to_owned(),
-    };
     let mut out = format!(
-        "\n{} was away for {least}{}{end}\n",
+        "\n{} was away for {least}{}{}\n",
         style(&outage.service).bold(),
         style(format!("{:.3} s", outage.outage_s)).bold(),
+        outage.end(),
     );
     if outage.at_least {
         out.push_str("  (a check found it dead; since when it was, the logs do not say)\n");

@@ -3,9 +3,7 @@
 use std::fmt::Write;
 use std::time::{Duration, UNIX_EPOCH};
 
-use hawser_model::output::cluster::{
-    ClusterStatus, NodeCondition, PoolStatus, ServiceState, Takeover,
-};
+use hawser_model::output::cluster::{ClusterStatus, PoolStatus, ServiceState, Takeover};
 
 /// The status, the most important thing first.
 pub fn text(now: &ClusterStatus) -> String {
@@ -17,7 +15,7 @@ pub fn text(now: &ClusterStatus) -> String {
     let nodes: Vec<String> = now
         .nodes
         .iter()
-        .map(|node| format!("{} {}", node.name, condition(node.state)))
+        .map(|node| format!("{} {}", node.name, node.state.word()))
         .collect();
     section(&mut out, "nodes", &nodes);
     if let Some(device) = &now.quorum_device {
@@ -65,17 +63,6 @@ fn section(out: &mut String, title: &str, lines: &[String]) {
     for line in lines {
         // What a node says in several lines begins none of them.
         let _ = writeln!(out, "    {}", line.replace('\n', "\n        "));
-    }
-}
-
-fn condition(state: NodeCondition) -> &'static str {
-    match state {
-        NodeCondition::Online => "online",
-        NodeCondition::Standby => "in standby",
-        NodeCondition::Maintenance => "in maintenance",
-        NodeCondition::Starting => "starting",
-        NodeCondition::Offline => "offline",
-        NodeCondition::Unclean => "lost, and not known to be off",
     }
 }
 

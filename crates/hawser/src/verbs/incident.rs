@@ -1,6 +1,7 @@
 //! `hawser incident`: what happened to a cluster that nobody watched, from the heads' own logs.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -8,12 +9,15 @@ use clap::Subcommand;
 use hawser_model::names::HostName;
 use hawser_model::output::incident::IncidentsReport;
 use hawser_model::toml_file::nearest;
+use hawser_watch::around::with_readings;
 use hawser_watch::history::history;
 use miette::bail;
 
 use super::check::now;
 use super::explain::pretty;
+use super::report::written;
 use crate::cluster::Which;
+use crate::parse;
 use crate::waiting::aloud;
 use crate::{output, render};
 
@@ -40,6 +44,17 @@ enum What {
         #[command(flatten)]
         of: Of,
     },
+    /// One incident as one self-contained page: the account, and the lines of the logs that prove it
+    Report {
+        /// Its name in the list, or `last`
+        #[arg(value_name = "ID|last")]
+        id: String,
+        /// Where to write the page [default: incident-ID.html in this folder]
+        #[arg(short, long, value_name = "FILE", value_parser = parse::output)]
+        output: Option<PathBuf>,
+        #[command(flatten)]
+        which: Which,
+    },
 }
 
 #[derive(clap::Args)]
@@ -54,8 +69,16 @@ struct Of {
 /// Runs the verb.
 pub fn run(args: &Args) -> miette::Result<ExitCode> {
     let (report, text, json): (_, fn(&IncidentsReport) -> String, _) = match &args.what {
-        What::List(of) => (read(&of.which)?, render::incident::list, of.json),
-        What::Show { id, of } => (only(read(&of.which)?, id)?, render::incident::text, of.json),
+        What::List(of) => (
+            brief(read(&of.which, None)?),
+            render::incident::list,
+            of.json,
+        ),
+        What::Show { id, of } => (read(&of.which, Some(id))?, render::incident::shown, of.json),
+        What::Report { id, output, which } => {
+            let report = read(which, Some(id))?;
+            return page(&report, output.as_deref());
+        }
     };
     match json {
         true => output::print(&pretty(&report)),
@@ -64,21 +87,46 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the heads' logs tell.
-fn read(which: &Which) -> miette::Result<IncidentsReport> {
+/// What the heads' logs tell; of one incident also what the heads' watches have read around it.
+fn read(which: &Which, id: Option<&str>) -> miette::Result<IncidentsReport> {
     let cluster = which.cluster()?;
     let (mut heads, failed) = cluster.within(CONNECT, LOGIN).try_connect()?;
     let unreached: BTreeMap<HostName, String> = failed
         .into_iter()
         .map(|e| (e.host.clone(), e.failure.to_string()))
         .collect();
-    let report = aloud("the heads' logs are being read", || {
+    let mut report = aloud("the heads' logs are being read", || {
         history(&mut heads, &unreached, now())
     });
     if report.heads.is_empty() {
         bail!("no head's log could be read: {}", report.gaps.join("; "));
     }
+    let Some(id) = id else {
+        return Ok(report);
+    };
+    report = only(report, id)?;
+    aloud("the heads' readings are being read", || {
+        with_readings(&mut heads, &mut report);
+    });
     Ok(report)
+}
+
+/// A list without the lines of each.
+fn brief(mut report: IncidentsReport) -> IncidentsReport {
+    for incident in &mut report.incidents {
+        incident.lines.clear();
+        incident.lines_left_out = 0;
+    }
+    report
+}
+
+/// Writes the page of the one incident there is.
+fn page(report: &IncidentsReport, output: Option<&Path>) -> miette::Result<ExitCode> {
+    let incident = report.incidents.first();
+    let incident = incident.expect("a report of one incident");
+    let own = PathBuf::from(format!("incident-{}.html", incident.id));
+    let page = hawser_report::incident_page(report, incident, now(), env!("CARGO_PKG_VERSION"));
+    written(&page, output.unwrap_or(&own))
 }
 
 /// The report with one incident.

@@ -36,7 +36,12 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
             args.case.display()
         ),
     };
-    case_file::put(&output, page.as_bytes())
+    written(&page, &output)
+}
+
+/// Writes the page, and says where.
+pub(super) fn written(page: &str, output: &Path) -> miette::Result<ExitCode> {
+    case_file::put(output, page.as_bytes())
         .map_err(|e| miette::miette!("cannot write the page {}: {e}", output.display()))?;
     // Not in the middle of a page that goes to standard output.
     if output.is_file() {

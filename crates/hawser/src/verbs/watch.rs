@@ -12,6 +12,7 @@ use hawser_host::Clock;
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 use hawser_model::output::watch::{Alarm, WatchReading};
+use hawser_watch::keeping::Keeping;
 use hawser_watch::notify::Manager;
 use hawser_watch::run::{Board, Change, EVERY, Looker, Watch};
 use hawser_watch::serve::serve;
@@ -33,6 +34,9 @@ const LINKS: Duration = Duration::from_secs(2);
 
 /// How much the judgement may take on one head: a few runs of `crm_simulate`.
 const JUDGE: Duration = Duration::from_secs(3);
+
+/// Four parts of a ring, of which the last is being written.
+const SMALLEST_RING: u64 = 4 << 20;
 
 /// Arguments of `hawser watch`.
 #[derive(clap::Args)]
@@ -59,6 +63,15 @@ pub struct Args {
     /// Run this program for each alarm that begins or ends, with the JSON of an Alertmanager's webhook on its input
     #[arg(long, value_name = "PROGRAM", value_parser = program, conflicts_with = "once")]
     tell: Option<PathBuf>,
+    /// Keep what is read on this head's own disk, in so many bytes; 0: do not
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "64M",
+        value_parser = ring,
+        conflicts_with = "once"
+    )]
+    keep: u64,
     /// Send a message that begins and one that ends through --tell, and end
     #[arg(long, requires = "tell")]
     test_alarm: bool,
@@ -71,6 +84,14 @@ fn program(text: &str) -> Result<PathBuf, String> {
         (false, _) => Err("not a path that begins with /".into()),
         (true, false) => Err("no such file".into()),
         (true, true) => Ok(path),
+    }
+}
+
+/// Bytes of a ring of readings: room for some hours at least.
+fn ring(text: &str) -> Result<u64, String> {
+    match crate::parse::bytes(text)? {
+        bytes if bytes == 0 || bytes >= SMALLEST_RING => Ok(bytes),
+        _ => Err("4M and more, or 0 for none".into()),
     }
 }
 
@@ -154,6 +175,10 @@ fn resident(args: &Args, cluster: &Cluster) -> miette::Result<ExitCode> {
     let looker = Looker::start(file.clone(), own.clone(), hawser_agent::own(own.clone()));
     let mut look = looker.into_diagnostic().wrap_err("cannot start a thread")?;
     let mut watch = Watch::new(file.clone(), own.clone());
+    if args.keep > 0 {
+        let pools = file.pools.iter().map(|pool| pool.root()).collect();
+        watch = watch.keeping(Keeping::new(args.keep, pools));
+    }
     output::print(&format!("watching {own}, http://{address}/metrics\n"));
     let manager = Manager::here();
     manager.tell("READY=1");
@@ -165,6 +190,9 @@ fn resident(args: &Args, cluster: &Cluster) -> miette::Result<ExitCode> {
             if let Some(teller) = &teller {
                 teller.tell(message(&change, &whose, now()));
             }
+        }
+        for words in watch.said() {
+            output::complain!("{words}");
         }
         if let Some(teller) = &teller {
             watch.told(teller.counts());

@@ -74,7 +74,7 @@ fn end(path: &str, bytes: u64) -> std::io::Result<(u64, String)> {
 }
 
 /// The head's time zone in seconds east of UTC.
-pub(super) fn utc_offset() -> i32 {
+pub fn utc_offset() -> i32 {
     let said = run::tool("date", &["+%z"], None).ok();
     said.and_then(|text| utc_offset_s(text.trim())).unwrap_or(0)
 }

@@ -1,0 +1,71 @@
+//! The lines that prove an account: those that mark its steps, beside which a reader can look for more.
+
+use hawser_model::drill::Moment;
+use hawser_model::output::drill::OutagePhase;
+use hawser_model::output::incident::{IncidentLine, IncidentReport, LogKind, ServiceOutage};
+
+use super::case::Heads;
+use super::lines::Line;
+use super::said::{Said, said};
+use super::windows::Incident;
+use crate::outage::marks;
+
+/// Before the beginning: an order is written before the first stop.
+const BEFORE_US: u64 = 10_000_000;
+
+/// After the end: who stood still says so when it runs again.
+const AFTER_US: u64 = 120_000_000;
+
+/// Lines of one incident; a takeover has some fifty.
+const MOST: usize = 500;
+
+/// The lines of an incident in the order of time, and how many more there are.
+pub(super) fn shown(incident: &Incident, heads: &Heads) -> (Vec<IncidentLine>, u64) {
+    let from = incident.from.0.saturating_sub(BEFORE_US);
+    let tells = |at: Moment, kind, line: &Line| {
+        if at.0 < from || at.0 > incident.to.0 + AFTER_US {
+            return false;
+        }
+        let marks = match kind {
+            LogKind::Corosync => marks::corosync(line.rest()).is_some(),
+            LogKind::Pacemaker => marks::pacemaker(line.rest()).is_some(),
+        };
+        match said(line.rest()) {
+            Some(Said::Paused(_)) => true,
+            said => at <= incident.to && (marks || said.is_some()),
+        }
+    };
+    let mut lines: Vec<_> = heads
+        .on_one_clock()
+        .filter(|(at, _, kind, line)| tells(*at, *kind, line))
+        .collect();
+    lines.sort_by_key(|(at, ..)| *at);
+    let left_out = lines.len().saturating_sub(MOST);
+    lines.truncate(MOST);
+    let lines = lines.into_iter().map(|(at, host, log, line)| IncidentLine {
+        at_s: at.since(incident.from),
+        host: host.clone(),
+        log,
+        text: line.text.clone(),
+    });
+    (lines.collect(), left_out as u64)
+}
+
+/// Stamps have milliseconds; a moment in seconds is as good as a float.
+const SAME_S: f64 = 0.000_5;
+
+/// The lines that are written when a part of an outage begins, and when it ends. Where there are none, a rule of
+/// `docs/outage.md` says when: a token was awaited before a line says so.
+pub fn proof<'a>(
+    incident: &'a IncidentReport,
+    outage: &ServiceOutage,
+    phase: &OutagePhase,
+) -> [Vec<&'a IncidentLine>; 2] {
+    let begins = outage.start_s + phase.start_s;
+    [begins, begins + phase.seconds].map(|at_s| {
+        let lines = incident.lines.iter();
+        lines
+            .filter(|line| (line.at_s - at_s).abs() < SAME_S)
+            .collect()
+    })
+}

@@ -1,0 +1,83 @@
+//! What is asked about the ring of readings that a watch keeps on its head.
+
+use hawser_cluster::host::drill::logs::utc_offset;
+use hawser_host::{Answers, Ask, Declined, Size, Stop};
+use hawser_model::drill::Moment;
+use hawser_model::readings::{KeptReadings, Reading};
+use serde::{Deserialize, Serialize};
+
+use crate::node::Node;
+use crate::readings::{self, RingError, RingOfReadings};
+
+/// Opens the ring, to write it: for the watch that stays on this head.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct OpenReadings {
+    /// Bytes that it may have.
+    pub limit: u64,
+    /// Folders of pools: it must not be below one, which another head may have a minute later.
+    pub pools: Vec<String>,
+}
+
+impl Ask for OpenReadings {
+    type Answer = ();
+    const NAME: &'static str = "open the ring of readings";
+}
+
+impl Answers<Node> for OpenReadings {
+    fn answer(self, node: &mut Node, _: &Stop) -> Result<(), Declined> {
+        node.readings = Some(RingOfReadings::open(self.limit, &self.pools)?);
+        Ok(())
+    }
+}
+
+/// Keeps a reading in the ring; it is on the disk when that is answered.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct KeepReading {
+    /// What is new.
+    pub reading: Reading,
+}
+
+impl Ask for KeepReading {
+    type Answer = ();
+    const NAME: &'static str = "keep a reading";
+}
+
+impl Answers<Node> for KeepReading {
+    fn answer(self, node: &mut Node, _: &Stop) -> Result<(), Declined> {
+        let ring = node.readings.as_mut().ok_or(RingError::Closed)?;
+        Ok(ring.keep(&self.reading)?)
+    }
+}
+
+/// The readings of some time.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ReadReadings {
+    /// From when, as the head's logs stamp it: its local time.
+    pub from: Moment,
+    /// Until when.
+    pub to: Moment,
+}
+
+impl Ask for ReadReadings {
+    type Answer = KeptReadings;
+    const NAME: &'static str = "read the ring of readings";
+    const SIZE: Size = Size::Large;
+}
+
+impl Answers<Node> for ReadReadings {
+    fn answer(self, _: &mut Node, _: &Stop) -> Result<KeptReadings, Declined> {
+        let east = i64::from(utc_offset()) * 1_000_000;
+        let mut kept = readings::read(self.from.shifted(-east), self.to.shifted(-east))?;
+        let local = |at: &mut Moment| *at = at.shifted(east);
+        kept.readings
+            .iter_mut()
+            .for_each(|reading| local(&mut reading.at));
+        kept.oldest.iter_mut().for_each(local);
+        kept.newest.iter_mut().for_each(local);
+        for (from, to) in &mut kept.gaps {
+            local(from);
+            local(to);
+        }
+        Ok(kept)
+    }
+}

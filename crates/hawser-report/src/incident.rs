@@ -1,0 +1,224 @@
+//! An incident that nobody planned: what began it, where each second of its outages went, and the lines of the heads' logs
+//! that prove it.
+
+use hawser_account::incident::proof;
+use hawser_model::output::drill::OutagePhase;
+use hawser_model::output::incident::{
+    IncidentLine, IncidentReport, IncidentsReport, ReadLog, ServiceOutage, Step,
+};
+
+use crate::bars::{Bar, bars};
+use crate::page::{Page, Section, Source};
+use crate::table::{Column, table};
+use crate::{findings, outage};
+
+/// Where a page comes from.
+const LOGS: Source = Source {
+    how: "Read",
+    what: "the logs of the heads",
+    again: "hawser explain --logs FOLDER",
+};
+
+/// The page of one incident of the report; `read`, in seconds since 1970 UTC, is when the logs were read.
+pub fn page(report: &IncidentsReport, incident: &IncidentReport, read: u64, by: &str) -> String {
+    let mut page = Page::new(&format!("Incident {}", incident.id), read, by);
+    page.lead(format_args!("{}.", incident.trigger));
+    page.lead(lead(incident));
+    page.section("What happened", |s| happened(s, incident));
+    for service in &incident.services {
+        let heading = format!("Where the time of {} went", service.service);
+        page.section(&heading, |s| away(s, incident, service));
+    }
+    let mut all = Vec::new();
+    for finding in incident.services.iter().flat_map(|one| &one.findings) {
+        if !all.contains(finding) {
+            all.push(finding.clone());
+        }
+    }
+    if !all.is_empty() {
+        findings::section(&mut page, &all);
+    }
+    page.section("What was logged and read", |s| course(s, incident));
+    page.section("The heads' logs and clocks", |s| logs(s, report));
+    page.finish_of(&LOGS)
+}
+
+/// The longest outage.
+fn lead(incident: &IncidentReport) -> String {
+    let Some(longest) = incident.services.first() else {
+        return "No service was away for it.".to_owned();
+    };
+    let others = match incident.services.len() {
+        1 => String::new(),
+        n => format!(" It is the longest of {n}."),
+    };
+    format!("{}{others}", sentence(longest))
+}
+
+fn sentence(outage: &ServiceOutage) -> String {
+    let least = match outage.at_least {
+        true => "at least ",
+        false => "",
+    };
+    format!(
+        "{} was away for {least}{:.3} s{}.",
+        outage.service,
+        outage.outage_s,
+        outage.end()
+    )
+}
+
+fn happened(s: &mut Section<'_>, incident: &IncidentReport) {
+    s.paragraph(format_args!(
+        "It began {} by the first head's clock, and lasted {:.3} s. Fenced: {}.",
+        incident.began,
+        incident.lasted_s,
+        outage::fenced(&incident.fenced)
+    ));
+    s.paragraph(match &incident.cause {
+        Some(cause) => format!("{cause}."),
+        None => "Why it happened is not in these logs.".to_owned(),
+    });
+    if incident.services.len() < 2 {
+        return;
+    }
+    let whole = incident.services.iter();
+    let whole = whole.map(|one| one.start_s + one.outage_s);
+    let whole = whole.fold(f64::MIN_POSITIVE, f64::max);
+    let rows: Vec<Bar> = incident
+        .services
+        .iter()
+        .map(|one| Bar {
+            label: one.service.clone(),
+            note: format!("from {:.3} s", one.start_s),
+            value: format!("{:.3} s", one.outage_s),
+            from: one.start_s / whole,
+            to: (one.start_s + one.outage_s) / whole,
+            class: "bad",
+            ..Bar::default()
+        })
+        .collect();
+    let caption = "Services that were away, from the beginning of the incident";
+    bars(s, caption, ["service", "away for"], &rows);
+}
+
+fn away(s: &mut Section<'_>, incident: &IncidentReport, outage: &ServiceOutage) {
+    s.paragraph(sentence(outage));
+    if outage.at_least {
+        s.paragraph("A check found it dead. Since when it was, the logs do not say.");
+    }
+    if outage.outage_s > 0.0 {
+        outage::account(s, &outage.phases, outage.unattributed_s, outage.outage_s);
+    }
+    s.remark(
+        "No client is heard here: one may have noticed the outage later, and come back later.",
+    );
+    for phase in &outage.phases {
+        phase_lines(s, incident, outage, phase);
+    }
+}
+
+/// The lines at both ends of a phase.
+fn phase_lines(
+    s: &mut Section<'_>,
+    incident: &IncidentReport,
+    outage: &ServiceOutage,
+    phase: &OutagePhase,
+) {
+    s.heading(format_args!(
+        "{}: {:.3} s, on {}",
+        phase.name, phase.seconds, phase.host
+    ));
+    let [begins, ends] = proof(incident, outage, phase);
+    for (word, from_s, found) in [
+        ("begins", phase.start_s, begins),
+        ("ends", phase.start_s + phase.seconds, ends),
+    ] {
+        match found.as_slice() {
+            [] => s.remark(format_args!(
+                "It {word} at {from_s:.3} s: no line is written then, a rule of docs/outage.md says so."
+            )),
+            found => {
+                s.remark(format_args!("It {word} at {from_s:.3} s with:"));
+                let text: Vec<String> = found.iter().map(|line| quoted(line)).collect();
+                s.markup().leaf("pre", &[], text.join("\n"));
+            }
+        }
+    }
+}
+
+fn quoted(line: &IncidentLine) -> String {
+    format!("{} {}: {}", line.host, line.log.file(), line.text)
+}
+
+/// Lines of the logs and changes that the heads' watches read, in the order of time.
+fn course(s: &mut Section<'_>, incident: &IncidentReport) {
+    for head in &incident.readings {
+        let heading = format!(
+            "As {} read it {:+.3} s from the beginning",
+            head.host, head.first_s
+        );
+        s.heading(heading);
+        let all: Vec<String> = head.first.iter().map(ToString::to_string).collect();
+        s.paragraph(format_args!("{}.", all.join("; ")));
+    }
+    let all = incident.course();
+    if all.is_empty() {
+        return s.paragraph("No line marks a step of it, and no watch has read anything of it.");
+    }
+    let row = |step: Step<'_>| {
+        let at = format!("{:.3} s", step.at_s);
+        vec![at, step.host.to_string(), step.by.to_owned(), step.text]
+    };
+    let rows: Vec<Vec<String>> = all.into_iter().map(row).collect();
+    use Column::{Number, Text};
+    let heads = [Number("at"), Text("head"), Text("from"), Text("what")];
+    let caption = "In seconds from the beginning of the incident, on the first head's clock; \"read\" is by the head's watch";
+    table(s, caption, &heads, &rows);
+    if incident.lines_left_out > 0 {
+        s.remark(format_args!(
+            "{} more lines mark steps of it, and are in the logs alone.",
+            incident.lines_left_out
+        ));
+    }
+}
+
+fn logs(s: &mut Section<'_>, report: &IncidentsReport) {
+    let row = |head: &ReadLog| {
+        let dash = || "–".to_owned();
+        vec![
+            head.host.to_string(),
+            match head.ahead_s {
+                Some(seconds) => format!("{seconds:+.3} s"),
+                None => "not known".to_owned(),
+            },
+            head.corosync.to_string(),
+            head.pacemaker.to_string(),
+            head.from.clone().unwrap_or_else(dash),
+            head.to.clone().unwrap_or_else(dash),
+        ]
+    };
+    let rows: Vec<Vec<String>> = report.heads.iter().map(row).collect();
+    use Column::{Number, Text};
+    let heads = [
+        Text("head"),
+        Number("clock ahead"),
+        Number("corosync.log"),
+        Number("pacemaker.log"),
+        Text("first line"),
+        Text("last line"),
+    ];
+    let caption = "How far each clock is ahead of the first head's, and lines with a time stamp that were read";
+    table(s, caption, &heads, &rows);
+    match report.clock_error_s {
+        Some(error_s) => outage::clock_error(s, error_s),
+        None => s.remark("How the heads' clocks stand to each other is not known."),
+    }
+    if report.gaps.is_empty() {
+        return;
+    }
+    s.heading("What stood in the way");
+    for gap in &report.gaps {
+        s.paragraph(gap);
+    }
+}

@@ -1,0 +1,142 @@
+//! What the heads' rings have of the time around an incident: how things stood before it, and each change of state.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use hawser_account::incident::{local, moment};
+use hawser_agent::questions::ReadReadings;
+use hawser_host::{Hosts, on_all};
+use hawser_model::drill::Moment;
+use hawser_model::names::HostName;
+use hawser_model::output::incident::{
+    Changed, HeadReadings, IncidentReport, IncidentsReport, NotedChange,
+};
+use hawser_model::readings::{AllNoted, KeptReadings};
+
+/// Readings are asked for from so long before an incident to so long after it, as its lines are kept.
+const BEFORE: Duration = Duration::from_secs(60);
+const AFTER: Duration = Duration::from_secs(120);
+
+/// Puts into the one incident of a report what the heads' rings have of it; what they have not is among the gaps.
+pub fn with_readings(heads: &mut Hosts, report: &mut IncidentsReport) {
+    let [incident] = report.incidents.as_mut_slice() else {
+        return;
+    };
+    let Some(began) = moment(&incident.began) else {
+        return;
+    };
+    let mut gaps = Vec::new();
+    let ahead_us = |name: &HostName| {
+        let head = report.heads.iter().find(|head| head.host == *name);
+        let ahead_s = head.and_then(|head| head.ahead_s).unwrap_or(0.0);
+        (ahead_s * 1e6).round() as i64
+    };
+    let lasted = Duration::from_secs_f64(incident.lasted_s.max(0.0));
+    let us = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
+    let asked = |name: &HostName| {
+        let ahead = ahead_us(name);
+        ReadReadings {
+            from: began.shifted(ahead - us(BEFORE)),
+            to: began.shifted(ahead + us(lasted) + us(AFTER)),
+        }
+    };
+    let Ok(answered) = on_all(heads, |name, head| {
+        Ok::<_, Infallible>(head.ask(&asked(name)))
+    });
+    for (name, answer) in answered {
+        match answer {
+            Ok(kept) => {
+                let ahead = ahead_us(&name);
+                gaps.extend(missing(&name, &kept, began.shifted(ahead), incident));
+                let own = of_head(name, &kept, began.shifted(ahead));
+                incident.readings.extend(own);
+            }
+            Err(e) => gaps.push(format!("{name}: its readings could not be read: {e}")),
+        }
+    }
+    report.gaps.extend(gaps);
+}
+
+/// What a head's ring has; `began` is when the incident did, by this head's clock.
+fn of_head(host: HostName, kept: &KeptReadings, began: Moment) -> Option<HeadReadings> {
+    let (first, rest) = kept.readings.split_first()?;
+    let mut known = AllNoted::new();
+    first.apply(&mut known);
+    let mut changes = Vec::new();
+    for reading in rest {
+        let at_s = reading.at.since(began);
+        let change = |what| NotedChange { at_s, what };
+        let stepped = reading
+            .stepped_us
+            .map(|us| Changed::ClockStepped(us as f64 / 1e6));
+        changes.extend(stepped.map(change));
+        let is_as = |noted: &&hawser_model::readings::Noted| {
+            let before = known.get(&noted.subject());
+            !before.is_some_and(|before| before.is_as(noted))
+        };
+        let now = reading.now.iter().filter(is_as).cloned().map(Changed::Now);
+        let gone = reading.gone.iter().cloned().map(Changed::Gone);
+        changes.extend(now.chain(gone).map(change));
+        reading.apply(&mut known);
+    }
+    Some(HeadReadings {
+        host,
+        first_s: first.at.since(began),
+        first: first.now.clone(),
+        changes,
+    })
+}
+
+/// What a head's ring has not, in words.
+fn missing(
+    name: &HostName,
+    kept: &KeptReadings,
+    began: Moment,
+    incident: &IncidentReport,
+) -> Vec<String> {
+    let (Some(oldest), Some(newest)) = (kept.oldest, kept.newest) else {
+        return vec![format!(
+            "{name} has no ring of readings: no `hawser watch` keeps one there"
+        )];
+    };
+    let before = i64::try_from(BEFORE.as_micros()).unwrap_or(0);
+    let ended = began.shifted((incident.lasted_s * 1e6) as i64);
+    let mut said = Vec::new();
+    if oldest > began.shifted(-before) {
+        said.push(format!(
+            "{name}: its ring of readings begins at {}: what was before is not in it",
+            local(oldest)
+        ));
+    }
+    if newest < ended {
+        said.push(format!(
+            "{name}: its last reading is of {}: no watch has run since",
+            local(newest)
+        ));
+    }
+    for (from, to) in &kept.gaps {
+        said.push(format!(
+            "{name}: nothing was read from {} to {}",
+            local(*from),
+            local(*to)
+        ));
+    }
+    if kept.thinned {
+        said.push(format!(
+            "{name}: of that time each change of state and a reading a minute are left"
+        ));
+    }
+    if kept.damaged > 0 {
+        let lines = kept.damaged;
+        said.push(format!(
+            "{name}: {lines} damaged lines in its ring of readings"
+        ));
+    }
+    if kept.left_out > 0 {
+        let readings = kept.left_out;
+        said.push(format!(
+            "{name}: {readings} readings were too many to be sent"
+        ));
+    }
+    said
+}

@@ -1,0 +1,88 @@
+//! What is new from reading to reading, for the ring on the disk, and whether the clock was stepped in between. Pure.
+
+use std::time::Duration;
+
+use hawser_model::drill::Moment;
+use hawser_model::readings::{AllNoted, Noted, NotedMember, NotedPort, Reading};
+
+use crate::resident::Shown;
+
+/// A clock that is off by less from one reading to the next is steered, not stepped, or the head was busy between the
+/// two looks at it.
+const STEP_US: i64 = 1_000_000;
+
+/// The readings of a watch, one after the other.
+#[derive(Debug, Default)]
+pub struct Tape {
+    known: AllNoted,
+    last: Option<(Duration, Moment)>,
+}
+
+impl Tape {
+    /// What is new. `now` never steps back; `time_of_day` may.
+    pub fn take(&mut self, now: Duration, time_of_day: Moment, known: AllNoted) -> Reading {
+        let mut reading = Reading::between(time_of_day, &self.known, &known);
+        reading.stepped_us = self
+            .last
+            .replace((now, time_of_day))
+            .and_then(|(then, day)| {
+                let by_day = i128::from(time_of_day.0) - i128::from(day.0);
+                let by_clock = now.saturating_sub(then).as_micros();
+                let by = by_day - i128::try_from(by_clock).ok()?;
+                let by = i64::try_from(by).ok()?;
+                (by.abs() >= STEP_US).then_some(by)
+            });
+        self.known = known;
+        reading
+    }
+}
+
+/// All that a watch knows of its head, thing by thing.
+pub fn noted(shown: &Shown) -> AllNoted {
+    let mut all = vec![Noted::Corosync(shown.corosync)];
+    all.extend(shown.pacemaker.map(Noted::Pacemaker));
+    all.extend(shown.interfaces.iter().map(|(name, port)| {
+        Noted::Port(NotedPort {
+            interface: name.clone(),
+            up: port.up,
+            carrier: port.carrier,
+            speed: port.speed,
+        })
+    }));
+    all.extend(shown.members.iter().map(|(node, state)| {
+        let (node, state) = (node.clone(), *state);
+        Noted::Member(NotedMember { node, state })
+    }));
+    for head in &shown.reading.heads {
+        all.extend(head.quorate.map(Noted::Quorum));
+        all.extend(head.links.iter().cloned().map(Noted::Link));
+        all.extend(head.pools.iter().cloned().map(Noted::Pool));
+        all.extend(head.exports.iter().cloned().map(Noted::Exports));
+    }
+    all.extend(shown.reading.alarms.iter().cloned().map(Noted::Alarm));
+    all.into_iter().map(|one| (one.subject(), one)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_of_the_clock_is_told_once_and_a_busy_head_is_none() {
+        let mut tape = Tape::default();
+        let mut take = |second: u64, day: u64| {
+            let reading = tape.take(
+                Duration::from_secs(second),
+                Moment(day * 1_000_000),
+                AllNoted::new(),
+            );
+            reading.stepped_us
+        };
+        assert_eq!(take(10, 100_000), None);
+        assert_eq!(take(11, 100_001), None);
+        assert_eq!(take(41, 100_031), None);
+        assert_eq!(take(42, 103_632), Some(3_600_000_000));
+        assert_eq!(take(43, 103_633), None);
+        assert_eq!(take(44, 100_034), Some(-3_600_000_000));
+    }
+}

@@ -1,0 +1,188 @@
+//! The rings of simulated heads, and what of them is told beside an incident.
+
+use std::collections::BTreeMap;
+
+use hawser_account::incident::{LogFile, LogKind, incidents, moment};
+use hawser_agent::questions::ReadReadings;
+use hawser_host::sim::{Simulated, Wire};
+use hawser_host::{Answers, Declined, Entry, Host, Hosts, Stop};
+use hawser_model::drill::{DrillCase, Moment};
+use hawser_model::names::HostName;
+use hawser_model::output::incident::{Changed, IncidentsReport};
+use hawser_model::output::watch::{LinkReading, LinkState};
+use hawser_model::readings::{AllNoted, KeptReadings, Noted, Reading};
+use hawser_watch::around::with_readings;
+
+/// A head with what its ring has of the time it was asked for.
+struct Head(Box<dyn Fn(Moment, Moment) -> Result<KeptReadings, Declined> + Send>);
+
+impl Answers<Head> for ReadReadings {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<KeptReadings, Declined> {
+        head.0(self.from, self.to)
+    }
+}
+
+const QUESTIONS: &[Entry<Head>] = &[Entry::of::<ReadReadings>()];
+
+/// What the logs of a power cut tell; head2 is the first whose log is read.
+fn told() -> IncidentsReport {
+    let case: DrillCase = hawser_cases::read("drill/power-cut");
+    let files: Vec<LogFile> = case
+        .logs
+        .iter()
+        .flat_map(|(host, logs)| {
+            let of = |kind, lines: &[String]| LogFile {
+                kind,
+                folder: host.to_string(),
+                text: lines.join("\n"),
+            };
+            [
+                of(LogKind::Corosync, &logs.corosync),
+                of(LogKind::Pacemaker, &logs.pacemaker),
+            ]
+        })
+        .collect();
+    incidents(&files, &case.cluster.pools, case.recorded)
+}
+
+fn link(state: LinkState, latency_s: f64) -> Noted {
+    Noted::Link(LinkReading {
+        name: "ring0".into(),
+        peer: "head1".into(),
+        state,
+        latency_s: Some(latency_s),
+        lost: None,
+        sent: None,
+    })
+}
+
+type Answer = Box<dyn Fn(Moment, Moment) -> Result<KeptReadings, Declined> + Send>;
+
+fn asked(heads: BTreeMap<&str, Answer>, report: &mut IncidentsReport) {
+    let wire = Wire::default();
+    let mut hosts: Hosts = heads
+        .into_iter()
+        .map(|(name, answer)| {
+            let name = HostName::from(name);
+            let head = Simulated::new(name.clone(), Head(answer), QUESTIONS, &wire);
+            (name, Box::new(head) as Box<dyn Host>)
+        })
+        .collect();
+    with_readings(&mut hosts, report);
+}
+
+#[test]
+fn the_changes_around_an_incident_stand_beside_its_lines_on_one_clock() {
+    let mut report = told();
+    // head2's clock was found to be three seconds ahead: its ring is asked for, and told, by that.
+    let ahead = report
+        .heads
+        .iter_mut()
+        .find(|head| head.host == "head2".into());
+    ahead.unwrap().ahead_s = Some(3.0);
+    let began = moment(&report.incidents[0].began).unwrap();
+    let head2 = move |from: Moment, to: Moment| {
+        assert_eq!(from, began.shifted(3_000_000 - 60_000_000));
+        assert!(to > began.shifted(3_000_000 + 120_000_000 + 5_000_000));
+        let stood =
+            AllNoted::from([(link(LinkState::Up, 0.1).subject(), link(LinkState::Up, 0.1))]);
+        let at = |ms: i64| began.shifted(3_000_000 + ms * 1000);
+        let now = |ms, noted: Noted| Reading {
+            at: at(ms),
+            now: vec![noted],
+            ..Reading::default()
+        };
+        Ok(KeptReadings {
+            readings: vec![
+                Reading::whole(from, &stood),
+                // A number that changes all the time is no change.
+                now(-20_000, link(LinkState::Up, 0.2)),
+                now(800, link(LinkState::Down, 0.2)),
+                Reading {
+                    stepped_us: Some(-2_000_000),
+                    ..now(4_000, Noted::Quorum(false))
+                },
+            ],
+            oldest: Some(from.shifted(-1)),
+            newest: Some(to),
+            gaps: vec![(at(10_000), at(19_000))],
+            ..KeptReadings::default()
+        })
+    };
+    let none = |_, _| Ok(KeptReadings::default());
+    let heads: BTreeMap<&str, Answer> = BTreeMap::from([
+        ("head1", Box::new(none) as Answer),
+        ("head2", Box::new(head2)),
+    ]);
+    asked(heads, &mut report);
+    let incident = &report.incidents[0];
+    let [head2] = incident.readings.as_slice() else {
+        panic!("{:#?}", incident.readings);
+    };
+    assert_eq!((head2.host.as_str(), head2.first_s), ("head2", -60.0));
+    assert_eq!(head2.first, [link(LinkState::Up, 0.1)]);
+    let changes: Vec<_> = head2.changes.iter().map(|c| (c.at_s, &c.what)).collect();
+    assert_eq!(
+        changes,
+        [
+            (0.8, &Changed::Now(link(LinkState::Down, 0.2))),
+            (4.0, &Changed::ClockStepped(-2.0)),
+            (4.0, &Changed::Now(Noted::Quorum(false))),
+        ]
+    );
+    let course = incident.course();
+    let at = |words: &str| {
+        course
+            .iter()
+            .position(|step| step.text.contains(words))
+            .unwrap()
+    };
+    assert!(at("link ring0 to head1 is down") < at("token timed out"));
+    assert!(at("token timed out") < at("it has no quorum"));
+    let clock = |second: u64| format!("2026-11-22 11:14:{second}");
+    for gap in [
+        "head1 has no ring of readings".to_owned(),
+        format!("head2: nothing was read from {}", clock(25)),
+    ] {
+        assert!(
+            report.gaps.iter().any(|told| told.starts_with(&gap)),
+            "{gap}: {:?}",
+            report.gaps
+        );
+    }
+}
+
+#[test]
+fn what_is_no_longer_in_a_ring_or_was_never_read_is_said() {
+    let mut report = told();
+    let began = moment(&report.incidents[0].began).unwrap();
+    let late = move |_, _| {
+        Ok(KeptReadings {
+            oldest: Some(began.shifted(-5_000_000)),
+            newest: Some(began.shifted(1_000_000)),
+            thinned: true,
+            damaged: 3,
+            ..KeptReadings::default()
+        })
+    };
+    let broken = |_, _| Err("list /var/lib/hawser/readings: EIO".into());
+    let heads: BTreeMap<&str, Answer> = BTreeMap::from([
+        ("head1", Box::new(late) as Answer),
+        ("head2", Box::new(broken)),
+    ]);
+    asked(heads, &mut report);
+    assert_eq!(report.incidents[0].readings, []);
+    for gap in [
+        "head1: its ring of readings begins at 2026-11-22 11:14:07.903: what was before is not in it",
+        "head1: its last reading is of 2026-11-22 11:14:13.903",
+        "head1: of that time each change of state and a reading a minute are left",
+        "head1: 3 damaged lines",
+        "head2: its readings could not be read: ",
+    ] {
+        assert!(
+            report.gaps.iter().any(|told| told.starts_with(gap)),
+            "{gap}: {:?}",
+            report.gaps
+        );
+    }
+}

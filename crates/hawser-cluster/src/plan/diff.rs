@@ -94,12 +94,13 @@ fn of_own(level: &Object, ours: &BTreeSet<&str>) -> bool {
         .any(|device| ours.contains(device.trim()))
 }
 
-/// Does a constraint speak of a resource of ours? A pattern may match any.
+/// Does a constraint say where or when a resource of ours runs? A pattern may match any. What others made to run with or
+/// after ours is theirs.
 fn bends(constraint: &Element, ours: &BTreeSet<&str>) -> bool {
     constraint.walk().into_iter().any(|element| {
         let names: &[&str] = match element.name.as_str() {
             "resource_ref" => &["id"],
-            _ => &["rsc", "with-rsc", "first", "then"],
+            _ => &["rsc", "then"],
         };
         element.get("rsc-pattern").is_some()
             || names

@@ -19,6 +19,7 @@ mod problems;
 mod reaction;
 mod renamed;
 mod stages;
+mod theirs;
 mod unified;
 mod waits;
 mod words;
@@ -126,10 +127,11 @@ pub fn plan(
     let diff = diff(&desired, &live);
     let target = match facts.cib {
         Some(_) => merge(&live, &diff.changes),
-        None => desired,
+        None => desired.clone(),
     };
     let cib_stages = cib_stages::cib_stages(&diff);
-    let reaction = match facts.cib.is_some() {
+    let in_the_way = theirs::in_the_way(&desired, &live);
+    let reaction = match facts.cib.is_some() && !theirs::is_grouped(&in_the_way) {
         true => Reaction::ask(simulator, &live, &cib_stages)?,
         false => Reaction::default(),
     };
@@ -151,9 +153,10 @@ pub fn plan(
     let report = PlanReport {
         changes,
         consequence: words::consequence(&reaction.stories, &live, &target),
-        problems: problems(file, facts)
-            .iter()
-            .map(ToString::to_string)
+        problems: in_the_way
+            .into_iter()
+            .chain(problems(file, facts))
+            .map(|problem| problem.to_string())
             .chain(dangers.iter().map(ToString::to_string))
             .collect(),
         notes: under_way(&reaction.under_way)

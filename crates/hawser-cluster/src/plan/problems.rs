@@ -89,6 +89,34 @@ pub enum Problem {
         /// The agent's own words.
         said: String,
     },
+    /// A resource that others made has what the file gives to a pool.
+    #[error(
+        "resource {id} ({agent}), which Hawser did not make, has {what}, which the file gives to {ours}: two resources \
+         that have it would stop each other's. Take {id} out of the cluster first (docs/import.md, \"Taking a cluster over\")"
+    )]
+    Theirs {
+        /// The resource.
+        id: String,
+        /// Its agent.
+        agent: String,
+        /// What it has.
+        what: String,
+        /// The resource of the file.
+        ours: String,
+    },
+    /// A resource of the file is in a group.
+    #[error(
+        "resource {id} is in {kind} {group} on the cluster, and Hawser makes none: take {group} out of the cluster first \
+         (docs/import.md, \"Taking a cluster over\")"
+    )]
+    Grouped {
+        /// The resource.
+        id: String,
+        /// `group`, `clone` and the like.
+        kind: String,
+        /// What it is in.
+        group: String,
+    },
     /// A device's secret needs a feature that a node's Pacemaker does not have.
     #[error(
         "{node}'s Pacemaker was built without cibsecrets, which fence device {device} needs for its secret"

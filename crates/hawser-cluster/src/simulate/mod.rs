@@ -13,13 +13,13 @@ mod service;
 mod story;
 mod words;
 
-pub(crate) use directory::parameter;
 pub(crate) use scenario::millis;
 pub(crate) use service::{lost, services};
 pub(crate) use words::{place_in_words, step_in_words};
 
 pub use carrier::CutOff;
 pub use crm_simulate::CrmSimulate;
+pub(crate) use directory::parameter;
 pub use directory::{Directory, Part, Resource, Verb};
 pub use graph::{Action, Graph};
 pub use report::{Executed, NodeState, Picture, Report};

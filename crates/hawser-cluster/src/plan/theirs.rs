@@ -1,0 +1,312 @@
+//! Resources that others made and that stand in the way: they have what the file gives to a pool, or the name of one of its
+//! resources from within a group. Two resources that have one address or one file system stop each other's.
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use super::Problem;
+use super::diff::made_by_hawser;
+use crate::simulate::parameter;
+use crate::xml::Element;
+
+/// What only one resource can have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Thing<'a> {
+    Address(IpAddr),
+    Device(&'a str),
+    Directory(&'a str),
+    ZfsPool(&'a str),
+    VolumeGroup(&'a str),
+    Target(String),
+}
+
+/// A primitive of a CIB, and the group, clone or the like that it is in.
+struct Placed<'a> {
+    primitive: &'a Element,
+    within: Option<&'a Element>,
+}
+
+/// Looks for them in the live CIB.
+pub(super) fn in_the_way(desired: &Element, live: &Element) -> Vec<Problem> {
+    let wanted = placed(desired);
+    let mut found = Vec::new();
+    for Placed { primitive, within } in placed(live) {
+        let (id, agent) = (id(primitive), agent(primitive));
+        let same = wanted
+            .iter()
+            .find(|placed| self::id(placed.primitive) == id);
+        match (same, within) {
+            (Some(_), None) => continue,
+            (Some(same), Some(within)) if same.within.is_none() => found.push(Problem::Grouped {
+                id: id.to_owned(),
+                kind: within.name.clone(),
+                group: self::id(within).to_owned(),
+            }),
+            _ if made_by_hawser(primitive) || within.is_some_and(made_by_hawser) => continue,
+            _ => {
+                let has = wanted
+                    .iter()
+                    .find_map(|placed| Some((id_of(placed), shared(placed.primitive, primitive)?)));
+                found.extend(has.map(|(ours, what)| Problem::Theirs {
+                    id: id.to_owned(),
+                    agent,
+                    what,
+                    ours,
+                }));
+            }
+        }
+    }
+    found
+}
+
+/// Whether a resource of the file is in a group on the cluster: nothing can be made of such a CIB.
+pub(super) fn is_grouped(problems: &[Problem]) -> bool {
+    let grouped = |problem: &Problem| matches!(problem, Problem::Grouped { .. });
+    problems.iter().any(grouped)
+}
+
+fn id(element: &Element) -> &str {
+    element.get("id").unwrap_or_default()
+}
+
+fn id_of(placed: &Placed<'_>) -> String {
+    id(placed.primitive).to_owned()
+}
+
+fn agent(primitive: &Element) -> String {
+    let parts = ["class", "provider", "type"];
+    let parts = parts.iter().filter_map(|name| primitive.get(name));
+    parts.collect::<Vec<_>>().join(":")
+}
+
+fn placed(cib: &Element) -> Vec<Placed<'_>> {
+    let resources = cib
+        .first("configuration")
+        .and_then(|it| it.first("resources"));
+    let mut all = Vec::new();
+    for resource in resources.map_or(&[][..], |resources| &resources.children) {
+        let within = (resource.name != "primitive").then_some(resource);
+        let primitives = resource.walk().into_iter();
+        let primitives = primitives.filter(|element| element.name == "primitive");
+        all.extend(primitives.map(|primitive| Placed { primitive, within }));
+    }
+    all
+}
+
+/// What a primitive of ours and one of others both have, in words.
+fn shared(ours: &Element, theirs: &Element) -> Option<String> {
+    let wanted = things(ours);
+    let same = things(theirs)
+        .into_iter()
+        .find(|thing| wanted.contains(thing));
+    if let Some(thing) = same {
+        return Some(thing.words());
+    }
+    // A unit or an exported directory of a pool.
+    let path = offered(theirs)?;
+    let below = |root: &str| Path::new(path).starts_with(root);
+    let of_ours = wanted.iter().any(|thing| match thing {
+        Thing::Directory(directory) => below(directory),
+        Thing::ZfsPool(pool) => below(&format!("/dev/zvol/{pool}")),
+        Thing::VolumeGroup(group) => below(&format!("/dev/{group}")),
+        _ => false,
+    });
+    let pools = of_ours || parameter(ours, "root").is_some_and(below);
+    pools.then(|| path.to_owned())
+}
+
+fn things(primitive: &Element) -> Vec<Thing<'_>> {
+    let get = |name| parameter(primitive, name);
+    fn one(thing: Option<Thing<'_>>) -> Vec<Thing<'_>> {
+        thing.into_iter().collect()
+    }
+    match (primitive.get("provider"), primitive.get("type")) {
+        (_, Some("IPaddr2" | "IPaddr")) => {
+            let address = get("ip").and_then(|ip| ip.parse().ok());
+            one(address.map(Thing::Address))
+        }
+        (_, Some("Filesystem")) => {
+            let device = get("device").map(Thing::Device);
+            let directory = get("directory").map(Thing::Directory);
+            device.into_iter().chain(directory).collect()
+        }
+        (_, Some("ZFS")) => one(get("pool").map(Thing::ZfsPool)),
+        (_, Some("LVM-activate")) => one(get("vgname").map(Thing::VolumeGroup)),
+        (_, Some("LVM")) => one(get("volgrpname").map(Thing::VolumeGroup)),
+        (Some("hawser"), Some("exports")) => one(get("iqn")
+            .zip(get("pool"))
+            .map(|(authority, pool)| Thing::Target(format!("{authority}:{pool}")))),
+        (_, Some("iSCSITarget")) => one(get("iqn").map(|iqn| Thing::Target(iqn.to_owned()))),
+        _ => Vec::new(),
+    }
+}
+
+/// What it offers to clients, by its path.
+fn offered(primitive: &Element) -> Option<&str> {
+    match primitive.get("type")? {
+        "iSCSILogicalUnit" => parameter(primitive, "path"),
+        "exportfs" => parameter(primitive, "directory"),
+        _ => None,
+    }
+}
+
+impl Thing<'_> {
+    fn words(&self) -> String {
+        match self {
+            Self::Address(ip) => format!("the address {ip}"),
+            Self::Device(path) => format!("the device {path}"),
+            Self::Directory(path) => format!("the directory {path}"),
+            Self::ZfsPool(pool) => format!("the ZFS pool {pool}"),
+            Self::VolumeGroup(group) => format!("the volume group {group}"),
+            Self::Target(iqn) => format!("the target {iqn}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cib(resources: &str) -> Element {
+        let text =
+            format!("<cib><configuration><resources>{resources}</resources></configuration></cib>");
+        Element::parse(&text, "the CIB").unwrap()
+    }
+
+    fn primitive(id: &str, agent: &str, parameters: &[(&str, &str)], description: &str) -> String {
+        let pairs: String = parameters
+            .iter()
+            .map(|(name, value)| {
+                format!("<nvpair id=\"{id}-{name}\" name=\"{name}\" value=\"{value}\"/>")
+            })
+            .collect();
+        let (provider, kind) = agent.split_once(':').unwrap();
+        format!(
+            "<primitive id=\"{id}\" class=\"ocf\" provider=\"{provider}\" type=\"{kind}\" description=\"{description}\">\
+             <instance_attributes id=\"{id}-a\">{pairs}</instance_attributes></primitive>"
+        )
+    }
+
+    fn theirs(id: &str, agent: &str, parameters: &[(&str, &str)]) -> String {
+        primitive(id, agent, parameters, "")
+    }
+
+    fn desired() -> Element {
+        let ours = "Hawser: of pool tank";
+        cib(&[
+            primitive("tank", "heartbeat:ZFS", &[("pool", "tank")], ours),
+            primitive(
+                "tank-exports",
+                "hawser:exports",
+                &[
+                    ("pool", "tank"),
+                    ("iqn", "iqn.2026-01.lab"),
+                    ("root", "/srv/tank"),
+                ],
+                ours,
+            ),
+            primitive("tank-san1", "heartbeat:IPaddr2", &[("ip", "fd00::1")], ours),
+            primitive(
+                "web",
+                "heartbeat:Filesystem",
+                &[("device", "/dev/sdb1"), ("directory", "/web")],
+                ours,
+            ),
+            primitive("vms", "heartbeat:LVM-activate", &[("vgname", "vms")], ours),
+        ]
+        .concat())
+    }
+
+    fn told(live: &str) -> Vec<String> {
+        let found = in_the_way(&desired(), &cib(live));
+        found
+            .iter()
+            .map(|problem| match problem {
+                Problem::Theirs { id, what, ours, .. } => format!("{id}: {what}, {ours}"),
+                Problem::Grouped { id, kind, group } => format!("{id} in {kind} {group}"),
+                other => panic!("{other}"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn who_has_what_a_pool_has_is_named() {
+        let live = [
+            theirs("a", "heartbeat:IPaddr2", &[("ip", "fd00:0::1")]),
+            theirs("b", "heartbeat:ZFS", &[("pool", "tank")]),
+            theirs(
+                "c",
+                "heartbeat:Filesystem",
+                &[("device", "/dev/sdc"), ("directory", "/web")],
+            ),
+            theirs("d", "heartbeat:LVM", &[("volgrpname", "vms")]),
+            theirs(
+                "e",
+                "heartbeat:iSCSITarget",
+                &[("iqn", "iqn.2026-01.lab:tank")],
+            ),
+            theirs(
+                "f",
+                "heartbeat:iSCSILogicalUnit",
+                &[("path", "/dev/zvol/tank/disk")],
+            ),
+            theirs(
+                "g",
+                "heartbeat:exportfs",
+                &[("directory", "/srv/tank/home")],
+            ),
+        ];
+        let all = [
+            "a: the address fd00::1, tank-san1",
+            "b: the ZFS pool tank, tank",
+            "c: the directory /web, web",
+            "d: the volume group vms, vms",
+            "e: the target iqn.2026-01.lab:tank, tank-exports",
+            "f: /dev/zvol/tank/disk, tank",
+            "g: /srv/tank/home, tank-exports",
+        ];
+        assert_eq!(told(&live.concat()), all);
+        let in_clone = format!("<clone id=\"k\">{}</clone>", live[0]);
+        assert_eq!(told(&in_clone), all[..1]);
+    }
+
+    #[test]
+    fn what_has_something_else_or_is_hawsers_own_is_not_in_the_way() {
+        let others = [
+            theirs("a", "heartbeat:IPaddr2", &[("ip", "fd00::2")]),
+            theirs("b", "heartbeat:ZFS", &[("pool", "tank2")]),
+            theirs(
+                "c",
+                "heartbeat:Filesystem",
+                &[("device", "/dev/sdc"), ("directory", "/web2")],
+            ),
+            theirs(
+                "f",
+                "heartbeat:iSCSILogicalUnit",
+                &[("path", "/dev/zvol/tank2/disk")],
+            ),
+            theirs("g", "heartbeat:exportfs", &[("directory", "/srv/tank2")]),
+            theirs("h", "heartbeat:nginx", &[]),
+            // A pool that has another name in the file: the plan takes it away.
+            primitive(
+                "old-san1",
+                "heartbeat:IPaddr2",
+                &[("ip", "fd00::1")],
+                "Hawser: address of pool old",
+            ),
+        ];
+        assert_eq!(told(&others.concat()), [""; 0]);
+        let same = desired().to_text();
+        let live = Element::parse(&same, "the CIB").unwrap();
+        assert_eq!(in_the_way(&desired(), &live), []);
+    }
+
+    #[test]
+    fn a_resource_of_the_file_in_a_group_is_named_with_its_group() {
+        let group = format!(
+            "<group id=\"g\">{}</group>",
+            theirs("tank", "heartbeat:ZFS", &[("pool", "tank")])
+        );
+        assert_eq!(told(&group), ["tank in group g"]);
+    }
+}

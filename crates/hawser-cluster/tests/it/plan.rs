@@ -356,6 +356,20 @@ fn what_others_made_is_left_alone_and_named() {
         "cibadmin",
         &["--create", "--scope", "resources", "--xml-text", dummy],
     );
+    // It runs with a pool, and after it: where the pool runs is not bent by that.
+    let with =
+        "<rsc_colocation id=\"with\" rsc=\"somebodys\" with-rsc=\"vmpool01\" score=\"INFINITY\"/>";
+    let after = "<rsc_order id=\"after\" first=\"vmpool01\" then=\"somebodys\"/>";
+    let changed = [with, after].iter().fold(changed, |live, constraint| {
+        let scope = [
+            "--create",
+            "--scope",
+            "constraints",
+            "--xml-text",
+            constraint,
+        ];
+        by_hand(&live, "cibadmin", &scope)
+    });
     let plan = golden_plan(
         "foreign-resource",
         &golden.file,

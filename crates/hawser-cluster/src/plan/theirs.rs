@@ -28,9 +28,23 @@ struct Placed<'a> {
 
 /// Looks for them in the live CIB.
 pub(super) fn in_the_way(desired: &Element, live: &Element) -> Vec<Problem> {
-    let wanted = placed(desired);
+    let (wanted, there) = (placed(desired), placed(live));
+    let shared = |theirs: &Element| {
+        let mut all = wanted.iter();
+        all.find_map(|ours| Some((id_of(ours), shared(ours.primitive, theirs)?)))
+    };
+    // A target goes with its units, whatever its name is.
+    let of_target = |target: &Element| {
+        let iqn = parameter(target, "iqn")?;
+        let mut units = there.iter().map(|placed| placed.primitive);
+        units.find_map(|unit| {
+            let (ours, path) =
+                shared(unit).filter(|_| parameter(unit, "target_iqn") == Some(iqn))?;
+            Some((ours, format!("the target of {path}")))
+        })
+    };
     let mut found = Vec::new();
-    for Placed { primitive, within } in placed(live) {
+    for Placed { primitive, within } in &there {
         let (id, agent) = (id(primitive), agent(primitive));
         let same = wanted
             .iter()
@@ -44,9 +58,7 @@ pub(super) fn in_the_way(desired: &Element, live: &Element) -> Vec<Problem> {
             }),
             _ if made_by_hawser(primitive) || within.is_some_and(made_by_hawser) => continue,
             _ => {
-                let has = wanted
-                    .iter()
-                    .find_map(|placed| Some((id_of(placed), shared(placed.primitive, primitive)?)));
+                let has = shared(primitive).or_else(|| of_target(primitive));
                 found.extend(has.map(|(ours, what)| Problem::Theirs {
                     id: id.to_owned(),
                     agent,
@@ -248,13 +260,14 @@ mod tests {
             theirs(
                 "f",
                 "heartbeat:iSCSILogicalUnit",
-                &[("path", "/dev/zvol/tank/disk")],
+                &[("path", "/dev/zvol/tank/disk"), ("target_iqn", "iqn.x:y")],
             ),
             theirs(
                 "g",
                 "heartbeat:exportfs",
                 &[("directory", "/srv/tank/home")],
             ),
+            theirs("h", "heartbeat:iSCSITarget", &[("iqn", "iqn.x:y")]),
         ];
         let all = [
             "a: the address fd00::1, tank-san1",
@@ -264,6 +277,7 @@ mod tests {
             "e: the target iqn.2026-01.lab:tank, tank-exports",
             "f: /dev/zvol/tank/disk, tank",
             "g: /srv/tank/home, tank-exports",
+            "h: the target of /dev/zvol/tank/disk, tank",
         ];
         assert_eq!(told(&live.concat()), all);
         let in_clone = format!("<clone id=\"k\">{}</clone>", live[0]);

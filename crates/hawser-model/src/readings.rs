@@ -196,7 +196,7 @@ pub struct KeptReadings {
     pub oldest: Option<Moment>,
     /// The last one.
     pub newest: Option<Moment>,
-    /// Times without a reading, of those that were asked for: no watch ran.
+    /// Times without a reading, of those that were asked for: no watch ran, or the disk took none.
     pub gaps: Vec<(Moment, Moment)>,
     /// Of a part of that time a reading a minute is left, and each change of state.
     pub thinned: bool,

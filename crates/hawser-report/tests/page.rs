@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Everything a page is made of; none of it loads, runs, sends or leads elsewhere.
 const ELEMENTS: &str = "html head meta title style body main header h1 h2 h3 p section footer article \
@@ -210,6 +210,48 @@ fn the_page_of_a_power_cut_quotes_the_line_that_gave_the_token_up() {
     }
 }
 
+/// An incident, and what a head's watch read around it.
+fn switchover_with_readings() -> String {
+    let all = incidents();
+    let mut texts = all
+        .iter()
+        .filter(|(name, _)| name.ends_with("/switchover.json"));
+    let (_, text) = texts.next().expect("the case");
+    let mut report: Value = case(text);
+    let alarm = json!({ "code": "link-down", "severity": "error", "where": { "host": "head1", "link": "ring1" },
+        "since": 7, "times": 1, "text": "ring1 of head1 has no carrier" });
+    report["incidents"][0]["readings"] = json!([{
+        "host": "head1",
+        "first_s": -60.0,
+        "first": [
+            { "pool": { "name": "tank", "here": true, "used_percent": 7 } },
+            { "exports": { "pool": "tank", "offered": false, "missing": ["lun 3"] } },
+        ],
+        "changes": [
+            { "at_s": 0.001, "what": { "now": { "alarm": alarm } } },
+            { "at_s": 0.5, "what": { "clock-stepped": -3600.0 } },
+            { "at_s": 9.0, "what": { "gone": { "alarm": ["link-down", { "host": "head1" }] } } },
+        ],
+    }]);
+    report.to_string()
+}
+
+#[test]
+fn what_a_watch_read_stands_among_the_lines() {
+    let report: IncidentsReport = case(&switchover_with_readings());
+    let (_, page) = &incident_pages(&report)[0];
+    let text = parsed(page).unwrap();
+    for there in [
+        "As head1 read it -60.000 s from the beginning",
+        "pool tank is here, 7 % full; the exports of tank are missing: lun 3.",
+        "alarm: error link-down: ring1 of head1 has no carrier",
+        "the clock was stepped by -3600.000 s",
+        "ended: link-down: head1",
+    ] {
+        assert!(text.contains(there), "{there}: {text}");
+    }
+}
+
 #[test]
 fn a_tune_shows_its_windows_its_proof_and_the_way_back() {
     let page = page(&case(&tune()));
@@ -323,14 +365,8 @@ static TUNE: LazyLock<Victim> = LazyLock::new(|| Victim::new::<Case>(&tune()));
 static DRILL: LazyLock<Victim> =
     LazyLock::new(|| Victim::new::<DrillCase>(&text("drill/two-heads")));
 
-static INCIDENT: LazyLock<Victim> = LazyLock::new(|| {
-    let all = incidents();
-    let (_, text) = all
-        .iter()
-        .find(|(name, _)| name.ends_with("/switchover.json"))
-        .unwrap();
-    Victim::new::<IncidentsReport>(text)
-});
+static INCIDENT: LazyLock<Victim> =
+    LazyLock::new(|| Victim::new::<IncidentsReport>(&switchover_with_readings()));
 static LADDER: LazyLock<Victim> =
     LazyLock::new(|| Victim::new::<Case>(&text("ladder-cipher-below-link")));
 static COPY: LazyLock<Victim> =

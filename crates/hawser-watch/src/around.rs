@@ -110,13 +110,13 @@ fn missing(
     }
     if newest < ended {
         said.push(format!(
-            "{name}: its last reading is of {}: no watch has run since",
+            "{name}: its last reading is of {}: none was kept since",
             local(newest)
         ));
     }
     for (from, to) in &kept.gaps {
         said.push(format!(
-            "{name}: nothing was read from {} to {}",
+            "{name}: no reading was kept from {} to {}",
             local(*from),
             local(*to)
         ));

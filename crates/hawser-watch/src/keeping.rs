@@ -65,9 +65,16 @@ impl Keeping {
                 "the clock was stepped by {by:+.3} s: times before and after that differ by so much"
             ));
         }
-        let outcome = self.opened(host, now).and_then(|open| match open {
-            true => host.ask(&KeepReading { reading }).map(|()| true),
-            false => Ok(false),
+        let knows = self.open;
+        let outcome = self.opened(host, now).and_then(|open| {
+            let reading = match knows {
+                true => reading,
+                false => self.tape.whole(&reading),
+            };
+            match open {
+                true => host.ask(&KeepReading { reading }).map(|()| true),
+                false => Ok(false),
+            }
         });
         match outcome {
             Ok(true) => {

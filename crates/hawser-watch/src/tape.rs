@@ -35,6 +35,14 @@ impl Tape {
         self.known = known;
         reading
     }
+
+    /// All that the last reading left known, for a ring that knows nothing yet.
+    pub fn whole(&self, last: &Reading) -> Reading {
+        Reading {
+            stepped_us: last.stepped_us,
+            ..Reading::whole(last.at, &self.known)
+        }
+    }
 }
 
 /// All that a watch knows of its head, thing by thing.

@@ -142,7 +142,7 @@ fn the_changes_around_an_incident_stand_beside_its_lines_on_one_clock() {
     let clock = |second: u64| format!("2026-11-22 11:14:{second}");
     for gap in [
         "head1 has no ring of readings".to_owned(),
-        format!("head2: nothing was read from {}", clock(25)),
+        format!("head2: no reading was kept from {}", clock(25)),
     ] {
         assert!(
             report.gaps.iter().any(|told| told.starts_with(&gap)),
@@ -174,7 +174,7 @@ fn what_is_no_longer_in_a_ring_or_was_never_read_is_said() {
     assert_eq!(report.incidents[0].readings, []);
     for gap in [
         "head1: its ring of readings begins at 2026-11-22 11:14:07.903: what was before is not in it",
-        "head1: its last reading is of 2026-11-22 11:14:13.903",
+        "head1: its last reading is of 2026-11-22 11:14:13.903: none was kept since",
         "head1: of that time each change of state and a reading a minute are left",
         "head1: 3 damaged lines",
         "head2: its readings could not be read: ",

@@ -1,5 +1,7 @@
 //! What is asked about the ring of readings that a watch keeps on its head.
 
+use std::time::Duration;
+
 use hawser_cluster::host::drill::logs::utc_offset;
 use hawser_host::{Answers, Ask, Declined, Size, Stop};
 use hawser_model::drill::Moment;
@@ -62,6 +64,8 @@ impl Ask for ReadReadings {
     type Answer = KeptReadings;
     const NAME: &'static str = "read the ring of readings";
     const SIZE: Size = Size::Large;
+    /// A ring of hundreds of megabytes is read from a slow disk.
+    const PATIENCE: Duration = Duration::from_secs(45);
 }
 
 impl Answers<Node> for ReadReadings {

@@ -1,0 +1,184 @@
+//! A simulated head that a watch stays on, and a cluster in which all is well.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, LazyLock, Mutex};
+
+use hawser_agent::questions::{
+    KeepReading, OpenReadings, Pulse, ReadHeartbeats, ReadPulse, ReadStanding, Standing,
+};
+use hawser_cluster::host::drill::LogTexts;
+use hawser_cluster::host::questions::ReadLogEnds;
+use hawser_cluster::live::{Judged, StatusFacts};
+use hawser_host::{Answers, Clock, Declined, Entry, Stop};
+use hawser_model::cluster_file::{ClusterFile, parse_complete};
+use hawser_model::host::Interface;
+use hawser_model::output::cluster::{ClusterStatus, NodeCondition, NodeStatus, ServiceState};
+use hawser_model::readings::Reading;
+use hawser_watch::run::{Look, Viewed};
+
+/// A head whose second link is cut and healed at set seconds.
+pub struct Head {
+    pub clock: Clock,
+    pub cuts: Vec<(u64, u64)>,
+    /// The port says so too; else only Corosync does, as of a cut beyond the switch.
+    pub carrier: bool,
+    /// When its disk takes nothing.
+    pub full: Range<u64>,
+    /// What it took.
+    pub kept: Arc<Mutex<Vec<Reading>>>,
+}
+
+/// So many seconds after the cable, Corosync takes the link for down, or up.
+const NOTICES: u64 = 2;
+
+impl Head {
+    fn cut(&self, late: u64) -> bool {
+        let second = self.clock.now().as_secs();
+        let mut cuts = self.cuts.iter();
+        cuts.any(|(from, to)| (from + late..to + late).contains(&second))
+    }
+
+    fn room(&self) -> Result<(), Declined> {
+        match self.full.contains(&self.clock.now().as_secs()) {
+            true => Err("write /x: No space left on device".into()),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Answers<Head> for ReadPulse {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<Pulse, Declined> {
+        let port = |address: &str, carrier| Interface {
+            addresses: vec![(address.parse().unwrap(), 24)],
+            up: true,
+            carrier,
+            ..Interface::default()
+        };
+        let file = file();
+        let address = |link: &str| file.nodes[0].address_on(link).unwrap().get().to_string();
+        let interfaces = [
+            ("eth0".into(), port(&address("ring0"), true)),
+            (
+                "eth1".into(),
+                port(&address("ring1"), !(head.carrier && head.cut(0))),
+            ),
+        ];
+        // Corosync writes a line when it takes a link for down or up.
+        let changed = head.cuts.iter().flat_map(|(from, to)| [*from, *to]);
+        let second = head.clock.now().as_secs();
+        let lines = changed.filter(|at| at + NOTICES <= second).count() as u64;
+        Ok(Pulse {
+            interfaces: Some(interfaces.into()),
+            corosync: Some(7),
+            corosync_log: Some(lines),
+            pacemaker_log: Some(second),
+            // All the time somebody asks Pacemaker, and nothing changes there.
+            pacemaker_changed: false,
+        })
+    }
+}
+
+impl Answers<Head> for ReadHeartbeats {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<BTreeMap<String, String>, Declined> {
+        let down = head.cut(NOTICES);
+        let link = |number: u8, up: bool| {
+            let key = |name: &str| format!("stats.knet.node2.link{number}.{name}");
+            let pings = head.clock.now().as_secs() * 5;
+            [
+                (key("connected"), u8::from(up).to_string()),
+                (key("latency_ave"), "312".to_owned()),
+                (key("tx_ping_packets"), pings.to_string()),
+                (key("rx_pong_packets"), pings.to_string()),
+            ]
+        };
+        Ok(link(0, true).into_iter().chain(link(1, !down)).collect())
+    }
+}
+
+impl Answers<Head> for ReadStanding {
+    fn answer(self, _: &mut Head, _: &Stop) -> Result<Standing, Declined> {
+        Ok(Standing::default())
+    }
+}
+
+impl Answers<Head> for OpenReadings {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        head.room()
+    }
+}
+
+impl Answers<Head> for KeepReading {
+    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        head.room()?;
+        head.kept.lock().unwrap().push(self.reading);
+        Ok(())
+    }
+}
+
+/// Its logs tell of no incident.
+impl Answers<Head> for ReadLogEnds {
+    fn answer(self, _: &mut Head, _: &Stop) -> Result<LogTexts, Declined> {
+        Ok(LogTexts::default())
+    }
+}
+
+pub const QUESTIONS: &[Entry<Head>] = &[
+    Entry::of::<ReadPulse>(),
+    Entry::of::<ReadHeartbeats>(),
+    Entry::of::<ReadStanding>(),
+    Entry::of::<ReadLogEnds>(),
+    Entry::of::<OpenReadings>(),
+    Entry::of::<KeepReading>(),
+];
+
+/// A cluster in which all is well, seen at once.
+#[derive(Default)]
+pub struct AllWell {
+    pub begun: u64,
+    lasts: bool,
+}
+
+impl Look for AllWell {
+    fn begin(&mut self) {
+        self.begun += 1;
+        self.lasts = true;
+    }
+
+    fn ended(&mut self) -> Option<Viewed> {
+        if !std::mem::take(&mut self.lasts) {
+            return None;
+        }
+        let file = file();
+        let nodes = file.nodes.iter().map(|node| NodeStatus {
+            name: node.name.get().clone(),
+            state: NodeCondition::Online,
+        });
+        let nodes = nodes.collect();
+        let status = ClusterStatus {
+            cluster: "lab".into(),
+            state: ServiceState::Redundant,
+            reason: None,
+            quorate: true,
+            redundant: true,
+            view_of: None,
+            degraded: Vec::new(),
+            notes: Vec::new(),
+            quorum_device: None,
+            nodes,
+            pools: Vec::new(),
+            if_lost: BTreeMap::new(),
+            last_takeover: None,
+        };
+        let said = Vec::new();
+        Some(Ok((StatusFacts::default(), Judged { status, said })))
+    }
+}
+
+pub fn file() -> ClusterFile {
+    static FILE: LazyLock<ClusterFile> = LazyLock::new(|| {
+        let text = include_str!("../../../../examples/lab/hawser.toml");
+        parse_complete(text, "hawser.toml").unwrap()
+    });
+    FILE.clone()
+}

@@ -32,6 +32,8 @@ const RECORDED: usize = 512 << 20;
 pub struct Agent {
     host: HostName,
     pid: u32,
+    /// How many times longer than elsewhere an answer may take.
+    slowness: u32,
     link: Option<Link>,
     keepalive: Option<Keepalive>,
 }
@@ -46,6 +48,7 @@ impl Agent {
         let mut agent = Self {
             host: transport.host().clone(),
             pid: 0,
+            slowness: transport.slowness(),
             keepalive: Some(Keepalive::start(link.pipes.input())),
             link: Some(link),
         };
@@ -73,7 +76,7 @@ impl Agent {
     }
 
     fn answer(&mut self, question: &Question) -> Result<Vec<u8>, Failure> {
-        let (name, within) = (question.name, question.patience);
+        let (name, within) = (question.name, question.patience * self.slowness);
         let link = self.link.as_mut().ok_or(Failure::Gone { question: name })?;
         let deadline = Instant::now() + within;
         link.nothing_unasked(name)?;

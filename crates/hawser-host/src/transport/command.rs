@@ -19,6 +19,7 @@ type Make = dyn Fn() -> Result<Launch, Box<dyn Error + Send + Sync>> + Send + Sy
 /// Starts the agent by running a command, whatever it does to get into the node.
 pub struct Command {
     host: HostName,
+    slowness: u32,
     make: Box<Make>,
 }
 
@@ -31,8 +32,15 @@ impl Command {
     {
         Self {
             host,
+            slowness: 1,
             make: Box::new(move || make().map_err(Into::into)),
         }
+    }
+
+    /// For a host that takes so many times longer for everything.
+    pub fn slow(mut self, slowness: u32) -> Self {
+        self.slowness = slowness;
+        self
     }
 }
 
@@ -49,10 +57,14 @@ impl Transport for Command {
         &self.host
     }
 
+    fn slowness(&self) -> u32 {
+        self.slowness
+    }
+
     fn start(&self) -> Result<Link, Failure> {
         let launch = (self.make)().map_err(|source| Failure::Command { source })?;
         let mut opening = Opening::start(launch)?;
-        match opening.marker(ANNOUNCES) {
+        match opening.marker(ANNOUNCES * self.slowness) {
             Ok(marker) => opening.into_link(marker),
             Err(silence) => Err(opening.no_agent(silence)),
         }

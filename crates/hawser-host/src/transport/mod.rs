@@ -19,6 +19,11 @@ pub trait Transport: Send + Sync {
     /// The node, as the cluster file calls it.
     fn host(&self) -> &HostName;
 
+    /// How many times longer than elsewhere whatever is asked there may take.
+    fn slowness(&self) -> u32 {
+        1
+    }
+
     /// Starts an agent there and waits until it has announced itself.
     ///
     /// # Errors

@@ -107,7 +107,6 @@ mod tests {
             let said = of(device, bad).unwrap_err().to_string();
             assert!(said.contains("pool vmpool01: its device is not"), "{said}");
         }
-        assert!(of("kind = \"filesystem\"", "kind = \"filesystem\"").is_ok());
         let said = of("fstype = \"ext4\"", "fstype = \"xfs\"").unwrap_err();
         assert!(said.to_string().contains("a lab makes ext4, not xfs"));
     }

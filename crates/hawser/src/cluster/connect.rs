@@ -92,9 +92,12 @@ impl Cluster {
                 Reach::Lab(lab) => {
                     let (lab, node) = (lab.clone(), name.clone());
                     let within = self.connect_timeout;
-                    Box::new(Command::new(name.clone(), move || {
+                    // One that is not there is said to be so when it is reached.
+                    let slowness = Lab::open(&lab).map_or(1, |lab| lab.slowness());
+                    let command = Command::new(name.clone(), move || {
                         Lab::open(&lab)?.agent(node.as_str(), within)
-                    }))
+                    });
+                    Box::new(command.slow(slowness))
                 }
                 Reach::Ssh(destination) => {
                     if executable.is_none() {

@@ -37,15 +37,18 @@ pub struct MoveArgs {
     node: String,
 }
 
+/// How long Pacemaker is waited for unless somebody says otherwise.
+const WAITS: Duration = Duration::from_secs(120);
+
 /// How an order is carried out.
 #[derive(clap::Args)]
 struct How {
     /// Also when a pool that is served now would be served nowhere
     #[arg(long)]
     allow_disruption: bool,
-    /// How long Pacemaker is waited for; the order stays in force after that
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "2m")]
-    timeout: Duration,
+    /// How long Pacemaker is waited for; the order stays in force after that [default: 2m, and more on machines of a lab]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    timeout: Option<Duration>,
     /// Print one JSON object (docs/schema/operate.schema.json)
     #[arg(long)]
     json: bool,
@@ -126,7 +129,7 @@ fn act(
     let mut manner = Manner {
         allow_disruption: how.allow_disruption,
         waiting: Waiting {
-            timeout: Some(how.timeout),
+            timeout: Some(how.timeout.unwrap_or(WAITS * known.slowness())),
             said: &mut |text| complain!("  {text}"),
         },
         giving: &mut || words.now(given.left()),

@@ -77,11 +77,13 @@ fn in_lab(lab: &Lab) -> miette::Result<Command> {
             lab.name()
         );
     };
+    let slowness = lab.slowness();
     let (lab, name) = (lab.name().to_string(), client.name.clone());
     // Dies with this process' child, and that with this process' pipe.
-    Ok(Command::new(client.name.clone(), move || {
+    let command = Command::new(client.name.clone(), move || {
         Lab::open(&lab)?.tied_command(name.as_str(), [PROGRAM, AGENT])
-    }))
+    });
+    Ok(command.slow(slowness))
 }
 
 /// The client on this machine.

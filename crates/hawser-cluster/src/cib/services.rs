@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hawser_model::drill::ResourceFacts;
 
+use crate::simulate::{Part, part};
 use crate::xml::Element;
 
 /// The resources of a CIB that run on one node at a time.
@@ -11,7 +12,7 @@ use crate::xml::Element;
 pub struct Services {
     /// The groups: their name, and what is in them, in the order in which it starts.
     pub groups: Vec<(String, Vec<ResourceFacts>)>,
-    /// What is in no group. Fence devices and clones are left out.
+    /// What is in no group. Fence devices, watches of ports and clones are left out.
     pub single: Vec<ResourceFacts>,
 }
 
@@ -26,7 +27,8 @@ pub fn services(cib: &Element) -> Services {
                 let name = element.get("id").unwrap_or_default().to_owned();
                 services.groups.push((name, members));
             }
-            "primitive" if element.get("class") != Some("stonith") => {
+            // A fence device and a watch of a port have no clients.
+            "primitive" if !matches!(part(element), Part::Fence | Part::Watch) => {
                 services.single.extend(resource(element));
             }
             _ => {}
@@ -85,5 +87,16 @@ mod tests {
         assert_eq!(members[0].agent, "ocf:heartbeat:IPaddr2");
         assert_eq!(found.single.len(), 1);
         assert_eq!(found.single[0].agent, "systemd:mariadb");
+    }
+
+    #[test]
+    fn what_has_no_clients_is_no_service() {
+        let text = include_str!("../../goldens/lab/cib.xml");
+        assert!(text.contains("watch-head1-san01") && text.contains("fence-head1"));
+        let found = services(&Element::parse(text, "a CIB").unwrap());
+        let names: Vec<&str> = found.single.iter().map(|it| &*it.name).collect();
+        let pool =
+            |name: &str| ["", "-exports", "-san01", "-san02"].map(|part| format!("{name}{part}"));
+        assert_eq!(names, [pool("vmpool01"), pool("vmpool02")].concat());
     }
 }

@@ -144,7 +144,8 @@ fn grouped(configuration: &Element) -> Vec<(&str, &str)> {
     pairs.collect()
 }
 
-fn part(primitive: &Element) -> Part {
+/// What a primitive is of a pool, or for the cluster.
+pub(crate) fn part(primitive: &Element) -> Part {
     let kind = primitive.get("type").unwrap_or_default();
     match (primitive.get("class"), kind) {
         (Some("stonith"), _) => Part::Fence,

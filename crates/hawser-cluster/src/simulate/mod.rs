@@ -19,8 +19,8 @@ pub(crate) use words::{place_in_words, step_in_words};
 
 pub use carrier::CutOff;
 pub use crm_simulate::CrmSimulate;
-pub(crate) use directory::parameter;
 pub use directory::{Directory, Part, Resource, Verb};
+pub(crate) use directory::{parameter, part};
 pub use graph::{Action, Graph};
 pub use report::{Executed, NodeState, Picture, Report};
 pub use scenario::{Chapter, Prediction, Scenario, what_if};

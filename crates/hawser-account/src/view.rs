@@ -2,13 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hawser_model::account::Account;
-use hawser_model::case::Case;
+use hawser_model::account::{Account, Layer};
+use hawser_model::case::{Case, PhaseKind};
 use hawser_model::host::{HostFacts, Interface};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 
 use crate::packets::facts::{PhaseFacts, Side};
 use crate::packets::{phase_account, phases};
+
+/// Two questions are lost one after the other once in ten thousand times where one packet in a hundred is lost on the way
+/// there or back; a kernel asks for a neighbour three times (`mcast_solicit`), a search for a path MTU twice.
+const LOSSY: f64 = 0.01;
 
 /// A directed path: from, to, link.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,6 +87,30 @@ impl<'a> View<'a> {
     /// Packets received on a path, all phases.
     pub(crate) fn received(&self, path: &Path) -> u64 {
         self.on(path).map(|p| p.account.received.0).sum()
+    }
+
+    /// Whether unicast packets get lost often enough on the wire and in kernels, there and back together, that a question for the
+    /// neighbour and what it is asked again may have been lost by chance. What waits for the answer is not among them, nor is
+    /// what a socket does not take.
+    pub(crate) fn loses_questions(&self, path: &Path) -> bool {
+        let share = |path: &Path| {
+            let (mut sent, mut lost) = (0.0, 0.0);
+            for phase in self
+                .on(path)
+                .filter(|p| p.facts.phase.kind != PhaseKind::Multicast)
+            {
+                let account = &phase.account;
+                let elsewhere = account
+                    .layers
+                    .iter()
+                    .filter(|line| matches!(line.layer, Layer::SocketBuffer | Layer::Neighbour));
+                let elsewhere: u64 = elsewhere.map(|line| line.packets.0).sum();
+                sent += account.sent.0 as f64;
+                lost += account.lost.0.saturating_sub(elsewhere) as f64;
+            }
+            lost / f64::max(sent, 1.0)
+        };
+        share(path) + share(&path.back()) >= LOSSY
     }
 
     /// Facts of a host.

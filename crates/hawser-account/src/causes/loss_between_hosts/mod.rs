@@ -21,11 +21,11 @@ use hawser_model::units::{Nanos, Packets, PacketsPerSec};
 use serde::Serialize;
 
 use self::shape::Shape;
-use crate::cause::{Cause, CheckCause, Found, Words, as_number};
+use crate::cause::{Cause, CheckCause, Found, Words, as_number, counted};
 use crate::causes::pattern::{Pattern, localize};
 use crate::causes::support::{Lost, confidence, links};
 use crate::compare::topic::{About, Topic};
-use crate::losses::{Loss, Losses};
+use crate::losses::{Loss, Losses, packets};
 use crate::view::{Path, View};
 
 #[derive(Serialize)]
@@ -38,6 +38,9 @@ pub(crate) struct LossBetweenHosts {
     links_affected: u64,
     #[serde(serialize_with = "as_number")]
     multicast_only: bool,
+    /// Packets that died at their sender waiting for the neighbour's address, whose requests were lost on the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waited_for_neighbour: Option<Packets>,
     shape: Shape,
     #[serde(flatten)]
     runs: Runs,
@@ -57,6 +60,10 @@ impl CheckCause for LossBetweenHosts {
             let group = losses.claim(Self::CODE, |l| {
                 is_between(l) && spot.paths.contains(&l.path)
             });
+            // What `neighbour-unresolved` left: its requests were lost with the rest.
+            let waited = losses.claim(Self::CODE, |l| {
+                l.layer == Some(Layer::Neighbour) && spot.paths.contains(&l.path)
+            });
             let multicast_only = multicast_only(view, &group);
             let runs = Runs::of(view, &group);
             let mut place = spot.place;
@@ -74,6 +81,7 @@ impl CheckCause for LossBetweenHosts {
                     directions_measured: measured.len() as u64,
                     links_affected: links(&group).len() as u64,
                     multicast_only,
+                    waited_for_neighbour: (!waited.is_empty()).then(|| Packets(packets(&waited))),
                     shape: Shape::of(view, &group, multicast_only, &runs),
                     runs,
                 },
@@ -83,7 +91,7 @@ impl CheckCause for LossBetweenHosts {
     }
 
     fn cost(&self) -> Packets {
-        self.lost.lost_packets
+        self.lost.lost_packets + self.waited_for_neighbour.unwrap_or_default()
     }
 }
 
@@ -105,6 +113,13 @@ impl Cause for LossBetweenHosts {
                  {suspect}{shape}"
             ),
         };
+        let waited = self.waited_for_neighbour.map_or_else(String::new, |waited| {
+            format!(
+                " {} more died at the sender waiting for the neighbour's address: the requests for it were lost too.",
+                counted(waited.0, "packet")
+            )
+        });
+        let text = text + &waited;
         Words { text, fix }
     }
 }

@@ -3,8 +3,9 @@
 //! short queue until they are dropped. No SNMP counter shows it.
 //!
 //! Evidence: `NEIGH_QUEUEFULL`, `NEIGH_FAILED` events (`net/core/neighbour.c`), EHOSTUNREACH
-//! with them, or `unresolved_discards`. A link that is dead both ways is `link-down`. An
-//! error. Case: `neighbour-unresolved`.
+//! with them, or `unresolved_discards`. A link that is dead both ways is `link-down`, and one that loses packets, and passes
+//! others, loses these questions too: `loss-between-hosts`. An error. Case: `neighbour-unresolved`; not
+//! `neighbour-lossy`.
 
 use hawser_model::account::Layer;
 use hawser_model::finding::Place;
@@ -40,7 +41,10 @@ fn peer_rp_filter(view: &View<'_>, group: &[Loss]) -> Option<u64> {
 
 impl CheckCause for NeighbourUnresolved {
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
-        let claimed = losses.claim(Self::CODE, |l| l.layer == Some(Layer::Neighbour));
+        let claimed = losses.claim(Self::CODE, |l| {
+            let lossy = || view.received(&l.path) > 0 && view.loses_questions(&l.path);
+            l.layer == Some(Layer::Neighbour) && !lossy()
+        });
         by_host(claimed)
             .into_iter()
             .map(|(host, group)| {

@@ -10,8 +10,7 @@
 //! Cases: `other-family-dead`, `other-family-unknown`, `other-family-passes`; not
 //! `conntrack-full-both-families`, `other-family-lossy`.
 
-use hawser_model::account::Layer;
-use hawser_model::case::{BothWindows, Measurement, PhaseKind};
+use hawser_model::case::{BothWindows, Measurement};
 use hawser_model::drops::DropRecord;
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::host::HostWindow;
@@ -46,10 +45,6 @@ struct Filter {
 /// The kernel's reason for what a packet filter drops.
 const FILTERED: &str = "NETFILTER_DROP";
 
-/// A search asks for the neighbour once, and its packets wait for the answer. Two searches lose both questions by
-/// chance once in ten thousand times where one packet in a hundred is lost on the way there or back.
-const LOSSY: f64 = 0.01;
-
 impl CheckCause for OtherFamilyDead {
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let dead: Vec<(&Measurement, &PathMtu)> = view
@@ -71,7 +66,7 @@ impl CheckCause for OtherFamilyDead {
                 filter.is_none()
                     && (self::filter(view, other, search).is_some() || other.from < m.from)
             });
-            if told_by_back || (filter.is_none() && is_lossy(view, m)) {
+            if told_by_back || (filter.is_none() && view.loses_questions(&there(m))) {
                 continue;
             }
             let one = finding(view, m, search, filter, 1 + u64::from(both.is_some()));
@@ -156,34 +151,13 @@ fn dead<'a>(view: &View<'_>, m: &'a Measurement) -> Option<&'a PathMtu> {
     (own.passed.is_some() && flows_pass && other.passed.is_none() && !refused).then_some(other)
 }
 
-/// Whether unicast packets get lost often enough before they reach a socket, both ways together, that both searches may
-/// have failed by chance.
-fn is_lossy(view: &View<'_>, m: &Measurement) -> bool {
-    let there = Path {
+/// Where it was measured.
+fn there(m: &Measurement) -> Path {
+    Path {
         link: m.link.clone(),
         from: m.from.clone(),
         to: m.to.clone(),
-    };
-    let share = |path: &Path| {
-        let (mut sent, mut lost) = (0, 0);
-        for phase in view
-            .on(path)
-            .filter(|p| p.facts.phase.kind != PhaseKind::Multicast)
-        {
-            let account = &phase.account;
-            let in_sockets = account
-                .layers
-                .iter()
-                .filter(|line| line.layer == Layer::SocketBuffer);
-            sent += account.sent.0;
-            lost += account
-                .lost
-                .0
-                .saturating_sub(in_sockets.map(|line| line.packets.0).sum());
-        }
-        lost as f64 / f64::max(sent as f64, 1.0)
-    };
-    share(&there) + share(&there.back()) >= LOSSY
+    }
 }
 
 /// The receiver's interface.

@@ -41,23 +41,24 @@ macro_rules! quantity {
             }
         }
 
+        // What is read from a file or a host may be any number: sums end at the largest, differences at zero.
         impl Add for $name {
             type Output = Self;
             fn add(self, other: Self) -> Self {
-                Self(self.0 + other.0)
+                Self(self.0.saturating_add(other.0))
             }
         }
 
         impl AddAssign for $name {
             fn add_assign(&mut self, other: Self) {
-                self.0 += other.0;
+                *self = *self + other;
             }
         }
 
         impl Sub for $name {
             type Output = Self;
             fn sub(self, other: Self) -> Self {
-                Self(self.0 - other.0)
+                self.saturating_sub(other)
             }
         }
 
@@ -218,6 +219,15 @@ impl fmt::Display for Mtu {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_a_hostile_file_neither_wrap_nor_panic() {
+        let mut most = Nanos(u64::MAX - 1);
+        most += Nanos(2);
+        assert_eq!(most, Nanos(u64::MAX));
+        assert_eq!([most, most].into_iter().sum::<Nanos>(), most);
+        assert_eq!(Nanos(1) - Nanos(2), Nanos::ZERO);
+    }
 
     #[test]
     fn one_is_no_plural() {

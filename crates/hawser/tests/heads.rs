@@ -23,7 +23,8 @@ use secrets::{
     secrets_are_nowhere_to_be_seen,
 };
 use serde_json::Value;
-use support::{Lab, Ran, eventually, hawser, json, run};
+use support::verbs::{active_on, ok, verb};
+use support::{Lab, eventually, hawser, json};
 use times::{Pause, between, ended, in_order, logged};
 
 /// The floating address of vmpool01 on the first SAN, and its only unit.
@@ -33,36 +34,9 @@ const UNIT: &str = "iscsi://10.72.2.207/iqn.2026-01.lab.hawser:vmpool01/1";
 /// For what comes by itself, on a machine that has other things to do.
 const SOON: Duration = Duration::from_secs(90);
 
-/// Runs a verb on the lab's cluster.
-fn verb(lab: &Lab, name: &str, rest: &[&str]) -> Ran {
-    run(&[&[name, "--lab", lab.name()], rest].concat())
-}
-
-#[track_caller]
-fn ok(lab: &Lab, name: &str, rest: &[&str]) -> String {
-    let ran = verb(lab, name, rest);
-    assert_eq!(
-        ran.code,
-        Some(0),
-        "{name} {rest:?}: {}{}",
-        ran.stdout,
-        ran.stderr
-    );
-    ran.stdout
-}
-
 #[track_caller]
 fn status(lab: &Lab) -> Value {
     json(&verb(lab, "status", &["--json"]), "status")
-}
-
-fn active_on(status: &Value, pool: &str) -> String {
-    let pools = status["pools"].as_array().expect("pools");
-    let found = pools
-        .iter()
-        .find(|it| it["name"] == pool)
-        .expect("the pool");
-    found["active_on"].as_str().unwrap_or("nowhere").to_owned()
 }
 
 /// The configuration of the live cluster; what changes with every operation is not in it.

@@ -2,20 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{self, Lab, Ran, eventually, run};
+use crate::support::verbs::{active_on, ok, verb};
+use crate::support::{self, Lab, eventually};
 use crate::{SLOW, has_kernel, login};
-
-/// Runs a verb on the lab's cluster.
-fn verb(lab: &Lab, name: &str, rest: &[&str]) -> Ran {
-    run(&[&[name, "--lab", lab.name()], rest].concat())
-}
-
-#[track_caller]
-fn ok(lab: &Lab, name: &str, rest: &[&str]) -> Ran {
-    let ran = verb(lab, name, rest);
-    assert_eq!(ran.code, Some(0), "{name}: {}{}", ran.stdout, ran.stderr);
-    ran
-}
 
 /// Waits until `status` has nothing to say. It gives up what does not answer at once, which on a busy host may be anything.
 #[track_caller]
@@ -32,12 +21,6 @@ fn whole(lab: &Lab) -> Value {
     support::json(&last, "status")
 }
 
-fn place(status: &Value, pool: &str) -> Option<String> {
-    let mut pools = status["pools"].as_array()?.iter();
-    let found = pools.find(|it| it["name"] == pool)?;
-    Some(found["active_on"].as_str()?.to_owned())
-}
-
 #[test]
 #[ignore = "boots machines"]
 fn a_cluster_on_machines_is_built_moved_and_shot_at_by_the_same_verbs() {
@@ -46,8 +29,8 @@ fn a_cluster_on_machines_is_built_moved_and_shot_at_by_the_same_verbs() {
     }
     let lab = Lab::up_with(&["--machines", "--cluster"]);
     let status = whole(&lab);
-    assert_eq!(place(&status, "vmpool01").as_deref(), Some("head1"));
-    assert_eq!(place(&status, "vmpool02").as_deref(), Some("head2"));
+    assert_eq!(active_on(&status, "vmpool01"), "head1");
+    assert_eq!(active_on(&status, "vmpool02"), "head2");
 
     // What is real: kernels, systemd, the kernel's target, a disk that both heads have.
     let host = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("this kernel");
@@ -61,7 +44,7 @@ fn a_cluster_on_machines_is_built_moved_and_shot_at_by_the_same_verbs() {
             "ls -d /sys/kernel/config/target/iscsi/iqn.2026-01.lab.hawser:*",
         );
     }
-    assert!(ok(&lab, "plan", &[]).stdout.contains("0 changes"));
+    assert!(ok(&lab, "plan", &[]).contains("0 changes"));
 
     // The client's kernel has a file system on a pool that moves under it.
     login(&lab, "client1", "10.72.2.208");
@@ -72,7 +55,7 @@ fn a_cluster_on_machines_is_built_moved_and_shot_at_by_the_same_verbs() {
     lab.sh("client1", "echo before >/mnt/one && sync /mnt/one");
     ok(&lab, "move", &["vmpool02", "head1"]);
     lab.sh("client1", "echo after >/mnt/two && sync /mnt/two");
-    assert_eq!(place(&whole(&lab), "vmpool02").as_deref(), Some("head1"));
+    assert_eq!(active_on(&whole(&lab), "vmpool02"), "head1");
 
     // A head without power. What keeps this host from looking or from ending in time is no fault of the cluster's.
     let ran = verb(&lab, "drill", &["power-cut", "--json"]);
@@ -91,7 +74,7 @@ fn a_cluster_on_machines_is_built_moved_and_shot_at_by_the_same_verbs() {
     assert_eq!(report["two_active"], false);
     let status = whole(&lab);
     for pool in ["vmpool01", "vmpool02"] {
-        assert_eq!(place(&status, pool).as_deref(), Some("head2"));
+        assert_eq!(active_on(&status, pool), "head2");
     }
     assert_eq!(
         lab.sh("client1", "cat /mnt/one /mnt/two"),

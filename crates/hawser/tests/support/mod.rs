@@ -5,6 +5,7 @@ pub mod everything;
 mod json;
 pub mod ssh;
 mod traffic;
+pub mod verbs;
 
 use std::fs;
 use std::io::Write;

@@ -55,7 +55,7 @@ pub struct Watch {
     recorder: Recorder,
     keeping: Option<Keeping>,
     health: Health,
-    alarms: Vec<Alarm>,
+    shown: Shown,
     /// Whether a view of the cluster has come yet, or why not.
     problem: Option<String>,
 }
@@ -63,12 +63,13 @@ pub struct Watch {
 impl Watch {
     /// The head of this name in the file.
     pub fn new(file: ClusterFile, own: HostName) -> Self {
+        let resident = Resident::new(file, own);
         Self {
-            resident: Resident::new(file, own),
+            shown: resident.shown(),
+            resident,
             recorder: Recorder::default(),
             keeping: None,
             health: Health::default(),
-            alarms: Vec::new(),
             problem: None,
         }
     }
@@ -118,11 +119,12 @@ impl Watch {
             None => {}
         }
         self.resident.judge(now);
+        let before = std::mem::replace(&mut self.shown, self.resident.shown());
         if let Some(keeping) = &mut self.keeping {
-            keeping.keep(host, now, clock.time_of_day(), &self.resident.shown());
+            keeping.keep(host, now, clock.time_of_day(), &self.shown);
             self.health.kept = Some(keeping.counts());
         }
-        self.changes()
+        changes(&before.reading.alarms, &self.shown.reading.alarms)
     }
 
     /// What there is to say of the readings' way to the disk and of the clock since it was asked last.
@@ -142,24 +144,24 @@ impl Watch {
 
     /// What is shown now.
     pub fn shown(&self) -> (Shown, Health) {
-        (self.resident.shown(), self.health)
+        (self.shown.clone(), self.health)
     }
 
     fn answered<T>(&mut self, answer: Result<T, HostError>) -> Option<T> {
         answer.map_err(|_| self.health.failures += 1).ok()
     }
+}
 
-    fn changes(&mut self) -> Vec<Change> {
-        let now = self.resident.reading().alarms;
-        let same = |a: &Alarm, b: &Alarm| a.code == b.code && a.place == b.place;
-        let new = |alarm: &&Alarm| !self.alarms.iter().any(|known| same(known, alarm));
-        let gone = |alarm: &&Alarm| !now.iter().any(|known| same(known, alarm));
-        let began = now.iter().filter(new).cloned().map(Change::Began);
-        let ended = self.alarms.iter().filter(gone).cloned().map(Change::Ended);
-        let changes = began.chain(ended).collect();
-        self.alarms = now;
-        changes
-    }
+/// What began and what ended from one reading to the next.
+fn changes(before: &[Alarm], now: &[Alarm]) -> Vec<Change> {
+    let among = |all: &[Alarm], alarm: &Alarm| {
+        let mut all = all.iter();
+        all.any(|it| it.code == alarm.code && it.place == alarm.place)
+    };
+    let began = now.iter().filter(|alarm| !among(before, alarm));
+    let ended = before.iter().filter(|alarm| !among(now, alarm));
+    let began = began.cloned().map(Change::Began);
+    began.chain(ended.cloned().map(Change::Ended)).collect()
 }
 
 /// What is shown of a watch to whoever asks it.

@@ -8,6 +8,7 @@ use hawser_model::cluster_file::{ClusterFile, ExportKind, Period, Pool, PoolKind
 
 use super::OWN_CONSTRAINT;
 use super::build::{Op, avoids, order, pair, prefers, primitive, together};
+use crate::exports::service::LOOK;
 use crate::xml::Element;
 
 /// What pools add to the CIB.
@@ -26,10 +27,10 @@ const EXPORTS_LOOK: Period = Period::from_secs(2);
 
 /// How long a look may take. The agent gives up before and says what does not answer; this is for an agent that
 /// does not come back at all.
-const EXPORTS_ANSWER: Period = Period::from_secs(6);
+const EXPORTS_ANSWER: Period = Period(LOOK);
 
-/// How long a look at the storage may take.
-const STORAGE_ANSWER: Period = Period::from_secs(60);
+/// A look at the storage may take so many times longer.
+const STORAGE_TIMES: u32 = 10;
 
 /// What ocf:heartbeat:IPaddr2 advises for each operation.
 const ADDRESS_TIMEOUT: Period = Period::from_secs(20);
@@ -171,18 +172,9 @@ fn storage_ops(pool: &Pool, stuck: &'static str) -> [Op; 3] {
         Op::once("stop", timeouts.stop.unwrap_or(Period::from_secs(stop))).on_fail(Some(stuck)),
         Op::monitor(
             Period::from_secs(20),
-            timeouts.monitor.unwrap_or(STORAGE_ANSWER),
+            timeouts.monitor.unwrap_or(Period(LOOK * STORAGE_TIMES)),
         ),
     ]
-}
-
-/// How long a look at the exports may take: longer only where the pool's own monitor gets longer than it has by itself, and in
-/// proportion, so that a target that hangs is noticed as soon as the host allows.
-fn exports_answer(given: Option<Period>) -> Period {
-    let times_longer = given.map_or(1.0, |given| {
-        given.as_millis() as f64 / STORAGE_ANSWER.as_millis() as f64
-    });
-    Period::from_millis((EXPORTS_ANSWER.as_millis() as f64 * times_longer.max(1.0)) as u64)
 }
 
 /// What an agent itself asks for; a pool on hosts that are slow enough to need more has it for its exports and addresses
@@ -218,11 +210,15 @@ fn exports(file: &ClusterFile, pool: &Pool, stuck: &'static str) -> Element {
         parameters.push(pair("volume_group", text(&pool.volume_group)));
     }
     let timeouts = pool.timeouts;
+    // In proportion, so that a target that hangs is noticed as soon as the host allows.
+    let look = timeouts
+        .monitor
+        .map(|given| Period(given.0 / STORAGE_TIMES));
     let ops = [
         Op::once("start", at_least(EXPORTS_TIMEOUT, timeouts.start)),
         Op::once("stop", at_least(EXPORTS_TIMEOUT, timeouts.stop)).on_fail(Some(stuck)),
         Op::once("reload-agent", at_least(EXPORTS_TIMEOUT, timeouts.start)),
-        Op::monitor(EXPORTS_LOOK, exports_answer(timeouts.monitor)),
+        Op::monitor(EXPORTS_LOOK, at_least(EXPORTS_ANSWER, look)),
     ];
     let what = format!("offers pool {} by {by}", pool.name);
     primitive(

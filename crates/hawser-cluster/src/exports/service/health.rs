@@ -25,7 +25,7 @@ pub enum Health {
     Broken(Vec<String>),
 }
 
-/// How long a look may take as a whole, unless somebody says otherwise: as long as the monitor (`cib/pools.rs`).
+/// How long a look may take as a whole, unless somebody says otherwise; the monitor gets as long.
 pub const LOOK: Duration = Duration::from_secs(6);
 
 /// How long who looks waits for an answer of a server. With a look every 2 s, a target that hangs is noticed within 5 s.

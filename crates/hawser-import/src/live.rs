@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
+use hawser_cluster::live::has_quorum;
+use hawser_cluster::plan::COROSYNC_CONF;
+
 use crate::corosync;
 use crate::page::Page;
 use crate::picture::{Picture, Said};
 use crate::place::{Malformed, Place, quoted};
 use crate::source::{Kind, Source};
-
-/// Where Corosync has its configuration (corosync.conf(5)).
-pub const COROSYNC_CONF: &str = "/etc/corosync/corosync.conf";
 
 /// What one head says.
 #[derive(Clone, Debug, Default)]
@@ -115,10 +115,7 @@ fn cib(heads: &[Head]) -> Result<Source, Malformed> {
         .iter()
         .filter_map(|head| Some((head, head.cib.as_ref()?)))
         .collect();
-    let quorate = |(_, cib): &&(&Head, &String)| {
-        let root = cib.split('>').find(|tag| tag.contains("<cib"));
-        root.is_some_and(|tag| tag.contains("have-quorum=\"1\""))
-    };
+    let quorate = |(_, cib): &&(&Head, &String)| has_quorum(cib);
     let Some((head, cib)) = having.iter().find(quorate).or(having.first()) else {
         return Err(Malformed::new(
             &Place::new("the cluster", 1),

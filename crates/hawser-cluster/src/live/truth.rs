@@ -227,6 +227,11 @@ fn is_dc(view: &HeadView) -> bool {
     dc.is_some() && dc == membership(view).map(|quorum| quorum.local.to_string())
 }
 
+/// Whether a CIB says that its cluster has quorum.
+pub fn has_quorum(cib: &str) -> bool {
+    head_of(cib).quorate
+}
+
 /// What a CIB says of its cluster in its first tag.
 struct Head {
     quorate: bool,
@@ -235,6 +240,8 @@ struct Head {
 }
 
 fn head_of(cib: &str) -> Head {
+    // Behind a declaration of XML, if it has one.
+    let cib = &cib[cib.find("<cib").unwrap_or(0)..];
     let end = cib.find('>').map_or(cib.len(), |end| end + 1);
     let tag = cib[..end].trim_end_matches('>').trim_end_matches('/');
     let root = Element::parse(&format!("{tag}/>"), "the CIB").ok();

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use hawser_agent::questions::ReadFacts;
 use hawser_cluster::host::OwnedFile;
 use hawser_cluster::host::questions::{ReadCib, ReadFile};
+use hawser_cluster::plan::COROSYNC_CONF;
 use hawser_host::{HostError, on_all};
 use hawser_import::{Imported, Kind, Malformed, Options, Source, import, live};
 use hawser_model::visible::one_line;
@@ -133,7 +134,7 @@ fn heads(cluster: &Cluster) -> miette::Result<Vec<live::Head>> {
     let mut hosts = aloud("the heads are being reached", || cluster.connect())?;
     let heads = on_all(&mut hosts, |name, host| {
         let facts = host.ask(&ReadFacts)?;
-        let path = live::COROSYNC_CONF.to_owned();
+        let path = COROSYNC_CONF.to_owned();
         let conf = host.ask(&ReadFile { path })?;
         // What is no text is no corosync.conf either, and its reader says so.
         let text = |file: OwnedFile| String::from_utf8_lossy(&file.content.0).into_owned();

@@ -44,16 +44,18 @@ pub fn primitive<'a>(cib: &'a Element, id: &str) -> Option<&'a Element> {
     all.find(|element| element.name == "primitive" && element.get("id") == Some(id))
 }
 
+/// The agent of a primitive: `ocf:heartbeat:IPaddr2`.
+pub fn agent(primitive: &Element) -> String {
+    let parts = ["class", "provider", "type"];
+    let parts = parts.iter().filter_map(|part| primitive.get(part));
+    parts.collect::<Vec<_>>().join(":")
+}
+
 /// A primitive: its name, its agent (`ocf:heartbeat:IPaddr2`), its parameters.
 pub fn resource(primitive: &Element) -> Option<ResourceFacts> {
-    let parts = ["class", "provider", "type"];
-    let agent: Vec<&str> = parts
-        .iter()
-        .filter_map(|part| primitive.get(part))
-        .collect();
     Some(ResourceFacts {
         name: primitive.get("id")?.to_owned(),
-        agent: agent.join(":"),
+        agent: agent(primitive),
         parameters: pairs(primitive, "instance_attributes"),
     })
 }

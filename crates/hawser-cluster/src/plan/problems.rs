@@ -8,6 +8,7 @@ use hawser_model::names::HostName;
 use super::facts::{Facts, NodeFacts};
 use super::renamed::renamed;
 use crate::cib::fencing::{need_cibsecrets, targets};
+use crate::cib::services::agent;
 use crate::numbering::Numbering;
 use crate::xml::Element;
 
@@ -321,13 +322,7 @@ fn needed_agents(cib: &Element, node: &str) -> BTreeSet<String> {
         .filter(|element| element.name == "primitive");
     let needed =
         needed.filter(|primitive| !never.contains(primitive.get("id").unwrap_or_default()));
-    let agents = needed.map(|primitive| {
-        let parts = ["class", "provider", "type"]
-            .iter()
-            .filter_map(|name| primitive.get(name));
-        parts.collect::<Vec<_>>().join(":")
-    });
-    agents.collect()
+    needed.map(|primitive| agent(primitive)).collect()
 }
 
 fn package_of(agent: &str) -> &'static str {

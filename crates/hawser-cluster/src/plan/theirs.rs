@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::Problem;
 use super::diff::made_by_hawser;
+use crate::cib::services::agent;
 use crate::simulate::parameter;
 use crate::xml::Element;
 
@@ -31,7 +32,12 @@ pub(super) fn in_the_way(desired: &Element, live: &Element) -> Vec<Problem> {
     let (wanted, there) = (placed(desired), placed(live));
     let shared = |theirs: &Element| {
         let mut all = wanted.iter();
-        all.find_map(|ours| Some((id_of(ours), shared(ours.primitive, theirs)?)))
+        all.find_map(|ours| {
+            Some((
+                id(ours.primitive).to_owned(),
+                shared(ours.primitive, theirs)?,
+            ))
+        })
     };
     // A target goes with its units, whatever its name is.
     let of_target = |target: &Element| {
@@ -45,7 +51,7 @@ pub(super) fn in_the_way(desired: &Element, live: &Element) -> Vec<Problem> {
     };
     let mut found = Vec::new();
     for Placed { primitive, within } in &there {
-        let (id, agent) = (id(primitive), agent(primitive));
+        let id = id(primitive);
         let same = wanted
             .iter()
             .find(|placed| self::id(placed.primitive) == id);
@@ -61,7 +67,7 @@ pub(super) fn in_the_way(desired: &Element, live: &Element) -> Vec<Problem> {
                 let has = shared(primitive).or_else(|| of_target(primitive));
                 found.extend(has.map(|(ours, what)| Problem::Theirs {
                     id: id.to_owned(),
-                    agent,
+                    agent: agent(primitive),
                     what,
                     ours,
                 }));
@@ -79,16 +85,6 @@ pub(super) fn is_grouped(problems: &[Problem]) -> bool {
 
 fn id(element: &Element) -> &str {
     element.get("id").unwrap_or_default()
-}
-
-fn id_of(placed: &Placed<'_>) -> String {
-    id(placed.primitive).to_owned()
-}
-
-fn agent(primitive: &Element) -> String {
-    let parts = ["class", "provider", "type"];
-    let parts = parts.iter().filter_map(|name| primitive.get(name));
-    parts.collect::<Vec<_>>().join(":")
 }
 
 fn placed(cib: &Element) -> Vec<Placed<'_>> {

@@ -56,13 +56,10 @@ fn lead(incident: &IncidentReport) -> String {
 }
 
 fn sentence(outage: &ServiceOutage) -> String {
-    let least = match outage.at_least {
-        true => "at least ",
-        false => "",
-    };
     format!(
-        "{} was away for {least}{:.3} s{}.",
+        "{} was away for {}{:.3} s{}.",
         outage.service,
+        outage.least(),
         outage.outage_s,
         outage.end()
     )

@@ -11,7 +11,7 @@ use hawser_model::names::HostName;
 use hawser_model::output::incident::{
     Changed, HeadReadings, IncidentReport, IncidentsReport, NotedChange,
 };
-use hawser_model::readings::{AllNoted, KeptReadings};
+use hawser_model::readings::{AllNoted, KeptReadings, Noted};
 
 /// Readings are asked for from so long before an incident to so long after it, as its lines are kept.
 const BEFORE: Duration = Duration::from_secs(60);
@@ -32,7 +32,6 @@ pub fn with_readings(heads: &mut Hosts, report: &mut IncidentsReport) {
         (ahead_s * 1e6).round() as i64
     };
     let lasted = Duration::from_secs_f64(incident.lasted_s.max(0.0));
-    let us = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
     let asked = |name: &HostName| {
         let ahead = ahead_us(name);
         ReadReadings {
@@ -57,6 +56,10 @@ pub fn with_readings(heads: &mut Hosts, report: &mut IncidentsReport) {
     report.gaps.extend(gaps);
 }
 
+fn us(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
+
 /// What a head's ring has; `began` is when the incident did, by this head's clock.
 fn of_head(host: HostName, kept: &KeptReadings, began: Moment) -> Option<HeadReadings> {
     let (first, rest) = kept.readings.split_first()?;
@@ -70,11 +73,11 @@ fn of_head(host: HostName, kept: &KeptReadings, began: Moment) -> Option<HeadRea
             .stepped_us
             .map(|us| Changed::ClockStepped(us as f64 / 1e6));
         changes.extend(stepped.map(change));
-        let is_as = |noted: &&hawser_model::readings::Noted| {
+        let is_new = |noted: &&Noted| {
             let before = known.get(&noted.subject());
             !before.is_some_and(|before| before.is_as(noted))
         };
-        let now = reading.now.iter().filter(is_as).cloned().map(Changed::Now);
+        let now = reading.now.iter().filter(is_new).cloned().map(Changed::Now);
         let gone = reading.gone.iter().cloned().map(Changed::Gone);
         changes.extend(now.chain(gone).map(change));
         reading.apply(&mut known);
@@ -99,10 +102,9 @@ fn missing(
             "{name} has no ring of readings: no `hawser watch` keeps one there"
         )];
     };
-    let before = i64::try_from(BEFORE.as_micros()).unwrap_or(0);
     let ended = began.shifted((incident.lasted_s * 1e6) as i64);
     let mut said = Vec::new();
-    if oldest > began.shifted(-before) {
+    if oldest > began.shifted(-us(BEFORE)) {
         said.push(format!(
             "{name}: its ring of readings begins at {}: what was before is not in it",
             local(oldest)

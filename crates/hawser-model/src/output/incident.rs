@@ -178,6 +178,14 @@ pub struct ServiceOutage {
 }
 
 impl ServiceOutage {
+    /// What stands before its length, in words.
+    pub fn least(&self) -> &'static str {
+        match self.at_least {
+            true => "at least ",
+            false => "",
+        }
+    }
+
     /// How it ended, in words that follow its length.
     pub fn end(&self) -> String {
         match (&self.on, self.over) {

@@ -165,13 +165,10 @@ fn one(incident: &IncidentReport) -> String {
 }
 
 fn away(outage: &ServiceOutage) -> String {
-    let least = match outage.at_least {
-        true => "at least ",
-        false => "",
-    };
     let mut out = format!(
-        "\n{} was away for {least}{}{}\n",
+        "\n{} was away for {}{}{}\n",
         style(&outage.service).bold(),
+        outage.least(),
         style(format!("{:.3} s", outage.outage_s)).bold(),
         outage.end(),
     );

@@ -58,6 +58,19 @@ impl Process {
         matches!(self.state, 'Z' | 'X' | 'x')
     }
 
+    /// Whether one of its threads computes or waits for a disk at this moment. One that has ended does not.
+    pub fn works(&self) -> bool {
+        let threads = fs::read_dir(self.folder().join("task"))
+            .into_iter()
+            .flatten();
+        let stats = threads
+            .flatten()
+            .filter_map(|thread| fs::read(thread.path().join("stat")).ok());
+        let mut threads =
+            stats.filter_map(|stat| Self::parse(self.pid, &String::from_utf8_lossy(&stat)));
+        threads.any(|thread| matches!(thread.state, 'R' | 'D'))
+    }
+
     /// Whether it is called so, as far as the kernel keeps the name.
     pub fn is_called(&self, name: &str) -> bool {
         name.chars().take(NAME).eq(self.name.chars())
@@ -123,6 +136,7 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
 
     use super::*;
+    use crate::Deadline;
 
     #[test]
     fn a_process_is_read_whatever_it_calls_itself() {
@@ -154,6 +168,18 @@ mod tests {
         };
         assert!(long.is_called("pacemaker-based-more") && !long.is_called("pacemaker"));
         assert!(named("no-such-program").is_empty());
+    }
+
+    #[test]
+    fn one_that_sleeps_or_is_stopped_does_not_work() {
+        let of = |pid| Process::of(i32::try_from(pid).unwrap()).unwrap();
+        assert!(of(std::process::id()).works());
+        let mut child = crate::Launch::new("sleep").arg("60").daemon().unwrap();
+        let asleep = Deadline::after(Duration::from_secs(60))
+            .holds(Duration::from_millis(10), || !of(child.id()).works());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(asleep);
     }
 
     #[test]

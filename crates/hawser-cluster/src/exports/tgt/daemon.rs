@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use hawser_files::FileError;
 use hawser_tool::Deadline;
+use hawser_tool::processes::Process;
 use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, UnixAddr, connect, getsockopt, socket, sockopt,
 };
@@ -27,8 +29,15 @@ pub const SOCKET: &str = "/var/run/tgtd/socket.0";
 /// How long clients' last commands may take when a unit is taken away.
 const LAST_COMMANDS: Duration = Duration::from_secs(30);
 
-/// How long tgtd, which does one thing at a time, may take to answer.
+/// How long tgtd, which does one thing at a time, may take to answer while it works.
 const ANSWER: Duration = Duration::from_secs(30);
+
+/// How long one that neither computes nor waits for a disk may say nothing: it hangs, and does not close a unit of a
+/// slow pool.
+const IDLE: Duration = Duration::from_secs(2);
+
+/// How often it is looked at for that, in milliseconds.
+const GLANCE: u8 = 50;
 
 /// How long a tgtd that is busy is left alone before it is asked again.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -45,6 +54,7 @@ pub struct Daemon {
     socket: PathBuf,
     until: Option<Deadline>,
     answer: Duration,
+    works: fn(i32) -> bool,
 }
 
 /// What went wrong with it.
@@ -99,6 +109,16 @@ impl Daemon {
             socket: socket.into(),
             until: None,
             answer: ANSWER,
+            works: |pid| Process::of(pid).is_some_and(|process| process.works()),
+        }
+    }
+
+    /// The same, of whose process this says whether it is at work.
+    #[cfg(test)]
+    pub(in crate::exports) fn working(&self, works: fn(i32) -> bool) -> Self {
+        Self {
+            works,
+            ..self.clone()
         }
     }
 
@@ -287,9 +307,8 @@ impl Daemon {
         let peer = getsockopt(&stream, sockopt::PeerCredentials)
             .map_err(|errno| failed("ask who listens on")(errno.into()))?;
         let instance = Instance::of(peer.pid());
-        let mut bytes = request.bytes();
-        write(&mut stream, &bytes, until).map_err(failed("write to"))?;
-        bytes.clear();
+        write(&mut stream, &request.bytes(), until).map_err(failed("write to"))?;
+        heard(&stream, until, || (self.works)(peer.pid())).map_err(failed("read from"))?;
         let mut head = [0; wire::ANSWER];
         read(&mut stream, &mut head, until).map_err(failed("read from"))?;
         let (error, length) = wire::answer(head);
@@ -319,6 +338,22 @@ fn connected(path: &Path, until: Deadline) -> std::io::Result<UnixStream> {
 fn write(stream: &mut UnixStream, bytes: &[u8], until: Deadline) -> std::io::Result<()> {
     stream.set_write_timeout(Some(until.limit()?))?;
     stream.write_all(bytes)
+}
+
+/// Waits for the beginning of an answer, which one that is not at work has no reason to keep back.
+fn heard(stream: &UnixStream, until: Deadline, works: impl Fn() -> bool) -> std::io::Result<()> {
+    let mut idle = Deadline::after(IDLE);
+    let heard = until.ask(Duration::ZERO, || {
+        let mut ends = [PollFd::new(stream.as_fd(), PollFlags::POLLIN)];
+        if poll(&mut ends, PollTimeout::from(GLANCE))? > 0 {
+            return Ok(Some(()));
+        }
+        if works() {
+            idle = Deadline::after(IDLE);
+        }
+        idle.limit().map(|_| None)
+    });
+    heard?.ok_or_else(|| ErrorKind::TimedOut.into())
 }
 
 fn read(stream: &mut UnixStream, bytes: &mut [u8], until: Deadline) -> std::io::Result<()> {

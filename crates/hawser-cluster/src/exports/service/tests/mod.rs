@@ -280,6 +280,24 @@ fn a_tgtd_that_hangs_while_a_stop_looks_at_it_is_not_waited_for() {
 }
 
 #[test]
+fn a_tgtd_that_hangs_when_a_stop_deletes_is_waited_for_only_while_it_works() {
+    let mut world = World::with(&["a"]);
+    world.start("").unwrap();
+    world.tgtd().hangs_at_a_change = true;
+    let tgtd = Arc::clone(&world.tgtd);
+    world.here.end = Box::new(move |_| {
+        tgtd.lock().unwrap().targets.clear();
+        Ok(())
+    });
+    world.here.daemon = world.here.daemon.working(|_| false);
+    let begun = Instant::now();
+    world.stop().unwrap();
+    assert_eq!(world.saved(), None);
+    // Two seconds; it once had thirty.
+    assert!(begun.elapsed() < Duration::from_secs(15));
+}
+
+#[test]
 fn storage_that_does_not_answer_fails_the_monitor_with_its_volume() {
     let mut world = World::with(&["a"]);
     world.start("").unwrap();

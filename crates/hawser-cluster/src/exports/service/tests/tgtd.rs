@@ -45,6 +45,8 @@ pub struct Tgtd {
     pub portals: BTreeSet<String>,
     /// It answers so many more questions; then it takes what it is asked, and answers nothing.
     pub hangs_after: Option<usize>,
+    /// It hangs when it is to change something.
+    pub hangs_at_a_change: bool,
 }
 
 const NEW: u32 = 0;
@@ -98,12 +100,12 @@ fn serve(mut stream: UnixStream, tgtd: &Mutex<Tgtd>) -> Option<()> {
             .to_owned(),
     };
     let mut tgtd = tgtd.lock().unwrap();
-    if tgtd.hangs_after == Some(0) {
+    let changes = ![SHOW, STATS].contains(&asked.op);
+    if tgtd.hangs_after == Some(0) || (changes && tgtd.hangs_at_a_change) {
         std::mem::forget(stream);
         return None;
     }
     tgtd.hangs_after = tgtd.hangs_after.map(|more| more - 1);
-    let changes = ![SHOW, STATS].contains(&asked.op);
     if tgtd.left == Some(0) {
         return None;
     }

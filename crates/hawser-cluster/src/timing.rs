@@ -26,6 +26,11 @@ pub struct EngineTiming {
 /// Corosync's own `token_coefficient` (corosync.conf(5)).
 const TOKEN_COEFFICIENT: Period = Period::from_millis(650);
 
+/// How much longer the shot at one of two nodes must be held back than the shot at the other. The controller of one may
+/// sleep a second before it decides, where that of the other does not (`do_pe_invoke_callback` of Pacemaker's
+/// controld_schedulerd.c), and a shot takes up to a second until the power is off.
+pub const DUEL: Period = Period::from_secs(2);
+
 /// Pacemaker's own `dc-deadtime`.
 const DC_DEADTIME: Period = Period::from_secs(20);
 

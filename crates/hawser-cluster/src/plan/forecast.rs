@@ -38,7 +38,7 @@ pub fn forecast(file: &ClusterFile, live: &Element) -> Vec<Forecast> {
     let slowest: Option<Vec<u64>> = file.pools.iter().map(pool).collect();
     let slowest = slowest.and_then(|all| all.into_iter().max());
     let of = |node: &NodeEntry| {
-        let fenced = shot(file, node).map(|shot| sum(&[lost, DECIDES, shot]));
+        let fenced = fenced(file, node);
         let back = match (fenced, slowest) {
             (Some(fenced), Some(start)) => Some(sum(&[fenced, Period::from_millis(start)])),
             _ => None,
@@ -51,6 +51,13 @@ pub fn forecast(file: &ClusterFile, live: &Element) -> Vec<Forecast> {
         }
     };
     file.nodes.iter().map(of).collect()
+}
+
+/// By when a head that has died is known to be off, counted from its last sign of life; none in a cluster without
+/// fencing.
+pub fn fenced(file: &ClusterFile, node: &NodeEntry) -> Option<Period> {
+    let lost = EngineTiming::of(file).declared_lost(file.nodes.len());
+    shot(file, node).map(|shot| sum(&[lost, DECIDES, shot]))
 }
 
 fn sum(parts: &[Period]) -> Period {

@@ -31,7 +31,7 @@ pub use diff::{CibDiff, ObjectChange, diff, made_by_hawser, values_that_differ};
 pub use drift::{Drift, drift};
 pub use effects::{AUTHKEY, AUTHKEY_BYTES, COROSYNC_CONF, Effect, Stage};
 pub use facts::{DeviceFacts, Facts, FileFacts, KeyFacts, NodeFacts, PortFacts};
-pub use forecast::{Forecast, forecast};
+pub use forecast::{Forecast, fenced, forecast};
 pub use merge::merge;
 pub use notes::{Note, notes};
 pub use objects::{Key, Object, objects};

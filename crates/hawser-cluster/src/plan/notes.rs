@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use hawser_model::cluster_file::{ClusterFile, Period, PoolKind, Role};
+use hawser_model::cluster_file::{ClusterFile, NodeEntry, Period, PoolKind, Role};
 
 use super::diff::CibDiff;
 use super::forecast::{Forecast, forecast};
 use crate::cib::edit::in_standby;
+use crate::timing::DUEL;
 use crate::xml::Element;
 
 /// A note.
@@ -21,6 +22,13 @@ pub enum Note {
         node: String,
         /// The delay.
         delay: Period,
+    },
+    /// Delays that are too alike: both nodes may shoot before either is off.
+    Duel {
+        /// The node that the delay is for.
+        node: String,
+        /// How much later it is shot at than the other.
+        apart: Period,
     },
     /// One heartbeat link only.
     OneLink(String),
@@ -48,6 +56,12 @@ impl fmt::Display for Note {
                 f,
                 "when {node} dies its pools are taken over {delay} later than they could be: the \
                  cost of letting it win a fencing race"
+            ),
+            Self::Duel { node, apart } => write!(
+                f,
+                "when all heartbeat links fail both nodes may be switched off: the shot at {node} is held back only {apart} \
+                 longer, and Pacemaker's controller may sleep a second before it shoots; give {node} {DUEL} more than the \
+                 other under [fencing] delay, and what the BMCs take to cut the power"
             ),
             Self::OneLink(link) => write!(
                 f,
@@ -96,6 +110,7 @@ pub fn notes(file: &ClusterFile, live: &Element, diff: &CibDiff) -> Vec<Note> {
         let (node, delay) = (node.to_string(), **delay);
         notes.push(Note::Delay { node, delay });
     }
+    notes.extend(duel(file));
     let links: Vec<_> = file.links_with(Role::Heartbeat).collect();
     let switches: BTreeSet<_> = links.iter().map(|link| link.switch.as_deref()).collect();
     match (&links[..], switches.first()) {
@@ -134,4 +149,64 @@ pub fn notes(file: &ClusterFile, live: &Element, diff: &CibDiff) -> Vec<Note> {
             .map(|key| Note::LeftAlone(key.to_string())),
     );
     notes
+}
+
+/// Of two nodes without a third vote one must shoot clearly before the other. That the delays differ at all, the file's
+/// own rules see to.
+fn duel(file: &ClusterFile) -> Option<Note> {
+    let [first, second] = &file.nodes[..] else {
+        return None;
+    };
+    let fencing = file.fencing.as_ref()?;
+    if file.quorum.device.is_some() || fencing.none.is_some() {
+        return None;
+    }
+    let delay = |node: &NodeEntry| {
+        let mut delays = fencing.delay.iter();
+        let of = delays.find(|(name, _)| name.as_str() == node.name.as_str());
+        of.map_or(0, |(_, delay)| delay.as_millis())
+    };
+    let later = if delay(first) > delay(second) {
+        first
+    } else {
+        second
+    };
+    let apart = Period::from_millis(delay(first).abs_diff(delay(second)));
+    (apart < DUEL).then(|| Note::Duel {
+        node: later.name.to_string(),
+        apart,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(fencing: &str) -> Option<String> {
+        let node = |name: &str, last: u8| {
+            format!(
+                "[[node]]\nname = \"{name}\"\nbmc = {{ address = \"192.0.2.{last}\", username = \"u\", password = \"file:/p\" }}\n"
+            )
+        };
+        let nodes = node("a", 1) + &node("b", 2);
+        let text = format!("[cluster]\nname = \"t\"\n{nodes}{fencing}\n");
+        let file = hawser_model::cluster_file::parse(&text, "test").unwrap();
+        duel(&file).map(|note| note.to_string())
+    }
+
+    #[test]
+    fn shots_that_are_less_than_two_seconds_apart_are_told() {
+        for few in ["{ b = \"1s\" }", "{ a = \"10s\", b = \"11900ms\" }"] {
+            let said = said(&format!("[fencing]\ndelay = {few}")).unwrap();
+            assert!(said.contains("the shot at b is held back only 1"), "{said}");
+            assert!(said.contains("give b 2s more than the other"), "{said}");
+        }
+        for enough in ["{ b = \"2s\" }", "{ a = \"10s\" }"] {
+            assert_eq!(
+                said(&format!("[fencing]\ndelay = {enough}")),
+                None,
+                "{enough}"
+            );
+        }
+    }
 }

@@ -9,6 +9,7 @@ use super::report::Report;
 use super::story::{Step, Story};
 use super::{Answer, Event, SimulateError, Simulator, tell};
 use crate::cib::edit;
+use crate::timing::DUEL;
 use crate::xml::Element;
 
 /// A question.
@@ -272,9 +273,16 @@ impl Cluster<'_> {
             Ordering::Greater => (a, b),
             Ordering::Less => (b, a),
         };
-        let lead = shot_at_a.abs_diff(shot_at_b) as f64 / 1000.0;
+        let lead = shot_at_a.abs_diff(shot_at_b);
+        let seconds = lead as f64 / 1000.0;
+        if lead < DUEL.as_millis() {
+            return format!(
+                "The shot at {winner} is held back {seconds} s longer. That is too little: Pacemaker's controller may sleep \
+                 a second before it shoots, and both are off."
+            );
+        }
         format!(
-            "The shot at {winner} is held back {lead} s longer, so {winner} fires first, {loser} is \
+            "The shot at {winner} is held back {seconds} s longer, so {winner} fires first, {loser} is \
              off before it fires, and only what {winner} would do happens."
         )
     }

@@ -914,12 +914,12 @@ fn how_long_it_takes_when_a_head_dies_is_told() {
         let all = hawser_cluster::plan::forecast(&golden.file, &running(&golden));
         all.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    // token 1 s and consensus 1.2 s; a second each for the decision and the shot; head1's is held back a second more.
+    // token 1 s and consensus 1.2 s; a second each for the decision and the shot; head1's is held back two seconds more.
     // crm_simulate's agents take no time.
     assert_eq!(
         said("lab"),
         [
-            "when head1 dies it is declared lost after at most 2.2 s of silence, fenced by 5.2 s, and clients are expected back by 5.2 s",
+            "when head1 dies it is declared lost after at most 2.2 s of silence, fenced by 6.2 s, and clients are expected back by 6.2 s",
             "when head2 dies it is declared lost after at most 2.2 s of silence, fenced by 4.2 s, and clients are expected back by 4.2 s",
         ]
     );

@@ -102,6 +102,26 @@ fn a_head_without_san_ports_gives_its_pools_away_and_nobody_else_does() {
     }
 }
 
+/// Pacemaker's controller may sleep a second before it shoots: a delay of one second lets both heads shoot.
+#[test]
+fn shots_that_are_a_second_apart_switch_both_heads_off() {
+    let golden = Golden::named("lab");
+    let links_lost = Scenario::LinksLost("head1".into(), "head2".into());
+    let told = |delay: &str| {
+        let text = cib_of(&golden).to_text();
+        let text = text.replace(
+            "name=\"pcmk_delay_base\" value=\"2s\"",
+            &format!("name=\"pcmk_delay_base\" value=\"{delay}\""),
+        );
+        let cib = Element::parse(&text, "the CIB").unwrap();
+        what_if(&CrmSimulate, &cib, &links_lost)
+            .unwrap()
+            .to_string()
+    };
+    assert!(told("1s").contains("both are off"), "{}", told("1s"));
+    assert!(told("2s").contains("head1 fires first"), "{}", told("2s"));
+}
+
 /// The one vote that is left of three is no quorum: with it nothing is started and nobody is shot.
 #[test]
 fn without_quorum_nothing_is_taken_over() {

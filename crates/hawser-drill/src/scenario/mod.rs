@@ -8,6 +8,8 @@ mod storage;
 
 use std::time::Duration;
 
+use hawser_cluster::plan::fenced;
+use hawser_cluster::timing::EngineTiming;
 use hawser_model::cluster_file::Role;
 use hawser_model::drill::{Promises, Scenario as Described, ServicePromise};
 use hawser_model::names::LinkName;
@@ -107,14 +109,31 @@ impl Plan {
     }
 }
 
-/// The head that has the pool is fenced, nobody else, and clients wait no longer than this.
-fn active_is_fenced(stage: &Stage<'_>, outage_ms: u64) -> Promises {
+/// The head that has the pool is fenced, nobody else, and clients wait no longer than this after it is off.
+fn active_is_fenced(stage: &Stage<'_>, seconds: u64) -> Promises {
     Promises {
-        outage_ms: Some(outage_ms),
-        may_be_fenced: vec![stage.active.clone()],
         must_be_fenced: vec![stage.active.clone()],
+        ..may_be_fenced(stage, seconds)
+    }
+}
+
+/// The same where it need not be fenced, because the program may be started again before.
+fn may_be_fenced(stage: &Stage<'_>, seconds: u64) -> Promises {
+    Promises {
+        outage_ms: Some(off(stage) + seconds * 1000),
+        may_be_fenced: vec![stage.active.clone()],
         ..Promises::default()
     }
+}
+
+/// After how much silence the head that has the pool is off by the file's times, in milliseconds, as `hawser plan` says
+/// it: how soon it is lost, and what holds the shot back, is the file's to choose.
+fn off(stage: &Stage<'_>) -> u64 {
+    let nodes = &stage.file.nodes;
+    let active = nodes.iter().find(|node| *node.name == stage.active);
+    let off = active.and_then(|node| fenced(stage.file, node));
+    let lost = || EngineTiming::of(stage.file).declared_lost(nodes.len());
+    off.unwrap_or_else(lost).as_millis()
 }
 
 /// Nobody is fenced, and clients wait no longer than this.

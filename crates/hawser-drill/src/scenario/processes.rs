@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_model::drill::Promises;
-
-use super::{Plan, Reaction, Scenario, active_is_fenced, nobody_is_fenced};
+use super::{Plan, Reaction, Scenario, active_is_fenced, may_be_fenced, nobody_is_fenced};
 use crate::fault::{ClockStep, HostFault, How, OnHead, Program};
 use crate::stage::Stage;
 
@@ -23,7 +21,7 @@ pub(super) const ALL: &[Scenario] = &[
         plan: |stage| {
             Plan::of(
                 active(stage, Program::Corosync, How::Stopped),
-                active_is_fenced(stage, 6000),
+                active_is_fenced(stage, 2),
             )
         },
     },
@@ -35,7 +33,7 @@ pub(super) const ALL: &[Scenario] = &[
         plan: |stage| {
             Plan::of(
                 active(stage, Program::Corosync, How::Killed),
-                may_be_fenced(stage, 8000),
+                may_be_fenced(stage, 4),
             )
         },
     },
@@ -71,7 +69,7 @@ pub(super) const ALL: &[Scenario] = &[
         plan: |stage| {
             Plan::of(
                 active(stage, Program::Controld, How::Killed),
-                may_be_fenced(stage, 10_000),
+                may_be_fenced(stage, 6),
             )
         },
     },
@@ -83,7 +81,7 @@ pub(super) const ALL: &[Scenario] = &[
         plan: |stage| {
             Plan::of(
                 active(stage, Program::Tgtd, How::Killed),
-                may_be_fenced(stage, 15_000),
+                may_be_fenced(stage, 11),
             )
         },
     },
@@ -137,12 +135,4 @@ fn clock(stage: &Stage<'_>, ahead_s: i32) -> ClockStep {
 
 fn active(stage: &Stage<'_>, program: Program, how: How) -> OnHead {
     OnHead::program(&stage.active, program, how)
-}
-
-fn may_be_fenced(stage: &Stage<'_>, outage_ms: u64) -> Promises {
-    Promises {
-        outage_ms: Some(outage_ms),
-        may_be_fenced: vec![stage.active.clone()],
-        ..Promises::default()
-    }
 }

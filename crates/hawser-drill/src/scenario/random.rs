@@ -3,10 +3,9 @@
 
 use hawser_client::stamp::mixed;
 use hawser_model::cluster_file::Role;
-use hawser_model::drill::Promises;
 
 use super::power::hung;
-use super::{Plan, Reaction, Scenario, all, links};
+use super::{Plan, Reaction, Scenario, active_is_fenced, all, links, may_be_fenced};
 use crate::fault::{AroundHeads, Fault, PowerCut, Switchover};
 use crate::stage::Stage;
 
@@ -53,11 +52,9 @@ fn two_faults(stage: &Stage<'_>) -> Plan {
     }
     Plan {
         faults,
-        promises: Promises {
-            outage_ms: Some(10_000),
-            may_be_fenced: vec![head.clone()],
-            must_be_fenced: if fenced { vec![head] } else { Vec::new() },
-            ..Promises::default()
+        promises: match fenced {
+            true => active_is_fenced(stage, 6),
+            false => may_be_fenced(stage, 6),
         },
     }
 }

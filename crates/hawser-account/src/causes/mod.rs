@@ -90,6 +90,7 @@ mod fanout_in_hypervisor;
 mod fanout_not_measured;
 pub(crate) mod fanout_not_spread;
 mod fanout_one_context;
+mod fencing_duel;
 mod kernel_cipher_slow;
 mod monitor_interval;
 mod no_gratuitous_arp;
@@ -169,6 +170,7 @@ pub(crate) const FANOUT: &[Listed<FanoutFind>] = &[
 
 /// What makes an outage longer than it has to be, in the order of an outage.
 pub(crate) const OUTAGE: &[Listed<OutageFind>] = &[
+    Listed::outage::<fencing_duel::FencingDuel>(),
     Listed::outage::<takeover_waited_for_human::TakeoverWaitedForHuman>(),
     Listed::outage::<monitor_interval::MonitorInterval>(),
     Listed::outage::<token_longer_than_needed::TokenLongerThanNeeded>(),

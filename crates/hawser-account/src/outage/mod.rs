@@ -92,7 +92,7 @@ pub fn logged_at(line: &str, recorded: u64, utc_offset_s: i32) -> Option<Moment>
 }
 
 /// A time as Pacemaker and its agents take it, in seconds: `2`, `2s`, `1500ms`, `1min`.
-fn seconds(text: &str) -> Option<f64> {
+pub(crate) fn seconds(text: &str) -> Option<f64> {
     let text = text.trim();
     let digits = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')

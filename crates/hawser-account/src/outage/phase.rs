@@ -52,6 +52,8 @@ pub(crate) enum Phase {
     Exports,
     /// Its addresses are taken.
     Addresses,
+    /// No head has power, or none that has says anything yet.
+    NoHead,
     /// The service stands, the client has no path yet.
     ClientReconnect,
     /// The client has a path, and waits for its first answer.
@@ -88,6 +90,7 @@ impl Phase {
             Self::Pool => "pool",
             Self::Exports => "exports",
             Self::Addresses => "addresses",
+            Self::NoHead => "no head up",
             Self::ClientReconnect => "client reconnect",
             Self::FirstWrite => "first write",
             Self::ClientPace => "client pace",

@@ -5,6 +5,7 @@ mod engine;
 mod fault;
 mod fencing;
 mod operations;
+mod power;
 
 use hawser_model::drill::{DrillCase, Moment};
 use hawser_model::names::HostName;
@@ -52,6 +53,7 @@ pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
         }
     }
     cluster.extend(fault::spans(facts));
+    cluster.extend(power::spans(facts));
     cluster.extend(client::spans(facts, ready));
     let outage = facts.outage;
     for span in &mut cluster {

@@ -1,6 +1,6 @@
 //! A drill as promises and causes look at it.
 
-use hawser_model::drill::{DrillCase, Moment, PoolFacts};
+use hawser_model::drill::{DrillCase, Moment, PoolFacts, PowerState};
 use hawser_model::names::HostName;
 use hawser_model::output::drill::OutagePhase;
 
@@ -95,7 +95,8 @@ impl<'a> DrillView<'a> {
     }
 }
 
-/// From the fencer's log and, where a log is missing, from its history.
+/// From the fencer's log and, where a log is missing, from its history. Of heads that shot each other neither lived to
+/// write down what came of it; that a BMC cut the power as it was told, it knows.
 fn fenced(case: &DrillCase, marks: &[At]) -> Vec<HostName> {
     let first = case.faults.first().map_or(Moment(0), |fault| fault.ordered);
     let logged = marks.iter().filter_map(|mark| match &mark.mark {
@@ -105,7 +106,17 @@ fn fenced(case: &DrillCase, marks: &[At]) -> Vec<HostName> {
     // The history has whole seconds: what it says of the fault's own second may be from before.
     let kept = case.fencing.iter().filter(|event| event.succeeded);
     let kept = kept.map(|event| (event.completed, &event.target));
-    let mut all: Vec<_> = logged.chain(kept).filter(|(at, _)| *at >= first).collect();
+    let cut = case.power.iter().filter_map(|ordered| {
+        let mut after = case.power.iter().filter(|event| event.host == ordered.host);
+        let off = after.find(|event| event.what == PowerState::Off && event.at >= ordered.at);
+        (ordered.what == PowerState::OffOrdered).then_some(())?;
+        off.map(|off| (off.at, &off.host))
+    });
+    let mut all: Vec<_> = logged
+        .chain(kept)
+        .chain(cut)
+        .filter(|(at, _)| *at >= first)
+        .collect();
     all.sort();
     let mut hosts: Vec<HostName> = Vec::new();
     for (_, host) in all {

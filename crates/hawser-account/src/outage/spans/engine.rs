@@ -1,9 +1,10 @@
 //! Corosync's part, and the controller's.
 
 use hawser_model::drill::Moment;
+use hawser_model::names::HostName;
 
 use super::operations::own_pool;
-use super::{Facts, Span, last_deed};
+use super::{Facts, Span, last_deed, power};
 use crate::outage::marks::Mark;
 use crate::outage::phase::Phase;
 use crate::outage::timeline::At;
@@ -42,6 +43,13 @@ pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
     let mut noticed_own: Option<Moment> = None;
     let mut ports: Option<LostPorts> = None;
     for At { at, host, mark } in said {
+        // A head that lost its power is at nothing any more.
+        if let Some((_, from)) = running {
+            if let Some(off) = power::lost(facts, host, from, *at) {
+                spans.push(controller(host, from, off));
+                (running, due, token_lost) = (None, None, None);
+            }
+        }
         let mut span = |phase, from| {
             spans.push(Span {
                 phase,
@@ -139,14 +147,23 @@ pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
         }
     }
     if let Some((_, from)) = running {
-        spans.push(Span {
-            phase: Phase::Controller,
-            host: decider.host.clone(),
+        let off = power::lost(facts, &decider.host, from, facts.outage.to);
+        spans.push(controller(
+            &decider.host,
             from,
-            to: facts.outage.to,
-        });
+            off.unwrap_or(facts.outage.to),
+        ));
     }
     spans
+}
+
+fn controller(host: &HostName, from: Moment, to: Moment) -> Span {
+    Span {
+        phase: Phase::Controller,
+        host: host.clone(),
+        from,
+        to,
+    }
 }
 
 /// The node whose controller decided: the first to order something within the outage; where none

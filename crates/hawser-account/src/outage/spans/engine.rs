@@ -138,6 +138,8 @@ pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
                     span(Phase::Controller, from);
                 }
             }
+            // Nobody knows when the one before it ended.
+            Mark::Started => (running, due, token_lost) = (None, None, None),
             Mark::TransitionEnded(number) => {
                 if let Some((_, from)) = running.take_if(|(n, _)| n == number) {
                     span(Phase::Controller, from);

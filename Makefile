@@ -7,13 +7,15 @@ HOST   = $$($(CARGO) -vV | sed -n 's/^host: //p')
 # OPENSSL_STATIC: pkg-config then also names what libcrypto.a itself needs (Debian 13's: zlib, zstd).
 STATIC = OPENSSL_STATIC=1 RUSTFLAGS="-C target-feature=+crt-static"
 
-.PHONY: build packages demo test test-all test-unit test-machines expected lint bench setup clean
+.PHONY: build hawser packages demo test test-all test-unit test-machines expected lint bench setup clean
 
-build: ## target/release/hawser, self-contained, and target/release/hawser-client, which needs libiscsi
+build: hawser ## target/release/hawser, self-contained, and target/release/hawser-client, which needs libiscsi
+	@$(CARGO) build --target-dir target --release --locked --bin hawser-client
+
+hawser: ## target/release/hawser alone
 	@packaging/setup build
 	@$(STATIC) $(CARGO) build --target-dir target --release --locked --target $(HOST) --bin hawser
 	@install -D target/$(HOST)/release/hawser target/release/hawser
-	@$(CARGO) build --target-dir target --release --locked --bin hawser-client
 
 packages: build ## target/packages: hawser, hawser-client and hawser-exports-agent as .deb, with man pages and completions
 	@packaging/packages
@@ -22,11 +24,12 @@ demo: build ## the main job: a lab, a planted fault, the account, the cause
 	@packaging/setup lab
 	@target/release/hawser demo
 
-test: build ## unit tests, golden cases, and the lab tests against the release binary
+# The tests' own build makes the client: its dependencies are not built a third time for it.
+test: hawser ## unit tests, golden cases, and the lab tests against the release binary
 	@packaging/setup lab
 	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests
 
-test-all: build ## the same, and the lab tests that are left out of every change
+test-all: hawser ## the same, and the lab tests that are left out of every change
 	@packaging/setup lab
 	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests --all
 

@@ -189,6 +189,7 @@ fn a_small_receive_buffer_is_told_from_a_slow_reader() {
 }
 
 #[test]
+#[ignore = "buffer-not-granted has saved cases"]
 fn a_socket_that_did_not_get_the_buffer_it_asked_for() {
     let lab = one_link();
     lab.ok(&["impair", "--machine", "--rmem-max", "212992"]);
@@ -220,6 +221,7 @@ fn a_token_bucket_in_front_of_the_wire() {
 }
 
 #[test]
+#[ignore = "firewall-drop has saved cases; the kernel counts it in hawser-kernel, two_hosts"]
 fn a_firewall_on_either_side() {
     let lab = roomy_link();
     lab.sh(
@@ -253,6 +255,7 @@ fn a_firewall_on_either_side() {
 }
 
 #[test]
+#[ignore = "backlog-overflow has saved cases; the kernel counts it in hawser-kernel, two_hosts"]
 fn a_backlog_that_is_too_short() {
     let lab = one_link();
     // Receive packet steering moves packets to CPU 1's backlog, where bursts queue up; a sender on
@@ -328,6 +331,7 @@ fn corruption_is_found_whether_the_kernel_drops_it_or_not() {
 }
 
 #[test]
+#[ignore = "reassembly-failure has saved cases, and is cured in tune.rs"]
 fn fragments_that_cannot_be_reassembled() {
     let lab = roomy_link();
     lab.sh(
@@ -363,6 +367,7 @@ fn loss_on_the_wire_is_named_by_what_the_lossy_directions_share() {
 }
 
 #[test]
+#[ignore = "both have saved cases, and are counted to the packet in lab_impair.rs"]
 fn duplicates_and_reordering() {
     let lab = roomy_link();
     lab.ok(&["impair", "head2/ring0", "--duplicate", "5"]);
@@ -412,6 +417,7 @@ fn a_port_that_swallows_large_packets() {
 }
 
 #[test]
+#[ignore = "reverse-path-filter has saved cases; the kernel counts it in hawser-kernel, two_hosts"]
 fn a_reverse_path_filter() {
     let lab = roomy();
     // head2 would answer head1's ring0 address through ring1, so strict filtering (RFC 3704)
@@ -445,6 +451,7 @@ fn a_cut_link() {
 }
 
 #[test]
+#[ignore = "duplicate-address has saved cases"]
 fn an_address_that_another_host_has_too() {
     let lab = one_link();
     let mac = |node, interface: &str| {
@@ -515,6 +522,7 @@ fn an_address_that_another_host_has_too() {
 }
 
 #[test]
+#[ignore = "shared-failure-domain has saved cases"]
 fn two_links_that_share_a_segment_although_their_switches_differ() {
     let lab = Lab::up();
     // The cable that should not be there: from one switch to the other.

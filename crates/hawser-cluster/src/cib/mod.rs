@@ -9,6 +9,7 @@ pub mod fencing;
 mod pools;
 mod ports;
 mod properties;
+mod references;
 pub mod secrets;
 pub mod services;
 
@@ -17,6 +18,7 @@ use hawser_model::cluster_file::ClusterFile;
 pub(crate) use ports::{NEEDS_A_SAN, link_of_attribute};
 pub use ports::{Ports, port_attribute, watcher_id};
 pub use properties::PROPERTY_SET;
+pub(crate) use references::written_out;
 
 use crate::numbering::Numbering;
 use crate::xml::Element;

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::Problem;
 use super::diff::made_by_hawser;
 use crate::cib::services::agent;
+use crate::cib::written_out;
 use crate::simulate::parameter;
 use crate::xml::Element;
 
@@ -14,8 +15,8 @@ use crate::xml::Element;
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Thing<'a> {
     Address(IpAddr),
-    Device(&'a str),
-    Directory(&'a str),
+    Device(&'a Path),
+    Directory(&'a Path),
     ZfsPool(&'a str),
     VolumeGroup(&'a str),
     Target(String),
@@ -29,7 +30,8 @@ struct Placed<'a> {
 
 /// Looks for them in the live CIB.
 pub(super) fn in_the_way(desired: &Element, live: &Element) -> Vec<Problem> {
-    let (wanted, there) = (placed(desired), placed(live));
+    let live = written_out(live);
+    let (wanted, there) = (placed(desired), placed(&live));
     let shared = |theirs: &Element| {
         let mut all = wanted.iter();
         all.find_map(|ours| {
@@ -111,59 +113,78 @@ fn shared(ours: &Element, theirs: &Element) -> Option<String> {
         return Some(thing.words());
     }
     // A unit or an exported directory of a pool.
-    let path = offered(theirs)?;
-    let below = |root: &str| Path::new(path).starts_with(root);
-    let of_ours = wanted.iter().any(|thing| match thing {
-        Thing::Directory(directory) => below(directory),
-        Thing::ZfsPool(pool) => below(&format!("/dev/zvol/{pool}")),
-        Thing::VolumeGroup(group) => below(&format!("/dev/{group}")),
-        _ => false,
-    });
-    let pools = of_ours || parameter(ours, "root").is_some_and(below);
-    pools.then(|| path.to_owned())
+    let mut offered = offered(theirs);
+    let of_pool = |path: &&str| {
+        let below = |root: &Path| Path::new(path).starts_with(root);
+        let of_ours = wanted.iter().any(|thing| match thing {
+            Thing::Directory(directory) => below(directory),
+            Thing::ZfsPool(pool) => below(&Path::new("/dev/zvol").join(pool)),
+            Thing::VolumeGroup(group) => below(&Path::new("/dev").join(group)),
+            _ => false,
+        });
+        of_ours || parameter(ours, "root").is_some_and(|root| below(Path::new(root)))
+    };
+    offered.find(of_pool).map(str::to_owned)
 }
 
+/// What only one resource can have, of all the values that it may have: under a rule, by a set that comes later.
 fn things(primitive: &Element) -> Vec<Thing<'_>> {
-    let get = |name| parameter(primitive, name);
-    fn one(thing: Option<Thing<'_>>) -> Vec<Thing<'_>> {
-        thing.into_iter().collect()
-    }
+    let all = |name| values(primitive, name);
     match (primitive.get("provider"), primitive.get("type")) {
-        (_, Some("IPaddr2" | "IPaddr")) => {
-            let address = get("ip").and_then(|ip| ip.parse().ok());
-            one(address.map(Thing::Address))
-        }
+        (_, Some("IPaddr2" | "IPaddr")) => addresses(all("ip")).collect(),
+        (_, Some("IPv6addr")) => addresses(all("ipv6addr")).collect(),
         (_, Some("Filesystem")) => {
-            let device = get("device").map(Thing::Device);
-            let directory = get("directory").map(Thing::Directory);
-            device.into_iter().chain(directory).collect()
+            let devices = all("device").map(|path| Thing::Device(Path::new(path)));
+            let directories = all("directory").map(|path| Thing::Directory(Path::new(path)));
+            devices.chain(directories).collect()
         }
-        (_, Some("ZFS")) => one(get("pool").map(Thing::ZfsPool)),
-        (_, Some("LVM-activate")) => one(get("vgname").map(Thing::VolumeGroup)),
-        (_, Some("LVM")) => one(get("volgrpname").map(Thing::VolumeGroup)),
-        (Some("hawser"), Some("exports")) => one(get("iqn")
-            .zip(get("pool"))
-            .map(|(authority, pool)| Thing::Target(format!("{authority}:{pool}")))),
-        (_, Some("iSCSITarget")) => one(get("iqn").map(|iqn| Thing::Target(iqn.to_owned()))),
+        (_, Some("ZFS")) => all("pool").map(Thing::ZfsPool).collect(),
+        (_, Some("LVM-activate")) => all("vgname").map(Thing::VolumeGroup).collect(),
+        (_, Some("LVM")) => all("volgrpname").map(Thing::VolumeGroup).collect(),
+        (Some("hawser"), Some("exports")) => {
+            let name = parameter(primitive, "iqn").zip(parameter(primitive, "pool"));
+            let target = name.map(|(authority, pool)| Thing::Target(format!("{authority}:{pool}")));
+            target.into_iter().collect()
+        }
+        (_, Some("iSCSITarget")) => {
+            let names = all("iqn").map(str::to_owned);
+            names.map(Thing::Target).collect()
+        }
         _ => Vec::new(),
     }
 }
 
+/// Addresses, of which `IPv6addr` writes the length of the prefix behind.
+fn addresses<'a>(texts: impl Iterator<Item = &'a str>) -> impl Iterator<Item = Thing<'a>> {
+    let ip = |text: &str| text.split('/').next()?.trim().parse().ok();
+    texts.filter_map(ip).map(Thing::Address)
+}
+
+/// All values that an agent's parameter may have.
+fn values<'a>(primitive: &'a Element, name: &str) -> impl Iterator<Item = &'a str> {
+    let sets = primitive.all("instance_attributes");
+    let pairs = sets.flat_map(|set| set.all("nvpair"));
+    pairs
+        .filter(move |pair| pair.get("name") == Some(name))
+        .filter_map(|pair| pair.get("value"))
+}
+
 /// What it offers to clients, by its path.
-fn offered(primitive: &Element) -> Option<&str> {
-    match primitive.get("type")? {
-        "iSCSILogicalUnit" => parameter(primitive, "path"),
-        "exportfs" => parameter(primitive, "directory"),
+fn offered(primitive: &Element) -> impl Iterator<Item = &str> {
+    let name = match primitive.get("type") {
+        Some("iSCSILogicalUnit") => Some("path"),
+        Some("exportfs") => Some("directory"),
         _ => None,
-    }
+    };
+    name.into_iter().flat_map(|name| values(primitive, name))
 }
 
 impl Thing<'_> {
     fn words(&self) -> String {
         match self {
             Self::Address(ip) => format!("the address {ip}"),
-            Self::Device(path) => format!("the device {path}"),
-            Self::Directory(path) => format!("the directory {path}"),
+            Self::Device(path) => format!("the device {}", path.display()),
+            Self::Directory(path) => format!("the directory {}", path.display()),
             Self::ZfsPool(pool) => format!("the ZFS pool {pool}"),
             Self::VolumeGroup(group) => format!("the volume group {group}"),
             Self::Target(iqn) => format!("the target {iqn}"),
@@ -278,6 +299,43 @@ mod tests {
         assert_eq!(told(&live.concat()), all);
         let in_clone = format!("<clone id=\"k\">{}</clone>", live[0]);
         assert_eq!(told(&in_clone), all[..1]);
+    }
+
+    #[test]
+    fn what_is_said_by_reference_or_spelled_otherwise_is_seen_as_well() {
+        let mount = theirs(
+            "f",
+            "heartbeat:Filesystem",
+            &[("device", "/dev//sdb1"), ("directory", "/elsewhere")],
+        );
+        assert_eq!(told(&mount), ["f: the device /dev//sdb1, web"]);
+        let slash = theirs(
+            "f",
+            "heartbeat:Filesystem",
+            &[("device", "/dev/sdc"), ("directory", "/web/")],
+        );
+        assert_eq!(told(&slash), ["f: the directory /web/, web"]);
+        let six = theirs("a", "heartbeat:IPv6addr", &[("ipv6addr", "fd00:0::1/64")]);
+        assert_eq!(told(&six), ["a: the address fd00::1, tank-san1"]);
+        let template = mount
+            .replace("<primitive", "<template")
+            .replace("/primitive>", "/template>")
+            + "<primitive id=\"p\" template=\"f\"/>";
+        assert_eq!(told(&template), ["p: the device /dev//sdb1, web"]);
+        let dummy = theirs("d", "pacemaker:Dummy", &[("ip", "fd00::1")]);
+        let by_set = dummy.clone()
+            + "<primitive id=\"p\" class=\"ocf\" provider=\"heartbeat\" type=\"IPaddr2\">\
+               <instance_attributes id-ref=\"d-a\"/></primitive>";
+        assert_eq!(told(&by_set), ["p: the address fd00::1, tank-san1"]);
+        let by_pair = dummy
+            + "<primitive id=\"p\" class=\"ocf\" provider=\"heartbeat\" type=\"IPaddr2\">\
+               <instance_attributes id=\"p-a\"><nvpair id-ref=\"d-ip\"/></instance_attributes></primitive>";
+        assert_eq!(told(&by_pair), ["p: the address fd00::1, tank-san1"]);
+        let later = "<primitive id=\"p\" class=\"ocf\" provider=\"heartbeat\" type=\"IPaddr2\">\
+                     <instance_attributes id=\"p-a\"><nvpair id=\"p1\" name=\"ip\" value=\"fd00::2\"/></instance_attributes>\
+                     <instance_attributes id=\"p-b\" score=\"9\"><nvpair id=\"p2\" name=\"ip\" value=\"fd00::1\"/>\
+                     </instance_attributes></primitive>";
+        assert_eq!(told(later), ["p: the address fd00::1, tank-san1"]);
     }
 
     #[test]

@@ -174,6 +174,9 @@ fn resource_values(resource: &Element) -> BTreeMap<String, String> {
         .filter_map(|name| resource.get(name));
     let agent: Vec<&str> = parts.collect();
     values.insert("agent".to_owned(), agent.join(":"));
+    if let Some(template) = resource.get("template") {
+        values.insert("template".to_owned(), template.to_owned());
+    }
     if let Some(text) = resource.get("description") {
         values.insert("description".to_owned(), text.to_owned());
     }
@@ -184,19 +187,13 @@ fn resource_values(resource: &Element) -> BTreeMap<String, String> {
             "utilization" => "utilization ",
             _ => continue,
         };
-        // A set that holds under a rule only is another value, not the same one twice.
-        let rule = if set.first("rule").is_some() {
-            "under a rule: "
-        } else {
-            ""
+        // A set that holds under a rule only, or that comes before others, is another value, not the same one twice.
+        let rule = match (set.first("rule"), set.get("score")) {
+            (Some(_), _) => "under a rule: ".to_owned(),
+            (None, Some(score)) => format!("in a set of score {score}: "),
+            (None, None) => String::new(),
         };
-        for pair in set.all("nvpair") {
-            let name = pair.get("name").unwrap_or_default();
-            let value = normal(name, pair.get("value").unwrap_or_default());
-            values
-                .entry(format!("{prefix}{rule}{name}"))
-                .or_insert(value);
-        }
+        pairs(set, &format!("{prefix}{rule}"), &mut values);
     }
     for op in resource.all("operations").flat_map(|ops| &ops.children) {
         let (name, interval) = (op.get("name").unwrap_or_default(), op.get("interval"));
@@ -215,8 +212,29 @@ fn resource_values(resource: &Element) -> BTreeMap<String, String> {
                 values.insert(format!("{title}: {attribute}"), normal(attribute, value));
             }
         }
+        for set in &op.children {
+            pairs(set, &format!("{title}: "), &mut values);
+        }
     }
     values
+}
+
+/// The pairs of a set, and what it takes from elsewhere.
+fn pairs(set: &Element, prefix: &str, values: &mut BTreeMap<String, String>) {
+    let taken = |from: &Element| from.get("id-ref").map(str::to_owned);
+    if let Some(from) = taken(set) {
+        values.insert(format!("{prefix}what {from} says"), "yes".to_owned());
+    }
+    for pair in set.all("nvpair") {
+        let (name, value) = match (taken(pair), pair.get("name")) {
+            (Some(from), name) => (name.unwrap_or(&from).to_owned(), format!("that of {from}")),
+            (None, name) => {
+                let (name, value) = (name.unwrap_or_default(), pair.get("value"));
+                (name.to_owned(), normal(name, value.unwrap_or_default()))
+            }
+        };
+        values.entry(format!("{prefix}{name}")).or_insert(value);
+    }
 }
 
 /// Attributes of an element and of what is inside it, ids aside.
@@ -276,6 +294,47 @@ mod tests {
         assert_eq!(property(cib, "stonith-enabled").as_deref(), Some("true"));
         assert_eq!(property(cib, "dc-deadtime").as_deref(), Some("20s"));
         assert_eq!(property(cib, "dc-version"), None);
+    }
+
+    #[test]
+    fn nothing_that_counts_for_pacemaker_is_hidden_from_a_comparison() {
+        let values = |inside: &str, more: &str| {
+            let text = format!(
+                "<primitive id=\"a\" class=\"ocf\" provider=\"heartbeat\" type=\"IPaddr2\"{more}>\
+                 <instance_attributes id=\"a-p\"><nvpair id=\"a-ip\" name=\"ip\" value=\"10.0.0.1\"/></instance_attributes>\
+                 {inside}</primitive>"
+            );
+            resource_values(&Element::parse(&text, "test").unwrap())
+        };
+        let op = |inside: &str| {
+            let op = "<op id=\"a-m\" name=\"monitor\" interval=\"10s\" timeout=\"20s\"";
+            values(&format!("<operations>{op}>{inside}</op></operations>"), "")
+        };
+        let pair = "<nvpair id=\"x\" name=\"ip\" value=\"10.0.0.2\"/>";
+        let plain = values("", "");
+        for other in [
+            values(
+                &format!("<instance_attributes id=\"b\" score=\"9\">{pair}</instance_attributes>"),
+                "",
+            ),
+            values("<instance_attributes id-ref=\"b\"/>", ""),
+            values(
+                "<instance_attributes id=\"b\"><nvpair id-ref=\"x\"/></instance_attributes>",
+                "",
+            ),
+            values("<meta_attributes id-ref=\"b\"/>", ""),
+            values("", " template=\"t\""),
+        ] {
+            assert_ne!(other, plain);
+        }
+        let off = "<meta_attributes id=\"m\"><nvpair id=\"e\" name=\"enabled\" value=\"false\"/></meta_attributes>";
+        assert_eq!(
+            op(off)
+                .get("monitor every 10s: enabled")
+                .map(String::as_str),
+            Some("false")
+        );
+        assert_ne!(op("<instance_attributes id-ref=\"b\"/>"), op(""));
     }
 
     #[test]

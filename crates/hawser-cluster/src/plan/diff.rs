@@ -94,20 +94,44 @@ fn of_own(level: &Object, ours: &BTreeSet<&str>) -> bool {
         .any(|device| ours.contains(device.trim()))
 }
 
-/// Does a constraint say where or when a resource of ours runs? A pattern may match any. What others made to run with or
-/// after ours is theirs.
+/// Does a constraint say where or when a resource of ours runs? What others made to run with or after ours is theirs.
 fn bends(constraint: &Element, ours: &BTreeSet<&str>) -> bool {
     constraint.walk().into_iter().any(|element| {
         let names: &[&str] = match element.name.as_str() {
             "resource_ref" => &["id"],
             _ => &["rsc", "then"],
         };
-        element.get("rsc-pattern").is_some()
+        element
+            .get("rsc-pattern")
+            .is_some_and(|pattern| ours.iter().any(|id| may_match(pattern, id)))
             || names
                 .iter()
                 .filter_map(|name| element.get(name))
                 .any(|id| ours.contains(id))
     })
+}
+
+/// Whether a pattern (an extended regular expression) may match an identity: what is more than a text that stands at the
+/// beginning, at the end or anywhere may match any.
+fn may_match(pattern: &str, id: &str) -> bool {
+    let (begins, rest) = match pattern.strip_prefix('^') {
+        Some(rest) => (true, rest),
+        None => (false, pattern),
+    };
+    let (ends, rest) = match rest.strip_suffix('$') {
+        Some(rest) => (true, rest),
+        None => (false, rest.strip_suffix(".*").unwrap_or(rest)),
+    };
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_:".contains(c);
+    if !rest.chars().all(plain) {
+        return true;
+    }
+    match (begins, ends) {
+        (true, true) => id == rest,
+        (true, false) => id.starts_with(rest),
+        (false, true) => id.ends_with(rest),
+        (false, false) => id.contains(rest),
+    }
 }
 
 /// What differs between two states of an object: name, live value, desired value.
@@ -128,4 +152,39 @@ pub fn values_that_differ(change: &ObjectChange) -> Vec<(String, Option<String>,
             )
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_that_matches_nothing_of_ours_is_anothers() {
+        let bends = |pattern: &str| {
+            let text = format!(
+                "<rsc_location id=\"x\" rsc-pattern=\"{pattern}\" node=\"a\" score=\"1\"/>"
+            );
+            bends(
+                &Element::parse(&text, "test").unwrap(),
+                &["vmpool01"].into(),
+            )
+        };
+        for others in ["^web", "^web.*", "web$", "^vmpool$", "web", "^vmpool012.*"] {
+            assert!(!bends(others), "{others}");
+        }
+        for ours in [
+            "",
+            ".*",
+            "^vm",
+            "vmpool01$",
+            "^vmpool01$",
+            "pool",
+            "^(web|vm)",
+            "^web*",
+            "[a-z]+",
+            "^w?",
+        ] {
+            assert!(bends(ours), "{ours}");
+        }
+    }
 }

@@ -185,10 +185,14 @@ impl Element {
     }
 
     fn write(&self, writer: &mut Writer<Vec<u8>>) -> std::io::Result<()> {
-        let attributes = self
+        let values: Vec<(&str, String)> = self
             .attributes
             .iter()
-            .map(|(n, v)| (n.as_str(), v.as_str()));
+            .map(|(name, value)| (name.as_str(), escaped(value)))
+            .collect();
+        let attributes = values
+            .iter()
+            .map(|(name, value)| (name.as_bytes(), value.as_bytes()));
         let tag = BytesStart::new(&self.name).with_attributes(attributes);
         if self.children.is_empty() && self.text.is_empty() {
             return writer.write_event(Event::Empty(tag));
@@ -202,6 +206,17 @@ impl Element {
         }
         writer.write_event(Event::End(BytesEnd::new(&self.name)))
     }
+}
+
+/// A value as it stands in an attribute. A line feed or tab that is not escaped there is a blank to whoever reads it.
+fn escaped(value: &str) -> String {
+    let mut text = quick_xml::escape::escape(value).into_owned();
+    for (c, reference) in [('\n', "&#10;"), ('\r', "&#13;"), ('\t', "&#9;")] {
+        if text.contains(c) {
+            text = text.replace(c, reference);
+        }
+    }
+    text
 }
 
 fn innermost(open: &mut [Element]) -> &mut Element {
@@ -233,6 +248,14 @@ mod tests {
                 .with("value", "a<b & \"c\" 'd'\n"),
         );
         assert_eq!(Element::parse(&cib.to_text(), "test").unwrap(), cib);
+    }
+
+    #[test]
+    fn blanks_of_a_value_are_no_line_feeds_of_the_document() {
+        let text = Element::new("a").with("b", "1\n2\t3\r<").to_text();
+        assert_eq!(text, "<a b=\"1&#10;2&#9;3&#13;&lt;\"/>\n");
+        let read = Element::parse(&text, "test").unwrap();
+        assert_eq!(read.get("b"), Some("1\n2\t3\r<"));
     }
 
     #[test]

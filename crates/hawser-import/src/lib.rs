@@ -80,23 +80,30 @@ pub fn import(sources: &[Source], options: &Options) -> Result<Imported, Malform
     let mut page = Page::default();
     picture.name.clone_from(&options.name);
     let mut crm = crm::Crm::default();
-    let mut offered = exports::Offered::default();
+    let mut offered = exports::agree::Parts::default();
     let mut order: Vec<&Source> = sources.iter().collect();
     // Links have their names from the messaging layer, and what is offered belongs to pools.
     order.sort_by_key(|source| source.kind);
     // Which nodes there are, only all other sources together say.
     let of_node = |source: &&Source| source.kind == Kind::Interfaces;
     let (interfaces, others): (Vec<_>, Vec<_>) = order.into_iter().partition(of_node);
-    for source in others {
+    for (i, source) in others.iter().enumerate() {
+        let mut same = others[..i].iter().filter(|other| {
+            source.node.is_some() && other.node.is_some() && other.kind == source.kind
+        });
+        // What another head has word for word is told once.
+        let mut again = Page::default();
+        let told = same.any(|other| other.text == source.text);
         let mut all = All {
             picture: &mut picture,
             crm: &mut crm,
-            offered: &mut offered,
-            page: &mut page,
+            offered: offered.of(source),
+            page: if told { &mut again } else { &mut page },
         };
         read(source, options, &mut all).map_err(|e| e.within(source))?;
     }
-    translate::crm(&crm, &mut picture, &mut offered, &mut page);
+    translate::crm(&crm, &mut picture, offered.of_cluster(), &mut page);
+    let offered = exports::agree::agree(offered, &picture, &mut page);
     for source in interfaces {
         interfaces::read(source, &mut picture, &mut page).map_err(|e| e.within(source))?;
     }
@@ -162,6 +169,11 @@ fn read(source: &Source, options: &Options, all: &mut All<'_>) -> Result<(), Mal
         Kind::Saveconfig => exports::saveconfig::read(source, offered, page),
         Kind::TargetsConf => exports::targets_conf::read(source, offered, page),
         Kind::EtcExports => exports::etc_exports::read(source, offered, page),
+        Kind::Unread => {
+            let why = format!("{}; it can be given as a file", source.text);
+            page.unsaid(&source.at(1), "it was not read", why);
+            Ok(())
+        }
     }
 }
 

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
+use hawser_cluster::host::{EXPORTS, SAVECONFIGS, TARGETS_CONF};
 use hawser_cluster::live::has_quorum;
 use hawser_cluster::plan::COROSYNC_CONF;
 
+use crate::Secret;
 use crate::corosync;
 use crate::page::Page;
 use crate::picture::{Picture, Said};
@@ -26,9 +28,13 @@ pub struct Head {
     pub cib: Option<String>,
     /// Its addresses, each with its interface and the length of its prefix.
     pub addresses: Vec<(String, IpAddr, u8)>,
+    /// The files by which it offers volumes and directories, by their paths. They may have passwords.
+    pub offers: Vec<(String, Secret)>,
+    /// Those that could not be read, and why.
+    pub unread: Vec<(String, String)>,
 }
 
-/// The sources of a running cluster: its corosync.conf, its CIB, and the addresses of each head.
+/// The sources of a running cluster: its corosync.conf, its CIB, and of each head its addresses and what it offers.
 ///
 /// # Errors
 /// No head has the first or the second, the heads do not have the same corosync.conf, or one is no node of it.
@@ -58,9 +64,37 @@ pub fn sources(heads: &[Head]) -> Result<Vec<Source>, Malformed> {
             kind: Kind::Interfaces,
             node: Some(node.0.clone()),
         });
+        all.extend(offers(head, &node.0));
     }
     all.extend([conf, cib]);
     Ok(all)
+}
+
+/// What a head offers. One without a file offers nothing by it, which is not the same as a head that was not asked.
+fn offers(head: &Head, node: &str) -> Vec<Source> {
+    let source = |path: &str, text: &str, kind| Source {
+        path: format!("{}:{path}", head.name),
+        text: text.to_owned(),
+        kind,
+        node: Some(node.to_owned()),
+    };
+    let read = head.offers.iter();
+    let unread = head.unread.iter();
+    let absent = [TARGETS_CONF, EXPORTS].into_iter();
+    let absent = absent.filter(|path| !head.offers.iter().any(|(known, _)| known == path));
+    read.map(|(path, text)| source(path, &text.0, kind_of(path)))
+        .chain(unread.map(|(path, why)| source(path, why, Kind::Unread)))
+        .chain(absent.map(|path| source(path, "", kind_of(path))))
+        .collect()
+}
+
+/// What a file is by which a head offers something.
+pub fn kind_of(path: &str) -> Kind {
+    match path {
+        _ if SAVECONFIGS.contains(&path) => Kind::Saveconfig,
+        _ if path.starts_with("/etc/tgt/") => Kind::TargetsConf,
+        _ => Kind::EtcExports,
+    }
 }
 
 /// The file that all heads have.
@@ -164,9 +198,10 @@ mod tests {
             hostname: "localhost".into(),
             corosync_conf: Some(CONF.into()),
             cib: Some(format!(
-                "<?xml version=\"1.0\"?><cib have-quorum=\"{quorum}\"/>"
+                "<?xml version=\"1.0\"?><cib have-quorum=\"{quorum}\"><configuration/></cib>"
             )),
             addresses: vec![("eth0".into(), address.parse().unwrap(), 24)],
+            ..Head::default()
         }
     }
 
@@ -177,8 +212,39 @@ mod tests {
 
     #[test]
     fn a_head_is_known_by_its_address_and_the_side_with_quorum_has_the_cib() {
-        let heads = [head("root@a", "10.0.0.2", 0), head("b", "10.0.0.1", 1)];
-        let all = sources(&heads).unwrap();
+        let mut heads = [head("root@a", "10.0.0.2", 0), head("b", "10.0.0.1", 1)];
+        heads[0].offers = vec![
+            (SAVECONFIGS[1].into(), Secret("{}".into())),
+            (
+                "/etc/tgt/conf.d/a.conf".into(),
+                Secret("incominguser a b".into()),
+            ),
+        ];
+        assert!(!format!("{heads:?}").contains("incominguser"));
+        let (offers, all): (Vec<Source>, Vec<Source>) = sources(&heads)
+            .unwrap()
+            .into_iter()
+            .partition(|source| source.kind > Kind::Crm);
+        let offers: Vec<_> = offers
+            .into_iter()
+            .map(|source| (source.path, source.node.unwrap_or_default(), source.kind))
+            .collect();
+        let of = |path: &str, node: &str, kind| (path.to_owned(), node.to_owned(), kind);
+        assert_eq!(
+            offers,
+            [
+                of(
+                    "root@a:/etc/target/saveconfig.json",
+                    "head2",
+                    Kind::Saveconfig
+                ),
+                of("root@a:/etc/tgt/conf.d/a.conf", "head2", Kind::TargetsConf),
+                of("root@a:/etc/tgt/targets.conf", "head2", Kind::TargetsConf),
+                of("root@a:/etc/exports", "head2", Kind::EtcExports),
+                of("b:/etc/tgt/targets.conf", "head1", Kind::TargetsConf),
+                of("b:/etc/exports", "head1", Kind::EtcExports),
+            ]
+        );
         let nodes: Vec<_> = all
             .iter()
             .filter_map(|source| source.node.as_deref())
@@ -195,6 +261,29 @@ mod tests {
                 "b:cib"
             ]
         );
+    }
+
+    #[test]
+    fn what_was_not_read_is_told() {
+        let mut heads = [head("a", "10.0.0.1", 1), head("b", "10.0.0.2", 1)];
+        let conf = "<target iqn.2019-05.lab:a>\nbacking-store /dev/vms/one\n</target>";
+        heads[0].offers = vec![(TARGETS_CONF.into(), Secret(conf.into()))];
+        let told = |heads: &[Head]| {
+            let options = crate::Options {
+                name: None,
+                pool: None,
+                secrets: "/s".into(),
+            };
+            let sources = sources(heads).unwrap();
+            crate::import(&sources, &options).unwrap().page.to_string()
+        };
+        let lacks = "head2 does not offer it";
+        assert!(told(&heads).contains(lacks));
+        // Whether it is in there nobody knows.
+        heads[1].unread = vec![(TARGETS_CONF.into(), "it is a symbolic link".into())];
+        let page = told(&heads);
+        let why = "b:/etc/tgt/targets.conf:1  it was not read: it is a symbolic link; it can be given as a file";
+        assert!(page.contains(why) && !page.contains(lacks), "{page}");
     }
 
     #[test]

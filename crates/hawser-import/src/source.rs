@@ -11,7 +11,7 @@ pub struct Source {
     pub text: String,
     /// What it is.
     pub kind: Kind,
-    /// For [`Kind::Interfaces`]: whose they are.
+    /// The node that it was read on. For [`Kind::Interfaces`]: whose they are.
     pub node: Option<String>,
 }
 
@@ -44,6 +44,8 @@ pub enum Kind {
     TargetsConf,
     /// `/etc/exports`.
     EtcExports,
+    /// A file of a head that could not be read: its text says why.
+    Unread,
 }
 
 impl Kind {

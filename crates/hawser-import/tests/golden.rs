@@ -1,5 +1,5 @@
-//! The saved imports of `cases/import`: each folder has `sources`, a line for each (`[KIND:]FILE`, `NODE=FILE`), and in
-//! `expected/` what must come of it. `UPDATE_CASES=1 cargo test -p hawser-import --test golden` writes that again, for a
+//! The saved imports of `cases/import`: each folder has `sources`, a line for each (`[KIND:]FILE`, `NODE=FILE`, and
+//! `NODE:PATH<FILE` for a file that was read on a head, which may be none), and in `expected/` what must come of it. `UPDATE_CASES=1 cargo test -p hawser-import --test golden` writes that again, for a
 //! person to read the difference.
 
 use std::collections::BTreeMap;
@@ -28,6 +28,18 @@ fn source(case: &Path, line: &str) -> Result<Source, Malformed> {
             text,
             kind,
             node,
+        });
+    }
+    if let Some((path, file)) = line.split_once('<') {
+        let (node, on_head) = path.split_once(':').expect("NODE:PATH<FILE");
+        return Ok(Source {
+            path: path.to_owned(),
+            text: match file {
+                "" => String::new(),
+                file => text(case, file),
+            },
+            kind: hawser_import::live::kind_of(on_head),
+            node: Some(node.to_owned()),
         });
     }
     let (word, path) = line

@@ -139,12 +139,14 @@ fn saved(kind: Kind) -> &'static str {
         Kind::ListLu => include_str!("../../../cases/import/list-lu/list-lu.txt"),
         Kind::TargetsConf => include_str!("../../../cases/import/tgt-conf/targets.conf"),
         Kind::EtcExports => include_str!("../../../cases/import/nfs-exports/exports"),
+        Kind::Unread => "it is a link",
     }
 }
 
 fn read(kind: Kind, text: String) {
     let lines = text.lines().count().max(1);
     let node = (kind == Kind::Interfaces).then(|| "head1".to_owned());
+    let node = node.or_else(|| (kind > Kind::Crm).then(|| "head2".to_owned()));
     let nodes = "node head1 head2\nbcast eth0\n";
     let beside = Source {
         path: "ha.cf".into(),
@@ -164,7 +166,18 @@ fn read(kind: Kind, text: String) {
         secrets: "/s".into(),
     };
     let _ = Kind::of(&source.path, &source.text);
-    match import(&[beside, source], &options) {
+    // What the other head has of that kind.
+    let other = Source {
+        path: "head1".into(),
+        text: saved(kind).into(),
+        kind,
+        node: Some("head1".into()),
+    };
+    let all = match kind > Kind::Crm {
+        true => vec![beside, other, source],
+        false => vec![beside, source],
+    };
+    match import(&all, &options) {
         Err(e) if e.place.file == "f" => assert!((1..=lines).contains(&e.place.line), "{e}"),
         Err(e) => panic!("{e}"),
         // What is written is TOML, whatever it lacks.

@@ -107,7 +107,27 @@ fn nothing_is_left_to_do(lab: &Lab) {
 fn what_runs_is_imported_as_it_is(lab: &Lab) {
     let folder = tempfile::tempdir().expect("a folder");
     let to = folder.path().display().to_string();
+    // What a head offers beside the cluster comes too, and its password only into a file of its own.
+    let old = "<target iqn.2011-01.lab.old:a>\n backing-store /srv/vmpool01/old.img\n incominguser joe old-secret\n</target>";
+    let conf = "/etc/tgt/conf.d/old.conf";
+    lab.sh("head1", &format!("(umask 077; echo '{old}' > {conf})"));
     let page = ok(lab, "import", &["--to", &to]);
+    lab.sh("head1", &format!("rm {conf}"));
+    assert!(
+        page.contains("\"/srv/vmpool01/old.img\": head2 does not offer it"),
+        "{page}"
+    );
+    let written = |name: &str| fs::read_to_string(folder.path().join(name)).expect(name);
+    let exports = written("vmpool01/exports.toml");
+    assert!(
+        exports.contains("[[unit]]   # from head1:/etc/tgt/conf.d/old.conf:2\nvolume = \"old\"\n")
+    );
+    assert_eq!(written("secrets/chap-joe"), "old-secret\n");
+    assert!(
+        ![&page, &exports, &written("import.txt")]
+            .into_iter()
+            .any(|text| text.contains("old-secret"))
+    );
     // Pacemaker keeps it outside the CIB.
     assert!(
         page.contains("the password of \"fence-head1\": the source does not have it"),

@@ -11,6 +11,7 @@ mod files;
 mod ifspeed;
 mod inventory;
 mod kept_logs;
+mod offers;
 mod pacemaker;
 mod ports;
 pub mod questions;
@@ -31,6 +32,7 @@ use crate::units;
 pub use device::DeviceWish;
 pub use inventory::Inventory;
 pub use kept_logs::KeptLogs;
+pub use offers::{EXPORTS, OffersFile, SAVECONFIGS, TARGETS_CONF};
 pub use questions::Machine;
 pub use view::{HeadView, ViewQuestion};
 
@@ -90,6 +92,9 @@ pub enum NodeError {
     /// A file that is not one of Hawser's.
     #[error("{0} is not a file that Hawser writes")]
     NotOurs(String),
+    /// A file that is none of those by which a head offers something.
+    #[error("{0} is no file by which a head offers something")]
+    NotOffers(String),
     /// A file operation failed.
     #[error("{call} {path}: {source}")]
     File {

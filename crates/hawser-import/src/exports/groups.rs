@@ -86,7 +86,14 @@ fn one_pool(
         };
         let mut account = |chap: &Option<(String, crate::Secret)>| {
             let (user, secret) = chap.clone()?;
-            let named = chap_file(&user);
+            // One user may have a password on each target.
+            let taken = |name: &str| {
+                picture
+                    .secrets
+                    .get(name)
+                    .is_some_and(|known| *known != secret)
+            };
+            let named = free(&chap_file(&user), taken);
             picture.secrets.insert(named.clone(), secret);
             Some((user, named))
         };

@@ -1,5 +1,6 @@
 //! What is offered, from whatever offered it, and the `exports.toml` of each pool that comes of it.
 
+pub(crate) mod agree;
 pub(crate) mod etc_exports;
 mod groups;
 pub(crate) mod list_lu;

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use hawser_agent::questions::ReadFacts;
-use hawser_cluster::host::OwnedFile;
-use hawser_cluster::host::questions::{ReadCib, ReadFile};
+use hawser_cluster::host::questions::{ListOffers, ReadCib, ReadFile, ReadOffers};
+use hawser_cluster::host::{OffersFile, OwnedFile};
 use hawser_cluster::plan::COROSYNC_CONF;
 use hawser_host::{HostError, on_all};
-use hawser_import::{Imported, Kind, Malformed, Options, Source, import, live};
+use hawser_import::{Imported, Kind, Malformed, Options, Secret, Source, import, live};
 use hawser_model::visible::one_line;
 use miette::{IntoDiagnostic, MietteDiagnostic, Report, WrapErr, bail};
 
@@ -142,20 +142,45 @@ fn heads(cluster: &Cluster) -> miette::Result<Vec<live::Head>> {
             let addresses = about.addresses.into_iter();
             addresses.map(move |(ip, prefix)| (interface.to_string(), ip, prefix))
         });
-        Ok::<_, HostError>(live::Head {
+        let head = live::Head {
             name: name.to_string(),
             hostname: facts.hostname,
             corosync_conf: conf.map(text),
             cib: host.ask(&ReadCib)?,
             addresses: addresses.collect(),
-        })
+            ..live::Head::default()
+        };
+        let mut offers = Vec::new();
+        for path in host.ask(&ListOffers)? {
+            let file = host.ask(&ReadOffers { path: path.clone() })?;
+            offers.push((path, file));
+        }
+        Ok::<_, HostError>((head, offers))
     });
-    Ok(heads.into_diagnostic()?.into_values().collect())
+    let mut all = Vec::new();
+    for (mut head, offers) in heads.into_diagnostic()?.into_values() {
+        for (path, file) in offers {
+            match file {
+                OffersFile::Read(content) => {
+                    let place = format!("{}:{path}", head.name);
+                    let text = text_of(&one_line(&place), content.0)?;
+                    head.offers.push((path, Secret(text)));
+                }
+                OffersFile::Refused(why) => head.unread.push((path, why)),
+                OffersFile::Absent => {}
+            }
+        }
+        all.push(head);
+    }
+    Ok(all)
 }
 
 fn read(path: &str) -> miette::Result<String> {
     let bytes = hawser_files::read_named(Path::new(path), LARGEST).into_diagnostic();
-    let bytes = bytes.wrap_err_with(|| format!("cannot read {path}"))?;
+    text_of(path, bytes.wrap_err_with(|| format!("cannot read {path}"))?)
+}
+
+fn text_of(path: &str, bytes: Vec<u8>) -> miette::Result<String> {
     match String::from_utf8(bytes) {
         Ok(text) => Ok(text),
         Err(e) => {

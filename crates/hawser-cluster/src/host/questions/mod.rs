@@ -13,6 +13,7 @@ mod kept_logs;
 mod logs;
 mod moves;
 mod node;
+mod offers;
 mod power;
 mod quorum_device;
 mod resources;
@@ -35,6 +36,7 @@ pub use kept_logs::{KeepLogs, ReadKeptLogs};
 pub use logs::{ReadLogEnds, ReadLogs, StampLog};
 pub use moves::{ForgetMove, MoveResource};
 pub use node::{InstallExports, TakeInventory};
+pub use offers::{ListOffers, ReadOffers};
 pub use power::{Power, ReadFenceMetadata};
 pub use quorum_device::{AskDeviceVote, SetDevice};
 pub use resources::{ForgetFailures, Standby};
@@ -62,6 +64,8 @@ hawser_host::questions! {
     ReadFile,
     WriteFile,
     RemoveFile,
+    ListOffers,
+    ReadOffers,
     ReadCib,
     PatchCib,
     SeedCib,

@@ -118,6 +118,17 @@ pub enum Problem {
         /// What it is in.
         group: String,
     },
+    /// A group or the like has the name of a resource of the file.
+    #[error(
+        "{kind} {id} is on the cluster, which Hawser did not make, and the file gives its name to a resource: take {id} \
+         out of the cluster first (docs/import.md, \"Taking a cluster over\")"
+    )]
+    NameTaken {
+        /// The name.
+        id: String,
+        /// `group`, `clone` and the like.
+        kind: String,
+    },
     /// A device's secret needs a feature that a node's Pacemaker does not have.
     #[error(
         "{node}'s Pacemaker was built without cibsecrets, which fence device {device} needs for its secret"

@@ -1,5 +1,5 @@
 //! Resources that others made and that stand in the way: they have what the file gives to a pool, or the name of one of its
-//! resources from within a group. Two resources that have one address or one file system stop each other's.
+//! resources as a group or from within one. Two resources that have one address or one file system stop each other's.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -51,7 +51,15 @@ pub(super) fn in_the_way(desired: &Element, live: &Element) -> Vec<Problem> {
             Some((ours, format!("the target of {path}")))
         })
     };
-    let mut found = Vec::new();
+    let named = |id: &str| wanted.iter().any(|placed| self::id(placed.primitive) == id);
+    let mut found: Vec<Problem> = resources(live)
+        .iter()
+        .filter(|resource| resource.name != "primitive" && named(id(resource)))
+        .map(|around| Problem::NameTaken {
+            id: id(around).to_owned(),
+            kind: around.name.clone(),
+        })
+        .collect();
     for Placed { primitive, within } in &there {
         let id = id(primitive);
         let same = wanted
@@ -79,9 +87,10 @@ pub(super) fn in_the_way(desired: &Element, live: &Element) -> Vec<Problem> {
     found
 }
 
-/// Whether a resource of the file is in a group on the cluster: nothing can be made of such a CIB.
+/// Whether a resource of the file is in a group on the cluster, or has its name: nothing can be made of such a CIB.
 pub(super) fn is_grouped(problems: &[Problem]) -> bool {
-    let grouped = |problem: &Problem| matches!(problem, Problem::Grouped { .. });
+    let grouped =
+        |problem: &Problem| matches!(problem, Problem::Grouped { .. } | Problem::NameTaken { .. });
     problems.iter().any(grouped)
 }
 
@@ -89,12 +98,16 @@ fn id(element: &Element) -> &str {
     element.get("id").unwrap_or_default()
 }
 
-fn placed(cib: &Element) -> Vec<Placed<'_>> {
+fn resources(cib: &Element) -> &[Element] {
     let resources = cib
         .first("configuration")
         .and_then(|it| it.first("resources"));
+    resources.map_or(&[], |resources| &resources.children)
+}
+
+fn placed(cib: &Element) -> Vec<Placed<'_>> {
     let mut all = Vec::new();
-    for resource in resources.map_or(&[][..], |resources| &resources.children) {
+    for resource in resources(cib) {
         let within = (resource.name != "primitive").then_some(resource);
         let primitives = resource.walk().into_iter();
         let primitives = primitives.filter(|element| element.name == "primitive");
@@ -253,6 +266,7 @@ mod tests {
             .map(|problem| match problem {
                 Problem::Theirs { id, what, ours, .. } => format!("{id}: {what}, {ours}"),
                 Problem::Grouped { id, kind, group } => format!("{id} in {kind} {group}"),
+                Problem::NameTaken { id, kind } => format!("{kind} {id}"),
                 other => panic!("{other}"),
             })
             .collect()
@@ -370,11 +384,19 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_of_the_file_in_a_group_is_named_with_its_group() {
+    fn a_resource_of_the_file_in_a_group_or_with_the_name_of_one_is_named() {
         let group = format!(
             "<group id=\"g\">{}</group>",
             theirs("tank", "heartbeat:ZFS", &[("pool", "tank")])
         );
         assert_eq!(told(&group), ["tank in group g"]);
+        // The group's name, and in it nothing of the file's: it is not made a pool's resource.
+        let group = format!(
+            "<group id=\"tank\">{}</group>",
+            theirs("site", "heartbeat:nginx", &[])
+        );
+        assert_eq!(told(&group), ["group tank"]);
+        let live = cib(&group);
+        assert!(is_grouped(&in_the_way(&desired(), &live)));
     }
 }

@@ -41,18 +41,19 @@ pub(super) fn translate(
     };
     // A constraint of something foreign names what Hawser makes under another name.
     let about_foreign = |resources: &[String], of: &BTreeSet<&String>| {
-        let members = resources.iter().flat_map(|id| primitives_of(crm, id));
-        let foreign: Vec<&str> = members.filter(|id| !ours(id)).collect();
-        let direct = foreign
-            .iter()
-            .any(|id| resources.iter().any(|named| named == id));
-        (direct && !of.is_empty()).then(|| {
+        let primitive = |id: &&str| crm.primitives.iter().any(|p| p.id == *id);
+        let foreign = resources.iter().map(String::as_str).filter(primitive);
+        let foreign: Vec<&str> = foreign.filter(|id| !ours(id)).collect();
+        (!foreign.is_empty() && !of.is_empty()).then(|| {
             let pools: Vec<&str> = of.iter().map(|pool| pool.as_str()).collect();
-            format!(
-                "{} is foreign: let its constraint name {}, the pool's resource",
-                foreign.join(", "),
-                pools.join(", ")
-            )
+            let (foreign, pools) = (foreign.join(", "), pools.join(", "));
+            match of.iter().all(|pool| resources.contains(pool)) {
+                // By the group's name, which goes with the group.
+                true => format!(
+                    "{foreign} is foreign: write this constraint again once {pools}, the pool's resource, is made"
+                ),
+                false => format!("{foreign} is foreign: let its constraint name {pools}, the pool's resource"),
+            }
         })
     };
     for constraint in &crm.colocations {

@@ -5,6 +5,7 @@ mod fence_places;
 mod fencing;
 pub(crate) mod ipmi;
 mod members;
+mod names;
 mod placement;
 mod pools;
 mod properties;

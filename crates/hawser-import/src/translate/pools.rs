@@ -42,6 +42,7 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, offered: &mut Offered,
         }
     }
     let files = files_of_groups(&all, picture);
+    super::names::of_groups(crm, picture, page);
     let owners = owners(crm, picture);
     for primitive in &all {
         let ours = |pool: &Pool| pool.resources.contains(&primitive.id);

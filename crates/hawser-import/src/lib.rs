@@ -102,6 +102,7 @@ pub fn import(sources: &[Source], options: &Options) -> Result<Imported, Malform
         };
         read(source, options, &mut all).map_err(|e| e.within(source))?;
     }
+    crm::templates::write_out(&mut crm, &mut page);
     translate::crm(&crm, &mut picture, offered.of_cluster(), &mut page);
     let offered = exports::agree::agree(offered, &picture, &mut page);
     for source in interfaces {

@@ -131,6 +131,12 @@ fn difference(change: &ObjectChange) -> String {
             "{} on the cluster, and the file does not set it: back to Pacemaker's own value",
             shown("", old.values.get("value"))
         ),
+        // Whatever is in a group is not shown: it may have a password.
+        (Key::Resource(_), Some(old), Some(new)) if old.values.contains_key("kind") => format!(
+            "{} on the cluster, the file says {}",
+            old.element.name,
+            shown("", new.values.get("agent"))
+        ),
         (key, Some(_), Some(_)) => {
             let differ = values_that_differ(change)
                 .into_iter()

@@ -104,6 +104,12 @@ impl Reading<'_> {
         mut members: Option<&mut Vec<String>>,
     ) -> Result<(), Malformed> {
         for element in &part.children {
+            if element.name == "template" {
+                let id = self.need(element, "id")?.to_owned();
+                let template = self.primitive(element, id, self.at(element))?;
+                self.crm.templates.push(template);
+                continue;
+            }
             let kind = match element.name.as_str() {
                 "primitive" => "primitive",
                 "group" => "group",
@@ -138,13 +144,6 @@ impl Reading<'_> {
         id: String,
         at: Place,
     ) -> Result<Primitive, Malformed> {
-        if let Some(template) = element.get("template") {
-            let why = format!(
-                "it is made from the template {}: write its agent and parameters out",
-                quoted(template)
-            );
-            self.page.unsaid(&at, quoted(&id), why);
-        }
         let parts = [
             element.get("class"),
             element.get("provider"),
@@ -164,6 +163,7 @@ impl Reading<'_> {
             agent: agent.join(":"),
             params: self.pairs(element, "instance_attributes")?,
             meta: self.pairs(element, "meta_attributes")?,
+            template: element.get("template").map(str::to_owned),
             id,
             ops,
             at,

@@ -2,6 +2,7 @@
 
 pub(crate) mod cib;
 pub(crate) mod shell;
+pub(crate) mod templates;
 mod xml;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,8 @@ pub(crate) type Pairs = BTreeMap<String, String>;
 pub(crate) struct Crm {
     pub nodes: Vec<(String, Place)>,
     pub primitives: Vec<Primitive>,
+    /// What primitives may be made from.
+    pub templates: Vec<Primitive>,
     /// Groups, clones and promotable clones: kind, id, members.
     pub around: Vec<Around>,
     pub locations: Vec<Location>,
@@ -36,6 +39,8 @@ pub(crate) struct Primitive {
     pub params: Pairs,
     pub meta: Pairs,
     pub ops: Vec<(String, Pairs)>,
+    /// The template that it is made from.
+    pub template: Option<String>,
     pub at: Place,
 }
 
@@ -106,6 +111,7 @@ impl Crm {
     pub fn add(&mut self, other: Self) {
         self.nodes.extend(other.nodes);
         self.primitives.extend(other.primitives);
+        self.templates.extend(other.templates);
         self.around.extend(other.around);
         self.locations.extend(other.locations);
         self.colocations.extend(other.colocations);

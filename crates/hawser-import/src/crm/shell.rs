@@ -77,7 +77,7 @@ pub(crate) fn parse(source: &Source, page: &mut Page) -> Result<Crm, Malformed> 
 }
 
 /// Statements of crmsh that say nothing of how the cluster is built.
-const SILENT: [&str; 9] = [
+const SILENT: [&str; 8] = [
     "op_defaults",
     "role",
     "user",
@@ -86,7 +86,6 @@ const SILENT: [&str; 9] = [
     "tag",
     "alert",
     "rsc_ticket",
-    "rsc_template",
 ];
 
 fn statement(
@@ -122,8 +121,11 @@ fn statement(
                 .push((name.trim_end_matches(':').to_owned(), at.clone()));
         }
         ("primitive", [id, agent, rest @ ..]) => {
-            let primitive = primitive(at, id, agent, rest, page);
+            let primitive = primitive(at, id, agent, rest);
             crm.primitives.push(primitive);
+        }
+        ("rsc_template", [id, agent, rest @ ..]) => {
+            crm.templates.push(primitive(at, id, agent, rest));
         }
         ("group" | "clone" | "ms" | "master" | "bundle", [id, rest @ ..]) => {
             let kind = match keyword.as_str() {
@@ -162,7 +164,7 @@ fn statement(
                 "Hawser's file has no counterpart, and the cluster does without",
             );
         }
-        ("primitive", _) => return lacks("a name and an agent"),
+        ("primitive" | "rsc_template", _) => return lacks("a name and an agent"),
         (word, _) => {
             let allowed = "node, primitive, group, clone, ms, location, colocation, order, property, rsc_defaults or \
                            fencing_topology";
@@ -180,14 +182,8 @@ fn named(words: &[String], at: &Place) -> Vec<(String, String, Place)> {
         .collect()
 }
 
-fn primitive(at: &Place, id: &str, agent: &str, rest: &[String], page: &mut Page) -> Primitive {
-    if let Some(template) = agent.strip_prefix('@') {
-        let why = format!(
-            "it is made from the template {}: write its agent and parameters out",
-            quoted(template)
-        );
-        page.unsaid(at, quoted(id), why);
-    }
+fn primitive(at: &Place, id: &str, agent: &str, rest: &[String]) -> Primitive {
+    let template = agent.strip_prefix('@').map(str::to_owned);
     // `IPaddr2` alone is `ocf:heartbeat:IPaddr2`.
     let whole = match agent.contains(':') || agent.starts_with('@') {
         true => agent.to_owned(),
@@ -199,6 +195,7 @@ fn primitive(at: &Place, id: &str, agent: &str, rest: &[String], page: &mut Page
         params: Pairs::new(),
         meta: Pairs::new(),
         ops: Vec::new(),
+        template,
         at: at.clone(),
     };
     let mut section = "params";
@@ -224,7 +221,9 @@ fn primitive(at: &Place, id: &str, agent: &str, rest: &[String], page: &mut Page
                     },
                     _ => continue,
                 };
-                if !name.starts_with('$') && name != "description" {
+                // `crm configure show` hides passwords: that one is not known.
+                let hidden = value.len() > 2 && value.chars().all(|c| c == '*');
+                if !name.starts_with('$') && name != "description" && !hidden {
                     to.insert(name.to_owned(), value.to_owned());
                 }
             }

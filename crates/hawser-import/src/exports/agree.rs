@@ -127,6 +127,11 @@ fn same_target(first: &mut Target, other: Target, page: &mut Page) {
             .clone()
             .map(|hosts| hosts.into_iter().collect())
     };
+    if let (Some((user, secret)), Some((same, known))) = (&mut first.chap, &other.chap) {
+        if secret.0.is_empty() && user == same {
+            secret.clone_from(known);
+        }
+    }
     let mut others = Vec::new();
     if portals(first) != portals(&other) {
         others.push("other portals".to_owned());

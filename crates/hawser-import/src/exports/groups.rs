@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Offered, PoolFile, Shown, Target, TargetOut, Unit, ViewOut, chap_file};
+use crate::Secret;
 use crate::page::Page;
 use crate::picture::{Picture, usable};
 use crate::place::quoted;
+use crate::write::exports::SECRETS;
 
 /// Units of a pool by their names.
 type OfPool<'a> = Vec<(String, &'a Unit)>;
@@ -84,26 +86,15 @@ fn one_pool(
                 None
             }
         };
-        let mut account = |chap: &Option<(String, crate::Secret)>| {
-            let (user, secret) = chap.clone()?;
-            // One user may have a password on each target.
-            let taken = |name: &str| {
-                picture
-                    .secrets
-                    .get(name)
-                    .is_some_and(|known| *known != secret)
-            };
-            let named = free(&chap_file(&user), taken);
-            picture.secrets.insert(named.clone(), secret);
-            Some((user, named))
-        };
+        let chap = account(&target.chap, target, picture, page);
+        let mutual = account(&target.mutual, target, picture, page);
         let portal_group = portal_group(target, &mut file.portal_groups, page);
         file.targets.push(TargetOut {
             name: name.clone(),
             iqn,
             portal_group,
-            chap: account(&target.chap),
-            mutual: account(&target.mutual),
+            chap,
+            mutual,
             at: target.at.clone(),
         });
         names.insert(&target.iqn, name);
@@ -113,6 +104,33 @@ fn one_pool(
     } else {
         one_by_one(targets, units, &names, file, page);
     }
+}
+
+/// An account as the file has it: its user, and the name of its secret's file.
+fn account(
+    chap: &Option<(String, Secret)>,
+    target: &Target,
+    picture: &mut Picture,
+    page: &mut Page,
+) -> Option<(String, String)> {
+    let (user, secret) = chap.clone()?;
+    // One user may have a password on each target.
+    let taken = |name: &str| {
+        picture
+            .secrets
+            .get(name)
+            .is_some_and(|known| *known != secret)
+    };
+    let named = free(&chap_file(&user), taken);
+    if secret.0.is_empty() {
+        let what = format!("the password of {}", quoted(&user));
+        let why =
+            format!("the source does not have it: put it into {SECRETS}/{named} of every head");
+        page.unsaid(&target.at, what, why);
+    } else {
+        picture.secrets.insert(named.clone(), secret);
+    }
+    Some((user, named))
 }
 
 fn portal_group(

@@ -47,12 +47,15 @@ pub(super) fn translate(
         (!foreign.is_empty() && !of.is_empty()).then(|| {
             let pools: Vec<&str> = of.iter().map(|pool| pool.as_str()).collect();
             let (foreign, pools) = (foreign.join(", "), pools.join(", "));
-            match of.iter().all(|pool| resources.contains(pool)) {
+            let storage = |pool: &&String| resources.contains(pool);
+            let grouped = |pool: &&String| crm.around.iter().any(|around| around.id == **pool);
+            match (of.iter().all(storage), of.iter().any(grouped)) {
+                (true, false) => format!("{foreign} is foreign: it stays, {pools} is the pool's resource"),
                 // By the group's name, which goes with the group.
-                true => format!(
+                (true, true) => format!(
                     "{foreign} is foreign: write this constraint again once {pools}, the pool's resource, is made"
                 ),
-                false => format!("{foreign} is foreign: let its constraint name {pools}, the pool's resource"),
+                (false, _) => format!("{foreign} is foreign: let its constraint name {pools}, the pool's resource"),
             }
         })
     };

@@ -323,10 +323,10 @@ fn target(primitive: &Primitive, offered: &mut Offered, picture: &mut Picture, p
         .param(&["allowed_initiators"])
         .filter(|hosts| *hosts != "ALL");
     target.hosts = hosts.map(|hosts| hosts.split_whitespace().map(str::to_owned).collect());
-    let user = primitive
-        .param(&["incoming_username"])
-        .zip(primitive.param(&["incoming_password"]));
-    target.chap = user.map(|(user, secret)| (user.to_owned(), crate::Secret(secret.to_owned())));
+    // An account stays one when its password is not known: without it everybody would get in.
+    let secret = primitive.param(&["incoming_password"]).unwrap_or_default();
+    let user = primitive.param(&["incoming_username"]);
+    target.chap = user.map(|user| (user.to_owned(), crate::Secret(secret.to_owned())));
     offered.targets.push(target);
     page.understood(
         at,

@@ -6,7 +6,7 @@ use super::{from, list, quoted};
 use crate::exports::{PoolFile, TargetOut, UnitOut, ViewOut};
 
 /// Where the heads have the secrets that this file names.
-const SECRETS: &str = "/etc/hawser/secrets";
+pub(crate) const SECRETS: &str = "/etc/hawser/secrets";
 
 /// The file's text.
 pub(crate) fn text(pool: &str, file: &PoolFile) -> String {

@@ -44,7 +44,8 @@ test-machines: build ## labs of machines with kernels of their own (docs/machine
 expected: ## writes the answers that the saved cases expect, and what is tried (docs/tune.md), again; shows what changed
 	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-account --tests
 	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-import --test golden
-	@git --no-pager diff --stat -p -U1 -- cases docs/tune.md
+	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-watch --test live
+	@git --no-pager diff --stat -p -U1 -- cases docs/tune.md crates/hawser-watch/tests/live
 
 lint:
 	@packaging/setup build

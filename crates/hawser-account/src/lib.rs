@@ -28,7 +28,7 @@ use hawser_model::case::Case;
 use hawser_model::output::{BlockReport, CheckReport};
 
 pub use causes::disturbed;
-pub use causes::pages::{page, pages};
+pub use causes::pages::{page, pages, plain};
 pub use compare::compare;
 pub use findings::{codes, findings};
 pub use packets::packets_account;

@@ -7,6 +7,7 @@ pub mod drill;
 pub mod exports;
 pub mod fanout;
 pub mod incident;
+pub mod live;
 pub mod paste;
 pub mod tune;
 pub mod watch;

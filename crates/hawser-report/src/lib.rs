@@ -1,5 +1,6 @@
 //! A case as one self-contained page with pictures: no network, no script, nothing else needed to
-//! read it. Pure: the same case gives the same page everywhere.
+//! read it. Pure: the same case gives the same page everywhere. The page of a watch is the one that is served and goes on:
+//! it has a script and a style sheet from the server it came from.
 //!
 //! Every picture has a title, a description, and its numbers in a table beside it. Widths are
 //! shares of the page's, so that a page reads at 400 pixels as at 1 280; light, dark and printed
@@ -13,6 +14,7 @@ mod fanout;
 mod findings;
 mod incident;
 mod ladder;
+mod live;
 mod markup;
 mod measured;
 mod outage;
@@ -30,6 +32,10 @@ use hawser_model::copy::CopyCase;
 use hawser_model::drill::DrillCase;
 use hawser_model::output::incident::{IncidentReport, IncidentsReport};
 
+pub use live::{
+    CAUSE_PATH, EVENTS_PATH, ICON_PATH, LIVE_ICON, LIVE_POLICY, LIVE_SCRIPT, LIVE_STYLE, LiveParts,
+    SCRIPT_PATH, STYLE_PATH, live_cause, live_page, live_parts,
+};
 use page::Page;
 
 /// The page of a check, a tune, a ladder or a fan-out.

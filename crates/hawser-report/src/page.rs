@@ -38,9 +38,7 @@ impl Page {
     /// Everything up to the title.
     pub fn new(title: &str, recorded: u64, version: &str) -> Self {
         let mut m = Markup::default();
-        m.literal("<!DOCTYPE html>\n<html lang=\"en\">");
-        m.node("head", &[], |m| {
-            m.empty("meta", &[("charset", &"utf-8")]);
+        begin(&mut m, title, |m| {
             m.empty(
                 "meta",
                 &[
@@ -48,21 +46,8 @@ impl Page {
                     ("content", &POLICY),
                 ],
             );
-            m.empty(
-                "meta",
-                &[
-                    ("name", &"viewport"),
-                    ("content", &"width=device-width, initial-scale=1"),
-                ],
-            );
-            m.empty(
-                "meta",
-                &[("name", &"color-scheme"), ("content", &"light dark")],
-            );
-            m.leaf("title", &[], title);
             m.node("style", &[], |m| m.literal(include_str!("style.css")));
         });
-        m.literal("<body><main>");
         let recorded = moment(recorded);
         m.node("header", &[], |m| {
             m.leaf("h1", &[], title);
@@ -105,9 +90,46 @@ impl Page {
             m.leaf("code", &[], source.again);
             m.text(" derives it again, offline.");
         });
-        m.literal("</main></body></html>\n");
-        m.into_string()
+        end(m)
     }
+}
+
+/// A page that is made in one go; `head` adds to its head.
+pub fn document(
+    title: &str,
+    head: impl FnOnce(&mut Markup),
+    body: impl FnOnce(&mut Markup),
+) -> String {
+    let mut m = Markup::default();
+    begin(&mut m, title, head);
+    body(&mut m);
+    end(m)
+}
+
+fn begin(m: &mut Markup, title: &str, head: impl FnOnce(&mut Markup)) {
+    m.literal("<!DOCTYPE html>\n<html lang=\"en\">");
+    m.node("head", &[], |m| {
+        m.empty("meta", &[("charset", &"utf-8")]);
+        m.empty(
+            "meta",
+            &[
+                ("name", &"viewport"),
+                ("content", &"width=device-width, initial-scale=1"),
+            ],
+        );
+        m.empty(
+            "meta",
+            &[("name", &"color-scheme"), ("content", &"light dark")],
+        );
+        m.leaf("title", &[], title);
+        head(m);
+    });
+    m.literal("<body><main>");
+}
+
+fn end(mut m: Markup) -> String {
+    m.literal("</main></body></html>\n");
+    m.into_string()
 }
 
 /// A section of a page.
@@ -166,8 +188,8 @@ impl Section<'_> {
     }
 }
 
-/// `2026-11-21 20:15:03`.
-fn moment(seconds: u64) -> String {
+/// A time of day, UTC, from seconds since 1970: `2026-11-21 20:15:03`.
+pub fn moment(seconds: u64) -> String {
     // Up to the year 9999, which is what the formatter can write.
     let seconds = seconds.min(253_402_300_799);
     humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds))

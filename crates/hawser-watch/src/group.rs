@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hawser_cluster::live::Sign;
 use hawser_model::finding::{Place, Severity};
 use hawser_model::names::LinkName;
 use hawser_model::output::watch::Alarm;
@@ -91,7 +92,7 @@ fn by_switch(alarms: Vec<Alarm>, topology: &Topology) -> Vec<Alarm> {
         let group = of_switch.entry(switch.clone()).or_insert_with(|| Alarm {
             code: SWITCH.to_owned(),
             severity: Severity::Note,
-            place: Place::of(&format!("switch {switch}"), None),
+            place: Place::of(&object(&switch), None),
             since: alarm.since,
             times: alarm.times,
             text: format!(
@@ -109,6 +110,15 @@ fn by_switch(alarms: Vec<Alarm>, topology: &Topology) -> Vec<Alarm> {
     all
 }
 
+fn object(switch: &str) -> String {
+    format!("switch {switch}")
+}
+
+/// Whether an alarm names this switch as the one to look at first.
+pub fn suspects(alarm: &Alarm, switch: &str) -> bool {
+    alarm.code == SWITCH && alarm.place.object.as_deref() == Some(object(switch).as_str())
+}
+
 /// What is not known is not earlier.
 fn earlier(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     match (a, b) {
@@ -124,11 +134,13 @@ fn sentence(text: &str) -> String {
     }
 }
 
-/// What the codes mean that only a group has, for whoever explains a code.
+/// What the codes mean that only a status or a watch has, for whoever explains a code.
 pub fn meaning(code: &str) -> Option<&'static str> {
-    (code == SWITCH).then_some(
+    let sign = Sign::ALL.iter().find(|sign| sign.code() == code);
+    let of_group = (code == SWITCH).then_some(
         "Two or more links are down that run over one switch, by the cluster file: look at the switch first.",
-    )
+    );
+    sign.map(|sign| sign.meaning()).or(of_group)
 }
 
 #[cfg(test)]

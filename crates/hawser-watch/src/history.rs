@@ -17,9 +17,14 @@ pub(crate) const TAIL: u64 = 4 << 20;
 
 /// What a head has said.
 struct Said {
+    logs: Logs,
+    cib: Option<String>,
+}
+
+/// What a head has of the past.
+struct Logs {
     files: Vec<LogFile>,
     gaps: Vec<String>,
-    cib: Option<String>,
 }
 
 /// Asks all heads for their logs, all at the same time, and tells what they tell. A head that does not answer is a gap, and
@@ -39,8 +44,8 @@ pub fn history(
     for (name, answer) in answered {
         match answer {
             Ok(said) => {
-                files.extend(said.files);
-                gaps.extend(said.gaps);
+                files.extend(said.logs.files);
+                gaps.extend(said.logs.gaps);
                 cib = cib.or(said.cib);
             }
             Err(e) => gaps.push(format!("{name}: {e}")),
@@ -52,7 +57,31 @@ pub fn history(
     report
 }
 
+/// What one head's own logs and what its watch has kept tell. No program is started: `cib` is one that was read before.
+///
+/// # Errors
+/// The head does not answer.
+pub fn own_history(
+    head: &mut dyn Host,
+    cib: Option<&str>,
+    now: u64,
+) -> Result<IncidentsReport, HostError> {
+    let logs = logs(&head.name().clone(), head)?;
+    let services = cib.and_then(of_cib).unwrap_or_default();
+    let mut report = incidents(&logs.files, &services, now);
+    report.gaps.extend(logs.gaps);
+    Ok(report)
+}
+
 fn said(name: &HostName, head: &mut dyn Host) -> Result<Said, HostError> {
+    Ok(Said {
+        logs: logs(name, head)?,
+        // Without Pacemaker the names in the logs tell which resources are one service.
+        cib: head.ask(&ReadCib).ok().flatten(),
+    })
+}
+
+fn logs(name: &HostName, head: &mut dyn Host) -> Result<Logs, HostError> {
     let logs = head.ask(&ReadLogEnds { bytes: TAIL })?;
     let mut gaps = Vec::new();
     for (log, length) in ["corosync.log", "pacemaker.log"]
@@ -77,12 +106,7 @@ fn said(name: &HostName, head: &mut dyn Host) -> Result<Said, HostError> {
             "{name}: what a watch has kept could not be read: {e}"
         )),
     }
-    Ok(Said {
-        files: all,
-        gaps,
-        // Without Pacemaker the names in the logs tell which resources are one service.
-        cib: head.ask(&ReadCib).ok().flatten(),
-    })
+    Ok(Logs { files: all, gaps })
 }
 
 /// The two logs of a head.

@@ -3,20 +3,25 @@
 //! The judgement is that of `hawser check` and `hawser status`: the causes that need no traffic
 //! ([`hawser_account::standing`]) and the live findings of [`hawser_cluster::live`]. What is added here is time and
 //! place: which of them are one alarm, since when, how often. That is pure ([`judge`], [`group`], [`keeper`],
-//! [`resident`], [`mod@reading`], [`metrics`], [`tape`]); [`ask`] has the questions, [`serve`] the socket. What happened while
+//! [`resident`], [`mod@reading`], [`metrics`], [`tape`], [`live`]); [`ask`] has the questions, [`board`] what is
+//! shown, [`serve`] and [`pages`] the sockets. What happened while
 //! nobody looked is told from the heads' logs ([`history`]), of which a watch keeps what is about an incident ([`recorder`]),
 //! and from the rings of readings that watches keep on their heads ([`keeping`], [`around`]).
 #![forbid(unsafe_code)]
 
 pub mod around;
 pub mod ask;
+pub mod board;
 pub mod group;
 pub mod history;
 pub mod judge;
 pub mod keeper;
 pub mod keeping;
+pub mod live;
 pub mod metrics;
 pub mod notify;
+pub mod pages;
+pub mod past;
 pub mod reading;
 pub mod recorder;
 pub mod resident;

@@ -12,7 +12,7 @@ use hawser_cluster::host::HeadView;
 use hawser_cluster::live::{Judged, Said, Sign, StatusFacts, links_said};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
-use hawser_model::output::cluster::NodeCondition;
+use hawser_model::output::cluster::{ClusterStatus, NodeCondition};
 use hawser_model::output::watch::WatchReading;
 use hawser_model::topology::Topology;
 
@@ -63,6 +63,9 @@ pub struct Resident {
     pulse: Pulse,
     standing: Standing,
     status: StatusFacts,
+    judged: Option<ClusterStatus>,
+    /// When the head was asked for it, in seconds since 1970 UTC.
+    asked_at: Option<u64>,
     said: Vec<Said>,
     members: BTreeMap<HostName, NodeCondition>,
     samples: Vec<(Duration, BTreeMap<String, String>)>,
@@ -94,6 +97,8 @@ impl Resident {
             pulse: Pulse::default(),
             standing: Standing::default(),
             status: StatusFacts::default(),
+            judged: None,
+            asked_at: None,
             said: Vec::new(),
             members: BTreeMap::new(),
             samples: Vec::new(),
@@ -200,7 +205,10 @@ impl Resident {
     pub fn view(&mut self, facts: StatusFacts, judged: Judged) {
         let nodes = judged.status.nodes.iter();
         self.members = nodes.map(|node| (node.name.clone(), node.state)).collect();
+        let clock = facts.views.get(&self.own).and_then(|view| view.clock);
+        self.asked_at = clock.map(|clock| clock.asked_us / 1_000_000);
         self.status = facts;
+        self.judged = Some(judged.status);
         self.said = judged.said;
     }
 
@@ -275,7 +283,15 @@ impl Resident {
                 .reduce(u64::saturating_add),
             not_kept: self.keeper.not_kept(),
             members: self.members.clone(),
+            status: self.judged.clone(),
+            asked_at: self.asked_at,
         }
+    }
+
+    /// The CIB as the last view of the cluster had it.
+    pub fn cib(&self) -> Option<&str> {
+        let view = self.status.views.get(&self.own)?;
+        Some(view.cib.as_ref()?.said()?.as_str())
     }
 }
 
@@ -300,4 +316,8 @@ pub struct Shown {
     pub not_kept: u64,
     /// What each node of the cluster is, as the last view of it had it.
     pub members: BTreeMap<HostName, NodeCondition>,
+    /// The last judgement of the cluster from this head alone; absent when there was none yet.
+    pub status: Option<ClusterStatus>,
+    /// When the head was asked for that, in seconds since 1970 UTC; absent when it did not say.
+    pub asked_at: Option<u64>,
 }

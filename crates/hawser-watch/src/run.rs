@@ -1,7 +1,6 @@
 //! A watch that stays on a head: asks it each second, judges, and shows what stands.
 
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -13,17 +12,13 @@ use hawser_model::names::HostName;
 use hawser_model::output::watch::Alarm;
 
 use crate::keeping::Keeping;
-use crate::metrics::{self, Health};
+use crate::metrics::Health;
 use crate::recorder::Recorder;
 use crate::resident::{Resident, Shown};
-use crate::serve::Answer;
 use crate::tell::Counts;
 
 /// From one reading to the next.
 pub const EVERY: Duration = Duration::from_secs(1);
-
-/// A watch whose last reading is older hangs.
-const ALIVE: Duration = Duration::from_secs(10);
 
 /// How long Pacemaker's scheduler may take.
 const JUDGE: Duration = Duration::from_secs(45);
@@ -58,6 +53,8 @@ pub struct Watch {
     shown: Shown,
     /// Whether a view of the cluster has come yet, or why not.
     problem: Option<String>,
+    /// The head's logs may tell of something new.
+    news: bool,
 }
 
 impl Watch {
@@ -71,6 +68,7 @@ impl Watch {
             keeping: None,
             health: Health::default(),
             problem: None,
+            news: true,
         }
     }
 
@@ -92,6 +90,7 @@ impl Watch {
         if self.recorder.pulse(now, &pulse) {
             let kept = self.recorder.keep(host, time_of_day);
             self.answered(kept);
+            self.news = true;
         }
         let wants = self.resident.pulse(now, time_of_day, pulse);
         if wants.links {
@@ -137,6 +136,16 @@ impl Watch {
         self.problem.as_deref()
     }
 
+    /// Whether the head's logs may tell of something new since it was asked last.
+    pub fn news(&mut self) -> bool {
+        std::mem::take(&mut self.news)
+    }
+
+    /// The CIB as the last view of the cluster had it.
+    pub fn cib(&self) -> Option<&str> {
+        self.resident.cib()
+    }
+
     /// Takes what became of messages to people.
     pub fn told(&mut self, counts: Counts) {
         self.health.told = Some(counts);
@@ -162,55 +171,6 @@ fn changes(before: &[Alarm], now: &[Alarm]) -> Vec<Change> {
     let ended = before.iter().filter(|alarm| !among(now, alarm));
     let began = began.cloned().map(Change::Began);
     began.chain(ended.cloned().map(Change::Ended)).collect()
-}
-
-/// What is shown of a watch to whoever asks it.
-#[derive(Clone, Default)]
-pub struct Board(Arc<Mutex<Option<Posted>>>);
-
-struct Posted {
-    shown: Shown,
-    health: Health,
-    at: Duration,
-}
-
-impl Board {
-    /// Shows this from now on.
-    pub fn post(&self, watch: &Watch, clock: &Clock) {
-        let (shown, health) = watch.shown();
-        let at = clock.now();
-        *self.lock() = Some(Posted { shown, health, at });
-    }
-
-    /// The answer to a request.
-    pub fn answer(&self, path: &str, clock: &Clock) -> Answer {
-        let posted = self.lock();
-        let alive = posted
-            .as_ref()
-            .is_some_and(|posted| clock.since(posted.at) < ALIVE);
-        match (path, posted.as_ref()) {
-            ("/-/healthy", _) if alive => Answer::text(200, "the watch reads\n"),
-            ("/-/healthy", _) => Answer::text(503, "the last reading is too old\n"),
-            ("/metrics" | "/reading.json", None) => Answer::text(503, "nothing was read yet\n"),
-            ("/metrics", Some(posted)) => Answer {
-                status: 200,
-                media_type: metrics::MEDIA_TYPE,
-                body: metrics::text(&posted.shown, posted.health),
-            },
-            ("/reading.json", Some(posted)) => Answer {
-                status: 200,
-                media_type: "application/json",
-                body: serde_json::to_string_pretty(&posted.shown.reading).unwrap_or_default()
-                    + "\n",
-            },
-            ("/", _) => Answer::text(200, "/metrics\n/reading.json\n/-/healthy\n"),
-            _ => Answer::text(404, "/metrics, /reading.json or /-/healthy\n"),
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Posted>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Looks at the cluster on a thread of its own.

@@ -1,19 +1,24 @@
-//! Answers to HTTP requests: metrics, the reading, and whether the watch lives. Nothing that is asked changes anything.
+//! Answers to HTTP requests. Nothing that is asked changes anything.
 //!
-//! One thread a request and few at a time, each with an end: a client that is slow, or sends much, waits for itself.
+//! One thread a request and few at a time, each with an end: a client that is slow, or sends much, waits for itself. A
+//! connection that stays open is handed on and needs no thread.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use hawser_host::Clock;
+use hawser_report::LIVE_POLICY;
 use hawser_tool::Deadline;
 
-/// Requests that are answered at the same time; more are turned away.
-const AT_ONCE: usize = 16;
+/// Requests that are answered at the same time.
+const AT_ONCE: usize = 24;
+
+/// One more waits so long for another to end, and those behind it in the kernel's queue; then it is turned away.
+const WAITS: Duration = Duration::from_millis(500);
 
 /// A request is no longer, in bytes.
 const REQUEST: usize = 8 << 10;
@@ -49,6 +54,15 @@ impl Answer {
     }
 }
 
+/// What is behind an address.
+pub trait Serves: Send + Sync + 'static {
+    /// The answer to a request for this.
+    fn answer(&self, path: &str) -> Answer;
+
+    /// Takes the whole connection, if it is for something that goes on; else gives it back.
+    fn take(&self, path: &str, socket: TcpStream) -> Option<TcpStream>;
+}
+
 /// Why nothing listens.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -72,18 +86,15 @@ pub enum ServeError {
 ///
 /// # Errors
 /// The address is not this machine's alone; it cannot be listened on.
-pub fn serve(
-    address: SocketAddr,
-    answer: impl Fn(&str) -> Answer + Send + Sync + 'static,
-) -> Result<SocketAddr, ServeError> {
+pub fn serve(address: SocketAddr, site: impl Serves) -> Result<SocketAddr, ServeError> {
     if !address.ip().to_canonical().is_loopback() {
         return Err(ServeError::Open(address.ip()));
     }
     let failed = |source| ServeError::Listen { address, source };
     let listener = TcpListener::bind(address).map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
-    let answer = Arc::new(answer);
-    let busy = Arc::new(AtomicUsize::new(0));
+    let site = Arc::new(site);
+    let busy = Arc::new(Busy::default());
     let accept = move || {
         for stream in listener.incoming() {
             let Ok(stream) = stream else {
@@ -95,9 +106,9 @@ pub fn serve(
                 drop(stream);
                 continue;
             };
-            let answer = Arc::clone(&answer);
+            let site = Arc::clone(&site);
             let serve = move || {
-                let _gone = respond(stream, answer.as_ref());
+                let _gone = respond(stream, site.as_ref());
                 drop(seat);
             };
             // Without a thread the client sees its connection end.
@@ -109,28 +120,50 @@ pub fn serve(
     Ok(bound)
 }
 
+/// How many places are taken.
+#[derive(Default)]
+struct Busy {
+    taken: Mutex<usize>,
+    freed: Condvar,
+}
+
 /// One of the places of those that are answered at the same time.
-struct Seat(Arc<AtomicUsize>);
+struct Seat(Arc<Busy>);
 
 impl Seat {
-    fn take(busy: &Arc<AtomicUsize>) -> Option<Self> {
-        let seat = Self(Arc::clone(busy));
-        (busy.fetch_add(1, Ordering::Relaxed) < AT_ONCE).then_some(seat)
+    fn take(busy: &Arc<Busy>) -> Option<Self> {
+        let taken = busy.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let full = |taken: &mut usize| *taken >= AT_ONCE;
+        let waited = busy.freed.wait_timeout_while(taken, WAITS, full);
+        let (mut taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if *taken >= AT_ONCE {
+            return None;
+        }
+        *taken += 1;
+        Some(Self(Arc::clone(busy)))
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        *taken -= 1;
+        self.0.freed.notify_one();
     }
 }
 
-fn respond(mut stream: TcpStream, answer: &dyn Fn(&str) -> Answer) -> io::Result<()> {
+fn respond(mut stream: TcpStream, site: &dyn Serves) -> io::Result<()> {
     let until = Deadline::after(LIMIT);
     let asked = request(&mut stream, until)?;
     let (answer, with_body) = match asked {
-        Asked::Get(path) => (answer(&path), true),
-        Asked::Head(path) => (answer(&path), false),
+        Asked::Get(path) => match site.take(&path, stream) {
+            None => return Ok(()),
+            Some(back) => {
+                stream = back;
+                (site.answer(&path), true)
+            }
+        },
+        Asked::Head(path) => (site.answer(&path), false),
         Asked::Other => (Answer::text(405, "only GET and HEAD\n"), true),
         Asked::Bad => (Answer::text(400, "not a request\n"), true),
     };
@@ -161,12 +194,20 @@ fn head(answer: &Answer) -> String {
         405 => "Method Not Allowed",
         _ => "Service Unavailable",
     };
+    let length = format!("Content-Length: {}\r\n", answer.body.len());
+    fields(answer.status, reason, answer.media_type, &length)
+}
+
+/// What stands before events that go on.
+pub fn events_head() -> String {
+    fields(200, "OK", "text/event-stream", "")
+}
+
+fn fields(status: u16, reason: &str, media_type: &str, length: &str) -> String {
     format!(
-        "HTTP/1.1 {} {reason}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
-         X-Content-Type-Options: nosniff\r\nContent-Security-Policy: default-src 'none'\r\nConnection: close\r\n\r\n",
-        answer.status,
-        answer.media_type,
-        answer.body.len()
+        "HTTP/1.1 {status} {reason}\r\nContent-Type: {media_type}\r\n{length}Cache-Control: no-store\r\n\
+         X-Content-Type-Options: nosniff\r\nContent-Security-Policy: {LIVE_POLICY}\r\nReferrer-Policy: no-referrer\r\n\
+         Cross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n\r\n"
     )
 }
 
@@ -227,6 +268,21 @@ mod tests {
 
     use super::*;
 
+    struct Up;
+
+    impl Serves for Up {
+        fn answer(&self, path: &str) -> Answer {
+            match path {
+                "/metrics" => Answer::text(200, "up 1\n"),
+                _ => Answer::text(404, "no\n"),
+            }
+        }
+
+        fn take(&self, _: &str, socket: TcpStream) -> Option<TcpStream> {
+            Some(socket)
+        }
+    }
+
     fn ask(address: SocketAddr, request: &str) -> String {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
@@ -238,11 +294,7 @@ mod tests {
     #[test]
     fn it_answers_what_is_asked_and_changes_nothing() {
         let here = "127.0.0.1:0".parse().unwrap();
-        let answer = |path: &str| match path {
-            "/metrics" => Answer::text(200, "up 1\n"),
-            _ => Answer::text(404, "no\n"),
-        };
-        let address = serve(here, answer).unwrap();
+        let address = serve(here, Up).unwrap();
         let got = ask(address, "GET /metrics?x HTTP/1.1\r\nHost: h\r\n\r\n");
         assert!(got.starts_with("HTTP/1.1 200 OK\r\n"), "{got}");
         assert!(got.ends_with("\r\n\r\nup 1\n"), "{got}");
@@ -256,7 +308,7 @@ mod tests {
     #[test]
     fn no_other_machine_can_ask() {
         for open in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
-            let refused = serve(open.parse().unwrap(), |_| Answer::text(200, ""));
+            let refused = serve(open.parse().unwrap(), Up);
             assert!(matches!(refused, Err(ServeError::Open(_))), "{open}");
         }
         for own in ["127.0.0.1:0", "[::ffff:127.0.0.1]:0"] {

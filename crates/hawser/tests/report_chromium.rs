@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use chromium::Chromium;
 use hawser_model::output::incident::IncidentsReport;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// A tune, and by name a case of each other kind of page, those with the widest tables and pictures.
 const TUNE: &str = "crates/hawser-report/tests/tune.json";
@@ -63,13 +63,13 @@ fn pages_are_whole_in_a_real_browser_whatever_its_width_and_colours() {
     let folder = tempfile::tempdir().unwrap();
     for case in CASES {
         let file = page(case, folder.path());
-        browser.open(&file);
+        browser.visit(&format!("file://{}", file.display()));
         for width in [375, 1400] {
-            let (scroll, inner) = widths(&mut browser, width);
+            let (scroll, inner) = browser.widths(width);
             assert_eq!(inner, width, "{case}");
             assert!(scroll <= inner, "{case} is {scroll} wide in {inner}");
         }
-        let (light, dark) = (seen(&mut browser, "light"), seen(&mut browser, "dark"));
+        let (light, dark) = (browser.seen("light"), browser.seen("dark"));
         assert_ne!(light.colours, dark.colours, "{case}");
         assert_ne!(light.picture, dark.picture, "{case}");
         let paper = browser.ask("Page.printToPDF", json!({ "printBackground": true }));
@@ -84,51 +84,8 @@ fn pages_are_whole_in_a_real_browser_whatever_its_width_and_colours() {
     }
 }
 
-/// How wide the page is in a window of that width, and how wide the window then is.
-fn widths(browser: &mut Chromium, width: u64) -> (u64, u64) {
-    let screen = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
-    browser.ask("Emulation.setDeviceMetricsOverride", screen);
-    let found = browser.value("[document.documentElement.scrollWidth, innerWidth]");
-    (found[0].as_u64().unwrap(), found[1].as_u64().unwrap())
-}
-
-struct Seen {
-    colours: Value,
-    picture: String,
-}
-
-fn seen(browser: &mut Chromium, scheme: &str) -> Seen {
-    let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
-    browser.ask(
-        "Emulation.setEmulatedMedia",
-        json!({ "features": [feature] }),
-    );
-    let style = "getComputedStyle(document.body)";
-    let colours = browser.value(&format!("[{style}.color, {style}.backgroundColor]"));
-    assert_ne!(colours[0], colours[1], "text of its background's colour");
-    let picture = browser.ask("Page.captureScreenshot", json!({ "format": "png" }));
-    Seen {
-        colours,
-        picture: picture["data"].as_str().unwrap().to_owned(),
-    }
-}
-
 /// The page asked for nothing but itself, and the browser had nothing to complain of.
 fn alone(browser: &Chromium, file: &Path) {
-    let of = |method: &str| -> Vec<&Value> {
-        let events = browser.events.iter();
-        events.filter(|e| e["method"] == method).collect()
-    };
-    let asked: Vec<&Value> = of("Network.requestWillBeSent")
-        .iter()
-        .map(|e| &e["params"]["request"]["url"])
-        .collect();
-    assert_eq!(asked, [&json!(format!("file://{}", file.display()))]);
-    for complaint in [
-        "Log.entryAdded",
-        "Runtime.consoleAPICalled",
-        "Runtime.exceptionThrown",
-    ] {
-        assert!(of(complaint).is_empty(), "{:?}", of(complaint));
-    }
+    assert_eq!(browser.requested(), [format!("file://{}", file.display())]);
+    browser.has_nothing_to_complain_of();
 }

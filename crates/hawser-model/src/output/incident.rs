@@ -210,6 +210,23 @@ pub struct Step<'a> {
 }
 
 impl IncidentReport {
+    /// Which services were away and for how long at most, in a few words.
+    pub fn away(&self) -> String {
+        let [longest, rest @ ..] = self.services.as_slice() else {
+            return "no service was away".to_owned();
+        };
+        let more = match rest.len() {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        format!(
+            "{}{more} away for {}{:.3} s",
+            longest.service,
+            longest.least(),
+            longest.outage_s
+        )
+    }
+
     /// Lines of the logs and changes that were read, in the order of time.
     pub fn course(&self) -> Vec<Step<'_>> {
         let lines = self.lines.iter().map(|line| Step {

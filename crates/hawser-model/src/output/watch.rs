@@ -57,6 +57,20 @@ pub struct LinkReading {
     pub sent: Option<u64>,
 }
 
+impl LinkReading {
+    /// How it is, and if that is known its round trip and lost pings.
+    pub fn words(&self) -> Vec<String> {
+        let mut all = vec![self.state.word().to_owned()];
+        if let (LinkState::Up, Some(latency)) = (self.state, self.latency_s) {
+            all[0] += &format!(", round trip {:.3} ms", latency * 1e3);
+        }
+        if let (Some(lost), Some(sent)) = (self.lost, self.sent) {
+            all.push(format!("{lost} of {sent} pings not answered"));
+        }
+        all
+    }
+}
+
 /// Whether a link is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -67,6 +81,17 @@ pub enum LinkState {
     Down,
     /// Corosync does not say.
     Unknown,
+}
+
+impl LinkState {
+    /// In a word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "DOWN",
+            Self::Unknown => "not known",
+        }
+    }
 }
 
 /// A pool on a head.

@@ -99,23 +99,11 @@ fn course(incident: &IncidentReport) -> String {
 pub fn list(report: &IncidentsReport) -> String {
     let mut out = String::new();
     for incident in &report.incidents {
-        let away = match incident.services.as_slice() {
-            [] => "no service was away".to_owned(),
-            [longest, rest @ ..] => {
-                let more = match rest.len() {
-                    0 => String::new(),
-                    n => format!(" and {n} more"),
-                };
-                format!(
-                    "{}{more} away for {:.3} s",
-                    longest.service, longest.outage_s
-                )
-            }
-        };
         let _ = writeln!(
             out,
-            "{}  {away}: {}",
+            "{}  {}: {}",
             style(&incident.id).bold(),
+            incident.away(),
             incident.trigger
         );
     }

@@ -12,7 +12,6 @@ pub mod incident;
 pub mod junit;
 pub mod ladder;
 mod looked_at;
-pub mod page;
 pub mod paste;
 mod rate_chart;
 pub mod status;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use hawser_model::output::watch::{Alarm, HeadReading, LinkReading, LinkState, WatchReading};
+use hawser_model::output::watch::{Alarm, HeadReading, LinkReading, WatchReading};
 use hawser_model::visible;
 use hawser_watch::run::Change;
 
@@ -87,17 +87,6 @@ fn of_head(head: &HeadReading) -> String {
 }
 
 fn of_link(link: &LinkReading) -> String {
-    let state = match link.state {
-        LinkState::Up => "up",
-        LinkState::Down => "DOWN",
-        LinkState::Unknown => "not known",
-    };
-    let mut text = format!("{} to {}: {state}", link.name, link.peer);
-    if let (LinkState::Up, Some(latency)) = (link.state, link.latency_s) {
-        text += &format!(", round trip {:.3} ms", latency * 1e3);
-    }
-    if let (Some(lost), Some(sent)) = (link.lost, link.sent) {
-        text += &format!(", {lost} of {sent} pings not answered");
-    }
-    text
+    let words = link.words().join(", ");
+    format!("{} to {}: {words}", link.name, link.peer)
 }

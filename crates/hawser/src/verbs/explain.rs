@@ -4,11 +4,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use hawser_cluster::live::Sign;
 use hawser_model::case::Case;
 use hawser_model::output::CheckReport;
 use hawser_model::output::paste::PasteReport;
 use hawser_model::toml_file::nearest;
+use hawser_watch::group;
 use miette::bail;
 
 use crate::case_file::{self, AnyCase};
@@ -53,7 +53,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         if args.json {
             bail!("{path} is a cause, whose page is text: --json is for a case file");
         }
-        output::print_fitted(&render::page::plain(page));
+        output::print_fitted(&hawser_account::plain(page));
         return Ok(ExitCode::SUCCESS);
     }
     let stdin = path == "-";
@@ -62,7 +62,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     } else {
         case
     };
-    if let Some(meaning) = alarm(&path).filter(|_| !case.exists()) {
+    if let Some(meaning) = group::meaning(&path).filter(|_| !case.exists()) {
         output::print_fitted(&format!(
             "{path}\n\n{meaning}\n\n`hawser status` and `hawser watch` say it; their own words name the place and \
              what to do.\n"
@@ -131,13 +131,6 @@ fn pasted(text: &str, path: &str, json: bool) -> miette::Result<ExitCode> {
     }
     let loss = report.pastes.iter().any(|pasted| pasted.loss);
     Ok(ExitCode::from(u8::from(loss)))
-}
-
-/// What a code means that only a status or a watch has.
-fn alarm(code: &str) -> Option<&'static str> {
-    let sign = Sign::ALL.iter().find(|sign| sign.code() == code);
-    sign.map(|sign| sign.meaning())
-        .or_else(|| hawser_watch::group::meaning(code))
 }
 
 /// Prints what a case comes to; exit code 1 when something was found.

@@ -12,9 +12,11 @@ use hawser_host::Clock;
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 use hawser_model::output::watch::{Alarm, WatchReading};
+use hawser_watch::board::Board;
 use hawser_watch::keeping::Keeping;
 use hawser_watch::notify::Manager;
-use hawser_watch::run::{Board, Change, EVERY, Looker, Watch};
+use hawser_watch::past::Past;
+use hawser_watch::run::{Change, EVERY, Looker, Watch};
 use hawser_watch::serve::serve;
 use hawser_watch::tell::{Teller, Whose, deliver, message, test_alarm};
 use hawser_watch::{Asked, ask, group, keeper, reading, sightings};
@@ -49,7 +51,7 @@ pub struct Args {
     /// Print one JSON object (docs/schema/watch.schema.json)
     #[arg(long, requires = "once")]
     json: bool,
-    /// Serve /metrics, /reading.json and /-/healthy at this address of this machine
+    /// Serve a live page, /metrics, /reading.json and /-/healthy at this address of this machine
     #[arg(
         long,
         value_name = "ADDR",
@@ -163,10 +165,15 @@ fn resident(args: &Args, cluster: &Cluster) -> miette::Result<ExitCode> {
         return test(program, &whose);
     }
     let clock = Clock::default();
-    let board = Board::default();
-    let (shown, time) = (board.clone(), clock.clone());
-    let answer = move |path: &str| shown.answer(path, &time);
-    let address = serve(args.listen, answer).map_err(|e| miette::miette!("{e}"))?;
+    let board = Board::new(file.clone(), own.clone(), clock.clone());
+    let address = serve(args.listen, board.clone()).map_err(|e| miette::miette!("{e}"))?;
+    let threads = board.send_pages().and_then(|()| {
+        let host = hawser_agent::own(own.clone());
+        Past::start(host, board.clone(), clock.clone())
+    });
+    let past = threads
+        .into_diagnostic()
+        .wrap_err("cannot start a thread")?;
     let teller = args.tell.clone();
     let teller = teller.map(|program| Teller::start(program, clock.clone()));
     let teller = teller.transpose().into_diagnostic();
@@ -179,7 +186,7 @@ fn resident(args: &Args, cluster: &Cluster) -> miette::Result<ExitCode> {
         let pools = file.pools.iter().map(|pool| pool.root()).collect();
         watch = watch.keeping(Keeping::new(args.keep, pools));
     }
-    output::print(&format!("watching {own}, http://{address}/metrics\n"));
+    output::print(&format!("watching {own}, http://{address}/\n"));
     let manager = Manager::here();
     manager.tell("READY=1");
     let mut problem = None;
@@ -203,7 +210,10 @@ fn resident(args: &Args, cluster: &Cluster) -> miette::Result<ExitCode> {
                 output::complain!("no view of the cluster: {why}");
             }
         }
-        board.post(&watch, &clock);
+        board.post(&watch);
+        if watch.news() {
+            past.read(watch.cib());
+        }
         manager.tell("WATCHDOG=1");
         clock.sleep(EVERY.saturating_sub(clock.since(begun)));
     }

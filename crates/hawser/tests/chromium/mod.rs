@@ -97,11 +97,10 @@ impl Chromium {
         }
     }
 
-    /// Opens a file and waits until it is shown.
+    /// Opens what is at an address and waits until it is shown.
     #[track_caller]
-    pub fn open(&mut self, file: &Path) {
+    pub fn visit(&mut self, url: &str) {
         self.events.clear();
-        let url = format!("file://{}", file.display());
         self.ask("Page.navigate", json!({ "url": url }));
         while !self
             .events
@@ -122,11 +121,74 @@ impl Chromium {
         answer["result"]["value"].clone()
     }
 
+    /// How wide the page is in a window of that width, and how wide the window then is.
+    pub fn widths(&mut self, width: u64) -> (u64, u64) {
+        let screen =
+            json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
+        self.ask("Emulation.setDeviceMetricsOverride", screen);
+        let found = self.value("[document.documentElement.scrollWidth, innerWidth]");
+        (found[0].as_u64().unwrap(), found[1].as_u64().unwrap())
+    }
+
+    /// The page by day or by night.
+    pub fn seen(&mut self, scheme: &str) -> Seen {
+        let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
+        self.ask(
+            "Emulation.setEmulatedMedia",
+            json!({ "features": [feature] }),
+        );
+        let style = "getComputedStyle(document.body)";
+        let colours = self.value(&format!("[{style}.color, {style}.backgroundColor]"));
+        assert_ne!(colours[0], colours[1], "text of its background's colour");
+        let picture = self.ask("Page.captureScreenshot", json!({ "format": "png" }));
+        Seen {
+            colours,
+            picture: picture["data"].as_str().unwrap().to_owned(),
+        }
+    }
+
+    /// What the page has asked for.
+    pub fn requested(&self) -> Vec<String> {
+        let asked = self.said("Network.requestWillBeSent");
+        let url = |event: &Value| {
+            event["params"]["request"]["url"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        };
+        asked.map(url).collect()
+    }
+
+    /// Nothing went wrong in the page, as far as the browser says.
+    #[track_caller]
+    pub fn has_nothing_to_complain_of(&self) {
+        for complaint in [
+            "Log.entryAdded",
+            "Runtime.consoleAPICalled",
+            "Runtime.exceptionThrown",
+        ] {
+            let all: Vec<&Value> = self.said(complaint).collect();
+            assert!(all.is_empty(), "{all:?}");
+        }
+    }
+
+    fn said(&self, method: &str) -> impl Iterator<Item = &Value> {
+        self.events.iter().filter(move |e| e["method"] == method)
+    }
+
     #[track_caller]
     fn message(&self, awaited: &str) -> Value {
         let message = self.output.recv_timeout(PATIENCE);
         message.unwrap_or_else(|e| panic!("chromium, waiting for {awaited}: {e}"))
     }
+}
+
+/// How a page looks.
+pub struct Seen {
+    /// Of the text and of what is behind it.
+    pub colours: Value,
+    /// A picture of it, in base64.
+    pub picture: String,
 }
 
 impl Drop for Chromium {

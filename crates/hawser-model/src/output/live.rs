@@ -1,0 +1,297 @@
+//! What a watch shows of a cluster, as one of its heads knows it: the model of the live page.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::cluster::NodeCondition;
+use super::watch::{Alarm, LinkReading};
+use crate::finding::Severity;
+use crate::names::{HostName, InterfaceName, LinkName};
+use crate::units::BitsPerSec;
+
+/// A cluster as one head knows it at a moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LivePage {
+    /// The cluster.
+    pub cluster: String,
+    /// The head that watches. It asks itself and no other.
+    pub own: HostName,
+    /// When it read itself, in seconds since 1970 UTC. Absent: not yet.
+    pub read_at: Option<u64>,
+    /// For how many seconds it has read nothing, if that is longer than it should be: what is shown is old.
+    pub old_s: Option<u64>,
+    /// When it asked its Pacemaker, in seconds since 1970 UTC. Absent: it has no answer yet.
+    pub asked_at: Option<u64>,
+    /// The heads, in the file's order.
+    pub heads: Vec<LiveHead>,
+    /// The links, in the file's order.
+    pub links: Vec<LiveLink>,
+    /// The pools, in the file's order.
+    pub pools: Vec<LivePool>,
+    /// What is wrong, worst first.
+    pub alarms: Vec<Alarm>,
+    /// For each head, what Pacemaker says would happen if it died now.
+    pub if_lost: BTreeMap<HostName, Vec<String>>,
+    /// What happened before.
+    pub incidents: LiveIncidents,
+    /// What this head does not know, in words.
+    pub not_known: Vec<String>,
+}
+
+/// How something is, the best first. Nothing is shown by this alone: a word says what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Light {
+    /// As it should be.
+    Good,
+    /// Not known here.
+    Unknown,
+    /// Not as it should be; clients do not notice.
+    Warning,
+    /// It does not do what it is for.
+    Bad,
+}
+
+impl From<Severity> for Light {
+    fn from(severity: Severity) -> Self {
+        match severity {
+            Severity::Note => Self::Good,
+            Severity::Warning => Self::Warning,
+            Severity::Error => Self::Bad,
+        }
+    }
+}
+
+/// A head.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveHead {
+    /// Its name.
+    pub name: HostName,
+    /// How it is.
+    pub light: Light,
+    /// What it is in the cluster, as this head's Pacemaker believes. Absent: not known.
+    pub condition: Option<NodeCondition>,
+    /// What only the head that watches knows of itself; absent for the others.
+    pub own: Option<OwnHead>,
+}
+
+/// What a head knows of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnHead {
+    /// Whether Corosync runs.
+    pub corosync: bool,
+    /// Whether Pacemaker runs; absent when that is not known.
+    pub pacemaker: Option<bool>,
+    /// Whether Corosync says that it has quorum; absent when it did not say.
+    pub quorate: Option<bool>,
+}
+
+/// A link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LiveLink {
+    /// Its name.
+    pub name: LinkName,
+    /// What it carries, in words.
+    pub carries: String,
+    /// The switch that it runs over, where the file names one.
+    pub switch: Option<String>,
+    /// The switch is where to look first: several of its links are down.
+    pub suspect: bool,
+    /// Its end at each head, in the order of the heads.
+    pub ends: Vec<LiveEnd>,
+}
+
+/// One end of a link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LiveEnd {
+    /// How it is.
+    pub light: Light,
+    /// What is known of it.
+    pub what: EndKnown,
+}
+
+/// What is known of an end of a link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndKnown {
+    /// The port of the head that watches.
+    Port(OwnPort),
+    /// No interface of the head that watches has its address on the link.
+    NoPort,
+    /// The way to a peer, by Corosync's pings.
+    Peer(LinkReading),
+    /// The head is on the link, and nothing tells this head of it.
+    NotKnown,
+    /// The head is not on the link.
+    NotThere,
+}
+
+/// A port of the head that watches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnPort {
+    /// The interface.
+    pub interface: InterfaceName,
+    /// Administratively up.
+    pub up: bool,
+    /// It has a carrier.
+    pub carrier: bool,
+    /// Its speed; absent where the driver reports none.
+    pub speed: Option<BitsPerSec>,
+}
+
+/// A pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LivePool {
+    /// Its name.
+    pub name: String,
+    /// How it is.
+    pub light: Light,
+    /// Where it is.
+    pub on: PoolAt,
+    /// How full it is, in percent; absent when it is not on this head.
+    pub used_percent: Option<u8>,
+    /// Whether all of it is offered to its clients; absent when that is not known.
+    pub offered: Option<bool>,
+    /// What of it does not run or is not offered.
+    pub missing: Vec<String>,
+    /// Its addresses.
+    pub addresses: Vec<LiveAddress>,
+}
+
+/// Where a pool is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PoolAt {
+    /// On this head or another.
+    Head(HostName),
+    /// Nowhere.
+    Nowhere,
+    /// Not known here.
+    NotKnown,
+}
+
+/// An address of a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveAddress {
+    /// The address.
+    pub address: IpAddr,
+    /// Its link.
+    pub link: LinkName,
+    /// Whether it is up where the pool is, as Pacemaker believes; absent when that is not known.
+    pub up: Option<bool>,
+}
+
+/// What happened before, from what one head keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveIncidents {
+    /// Whether its logs were read yet.
+    pub read: bool,
+    /// The newest, newest first.
+    pub newest: Vec<LiveIncident>,
+    /// How many older ones there are.
+    pub older: usize,
+    /// What stood in the way of telling more.
+    pub gaps: Vec<String>,
+}
+
+/// An incident in a line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveIncident {
+    /// Its name, for `hawser incident show`.
+    pub id: String,
+    /// When it began, in the head's local time.
+    pub began: String,
+    /// What was away for how long.
+    pub away: String,
+    /// What began it.
+    pub trigger: String,
+}
+
+impl LiveHead {
+    /// What it is, in words.
+    pub fn words(&self) -> String {
+        let condition = self
+            .condition
+            .map_or("state not known", NodeCondition::word);
+        let Some(own) = &self.own else {
+            return condition.to_owned();
+        };
+        let mut all = vec![condition.to_owned()];
+        match (own.corosync, own.pacemaker) {
+            (false, _) => all.push("Corosync does not run".to_owned()),
+            (true, Some(false)) => all.push("Pacemaker does not run".to_owned()),
+            (true, _) => {}
+        }
+        all.push(
+            match own.quorate {
+                Some(true) => "has quorum",
+                Some(false) => "has NO quorum",
+                None => "quorum not known",
+            }
+            .to_owned(),
+        );
+        all.join(", ")
+    }
+}
+
+impl EndKnown {
+    /// What is known of it, in one or two lines of words.
+    pub fn words(&self) -> Vec<String> {
+        match self {
+            Self::Port(port) => {
+                let name = &port.interface;
+                match (port.up, port.carrier, port.speed) {
+                    (false, ..) => vec![format!("{name} is switched off")],
+                    (true, false, _) => vec![format!("{name} has no carrier")],
+                    (true, true, None) => vec![format!("{name} has carrier")],
+                    (true, true, Some(speed)) => {
+                        vec![format!("{name} has carrier"), speed.to_string()]
+                    }
+                }
+            }
+            Self::NoPort => vec!["no interface has its address".to_owned()],
+            Self::Peer(link) => link.words(),
+            Self::NotKnown => vec!["not known here".to_owned()],
+            Self::NotThere => vec!["not on this link".to_owned()],
+        }
+    }
+}
+
+impl LivePool {
+    /// How it is, in words.
+    pub fn words(&self) -> String {
+        let mut all = match &self.on {
+            PoolAt::NotKnown => vec!["where it is, is not known".to_owned()],
+            PoolAt::Nowhere => vec!["runs nowhere".to_owned()],
+            PoolAt::Head(_) => match self.offered {
+                Some(true) => vec!["offered".to_owned()],
+                Some(false) => vec!["not offered as it was started".to_owned()],
+                None => vec!["runs".to_owned()],
+            },
+        };
+        all.extend(self.used_percent.map(|used| format!("{used} % full")));
+        all.join(", ")
+    }
+}
+
+impl LiveAddress {
+    /// How it is.
+    pub fn light(&self) -> Light {
+        match self.up {
+            Some(true) => Light::Good,
+            Some(false) => Light::Bad,
+            None => Light::Unknown,
+        }
+    }
+
+    /// How it is, in a word.
+    pub fn word(&self) -> &'static str {
+        match self.up {
+            Some(true) => "up",
+            Some(false) => "down",
+            None => "not known",
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The cluster as a picture: a column a head, its links across, its pools below.
+//!
+//! It is made of boxes and lines around words, not of a drawing: words wrap on a narrow screen, can be searched, and are
+//! read aloud in order.
+
+use hawser_model::names::HostName;
+use hawser_model::output::live::{
+    LiveAddress, LiveEnd, LiveHead, LiveLink, LivePage, LivePool, PoolAt,
+};
+
+use super::light::{class, mark};
+use crate::markup::Markup;
+use crate::page::moment;
+
+pub(super) fn cluster(m: &mut Markup, page: &LivePage) {
+    m.leaf("h2", &[], "The cluster");
+    let columns = format!("columns n{}", page.heads.len().clamp(1, 8));
+    m.node(
+        "ul",
+        &[("class", &columns), ("aria-label", &"Heads")],
+        |m| {
+            for head in &page.heads {
+                one_head(m, head);
+            }
+        },
+    );
+    for link in &page.links {
+        one_link(m, page, link, &columns);
+    }
+    pools(m, page, &columns);
+    m.leaf(
+        "p",
+        &[("class", &"muted")],
+        match page.asked_at {
+            Some(at) => format!(
+                "Ports, links and quorum as {} read them last; the heads and where pools run as its Pacemaker had them at {} UTC.",
+                page.own,
+                moment(at)
+            ),
+            None => "Pacemaker was not asked yet.".to_owned(),
+        },
+    );
+}
+
+fn one_head(m: &mut Markup, head: &LiveHead) {
+    m.node("li", &[("class", &class("head", head.light))], |m| {
+        m.node("h3", &[], |m| {
+            mark(m, head.light);
+            m.text(&head.name);
+        });
+        m.leaf("p", &[], head.words());
+        if head.own.is_some() {
+            m.leaf("p", &[("class", &"muted")], "this head");
+        }
+    });
+}
+
+fn one_link(m: &mut Markup, page: &LivePage, link: &LiveLink, columns: &str) {
+    m.node("div", &[("class", &"link")], |m| {
+        m.node("h3", &[], |m| {
+            m.text(&link.name);
+            m.leaf("small", &[], format_args!(" {}", link.carries));
+        });
+        if let Some(switch) = &link.switch {
+            let class = if link.suspect {
+                "switch suspect"
+            } else {
+                "switch"
+            };
+            m.node("p", &[("class", &class)], |m| {
+                m.text(format_args!("switch {switch}"));
+                if link.suspect {
+                    m.text(": look here first");
+                }
+            });
+        }
+        let label = format!("Ends of {}", link.name);
+        let columns = format!("{columns} ends");
+        m.node("ul", &[("class", &columns), ("aria-label", &label)], |m| {
+            for (head, end) in page.heads.iter().zip(&link.ends) {
+                one_end(m, head, end);
+            }
+        });
+    });
+}
+
+fn one_end(m: &mut Markup, head: &LiveHead, end: &LiveEnd) {
+    m.node("li", &[("class", &class("end", end.light))], |m| {
+        mark(m, end.light);
+        let whose = match head.own {
+            Some(_) => format!("{}: ", head.name),
+            None => format!("to {}: ", head.name),
+        };
+        m.leaf("span", &[("class", &"aloud")], whose);
+        for line in end.what.words() {
+            m.leaf("span", &[("class", &"line")], line);
+        }
+    });
+}
+
+/// Each pool below the head where it is; what is nowhere stands by itself.
+fn pools(m: &mut Markup, page: &LivePage, columns: &str) {
+    if page.pools.is_empty() {
+        return;
+    }
+    m.leaf("h3", &[("class", &"pools")], "Pools");
+    m.node(
+        "ul",
+        &[("class", &columns), ("aria-label", &"Pools by head")],
+        |m| {
+            for head in &page.heads {
+                m.node("li", &[], |m| {
+                    m.leaf(
+                        "span",
+                        &[("class", &"aloud")],
+                        format_args!("On {}:", head.name),
+                    );
+                    let here = page.pools.iter().filter(|pool| is_on(pool, &head.name));
+                    let mut none = true;
+                    for pool in here {
+                        one_pool(m, pool);
+                        none = false;
+                    }
+                    if none {
+                        m.leaf("p", &[("class", &"muted none")], "no pool");
+                    }
+                });
+            }
+        },
+    );
+    let known = |pool: &&LivePool| page.heads.iter().any(|head| is_on(pool, &head.name));
+    for pool in page.pools.iter().filter(|pool| !known(pool)) {
+        one_pool(m, pool);
+    }
+}
+
+fn is_on(pool: &LivePool, head: &HostName) -> bool {
+    matches!(&pool.on, PoolAt::Head(on) if on == head)
+}
+
+fn one_pool(m: &mut Markup, pool: &LivePool) {
+    m.node("div", &[("class", &class("pool", pool.light))], |m| {
+        m.node("h4", &[], |m| {
+            mark(m, pool.light);
+            m.text(&pool.name);
+        });
+        m.leaf("p", &[], pool.words());
+        for what in &pool.missing {
+            m.leaf("p", &[("class", &"missing")], what);
+        }
+        m.node(
+            "ul",
+            &[("class", &"plain"), ("aria-label", &"Addresses")],
+            |m| {
+                for address in &pool.addresses {
+                    one_address(m, address);
+                }
+            },
+        );
+    });
+}
+
+fn one_address(m: &mut Markup, address: &LiveAddress) {
+    let light = address.light();
+    m.node("li", &[("class", &class("address", light))], |m| {
+        mark(m, light);
+        m.text(format_args!("{} ", address.address));
+        m.leaf(
+            "small",
+            &[],
+            format_args!("{}, {}", address.link, address.word()),
+        );
+    });
+}

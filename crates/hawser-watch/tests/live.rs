@@ -1,0 +1,268 @@
+//! The live page: its model and its text for saved clusters, and what names in them may not do to it.
+//!
+//! `tests/live/` has the model as JSON and the page as HTML; `UPDATE_CASES=1 cargo test -p hawser-watch --test live` writes
+//! both again, for a person to read the difference.
+
+mod pictures;
+
+use std::path::Path;
+
+use hawser_model::cluster_file::{ClusterFile, parse_complete};
+use hawser_model::output::live::{EndKnown, Light, LivePage, PoolAt};
+use hawser_model::output::watch::LinkState;
+use hawser_report::{live_page as text, live_parts};
+use hawser_watch::live::{Known, live_page};
+use hawser_watch::resident::Shown;
+use pictures::{dead_link, file, healthy, incidents, lost_head};
+use proptest::prelude::*;
+
+fn page_of(file: &ClusterFile, shown: &Shown) -> LivePage {
+    let known = Known {
+        shown: Some(shown),
+        problem: None,
+        old_s: None,
+        incidents: Some(&incidents()),
+    };
+    live_page(file, &"head1".into(), known)
+}
+
+fn page(shown: &Shown) -> LivePage {
+    page_of(&file(), shown)
+}
+
+#[track_caller]
+fn held_against(name: &str, page: &LivePage) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/live");
+    let json = serde_json::to_string_pretty(page).unwrap() + "\n";
+    // A part a line, so that a difference can be read.
+    let html = text(page).replace("><", ">\n<");
+    for (file, now) in [("json", json), ("html", html)] {
+        let file = folder.join(name).with_extension(file);
+        if std::env::var_os("UPDATE_CASES").is_some() {
+            std::fs::write(&file, &now).unwrap();
+        }
+        let saved = std::fs::read_to_string(&file).unwrap_or_default();
+        assert!(saved == now, "{} is another one now", file.display());
+    }
+}
+
+#[test]
+fn a_cluster_in_which_all_is_well() {
+    let page = page(&healthy());
+    let lights = page.heads.iter().map(|head| head.light);
+    let lights = lights.chain(page.pools.iter().map(|pool| pool.light));
+    assert!(lights.clone().all(|light| light == Light::Good), "{page:?}");
+    held_against("healthy", &page);
+}
+
+#[test]
+fn a_dead_link_is_dead_at_both_ends_and_a_lossy_one_is_up_and_no_longer_good() {
+    let page = page(&dead_link());
+    let ends = |link: usize| page.links[link].ends.iter().map(|end| end.light);
+    assert_eq!(ends(0).collect::<Vec<_>>(), [Light::Good, Light::Warning]);
+    assert_eq!(ends(1).collect::<Vec<_>>(), [Light::Bad, Light::Bad]);
+    held_against("dead-link", &page);
+}
+
+#[test]
+fn a_head_that_is_lost_and_a_pool_that_is_nowhere() {
+    let page = page(&lost_head());
+    assert_eq!(page.heads[1].light, Light::Bad);
+    assert_eq!(page.pools[1].on, PoolAt::Nowhere);
+    held_against("lost-head", &page);
+}
+
+#[test]
+fn what_one_head_does_not_know_it_says() {
+    let mut three = include_str!("../../../examples/lab/hawser.toml").replace(
+        "[fencing]",
+        "[[node]]\nname = \"head3\"\naddresses = { ring0 = \"10.72.0.3\", ring1 = \"10.72.1.3\" }\n[node.bmc]\n\
+         address = \"10.72.9.103\"\nusername = \"admin\"\npassword = \"file:/etc/hawser/secrets/head3-bmc\"\ncipher = 3\n\
+         [fencing]",
+    );
+    three = three.replace(
+        "prefer = \"head1\"",
+        "prefer = \"head1\"\nnodes = [\"head1\", \"head2\"]",
+    );
+    three = three.replace(
+        "prefer = \"head2\"",
+        "prefer = \"head2\"\nnodes = [\"head1\", \"head2\"]",
+    );
+    let three = parse_complete(&three, "hawser.toml").unwrap_or_else(|e| panic!("{e:?}"));
+    let mut shown = healthy();
+    shown.status = None;
+    let page = page_of(&three, &shown);
+    // head3 is on no SAN, nothing was read of it, and the links between the others are nobody's to tell.
+    assert_eq!(page.links[2].ends[2].what, EndKnown::NotThere);
+    assert_eq!(page.links[2].ends[1].what, EndKnown::NotKnown);
+    assert_eq!(page.links[0].ends[2].what, EndKnown::NotKnown);
+    assert_eq!(page.heads[2].light, Light::Unknown);
+    assert_eq!(page.pools[1].on, PoolAt::NotKnown);
+    assert_eq!(page.pools[0].on, PoolAt::Head("head1".into()));
+    let not_known = page.not_known.join("\n");
+    for there in [
+        "has not looked at the cluster yet",
+        "head2 and head3",
+        "links are between head2 and head3",
+        "No switch is asked",
+    ] {
+        assert!(not_known.contains(there), "{there}: {not_known}");
+    }
+    held_against("three-heads", &page);
+}
+
+#[test]
+fn nothing_is_called_good_before_it_was_read_and_old_is_called_old() {
+    let known = Known {
+        shown: None,
+        problem: None,
+        old_s: None,
+        incidents: None,
+    };
+    let unread = live_page(&file(), &"head1".into(), known);
+    let written = text(&unread);
+    assert!(!written.contains("mark-of good"), "{written}");
+    assert!(written.contains("Not known yet") && written.contains("were not read yet"));
+    let shown = healthy();
+    let old = Known {
+        shown: Some(&shown),
+        problem: Some("crm_simulate: no answer"),
+        old_s: Some(47),
+        incidents: None,
+    };
+    let old = text(&live_page(&file(), &"head1".into(), old));
+    assert!(old.contains("nothing for 47 s: what stands here is old"));
+    assert!(old.contains("The last look at the cluster failed") && old.contains("no answer"));
+}
+
+#[test]
+fn colours_are_never_alone() {
+    for shown in [healthy(), dead_link(), lost_head()] {
+        let page = page(&shown);
+        let written = text(&page);
+        // Each shape has words after it, and is not read aloud itself.
+        let shapes = written.matches("class=\"mark-of").count();
+        assert!(shapes > 10);
+        assert_eq!(written.matches("aria-hidden=\"true\"").count(), shapes);
+        for wordless in ["</svg></p>", "</svg></h3>", "</svg></h4>", "</svg></li>"] {
+            assert!(!written.contains(wordless), "{wordless}");
+        }
+    }
+}
+
+/// Each string that comes from outside is this one.
+fn planted(words: &str) -> LivePage {
+    let mut shown = dead_link();
+    let reading = &mut shown.reading;
+    for alarm in &mut reading.alarms {
+        alarm.text = words.to_owned();
+        alarm.fix = Some(words.to_owned());
+        alarm.code = words.to_owned();
+        alarm.place.object = Some(words.to_owned());
+    }
+    reading.heads[0].exports[0].offered = Some(false);
+    reading.heads[0].exports[0].missing = vec![words.to_owned()];
+    reading.heads[0].links[0].state = LinkState::Down;
+    let port = shown.interfaces.remove("eth0").unwrap();
+    shown.interfaces.insert(words.into(), port);
+    let status = shown.status.as_mut().unwrap();
+    status.if_lost = [(words.into(), vec![words.to_owned()])].into();
+    let mut page = page(&shown);
+    page.cluster = words.to_owned();
+    page.own = words.into();
+    page.heads[0].name = words.into();
+    page.links[0].name = words.into();
+    page.links[0].switch = Some(words.to_owned());
+    page.pools[0].name = words.to_owned();
+    page.pools[0].on = PoolAt::Head(words.into());
+    page.pools[0].addresses[0].link = words.into();
+    page.not_known.push(words.to_owned());
+    for incident in &mut page.incidents.newest {
+        incident.id = words.to_owned();
+        incident.began = words.to_owned();
+        incident.away = words.to_owned();
+        incident.trigger = words.to_owned();
+    }
+    page.incidents.gaps = vec![words.to_owned()];
+    page
+}
+
+/// Every tag and attribute of a page, without what the attributes say.
+fn shape(html: &str) -> Vec<String> {
+    let mut shape = Vec::new();
+    let mut rest = html;
+    while let Some((_, after)) = rest.split_once('<') {
+        let (mut tag, mut quoted, mut length) = (String::new(), false, 0);
+        for c in after.chars() {
+            length += c.len_utf8();
+            match c {
+                '"' => quoted = !quoted,
+                '>' if !quoted => break,
+                _ if quoted => {}
+                c => tag.push(c),
+            }
+        }
+        shape.push(tag);
+        rest = &after[length..];
+    }
+    shape
+}
+
+#[test]
+fn script_tags_newlines_escape_sequences_and_marks_of_direction_are_text() {
+    let hostile =
+        "</script><script>alert(1)</script>\"onload='x' \n\r\u{1b}[2J\u{202e}\u{2066}&amp;";
+    let page = planted(hostile);
+    let written = text(&page);
+    assert!(!written.contains("<script>") && !written.contains("</script><script"));
+    for hidden in ['\u{1b}', '\u{202e}', '\u{2066}', '\r'] {
+        assert!(!written.contains(hidden), "{hidden:?}");
+    }
+    let shown = written.matches("&lt;script&gt;alert(1)").count();
+    assert!(shown > 25, "{shown} of the planted strings are shown");
+    assert!(
+        !written.contains("href=\"/explain/&"),
+        "no way to what is no code"
+    );
+}
+
+fn hostile() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        prop::sample::select(vec![
+            "<script>",
+            "</title>",
+            "-->",
+            "<!--",
+            "]]>",
+            "\" onload=\"x",
+            "'",
+            "&lt;",
+            "&",
+            "\n",
+            "\r\n\r\ndata: x",
+            "\u{1b}]0;x\u{7}",
+            "\u{202e}",
+            "\u{0}",
+            "\u{ffff}",
+            "javascript:x",
+        ])
+        .prop_map(str::to_owned),
+        any::<char>().prop_map(String::from),
+    ];
+    prop::collection::vec(piece, 1..6).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_name_changes_the_shape_of_the_page(words in hostile()) {
+        let words = format!("x{words}");
+        prop_assume!(!words.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));
+        prop_assert_eq!(shape(&text(&planted(&words))), shape(&text(&planted("A name"))));
+        // What is sent later is the same text.
+        for (id, part) in live_parts(&planted(&words)).parts {
+            prop_assert!(text(&planted(&words)).contains(&part), "{}", id);
+        }
+    }
+}

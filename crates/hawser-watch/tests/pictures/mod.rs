@@ -1,0 +1,248 @@
+//! What a watch on head1 of the lab's cluster shows: all well, a dead link, a lost head.
+#![allow(dead_code, reason = "each test takes some of them")]
+
+use std::collections::BTreeMap;
+
+use hawser_cluster::live::Sign;
+use hawser_model::cluster_file::{ClusterFile, parse_complete};
+use hawser_model::finding::{Place, Severity};
+use hawser_model::host::Interface;
+use hawser_model::output::cluster::{
+    ClusterStatus, NodeCondition, NodeStatus, PoolAddress, PoolExport, PoolStatus, ServiceState,
+};
+use hawser_model::output::live::{LiveIncident, LiveIncidents};
+use hawser_model::output::watch::{
+    Alarm, ExportReading, HeadReading, LinkReading, LinkState, PoolReading, WatchReading,
+};
+use hawser_model::units::BitsPerSec;
+use hawser_watch::resident::Shown;
+
+/// 2026-11-25 18:30:00 UTC.
+pub const NOW: u64 = 1_795_631_400;
+
+pub fn file() -> ClusterFile {
+    let text = include_str!("../../../../examples/lab/hawser.toml");
+    parse_complete(text, "hawser.toml").unwrap()
+}
+
+pub fn incidents() -> LiveIncidents {
+    LiveIncidents {
+        read: true,
+        newest: vec![
+            LiveIncident {
+                id: "20261125-031412".into(),
+                began: "2026-11-25 03:14:12.903".into(),
+                away: "vmpool02 away for 5.548 s".into(),
+                trigger: "head2 was lost and fenced".into(),
+            },
+            LiveIncident {
+                id: "20261119-120007".into(),
+                began: "2026-11-19 12:00:07.001".into(),
+                away: "vmpool01 and 1 more away for 2.310 s".into(),
+                trigger: "head1 was put in standby".into(),
+            },
+        ],
+        older: 3,
+        gaps: vec!["head1: only the last 4 MiB of pacemaker.log were read".into()],
+    }
+}
+
+pub fn healthy() -> Shown {
+    let link = |name: &str, us: f64| LinkReading {
+        name: name.into(),
+        peer: "head2".into(),
+        state: LinkState::Up,
+        latency_s: Some(us / 1e6),
+        lost: Some(0),
+        sent: Some(60),
+    };
+    let pool = |name: &str, here: bool| PoolReading {
+        name: name.into(),
+        here: Some(here),
+        used_percent: here.then_some(37),
+    };
+    let head = HeadReading {
+        name: "head1".into(),
+        unreached: None,
+        links: vec![link("ring0", 312.0), link("ring1", 298.0)],
+        quorate: Some(true),
+        pools: vec![pool("vmpool01", true), pool("vmpool02", false)],
+        exports: vec![ExportReading {
+            pool: "vmpool01".into(),
+            offered: Some(true),
+            missing: Vec::new(),
+        }],
+        alarms: Vec::new(),
+    };
+    let lost = |head: &str, other: &str, pool: &str| {
+        let lines = vec![
+            format!("{head} is fenced"),
+            format!("{pool} starts on {other}"),
+        ];
+        (head.into(), lines)
+    };
+    let status = ClusterStatus {
+        cluster: "lab".into(),
+        state: ServiceState::Redundant,
+        reason: None,
+        quorate: true,
+        redundant: true,
+        view_of: Some("head1".into()),
+        degraded: Vec::new(),
+        notes: Vec::new(),
+        quorum_device: None,
+        nodes: ["head1", "head2"].map(online).into(),
+        pools: vec![
+            on("vmpool01", Some("head1"), 207),
+            on("vmpool02", Some("head2"), 208),
+        ],
+        if_lost: [
+            lost("head1", "head2", "vmpool01"),
+            lost("head2", "head1", "vmpool02"),
+        ]
+        .into(),
+        last_takeover: None,
+    };
+    Shown {
+        reading: WatchReading {
+            cluster: "lab".into(),
+            read_at: NOW,
+            heads: vec![head],
+            alarms: Vec::new(),
+        },
+        corosync: true,
+        corosync_seen: Some(NOW),
+        pacemaker: Some(true),
+        stats: BTreeMap::new(),
+        interfaces: ports(true),
+        socket_drops: Some(0),
+        not_kept: 0,
+        members: members(NodeCondition::Online),
+        status: Some(status),
+        asked_at: Some(NOW - 70),
+    }
+}
+
+/// ring1's port has no carrier.
+pub fn dead_link() -> Shown {
+    let mut shown = healthy();
+    shown.interfaces = ports(false);
+    let link = &mut shown.reading.heads[0].links[1];
+    (link.state, link.lost, link.sent) = (LinkState::Down, None, None);
+    shown.reading.alarms = vec![
+        Alarm {
+            code: "link-down".into(),
+            severity: Severity::Error,
+            place: Place::port(&"head1".into(), &"ring1".into(), &"eth1".into()),
+            since: Some(NOW - 5),
+            times: 1,
+            text: "ring1 of head1 is up but has no carrier: link ring1 is dead for this host. With it: heartbeat link ring1 \
+                   between head1 and head2 is down."
+                .into(),
+            fix: Some("Look at the cable and at the port of the switch.".into()),
+        },
+        Alarm {
+            code: "heartbeat-link-lossy".into(),
+            severity: Severity::Warning,
+            place: Place {
+                link: Some("ring0".into()),
+                peer: Some("head2".into()),
+                ..Place::on(&"head1".into())
+            },
+            since: Some(NOW - 65),
+            times: 4,
+            text: "heartbeat link ring0 between head1 and head2 loses pings: 7 of 60".into(),
+            fix: None,
+        },
+    ];
+    shown.reading.heads[0].links[0].lost = Some(7);
+    shown
+}
+
+/// head2 is gone, and not yet known to be off: its pool runs nowhere.
+pub fn lost_head() -> Shown {
+    let mut shown = healthy();
+    for link in &mut shown.reading.heads[0].links {
+        (link.state, link.lost, link.sent) = (LinkState::Down, None, None);
+    }
+    shown.members = members(NodeCondition::Unclean);
+    let status = shown.status.as_mut().unwrap();
+    status.pools[1] = on("vmpool02", None, 208);
+    status.if_lost = [
+        (
+            "head1".into(),
+            vec!["vmpool01 would run nowhere".to_owned()],
+        ),
+        ("head2".into(), vec!["it is lost already".to_owned()]),
+    ]
+    .into();
+    let alarm = |sign: Sign, place: Place, text: &str| Alarm {
+        code: sign.code().into(),
+        severity: sign.severity(),
+        place,
+        since: Some(NOW - 3),
+        times: 1,
+        text: text.into(),
+        fix: None,
+    };
+    shown.reading.alarms = vec![
+        alarm(
+            Sign::HeadLost,
+            Place::on(&"head2".into()),
+            "head2 is gone and not known to be off: nothing of it is taken over yet",
+        ),
+        alarm(
+            Sign::PoolNowhere,
+            Place::of("vmpool02", None),
+            "pool vmpool02 runs on no head",
+        ),
+    ];
+    shown
+}
+
+fn online(name: &str) -> NodeStatus {
+    NodeStatus {
+        name: name.into(),
+        state: NodeCondition::Online,
+    }
+}
+
+fn members(second: NodeCondition) -> BTreeMap<hawser_model::names::HostName, NodeCondition> {
+    [
+        ("head1".into(), NodeCondition::Online),
+        ("head2".into(), second),
+    ]
+    .into()
+}
+
+fn on(name: &str, head: Option<&str>, last: u8) -> PoolStatus {
+    let up = head.is_some();
+    let address = |net: u8| PoolAddress {
+        address: [10, 72, net, last].into(),
+        up,
+    };
+    PoolStatus {
+        name: name.into(),
+        active_on: head.map(Into::into),
+        addresses: vec![address(2), address(3)],
+        exports: vec![PoolExport {
+            resource: format!("{name}-exports"),
+            up,
+        }],
+    }
+}
+
+fn ports(second: bool) -> BTreeMap<hawser_model::names::InterfaceName, Interface> {
+    let port = |(n, name): (u8, &str)| {
+        let interface = Interface {
+            addresses: vec![([10, 72, n, 1].into(), 24)],
+            up: true,
+            carrier: second || n != 1,
+            speed: Some(BitsPerSec(10_000_000_000)),
+            ..Interface::default()
+        };
+        (name.into(), interface)
+    };
+    let names = ["eth0", "eth1", "eth2", "eth3"];
+    (0..).zip(names).map(port).collect()
+}

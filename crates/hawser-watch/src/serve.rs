@@ -165,6 +165,7 @@ fn respond(mut stream: TcpStream, site: &dyn Serves) -> io::Result<()> {
         },
         Asked::Head(path) => (site.answer(&path), false),
         Asked::Other => (Answer::text(405, "only GET and HEAD\n"), true),
+        Asked::Elsewhere => (Answer::text(403, ELSEWHERE), true),
         Asked::Bad => (Answer::text(400, "not a request\n"), true),
     };
     let mut text = head(&answer);
@@ -190,6 +191,7 @@ fn head(answer: &Answer) -> String {
     let reason = match answer.status {
         200 => "OK",
         400 => "Bad Request",
+        403 => "Forbidden",
         404 => "Not Found",
         405 => "Method Not Allowed",
         _ => "Service Unavailable",
@@ -217,6 +219,8 @@ enum Asked {
     Get(String),
     Head(String),
     Other,
+    /// Something of another name than this machine's own.
+    Elsewhere,
     Bad,
 }
 
@@ -253,6 +257,7 @@ fn parsed(bytes: &[u8]) -> Option<Asked> {
             let path = request.path.unwrap_or_default();
             let path = path.split('?').next().unwrap_or_default().to_owned();
             Some(match request.method {
+                _ if !request.headers.iter().all(is_ours) => Asked::Elsewhere,
                 Some("GET") => Asked::Get(path),
                 Some("HEAD") => Asked::Head(path),
                 _ => Asked::Other,
@@ -260,6 +265,31 @@ fn parsed(bytes: &[u8]) -> Option<Asked> {
         }
         Err(_) => Some(Asked::Bad),
     }
+}
+
+/// What a name that is not this machine's own gets.
+const ELSEWHERE: &str =
+    "this is asked for by an address or as localhost; a proxy before it sends such a Host\n";
+
+/// Whether a header names no other host. A page from elsewhere can have its own name lead to this machine, and its
+/// reader's browser ask here in that name (DNS rebinding); it cannot have an address for a name.
+fn is_ours(header: &httparse::Header<'_>) -> bool {
+    if !header.name.eq_ignore_ascii_case("host") {
+        return true;
+    }
+    let Ok(host) = std::str::from_utf8(header.value) else {
+        return false;
+    };
+    let host = host.trim();
+    let without_port = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    let bare = |text: &str| {
+        text.trim_start_matches('[')
+            .trim_end_matches(']')
+            .to_owned()
+    };
+    [host, without_port]
+        .iter()
+        .any(|name| name.eq_ignore_ascii_case("localhost") || bare(name).parse::<IpAddr>().is_ok())
 }
 
 #[cfg(test)]
@@ -295,7 +325,10 @@ mod tests {
     fn it_answers_what_is_asked_and_changes_nothing() {
         let here = "127.0.0.1:0".parse().unwrap();
         let address = serve(here, Up).unwrap();
-        let got = ask(address, "GET /metrics?x HTTP/1.1\r\nHost: h\r\n\r\n");
+        let got = ask(
+            address,
+            "GET /metrics?x HTTP/1.1\r\nHost: [::1]:9967\r\n\r\n",
+        );
         assert!(got.starts_with("HTTP/1.1 200 OK\r\n"), "{got}");
         assert!(got.ends_with("\r\n\r\nup 1\n"), "{got}");
         let head = ask(address, "HEAD /metrics HTTP/1.1\r\n\r\n");
@@ -303,6 +336,38 @@ mod tests {
         assert!(ask(address, "GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 404"));
         assert!(ask(address, "POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405"));
         assert!(ask(address, "rubbish\r\n\r\n").starts_with("HTTP/1.1 400"));
+    }
+
+    #[test]
+    fn a_page_from_elsewhere_cannot_ask_in_its_own_name() {
+        let address = serve("127.0.0.1:0".parse().unwrap(), Up).unwrap();
+        let named = |host: &str| {
+            let got = ask(
+                address,
+                &format!("GET /metrics HTTP/1.1\r\nhOsT: {host}\r\n\r\n"),
+            );
+            got.split(' ').nth(1).unwrap().to_owned()
+        };
+        for own in [
+            "127.0.0.1:9967",
+            "127.0.0.1",
+            "localhost:9967",
+            "LOCALHOST",
+            "[::1]:80",
+            "::1",
+        ] {
+            assert_eq!(named(own), "200", "{own}");
+        }
+        for other in [
+            "evil.example",
+            "evil.example:9967",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "",
+            "\u{e9}",
+        ] {
+            assert_eq!(named(other), "403", "{other}");
+        }
     }
 
     #[test]

@@ -120,7 +120,8 @@ impl Watch {
         self.resident.judge(now);
         let before = std::mem::replace(&mut self.shown, self.resident.shown());
         if let Some(keeping) = &mut self.keeping {
-            keeping.keep(host, now, clock.time_of_day(), &self.shown);
+            // Both at this moment: what this tick took before is no step of the clock.
+            keeping.keep(host, clock.now(), clock.time_of_day(), &self.shown);
             self.health.kept = Some(keeping.counts());
         }
         changes(&before.reading.alarms, &self.shown.reading.alarms)

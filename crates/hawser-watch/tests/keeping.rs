@@ -5,11 +5,12 @@ mod watched;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
+use hawser_host::Clock;
 use hawser_host::sim::{Simulated, Wire};
 use hawser_model::readings::{AllNoted, Noted, Reading, Subject};
 use hawser_watch::keeping::{Keeping, KeptCounts, LIMIT};
 use hawser_watch::metrics;
-use hawser_watch::run::{Change, EVERY, Watch};
+use hawser_watch::run::{Change, EVERY, Look, Viewed, Watch};
 use watched::{AllWell, Head, QUESTIONS, file};
 
 /// What became of a watch's readings.
@@ -24,6 +25,24 @@ struct Kept {
 
 /// A watch of so many seconds on a head whose disk is full at times.
 fn kept(seconds: u64, full: Range<u64>) -> Kept {
+    kept_by(seconds, full, |_| AllWell::default())
+}
+
+/// A cluster that is looked at slowly, once.
+struct Slow(Clock);
+
+impl Look for Slow {
+    fn begin(&mut self) {}
+
+    fn ended(&mut self) -> Option<Viewed> {
+        if self.0.now() == EVERY * 20 {
+            self.0.sleep(EVERY * 3);
+        }
+        None
+    }
+}
+
+fn kept_by<L: Look>(seconds: u64, full: Range<u64>, look: impl Fn(&Clock) -> L) -> Kept {
     let wire = Wire::default();
     let clock = wire.clock();
     let kept = Arc::<Mutex<Vec<Reading>>>::default();
@@ -39,7 +58,7 @@ fn kept(seconds: u64, full: Range<u64>) -> Kept {
     let (mut said, mut began) = (Vec::new(), Vec::new());
     for _ in 0..seconds {
         let second = clock.now().as_secs();
-        for change in watch.tick(&mut host, &mut AllWell::default(), &clock) {
+        for change in watch.tick(&mut host, &mut look(&clock), &clock) {
             began.extend(matches!(change, Change::Began(_)).then_some(second));
         }
         said.extend(watch.said().into_iter().map(|words| (second, words)));
@@ -52,6 +71,12 @@ fn kept(seconds: u64, full: Range<u64>) -> Kept {
         began,
         kept,
     }
+}
+
+#[test]
+fn a_tick_that_takes_long_is_no_step_of_the_clock() {
+    let kept = kept_by(40, 0..0, |clock| Slow(clock.clone()));
+    assert_eq!(kept.said, []);
 }
 
 #[test]

@@ -52,7 +52,7 @@ pub(super) fn in_the_way(desired: &Element, live: &Element) -> Vec<Problem> {
         })
     };
     let named = |id: &str| wanted.iter().any(|placed| self::id(placed.primitive) == id);
-    let mut found: Vec<Problem> = resources(live)
+    let mut found: Vec<Problem> = resources(&live)
         .iter()
         .filter(|resource| resource.name != "primitive" && named(id(resource)))
         .map(|around| Problem::NameTaken {

@@ -124,7 +124,8 @@ impl Observer {
             .take()
             .ok_or(KernelError::Window("no window is open"))?;
         let processors = window.processors.zip(Processors::read().ok());
-        let processors = processors.map(|(before, after)| after.since(&before).processors);
+        let usage = processors.map(|(before, after)| after.since(&before));
+        let usage = usage.unwrap_or_default();
         // All stop together; what takes time comes after.
         let stopped = self.drop_reasons.stop();
         let taps = self.tap.as_mut().map(Tap::close).transpose();
@@ -156,7 +157,8 @@ impl Observer {
             drops_missed: seen.missed,
             taps,
             sockets,
-            processors: processors.unwrap_or_default(),
+            processors: usage.processors,
+            busy: usage.busy,
             neighbours: window.neighbours.after(),
             answers: window.answers,
         })

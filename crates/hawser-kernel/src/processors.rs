@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use hawser_model::ladder::{HostUsage, ProcessorTime};
+use hawser_model::ladder::{BusyProgram, HostUsage, ProcessorTime};
 use hawser_model::units::Nanos;
+use hawser_tool::processes::{self, Process};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{SysconfVar, sysconf};
 
@@ -19,7 +20,17 @@ pub struct Processors {
     times: BTreeMap<u32, ProcessorTime>,
     own: Nanos,
     throttled: Option<Nanos>,
+    programs: Vec<Process>,
 }
+
+/// What part of a processor makes a program worth naming.
+const BUSY: f64 = 0.1;
+
+/// Of more threads than this nobody is named: 4 000 processes are read in some 60 ms, each time a window opens or closes.
+const MANY: u32 = 4_000;
+
+/// So many are named.
+const NAMED: usize = 3;
 
 impl Processors {
     /// Reads them.
@@ -32,6 +43,7 @@ impl Processors {
             times: times(&proc::file("/proc/stat")?, tick()),
             own: own(),
             throttled: throttled(),
+            programs: programs(),
         })
     }
 
@@ -50,6 +62,7 @@ impl Processors {
             Some((number, spent))
         });
         let elapsed = self.read.saturating_duration_since(before.read);
+        let busy = busy(&before.programs, &self.programs, tick(), elapsed);
         HostUsage {
             elapsed: Nanos(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)),
             processors: processors.collect(),
@@ -58,9 +71,51 @@ impl Processors {
                 .throttled
                 .zip(before.throttled)
                 .map(|(now, then)| less(now, then)),
+            busy,
             ..HostUsage::default()
         }
     }
+}
+
+/// All processes; none where there are so many that to read them takes longer than it is worth.
+fn programs() -> Vec<Process> {
+    // `0.20 0.18 0.12 1/345 9823`: of 345 threads one runs (proc(5)).
+    let threads = proc::file("/proc/loadavg").ok().and_then(|text| {
+        let (_, all) = text.split_whitespace().nth(3)?.split_once('/')?;
+        all.parse().ok()
+    });
+    match threads {
+        Some(0..=MANY) => processes::all().unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
+/// Who had a good part of a processor between two readings. This program is none of them, nor is the kernel: its threads are
+/// the children of `kthreadd`, process 2.
+fn busy(before: &[Process], now: &[Process], tick: Nanos, elapsed: Duration) -> Vec<BusyProgram> {
+    let own = i32::try_from(std::process::id()).unwrap_or(0);
+    let before: BTreeMap<i32, &Process> = before.iter().map(|it| (it.pid, it)).collect();
+    let others = now
+        .iter()
+        .filter(|it| it.pid != own && it.pid != 2 && it.parent != 2);
+    let mut busy: Vec<BusyProgram> = others
+        .filter_map(|process| {
+            let then = before.get(&process.pid).filter(|then| then.is(process));
+            let ticks = process
+                .spent
+                .saturating_sub(then.map_or(0, |then| then.spent));
+            let cpu = Nanos(ticks.saturating_mul(tick.0));
+            (cpu.0 as f64 >= BUSY * elapsed.as_nanos() as f64 && ticks > 0).then(|| BusyProgram {
+                pid: process.pid,
+                name: process.name.clone(),
+                cpu,
+                real_time: process.real_time,
+            })
+        })
+        .collect();
+    busy.sort_by_key(|program| std::cmp::Reverse(program.cpu));
+    busy.truncate(NAMED);
+    busy
 }
 
 /// Length of a clock tick, the unit of `/proc/stat` (proc(5)).
@@ -143,6 +198,37 @@ mod tests {
                 idle: Nanos(4200),
             }
         );
+    }
+
+    #[test]
+    fn who_had_a_tenth_of_a_processor_is_named_unless_it_is_the_kernel() {
+        let process = |pid, parent, began, spent| Process {
+            pid,
+            name: format!("p{pid}"),
+            state: 'R',
+            parent,
+            began,
+            spent,
+            real_time: pid == 12,
+        };
+        let before = [
+            process(10, 1, 5, 1000),
+            process(11, 1, 5, 1000),
+            process(12, 1, 5, 0),
+        ];
+        // A second: 100 ticks. Process 11 is another one now; 13 is a thread of the kernel, 14 did little.
+        let now = [
+            process(10, 1, 5, 1020),
+            process(11, 1, 900, 30),
+            process(12, 1, 5, 98),
+            process(13, 2, 5, 100),
+            process(14, 1, 950, 9),
+            process(2, 0, 1, 100),
+        ];
+        let named = busy(&before, &now, Nanos(10_000_000), Duration::from_secs(1));
+        let told = |it: &BusyProgram| (it.pid, it.cpu.0 / 10_000_000, it.real_time);
+        let told: Vec<_> = named.iter().map(told).collect();
+        assert_eq!(told, [(12, 98, true), (11, 30, false), (10, 20, false)]);
     }
 
     #[test]

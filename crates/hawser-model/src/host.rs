@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::counters::Counters;
 use crate::drops::{DropRecord, TapRecord};
-use crate::ladder::ProcessorTime;
+use crate::ladder::{BusyProgram, ProcessorTime};
 use crate::names::InterfaceName;
 use crate::sockets::SocketFacts;
 use crate::units::{BitsPerSec, Bytes, Mtu, Nanos};
@@ -185,6 +185,9 @@ pub struct HostWindow {
     /// How each processor spent the time (`/proc/stat`), by its number.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub processors: BTreeMap<u32, ProcessorTime>,
+    /// Who else had a good part of a processor, the busiest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub busy: Vec<BusyProgram>,
     /// Where the kernel sent what it had for the watched flows' receivers, as far as it knew.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<NeighbourFacts>,

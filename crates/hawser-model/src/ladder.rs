@@ -265,6 +265,23 @@ pub struct HostUsage {
     pub throttled: Option<Nanos>,
     /// What each counter gained.
     pub counters: Counters,
+    /// Who else had a good part of a processor, the busiest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub busy: Vec<BusyProgram>,
+}
+
+/// A program that had a good part of a processor, as `/proc/PID/stat` tells of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BusyProgram {
+    /// Its process number.
+    pub pid: i32,
+    /// What it calls itself, of 15 characters at most.
+    pub name: String,
+    /// The processor time of all its threads.
+    pub cpu: Nanos,
+    /// Whether its first thread has a real-time priority.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub real_time: bool,
 }
 
 /// How a processor spent its time.

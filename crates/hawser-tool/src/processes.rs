@@ -24,6 +24,10 @@ pub struct Process {
     pub parent: i32,
     /// When it began, in clock ticks after the boot.
     pub began: u64,
+    /// The processor time of all its threads, in clock ticks.
+    pub spent: u64,
+    /// Whether its first thread has a real-time priority.
+    pub real_time: bool,
 }
 
 impl Process {
@@ -34,17 +38,20 @@ impl Process {
         Self::parse(pid, &String::from_utf8_lossy(&stat))
     }
 
-    /// Name, state, parent and beginning are fields 2, 3, 4 and 22.
+    /// Name, state, parent, user and system time, beginning and real-time priority are fields 2, 3, 4, 14, 15, 22 and 40.
     fn parse(pid: i32, stat: &str) -> Option<Self> {
         // The name is in parentheses and may hold some itself.
         let (begin, end) = (stat.find('(')?, stat.rfind(')')?);
-        let mut rest = stat.get(end + 1..)?.split_whitespace();
+        let rest: Vec<&str> = stat.get(end + 1..)?.split_whitespace().collect();
+        let field = |number: usize| rest.get(number - 3)?.parse::<u64>().ok();
         Some(Self {
             pid,
             name: stat.get(begin + 1..end)?.to_owned(),
-            state: rest.next()?.chars().next()?,
-            parent: rest.next()?.parse().ok()?,
-            began: rest.nth(17)?.parse().ok()?,
+            state: rest.first()?.chars().next()?,
+            parent: i32::try_from(field(4)?).ok()?,
+            began: field(22)?,
+            spent: field(14)?.saturating_add(field(15)?),
+            real_time: field(40).is_some_and(|priority| priority > 0),
         })
     }
 
@@ -145,6 +152,13 @@ mod tests {
         assert_eq!(
             (read.name.as_str(), read.state, read.parent, read.began),
             ("a) b", 'T', 1, 7741)
+        );
+        assert_eq!((read.spent, read.real_time), (4, false));
+        let more = " 0 0 0 0 0 0 0 0 0 0 0 0 0 17 1 50 2";
+        assert!(
+            Process::parse(42, &format!("{stat}{more}"))
+                .unwrap()
+                .real_time
         );
         assert_eq!(Process::parse(42, "42 (short) S 1"), None);
     }

@@ -5,8 +5,9 @@ use std::fmt;
 
 use hawser_model::account::{Basis, Layer};
 use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::ladder::BusyProgram;
 use hawser_model::names::{HostName, InterfaceName, LinkName};
-use hawser_model::units::Packets;
+use hawser_model::units::{Nanos, Packets};
 use serde::Serialize;
 
 use crate::cause::{Found, counted, percent_of, percent_text};
@@ -215,4 +216,43 @@ pub(super) fn main_reason(losses: &[Loss]) -> String {
         .max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(a.0)))
         .map(|(reason, _)| reason.to_owned())
         .unwrap_or_default()
+}
+
+/// A program that had a good part of a processor while something was measured.
+#[derive(Serialize)]
+pub(super) struct Busy {
+    name: String,
+    pid: i32,
+    percent: u64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    real_time: bool,
+}
+
+/// Who had the processors for so long, the busiest first.
+pub(super) fn busy(programs: &[BusyProgram], elapsed: Nanos) -> Vec<Busy> {
+    let of = |program: &BusyProgram| Busy {
+        name: program.name.clone(),
+        pid: program.pid,
+        percent: program.cpu.0.saturating_mul(100) / elapsed.0.max(1),
+        real_time: program.real_time,
+    };
+    programs.iter().map(of).collect()
+}
+
+/// `burn (process 12, real-time priority) had 97 % of a processor, dd (process 9) 40 %`; nothing where nobody is known.
+pub(super) fn busy_words(busy: &[Busy]) -> Option<String> {
+    let of = |(i, it): (usize, &Busy)| {
+        let priority = if it.real_time {
+            ", real-time priority"
+        } else {
+            ""
+        };
+        let share = match i {
+            0 => format!("had {} % of a processor", it.percent),
+            _ => format!("{} %", it.percent),
+        };
+        format!("{} (process {}{priority}) {share}", it.name, it.pid)
+    };
+    let all: Vec<String> = busy.iter().enumerate().map(of).collect();
+    (!all.is_empty()).then(|| all.join(", "))
 }

@@ -2,8 +2,8 @@
 //!
 //! Evidence: the processors of this host are what limited the whole path, most of their time went into programs that are not
 //! Hawser's (`/proc/stat` less the agents' own), and a stage that could run waited for half of its time (`schedstat`). Nothing
-//! that the kernel calls a limit explains it ([`super::cpu_limit`]). Which programs it is is not in the facts. Certain; a
-//! warning. Case: `ladder-processors-taken`; not `ladder-busy-hosts`, where nothing waited for them.
+//! that the kernel calls a limit explains it ([`super::cpu_limit`]). Named are those that had a tenth of a processor. Certain; a
+//! warning. Cases: `ladder-processors-taken`, `ladder-processors-named`; not `ladder-busy-hosts`, where nothing waited for them.
 
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::ladder::RungKind;
@@ -11,6 +11,7 @@ use hawser_model::names::HostName;
 use serde::Serialize;
 
 use super::cpu_limit::CpuLimit;
+use super::support::{Busy, busy, busy_words};
 use crate::cause::{Before, Cause, Found, LadderCause, Words, host};
 use crate::compare::topic::{About, Topic};
 use crate::throughput::resources::{bottleneck, not_let, processors_of};
@@ -22,6 +23,9 @@ pub(crate) struct ProcessorsTaken {
     own_percent: u64,
     idle_percent: u64,
     waited_percent: u64,
+    /// Those of them that the host's `/proc` shows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    busy: Vec<Busy>,
 }
 
 /// Of the processors' time, to others: more than half.
@@ -66,6 +70,7 @@ fn on(view: &LadderView<'_>, host: &HostName) -> Option<Found<ProcessorsTaken>> 
             own_percent: percent(share(usage.own_cpu.0, total)),
             idle_percent: percent(1.0 - busy_share(usage)),
             waited_percent: percent(waited.min(1.0)),
+            busy: busy(&usage.busy, usage.elapsed),
         },
     })
 }
@@ -77,16 +82,26 @@ impl Cause for ProcessorsTaken {
 
     fn words(&self, at: &Place) -> Words {
         let host = host(at);
+        let names = busy_words(&self.busy);
+        let named = names
+            .as_ref()
+            .map_or(String::new(), |names| format!(" {names}."));
+        let look = match names {
+            Some(_) => "`systemd-cgtop` shows their service".to_owned(),
+            None => format!(
+                "`top` or `ps -eo pid,ni,rtprio,pcpu,comm --sort=-pcpu | head` names them, `systemd-cgtop` their service; \
+                 {host} shows Hawser none that had a tenth of a processor"
+            ),
+        };
         Words {
             text: format!(
                 "Other programs had {} % of the time of {host}'s processors while the whole path ran, Hawser {} %, and {} % \
-                 was idle. A stage of the path waited for a processor for {} % of its time. So this ladder says what those \
+                 was idle.{named} A stage of the path waited for a processor for {} % of its time. So this ladder says what those \
                  programs leave, not what the path can do.",
                 self.foreign_percent, self.own_percent, self.idle_percent, self.waited_percent,
             ),
             fix: format!(
-                "On {host}, `top` or `ps -eo pid,ni,rtprio,pcpu,comm --sort=-pcpu | head` names them, `systemd-cgtop` their \
-                 service; Hawser does not read which they are. Stop what runs away, give it a lower priority or a CPU quota, \
+                "On {host}, {look}. Stop what runs away, give it a lower priority or a CPU quota, \
                  and repeat the ladder. In a container or a lab the programs of its neighbours count too."
             ),
         }

@@ -8,7 +8,7 @@
 //! to run and waited for a processor for a quarter of the time or more (`schedstat`), in which at least as many packets arrived on average
 //! as were lost: likely, since when they arrived is not known. An error if the reader
 //! had real-time priority, as Corosync has; else a warning: a program with it would not have stalled. Cases: `reader-stalled`,
-//! `reader-stalled-short`, `reader-stalled-real-time`, `reader-starved`, `reader-starved-little`.
+//! `reader-stalled-short`, `reader-stalled-real-time`, `reader-starved`, `reader-starved-named`, `reader-starved-little`.
 
 use hawser_model::account::Layer;
 use hawser_model::case::Phase;
@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, host, on_link, peer};
 use crate::causes::socket_drain::Pace;
-use crate::causes::support::{Lost, by_host, place_on};
+use crate::causes::support::{Busy, Lost, busy, busy_words, by_host, place_on};
 use crate::compare::topic::{About, COMPUTING};
 use crate::losses::{Loss, Losses};
 use crate::view::View;
@@ -44,6 +44,9 @@ pub(crate) struct ReaderStalled {
     /// What the hypervisor took of one processor while the flow with the longest stall ran, at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     steal_ns: Option<Nanos>,
+    /// Who had the processors meanwhile, as far as the host shows it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    busy: Vec<Busy>,
 }
 
 impl CheckCause for ReaderStalled {
@@ -104,6 +107,10 @@ fn finding(
             needed_buffer_bytes: Bytes(paces().map(|p| p.needed).max()?),
             real_time: phases().all(has_real_time),
             steal_ns: processors.map(|time| time.steal).max(),
+            busy: busy(
+                &longest.receiver_window.busy,
+                longest.receiver_window.elapsed,
+            ),
         },
     })
 }
@@ -159,13 +166,14 @@ impl Cause for ReaderStalled {
         Words {
             text: format!(
                 "{} lost {} from {}{} because the reading program was not run for {stall}{ready}; its buffer of \
-                 {} lasts {} at this rate. The program is fast enough and the path is not at fault.",
+                 {} lasts {} at this rate. The program is fast enough and the path is not at fault.{}",
                 host(at),
                 self.lost,
                 peer(at),
                 on_link(at),
                 self.buffer_bytes,
                 self.buffer_lasts_ns,
+                self.others(),
             ),
             fix: format!(
                 "The reader stood still {priority}. A buffer of {} would have bridged it.",
@@ -176,6 +184,12 @@ impl Cause for ReaderStalled {
 }
 
 impl ReaderStalled {
+    /// Who had the processors: no proof that it was them, and the first place to look.
+    fn others(&self) -> String {
+        let words = busy_words(&self.busy);
+        words.map_or(String::new(), |words| format!(" Meanwhile {words}."))
+    }
+
     /// It was run, and never soon.
     fn starved(&self, at: &Place) -> Words {
         let waited = self.waited_for_processor_ns.unwrap_or_default();
@@ -191,7 +205,7 @@ impl ReaderStalled {
         Words {
             text: format!(
                 "{} lost {} from {}{}: the reading program was ready to run and waited for a processor for {} % of the time ({waited}), \
-                 and its buffer of {} lasts {} at this rate. It is fast enough while it runs, and the path is not at fault.",
+                 and its buffer of {} lasts {} at this rate. It is fast enough while it runs, and the path is not at fault.{}",
                 host(at),
                 self.lost,
                 peer(at),
@@ -199,6 +213,7 @@ impl ReaderStalled {
                 self.starved_percent.unwrap_or(0),
                 self.buffer_bytes,
                 self.buffer_lasts_ns,
+                self.others(),
             ),
             fix: format!(
                 "{priority}. A buffer of {} would have bridged the longest loss.",

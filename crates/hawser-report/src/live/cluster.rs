@@ -5,7 +5,7 @@
 
 use hawser_model::names::HostName;
 use hawser_model::output::live::{
-    LiveAddress, LiveEnd, LiveHead, LiveLink, LivePage, LivePool, PoolAt,
+    EndKnown, LiveAddress, LiveEnd, LiveHead, LiveLink, LivePage, LivePool, PoolAt,
 };
 
 use super::light::{class, mark};
@@ -77,20 +77,35 @@ fn one_link(m: &mut Markup, page: &LivePage, link: &LiveLink, columns: &str) {
         let label = format!("Ends of {}", link.name);
         let columns = format!("{columns} ends");
         m.node("ul", &[("class", &columns), ("aria-label", &label)], |m| {
-            for (head, end) in page.heads.iter().zip(&link.ends) {
-                one_end(m, head, end);
+            let is_there = |end: &LiveEnd| end.what != EndKnown::NotThere;
+            let first = link.ends.iter().position(is_there);
+            let last = link.ends.iter().rposition(is_there);
+            for (at, (head, end)) in page.heads.iter().zip(&link.ends).enumerate() {
+                let class = match is_there(end) {
+                    true if first == last => class("end alone", end.light),
+                    true if first == Some(at) => class("end from", end.light),
+                    true if last == Some(at) => class("end to", end.light),
+                    true => class("end", end.light),
+                    // The line goes by, or has not begun, or is over.
+                    false if first < Some(at) && Some(at) < last => "end by".to_owned(),
+                    false => "end beyond".to_owned(),
+                };
+                let whose = match head.name == page.own {
+                    true => format!("{}: ", head.name),
+                    false => format!("to {}: ", head.name),
+                };
+                one_end(m, &class, &whose, end);
             }
         });
     });
 }
 
-fn one_end(m: &mut Markup, head: &LiveHead, end: &LiveEnd) {
-    m.node("li", &[("class", &class("end", end.light))], |m| {
-        mark(m, end.light);
-        let whose = match head.own {
-            Some(_) => format!("{}: ", head.name),
-            None => format!("to {}: ", head.name),
-        };
+fn one_end(m: &mut Markup, class: &str, whose: &str, end: &LiveEnd) {
+    m.node("li", &[("class", &class)], |m| {
+        match end.what {
+            EndKnown::NotThere => m.leaf("span", &[("class", &"gap")], ""),
+            _ => mark(m, end.light),
+        }
         m.leaf("span", &[("class", &"aloud")], whose);
         for line in end.what.words() {
             m.leaf("span", &[("class", &"line")], line);
@@ -104,6 +119,7 @@ fn pools(m: &mut Markup, page: &LivePage, columns: &str) {
         return;
     }
     m.leaf("h3", &[("class", &"pools")], "Pools");
+    let columns = format!("{columns} by-head");
     m.node(
         "ul",
         &[("class", &columns), ("aria-label", &"Pools by head")],

@@ -14,6 +14,9 @@ pub(crate) enum Phase {
     Fault,
     /// The client has not noticed yet that its path is dead; only where the cluster did nothing.
     ClientTimeout,
+    /// The fault is healed, and the client's session, which was never lost, has no answer yet; only where the cluster did
+    /// nothing.
+    PathRecovery,
     /// Between two steps of one transition.
     Controller,
     /// Resources that are not of the client's pool.
@@ -71,6 +74,7 @@ impl Phase {
             Self::Boot => "boot",
             Self::Join => "join",
             Self::ClientTimeout => "client timeout",
+            Self::PathRecovery => "path recovery",
             Self::Controller => "controller",
             Self::OtherResources => "other resources",
             Self::FirstCheck => "first checks",

@@ -78,6 +78,13 @@ pub(crate) fn spans(facts: &Facts<'_>, ready: Option<Moment>) -> Vec<Span> {
             spans.push(span(Phase::ClientTimeout, since, noticed));
             spans.push(span(Phase::ClientReconnect, noticed, up));
         }
+        // Its session outlived the fault, and goes on when TCP tries again.
+        (None, None) if outage.over && quiet(facts) && last(PathChange::Lost).is_none() => {
+            let healed = facts.case.faults.iter().filter_map(|fault| fault.healed);
+            let healed = healed.filter(|at| *at >= outage.from && *at <= outage.to);
+            let healed = healed.max();
+            spans.extend(healed.map(|at| span(Phase::PathRecovery, at, outage.to)));
+        }
         _ => {}
     }
     spans
@@ -91,8 +98,15 @@ fn quiet(facts: &Facts<'_>) -> bool {
     let mut marks = facts.marks.iter();
     logs.any(|logs| logs.problem.is_none())
         && !marks.any(|mark| {
-            // Observations, not deeds: that the processors are busy, that a port has no carrier.
-            let seen = matches!(mark.mark, Mark::Throttled | Mark::PortLost { .. });
+            // Observations, not deeds: that the processors are busy, that a port has no carrier, that there is nothing to do
+            // about it. What a transition does has marks of its own.
+            let seen = matches!(
+                mark.mark,
+                Mark::Throttled
+                    | Mark::PortLost { .. }
+                    | Mark::TransitionBegun(_)
+                    | Mark::TransitionEnded(_)
+            );
             mark.at >= outage.from && mark.at <= outage.to && !seen
         })
 }

@@ -129,13 +129,33 @@ fn page(report: &IncidentsReport, output: Option<&Path>) -> miette::Result<ExitC
     written(&page, output.unwrap_or(&own))
 }
 
+/// An incident is called by the second in which it began. When another head's log is there too, it may turn out to have begun
+/// so many seconds earlier or later.
+const MOVES: u32 = 5;
+
+/// How many seconds lie between two names of incidents, of one day.
+fn apart(one: &str, other: &str) -> Option<u32> {
+    let second = |id: &str| {
+        let (day, time) = id.split_once('-')?;
+        let digits = time.len() == 6 && time.bytes().all(|b| b.is_ascii_digit());
+        let part = |at: usize| time.get(at..at + 2)?.parse::<u32>().ok();
+        digits.then_some(())?;
+        Some((day.to_owned(), part(0)? * 3600 + part(2)? * 60 + part(4)?))
+    };
+    let (one, other) = (second(one)?, second(other)?);
+    (one.0 == other.0).then(|| one.1.abs_diff(other.1))
+}
+
 /// The report with one incident.
 fn only(mut report: IncidentsReport, id: &str) -> miette::Result<IncidentsReport> {
     let found = match id {
         "last" => report.incidents.pop(),
         id => {
-            let mut all = report.incidents.iter();
-            all.find(|incident| incident.id == id).cloned()
+            let near = report.incidents.iter();
+            let near = near.filter_map(|it| Some((apart(&it.id, id)?, it)));
+            let near = near.filter(|(seconds, _)| *seconds <= MOVES);
+            near.min_by_key(|(seconds, _)| *seconds)
+                .map(|(_, incident)| incident.clone())
         }
     };
     let Some(found) = found else {
@@ -151,4 +171,26 @@ fn only(mut report: IncidentsReport, id: &str) -> miette::Result<IncidentsReport
     };
     report.incidents = vec![found];
     Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_incidents_are_told_apart_by_seconds() {
+        assert_eq!(apart("20261125-192600", "20261125-192600"), Some(0));
+        assert_eq!(apart("20261125-192600", "20261125-192559"), Some(1));
+        assert_eq!(apart("20261125-192600", "20261124-192600"), None);
+        for odd in [
+            "",
+            "last",
+            "20261125-",
+            "20261125-1926",
+            "20261125-19260\u{e9}",
+            "20261125-1926001",
+        ] {
+            assert_eq!(apart("20261125-192600", odd), None, "{odd}");
+        }
+    }
 }

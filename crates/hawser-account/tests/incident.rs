@@ -11,7 +11,7 @@ use hawser_model::output::drill::OutagePhase;
 use hawser_model::output::incident::IncidentsReport;
 use proptest::prelude::*;
 
-const RECORDED: [&str; 10] = [
+const RECORDED: [&str; 11] = [
     "power-cut",
     "stock-power-cut",
     "switchover",
@@ -22,6 +22,7 @@ const RECORDED: [&str; 10] = [
     "failed-start",
     "sans-unplugged",
     "boot-awaited",
+    "duel",
 ];
 
 fn case(name: &str) -> DrillCase {

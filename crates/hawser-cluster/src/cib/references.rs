@@ -48,7 +48,7 @@ impl<'a> Copies<'a> {
             }
         }
         if element.name == "primitive" {
-            self.from_template(element);
+            self.add_template(element);
         }
         for child in &mut element.children {
             self.resolve(child);
@@ -56,7 +56,7 @@ impl<'a> Copies<'a> {
     }
 
     /// A primitive's own values come before those of its template.
-    fn from_template(&mut self, primitive: &mut Element) {
+    fn add_template(&mut self, primitive: &mut Element) {
         let template = primitive.get("template").map(str::to_owned);
         let Some(template) = template.and_then(|id| self.of(&id, "template")) else {
             return;

@@ -11,6 +11,7 @@ mod drift;
 mod effects;
 mod facts;
 mod forecast;
+mod grouped;
 mod merge;
 mod notes;
 mod objects;
@@ -32,6 +33,7 @@ pub use drift::{Drift, drift};
 pub use effects::{AUTHKEY, AUTHKEY_BYTES, COROSYNC_CONF, Effect, Stage};
 pub use facts::{DeviceFacts, Facts, FileFacts, KeyFacts, NodeFacts, PortFacts};
 pub use forecast::{Forecast, fenced, forecast};
+pub use grouped::{Grouped, Member};
 pub use merge::merge;
 pub use notes::{Note, notes};
 pub use objects::{Key, Object, objects};
@@ -124,14 +126,14 @@ pub fn plan(
     };
     let (ports, unwatched) = ports::watched(file, |node| facts.ports_of(node), &live);
     let desired = crate::cib::generate_watching(file, &numbering, &ports);
-    let diff = diff(&desired, &live);
+    let diff = diff_as_read(&desired, &live);
     let target = match facts.cib {
         Some(_) => merge(&live, &diff.changes),
         None => desired.clone(),
     };
     let cib_stages = cib_stages::cib_stages(&diff);
     let in_the_way = theirs::in_the_way(&desired, &live);
-    let reaction = match facts.cib.is_some() && !theirs::is_grouped(&in_the_way) {
+    let reaction = match facts.cib.is_some() && !grouped::is_grouped(&in_the_way) {
         true => Reaction::ask(simulator, &live, &cib_stages)?,
         false => Reaction::default(),
     };
@@ -176,6 +178,18 @@ pub fn plan(
         taken: reaction.taken,
         diff,
     })
+}
+
+/// The difference to what Pacemaker reads, templates and references written out; what is written stands as it stood.
+fn diff_as_read(desired: &Element, live: &Element) -> CibDiff {
+    let mut diff = diff(desired, &crate::cib::written_out(live));
+    let stands = objects(live);
+    for change in &mut diff.changes {
+        if let (Some(there), Some(object)) = (&mut change.live, stands.get(&change.key)) {
+            there.element.clone_from(&object.element);
+        }
+    }
+    diff
 }
 
 fn under_way(steps: &[String]) -> Option<Note> {

@@ -161,7 +161,8 @@ fn value_object(pair: &Element) -> Object {
     }
 }
 
-fn resource_values(resource: &Element) -> BTreeMap<String, String> {
+/// What a resource is set to.
+pub(super) fn resource_values(resource: &Element) -> BTreeMap<String, String> {
     let mut values = BTreeMap::new();
     if resource.name != "primitive" {
         // Groups, clones and bundles are nothing that Hawser makes: compared as they stand.
@@ -253,9 +254,11 @@ fn attributes(element: &Element, prefix: &str, values: &mut BTreeMap<String, Str
 /// its name, booleans as words.
 fn normal(name: &str, value: &str) -> String {
     let value = value.trim();
-    let is_time = ["timeout", "interval", "deadtime", "delay"]
-        .iter()
-        .any(|word| name.contains(word));
+    // The agent's own are milliseconds.
+    let is_time = !name.starts_with("arp_")
+        && ["timeout", "interval", "deadtime", "delay"]
+            .iter()
+            .any(|word| name.contains(word));
     if is_time {
         if let Some(ms) = crate::simulate::millis(value) {
             return match ms % 1000 {

@@ -6,6 +6,7 @@ use hawser_model::cluster_file::{Backend, ClusterFile, CryptoHash, ExportKind, P
 use hawser_model::names::HostName;
 
 use super::facts::{Facts, NodeFacts};
+use super::grouped::Grouped;
 use super::renamed::renamed;
 use crate::cib::fencing::{need_cibsecrets, targets};
 use crate::cib::services::agent;
@@ -105,30 +106,9 @@ pub enum Problem {
         /// The resource of the file.
         ours: String,
     },
-    /// A resource of the file is in a group.
-    #[error(
-        "resource {id} is in {kind} {group} on the cluster, and Hawser makes none: take {group} out of the cluster first \
-         (docs/import.md, \"Taking a cluster over\")"
-    )]
-    Grouped {
-        /// The resource.
-        id: String,
-        /// `group`, `clone` and the like.
-        kind: String,
-        /// What it is in.
-        group: String,
-    },
-    /// A group or the like has the name of a resource of the file.
-    #[error(
-        "{kind} {id} is on the cluster, which Hawser did not make, and the file gives its name to a resource: take {id} \
-         out of the cluster first (docs/import.md, \"Taking a cluster over\")"
-    )]
-    NameTaken {
-        /// The name.
-        id: String,
-        /// `group`, `clone` and the like.
-        kind: String,
-    },
+    /// A group that others made has what the file gives to a pool, or the name of a resource of the file.
+    #[error("{0}")]
+    Grouped(Grouped),
     /// A device's secret needs a feature that a node's Pacemaker does not have.
     #[error(
         "{node}'s Pacemaker was built without cibsecrets, which fence device {device} needs for its secret"

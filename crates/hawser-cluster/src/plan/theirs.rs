@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::Problem;
 use super::diff::made_by_hawser;
+use super::grouped::{Grouped, followers, grouped, in_place_of};
 use crate::cib::services::agent;
 use crate::cib::written_out;
 use crate::simulate::parameter;
@@ -22,76 +23,56 @@ enum Thing<'a> {
     Target(String),
 }
 
-/// A primitive of a CIB, and the group, clone or the like that it is in.
-struct Placed<'a> {
-    primitive: &'a Element,
-    within: Option<&'a Element>,
-}
-
 /// Looks for them in the live CIB.
 pub(super) fn in_the_way(desired: &Element, live: &Element) -> Vec<Problem> {
-    let live = written_out(live);
-    let (wanted, there) = (placed(desired), placed(&live));
+    let live = &written_out(live);
+    let (wanted, there) = (primitives(desired), primitives(live));
     let shared = |theirs: &Element| {
-        let mut all = wanted.iter();
-        all.find_map(|ours| {
-            Some((
-                id(ours.primitive).to_owned(),
-                shared(ours.primitive, theirs)?,
-            ))
-        })
+        let mut all = wanted.iter().copied();
+        all.find_map(|ours| Some((ours, shared(ours, theirs)?)))
     };
     // A target goes with its units, whatever its name is.
     let of_target = |target: &Element| {
         let iqn = parameter(target, "iqn")?;
-        let mut units = there.iter().map(|placed| placed.primitive);
+        let mut units = there.iter();
         units.find_map(|unit| {
             let (ours, path) =
                 shared(unit).filter(|_| parameter(unit, "target_iqn") == Some(iqn))?;
             Some((ours, format!("the target of {path}")))
         })
     };
-    let named = |id: &str| wanted.iter().any(|placed| self::id(placed.primitive) == id);
-    let mut found: Vec<Problem> = resources(&live)
-        .iter()
-        .filter(|resource| resource.name != "primitive" && named(id(resource)))
-        .map(|around| Problem::NameTaken {
-            id: id(around).to_owned(),
-            kind: around.name.clone(),
-        })
-        .collect();
-    for Placed { primitive, within } in &there {
-        let id = id(primitive);
-        let same = wanted
+    let has = |primitive: &Element| {
+        let (ours, what) = shared(primitive).or_else(|| of_target(primitive))?;
+        Some((in_place_of(primitive, ours, &wanted), what))
+    };
+    let named = |primitive: &Element| {
+        wanted
             .iter()
-            .find(|placed| self::id(placed.primitive) == id);
-        match (same, within) {
-            (Some(_), None) => continue,
-            (Some(same), Some(within)) if same.within.is_none() => found.push(Problem::Grouped {
-                id: id.to_owned(),
-                kind: within.name.clone(),
-                group: self::id(within).to_owned(),
-            }),
-            _ if made_by_hawser(primitive) || within.is_some_and(made_by_hawser) => continue,
-            _ => {
-                let has = shared(primitive).or_else(|| of_target(primitive));
-                found.extend(has.map(|(ours, what)| Problem::Theirs {
-                    id: id.to_owned(),
-                    agent: agent(primitive),
-                    what,
-                    ours,
-                }));
-            }
+            .find(|ours| id(ours) == id(primitive))
+            .copied()
+    };
+    let mut found = Vec::new();
+    for resource in resources(live) {
+        if resource.name != "primitive" {
+            let grouped = grouped(resource, named, has);
+            found.extend(grouped.map(|it| {
+                let ours = wanted.iter().map(|ours| id(ours)).collect();
+                let followers = followers(live, resource, &ours);
+                Problem::Grouped(Grouped { followers, ..it })
+            }));
+            continue;
         }
+        if named(resource).is_some() || made_by_hawser(resource) {
+            continue;
+        }
+        found.extend(has(resource).map(|(ours, what)| Problem::Theirs {
+            id: id(resource).to_owned(),
+            agent: agent(resource),
+            what,
+            ours: id(ours).to_owned(),
+        }));
     }
     found
-}
-
-/// Whether a resource of the file is in a group on the cluster, or has its name: nothing can be made of such a CIB.
-pub(super) fn is_grouped(problems: &[Problem]) -> bool {
-    let grouped =
-        |problem: &Problem| matches!(problem, Problem::Grouped { .. } | Problem::NameTaken { .. });
-    problems.iter().any(grouped)
 }
 
 fn id(element: &Element) -> &str {
@@ -99,21 +80,14 @@ fn id(element: &Element) -> &str {
 }
 
 fn resources(cib: &Element) -> &[Element] {
-    let resources = cib
-        .first("configuration")
-        .and_then(|it| it.first("resources"));
-    resources.map_or(&[], |resources| &resources.children)
+    let resources = cib.at(&["configuration", "resources"]);
+    resources.map_or(&[], |it| &it.children)
 }
 
-fn placed(cib: &Element) -> Vec<Placed<'_>> {
-    let mut all = Vec::new();
-    for resource in resources(cib) {
-        let within = (resource.name != "primitive").then_some(resource);
-        let primitives = resource.walk().into_iter();
-        let primitives = primitives.filter(|element| element.name == "primitive");
-        all.extend(primitives.map(|primitive| Placed { primitive, within }));
-    }
-    all
+/// All primitives, those in groups too.
+fn primitives(cib: &Element) -> Vec<&Element> {
+    let all = resources(cib).iter().flat_map(Element::walk);
+    all.filter(|element| element.name == "primitive").collect()
 }
 
 /// What a primitive of ours and one of others both have, in words.
@@ -265,8 +239,16 @@ mod tests {
             .iter()
             .map(|problem| match problem {
                 Problem::Theirs { id, what, ours, .. } => format!("{id}: {what}, {ours}"),
-                Problem::Grouped { id, kind, group } => format!("{id} in {kind} {group}"),
-                Problem::NameTaken { id, kind } => format!("{kind} {id}"),
+                Problem::Grouped(it) => {
+                    let of = |m: &crate::plan::Member| format!(" {}: {}, {}", m.id, m.what, m.ours);
+                    let members: String = it.members.iter().map(of).collect();
+                    let name = if it.has_a_name {
+                        " with a name of ours"
+                    } else {
+                        ""
+                    };
+                    format!("{} {}{name}{members}", it.kind, it.id)
+                }
                 other => panic!("{other}"),
             })
             .collect()
@@ -306,13 +288,13 @@ mod tests {
             "c: the directory /web, web",
             "d: the volume group vms, vms",
             "e: the target iqn.2026-01.lab:tank, tank-exports",
-            "f: /dev/zvol/tank/disk, tank",
+            "f: /dev/zvol/tank/disk, tank-exports",
             "g: /srv/tank/home, tank-exports",
-            "h: the target of /dev/zvol/tank/disk, tank",
+            "h: the target of /dev/zvol/tank/disk, tank-exports",
         ];
         assert_eq!(told(&live.concat()), all);
         let in_clone = format!("<clone id=\"k\">{}</clone>", live[0]);
-        assert_eq!(told(&in_clone), all[..1]);
+        assert_eq!(told(&in_clone), [format!("clone k {}", all[0])]);
     }
 
     #[test]
@@ -389,14 +371,20 @@ mod tests {
             "<group id=\"g\">{}</group>",
             theirs("tank", "heartbeat:ZFS", &[("pool", "tank")])
         );
-        assert_eq!(told(&group), ["tank in group g"]);
+        assert_eq!(
+            told(&group),
+            ["group g with a name of ours tank: the ZFS pool tank, tank"]
+        );
         // The group's name, and in it nothing of the file's: it is not made a pool's resource.
         let group = format!(
             "<group id=\"tank\">{}</group>",
             theirs("site", "heartbeat:nginx", &[])
         );
-        assert_eq!(told(&group), ["group tank"]);
+        assert_eq!(told(&group), ["group tank with a name of ours"]);
         let live = cib(&group);
-        assert!(is_grouped(&in_the_way(&desired(), &live)));
+        assert!(super::super::grouped::is_grouped(&in_the_way(
+            &desired(),
+            &live
+        )));
     }
 }

@@ -169,6 +169,11 @@ fn shown(name: &str, value: Option<&String>) -> String {
     }
 }
 
+/// A value with its name.
+pub(super) fn set_to(name: &str, value: &String) -> String {
+    format!("{name} {}", shown(name, Some(value)))
+}
+
 /// A constraint as a sentence.
 fn constraint(element: &Element) -> String {
     let get = |name| element.get(name).unwrap_or("?");

@@ -13,3 +13,4 @@ mod scenarios;
 mod secrets;
 mod simulated;
 mod status;
+mod taken_over;

@@ -34,7 +34,7 @@ pub fn running(golden: &Golden) -> Element {
 }
 
 /// The same of a cluster with that CIB.
-fn running_with(golden: &Golden, cib: &Element) -> Element {
+pub fn running_with(golden: &Golden, cib: &Element) -> Element {
     let nodes = golden
         .file
         .nodes
@@ -66,7 +66,7 @@ fn running_with(golden: &Golden, cib: &Element) -> Element {
 }
 
 /// Nodes on which everything is as the file wants it, with that CIB.
-fn facts(file: &ClusterFile, cib: &Element) -> Facts {
+pub fn facts(file: &ClusterFile, cib: &Element) -> Facts {
     let numbering = hawser_cluster::numbering::Numbering::of(file, None);
     let files = node_files(file).into_iter().map(|wanted| {
         let facts = FileFacts {
@@ -151,7 +151,7 @@ pub fn by_hand(cib: &Element, tool: &str, arguments: &[&str]) -> Element {
     Element::parse(&std::fs::read_to_string(&path).unwrap(), "the changed CIB").unwrap()
 }
 
-fn golden_plan(name: &str, file: &ClusterFile, facts: &Facts) -> Plan {
+pub fn golden_plan(name: &str, file: &ClusterFile, facts: &Facts) -> Plan {
     let plan = plan(file, facts, &CrmSimulate).unwrap();
     let path = folder("plans").join(format!("{name}.txt"));
     compare(Path::new(&path), &plan.report.to_string());

@@ -3,12 +3,11 @@
 use super::xml::{self, Element};
 use super::{Around, Crm, Location, Pairs, Primitive, Score, Together};
 use crate::Place;
-use crate::page::Page;
 use crate::place::{Malformed, quoted};
 use crate::source::Source;
 
 /// Reads a CIB, or its `configuration` alone.
-pub(crate) fn parse(source: &Source, page: &mut Page) -> Result<Crm, Malformed> {
+pub(crate) fn parse(source: &Source) -> Result<Crm, Malformed> {
     let root = xml::parse(source)?;
     let Some(configuration) = root.find("configuration") else {
         let found = format!("<{}> without a <configuration>", root.name);
@@ -20,7 +19,6 @@ pub(crate) fn parse(source: &Source, page: &mut Page) -> Result<Crm, Malformed> 
     };
     let mut reading = Reading {
         source,
-        page,
         crm: Crm::default(),
     };
     for part in &configuration.children {
@@ -65,7 +63,6 @@ fn lacks(at: &Place, element: &Element, attribute: &str) -> Malformed {
 
 struct Reading<'a> {
     source: &'a Source,
-    page: &'a mut Page,
     crm: Crm,
 }
 

@@ -10,6 +10,7 @@ pub mod case;
 pub mod cluster_file;
 pub mod copy;
 pub mod counters;
+pub mod date;
 pub mod drill;
 pub mod drops;
 pub mod fanout;

@@ -1,7 +1,6 @@
 //! The page around everything: head, style, sections, figures, the line at its end.
 
 use std::fmt::Display;
-use std::time::{Duration, UNIX_EPOCH};
 
 use crate::markup::Markup;
 
@@ -190,10 +189,7 @@ impl Section<'_> {
 
 /// A time of day, UTC, from seconds since 1970: `2026-11-21 20:15:03`.
 pub fn moment(seconds: u64) -> String {
-    // Up to the year 9999, which is what the formatter can write.
-    let seconds = seconds.min(253_402_300_799);
-    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds))
-        .to_string()
+    hawser_model::date::utc_seconds(seconds)
         .replace('T', " ")
         .trim_end_matches('Z')
         .to_owned()

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use hawser_host::Clock;
+use hawser_model::date::utc_seconds;
 use hawser_model::output::watch::Alarm;
 use hawser_tool::{Tool, ToolError};
 use serde_json::{Value, json};
@@ -56,7 +57,7 @@ pub fn message(change: &Change, from: &Whose, time_of_day: u64) -> Value {
         "times": alarm.times.to_string(),
     });
     let at = |seconds: Option<u64>| match seconds {
-        Some(seconds) => rfc3339(seconds),
+        Some(seconds) => utc_seconds(seconds),
         // As Alertmanager has it for what is not known.
         None => "0001-01-01T00:00:00Z".to_owned(),
     };
@@ -81,11 +82,6 @@ pub fn message(change: &Change, from: &Whose, time_of_day: u64) -> Value {
             "fingerprint": print,
         }],
     })
-}
-
-fn rfc3339(seconds: u64) -> String {
-    let time = std::time::UNIX_EPOCH + Duration::from_secs(seconds);
-    humantime::format_rfc3339_seconds(time).to_string()
 }
 
 /// FNV-1a: the same alarm has the same one in all versions, which `std`'s hashes do not promise.

@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
 
 use hawser_model::case::{CASE_FORMAT, Case};
 use hawser_model::copy::{COPY_FORMAT, CopyCase};
@@ -192,10 +191,7 @@ fn parsed<T: Serialize + DeserializeOwned>(text: &[u8], path: &Path) -> miette::
 
 /// `check-CLUSTER-2026-11-21T20-15-03Z`, `ladder-…`, `copy-…` or `drill-…`, without characters that a shell minds.
 fn default_name(verb: &str, cluster: &str, recorded: u64) -> String {
-    let time = UNIX_EPOCH + Duration::from_secs(recorded);
-    let stamp = humantime::format_rfc3339_seconds(time)
-        .to_string()
-        .replace(':', "-");
+    let stamp = hawser_model::date::utc_seconds(recorded).replace(':', "-");
     let cluster: String = cluster
         .chars()
         .map(|c| {
@@ -221,6 +217,8 @@ fn unused(name: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
     use std::io::Read;
     use std::os::unix::fs::{FileTypeExt, symlink};
 

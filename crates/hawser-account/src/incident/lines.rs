@@ -1,6 +1,6 @@
 //! Lines of logs as they lie in a folder: whose they are, and when they were written.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
@@ -140,8 +140,7 @@ pub fn moment(local: &str) -> Option<Moment> {
 
 /// `2026-11-22 11:14:12.903`.
 pub fn local(at: Moment) -> String {
-    let time = UNIX_EPOCH + Duration::from_micros(at.0);
-    let text = humantime::format_rfc3339_millis(time).to_string();
+    let text = hawser_model::date::utc_millis(at.0);
     text.trim_end_matches('Z').replace('T', " ")
 }
 

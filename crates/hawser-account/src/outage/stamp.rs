@@ -1,7 +1,7 @@
 //! The time stamps of corosync.log (`timestamp: hires`) and pacemaker.log: `Nov 22 08:21:57.579`,
 //! local time without a year.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use hawser_model::drill::Moment;
 
@@ -25,11 +25,12 @@ pub(crate) fn stamped(line: &str, recorded: u64, utc_offset_s: i32) -> Option<(M
         return None;
     }
     let offset = i64::from(utc_offset_s) * 1_000_000;
-    let recorded = i64::try_from(recorded).ok()? * 1_000_000 + offset;
+    let recorded = i64::try_from(recorded).ok()?;
+    let recorded = recorded.checked_mul(1_000_000)?.checked_add(offset)?;
     let year = year_of(u64::try_from(recorded).ok()?)?;
     let local = (year - 1..=year + 1)
         .filter_map(|year| micros(&format!("{year}-{month:02}-{day:02} {clock}")))
-        .min_by_key(|at| (at - recorded).abs())?;
+        .min_by_key(|at| at.abs_diff(recorded))?;
     let us = u64::try_from(local - offset).ok()?;
     Some((Moment(us), rest.trim_start()))
 }
@@ -43,8 +44,8 @@ fn micros(text: &str) -> Option<i64> {
 
 /// The year of a moment.
 fn year_of(micros: u64) -> Option<u16> {
-    let time = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_micros(micros));
-    time.to_string().get(..4)?.parse().ok()
+    let time = hawser_model::date::utc_millis(micros);
+    time.get(..4)?.parse().ok()
 }
 
 #[cfg(test)]

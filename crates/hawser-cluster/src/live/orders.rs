@@ -4,7 +4,6 @@
 //! One without an end holds for ever: the pool goes back by itself as soon as it can, whatever its stickiness.
 
 use std::fmt;
-use std::time::{Duration, UNIX_EPOCH};
 
 use super::takeover::seconds;
 use crate::simulate::Directory;
@@ -64,8 +63,7 @@ impl fmt::Display for LeftOrder {
         match self.ends {
             None => f.write_str(", without an end"),
             Some(ends) => {
-                let at = UNIX_EPOCH + Duration::from_secs(ends);
-                write!(f, ", until {}", humantime::format_rfc3339_seconds(at))
+                write!(f, ", until {}", hawser_model::date::utc_seconds(ends))
             }
         }
     }

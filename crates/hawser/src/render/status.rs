@@ -1,7 +1,6 @@
 //! A cluster's status as text.
 
 use std::fmt::Write;
-use std::time::{Duration, UNIX_EPOCH};
 
 use hawser_model::output::cluster::{ClusterStatus, PoolStatus, ServiceState, Takeover};
 
@@ -101,6 +100,6 @@ fn takeover(last: &Takeover) -> String {
         true => format!("{from} was fenced"),
         false => format!("{from} gave it up in good order"),
     };
-    let when = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(*at));
+    let when = hawser_model::date::utc_seconds(*at);
     format!("{pool} from {from} to {to}, {when}: {how}")
 }

@@ -134,9 +134,10 @@ fn drill_left(target: &Target, known: &Known) -> miette::Result<Option<String>> 
         (None, None) => (left::notes(known.file.cluster.name.as_str()), String::new()),
     };
     Ok(left::behind(&notes).map(|(left, at)| {
+        let at = at.duration_since(std::time::UNIX_EPOCH);
         format!(
             "{left}, begun at {}: what it did may still be there; `hawser drill{words} --heal` takes it back",
-            humantime::format_rfc3339_seconds(at)
+            hawser_model::date::utc_seconds(at.map_or(0, |since| since.as_secs()))
         )
     }))
 }

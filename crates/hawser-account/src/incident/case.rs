@@ -1,6 +1,7 @@
 //! The logs of all heads on one clock, and the part of them that an account is made from.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use hawser_model::drill::{
     ClientRecord, Clock, ClusterFacts, DRILL_FORMAT, DrillCase, Moment, NodeLogs, PoolFacts,
@@ -18,10 +19,10 @@ use crate::outage::stall::Outage;
 use crate::outage::timeline::{self, At, on_drills_clock};
 
 /// What an account looks at before an outage: that the processors are busy is told every 30 s.
-const BEFORE_US: u64 = 60_000_000;
+const BEFORE_US: i64 = 60_000_000;
 
 /// And after it: who stood still says so when it runs again.
-const AFTER_US: u64 = 120_000_000;
+const AFTER_US: i64 = 120_000_000;
 
 /// The logs of all heads.
 pub(super) struct Heads {
@@ -144,7 +145,8 @@ impl Heads {
 
     /// All marks, in the order of time.
     pub(super) fn marks(&self) -> Vec<At> {
-        timeline::timeline(&self.with(|_| true, None, ClientRecord::default()))
+        let all = Moment(0)..=Moment(u64::MAX);
+        timeline::timeline(&self.with(&all, None, ClientRecord::default()))
     }
 
     /// What the lines say beside marks, in the order of time.
@@ -173,6 +175,22 @@ impl Heads {
         })
     }
 
+    /// The same of some time.
+    pub(super) fn within(
+        &self,
+        time: &RangeInclusive<Moment>,
+    ) -> impl Iterator<Item = (Moment, &HostName, LogKind, &Line)> {
+        self.heads.iter().flat_map(move |(host, head)| {
+            let clock = self.clock(host);
+            let kinds = [LogKind::Corosync, LogKind::Pacemaker].into_iter();
+            kinds.zip(&head.lines).flat_map(move |(kind, lines)| {
+                let lines = within(lines, |line| on_drills_clock(line.at, clock), time);
+                let lines = lines.iter();
+                lines.map(move |line| (on_drills_clock(line.at, clock), host, kind, line))
+            })
+        })
+    }
+
     /// Agents that Pacemaker asked for their metadata: `vmpool01 (ocf:heartbeat:Filesystem)`.
     pub(super) fn agents(&self) -> BTreeMap<String, String> {
         let asked = self.all_lines().filter_map(|line| {
@@ -194,20 +212,19 @@ impl Heads {
 
     /// The lines around an incident, of both logs.
     pub(super) fn lines(&self, from: Moment, to: Moment) -> [Vec<String>; 2] {
-        let around = |at: Moment| at.0 + BEFORE_US >= from.0 && at.0 <= to.0 + AFTER_US;
+        let around = from.shifted(-BEFORE_US)..=to.shifted(AFTER_US);
         [LogKind::Corosync, LogKind::Pacemaker].map(|kind| {
             let lines = self
                 .heads
                 .values()
-                .flat_map(|head| &head.lines[kind as usize]);
-            let lines = lines.filter(|line| around(line.at));
+                .flat_map(|head| within(&head.lines[kind as usize], |line| line.at, &around));
             lines.map(|line| line.text.clone()).collect()
         })
     }
 
     /// What the account of a service's outage is made from: the lines about it, and its outage for a client's.
     pub(super) fn case(&self, window: &Window, service: &PoolFacts) -> DrillCase {
-        let inside = |at: Moment| at.0 + BEFORE_US >= window.from.0 && at <= window.to;
+        let inside = window.from.shifted(-BEFORE_US)..=window.to;
         let client = |outage: Outage| ClientRecord {
             pool: service.name.clone(),
             stalls: vec![Stall {
@@ -224,7 +241,7 @@ impl Heads {
             over: false,
             writer: 0,
         };
-        let case = self.with(inside, Some(service), client(outage));
+        let case = self.with(&inside, Some(service), client(outage));
         let marks = timeline::timeline(&case);
         let stands = ready(&Facts {
             case: &case,
@@ -251,7 +268,7 @@ impl Heads {
     /// The lines of some moments, as a drill would have recorded them.
     fn with(
         &self,
-        inside: impl Fn(Moment) -> bool,
+        inside: &RangeInclusive<Moment>,
         service: Option<&PoolFacts>,
         client: ClientRecord,
     ) -> DrillCase {
@@ -259,10 +276,8 @@ impl Heads {
             let clock = self.clock(host);
             let [corosync, pacemaker] = &head.lines;
             let texts = |lines: &[Line]| {
-                let lines = lines
-                    .iter()
-                    .filter(|line| inside(on_drills_clock(line.at, clock)));
-                lines.map(|line| line.text.clone()).collect()
+                let lines = within(lines, |line| on_drills_clock(line.at, clock), inside);
+                lines.iter().map(|line| line.text.clone()).collect()
             };
             let logs = NodeLogs {
                 clock,
@@ -297,4 +312,15 @@ impl Heads {
             stopped: None,
         }
     }
+}
+
+/// The part of what is in the order of time that is of some time.
+pub(super) fn within<'a, T>(
+    all: &'a [T],
+    at: impl Fn(&T) -> Moment,
+    time: &RangeInclusive<Moment>,
+) -> &'a [T] {
+    let from = all.partition_point(|one| at(one) < *time.start());
+    let until = all.partition_point(|one| at(one) <= *time.end());
+    all.get(from..until).unwrap_or_default()
 }

@@ -14,6 +14,8 @@ mod shown;
 mod trigger;
 mod windows;
 
+use std::cmp::Reverse;
+
 use hawser_model::drill::{Moment, PoolFacts};
 use hawser_model::names::HostName;
 use hawser_model::output::incident::{IncidentReport, IncidentsReport, ServiceOutage};
@@ -22,7 +24,7 @@ use crate::outage::found;
 use crate::outage::marks::Mark;
 use crate::outage::timeline::At;
 use crate::outage::view::DrillView;
-use case::Heads;
+use case::{Heads, within};
 use said::Said;
 use windows::{Incident, Window};
 
@@ -42,9 +44,21 @@ const HOLD: [&str; 7] = [
     "unattributed-outage",
 ];
 
+/// Services that are told of: logs of a head that lies may name any number.
+const SERVICES: usize = 1000;
+
+/// Incidents that are told of, the newest.
+const INCIDENTS: usize = 1000;
+
+/// Lines that all accounts of one answer may be made from together, each account's own few hundred in any case.
+const LINES: usize = 2_000_000;
+const LINES_AT_LEAST: usize = 100;
+
 /// The logs, and the incidents that they tell of.
 struct Told {
     heads: Heads,
+    /// What was too much, in words.
+    left_out: Vec<String>,
     services: Vec<PoolFacts>,
     /// All marks, in the order of time.
     marks: Vec<At>,
@@ -55,12 +69,33 @@ impl Told {
     fn by(files: &[LogFile], services: &[PoolFacts], recorded: u64) -> Self {
         let heads = Heads::new(files, recorded);
         let marks = heads.marks();
-        let services = match services {
+        let mut services = match services {
             [] => services::named(&heads, &marks),
             given => given.to_vec(),
         };
+        let mut left_out = Vec::new();
+        if let Some(more) = services
+            .len()
+            .checked_sub(SERVICES)
+            .filter(|more| *more > 0)
+        {
+            services.truncate(SERVICES);
+            left_out.push(format!(
+                "{more} of the services that are named are left out"
+            ));
+        }
+        let mut incidents = windows::incidents(&services, &marks);
+        if let Some(more) = incidents
+            .len()
+            .checked_sub(INCIDENTS)
+            .filter(|more| *more > 0)
+        {
+            incidents.drain(..more);
+            left_out.push(format!("the {more} oldest incidents are left out"));
+        }
         Self {
-            incidents: windows::incidents(&services, &marks),
+            incidents,
+            left_out,
             heads,
             services,
             marks,
@@ -71,14 +106,26 @@ impl Told {
 /// Everything the logs say. `services` are what Pacemaker runs together, from its CIB; where there are none, they are
 /// taken from the names in the logs. `recorded`, seconds since 1970 UTC, tells the year of the stamps.
 pub fn incidents(files: &[LogFile], services: &[PoolFacts], recorded: u64) -> IncidentsReport {
-    let told = Told::by(files, services, recorded);
+    tell(&Told::by(files, services, recorded), LINES)
+}
+
+/// What the logs tell, with accounts of so many lines together.
+fn tell(told: &Told, mut lines: usize) -> IncidentsReport {
     let said = told.heads.said();
-    let incidents = told.incidents.iter();
+    let mut left_out = told.left_out.clone();
+    // The newest first: they are looked at first.
+    let incidents = told.incidents.iter().rev();
+    let mut incidents: Vec<IncidentReport> = incidents
+        .map(|one| report(one, told, &said, &mut lines, &mut left_out))
+        .collect();
+    incidents.reverse();
+    let mut gaps = told.heads.gaps();
+    gaps.extend(left_out);
     IncidentsReport {
         heads: told.heads.read(),
         clock_error_s: told.heads.clock_error_s(),
-        incidents: incidents.map(|one| report(one, &told, &said)).collect(),
-        gaps: told.heads.gaps(),
+        incidents,
+        gaps,
     }
 }
 
@@ -110,29 +157,58 @@ pub fn lines(files: &[LogFile], services: &[PoolFacts], recorded: u64) -> Vec<Li
         .collect()
 }
 
-fn report(incident: &Incident, told: &Told, said: &[(Moment, HostName, Said)]) -> IncidentReport {
-    let mut away: Vec<ServiceOutage> = incident
-        .windows
-        .iter()
-        .filter_map(|window| {
-            let mut services = told.services.iter();
-            let service = services.find(|service| service.name == window.service)?;
-            Some(outage(incident, window, service, &told.heads))
-        })
-        .collect();
-    away.sort_by(|a, b| b.outage_s.total_cmp(&a.outage_s));
+/// One incident; `lines` is how many the accounts may still be made from.
+fn report(
+    incident: &Incident,
+    told: &Told,
+    said: &[(Moment, HostName, Said)],
+    lines: &mut usize,
+    left_out: &mut Vec<String>,
+) -> IncidentReport {
     let began = lines::local(incident.from);
+    let mut windows: Vec<&Window> = incident.windows.iter().collect();
+    // The longest first: of those there is an account in any case.
+    windows.sort_by_key(|window| Reverse(window.to.0.saturating_sub(window.from.0)));
+    let (mut away, mut without) = (Vec::new(), 0);
+    for window in windows {
+        let mut services = told.services.iter();
+        let Some(service) = services.find(|service| service.name == window.service) else {
+            continue;
+        };
+        let needs = within(&told.marks, |mark| mark.at, &(window.from..=window.to)).len();
+        let left = lines.checked_sub(needs.max(LINES_AT_LEAST));
+        match (left, away.is_empty() && *lines > 0) {
+            (None, false) => without += 1,
+            (left, _) => {
+                *lines = left.unwrap_or(0);
+                away.push(outage(incident, window, service, &told.heads));
+            }
+        }
+    }
+    if without > 0 {
+        left_out.push(format!(
+            "incident {}: {without} outages of services without an account: the logs are too long",
+            lines::digits(&began)
+        ));
+    }
+    away.sort_by(|a, b| b.outage_s.total_cmp(&a.outage_s));
     let mut fenced: Vec<HostName> = Vec::new();
     let inside = incident.from..=incident.to;
-    for mark in told.marks.iter().filter(|mark| inside.contains(&mark.at)) {
+    for mark in within(&told.marks, |mark| mark.at, &inside) {
         if let Mark::FenceEnded { target, ok: true } = &mark.mark {
             if !fenced.contains(target) {
                 fenced.push(target.clone());
             }
         }
     }
-    let begun = trigger::trigger(incident, &told.marks, said);
-    let (lines, lines_left_out) = shown::shown(incident, &told.heads);
+    let since = Moment(incident.from.0.saturating_sub(trigger::BEFORE_US));
+    let until = Moment(incident.from.0.saturating_add(trigger::AFTER_US)).max(incident.to);
+    let (marks, said) = (
+        within(&told.marks, |mark| mark.at, &(since..=incident.to)),
+        within(said, |(at, ..)| *at, &(since..=until)),
+    );
+    let begun = trigger::trigger(incident, marks, said);
+    let (shown, lines_left_out) = shown::shown(incident, &told.heads);
     IncidentReport {
         id: lines::digits(&began),
         began,
@@ -142,7 +218,7 @@ fn report(incident: &Incident, told: &Told, said: &[(Moment, HostName, Said)]) -
         fenced,
         outage_s: away.first().map_or(0.0, |longest| longest.outage_s),
         services: away,
-        lines,
+        lines: shown,
         lines_left_out,
         readings: Vec::new(),
     }
@@ -167,5 +243,56 @@ fn outage(
         phases: view.phases(),
         unattributed_s: view.account.unattributed_us as f64 / 1e6,
         findings: found(&view, |code| HOLD.contains(&code)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(lines: &[String]) -> [LogFile; 1] {
+        let stamped = lines.iter().enumerate().map(|(n, line)| {
+            let (minute, second, ms) = (n / 60_000, n / 1000 % 60, n % 1000);
+            format!("Nov 25 00:{minute:02}:{second:02}.{ms:03} head1 pacemaker-controld [1] (x) notice: {line}\n")
+        });
+        [LogFile {
+            kind: LogKind::Pacemaker,
+            folder: "head1".into(),
+            text: stamped.collect(),
+        }]
+    }
+
+    fn away(service: usize) -> Vec<String> {
+        vec![
+            format!("Initiating stop operation r{service}_stop_0 on head1"),
+            format!("Initiating start operation r{service}_start_0 on head1"),
+            format!("Transition 1 action 2 (r{service}_start_0 on head1) confirmed: ok"),
+        ]
+    }
+
+    #[test]
+    fn services_beyond_any_cluster_are_left_out_and_that_is_said() {
+        let named = |n| format!("Initiating start operation r{n}_start_0 on head1");
+        let lines: Vec<String> = (0..SERVICES + 7).map(named).collect();
+        let told = Told::by(&log(&lines), &[], 1_795_600_000);
+        assert_eq!(told.services.len(), SERVICES);
+        assert_eq!(
+            told.left_out,
+            ["7 of the services that are named are left out"]
+        );
+    }
+
+    #[test]
+    fn accounts_of_too_many_lines_are_left_out_and_that_is_said() {
+        let lines: Vec<String> = (0..20).flat_map(away).collect();
+        let told = Told::by(&log(&lines), &[], 1_795_600_000);
+        let whole = tell(&told, LINES);
+        assert_eq!(whole.incidents[0].services.len(), 20);
+        assert!(!whole.gaps.iter().any(|gap| gap.contains("too long")));
+        let cut = tell(&told, 3 * LINES_AT_LEAST);
+        assert_eq!(cut.incidents[0].services.len(), 3);
+        let last = cut.gaps.last().map(String::as_str);
+        let said = "incident 20261125-000000: 17 outages of services without an account: the logs are too long";
+        assert_eq!(last, Some(said));
     }
 }

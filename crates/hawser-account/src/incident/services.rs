@@ -1,6 +1,6 @@
 //! Which resources are one service, where nobody has said it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::drill::{PoolFacts, ResourceFacts};
 
@@ -44,18 +44,12 @@ pub(super) fn named(heads: &Heads, marks: &[At]) -> Vec<PoolFacts> {
 
 /// Resources as services: each with those whose names continue its own.
 pub fn together(resources: Vec<ResourceFacts>) -> Vec<PoolFacts> {
-    let names: Vec<String> = resources.iter().map(|one| one.name.clone()).collect();
+    let names: BTreeSet<String> = resources.iter().map(|one| one.name.clone()).collect();
     let mut services: BTreeMap<String, Vec<ResourceFacts>> = BTreeMap::new();
     for resource in resources {
-        let continues = |other: &&String| {
-            let rest = resource.name.strip_prefix(other.as_str());
-            rest.is_some_and(|rest| rest.starts_with('-'))
-        };
-        let of = names
-            .iter()
-            .filter(continues)
-            .min_by_key(|other| other.len());
-        let of = of.unwrap_or(&resource.name).clone();
+        let dashes = resource.name.match_indices('-');
+        let mut before = dashes.filter_map(|(at, _)| names.get(&resource.name[..at]));
+        let of = before.next().unwrap_or(&resource.name).clone();
         services.entry(of).or_default().push(resource);
     }
     services

@@ -11,21 +11,18 @@ use super::windows::Incident;
 use crate::outage::marks;
 
 /// Before the beginning: an order is written before the first stop.
-const BEFORE_US: u64 = 10_000_000;
+const BEFORE_US: i64 = 10_000_000;
 
 /// After the end: who stood still says so when it runs again.
-const AFTER_US: u64 = 120_000_000;
+const AFTER_US: i64 = 120_000_000;
 
 /// Lines of one incident; a takeover has some fifty.
 const MOST: usize = 500;
 
 /// The lines of an incident in the order of time, and how many more there are.
 pub(super) fn shown(incident: &Incident, heads: &Heads) -> (Vec<IncidentLine>, u64) {
-    let from = incident.from.0.saturating_sub(BEFORE_US);
+    let time = incident.from.shifted(-BEFORE_US)..=incident.to.shifted(AFTER_US);
     let tells = |at: Moment, kind, line: &Line| {
-        if at.0 < from || at.0 > incident.to.0 + AFTER_US {
-            return false;
-        }
         let marks = match kind {
             LogKind::Corosync => marks::corosync(line.rest()).is_some(),
             LogKind::Pacemaker => marks::pacemaker(line.rest()).is_some(),
@@ -36,7 +33,7 @@ pub(super) fn shown(incident: &Incident, heads: &Heads) -> (Vec<IncidentLine>, u
         }
     };
     let mut lines: Vec<_> = heads
-        .on_one_clock()
+        .within(&time)
         .filter(|(at, _, kind, line)| tells(*at, *kind, line))
         .collect();
     lines.sort_by_key(|(at, ..)| *at);

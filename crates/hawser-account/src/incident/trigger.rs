@@ -9,10 +9,10 @@ use crate::outage::marks::Mark;
 use crate::outage::timeline::At;
 
 /// Before the beginning of an incident: an order is written before the first stop, a pause is told after it.
-const BEFORE_US: u64 = 10_000_000;
+pub(super) const BEFORE_US: u64 = 10_000_000;
 
 /// A head that stood still tells it when it runs again.
-const AFTER_US: u64 = 120_000_000;
+pub(super) const AFTER_US: u64 = 120_000_000;
 
 /// In words.
 pub(super) struct Trigger {

@@ -93,7 +93,9 @@ fn losses(marks: &[At]) -> Vec<Incident> {
 
 /// The times in which one service was away.
 fn windows(service: &PoolFacts, marks: &[At]) -> Vec<Window> {
-    let own = |resource: &str| service.resources.iter().any(|own| own.name == resource);
+    let names = service.resources.iter().map(|own| own.name.as_str());
+    let names: BTreeSet<&str> = names.collect();
+    let own = |resource: &str| names.contains(resource);
     let mut windows: Vec<Window> = Vec::new();
     let mut open: Option<Window> = None;
     // The last sign of a head that may have been the service's.

@@ -28,7 +28,11 @@ pub(crate) fn worded_findings(case: &Case, account: &PacketsAccount) -> Vec<Word
     let view = View::new(case);
     debug_assert_eq!(
         account.total.lost.0,
-        view.phases.iter().map(|p| p.account.lost.0).sum::<u64>(),
+        view.phases
+            .iter()
+            .map(|p| p.account.lost)
+            .sum::<hawser_model::units::Packets>()
+            .0,
         "the account is not this case's"
     );
     let (found, _) = found(&view);

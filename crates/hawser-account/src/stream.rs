@@ -67,10 +67,13 @@ pub(crate) fn streams(case: &Case) -> Vec<StreamView<'_>> {
     .collect()
 }
 
+/// Slices of a stream that are looked at: a quarter of an hour. A check's streams last seconds.
+const SLICES: u64 = 9_000;
+
 /// Bytes read in each slice of the time that the sender had. The receiver's list ends with the
 /// last byte that came: a stalled stream has nothing beyond it.
 fn slices(phase: &Phase) -> impl Iterator<Item = Bytes> + '_ {
-    let due = (phase.spec.duration.0 / SLICE.0) as usize;
+    let due = (phase.spec.duration.0 / SLICE.0).min(SLICES) as usize;
     let read = &phase.receiver.slices;
     (0..due).map(|slice| read.get(slice).copied().unwrap_or_default())
 }
@@ -81,7 +84,7 @@ fn points(phase: &Phase) -> Vec<RatePoint> {
     slices(phase)
         .enumerate()
         .map(|(index, slice)| {
-            bytes += slice.0;
+            bytes = slice.0.saturating_add(bytes);
             RatePoint {
                 at_s: (index + 1) as f64 * step,
                 bytes,
@@ -102,10 +105,12 @@ pub fn rates(phase: &Phase) -> StreamRates {
     // A single slice is too short a time on a busy machine; a quarter is what a window leaves a
     // stream that falls.
     let quarter = (all.len() / 4).max(1);
-    let sums = all.windows(quarter).map(|w| w.iter().map(|b| b.0).sum());
+    let sums = all
+        .windows(quarter)
+        .map(|w| w.iter().copied().sum::<Bytes>().0);
     StreamRates {
         fastest: per_second(sums.max().unwrap_or(0), quarter),
-        late: per_second(late.iter().map(|b| b.0).sum(), late.len()),
+        late: per_second(late.iter().copied().sum::<Bytes>().0, late.len()),
     }
 }
 

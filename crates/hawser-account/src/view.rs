@@ -86,7 +86,10 @@ impl<'a> View<'a> {
 
     /// Packets received on a path, all phases.
     pub(crate) fn received(&self, path: &Path) -> u64 {
-        self.on(path).map(|p| p.account.received.0).sum()
+        self.on(path)
+            .map(|p| p.account.received)
+            .sum::<hawser_model::units::Packets>()
+            .0
     }
 
     /// Whether unicast packets get lost often enough on the wire and in kernels, there and back together, that a question for the
@@ -104,7 +107,10 @@ impl<'a> View<'a> {
                     .layers
                     .iter()
                     .filter(|line| matches!(line.layer, Layer::SocketBuffer | Layer::Neighbour));
-                let elsewhere: u64 = elsewhere.map(|line| line.packets.0).sum();
+                let elsewhere = elsewhere
+                    .map(|line| line.packets)
+                    .sum::<hawser_model::units::Packets>()
+                    .0;
                 sent += account.sent.0 as f64;
                 lost += account.lost.0.saturating_sub(elsewhere) as f64;
             }

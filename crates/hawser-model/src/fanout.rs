@@ -189,7 +189,7 @@ pub struct FanoutWindow {
 impl FanoutWindow {
     /// What should have arrived.
     pub fn expected(&self) -> Packets {
-        Packets(self.sent.0 * u64::from(self.receivers))
+        Packets(self.sent.0.saturating_mul(u64::from(self.receivers)))
     }
 
     /// What did not.

@@ -37,7 +37,7 @@ fn phases(s: &mut Section<'_>, case: &Case) {
     for phase in case.measurements.iter().flat_map(|m| &m.phases) {
         let (flows, packets) = alike.entry((phase.kind, manner(phase))).or_default();
         *flows += 1;
-        *packets += phase.sender.sent.get();
+        *packets = packets.saturating_add(phase.sender.sent.get());
     }
     let rows: Vec<Vec<String>> = alike
         .into_iter()

@@ -92,8 +92,16 @@ pub fn topology(page: &mut Page, case: &Case, packets: &PacketsAccount) {
             };
             (index, flows.iter().any(lossy))
         });
-        let sent: u64 = flows.iter().map(|f| f.account.sent.0).sum();
-        let lost: u64 = flows.iter().map(|f| f.account.lost.0).sum();
+        let sent = flows
+            .iter()
+            .map(|f| f.account.sent)
+            .sum::<hawser_model::units::Packets>()
+            .0;
+        let lost = flows
+            .iter()
+            .map(|f| f.account.lost)
+            .sum::<hawser_model::units::Packets>()
+            .0;
         let loss = match (sent, lost) {
             (0, _) => "not measured".to_owned(),
             (_, 0) => "nothing lost".to_owned(),

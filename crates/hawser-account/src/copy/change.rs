@@ -68,7 +68,7 @@ pub fn change_point(points: &[RatePoint]) -> Option<ChangePoint> {
     let rest_s = end.at_s - cut.at_s;
     let rate = |bytes: u64, seconds: f64| bytes as f64 / 1e6 / seconds.max(1e-9);
     let before = rate(cut.bytes, cut.at_s);
-    let after = rate(end.bytes - cut.bytes, rest_s);
+    let after = rate(end.bytes.saturating_sub(cut.bytes), rest_s);
     let accident = k < FEW && points[k..].iter().any(|p| p.mb_per_s > NEAR * before);
     let fall = if k < FEW { FALL_AFTER_FEW } else { FALL };
     let stays = median(&points[n - (n - k).div_ceil(3)..]) < fall * before;

@@ -40,7 +40,8 @@ pub(super) enum Verdict {
 
 /// Judges a window.
 pub(super) fn verdict(window: &FanoutWindow, rate: PacketsPerSec) -> Verdict {
-    let served = window.sent.0 > 0 && window.lost().0 * LOST_ONE_IN < window.expected().0;
+    let served =
+        window.sent.0 > 0 && window.lost().0.saturating_mul(LOST_ONE_IN) < window.expected().0;
     if served && held(window, rate) {
         return Verdict::Stands;
     }

@@ -57,8 +57,9 @@ pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
     cluster.extend(client::spans(facts, ready));
     let outage = facts.outage;
     for span in &mut cluster {
-        span.from = span.from.clamp(outage.from, outage.to);
-        span.to = span.to.clamp(outage.from, outage.to);
+        // A file may say that it ended before it began.
+        let inside = |at: Moment| at.min(outage.to).max(outage.from);
+        (span.from, span.to) = (inside(span.from), inside(span.to));
     }
     cluster.retain(|span| span.from < span.to);
     cluster

@@ -20,7 +20,7 @@ pub(crate) struct At {
 /// All marks of all nodes in the order of time.
 pub(crate) fn timeline(case: &DrillCase) -> Vec<At> {
     let mut all = Vec::new();
-    let (begun, ended) = (Moment(case.recorded * 1_000_000), ended(case));
+    let (begun, ended) = (Moment(case.recorded.saturating_mul(1_000_000)), ended(case));
     for (host, logs) in &case.logs {
         // Whose stamps could be of two moments tells nothing.
         if logs.step.is_some_and(|step| !step.outlasts(begun, ended)) {
@@ -59,10 +59,12 @@ pub(crate) fn on_drills_clock(at: Moment, clock: Clock) -> Moment {
 pub(crate) fn clock_error_us(case: &DrillCase) -> u64 {
     let nodes = case.logs.values().map(|logs| {
         let step = logs.step.map_or(0, |step| step.error_us);
-        logs.clock.error_us + step
+        logs.clock.error_us.saturating_add(step)
     });
     let nodes = nodes.max();
-    nodes.unwrap_or(0) + case.client.clock.error_us
+    nodes
+        .unwrap_or(0)
+        .saturating_add(case.client.clock.error_us)
 }
 
 /// The last moment that the drill itself has written down.

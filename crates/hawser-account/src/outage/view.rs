@@ -74,8 +74,10 @@ impl<'a> DrillView<'a> {
 
     /// How long they were together.
     pub(crate) fn ms(&self, phase: Phase) -> Millis {
-        let us: u64 = self.of(phase).map(|span| span.to.0 - span.from.0).sum();
-        Millis(us / 1000)
+        let us = self
+            .of(phase)
+            .map(|span| span.to.0.saturating_sub(span.from.0));
+        Millis(us.fold(0, u64::saturating_add) / 1000)
     }
 
     /// The whole outage, which every finding is set against.

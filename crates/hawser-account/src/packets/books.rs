@@ -132,7 +132,12 @@ impl Books {
     /// Closes the books.
     pub(crate) fn close(self) -> Account {
         let lost = self.sent.saturating_sub(self.received);
-        let attributed: u64 = self.lines.iter().map(|l| l.packets.0).sum();
+        let attributed = self
+            .lines
+            .iter()
+            .map(|l| l.packets)
+            .sum::<hawser_model::units::Packets>()
+            .0;
         Account {
             sent: Packets(self.sent),
             received: Packets(self.received),

@@ -7,6 +7,7 @@ pub(crate) mod resources;
 mod steps;
 pub(crate) mod view;
 
+use hawser_model::units::Packets;
 use std::cmp::Reverse;
 
 use hawser_model::case::Case;
@@ -82,11 +83,11 @@ fn sent_again(rung: &Rung) -> Option<SentAgain> {
     if rung.streams.is_empty() || !over_the_link.contains(&rung.kind) {
         return None;
     }
-    let sum = |of: fn(&StreamState) -> u64| rung.streams.iter().map(of).sum();
+    let sum = |of: fn(&StreamState) -> Packets| rung.streams.iter().map(of).sum::<Packets>().0;
     Some(SentAgain {
-        segments: sum(|stream| stream.segments.0),
-        retransmits: sum(|stream| stream.retransmits.0),
-        needless: sum(|stream| stream.needless.0),
+        segments: sum(|stream| stream.segments),
+        retransmits: sum(|stream| stream.retransmits),
+        needless: sum(|stream| stream.needless),
     })
 }
 

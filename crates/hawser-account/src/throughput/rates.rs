@@ -1,6 +1,7 @@
 //! A rate and its spread from slices of time.
 
 use hawser_model::ladder::Sample;
+use hawser_model::units::{Bytes, Nanos};
 
 /// A rate once it was steady.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,8 +36,8 @@ pub(crate) fn steady(samples: &[Sample]) -> &[Sample] {
 /// The rate of all steady slices together; `None` without any.
 pub(crate) fn rate(samples: &[Sample]) -> Option<Rate> {
     let steady = steady(samples);
-    let bytes: u64 = steady.iter().map(|s| s.bytes.0).sum();
-    let nanos: u64 = steady.iter().map(|s| s.elapsed.0).sum();
+    let bytes = steady.iter().map(|s| s.bytes).sum::<Bytes>().0;
+    let nanos = steady.iter().map(|s| s.elapsed).sum::<Nanos>().0;
     if nanos == 0 {
         return None;
     }

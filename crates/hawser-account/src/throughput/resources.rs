@@ -64,7 +64,7 @@ fn resources(view: &LadderView<'_>) -> Vec<Resource> {
         .into_iter()
         .filter_map(|stages| {
             let most = stages.iter().max_by_key(|stage| own(view, stage))?;
-            let work: u64 = stages.iter().map(|stage| own(view, stage).0).sum();
+            let work = stages.iter().map(|stage| own(view, stage)).sum::<Nanos>().0;
             Some(Resource {
                 name: name(view, most.kind),
                 utilisation: share(work, most.elapsed.0).min(1.0),
@@ -159,7 +159,10 @@ fn demanded(view: &LadderView<'_>, host: &HostName, usage: &HostUsage) -> f64 {
         true => busy_share(usage).min(needed(view, host) + stolen_share(usage)),
         false => share(
             usage.own_cpu.0,
-            usage.elapsed.0 * usage.processors.len() as u64,
+            usage
+                .elapsed
+                .0
+                .saturating_mul(usage.processors.len() as u64),
         ),
     }
 }
@@ -187,7 +190,7 @@ fn longest(view: &LadderView<'_>, host: &HostName, part: impl Fn(&Stage) -> Nano
         .into_iter()
         .filter(|stages| stages.iter().all(|s| view.host_of(s.kind) == host))
         .map(|stages| {
-            let parts: u64 = stages.iter().map(|stage| part(stage).0).sum();
+            let parts = stages.iter().map(|stage| part(stage)).sum::<Nanos>().0;
             share(parts, stages[0].elapsed.0)
         })
         .fold(0.0, f64::max)

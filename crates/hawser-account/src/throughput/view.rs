@@ -208,15 +208,25 @@ pub(crate) fn share(part: u64, whole: u64) -> f64 {
 
 /// The share of its processors' time that a hypervisor gave to others.
 pub(crate) fn stolen_share(usage: &HostUsage) -> f64 {
-    let total: u64 = usage.processors.values().map(|p| p.total().0).sum();
-    let steal: u64 = usage.processors.values().map(|p| p.steal.0).sum();
+    let total = usage
+        .processors
+        .values()
+        .map(|p| p.total())
+        .sum::<Nanos>()
+        .0;
+    let steal = usage.processors.values().map(|p| p.steal).sum::<Nanos>().0;
     share(steal, total)
 }
 
 /// The share of its time a host's processors were busy, all together.
 pub(crate) fn busy_share(usage: &HostUsage) -> f64 {
-    let total: u64 = usage.processors.values().map(|p| p.total().0).sum();
-    let idle: u64 = usage.processors.values().map(|p| p.idle.0).sum();
+    let total = usage
+        .processors
+        .values()
+        .map(|p| p.total())
+        .sum::<Nanos>()
+        .0;
+    let idle = usage.processors.values().map(|p| p.idle).sum::<Nanos>().0;
     share(total.saturating_sub(idle), total)
 }
 

@@ -140,7 +140,11 @@ fn starved(
         object: view.switch(link),
     };
     let listened = doomed.iter().map(|g| g.heard.listened_after_leave.0).max();
-    let unjoined = doomed.iter().map(|g| g.heard.unjoined_sent.0).sum();
+    let unjoined = doomed
+        .iter()
+        .map(|g| g.heard.unjoined_sent)
+        .sum::<hawser_model::units::Packets>()
+        .0;
     Some(Found {
         severity,
         confidence: Confidence::Likely,

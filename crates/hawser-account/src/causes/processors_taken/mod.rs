@@ -8,6 +8,7 @@
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::ladder::RungKind;
 use hawser_model::names::HostName;
+use hawser_model::units::Nanos;
 use serde::Serialize;
 
 use super::cpu_limit::CpuLimit;
@@ -50,15 +51,15 @@ fn on(view: &LadderView<'_>, host: &HostName) -> Option<Found<ProcessorsTaken>> 
     let usage = view.usage(RungKind::Whole, host)?;
     // Two hosts of one kernel (containers, a lab) count the same processors: none of Hawser's time is foreign there.
     let agents = view.hosts().into_iter();
-    let own: u64 = agents
+    let own = agents
         .filter_map(|host| view.usage(RungKind::Whole, host))
-        .map(|usage| usage.own_cpu.0)
-        .sum();
+        .map(|usage| usage.own_cpu)
+        .sum::<Nanos>();
     let times = usage.processors.values();
-    let (programs, total) = times.fold((0u64, 0u64), |(programs, total), p| {
-        (programs + p.user.0 + p.system.0, total + p.total().0)
+    let (programs, total) = times.fold((Nanos(0), Nanos(0)), |(programs, total), p| {
+        (programs + p.user + p.system, total + p.total())
     });
-    let foreign = share(programs.saturating_sub(own), total);
+    let foreign = share(programs.0.saturating_sub(own.0), total.0);
     let waited = not_let(view, host, usage);
     let percent = |part: f64| (part * 100.0).round() as u64;
     (foreign >= TAKEN && waited >= WAITED).then(|| Found {
@@ -67,7 +68,7 @@ fn on(view: &LadderView<'_>, host: &HostName) -> Option<Found<ProcessorsTaken>> 
         place: Place::on(host),
         evidence: ProcessorsTaken {
             foreign_percent: percent(foreign),
-            own_percent: percent(share(usage.own_cpu.0, total)),
+            own_percent: percent(share(usage.own_cpu.0, total.0)),
             idle_percent: percent(1.0 - busy_share(usage)),
             waited_percent: percent(waited.min(1.0)),
             busy: busy(&usage.busy, usage.elapsed),

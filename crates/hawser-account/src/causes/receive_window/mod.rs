@@ -39,7 +39,7 @@ impl CopyCause for ReceiveWindow {
     fn find(view: &View<'_>, explained: bool) -> Option<Found<Self>> {
         let slow = view.slow();
         let tcp = view.case.sender.tcp.iter();
-        let window: u64 = tcp.clone().map(|t| t.snd_wnd.0).sum();
+        let window = tcp.clone().map(|t| t.snd_wnd).sum::<Bytes>().0;
         let round_trip = tcp.map(|t| t.rtt.0).max().unwrap_or(0);
         let in_flight = slow.mb_per_s() * 1e6 * round_trip as f64 / 1e9;
         if explained
@@ -61,7 +61,7 @@ impl CopyCause for ReceiveWindow {
                 window_limited_percent: percent(slow.window_share),
                 receiver_idle_percent: percent(view.receiver_idle()),
                 window_bytes: Bytes(window),
-                receive_buffer: Bytes(tcp.map(|t| t.receive_buffer.0).sum()),
+                receive_buffer: tcp.map(|t| t.receive_buffer).sum(),
                 round_trip_ns: Nanos(round_trip),
                 zero_windows: slow.zero_windows,
             },

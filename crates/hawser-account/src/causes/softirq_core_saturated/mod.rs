@@ -10,6 +10,7 @@ pub(crate) mod flow;
 
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::ladder::RungKind;
+use hawser_model::units::Nanos;
 use serde::Serialize;
 
 use crate::cause::{Before, Cause, Found, LadderCause, Words, host, interface};
@@ -41,10 +42,10 @@ impl LadderCause for SoftirqCoreSaturated {
                 continue;
             };
             let others = usage.processors.iter().filter(|(n, _)| **n != number);
-            let (idle, total) = others.fold((0, 0), |(idle, total), (_, t)| {
-                (idle + t.idle.0, total + t.total().0)
+            let (idle, total) = others.fold((Nanos(0), Nanos(0)), |(idle, total), (_, t)| {
+                (idle + t.idle, total + t.total())
             });
-            let spare = share(idle, total);
+            let spare = share(idle.0, total.0);
             if spare < OTHERS_SPARE {
                 continue;
             }

@@ -54,21 +54,25 @@ pub(crate) fn safe_ms(late: Nanos) -> u64 {
 impl OutageCause for TokenLongerThanNeeded {
     fn find(view: &DrillView<'_>) -> Option<Found<Self>> {
         let cluster = &view.case.cluster;
-        let waited = Millis(view.ms(Phase::TokenLoss).0 + view.ms(Phase::Consensus).0);
+        let waited = view
+            .ms(Phase::TokenLoss)
+            .0
+            .saturating_add(view.ms(Phase::Consensus).0);
         let longest = cluster.links.values().map(|link| link.longest).max()?;
         let (paused, pause) = cluster
             .pauses
             .iter()
             .max_by_key(|(_, pause)| pause.longest)?;
         let nodes = cluster.nodes.len() as u64;
-        let late = pause.longest + Nanos(longest.0 * nodes);
+        let late = pause.longest + Nanos(longest.0.saturating_mul(nodes));
         let safe_ms = safe_ms(late);
         let totem = cluster.totem;
         // Consensus is 1.2 × token unless it is set.
-        let saved = (totem.token_ms + totem.consensus_ms).saturating_sub(safe_ms + safe_ms * 6 / 5);
+        let waits = totem.token_ms.saturating_add(totem.consensus_ms);
+        let saved = waits.saturating_sub(safe_ms.saturating_mul(11) / 5);
         let margin = totem.token_ms as f64 * 1e6 / late.0.max(1) as f64;
         let lost_by = view.of(Phase::TokenLoss).next().map(|span| &span.host);
-        (waited.0 > 0 && Millis(saved) >= WORTH).then(|| Found {
+        (waited > 0 && Millis(saved) >= WORTH).then(|| Found {
             severity: Severity::Note,
             confidence: Confidence::Likely,
             place: lost_by.map_or_else(Place::default, Place::on),
@@ -82,7 +86,7 @@ impl OutageCause for TokenLongerThanNeeded {
                 paused_host: paused.clone(),
                 watched_ns: pause.watched,
                 margin: (margin * 10.0).round() / 10.0,
-                waited_ms: waited,
+                waited_ms: Millis(waited),
                 outage_ms: view.outage_ms(),
             },
         })

@@ -14,7 +14,7 @@ const PACE_US: u64 = 50_000;
 
 /// How long a writer may have nothing to show without anything being wrong, in microseconds.
 fn pace(facts: &Facts<'_>) -> u64 {
-    PACE_US + facts.case.client.p99_us
+    PACE_US.saturating_add(facts.case.client.p99_us)
 }
 
 /// How it began, and how it ended once the service was there; where the cluster did nothing, how
@@ -39,10 +39,10 @@ pub(crate) fn spans(facts: &Facts<'_>, ready: Option<Moment>) -> Vec<Span> {
         .iter()
         .map(|fault| fault.ordered)
         .find(|at| *at >= outage.from);
-    let paces = fault.filter(|at| at.0 - outage.from.0 <= pace(facts));
+    let paces = fault.filter(|at| at.0.saturating_sub(outage.from.0) <= pace(facts));
     spans.extend(paces.map(|at| span(Phase::ClientPace, outage.from, at)));
     // No outage at all: no log says anything, and a writer may have nothing to show for so long.
-    if outage.over && outage.to.0 - outage.from.0 <= pace(facts) && quiet(facts) {
+    if outage.over && outage.to.0.saturating_sub(outage.from.0) <= pace(facts) && quiet(facts) {
         spans.push(span(Phase::ClientPace, outage.from, outage.to));
     }
     let own = client

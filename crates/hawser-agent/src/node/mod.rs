@@ -23,7 +23,7 @@ pub(crate) use copy::Copy;
 pub(crate) use fanout::measure_fanout;
 pub(crate) use knobs::guard;
 
-use crate::readings::RingOfReadings;
+use crate::readings::Writer;
 use flows::Flows;
 use hawser_host::protocol::VERSION;
 use knobs::Changes;
@@ -51,7 +51,7 @@ pub struct Node {
     pub(crate) fanout: Option<Fanout>,
     pub(crate) changes: Changes,
     /// The ring of readings, when this is the watch that keeps them.
-    pub(crate) readings: Option<RingOfReadings>,
+    pub(crate) readings: Option<Writer>,
 }
 
 /// What the coordinator said of itself.

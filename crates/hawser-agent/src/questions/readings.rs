@@ -9,7 +9,7 @@ use hawser_model::readings::{KeptReadings, Reading};
 use serde::{Deserialize, Serialize};
 
 use crate::node::Node;
-use crate::readings::{self, RingError, RingOfReadings};
+use crate::readings::{self, RingError, Writer};
 
 /// Opens the ring, to write it: for the watch that stays on this head.
 #[derive(Debug, Serialize, Deserialize)]
@@ -27,8 +27,15 @@ impl Ask for OpenReadings {
 
 impl Answers<Node> for OpenReadings {
     fn answer(self, node: &mut Node, _: &Stop) -> Result<(), Declined> {
-        node.readings = Some(RingOfReadings::open(self.limit, &self.pools)?);
-        Ok(())
+        let mut writer = match node.readings.take_if(|writer| writer.opens()) {
+            Some(writer) => writer,
+            None => Writer::start(self.limit, self.pools)?,
+        };
+        let outcome = writer.open();
+        if let Ok(()) | Err(RingError::Hangs) = outcome {
+            node.readings = Some(writer);
+        }
+        Ok(outcome?)
     }
 }
 
@@ -47,7 +54,7 @@ impl Ask for KeepReading {
 impl Answers<Node> for KeepReading {
     fn answer(self, node: &mut Node, _: &Stop) -> Result<(), Declined> {
         let ring = node.readings.as_mut().ok_or(RingError::Closed)?;
-        Ok(ring.keep(&self.reading)?)
+        Ok(ring.keep(self.reading)?)
     }
 }
 

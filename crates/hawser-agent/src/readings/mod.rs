@@ -8,6 +8,9 @@
 mod bounds;
 mod line;
 mod window;
+mod writer;
+
+pub(crate) use writer::Writer;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File};
@@ -25,6 +28,9 @@ use bounds::{PART_BYTES, PART_READINGS, Part};
 
 /// On the head's own disk.
 const FOLDER: &str = "/var/lib/hawser/readings";
+
+/// Numbers of parts are below: one an hour is reached never, and a file of a higher number is not ours.
+const NUMBERS: u64 = 1_000_000_000_000;
 
 /// Held by the one watch that keeps readings.
 const LOCK: &str = "lock";
@@ -46,6 +52,9 @@ pub(crate) enum RingError {
     /// Another watch keeps them.
     #[error("another watch of this head keeps its readings in {0}")]
     Taken(PathBuf),
+    /// The disk does not answer.
+    #[error("the disk has not taken what it was given last: it hangs")]
+    Hangs,
     /// Nobody has opened it.
     #[error("the ring of readings is not open")]
     Closed,
@@ -302,7 +311,8 @@ fn numbered(folder: &Folder) -> Result<Vec<(u64, bool)>, FileError> {
         let (number, form) = file.to_str()?.split_once('.')?;
         let number: u64 = number.parse().ok()?;
         let thinned = form == "thin";
-        (name(number, thinned) == file).then_some((number, thinned))
+        let ours = number < NUMBERS && name(number, thinned) == file;
+        ours.then_some((number, thinned))
     };
     let mut all: Vec<(u64, bool)> = folder.names()?.into_iter().filter_map(parsed).collect();
     all.sort_by_key(|(number, thinned)| (*number, !thinned));

@@ -49,22 +49,29 @@ impl Recorder {
     /// Reads the ends of the head's logs and keeps the incidents in them that are new, or longer than when they were kept.
     ///
     /// # Errors
-    /// The head does not answer, or cannot keep them: it is tried again after the next change.
+    /// The head does not answer, or cannot keep one of them: that is tried again after the next change.
     pub fn keep(&mut self, host: &mut dyn Host, time_of_day: u64) -> Result<(), HostError> {
         let logs = host.ask(&ReadLogEnds { bytes: TAIL })?;
         let name = host.name().clone();
         let found = lines(&files(&name, logs.texts), &[], time_of_day);
+        let before = std::mem::take(&mut self.kept);
+        let mut outcome = Ok(());
         for incident in found {
             let logs = KeptLogs {
                 id: incident.id,
                 corosync: incident.corosync,
                 pacemaker: incident.pacemaker,
             };
-            if self.kept.get(&logs.id) != Some(&logs) {
-                host.ask(&KeepLogs { logs: logs.clone() })?;
-                self.kept.insert(logs.id.clone(), logs);
+            let asked = match before.get(&logs.id) == Some(&logs) {
+                true => Ok(()),
+                false => host.ask(&KeepLogs { logs: logs.clone() }),
+            };
+            // One that is too large keeps no other from being kept.
+            match asked {
+                Ok(()) => drop(self.kept.insert(logs.id.clone(), logs)),
+                Err(e) => outcome = outcome.and(Err(e)),
             }
         }
-        Ok(())
+        outcome
     }
 }

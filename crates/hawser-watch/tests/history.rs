@@ -16,6 +16,9 @@ use hawser_model::output::incident::IncidentsReport;
 use hawser_watch::history::history;
 use hawser_watch::recorder::Recorder;
 
+/// Lines of an incident that is too large to be kept.
+const LARGE: usize = 1000;
+
 /// A head with the logs that a drill has recorded, and so many bytes of older ones before them.
 struct Head {
     texts: [String; 2],
@@ -41,6 +44,9 @@ impl Answers<Head> for ReadCib {
 
 impl Answers<Head> for KeepLogs {
     fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        if self.logs.pacemaker.len() > LARGE {
+            return Err("larger than an incident may be".into());
+        }
         let mut kept = head.kept.lock().unwrap();
         kept.retain(|there| there.id != self.logs.id);
         kept.push(self.logs);
@@ -165,6 +171,39 @@ fn what_a_watch_has_kept_tells_the_same_when_the_logs_were_rotated_away() {
     all.retain(|line| line.host == "head2".into());
     assert_eq!(lines(&told), all);
     assert!(!told.incidents.is_empty());
+}
+
+#[test]
+fn an_incident_that_is_too_large_keeps_no_other_from_being_kept() {
+    let line = |hour: u32, n: usize| {
+        let what = match n % 3 {
+            0 => "Initiating stop operation a_stop_0 on head1",
+            1 => "Initiating start operation a_start_0 on head1",
+            _ => "Transition 1 action 2 (a_start_0 on head1) confirmed: ok",
+        };
+        let (minute, second) = (n / 60, n % 60);
+        format!(
+            "Nov 25 {hour:02}:{minute:02}:{second:02}.000 head1 pacemaker-controld [1] (x) notice: {what}"
+        )
+    };
+    let large = (0..=LARGE + 1).map(|n| line(1, n));
+    let small = (0..3).map(|n| line(3, n));
+    let text = large.chain(small).collect::<Vec<_>>().join("\n");
+    let kept = Arc::<Mutex<Vec<KeptLogs>>>::default();
+    let head = Head {
+        texts: [String::new(), text],
+        kept: kept.clone(),
+    };
+    let mut head = Simulated::new("head1".into(), head, QUESTIONS, &Wire::default());
+    let mut recorder = Recorder::default();
+    recorder.keep(&mut head, 1_795_640_000).unwrap_err();
+    let ids: Vec<String> = kept
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|one| one.id.clone())
+        .collect();
+    assert_eq!(ids, ["20261125-030000"]);
 }
 
 #[test]

@@ -37,12 +37,14 @@ pub struct Head {
 /// The sources of a running cluster: its corosync.conf, its CIB, and of each head its addresses and what it offers.
 ///
 /// # Errors
-/// No head has the first or the second, the heads do not have the same corosync.conf, or one is no node of it.
+/// No head has the first or the second, the heads do not have the same corosync.conf, or one is no node of it or a node that
+/// another is already.
 pub fn sources(heads: &[Head]) -> Result<Vec<Source>, Malformed> {
     let conf = corosync_conf(heads)?;
     let cib = cib(heads)?;
     let nodes = nodes(&conf)?;
     let mut all = Vec::new();
+    let mut known: BTreeMap<&str, &str> = BTreeMap::new();
     for head in heads {
         let path = format!("{}:addresses", head.name);
         let mut text = String::new();
@@ -58,6 +60,18 @@ pub fn sources(heads: &[Head]) -> Result<Vec<Source>, Malformed> {
                 format!("a head that corosync.conf names: {}", names.join(", ")),
             ));
         };
+        if let Some(other) = known.insert(&node.0, &head.name) {
+            return Err(Malformed::new(
+                &Place::new(&path, 1),
+                format!(
+                    "{} is {}, and so is {}",
+                    quoted(&head.name),
+                    node.0,
+                    quoted(other)
+                ),
+                "each head once",
+            ));
+        }
         all.push(Source {
             path,
             text,
@@ -205,6 +219,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn times_beyond_any_cluster_are_read_without_a_search() {
+        let times = "totem {\n token: 1\n consensus: 4294967295\n token_coefficient: 0\n token_warning: 7\n interface {\n \
+                     knet_ping_interval: 1\n knet_ping_timeout: 4294967294\n }\n";
+        let heads = [("a", "10.0.0.1"), ("b", "10.0.0.2")].map(|(name, address)| Head {
+            corosync_conf: Some(CONF.replacen("totem {\n", times, 1)),
+            ..head(name, address, 1)
+        });
+        sources(&heads).unwrap();
+    }
+
     fn refused(heads: &[Head]) -> String {
         let error = sources(heads).unwrap_err();
         format!("{error}; allowed: {}", error.allowed)
@@ -302,6 +327,13 @@ mod tests {
         let mut heads = good.clone();
         heads.iter_mut().for_each(|head| head.cib = None);
         assert!(refused(&heads).contains("Pacemaker runs on none of the heads"));
+        let mut heads = good.clone();
+        heads[1].addresses = heads[0].addresses.clone();
+        let said = refused(&heads);
+        assert!(
+            said.contains("\"b\" is head1, and so is \"a\"; allowed: each head once"),
+            "{said}"
+        );
         let mut heads = good;
         heads[1].addresses = vec![("eth0".into(), "10.0.0.9".parse().unwrap(), 24)];
         let said = refused(&heads);

@@ -153,6 +153,9 @@ fn totem(totem: &Section, picture: &mut Picture, page: &mut Page) -> Result<(), 
     Ok(())
 }
 
+/// Hawser makes no time of a heartbeat that is longer: an hour.
+const LONGEST_MS: u64 = 3_600_000;
+
 /// Corosync's times: as they are, or as the four of Heartbeat from which Hawser makes exactly these.
 fn times(totem: &Section, picture: &mut Picture, page: &mut Page) -> Result<(), Malformed> {
     let (token, consensus) = (totem.number("token")?, totem.number("consensus")?);
@@ -162,8 +165,13 @@ fn times(totem: &Section, picture: &mut Picture, page: &mut Page) -> Result<(), 
     let ping = |key: &str| interface.map_or(Ok(None), |interface| interface.number(key));
     let (interval, timeout) = (ping("knet_ping_interval")?, ping("knet_ping_timeout")?);
     let zero = coefficient.as_ref().is_some_and(|said| said.value == 0);
+    let times = [&token, &consensus, &interval, &timeout];
+    let usual = times.iter().all(|said| {
+        let said = said.as_ref();
+        said.is_none_or(|said| said.value <= LONGEST_MS)
+    });
     if let (Some(token), Some(consensus), true, Some(interval), Some(timeout)) =
-        (&token, &consensus, zero, &interval, &timeout)
+        (&token, &consensus, zero && usual, &interval, &timeout)
     {
         let dead = token.value + consensus.value;
         let whole = |part: u64| (part * dead).div_ceil(token.value.max(1));

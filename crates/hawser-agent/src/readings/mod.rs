@@ -100,7 +100,12 @@ impl RingOfReadings {
         let made = builder.recursive(true).mode(0o700).create(path);
         made.map_err(FileError::io("create", path))?;
         let real = fs::canonicalize(path).map_err(FileError::io("resolve", path))?;
-        if let Some(pool) = pools.iter().find(|pool| real.starts_with(pool)) {
+        // The pool may be named by a link as well; one that is not there has nothing below it yet.
+        let below = |pool: &&String| {
+            let root = fs::canonicalize(pool);
+            real.starts_with(pool) || root.is_ok_and(|root| real.starts_with(root))
+        };
+        if let Some(pool) = pools.iter().find(below) {
             let (folder, pool) = (real, pool.clone());
             return Err(RingError::OnPool { folder, pool });
         }

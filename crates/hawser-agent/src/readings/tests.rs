@@ -124,6 +124,9 @@ fn a_ring_is_never_below_a_pool() {
     let refused = RingOfReadings::open_in(&dir.path().join("lib/readings"), LIMIT, &pools);
     let said = refused.unwrap_err().to_string();
     assert!(said.contains("is on the pool below"), "{said}");
+    let by_link = [dir.path().join("lib").to_str().unwrap().to_owned()];
+    let refused = RingOfReadings::open_in(&pool.join("readings"), LIMIT, &by_link);
+    assert!(matches!(refused, Err(RingError::OnPool { .. })));
     RingOfReadings::open_in(&dir.path().join("readings"), LIMIT, &pools).unwrap();
 }
 

@@ -10,8 +10,20 @@ use crate::exports::desired::Portal;
 pub struct ShowError {
     /// The line, from 1.
     pub line: usize,
-    /// What it says.
+    /// What it says, its first 200 characters.
     pub text: String,
+}
+
+/// As much of a line is shown; an answer may be one of megabytes.
+const SHOWN: usize = 200;
+
+impl ShowError {
+    fn of(index: usize, line: &str) -> Self {
+        Self {
+            line: index + 1,
+            text: line.chars().take(SHOWN).collect(),
+        }
+    }
 }
 
 /// Reads the answer about accounts: their names.
@@ -27,10 +39,7 @@ pub fn portals(text: &str) -> Result<BTreeSet<Portal>, ShowError> {
             .strip_prefix("Portal: ")
             .and_then(|rest| rest.rsplit_once(','));
         let portal = address.and_then(|(address, _)| address.parse().ok());
-        portal.ok_or_else(|| ShowError {
-            line: i + 1,
-            text: line.to_owned(),
-        })
+        portal.ok_or_else(|| ShowError::of(i, line))
     };
     text.lines().enumerate().map(one).collect()
 }
@@ -54,10 +63,8 @@ fn numbers(text: &str, head: &str, column: usize) -> Result<BTreeSet<u64>, ShowE
         let mut words = line.split_whitespace().map(str::parse::<u64>);
         let all_numbers = words.clone().all(|word| word.is_ok());
         let number = words.nth(column).and_then(Result::ok);
-        number.filter(|_| all_numbers).ok_or_else(|| ShowError {
-            line: i + 1,
-            text: line.to_owned(),
-        })
+        let number = number.filter(|_| all_numbers);
+        number.ok_or_else(|| ShowError::of(i, line))
     })
     .collect()
 }
@@ -119,6 +126,8 @@ mod tests {
         assert_eq!(Vec::from_iter(connections(SESSION).unwrap()), [0]);
         assert!(sessions("").unwrap().is_empty() && connections("").unwrap().is_empty());
         assert_eq!(sessions("tgt lun sid\n 1 0 x\n").unwrap_err().line, 2);
+        let long = sessions(&"x".repeat(1 << 20)).unwrap_err();
+        assert_eq!(long.text.len(), SHOWN);
     }
 
     #[test]

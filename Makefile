@@ -61,8 +61,8 @@ bench: build ## side by side with iperf3, iperf2, nuttcp, sockperf, nc, rsync an
 	@bench/copy
 	@bench/exports
 
-setup: ## everything by apt: build, lab and benchmark peers
-	@packaging/setup build lab bench browser
+setup: ## everything by apt: build, lab, benchmark peers, and what checks the pages and the alert rules
+	@packaging/setup build lab bench browser prometheus
 
 clean:
 	@$(CARGO) clean

@@ -141,8 +141,9 @@ fn links(all: &mut All<'_>, shown: &Shown) {
             "heartbeat_link_downs",
             "How often Corosync's transport took a link for down",
         ),
+        // Corosync gives the transport's tx_total_retries by this name (exec/stats.c).
         (
-            "tx_total_retries",
+            "rx_total_retries",
             "heartbeat_link_retries",
             "Packets that were sent again",
         ),

@@ -28,12 +28,13 @@ const ADDED: &[&str] = &["cluster", "head", "instance", "job"];
 /// A watch that has something to show of everything that it can.
 fn board() -> Board {
     let mut shown = dead_link();
+    // Names that Corosync 3.1.7 has.
     let stats = [
         "connected",
         "tx_ping_packets",
         "rx_pong_packets",
         "down_count",
-        "tx_total_retries",
+        "rx_total_retries",
     ];
     let stats = stats.map(|key| (format!("stats.knet.node2.link0.{key}"), "1".to_owned()));
     shown.stats.extend(stats);

@@ -136,7 +136,13 @@ fn every_saved_drill_is_a_page_with_everything_that_happened_marked() {
         for there in ["Writes over time", "The outage account", "first write"] {
             assert!(page.contains(there), "{name}: {there}");
         }
-        let broken = ["two-heads", "lost-write", "unwatched", "logs-missing"];
+        let broken = [
+            "two-heads",
+            "lost-write",
+            "unwatched",
+            "logs-missing",
+            "duel",
+        ];
         let broken = broken.iter().any(|broken| name.ends_with(broken));
         assert_eq!(page.contains("BROKEN"), broken, "{name}");
     }

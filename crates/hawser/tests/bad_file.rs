@@ -15,7 +15,7 @@ use support::{Ran, hawser};
 const EXAMPLE: &str = include_str!("../../../examples/lab/hawser.toml");
 const BMC: &str = "[node.bmc]\naddress = \"10.72.9.10N\"\nusername = \"admin\"\n\
                    password = \"file:/etc/hawser/secrets/headN-bmc\"\ncipher = 3\n";
-const FENCING: &str = "[fencing]\ndelay = { head1 = \"1s\" }\n";
+const FENCING: &str = "[fencing]\ndelay = { head1 = \"2s\" }\n";
 
 /// The example with these changes.
 #[track_caller]

@@ -246,7 +246,7 @@ fn bad_input_changes_nothing(lab: &Lab) {
         fs::set_permissions(secret.path(), fs::Permissions::from_mode(mode)).unwrap();
     };
     let elsewhere = format!("file:{}", secret.path().display());
-    let fencing = "[fencing]\ndelay = { head1 = \"1s\" }\n";
+    let fencing = "[fencing]\ndelay = { head1 = \"2s\" }\n";
     let cases: [(&str, &str, &str); 8] = [
         (
             "ring0 = \"10.72.0.2\"",

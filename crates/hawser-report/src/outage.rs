@@ -72,8 +72,10 @@ fn colour(phase: &str) -> &'static str {
         "fence delay" | "fence agent" | "bmc" | "power wait" | "waiting for a human" => "dot s1",
         "pool" | "exports" | "addresses" | "pool stop" | "exports stop" | "addresses stop"
         | "first checks" | "other resources" => "dot s3",
-        "client pace" | "client reconnect" | "first write" | "client timeout" => "dot s5",
-        "fault" => "dot s7",
+        "client pace" | "client reconnect" | "first write" | "client timeout" | "path recovery" => {
+            "dot s5"
+        }
+        "fault" | "no head up" => "dot s7",
         "boot" | "join" => "dot s6",
         _ => "dot s2",
     }

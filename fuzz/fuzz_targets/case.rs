@@ -8,8 +8,11 @@
 use std::sync::LazyLock;
 
 use hawser_model::case::Case;
+use hawser_model::copy::CopyCase;
+use hawser_model::drill::DrillCase;
 use hawser_model::visible::is_hidden;
 use libfuzzer_sys::fuzz_target;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A run, and the pointer of every value in it.
@@ -52,19 +55,33 @@ fuzz_target!(|data: &[u8]| {
     let Some((kind, rest)) = data.split_first() else {
         return;
     };
-    let number = usize::from(*kind);
-    let case = match BASES.get(number) {
-        Some(base) => serde_json::from_value(changed(base, rest)),
-        None => serde_json::from_slice(data),
+    let file = match BASES.get(usize::from(*kind)) {
+        Some(base) => Some(changed(base, rest)),
+        None => serde_json::from_slice(data).ok(),
     };
-    let Ok(case): Result<Case, _> = case else {
+    let Some(file) = file else {
         return;
     };
-    let report = hawser_account::explain(&case);
-    let _ = serde_json::to_string(&report).expect("a report is always JSON");
-    let page = hawser_report::page(&case);
-    assert!(!page.chars().any(|c| is_hidden(c) && c != '\n' && c != '\t'));
+    // What a file is, its format says; a wrong one is refused before anything is judged.
+    if let Ok(case) = Case::deserialize(&file) {
+        told(&hawser_account::explain(&case), &hawser_report::page(&case));
+        let _none = hawser_account::ladder(&case);
+        let _none = hawser_account::fanout::report(&case);
+    }
+    if let Ok(case) = CopyCase::deserialize(&file) {
+        let report = hawser_account::copy::explain_copy(&case);
+        told(&report, &hawser_report::copy_page(&case));
+    }
+    if let Ok(case) = DrillCase::deserialize(&file) {
+        let report = hawser_account::outage::explain_drill(&case);
+        told(&report, &hawser_report::drill_page(&case));
+    }
 });
+
+fn told(report: &impl Serialize, page: &str) {
+    let _text = serde_json::to_string(report).expect("a report is always JSON");
+    assert!(!page.chars().any(|c| is_hidden(c) && c != '\n' && c != '\t'));
+}
 
 fn places(value: &Value, at: String, all: &mut Vec<String>) {
     match value {

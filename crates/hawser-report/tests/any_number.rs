@@ -90,6 +90,24 @@ fn a_copy_of_any_numbers_is_judged() {
     }
 }
 
+/// One count far above those after it: each number at an edge alone does not run backwards.
+#[test]
+fn a_copy_whose_counts_run_backwards_is_judged() {
+    let file = hawser_cases::folder().join("bases/copy.json");
+    let base: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    for count in ["bytes", "disk", "retransmits", "at"] {
+        for end in ["sender", "receiver"] {
+            let mut run = base.clone();
+            run[end]["samples"][1][count] = json!(u64::MAX);
+            let Ok(case) = serde_json::from_value::<CopyCase>(run) else {
+                continue;
+            };
+            copy::explain_copy(&case);
+            assert!(hawser_report::copy_page(&case).ends_with("</html>\n"));
+        }
+    }
+}
+
 #[test]
 fn a_drill_of_any_numbers_is_judged() {
     for base in ["drill-power-cut", "drill-bmc-unreachable"] {

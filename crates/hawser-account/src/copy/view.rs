@@ -99,7 +99,7 @@ fn steps(points: &[RatePoint], from: f64) -> Vec<(f64, f64)> {
         let Some(since) = start else { continue };
         let time = point.at_s - since.at_s;
         if time >= 0.25 {
-            let bytes = point.bytes - since.bytes;
+            let bytes = point.bytes.saturating_sub(since.bytes);
             steps.push((point.at_s, bytes as f64 / 1e6 / time));
             start = Some(*point);
         }

@@ -119,12 +119,7 @@ pub(super) fn generate(file: &ClusterFile) -> FencingXml {
 }
 
 fn delay_of(fencing: &Fencing, node: &str) -> Option<Period> {
-    let delay = fencing
-        .delay
-        .iter()
-        .find(|(name, _)| name.as_str() == node)?
-        .1;
-    Some(**delay).filter(|delay| *delay > Period::from_secs(0))
+    Some(fencing.delay_of(node)).filter(|delay| *delay > Period::from_secs(0))
 }
 
 fn bmc_device(file: &ClusterFile, fencing: &Fencing, node: &NodeEntry, bmc: &Bmc) -> Element {

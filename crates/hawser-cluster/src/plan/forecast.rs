@@ -70,9 +70,9 @@ fn shot(file: &ClusterFile, node: &NodeEntry) -> Option<Period> {
     if fencing.is_some_and(|fencing| fencing.none.is_some()) {
         return None;
     }
-    let mut delays = fencing.into_iter().flat_map(|fencing| &fencing.delay);
-    let delay = delays.find(|(name, _)| name.as_str() == node.name.as_str());
-    let delay = delay.map_or(Period::from_secs(0), |(_, delay)| **delay);
+    let delay = fencing.map_or(Period::from_secs(0), |fencing| {
+        fencing.delay_of(node.name.as_str())
+    });
     let wait = match &node.bmc {
         Some(bmc) if bmc.is_ipmi() => {
             let said = bmc.power_wait.or(EngineTiming::of(file).power_wait);

@@ -161,11 +161,7 @@ fn duel(file: &ClusterFile) -> Option<Note> {
     if file.quorum.device.is_some() || fencing.none.is_some() {
         return None;
     }
-    let delay = |node: &NodeEntry| {
-        let mut delays = fencing.delay.iter();
-        let of = delays.find(|(name, _)| name.as_str() == node.name.as_str());
-        of.map_or(0, |(_, delay)| delay.as_millis())
-    };
+    let delay = |node: &NodeEntry| fencing.delay_of(node.name.as_str()).as_millis();
     let later = if delay(first) > delay(second) {
         first
     } else {

@@ -30,6 +30,15 @@ pub struct Fencing {
     pub none: Option<At<String>>,
 }
 
+impl Fencing {
+    /// How long the shot at a node is held back; zero where nothing is said.
+    pub fn delay_of(&self, node: &str) -> Period {
+        let mut delays = self.delay.iter();
+        let of = delays.find(|(name, _)| name.as_str() == node);
+        of.map_or(Period::from_millis(0), |(_, delay)| **delay)
+    }
+}
+
 /// What is done to a node that does not answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

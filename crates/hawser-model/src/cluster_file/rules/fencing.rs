@@ -3,8 +3,7 @@
 use super::agents;
 use super::network::{Given, names};
 use super::{Found, Problem};
-use crate::cluster_file::{At, ClusterFile, FenceDevice, Fencing, Period, WITHOUT_FENCING};
-use crate::names::HostName;
+use crate::cluster_file::{At, ClusterFile, FenceDevice, Fencing, NodeEntry, WITHOUT_FENCING};
 use crate::toml_file::nearest;
 
 /// Parameters of fence agents that hold a secret (fence-agents, `lib/fencing.py`), and may
@@ -302,17 +301,8 @@ fn duel(file: &ClusterFile, fencing: &Fencing, found: &mut Found) {
     if file.quorum.device.is_some() {
         return;
     }
-    let delay = |name: &str| {
-        let of = |(node, delay): (&At<HostName>, &At<Period>)| {
-            (node.as_str() == name).then_some(**delay)
-        };
-        fencing
-            .delay
-            .iter()
-            .find_map(of)
-            .unwrap_or(Period::from_millis(0))
-    };
-    if delay(first.name.as_str()) == delay(second.name.as_str()) {
+    let delay = |node: &NodeEntry| fencing.delay_of(node.name.as_str());
+    if delay(first) == delay(second) {
         let broken = BrokenFencing::Duel {
             first: first.name.to_string(),
             second: second.name.to_string(),

@@ -110,17 +110,17 @@ impl Plan {
 }
 
 /// The head that has the pool is fenced, nobody else, and clients wait no longer than this after it is off.
-fn active_is_fenced(stage: &Stage<'_>, seconds: u64) -> Promises {
+fn active_is_fenced(stage: &Stage<'_>, then_ms: u64) -> Promises {
     Promises {
         must_be_fenced: vec![stage.active.clone()],
-        ..may_be_fenced(stage, seconds)
+        ..may_be_fenced(stage, then_ms)
     }
 }
 
 /// The same where it need not be fenced, because the program may be started again before.
-fn may_be_fenced(stage: &Stage<'_>, seconds: u64) -> Promises {
+fn may_be_fenced(stage: &Stage<'_>, then_ms: u64) -> Promises {
     Promises {
-        outage_ms: Some(off(stage) + seconds * 1000),
+        outage_ms: Some(off(stage) + then_ms),
         may_be_fenced: vec![stage.active.clone()],
         ..Promises::default()
     }
@@ -129,10 +129,10 @@ fn may_be_fenced(stage: &Stage<'_>, seconds: u64) -> Promises {
 /// After how much silence the head that has the pool is off by the file's times, in milliseconds, as `hawser plan` says
 /// it: how soon it is lost, and what holds the shot back, is the file's to choose.
 fn off(stage: &Stage<'_>) -> u64 {
-    let nodes = &stage.file.nodes;
-    let active = nodes.iter().find(|node| *node.name == stage.active);
-    let off = active.and_then(|node| fenced(stage.file, node));
-    let lost = || EngineTiming::of(stage.file).declared_lost(nodes.len());
+    let file = stage.file;
+    let active = file.node(stage.active.as_str());
+    let off = active.and_then(|node| fenced(file, node));
+    let lost = || EngineTiming::of(file).declared_lost(file.nodes.len());
     off.unwrap_or_else(lost).as_millis()
 }
 

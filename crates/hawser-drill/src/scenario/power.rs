@@ -21,7 +21,7 @@ pub(super) const ALL: &[Scenario] = &[
                 PowerCut {
                     head: stage.active.clone(),
                 },
-                active_is_fenced(stage, 2),
+                active_is_fenced(stage, 2000),
             )
         },
     },
@@ -61,7 +61,7 @@ pub(super) const ALL: &[Scenario] = &[
         about: "every process of the head that has the pool is frozen (SIGSTOP), and resumes later",
         reaction: Reaction::Moves,
         real: false,
-        plan: |stage| Plan::of(hung(&stage.active), active_is_fenced(stage, 2)),
+        plan: |stage| Plan::of(hung(&stage.active), active_is_fenced(stage, 2000)),
     },
     Scenario {
         name: "reset",
@@ -73,7 +73,7 @@ pub(super) const ALL: &[Scenario] = &[
                 Reset {
                     head: stage.active.clone(),
                 },
-                active_is_fenced(stage, 6),
+                active_is_fenced(stage, 6000),
             )
         },
     },
@@ -134,7 +134,7 @@ pub(super) const ALL: &[Scenario] = &[
             }));
             Plan {
                 faults,
-                promises: active_is_fenced(stage, 26),
+                promises: active_is_fenced(stage, 26_000),
             }
         },
     },

@@ -21,7 +21,7 @@ pub(super) const ALL: &[Scenario] = &[
         plan: |stage| {
             Plan::of(
                 active(stage, Program::Corosync, How::Stopped),
-                active_is_fenced(stage, 2),
+                active_is_fenced(stage, 2000),
             )
         },
     },
@@ -33,7 +33,7 @@ pub(super) const ALL: &[Scenario] = &[
         plan: |stage| {
             Plan::of(
                 active(stage, Program::Corosync, How::Killed),
-                may_be_fenced(stage, 4),
+                may_be_fenced(stage, 4000),
             )
         },
     },
@@ -69,7 +69,7 @@ pub(super) const ALL: &[Scenario] = &[
         plan: |stage| {
             Plan::of(
                 active(stage, Program::Controld, How::Killed),
-                may_be_fenced(stage, 6),
+                may_be_fenced(stage, 6000),
             )
         },
     },
@@ -81,7 +81,7 @@ pub(super) const ALL: &[Scenario] = &[
         plan: |stage| {
             Plan::of(
                 active(stage, Program::Tgtd, How::Killed),
-                may_be_fenced(stage, 11),
+                may_be_fenced(stage, 11_000),
             )
         },
     },

@@ -53,8 +53,8 @@ fn two_faults(stage: &Stage<'_>) -> Plan {
     Plan {
         faults,
         promises: match fenced {
-            true => active_is_fenced(stage, 6),
-            false => may_be_fenced(stage, 6),
+            true => active_is_fenced(stage, 6000),
+            false => may_be_fenced(stage, 6000),
         },
     }
 }

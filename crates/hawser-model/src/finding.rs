@@ -109,7 +109,7 @@ impl Place {
 }
 
 impl fmt::Display for Place {
-    /// `head1, peer head2 on ring0 (eth1)`.
+    /// `head1, peer head2 on ring0 (eth1)`, or `vmpool01` alone.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = match (&self.host, &self.peer) {
             (Some(host), Some(peer)) => format!("{host}, peer {peer}"),
@@ -131,8 +131,12 @@ impl fmt::Display for Place {
         .flatten()
         .filter(|d| self.link.as_ref().is_none_or(|l| l.as_str() != *d))
         .collect();
-        if !details.is_empty() {
-            text.push_str(&format!(" ({})", details.join(", ")));
+        let details = details.join(", ");
+        match (text.is_empty(), details.is_empty()) {
+            (_, true) => {}
+            // Of a thing that is on no host and no link there is nothing to stand behind.
+            (true, false) => text = details,
+            (false, false) => text.push_str(&format!(" ({details})")),
         }
         f.pad(&text)
     }
@@ -183,4 +187,21 @@ pub struct Differs {
     pub link: Option<LinkName>,
     /// The value there.
     pub there: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_says_what_it_has() {
+        let object = |host: Option<&str>| Place {
+            host: host.map(HostName::from),
+            object: Some("vmpool01".into()),
+            ..Place::default()
+        };
+        assert_eq!(object(Some("head1")).to_string(), "head1 (vmpool01)");
+        assert_eq!(object(None).to_string(), "vmpool01");
+        assert_eq!(Place::default().to_string(), "");
+    }
 }

@@ -60,13 +60,7 @@ fn when(alarm: &Alarm) -> String {
         0 | 1 => String::new(),
         times => format!(", {times} times so far"),
     };
-    let place = alarm.place.to_string();
-    let place = place.trim();
-    // A thing that is on no host and no link stands in brackets there.
-    let alone = place
-        .strip_prefix('(')
-        .and_then(|place| place.strip_suffix(')'));
-    match alone.unwrap_or(place) {
+    match alarm.place.to_string().as_str() {
         "" => format!("{since}{times}."),
         place => format!("{since}{times}. Where: {place}."),
     }

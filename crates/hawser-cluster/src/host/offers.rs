@@ -60,9 +60,8 @@ pub(super) fn read(path: &str) -> Result<OffersFile, NodeError> {
 
 fn list_in(root: &Path) -> Result<Vec<String>, NodeError> {
     let mut all = Vec::new();
-    let [first, second] = SAVECONFIGS;
     let there = |path: &&str| below(root, path).symlink_metadata().is_ok();
-    all.extend([first, second].into_iter().find(there).map(str::to_owned));
+    all.extend(SAVECONFIGS.into_iter().find(there).map(str::to_owned));
     all.extend(Some(TARGETS_CONF).filter(there).map(str::to_owned));
     all.extend(files_of(root, FOLDERS[0])?);
     all.extend(Some(EXPORTS).filter(there).map(str::to_owned));

@@ -3,6 +3,7 @@
 use hawser_model::account::PacketsAccount;
 use hawser_model::case::Case;
 use hawser_model::finding::{Finding, WordedFinding};
+use hawser_model::units::Packets;
 
 use crate::cause::CheckFound;
 use crate::causes::CAUSES;
@@ -31,7 +32,7 @@ pub(crate) fn worded_findings(case: &Case, account: &PacketsAccount) -> Vec<Word
         view.phases
             .iter()
             .map(|p| p.account.lost)
-            .sum::<hawser_model::units::Packets>()
+            .sum::<Packets>()
             .0,
         "the account is not this case's"
     );

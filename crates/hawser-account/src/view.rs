@@ -6,6 +6,7 @@ use hawser_model::account::{Account, Layer};
 use hawser_model::case::{Case, PhaseKind};
 use hawser_model::host::{HostFacts, Interface};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
+use hawser_model::units::Packets;
 
 use crate::packets::facts::{PhaseFacts, Side};
 use crate::packets::{phase_account, phases};
@@ -86,10 +87,7 @@ impl<'a> View<'a> {
 
     /// Packets received on a path, all phases.
     pub(crate) fn received(&self, path: &Path) -> u64 {
-        self.on(path)
-            .map(|p| p.account.received)
-            .sum::<hawser_model::units::Packets>()
-            .0
+        self.on(path).map(|p| p.account.received).sum::<Packets>().0
     }
 
     /// Whether unicast packets get lost often enough on the wire and in kernels, there and back together, that a question for the
@@ -107,10 +105,7 @@ impl<'a> View<'a> {
                     .layers
                     .iter()
                     .filter(|line| matches!(line.layer, Layer::SocketBuffer | Layer::Neighbour));
-                let elsewhere = elsewhere
-                    .map(|line| line.packets)
-                    .sum::<hawser_model::units::Packets>()
-                    .0;
+                let elsewhere = elsewhere.map(|line| line.packets).sum::<Packets>().0;
                 sent += account.sent.0 as f64;
                 lost += account.lost.0.saturating_sub(elsewhere) as f64;
             }

@@ -4,7 +4,7 @@ use hawser_model::account::{Account, FlowAccount, PacketsAccount};
 use hawser_model::case::{Case, PhaseKind};
 use hawser_model::output::CheckReport;
 use hawser_model::output::tune::TuneReport;
-use hawser_model::units::counted;
+use hawser_model::units::{Packets, counted};
 
 use crate::bars::{Bar, bars};
 use crate::page::Page;
@@ -92,16 +92,8 @@ pub fn topology(page: &mut Page, case: &Case, packets: &PacketsAccount) {
             };
             (index, flows.iter().any(lossy))
         });
-        let sent = flows
-            .iter()
-            .map(|f| f.account.sent)
-            .sum::<hawser_model::units::Packets>()
-            .0;
-        let lost = flows
-            .iter()
-            .map(|f| f.account.lost)
-            .sum::<hawser_model::units::Packets>()
-            .0;
+        let sent = flows.iter().map(|f| f.account.sent).sum::<Packets>().0;
+        let lost = flows.iter().map(|f| f.account.lost).sum::<Packets>().0;
         let loss = match (sent, lost) {
             (0, _) => "not measured".to_owned(),
             (_, 0) => "nothing lost".to_owned(),

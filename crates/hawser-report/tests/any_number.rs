@@ -11,9 +11,7 @@ use serde_json::{Value, json};
 
 /// Tells each case in which all numbers of one name are at an edge.
 fn each<T: DeserializeOwned>(base: &str, tell: impl Fn(&T)) {
-    let file = hawser_cases::folder().join(format!("bases/{base}.json"));
-    let text = std::fs::read(file).expect("a base");
-    let run: Value = serde_json::from_slice(&text).expect("JSON");
+    let run = read(base);
     let mut names = BTreeSet::new();
     numbers(&run, "", &mut names);
     let edges = [
@@ -39,6 +37,12 @@ fn each<T: DeserializeOwned>(base: &str, tell: impl Fn(&T)) {
         told += 1;
     }
     assert!(told > 10, "{base}: {told} of {names:?}");
+}
+
+fn read(base: &str) -> Value {
+    let file = hawser_cases::folder().join(format!("bases/{base}.json"));
+    let text = std::fs::read(file).expect("a base");
+    serde_json::from_slice(&text).expect("JSON")
 }
 
 fn numbers(value: &Value, name: &str, all: &mut BTreeSet<String>) {
@@ -83,18 +87,19 @@ fn a_check_a_ladder_and_a_fanout_of_any_numbers_are_judged() {
 #[test]
 fn a_copy_of_any_numbers_is_judged() {
     for base in ["copy", "copy-two-rates"] {
-        each::<CopyCase>(base, |case| {
-            copy::explain_copy(case);
-            assert!(hawser_report::copy_page(case).ends_with("</html>\n"));
-        });
+        each::<CopyCase>(base, told);
     }
+}
+
+fn told(case: &CopyCase) {
+    copy::explain_copy(case);
+    assert!(hawser_report::copy_page(case).ends_with("</html>\n"));
 }
 
 /// One count far above those after it: each number at an edge alone does not run backwards.
 #[test]
 fn a_copy_whose_counts_run_backwards_is_judged() {
-    let file = hawser_cases::folder().join("bases/copy.json");
-    let base: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let base = read("copy");
     for count in ["bytes", "disk", "retransmits", "at"] {
         for end in ["sender", "receiver"] {
             let mut run = base.clone();
@@ -102,8 +107,7 @@ fn a_copy_whose_counts_run_backwards_is_judged() {
             let Ok(case) = serde_json::from_value::<CopyCase>(run) else {
                 continue;
             };
-            copy::explain_copy(&case);
-            assert!(hawser_report::copy_page(&case).ends_with("</html>\n"));
+            told(&case);
         }
     }
 }

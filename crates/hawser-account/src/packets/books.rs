@@ -132,12 +132,7 @@ impl Books {
     /// Closes the books.
     pub(crate) fn close(self) -> Account {
         let lost = self.sent.saturating_sub(self.received);
-        let attributed = self
-            .lines
-            .iter()
-            .map(|l| l.packets)
-            .sum::<hawser_model::units::Packets>()
-            .0;
+        let attributed = self.lines.iter().map(|l| l.packets).sum::<Packets>().0;
         Account {
             sent: Packets(self.sent),
             received: Packets(self.received),

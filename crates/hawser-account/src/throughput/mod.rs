@@ -7,7 +7,6 @@ pub(crate) mod resources;
 mod steps;
 pub(crate) mod view;
 
-use hawser_model::units::Packets;
 use std::cmp::Reverse;
 
 use hawser_model::case::Case;
@@ -15,6 +14,7 @@ use hawser_model::finding::WordedFinding;
 use hawser_model::ladder::{Rung, RungKind};
 use hawser_model::output::{LadderReport, RungReport, SentAgain};
 use hawser_model::traffic::StreamState;
+use hawser_model::units::Packets;
 
 use crate::cause::Before;
 use crate::causes::LADDER;

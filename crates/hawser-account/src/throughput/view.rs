@@ -208,26 +208,21 @@ pub(crate) fn share(part: u64, whole: u64) -> f64 {
 
 /// The share of its processors' time that a hypervisor gave to others.
 pub(crate) fn stolen_share(usage: &HostUsage) -> f64 {
-    let total = usage
-        .processors
-        .values()
-        .map(|p| p.total())
-        .sum::<Nanos>()
-        .0;
-    let steal = usage.processors.values().map(|p| p.steal).sum::<Nanos>().0;
-    share(steal, total)
+    share(
+        spent(usage, |p| p.steal),
+        spent(usage, ProcessorTime::total),
+    )
 }
 
 /// The share of its time a host's processors were busy, all together.
 pub(crate) fn busy_share(usage: &HostUsage) -> f64 {
-    let total = usage
-        .processors
-        .values()
-        .map(|p| p.total())
-        .sum::<Nanos>()
-        .0;
-    let idle = usage.processors.values().map(|p| p.idle).sum::<Nanos>().0;
-    share(total.saturating_sub(idle), total)
+    let total = spent(usage, ProcessorTime::total);
+    share(total.saturating_sub(spent(usage, |p| p.idle)), total)
+}
+
+/// A part of all processors' time.
+fn spent(usage: &HostUsage, part: fn(ProcessorTime) -> Nanos) -> u64 {
+    usage.processors.values().copied().map(part).sum::<Nanos>().0
 }
 
 /// A processor that spends this share of its time in soft interrupts can handle no more packets …

@@ -130,9 +130,7 @@ impl CheckCause for ChecksumErrors {
         let damaged = |phase: &&PhaseView<'_>| {
             let lines = phase.account.layers.iter();
             let own = lines.filter(|line| line.layer == Layer::Checksum);
-            own.map(|line| line.packets)
-                .sum::<hawser_model::units::Packets>()
-                .0
+            own.map(|line| line.packets).sum::<Packets>().0
         };
         let worst = view.on(&path).max_by_key(damaged)?;
         (damaged(&worst) > 0).then(|| traffic_of(&path, worst.facts.phase.kind))

@@ -39,12 +39,12 @@ impl OutageCause for FencingDuel {
     }
 }
 
+/// What both kinds of evidence say.
 fn found(
     view: &DrillView<'_>,
     confidence: Confidence,
     heads: Vec<HostName>,
     shots: &[Moment],
-    nobody: (Option<Millis>, Option<Millis>),
 ) -> Option<Found<FencingDuel>> {
     let (first, last) = (shots.iter().min()?, shots.iter().max()?);
     Some(Found {
@@ -55,8 +55,8 @@ fn found(
             heads,
             apart_ms: Millis((last.0 - first.0) / 1000),
             delays_apart_ms: delays_apart(view),
-            nobody_up_ms: nobody.0,
-            silent_ms: nobody.1,
+            nobody_up_ms: None,
+            silent_ms: None,
             outage_ms: view.outage_ms(),
         },
     })
@@ -73,14 +73,9 @@ fn by_bmcs(view: &DrillView<'_>) -> Option<Found<FencingDuel>> {
     let ordered =
         power.filter(|event| event.what == PowerState::OffOrdered && event.at <= nobody.from);
     let shots: Vec<_> = ordered.map(|event| event.at).collect();
-    let up = Some(view.ms(Phase::NoHead));
-    found(
-        view,
-        Confidence::Certain,
-        view.fenced.clone(),
-        &shots,
-        (up, None),
-    )
+    let mut found = found(view, Confidence::Certain, view.fenced.clone(), &shots)?;
+    found.evidence.nobody_up_ms = Some(view.ms(Phase::NoHead));
+    Some(found)
 }
 
 /// How far apart two heads may ask for each other's fencing and still shoot each other.
@@ -113,8 +108,9 @@ fn by_logs(view: &DrillView<'_>) -> Option<Found<FencingDuel>> {
     }
     let silent = boots.0 - meanwhile().map(|at| at.at.0).max().unwrap_or(last.0);
     let heads = vec![one.clone(), other.clone()];
-    let silent = Some(Millis(silent / 1000));
-    found(view, Confidence::Likely, heads, &shots, (None, silent))
+    let mut found = found(view, Confidence::Likely, heads, &shots)?;
+    found.evidence.silent_ms = Some(Millis(silent / 1000));
+    Some(found)
 }
 
 /// How far the static delays of two heads' fence devices are apart; `None` where there are more heads or a random delay.

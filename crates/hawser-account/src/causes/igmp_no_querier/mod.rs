@@ -143,7 +143,7 @@ fn starved(
     let unjoined = doomed
         .iter()
         .map(|g| g.heard.unjoined_sent)
-        .sum::<hawser_model::units::Packets>()
+        .sum::<Packets>()
         .0;
     Some(Found {
         severity,

@@ -211,10 +211,7 @@ fn datagrams_lost(view: &View<'_>, stream: &StreamView<'_>) -> bool {
                 .layers
                 .iter()
                 .filter(|line| !of_datagrams(line.layer));
-            let here = shared
-                .map(|line| line.packets)
-                .sum::<hawser_model::units::Packets>()
-                .0;
+            let here = shared.map(|line| line.packets).sum::<Packets>().0;
             (
                 lost + here + p.account.unattributed.0,
                 sent + p.account.sent.0,

@@ -43,13 +43,6 @@ pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
     let mut noticed_own: Option<Moment> = None;
     let mut ports: Option<LostPorts> = None;
     for At { at, host, mark } in said {
-        // A head that lost its power is at nothing any more.
-        if let Some((_, from)) = running {
-            if let Some(off) = power::lost(facts, host, from, *at) {
-                spans.push(controller(host, from, off));
-                (running, due, token_lost) = (None, None, None);
-            }
-        }
         let mut span = |phase, from| {
             spans.push(Span {
                 phase,
@@ -138,8 +131,14 @@ pub(crate) fn spans(facts: &Facts<'_>) -> Vec<Span> {
                     span(Phase::Controller, from);
                 }
             }
-            // Nobody knows when the one before it ended.
-            Mark::Started => (running, due, token_lost) = (None, None, None),
+            // A head that boots is at nothing any more; when that ended, only its power tells.
+            Mark::Started => {
+                let off = |(_, from)| Some((from, power::lost(facts, host, from, *at)?));
+                if let Some((from, off)) = running.take().and_then(off) {
+                    spans.push(controller(host, from, off));
+                }
+                (due, token_lost) = (None, None);
+            }
             Mark::TransitionEnded(number) => {
                 if let Some((_, from)) = running.take_if(|(n, _)| n == number) {
                     span(Phase::Controller, from);

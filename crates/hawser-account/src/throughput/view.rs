@@ -222,7 +222,13 @@ pub(crate) fn busy_share(usage: &HostUsage) -> f64 {
 
 /// A part of all processors' time.
 fn spent(usage: &HostUsage, part: fn(ProcessorTime) -> Nanos) -> u64 {
-    usage.processors.values().copied().map(part).sum::<Nanos>().0
+    usage
+        .processors
+        .values()
+        .copied()
+        .map(part)
+        .sum::<Nanos>()
+        .0
 }
 
 /// A processor that spends this share of its time in soft interrupts can handle no more packets …

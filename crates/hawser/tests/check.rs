@@ -199,6 +199,7 @@ fn a_socket_that_did_not_get_the_buffer_it_asked_for() {
 }
 
 #[test]
+#[ignore = "sender-queue-drops has saved cases; the kernel counts it in hawser-kernel, two_hosts"]
 fn a_token_bucket_in_front_of_the_wire() {
     let lab = roomy_link();
     lab.sh(
@@ -282,6 +283,7 @@ const LONG_LIST: &str = "rule=$(yes 'add rule inet long walk udp dport 9 counter
     echo 2 > /sys/class/net/ring0/queues/rx-0/rps_cpus";
 
 #[test]
+#[ignore = "softirq-core-saturated has saved cases; needs a machine that does nothing else"]
 fn a_processor_that_has_all_the_packets_and_no_time_for_them() {
     let lab = one_link();
     lab.sh("head2", LONG_LIST);
@@ -331,7 +333,7 @@ fn corruption_is_found_whether_the_kernel_drops_it_or_not() {
 }
 
 #[test]
-#[ignore = "reassembly-failure has saved cases, and is cured in tune.rs"]
+#[ignore = "reassembly-failure has saved cases, and the kernel counts it in hawser-kernel, two_hosts"]
 fn fragments_that_cannot_be_reassembled() {
     let lab = roomy_link();
     lab.sh(
@@ -384,6 +386,7 @@ fn duplicates_and_reordering() {
 }
 
 #[test]
+#[ignore = "mtu-black-hole has saved cases; the port itself is in lab_impair.rs"]
 fn a_port_that_swallows_large_packets() {
     let lab = roomy();
     lab.ok(&["impair", "head2/ring1", "--mtu", "1400"]);
@@ -442,6 +445,7 @@ fn a_reverse_path_filter() {
 }
 
 #[test]
+#[ignore = "link-down has saved cases; bench/watch cuts every link"]
 fn a_cut_link() {
     let lab = roomy();
     lab.ok(&["cut", "head2/ring0"]);
@@ -537,6 +541,7 @@ fn two_links_that_share_a_segment_although_their_switches_differ() {
 }
 
 #[test]
+#[ignore = "foreign-socket-dropping has saved cases"]
 fn another_programs_socket_that_drops_is_named() {
     let lab = roomy_link();
     // A program that binds and never reads, and one that floods it while the check runs.

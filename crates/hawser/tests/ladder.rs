@@ -85,20 +85,31 @@ fn limited(report: &LadderReport, node: &str) -> bool {
         .any(|f| f.place.host.as_ref().is_some_and(|h| h.as_str() == node))
 }
 
-/// The ladder of a lab with a planted bottleneck. Where other programs keep all processors busy meanwhile, the
-/// bottleneck may not be the planted one: then it is climbed again, three times at most.
-fn planted(lab: &Lab, options: &[&str], code: &str, bottleneck: &str) -> LadderReport {
-    let mut report = ladder(lab, options);
-    for _ in 0..2 {
-        if codes(&report) == [code] && report.bottleneck == bottleneck {
-            break;
-        }
-        report = ladder(lab, options);
+/// The ladder of a lab with a planted bottleneck. Where the machine's processors were taken from the rungs meanwhile,
+/// the bottleneck may not be the planted one: none, and the run counts as not measured.
+fn planted(lab: &Lab, options: &[&str], code: &str, bottleneck: &str) -> Option<LadderReport> {
+    let report = ladder(lab, options);
+    if taken(&report) && (codes(&report) != [code] || report.bottleneck != bottleneck) {
+        return None;
     }
     named(&report, code);
     assert_eq!(report.bottleneck, bottleneck, "{report:#?}");
-    report
+    Some(report)
 }
+
+/// Whether the ladder itself shows that other programs, or a hypervisor, had the processors that its rungs needed: by
+/// steal, by the threads' waits for a processor (schedstat), or by rungs that no two samples agree on.
+fn taken(report: &LadderReport) -> bool {
+    report.findings.iter().map(|f| &f.finding).any(|f| {
+        f.code == "processors-taken"
+            || f.evidence.contains_key("spread_percent")
+            || f.evidence
+                .get("stolen_percent")
+                .is_some_and(|s| s.as_u64() >= Some(10))
+    })
+}
+
+const TAKEN: &str = "other programs had the processors of this machine";
 
 /// The bottleneck is named by one finding, and nothing else is said.
 #[track_caller]
@@ -115,7 +126,9 @@ fn a_token_bucket_that_delays_and_one_that_drops() {
     let lab = lab_with_cubic();
     let tbf = "tc qdisc replace dev ring0 root tbf rate";
     lab.sh("head1", &format!("{tbf} 200mbit burst 128kb latency 100ms"));
-    let report = planted(&lab, &[], "rate-limit", WIRE);
+    let Some(report) = planted(&lab, &[], "rate-limit", WIRE) else {
+        return support::not_measured(TAKEN);
+    };
     let finding = &report.findings[0].finding;
     assert_eq!(finding.place.object.as_deref(), Some("qdisc tbf"));
     let bits = finding.evidence["limit_bits_per_s"].as_u64().unwrap();
@@ -127,10 +140,13 @@ fn a_token_bucket_that_delays_and_one_that_drops() {
 
     // The bucket holds four megabytes, the queue next to nothing.
     lab.sh("head1", &format!("{tbf} 200mbit burst 4mb limit 80kb"));
-    planted(&lab, &["--duration", "600ms"], "policer", WIRE);
+    if planted(&lab, &["--duration", "600ms"], "policer", WIRE).is_none() {
+        support::not_measured(TAKEN);
+    }
 }
 
 #[test]
+#[ignore = "window-too-small has saved cases; bench/ladder-plants has it"]
 fn a_window_of_a_few_kilobytes() {
     let lab = lab_with_cubic();
     let set = "sysctl -qw net.ipv4.tcp_rmem='4096 8192 8192'";
@@ -144,6 +160,7 @@ fn a_window_of_a_few_kilobytes() {
 }
 
 #[test]
+#[ignore = "path-mtu-below-interface has saved cases; bench/ladder-plants has it"]
 fn one_hop_of_1500_bytes_on_a_jumbo_path() {
     let lab = lab_with_cubic();
     lab.sh("head1", "ip link set dev ring0 mtu 9000");
@@ -177,6 +194,7 @@ fn a_clean_path_has_no_findings_and_every_rung() {
 }
 
 #[test]
+#[ignore = "congestion-control has saved cases; bench/ladder-plants has it"]
 fn a_congestion_control_that_gives_way_to_every_loss() {
     let lab = Lab::up();
     send_with(&lab, "reno");
@@ -214,13 +232,10 @@ fn a_processor_quota_on_one_node() {
         ),
     );
     let _held = group.holds(&lab, "head2");
-    // A quota shows in processors that are idle although threads wait: not while something else
-    // keeps all of them busy.
-    let mut report = ladder(&lab, &[]);
-    for _ in 0..2 {
-        if !limited(&report, "head2") {
-            report = ladder(&lab, &[]);
-        }
+    let report = ladder(&lab, &[]);
+    // A quota shows in processors that are idle although threads wait: not while others keep all of them busy.
+    if !limited(&report, "head2") && taken(&report) {
+        return support::not_measured(TAKEN);
     }
     assert!(limited(&report, "head2"), "{report:#?}");
     assert_eq!(report.bottleneck, "processors of head2", "{report:#?}");
@@ -237,7 +252,9 @@ fn a_disk_that_takes_twenty_megabytes_a_second() {
     let _held = group.holds(&lab, "head1");
     let device = disk.device.clone();
     let options = ["--source", &device, "--direct"];
-    let report = planted(&lab, &options, "storage-below-link", "source read head1");
+    let Some(report) = planted(&lab, &options, "storage-below-link", "source read head1") else {
+        return support::not_measured(TAKEN);
+    };
     let rate = rate(&report, "source read head1");
     assert!((15.0..25.0).contains(&rate), "{report:#?}");
 }

@@ -134,6 +134,7 @@ fn a_small_receive_buffer_is_cured_and_the_dead_ends_are_rolled_back() {
 }
 
 #[test]
+#[ignore = "the order of trials and their verdicts have saved cases"]
 fn reassembly_without_memory_is_cured_and_nothing_else_is_turned() {
     let lab = one_link();
     lab.sh(
@@ -414,6 +415,7 @@ name = "head2"
 "#;
 
 #[test]
+#[ignore = "bench/tune-plants has it; half a minute"]
 fn an_mtu_is_raised_at_the_switch_and_the_host_as_one_change_and_undone_as_one() {
     let layout = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(layout.path(), JUMBO).unwrap();

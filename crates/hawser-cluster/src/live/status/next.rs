@@ -2,6 +2,7 @@
 //! what is started starts; what the heads are known not to be able to do is told instead.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
@@ -26,6 +27,8 @@ pub(super) enum Lacks {
 pub(super) struct Cannot {
     /// Who could not be switched off by anybody.
     fenced: BTreeSet<HostName>,
+    /// The only member: whoever would switch it off or take its pools over is missing as well.
+    last: Option<HostName>,
     /// What a head lacks for a pool.
     take: BTreeMap<(HostName, String), Lacks>,
 }
@@ -38,7 +41,10 @@ impl Cannot {
         now: &Picture,
         facts: &StatusFacts,
     ) -> Self {
+        let mut members = nodes.iter().filter(|node| super::member(node));
+        let first = members.next().map(|node| node.name.clone());
         Self {
+            last: first.filter(|_| members.next().is_none()),
             fenced: fencing::unfenceable(file, cib, nodes, now, facts),
             take: ready::lacks(file, facts),
         }
@@ -63,8 +69,18 @@ impl Cannot {
 
     /// What follows from the loss of a node, in sentences.
     pub fn told(&self, node: &HostName, stories: &[&Story]) -> Vec<String> {
+        if self.last.as_ref() == Some(node) {
+            let why = format!(
+                "no other head is a member: nothing of {node} is taken over before one has joined"
+            );
+            return self.not_taken(why, node, stories);
+        }
         if self.fenced.contains(node) {
-            return not_switched_off(node, stories);
+            let why = format!(
+                "{node} is not switched off, as said above: nothing of it is taken over until somebody has seen that \
+                 it has no power, and has told Pacemaker so"
+            );
+            return self.not_taken(why, node, stories);
         }
         let steps = stories.iter().flat_map(|story| {
             let steps = story.steps.iter().filter_map(|step| self.step(step));
@@ -126,19 +142,18 @@ impl Cannot {
         let of = (HostName::from(head), pool.to_owned());
         self.take.get(&of).copied()
     }
-}
 
-/// Nothing of a node is taken over before it is known to be off.
-fn not_switched_off(node: &HostName, stories: &[&Story]) -> Vec<String> {
-    let places = stories.last().into_iter().flat_map(|story| &story.pools);
-    let mut lines = vec![format!(
-        "{node} is not switched off, as said above: nothing of it is taken over until somebody has seen that it has no \
-         power, and has told Pacemaker so"
-    )];
-    lines.extend(places.map(|(pool, place)| match &place.before {
-        Some(before) if before == node.as_str() => format!("{pool} runs nowhere until then"),
-        Some(before) => format!("{pool} stays on {before}"),
-        None => format!("{pool} runs nowhere"),
-    }));
-    lines
+    /// A sentence why nothing of a node is taken over, and where the pools are meanwhile.
+    fn not_taken(&self, why: String, node: &HostName, stories: &[&Story]) -> Vec<String> {
+        let places = stories.last().into_iter().flat_map(|story| &story.pools);
+        let places = places.map(|(pool, place)| match &place.before {
+            Some(before) if before == node.as_str() => format!("{pool} runs nowhere until then"),
+            Some(before) if self.last.is_some() => {
+                format!("{pool} is not taken over from {before} before that")
+            }
+            Some(before) => format!("{pool} stays on {before}"),
+            None => format!("{pool} runs nowhere"),
+        });
+        iter::once(why).chain(places).collect()
+    }
 }

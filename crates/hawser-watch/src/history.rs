@@ -38,7 +38,7 @@ pub fn history(
     let mut files = Vec::new();
     let mut gaps: Vec<String> = unreached
         .iter()
-        .map(|(head, why)| format!("{head}: not reached: {why}"))
+        .map(|(head, why)| format!("{head}: {why}"))
         .collect();
     let mut cib = None;
     for (name, answer) in answered {

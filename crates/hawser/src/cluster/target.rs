@@ -1,6 +1,7 @@
 //! The cluster that `plan`, `apply` and `status` work on: a cluster file, and its nodes by ssh or in
 //! a lab.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -50,6 +51,23 @@ pub struct Reached {
     pub heads: Hosts,
     /// Those that are not among them.
     pub failed: Vec<HostError>,
+}
+
+/// Why these nodes were not reached.
+pub fn why_not(failed: &[HostError]) -> BTreeMap<HostName, String> {
+    let failed = failed.iter();
+    failed
+        .map(|e| (e.host.clone(), e.failure.to_string()))
+        .collect()
+}
+
+/// Of a cluster of which no node answers, nothing is known: not even that it is down.
+pub fn none_reached(why: &BTreeMap<HostName, String>) -> String {
+    let lines: String = why
+        .iter()
+        .map(|(node, why)| format!("\n{node}: {why}"))
+        .collect();
+    format!("none of the nodes was reached, so nothing is known of the cluster:{lines}")
 }
 
 impl Target {
@@ -151,9 +169,7 @@ impl Known {
     pub fn reach(&self) -> miette::Result<Reached> {
         let reached = self.reach_some()?;
         if reached.heads.is_empty() {
-            let failed = &reached.failed;
-            let all: Vec<String> = failed.iter().map(ToString::to_string).collect();
-            bail!("none of the nodes was reached:\n{}", all.join("\n"));
+            bail!(none_reached(&why_not(&reached.failed)));
         }
         Ok(reached)
     }

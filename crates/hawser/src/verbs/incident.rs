@@ -1,12 +1,10 @@
 //! `hawser incident`: what happened to a cluster that nobody watched, from the heads' own logs.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Subcommand;
-use hawser_model::names::HostName;
 use hawser_model::output::incident::IncidentsReport;
 use hawser_model::toml_file::nearest;
 use hawser_watch::around::with_readings;
@@ -16,7 +14,7 @@ use miette::bail;
 use super::check::now;
 use super::explain::pretty;
 use super::report::written;
-use crate::cluster::Which;
+use crate::cluster::{Which, why_not};
 use crate::parse;
 use crate::waiting::aloud;
 use crate::{output, render};
@@ -91,10 +89,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
 fn read(which: &Which, id: Option<&str>) -> miette::Result<IncidentsReport> {
     let cluster = which.cluster()?;
     let (mut heads, failed) = cluster.within(CONNECT, LOGIN).try_connect()?;
-    let unreached: BTreeMap<HostName, String> = failed
-        .into_iter()
-        .map(|e| (e.host.clone(), e.failure.to_string()))
-        .collect();
+    let unreached = why_not(&failed);
     let mut report = aloud("the heads' logs are being read", || {
         history(&mut heads, &unreached, now())
     });

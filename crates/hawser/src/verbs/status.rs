@@ -1,6 +1,5 @@
 //! `hawser status`: is it redundant now, what is degraded, what would happen if a node died.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -8,13 +7,12 @@ use std::time::{Duration, Instant};
 use hawser_cluster::host::view::Limits;
 use hawser_cluster::live::{StatusFacts, judged, observe};
 use hawser_drill::left;
-use hawser_host::{HostError, Hosts};
+use hawser_host::Hosts;
 use hawser_lab::Lab;
-use hawser_model::names::HostName;
 use hawser_model::output::cluster::ClusterStatus;
-use miette::{IntoDiagnostic, WrapErr};
+use miette::{IntoDiagnostic, WrapErr, bail};
 
-use crate::cluster::{Known, Reached, Target};
+use crate::cluster::{Known, Reached, Target, none_reached, why_not};
 use crate::{output, render};
 
 /// How long all of it may take, and each of its parts, on hosts that are not slow.
@@ -71,6 +69,9 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
             .into_diagnostic()
             .wrap_err_with(|| format!("cannot write {}", path.display()))?;
     }
+    if facts.views.is_empty() {
+        bail!(none_reached(&facts.unreached));
+    }
     let now = judge(&known, &mut reached.heads, &facts, JUDGE * slowness)?;
     match args.json {
         true => {
@@ -105,8 +106,7 @@ pub fn look(known: &Known, reached: &mut Reached) -> miette::Result<ClusterStatu
 }
 
 fn ask(known: &Known, reached: &mut Reached, limits: Limits, watch: Duration) -> StatusFacts {
-    let why = |e: &HostError| (e.host.clone(), e.failure.to_string());
-    let unreached: BTreeMap<HostName, String> = reached.failed.iter().map(why).collect();
+    let unreached = why_not(&reached.failed);
     observe(&known.file, &mut reached.heads, unreached, limits, watch)
 }
 
@@ -140,4 +140,37 @@ fn drill_left(target: &Target, known: &Known) -> miette::Result<Option<String>> 
             hawser_model::date::utc_seconds(at.map_or(0, |since| since.as_secs()))
         )
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn of_a_cluster_that_does_not_answer_nothing_is_said() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("hawser.toml");
+        // Names that nobody has (RFC 6761).
+        let node = |n: u8| {
+            format!(
+                "[[node]]\nname = \"head{n}\"\nssh = \"root@head{n}.invalid\"\naddresses = {{ ring0 = \"10.0.1.{n}\" }}\n"
+            )
+        };
+        let text = "[cluster]\nname = \"storage\"\n[[link]]\nname = \"ring0\"\nnetwork = \"10.0.1.0/24\"\n";
+        fs::write(&file, format!("{text}{}{}", node(1), node(2))).expect("a file");
+        let args = Args {
+            target: Target {
+                file: Some(file),
+                lab: None,
+                ssh_config: Some("/dev/null".into()),
+            },
+            json: false,
+            facts: None,
+        };
+        let error = run(&args).expect_err("nobody answers").to_string();
+        let begin = "none of the nodes was reached, so nothing is known of the cluster:\nhead1: ";
+        assert!(error.starts_with(begin), "{error}");
+    }
 }

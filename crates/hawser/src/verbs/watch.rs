@@ -1,6 +1,5 @@
 //! `hawser watch`: what is wrong with the heads now, and all the time.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,7 +22,7 @@ use hawser_watch::{Asked, ask, group, keeper, reading, sightings};
 use miette::{IntoDiagnostic, WrapErr, bail};
 
 use super::check::now;
-use crate::cluster::{Cluster, Which};
+use crate::cluster::{Cluster, Which, none_reached, why_not};
 use crate::waiting::aloud;
 use crate::{output, render};
 
@@ -120,10 +119,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
 /// One reading of all heads.
 fn once(cluster: &Cluster) -> miette::Result<WatchReading> {
     let (mut heads, failed) = cluster.within(CONNECT, LOGIN).try_connect()?;
-    let unreached: BTreeMap<HostName, String> = failed
-        .into_iter()
-        .map(|e| (e.host.clone(), e.failure.to_string()))
-        .collect();
+    let unreached = why_not(&failed);
     let file = cluster.cluster_file();
     let asked = Asked {
         file,
@@ -131,6 +127,9 @@ fn once(cluster: &Cluster) -> miette::Result<WatchReading> {
         watch_links: LINKS,
     };
     let facts = ask(&mut heads, unreached, asked, now());
+    if facts.hosts.is_empty() {
+        bail!(none_reached(&facts.status.unreached));
+    }
     let said = match file {
         Some(file) => {
             let judged = judged(file, &facts.status, &mut heads, JUDGE);

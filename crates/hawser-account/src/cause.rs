@@ -141,6 +141,8 @@ impl Listed<FanoutFind> {
 pub(crate) trait CheckCause: Cause + 'static {
     /// Whether what is tried on one interface of a host says nothing of another one: each is a plan of its own then.
     const BY_INTERFACE: bool = false;
+    /// Whether its cure shows only in a TCP stream that gets faster: one that is steady does not prove that it is cured.
+    const SHOWN_BY_RATE: bool = false;
 
     /// Looks for it, and claims the losses it explains.
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>>;
@@ -187,6 +189,9 @@ pub(crate) trait CheckFound {
     /// See [`CheckCause::BY_INTERFACE`].
     fn by_interface(&self) -> bool;
 
+    /// See [`CheckCause::SHOWN_BY_RATE`].
+    fn shown_by_rate(&self) -> bool;
+
     /// See [`CheckCause::turned_at`].
     fn turned_at(&self, case: &Case) -> Option<(HostName, InterfaceName)>;
 
@@ -228,6 +233,10 @@ impl<C: CheckCause> CheckFound for Found<C> {
 
     fn by_interface(&self) -> bool {
         C::BY_INTERFACE
+    }
+
+    fn shown_by_rate(&self) -> bool {
+        C::SHOWN_BY_RATE
     }
 
     fn turned_at(&self, case: &Case) -> Option<(HostName, InterfaceName)> {

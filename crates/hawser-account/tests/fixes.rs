@@ -47,6 +47,7 @@ fn a_link_that_is_smaller_than_the_file_says_is_judged_by_a_stream() {
     let small = plan(&case, "mtu-mismatch");
     assert_eq!((small.host.as_str(), small.candidates.len()), ("head1", 1));
     assert_eq!(small.traffic, None, "nothing is lost for it");
+    assert!(small.shown_by_rate);
     let measured = &mut case.measurements[0];
     let stream = Phase {
         kind: PhaseKind::Stream,
@@ -150,6 +151,7 @@ fn of_a_check_that_the_engine_ended_only_the_engine_is_tried() {
 fn what_a_card_sends_badly_is_tried_on_the_senders_end() {
     let damaged = plan(&case("checksum-errors"), "checksum-errors");
     assert_eq!(damaged.host.as_str(), "head1");
+    assert!(!damaged.shown_by_rate, "lost packets show it");
     let traffic = damaged.traffic.expect("the flow that arrived damaged");
     assert_eq!(
         (traffic.from.as_str(), traffic.to.as_str()),
@@ -159,6 +161,7 @@ fn what_a_card_sends_badly_is_tried_on_the_senders_end() {
         &case("unexplained-slow-direction"),
         "unexplained-slow-direction",
     );
+    assert!(slow.shown_by_rate);
     let traffic = slow.traffic.expect("the stream");
     assert_eq!(
         (traffic.from.clone(), traffic.phase),

@@ -73,6 +73,7 @@ pub fn fanout_plans(case: &Case) -> Vec<Plan> {
                     receivers: gain.receivers_spread,
                 }),
             }),
+            shown_by_rate: false,
             candidates,
         });
     }

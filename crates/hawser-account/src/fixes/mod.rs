@@ -30,6 +30,8 @@ pub struct Plan {
     /// The traffic that showed it; absent when it is not seen in Hawser's own traffic, so that
     /// nothing can be proven.
     pub traffic: Option<TrialTraffic>,
+    /// Whether a cure shows only in a TCP stream that gets faster, and not in packets that are no longer lost.
+    pub shown_by_rate: bool,
     /// In the order in which they are to be tried.
     pub candidates: Vec<Candidate>,
 }
@@ -216,6 +218,7 @@ pub fn plans(case: &Case) -> Vec<Plan> {
                 .filter(|_| !of_engine)
                 .and_then(|loss| traffic(&view, loss))
                 .or(own),
+            shown_by_rate: found.shown_by_rate(),
             candidates,
         });
     }

@@ -29,7 +29,7 @@ pub(super) fn planned(plan: &Plan, candidate: &Candidate) -> Trial {
         pairs: Vec::new(),
         not_tried: match plan.traffic {
             Some(_) => None,
-            None => Some(unseen(&plan.cause).to_owned()),
+            None => Some(unseen(plan).to_owned()),
         },
         kept: false,
         corosync: BTreeMap::new(),
@@ -39,12 +39,10 @@ pub(super) fn planned(plan: &Plan, candidate: &Candidate) -> Trial {
 }
 
 /// Why no traffic of the check shows whether it is cured.
-fn unseen(cause: &str) -> &'static str {
-    match cause {
-        "mtu-mismatch" => {
-            "no packet is lost because of it; --stream shows whether a TCP stream gets faster"
-        }
-        _ => "Hawser's own traffic does not show the fault",
+fn unseen(plan: &Plan) -> &'static str {
+    match plan.shown_by_rate {
+        true => "no packet is lost because of it; --stream shows whether a TCP stream gets faster",
+        false => "Hawser's own traffic does not show the fault",
     }
 }
 
@@ -229,7 +227,7 @@ pub(super) fn cured_already(
 ) -> Result<bool, TuneError> {
     // A steady stream does not tell whether it could be faster.
     let own = plan.is_of_engine();
-    let faster = ["mtu-mismatch", "unexplained-slow-direction"].contains(&plan.cause.as_str())
+    let faster = plan.shown_by_rate
         && plan
             .traffic
             .as_ref()

@@ -57,6 +57,7 @@ pub(crate) enum MtuMismatch {
 
 impl CheckCause for MtuMismatch {
     const BY_INTERFACE: bool = true;
+    const SHOWN_BY_RATE: bool = true;
 
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
         let mut ports: BTreeMap<LinkName, Vec<(HostName, &InterfaceName, Mtu)>> = BTreeMap::new();

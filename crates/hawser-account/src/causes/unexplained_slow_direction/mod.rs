@@ -73,6 +73,8 @@ const OUT_OF_PROPORTION: f64 = SHARE;
 const EXPLAINING: u64 = 1;
 
 impl CheckCause for UnexplainedSlowDirection {
+    const SHOWN_BY_RATE: bool = true;
+
     fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
         let streams = streams(view.case);
         let open = streams

@@ -104,11 +104,12 @@ impl Gain {
             false => "",
         };
         let idle = self.others_idle_percent.map_or(String::new(), |p| {
-            format!(", while the others had nothing to do for {p} % of theirs")
+            format!(" while the others were idle for {p} % of theirs")
         });
         format!(
-            "At {} of {} bytes {} serves {} {how}, and {} when the work is spread ({}){reads}. With {} processor {} \
-             was busy for {} % of its time ({} % in soft interrupts){idle}; {} packets were dropped at its backlog.",
+            "At {} of {} bytes each, {} serves {} {how}, and {} when several processors share the work ({}){reads}. With \
+             {} receivers, processor {} was busy for {} % of its time ({} % in soft interrupts){idle}; its backlog \
+             dropped {}.",
             self.rate,
             self.payload_bytes,
             host(at),
@@ -119,7 +120,7 @@ impl Gain {
             self.processor,
             self.busy_percent,
             self.softirq_percent,
-            self.backlog_dropped_packets,
+            counted(self.backlog_dropped_packets.0, "packet"),
         )
     }
 

@@ -70,7 +70,11 @@ fn heads(view: &DrillView<'_>) -> PromiseReport {
         );
     }
     if watch.samples == 0 {
-        return promise(CODE, false, "nobody watched who had the pools".to_owned());
+        return promise(
+            CODE,
+            false,
+            "the drill did not watch which head had the pools".to_owned(),
+        );
     }
     // A node that could not be looked at although it was not known to be off may have had anything.
     if let Some(gap) = watch.gaps.first() {
@@ -174,7 +178,7 @@ fn service(view: &DrillView<'_>) -> Vec<PromiseReport> {
             view.outage.over && by_itself,
             match (view.outage.over, by_itself) {
                 (false, _) => "the service never came back",
-                (true, false) => "the service came back only after somebody had healed the fault",
+                (true, false) => "the service came back only after the fault was healed",
                 (true, true) => "the service came back by itself",
             },
         ),
@@ -271,7 +275,10 @@ fn takeover(view: &DrillView<'_>) -> Vec<PromiseReport> {
 
 fn health(view: &DrillView<'_>) -> PromiseReport {
     let (held, text) = match &view.case.end {
-        None => (false, "nobody saw the cluster after the healing".to_owned()),
+        None => (
+            false,
+            "the cluster was not seen after the healing".to_owned(),
+        ),
         Some(end) if end.redundant && end.degraded.is_empty() => {
             (true, "the cluster is whole again".to_owned())
         }

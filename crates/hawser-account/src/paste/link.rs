@@ -81,7 +81,7 @@ fn counter(on: &str, way: &str, name: &str, value: u64, said: &mut Pasted) {
         }
         ("RX", "dropped") => said.open.push(format!(
             "Whether the {n} dropped frames of {on} were anybody's loss: the kernel counts so also frames of protocols and VLANs \
-             that nobody here wants."
+             that no program here wants."
         )),
         ("TX", "carrier") => {
             said.loss = true;

@@ -51,7 +51,7 @@ pub(super) fn read(text: &str) -> Option<Pasted> {
     }
     if let Some(lost) = get("NoPorts").filter(|n| *n > 0) {
         said.follows.push(format!(
-            "{} came for a port on which nobody listened, and were answered with ICMP port unreachable or ignored as \
+            "{} came for a port on which no program listened, and were answered with ICMP port unreachable or ignored as \
              multicast (`hawser explain no-listener`).",
             packets(lost)
         ));

@@ -54,13 +54,13 @@ pub enum BrokenExports {
     #[error("mutual CHAP needs both mutual_user and mutual_secret")]
     HalfMutual,
     /// A secret that nobody is there to hand over.
-    #[error("the secret is in a variable of somebody's shell")]
+    #[error("the secret is in an environment variable")]
     SecretInEnvironment,
     /// Not a name of an account.
-    #[error("\"{0}\" is no name of an account")]
+    #[error("\"{0}\" is not a valid account name")]
     User(String),
     /// Not a directory below the pool.
-    #[error("\"{0}\" is no directory below the pool")]
+    #[error("\"{0}\" is not a directory inside the pool")]
     Directory(String),
     /// A directory for nobody.
     #[error("directory \"{0}\" has no clients")]

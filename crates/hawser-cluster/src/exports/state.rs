@@ -58,7 +58,7 @@ pub struct Remembered {
 pub enum StateError {
     /// Not what was written.
     #[error(
-        "{path}: {reason}; restore it from a backup or a snapshot of the pool, or remove it to number all units anew"
+        "{path}: {reason}; restore it from a backup or a snapshot of the pool, or remove it to number all units again"
     )]
     Unreadable {
         /// The path.

@@ -52,8 +52,8 @@ pub(super) fn words(effect: &Effect) -> String {
         Effect::InstallExports { nodes } => {
             format!("the exports agent on {}", names(nodes))
         }
-        Effect::ReloadCorosync => "Corosync reads its configuration anew".into(),
-        Effect::RestartCluster => "Corosync and Pacemaker start anew on all nodes".into(),
+        Effect::ReloadCorosync => "Corosync reads its configuration again".into(),
+        Effect::RestartCluster => "Corosync and Pacemaker restart on all nodes".into(),
         Effect::Start { nodes } => format!("Corosync and Pacemaker start on {}", names(nodes)),
         Effect::Device { wish, nodes } => {
             let what = match wish {

@@ -1,4 +1,4 @@
-//! One file a verb: its arguments and `run`, which returns the exit code of DESIGN's table.
+//! One file a verb: its arguments and `run`, which returns the exit code: 0 nothing wrong, 1 findings, 2 could not do the work.
 
 pub mod agent;
 pub mod apply;

@@ -162,7 +162,7 @@ impl Cause for BufferNotGranted {
                      known: {reason}",
                     host(at),
                 ),
-                fix: "Restart Corosync, which asks again, and look whether the buffer stays: somebody may have set it from \
+                fix: "Restart Corosync, which asks again, and look whether the buffer stays: another program may have set it from \
                       outside, or net.core.rmem_max was smaller when Corosync started."
                     .to_owned(),
             };

@@ -54,7 +54,7 @@ impl Cause for FenceDeviceFails {
         let (nodes, failure) = (&self.fences, &self.failure);
         // One device may fence several.
         let each = match nodes.split_once(", ") {
-            Some(_) => format!("Whichever of {nodes} died now, it"),
+            Some(_) => format!("If one of {nodes} died now, it"),
             None => format!("If {nodes} died now it"),
         };
         match &at.host {
@@ -72,7 +72,7 @@ impl Cause for FenceDeviceFails {
                 text: format!(
                     "{device} was not asked whether it would switch {nodes} off: {failure}. Nothing is known of it."
                 ),
-                fix: "Start the check where the secret can be read, or see to what the message names.".to_owned(),
+                fix: "Run the check on a host that can read the secret, or fix the problem in the message.".to_owned(),
             },
         }
     }

@@ -87,7 +87,7 @@ impl Cause for IgmpNoQuerier {
         Words {
             text: format!(
                 "Multicast{on_link} is filtered ({protocol} snooping: of {} packets to a group that nobody \
-                 joined none arrived), and nobody asks for memberships: no query was heard, not even \
+                 joined none arrived), and no querier asks for memberships: no query was heard, not even \
                  within {} ms after a receiver had left its group, which a querier answers at once. \
                  {happens}.",
                 self.unjoined_sent.0, self.listened_after_leave_ms,

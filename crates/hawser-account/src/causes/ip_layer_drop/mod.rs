@@ -250,7 +250,7 @@ impl WrongNeighbour {
         if self.learnt {
             return Words {
                 text: format!(
-                    "{text} Nobody set that at {sender} (the entry is not PERMANENT): its kernel learnt it from who answered for the address."
+                    "{text} The entry at {sender} was not set by hand (it is not PERMANENT): its kernel learnt it from who answered for the address."
                 ),
                 fix: self.find_who_answers(at, &why),
             };
@@ -259,7 +259,7 @@ impl WrongNeighbour {
             text,
             fix: match self.neighbour_state.as_deref() {
                 Some(PERMANENT) => format!(
-                    "Repair {sender}: somebody set the entry (PERMANENT), so the kernel never asks for the address. `ip neigh del {address} \
+                    "Repair {sender}: the entry was set by hand (PERMANENT), so the kernel never asks for the address. `ip neigh del {address} \
                      dev {}`, and take it out of the network configuration.{why}",
                     interface(at),
                 ),

@@ -47,7 +47,7 @@ impl Cause for NoGratuitousArp {
     fn words(&self, at: &Place) -> Words {
         Words {
             text: format!(
-                "{} came up on {} and its agent told nobody: the client found it after {}.",
+                "{} came up on {} without a gratuitous ARP: the client found it after {}.",
                 at.object.as_deref().unwrap_or("An address"),
                 host(at),
                 self.reconnect_ms.of(self.outage_ms),

@@ -81,12 +81,14 @@ impl Cause for RateAfterBurst {
     fn words(&self, at: &Place) -> Words {
         let what = match self.lost_after > 2 * self.lost_before {
             true => format!(
-                "What is over is dropped: {} segments had to be sent again from there on, {} before",
+                "Excess traffic is dropped: TCP retransmitted {} segments after that point, {} before it",
                 self.lost_after, self.lost_before,
             ),
-            false => "Nothing was dropped, so it is held back in a queue, or other traffic began \
-                      just then"
-                .to_owned(),
+            false => {
+                "Nothing was dropped: excess traffic waits in a queue, or other traffic began at \
+                      that moment"
+                    .to_owned()
+            }
         };
         Words {
             text: format!(

@@ -63,8 +63,8 @@ impl Cause for TakeoverWaitedForHuman {
     fn words(&self, _: &Place) -> Words {
         Words {
             text: format!(
-                "Fencing failed and nothing may be taken over without it: {} went by until somebody mended it \
-                 or confirmed that the node is off.",
+                "Fencing failed and nothing may be taken over without it: {} went by until it was mended, \
+                 or an operator confirmed that the node is off.",
                 self.waited_ms.of(self.outage_ms),
             ),
             fix: "Give the node a second fence device on a second level (`[[fencing.device]]`: a power \

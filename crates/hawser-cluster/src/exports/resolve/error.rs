@@ -131,7 +131,9 @@ pub enum ExportsError {
     )]
     LioReadOnly(String),
     /// An account that is none to the kernel.
-    #[error("account \"{user}\": to the kernel's target a name that begins with NULL is none")]
+    #[error(
+        "account \"{user}\": the kernel's target takes a name that begins with NULL as no name: choose another"
+    )]
     LioUser {
         /// The account.
         user: String,

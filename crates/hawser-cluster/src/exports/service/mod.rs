@@ -53,7 +53,7 @@ pub enum ServiceError {
     Nfs(#[from] NfsError),
     #[error(transparent)]
     Configfs(#[from] ConfigfsError),
-    #[error("{path}: to the kernel a secret that begins with NULL is none: choose another")]
+    #[error("{path}: the kernel takes a secret that begins with NULL as no secret: choose another")]
     NullSecret { path: String },
     #[error("pool {pool} is not here: nothing is mounted at {root}")]
     NotMounted { pool: String, root: String },

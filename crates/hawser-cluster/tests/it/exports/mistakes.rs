@@ -76,7 +76,7 @@ fn mistakes_of_a_file_are_told_with_their_line_and_what_is_allowed() {
         (
             "[[target]]\nname = \"a\"\nchap = { user = \"u,v\", secret = \"file:/s\" }",
             "3:17",
-            "no name of an account",
+            "not a valid account name",
         ),
         (
             "[[target]]\nname = \"a\"\nchap = { user = \"u\", secret = \"file:/s\", mutual_user = \"t\" }",
@@ -91,7 +91,7 @@ fn mistakes_of_a_file_are_told_with_their_line_and_what_is_allowed() {
         (
             "[[nfs]]\ndirectory = \"a/../..\"\nclients = [\"*\"]",
             "2:13",
-            "no directory below the pool",
+            "not a directory inside the pool",
         ),
         ("[[nfs]]\ndirectory = \"x\"", "1:1", "clients"),
         (

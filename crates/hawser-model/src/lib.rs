@@ -25,6 +25,7 @@ pub mod probe;
 pub mod readings;
 pub mod setup;
 pub mod sockets;
+pub mod statistics;
 pub mod toml_file;
 pub mod topology;
 pub mod traffic;

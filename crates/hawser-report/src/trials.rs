@@ -1,6 +1,7 @@
 //! The trials: every window with and without each change, the useless ones too.
 
 use hawser_model::output::tune::{SideEffects, TrialReport, TuneReport};
+use hawser_model::statistics::{median, quantile};
 use hawser_model::trial::{Pair, Trial};
 
 use crate::bars::{Bar, bars};
@@ -142,8 +143,8 @@ fn windows(s: &mut Section<'_>, trial: &Trial, reported: &TrialReport, scale: &S
     let description = format!(
         "{} pairs of windows. Median: {:.2} % {lost} without the change, {:.2} % with it.",
         trial.pairs.len(),
-        quantile(&without, 0.5),
-        quantile(&with, 0.5)
+        median(without.iter().copied()),
+        median(with.iter().copied())
     );
     let title = format!("The windows of {}", reported.knob);
     s.picture(title, description, 66, |m| {
@@ -192,7 +193,7 @@ fn axis(m: &mut Markup, scale: &Scale, lost: &str) {
 }
 
 fn strip(m: &mut Markup, losses: &[f64], class: &str, y: u32, scale: &Scale) {
-    let at = |share| scale.share(quantile(losses, share));
+    let at = |share| scale.share(quantile(losses.iter().copied(), share));
     let (low, high) = (at(0.25), at(0.75));
     m.empty(
         "rect",
@@ -222,27 +223,4 @@ fn vertical(m: &mut Markup, class: &str, share: f64, y: u32, half: u32) {
             ("y2", &(y + half)),
         ],
     );
-}
-
-/// Of sorted values; between two of them on the straight line.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let Some(last) = sorted.len().checked_sub(1) else {
-        return 0.0;
-    };
-    let at = share * last as f64;
-    let (below, part) = (at.floor() as usize, at.fract());
-    let above = (below + 1).min(last);
-    sorted[below] * (1.0 - part) + sorted[above] * part
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_median_lies_between_two_values() {
-        assert_eq!(quantile(&[1.0, 2.0, 4.0, 8.0], 0.5), 3.0);
-        assert_eq!(quantile(&[], 0.5), 0.0);
-        assert_eq!(quantile(&[7.0], 0.75), 7.0);
-    }
 }

@@ -18,6 +18,7 @@
 //! half of before, for at least half a second, and until the end.
 
 use hawser_model::output::copy::{ChangePoint, RatePoint};
+use hawser_model::statistics::upper_median;
 
 /// Of the threshold; see above.
 const FACTOR: f64 = 1.3;
@@ -71,7 +72,8 @@ pub fn change_point(points: &[RatePoint]) -> Option<ChangePoint> {
     let after = rate(end.bytes.saturating_sub(cut.bytes), rest_s);
     let accident = k < FEW && points[k..].iter().any(|p| p.mb_per_s > NEAR * before);
     let fall = if k < FEW { FALL_AFTER_FEW } else { FALL };
-    let stays = median(&points[n - (n - k).div_ceil(3)..]) < fall * before;
+    let last = points[n - (n - k).div_ceil(3)..].iter();
+    let stays = upper_median(last.map(|p| p.mb_per_s)).unwrap_or(0.0) < fall * before;
     let matters = after < fall * before && rest_s >= REST_S && stays && !accident;
     (matters && statistic > threshold).then(|| ChangePoint {
         at_s: cut.at_s,
@@ -86,17 +88,9 @@ pub fn change_point(points: &[RatePoint]) -> Option<ChangePoint> {
 
 /// Standard deviation of the noise, from the median absolute difference of neighbours.
 fn noise(logs: &[f64]) -> f64 {
-    let mut differences: Vec<f64> = logs.windows(2).map(|w| (w[1] - w[0]).abs()).collect();
-    differences.sort_by(f64::total_cmp);
-    let median = differences.get(differences.len() / 2).copied();
+    let median = upper_median(logs.windows(2).map(|w| (w[1] - w[0]).abs()));
     // The median of |x| is 0.6745 σ for normal x; a difference of two has √2 σ.
     (median.unwrap_or(0.0) / 0.6745 / std::f64::consts::SQRT_2).max(SMALLEST_NOISE)
-}
-
-fn median(points: &[RatePoint]) -> f64 {
-    let mut rates: Vec<f64> = points.iter().map(|p| p.mb_per_s).collect();
-    rates.sort_by(f64::total_cmp);
-    rates.get(rates.len() / 2).copied().unwrap_or(0.0)
 }
 
 #[cfg(test)]

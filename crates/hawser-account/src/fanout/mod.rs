@@ -12,6 +12,7 @@ use hawser_model::fanout::{FanoutRun, FanoutSeries, FanoutWindow, Spread};
 use hawser_model::finding::WordedFinding;
 use hawser_model::names::HostName;
 use hawser_model::output::fanout::{FanoutPoint, FanoutReport, FanoutResult};
+use hawser_model::statistics::{median, rounded};
 use hawser_model::units::PacketsPerSec;
 
 use crate::causes::FANOUT;
@@ -151,20 +152,4 @@ fn compare(series: &mut [FanoutResult]) {
         (result.times_default, result.times_one_context) =
             (times(Spread::Default), times(Spread::OneContext));
     }
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => 0.0,
-        n if n % 2 == 1 => values[n / 2],
-        n => (values[n / 2 - 1] + values[n / 2]) / 2.0,
-    }
-}
-
-/// To so many decimals.
-fn rounded(value: f64, digits: i32) -> f64 {
-    let scale = 10_f64.powi(digits);
-    (value * scale).round() / scale
 }

@@ -13,6 +13,7 @@ use hawser_model::case::Case;
 use hawser_model::finding::WordedFinding;
 use hawser_model::ladder::{Rung, RungKind};
 use hawser_model::output::{LadderReport, RungReport, SentAgain};
+use hawser_model::statistics::rounded;
 use hawser_model::traffic::StreamState;
 use hawser_model::units::Packets;
 
@@ -89,12 +90,4 @@ fn sent_again(rung: &Rung) -> Option<SentAgain> {
         retransmits: sum(|stream| stream.retransmits),
         needless: sum(|stream| stream.needless),
     })
-}
-
-/// To so many decimals.
-fn rounded(value: f64, digits: i32) -> f64 {
-    let scale = 10_f64.powi(digits);
-    let rounded = (value * scale).round() / scale;
-    // Not −0.
-    if rounded == 0.0 { 0.0 } else { rounded }
 }

@@ -1,6 +1,7 @@
 //! A rate and its spread from slices of time.
 
 use hawser_model::ladder::Sample;
+use hawser_model::statistics;
 use hawser_model::units::{Bytes, Nanos};
 
 /// A rate once it was steady.
@@ -41,11 +42,10 @@ pub(crate) fn rate(samples: &[Sample]) -> Option<Rate> {
     if nanos == 0 {
         return None;
     }
-    let mut rates: Vec<f64> = steady.iter().map(of).collect();
-    rates.sort_by(f64::total_cmp);
-    let median = quantile(&rates, 0.5);
+    let quantile = |share| statistics::quantile(steady.iter().map(of), share);
+    let median = quantile(0.5);
     let spread = match median > 0.0 {
-        true => (quantile(&rates, 0.75) - quantile(&rates, 0.25)) / 2.0 / median,
+        true => (quantile(0.75) - quantile(0.25)) / 2.0 / median,
         false => 0.0,
     };
     Some(Rate {
@@ -57,17 +57,8 @@ pub(crate) fn rate(samples: &[Sample]) -> Option<Rate> {
 /// The median of the steady slices' rates: a stream that stood still for a while, or had one good moment, does not
 /// move it. `None` without any.
 pub(crate) fn median(samples: &[Sample]) -> Option<f64> {
-    let mut rates: Vec<f64> = steady(samples).iter().map(of).collect();
-    rates.sort_by(f64::total_cmp);
-    (!rates.is_empty()).then(|| quantile(&rates, 0.5))
-}
-
-/// The `q`-quantile of sorted values, between neighbours by proportion.
-fn quantile(sorted: &[f64], q: f64) -> f64 {
-    let place = q * (sorted.len().max(1) - 1) as f64;
-    let (below, part) = (place.floor() as usize, place.fract());
-    let at = |i: usize| sorted.get(i).or(sorted.last()).copied().unwrap_or(0.0);
-    at(below) * (1.0 - part) + at(below + 1) * part
+    let rates = steady(samples).iter().map(of);
+    (rates.len() > 0).then(|| statistics::median(rates))
 }
 
 #[cfg(test)]

@@ -9,10 +9,10 @@ use hawser_model::finding::WordedFinding;
 use hawser_model::ladder::RungKind;
 use hawser_model::names::HostName;
 use hawser_model::output::Step;
+use hawser_model::statistics::rounded;
 
 use super::rates::{self, Rate};
 use super::resources::{bottleneck, held_back};
-use super::rounded;
 use super::view::LadderView;
 use crate::cause::Before;
 

@@ -18,6 +18,7 @@ mod report;
 mod side_effects;
 mod signed_rank;
 
+use hawser_model::statistics::upper_median;
 use hawser_model::trial::{Pair, Verdict};
 
 pub use corosync::gained;
@@ -110,9 +111,7 @@ pub fn needless(left_out: &[Pair]) -> bool {
 
 /// The smallest effect that matters against the loss at hand.
 fn matters(pairs: &[Pair]) -> f64 {
-    let mut losses: Vec<f64> = pairs.iter().map(|p| p.losses().0).collect();
-    losses.sort_by(f64::total_cmp);
-    let median = losses.get(losses.len() / 2).copied().unwrap_or(0.0);
+    let median = upper_median(pairs.iter().map(|p| p.losses().0)).unwrap_or(0.0);
     match pairs.iter().any(Pair::is_of_a_stream) {
         true => MATTERS_SHARE_OF_STREAM,
         false => (median * MATTERS_SHARE).max(MATTERS_LEAST),

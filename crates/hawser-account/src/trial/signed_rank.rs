@@ -6,6 +6,8 @@
 //! design and not by assumption. Ties share their rank, zeros have none; the distribution is of
 //! the ranks as they are.
 
+use hawser_model::statistics::median;
+
 /// The chance of a sum of ranks of negative differences at least as large as the one seen, if the
 /// change did nothing: small when differences are negative.
 pub(super) fn chance_if_less(differences: &[f64]) -> f64 {
@@ -48,13 +50,10 @@ pub(super) fn shift(differences: &[f64], confidence: f64) -> Option<(f64, [f64; 
         leave = Some(sum);
     }
     let leave = leave?;
-    let middle = means.len() / 2;
-    let median = if means.len() % 2 == 1 {
-        means[middle]
-    } else {
-        (means[middle - 1] + means[middle]) / 2.0
-    };
-    Some((median, [means[leave], means[means.len() - 1 - leave]]))
+    Some((
+        median(means.iter().copied()),
+        [means[leave], means[means.len() - 1 - leave]],
+    ))
 }
 
 /// Ranks by size, times two so that a shared rank is whole.

@@ -7,10 +7,10 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Child;
 use std::time::Duration;
 
-use hawser_tool::Deadline;
+use hawser_tool::{Deadline, Launch};
 
 use super::place::Place;
 
@@ -26,18 +26,7 @@ const BLOCK: usize = 4096;
 /// The kernel's error; `TimedOut` when it does not answer until then. When no process can be started, nothing is
 /// known of the storage, and that is no error.
 pub fn answers(volume: &Path, until: Deadline) -> io::Result<()> {
-    let reader = std::env::current_exe().and_then(|own| {
-        Command::new(own)
-            .args(["exports", WORD])
-            .arg(volume)
-            // Whoever waits for the end of a pipe of ours must not wait for the disk.
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .current_dir("/")
-            .spawn()
-    });
-    let Ok(mut reader) = reader else {
+    let Some(mut reader) = reader(volume) else {
         return Ok(());
     };
     let ended = until.ask(Duration::from_millis(5), || reader.try_wait())?;
@@ -52,6 +41,14 @@ pub fn answers(volume: &Path, until: Deadline) -> io::Result<()> {
             Err(ErrorKind::TimedOut.into())
         }
     }
+}
+
+fn reader(volume: &Path) -> Option<Child> {
+    let own = std::env::current_exe().ok()?;
+    // Whoever waits for the end of a pipe of ours must not wait for the disk.
+    let nowhere = File::options().write(true).open("/dev/null").ok()?;
+    let reader = Launch::new(own).args(["exports", WORD]).arg(volume);
+    reader.folder("/").log(nowhere).daemon().ok()
 }
 
 /// The reader: what its process ends with, 0 or the kernel's error number.

@@ -4,6 +4,7 @@ use hawser_cluster::cib::fencing::targets;
 use hawser_cluster::cib::services::{pairs, primitive, resource};
 use hawser_cluster::xml::Element;
 use hawser_model::cluster_file::ClusterFile;
+use hawser_model::cmap;
 use hawser_model::drill::{ClusterFacts, FenceDeviceFacts, PoolFacts, TotemFacts};
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::ClusterStatus;
@@ -11,13 +12,13 @@ use hawser_model::output::cluster::ClusterStatus;
 /// Parameters of fence devices that tell how long they take. All others may be secrets or accounts.
 const TELLING: [&str; 4] = ["delay", "method", "power_wait", "retry_on"];
 
-/// Puts the facts together. `cmap` is what `corosync-cmapctl` prints.
+/// Puts the facts together. `map` is what `corosync-cmapctl` prints.
 pub(crate) fn facts(
     file: &ClusterFile,
     lab: Option<&str>,
     now: &ClusterStatus,
     cib: &Element,
-    cmap: &str,
+    map: &str,
 ) -> ClusterFacts {
     let active = |pool: &str| {
         let status = now.pools.iter().find(|status| status.name == pool)?;
@@ -44,11 +45,7 @@ pub(crate) fn facts(
             name: device,
         })
     });
-    let number = |key: &str| {
-        let mut lines = cmap.lines();
-        let line = lines.find(|line| line.split(' ').next() == Some(key))?;
-        line.rsplit(' ').next()?.parse().ok()
-    };
+    let number = |key: &str| cmap::value(map, key)?.parse().ok();
     ClusterFacts {
         name: file.cluster.name.to_string(),
         lab: lab.map(str::to_owned),
@@ -116,8 +113,8 @@ mod tests {
             if_lost: BTreeMap::new(),
             last_takeover: None,
         };
-        let cmap = "runtime.config.totem.token (u32) = 1000\nruntime.config.totem.token_retransmit (u32) = 238\nruntime.config.totem.consensus (u32) = 1200\n";
-        let facts = facts(&file, Some("t"), &now, &cib, cmap);
+        let map = "runtime.config.totem.token (u32) = 1000\nruntime.config.totem.token_retransmit (u32) = 238\nruntime.config.totem.consensus (u32) = 1200\n";
+        let facts = facts(&file, Some("t"), &now, &cib, map);
         assert_eq!(
             facts.totem,
             TotemFacts {

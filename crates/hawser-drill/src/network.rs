@@ -10,6 +10,7 @@ use std::time::Duration;
 use hawser_cluster::numbering::Numbering;
 use hawser_host::Clock;
 use hawser_model::cluster_file::ClusterFile;
+use hawser_model::cmap;
 use hawser_model::drill::{LinkMeasured, PauseFacts};
 use hawser_model::names::LinkName;
 use hawser_model::units::{Nanos, Packets};
@@ -24,14 +25,10 @@ pub(crate) fn links(file: &ClusterFile, stats: &str) -> BTreeMap<LinkName, LinkM
     for (name, number) in Numbering::of(file, None).links {
         let mut link = LinkMeasured::default();
         let mark = format!(".link{number}.");
-        for line in stats.lines() {
-            let Some((key, value)) = value(line) else {
-                continue;
-            };
-            let Some((_, what)) = key
-                .split_once(&mark)
-                .filter(|_| key.starts_with("stats.knet.node"))
-            else {
+        for (key, value) in cmap::entries(stats) {
+            let of_link = key.split_once(&mark);
+            let of_link = of_link.filter(|_| key.starts_with("stats.knet.node"));
+            let (Some((_, what)), Ok(value)) = (of_link, value.parse()) else {
                 continue;
             };
             match what {
@@ -47,12 +44,6 @@ pub(crate) fn links(file: &ClusterFile, stats: &str) -> BTreeMap<LinkName, LinkM
         }
     }
     all
-}
-
-/// `stats.knet.node1.link0.latency_max (u32) = 443`.
-fn value(line: &str) -> Option<(&str, u64)> {
-    let (key, value) = line.split_once(" = ")?;
-    Some((key.split(' ').next()?, value.trim().parse().ok()?))
 }
 
 /// A thread that wants to wake up every few milliseconds and writes down how late it was at worst.

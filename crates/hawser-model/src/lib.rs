@@ -8,6 +8,7 @@
 pub mod account;
 pub mod case;
 pub mod cluster_file;
+pub mod cmap;
 pub mod copy;
 pub mod counters;
 pub mod date;

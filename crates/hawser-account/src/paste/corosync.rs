@@ -2,23 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use hawser_model::cmap;
 use hawser_model::output::paste::Pasted;
 
 use super::{BOTH_ENDS, number, shown, start};
 
 pub(super) fn read(text: &str) -> Option<Pasted> {
     let mut said = start("corosync-cmapctl -m stats");
-    let mut all: BTreeMap<&str, &str> = BTreeMap::new();
-    for line in text.lines() {
-        // `stats.knet.node2.link0.down_count (u32) = 3`
-        let Some((key, value)) = line.trim().split_once(" = ") else {
-            continue;
-        };
-        let key = key.split(' ').next().unwrap_or_default();
-        if key.starts_with("stats.") {
-            all.insert(key, value.trim());
-        }
-    }
+    let all: BTreeMap<&str, &str> = cmap::entries(text)
+        .filter(|(key, _)| key.starts_with("stats."))
+        .collect();
     if all.is_empty() {
         return None;
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
+use hawser_model::cmap;
 use hawser_model::host::{CorosyncFacts, EngineProcess};
 use hawser_model::units::{Bytes, Nanos};
 use hawser_tool::processes;
@@ -13,6 +14,9 @@ use crate::program;
 
 /// For all questions together.
 const LIMIT: Duration = Duration::from_secs(2);
+
+/// Where the map has the token in force.
+const TOKEN: &str = "runtime.config.totem.token";
 
 /// The Corosync of this pid namespace, if one runs. What it does not tell stays empty.
 pub fn corosync_facts() -> Option<CorosyncFacts> {
@@ -30,12 +34,9 @@ pub fn corosync_facts() -> Option<CorosyncFacts> {
         program::run("corosync-cmapctl", arguments, left).ok()
     };
     // The value in force: `totem.token` in the configuration is before `token_coefficient`.
-    if let Some(text) = ask(&["-g", "runtime.config.totem.token"]) {
-        facts.token = values(&text)
-            .values()
-            .next()
-            .and_then(|ms| ms.parse::<u64>().ok())
-            .map(|ms| Nanos(ms * 1_000_000));
+    if let Some(text) = ask(&["-g", TOKEN]) {
+        let token = cmap::value(&text, TOKEN).and_then(|ms| ms.parse::<u64>().ok());
+        facts.token = token.map(Nanos::from_millis);
     }
     if let Some(text) = ask(&["-m", "stats"]) {
         facts.stats = statistics(&text);
@@ -91,19 +92,9 @@ fn process(stat: &str, status: &str) -> Option<EngineProcess> {
 /// The statistics without those of its clients, which come and go under new names, this question
 /// among them.
 fn statistics(text: &str) -> BTreeMap<String, String> {
-    let mut all = values(text);
-    all.retain(|name, _| !name.starts_with("stats.ipcs."));
-    all
-}
-
-/// Lines of `name (type) = value`.
-fn values(text: &str) -> BTreeMap<String, String> {
-    text.lines()
-        .filter_map(|line| {
-            let (name, value) = line.split_once(" = ")?;
-            let (name, _kind) = name.rsplit_once(" (")?;
-            Some((name.to_owned(), value.to_owned()))
-        })
+    cmap::entries(text)
+        .filter(|(name, _)| !name.starts_with("stats.ipcs."))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect()
 }
 
@@ -112,19 +103,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_runtime_map_is_read_as_it_is_printed() {
-        // corosync-cmapctl 3.1.7
-        let text = "stats.knet.node2.link0.connected (u8) = 1\n\
-                    stats.knet.node2.link0.latency_ave (u32) = 312\n\
-                    stats.pg.msg_queue_avail (u32) = 0\n\
-                    stats.srp.mtt_rx_token (u32) = 117\n\
-                    stats.ipcs.global.active (u64) = 2\n\
-                    runtime.members.1.ip (str) = r(0) ip(10.0.0.1) = odd\n";
-        let read = statistics(text);
-        assert!(!read.contains_key("stats.ipcs.global.active"));
-        assert_eq!(read["stats.knet.node2.link0.connected"], "1");
-        assert_eq!(read["stats.srp.mtt_rx_token"], "117");
-        assert_eq!(read["runtime.members.1.ip"], "r(0) ip(10.0.0.1) = odd");
+    fn clients_of_corosync_are_no_part_of_its_statistics() {
+        let text = "stats.srp.mtt_rx_token (u32) = 117\nstats.ipcs.global.active (u64) = 2\n";
+        let read = BTreeMap::from([("stats.srp.mtt_rx_token".to_owned(), "117".to_owned())]);
+        assert_eq!(statistics(text), read);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::Duration;
 
+use hawser_model::cmap;
 use serde::{Deserialize, Serialize};
 
 use super::bounded::{Begun, tool};
@@ -244,15 +245,12 @@ fn links(limit: u32, watch: Duration) -> Vec<BTreeMap<String, String>> {
     }
 }
 
-/// Lines of `name (type) = value` about links.
+/// What is said about links.
 fn statistics(said: &str) -> BTreeMap<String, String> {
-    said.lines()
-        .filter_map(|line| {
-            let (name, value) = line.split_once(" = ")?;
-            let (name, _kind) = name.rsplit_once(" (")?;
-            let of_link = name.starts_with("stats.knet.") && !name.contains("bytes");
-            of_link.then(|| (name.to_owned(), value.to_owned()))
-        })
+    let of_link = |name: &str| name.starts_with("stats.knet.") && !name.contains("bytes");
+    cmap::entries(said)
+        .filter(|(name, _)| of_link(name))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect()
 }
 

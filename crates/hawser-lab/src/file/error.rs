@@ -56,14 +56,3 @@ impl fmt::Display for FileError {
 }
 
 impl std::error::Error for FileError {}
-
-/// The nearest of `words`, when it is near enough to be a typing error.
-pub(super) fn nearest<'a>(found: &str, words: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    words
-        .into_iter()
-        .map(|word| (strsim::normalized_damerau_levenshtein(found, word), word))
-        // Two wrong letters in five are still a slip; ring0 and san01 are not.
-        .filter(|(likeness, _)| *likeness >= 0.6)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, word)| word.to_owned())
-}

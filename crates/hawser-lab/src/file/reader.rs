@@ -3,10 +3,11 @@
 
 use std::ops::{Range, RangeInclusive};
 
+use hawser_model::toml_file::{line_and_column, nearest};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{FileError, nearest};
+use super::error::FileError;
 
 /// The file being read.
 pub(super) struct Source<'a> {
@@ -54,7 +55,7 @@ impl Source<'_> {
             words.join(", ")
         };
         let mut wrong = self.wrong(span, field, format!("{what} \"{found}\""), allowed);
-        wrong.suggestion = nearest(found, words);
+        wrong.suggestion = nearest(found, &words).map(str::to_owned);
         wrong
     }
 }
@@ -256,15 +257,4 @@ impl<'s, 'd> Table<'s, 'd> {
             format!("{}.{key}", self.field)
         }
     }
-}
-
-fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
-    let before = &text.as_bytes()[..offset.min(text.len())];
-    let start = before
-        .iter()
-        .rposition(|b| *b == b'\n')
-        .map_or(0, |i| i + 1);
-    let lines = before.iter().filter(|b| **b == b'\n').count();
-    let column = String::from_utf8_lossy(&before[start..]).chars().count();
-    (lines + 1, column + 1)
 }

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use hawser_host::{Answers, Ask, Declined, SLOW, Size, Stop};
-use hawser_kernel::{hardware, host_facts, host_setup, udp_sockets};
+use hawser_kernel::{host_facts, host_setup, udp_sockets};
 use hawser_model::host::HostFacts;
-use hawser_model::ladder::Hardware;
 use hawser_model::setup::HostSetup;
 use hawser_model::sockets::SocketFacts;
 use serde::{Deserialize, Serialize};
@@ -61,21 +60,5 @@ impl Ask for ReadSockets {
 impl Answers<Node> for ReadSockets {
     fn answer(self, _: &mut Node, _: &Stop) -> Result<Vec<SocketFacts>, Declined> {
         Ok(udp_sockets()?)
-    }
-}
-
-/// Reads the host's hardware.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct ReadHardware;
-
-impl Ask for ReadHardware {
-    type Answer = Hardware;
-    const NAME: &'static str = "hardware";
-    const SIZE: Size = Size::Recorded;
-}
-
-impl Answers<Node> for ReadHardware {
-    fn answer(self, _: &mut Node, _: &Stop) -> Result<Hardware, Declined> {
-        Ok(hardware())
     }
 }

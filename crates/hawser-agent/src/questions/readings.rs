@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use hawser_cluster::host::drill::logs::utc_offset;
 use hawser_host::{Answers, Ask, Declined, Size, Stop};
 use hawser_model::drill::Moment;
 use hawser_model::readings::{KeptReadings, Reading};
@@ -27,10 +26,8 @@ impl Ask for OpenReadings {
 
 impl Answers<Node> for OpenReadings {
     fn answer(self, node: &mut Node, _: &Stop) -> Result<(), Declined> {
-        let mut writer = match node.readings.take_if(|writer| writer.opens()) {
-            Some(writer) => writer,
-            None => Writer::start(self.limit, self.pools)?,
-        };
+        let opens = node.readings.take_if(|writer| writer.opens());
+        let mut writer = opens.map_or_else(|| Writer::start(self.limit, self.pools), Ok)?;
         let outcome = writer.open();
         if let Ok(()) | Err(RingError::Hangs) = outcome {
             node.readings = Some(writer);
@@ -77,18 +74,6 @@ impl Ask for ReadReadings {
 
 impl Answers<Node> for ReadReadings {
     fn answer(self, _: &mut Node, _: &Stop) -> Result<KeptReadings, Declined> {
-        let east = i64::from(utc_offset()) * 1_000_000;
-        let mut kept = readings::read(self.from.shifted(-east), self.to.shifted(-east))?;
-        let local = |at: &mut Moment| *at = at.shifted(east);
-        kept.readings
-            .iter_mut()
-            .for_each(|reading| local(&mut reading.at));
-        kept.oldest.iter_mut().for_each(local);
-        kept.newest.iter_mut().for_each(local);
-        for (from, to) in &mut kept.gaps {
-            local(from);
-            local(to);
-        }
-        Ok(kept)
+        Ok(readings::read_local(self.from, self.to)?)
     }
 }

@@ -7,9 +7,11 @@
 
 mod bounds;
 mod line;
+mod local;
 mod window;
 mod writer;
 
+pub(crate) use local::read_local;
 pub(crate) use writer::Writer;
 
 use std::ffi::{OsStr, OsString};
@@ -250,7 +252,7 @@ impl Open {
 ///
 /// # Errors
 /// The ring cannot be read.
-pub(crate) fn read(from: Moment, to: Moment) -> Result<KeptReadings, FileError> {
+fn read(from: Moment, to: Moment) -> Result<KeptReadings, FileError> {
     read_in(Path::new(FOLDER), from, to)
 }
 

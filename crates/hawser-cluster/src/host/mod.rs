@@ -1,5 +1,6 @@
 //! What is done on a node: the work behind its [`questions`].
 
+mod aside;
 pub mod boot;
 mod device;
 mod device_names;

@@ -1,13 +1,13 @@
 //! What if? The questions a person has about a cluster, each as events for the simulator.
 
 use std::cmp::Ordering;
-use std::fmt;
 
 use super::directory::{Directory, Part};
 use super::graph::{Action, Graph};
+use super::prediction::{Chapter, Prediction};
 use super::report::Report;
 use super::story::{Step, Story};
-use super::{Answer, Event, SimulateError, Simulator, tell};
+use super::{Answer, Event, SimulateError, Simulator};
 use crate::cib::edit;
 use crate::timing::DUEL;
 use crate::xml::Element;
@@ -47,24 +47,6 @@ pub enum Scenario {
         /// The SANs.
         sans: Vec<String>,
     },
-}
-
-/// What would happen: one chapter for each time that Pacemaker decides.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prediction {
-    /// The chapters.
-    pub chapters: Vec<Chapter>,
-}
-
-/// One decision of Pacemaker and what it leads to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chapter {
-    /// What happened before it.
-    pub heading: String,
-    /// What follows.
-    pub story: Option<Story>,
-    /// What else is to be said.
-    pub remarks: Vec<String>,
 }
 
 /// A cluster that can be asked about.
@@ -387,22 +369,4 @@ pub(crate) fn millis(text: &str) -> Option<u64> {
         _ => return None,
     };
     number.checked_mul(factor)
-}
-
-impl fmt::Display for Prediction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, chapter) in self.chapters.iter().enumerate() {
-            if i > 0 {
-                writeln!(f)?;
-            }
-            writeln!(f, "{}", chapter.heading)?;
-            if let Some(story) = &chapter.story {
-                f.write_str(&tell(story))?;
-            }
-            for remark in &chapter.remarks {
-                writeln!(f, "{remark}")?;
-            }
-        }
-        Ok(())
-    }
 }

@@ -1,5 +1,6 @@
 //! The service against a tgtd in memory.
 
+mod hangs;
 mod hostile;
 mod interrupted;
 mod lio;
@@ -8,7 +9,7 @@ mod tgtd;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hawser_model::cluster_file::Backend;
 use hawser_tool::Deadline;
@@ -194,107 +195,6 @@ fn what_is_there_under_a_wanted_name_and_number_is_left_alone() {
     world.stop().unwrap();
     assert_eq!((world.tgtd().shown(), world.saved()), (before, None));
     assert_eq!(world.health().unwrap(), Health::Stopped);
-}
-
-#[test]
-fn a_stop_that_cannot_reach_tgtd_sees_what_it_has_open() {
-    let mut world = World::with(&["a"]);
-    world.start("").unwrap();
-    let socket = world.folder.path().join("socket");
-    fs::rename(&socket, socket.with_extension("lost")).unwrap();
-    let refused = world.stop().unwrap_err().to_string();
-    let path = world.path("a.img").display().to_string();
-    assert!(
-        refused.contains(&path) && refused.contains("tgtd (process "),
-        "{refused}"
-    );
-    assert!(
-        world.saved().is_some(),
-        "what is still served is not forgotten"
-    );
-    assert!(broken(world.health()).contains(&path));
-    // It stops answering in the middle.
-    fs::rename(socket.with_extension("lost"), &socket).unwrap();
-    world.tgtd().left = Some(1);
-    let refused = world.stop().unwrap_err().to_string();
-    assert!(refused.contains(&path), "{refused}");
-    // It is dead indeed: nobody has anything open.
-    world.tgtd().targets.clear();
-    fs::remove_file(&socket).unwrap();
-    assert_eq!(world.health().unwrap(), Health::Stopped);
-    world.stop().unwrap();
-    assert_eq!(world.saved(), None);
-}
-
-#[test]
-fn a_tgtd_that_hangs_is_ended_and_nothing_is_concluded_from_its_silence() {
-    let mut world = World::with(&["a"]);
-    world.start("").unwrap();
-    let made = world.saved().unwrap().made.unwrap().instance;
-    world.tgtd().hangs_after = Some(0);
-    let over = Deadline::after(Duration::ZERO);
-    world.here.daemon = world.here.daemon.until(over);
-    // It cannot be ended: it waits for a disk, say.
-    let refused = world.stop().unwrap_err().to_string();
-    let path = world.path("a.img").display().to_string();
-    assert!(
-        refused.contains("does not answer") && refused.contains(&path),
-        "{refused}"
-    );
-    let tgtd = Arc::clone(&world.tgtd);
-    world.here.end = Box::new(move |instance| {
-        assert_eq!(instance, made);
-        tgtd.lock().unwrap().targets.clear();
-        Ok(())
-    });
-    world.stop().unwrap();
-    assert_eq!(world.saved(), None);
-
-    // One that hangs and has nothing of this pool is left to those whose it has.
-    world.here.end = Box::new(|_| panic!("it holds nothing of this pool"));
-    world.stop().unwrap();
-}
-
-#[test]
-fn a_tgtd_that_hangs_while_a_stop_looks_at_it_is_not_waited_for() {
-    let mut world = World::with(&["a"]);
-    for answers in [0, 1, 4] {
-        world.start("").unwrap();
-        world.tgtd().hangs_after = Some(answers);
-        let tgtd = Arc::clone(&world.tgtd);
-        world.here.end = Box::new(move |_| {
-            let mut tgtd = tgtd.lock().unwrap();
-            tgtd.targets.clear();
-            tgtd.hangs_after = None;
-            Ok(())
-        });
-        let begun = Instant::now();
-        world.stop().unwrap();
-        assert_eq!(world.saved(), None);
-        // Two seconds, on any machine that is not five times too slow; each answer once had thirty.
-        assert!(
-            begun.elapsed() < Duration::from_secs(15),
-            "after {answers} answers"
-        );
-    }
-}
-
-#[test]
-fn a_tgtd_that_hangs_when_a_stop_deletes_is_waited_for_only_while_it_works() {
-    let mut world = World::with(&["a"]);
-    world.start("").unwrap();
-    world.tgtd().hangs_at_a_change = true;
-    let tgtd = Arc::clone(&world.tgtd);
-    world.here.end = Box::new(move |_| {
-        tgtd.lock().unwrap().targets.clear();
-        Ok(())
-    });
-    world.here.daemon = world.here.daemon.working(|_| false);
-    let begun = Instant::now();
-    world.stop().unwrap();
-    assert_eq!(world.saved(), None);
-    // Two seconds; it once had thirty.
-    assert!(begun.elapsed() < Duration::from_secs(15));
 }
 
 #[test]

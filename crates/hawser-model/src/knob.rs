@@ -268,6 +268,22 @@ impl Knob {
             | Self::Placebo => None,
         }
     }
+
+    /// The file below `/sys/class/net/INTERFACE` that is the setting, of a knob that is one file there.
+    pub fn attribute(&self) -> Option<String> {
+        Some(match self {
+            Self::Mtu { .. } => "mtu".to_owned(),
+            Self::TxQueueLength { .. } => "tx_queue_len".to_owned(),
+            Self::ThreadedNapi { .. } => "threaded".to_owned(),
+            Self::PacketSteering { side, queue, .. } => match side {
+                Side::Rx => format!("queues/rx-{queue}/rps_cpus"),
+                Side::Tx => format!("queues/tx-{queue}/xps_cpus"),
+            },
+            Self::FlowSteering { queue, .. } => format!("queues/rx-{queue}/rps_flow_cnt"),
+            Self::Bridge { setting, .. } => format!("bridge/{setting}"),
+            _ => return None,
+        })
+    }
 }
 
 impl Side {
@@ -373,5 +389,7 @@ mod tests {
         let text = serde_json::to_string(&knob).unwrap();
         assert_eq!(serde_json::from_str::<Knob>(&text).unwrap(), knob);
         assert_eq!(change_id(&"head2".into(), 3), "head2-3");
+        assert_eq!(knob.attribute().unwrap(), "queues/rx-1/rps_cpus");
+        assert_eq!(Knob::Placebo.attribute(), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hawser_model::knob::{Change, Knob, Side, change_id};
+use hawser_model::knob::{Change, Knob, change_id};
 use hawser_model::topology::{Reach, Topology};
 use hawser_model::trial::Tuning;
 
@@ -129,34 +129,13 @@ fn command(change: &Change) -> Option<String> {
                 quoted(feature)
             )
         }
-        Knob::ThreadedNapi { interface } => {
-            echo(&value, &format!("/sys/class/net/{interface}/threaded"))
-        }
-        Knob::PacketSteering {
-            interface,
-            side,
-            queue,
-        } => {
-            let (what, file) = match side {
-                Side::Rx => ("rx", "rps_cpus"),
-                Side::Tx => ("tx", "xps_cpus"),
-            };
-            echo(
-                &value,
-                &format!("/sys/class/net/{interface}/queues/{what}-{queue}/{file}"),
-            )
-        }
-        Knob::Bridge { bridge, setting } => {
-            echo(&value, &format!("/sys/class/net/{bridge}/bridge/{setting}"))
-        }
-        Knob::FlowSteering { interface, queue } => echo(
-            &value,
-            &format!("/sys/class/net/{interface}/queues/rx-{queue}/rps_flow_cnt"),
-        ),
         Knob::InterruptAffinity { interrupt } => {
             echo(&value, &format!("/proc/irq/{interrupt}/smp_affinity_list"))
         }
-        _ => return None,
+        knob => {
+            let (interface, file) = (knob.interface()?, knob.attribute()?);
+            echo(&value, &format!("/sys/class/net/{interface}/{file}"))
+        }
     })
 }
 

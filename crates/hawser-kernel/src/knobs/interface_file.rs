@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hawser_model::knob::{Knob, Side};
+use hawser_model::knob::Knob;
 use hawser_model::names::InterfaceName;
 
 use crate::{KernelError, proc};
@@ -42,29 +42,12 @@ pub(super) fn exists(knob: &Knob) -> bool {
 }
 
 fn path(knob: &Knob) -> Result<PathBuf, KernelError> {
-    Ok(match knob {
-        Knob::Mtu { interface } => of(interface)?.join("mtu"),
-        Knob::TxQueueLength { interface } => of(interface)?.join("tx_queue_len"),
-        Knob::ThreadedNapi { interface } => of(interface)?.join("threaded"),
-        Knob::PacketSteering {
-            interface,
-            side,
-            queue,
-        } => {
-            let file = match side {
-                Side::Rx => "rps_cpus",
-                Side::Tx => "xps_cpus",
-            };
-            of(interface)?.join(format!("queues/{}-{queue}/{file}", side.word()))
-        }
-        Knob::FlowSteering { interface, queue } => {
-            of(interface)?.join(format!("queues/rx-{queue}/rps_flow_cnt"))
-        }
-        Knob::Bridge { bridge, setting } if BRIDGE.contains(&setting.as_str()) => {
-            of(bridge)?.join("bridge").join(setting)
-        }
-        other => return Err(KernelError::Absent(format!("{other}: no such file"))),
-    })
+    let unknown =
+        matches!(knob, Knob::Bridge { setting, .. } if !BRIDGE.contains(&setting.as_str()));
+    match (knob.interface(), knob.attribute()) {
+        (Some(interface), Some(file)) if !unknown => Ok(of(interface)?.join(file)),
+        _ => Err(KernelError::Absent(format!("{knob}: no such file"))),
+    }
 }
 
 fn of(interface: &InterfaceName) -> Result<PathBuf, KernelError> {

@@ -85,12 +85,7 @@ impl Knobs {
                 receivers::read(knob).map(interface)
             }
             Knob::Placebo => Ok(plain("as it is".to_owned(), Scope::Namespace)),
-            Knob::Mtu { .. }
-            | Knob::TxQueueLength { .. }
-            | Knob::ThreadedNapi { .. }
-            | Knob::PacketSteering { .. }
-            | Knob::FlowSteering { .. }
-            | Knob::Bridge { .. } => interface_file::read(knob).map(interface),
+            _ => interface_file::read(knob).map(interface),
         }
     }
 
@@ -128,12 +123,7 @@ impl Knobs {
                 receivers::write(knob, value)?;
             }
             Knob::Placebo => {}
-            Knob::Mtu { .. }
-            | Knob::TxQueueLength { .. }
-            | Knob::ThreadedNapi { .. }
-            | Knob::PacketSteering { .. }
-            | Knob::FlowSteering { .. }
-            | Knob::Bridge { .. } => interface_file::write(knob, value)?,
+            _ => interface_file::write(knob, value)?,
         }
         let after = self.read(knob)?.value;
         if after == before && *knob != Knob::Placebo {

@@ -101,9 +101,7 @@ fn sets(line: &str, knob: &Knob) -> bool {
         Knob::TxQueueLength { .. } => &["txqueuelen", "txqlen"],
         Knob::Qdisc { .. } => &["qdisc", "[tc]", "queueing", "codel]", "fifo]", "tc "],
         Knob::Bridge { .. } => &["mcsnoop", "mcquerier", "multicast"],
-        Knob::PacketSteering { .. } | Knob::FlowSteering { .. } | Knob::ThreadedNapi { .. } => {
-            &["rps_", "xps_", "threaded"]
-        }
+        _ if knob.attribute().is_some() => &["rps_", "xps_", "threaded"],
         _ => &["ethtool", "hardware-", "offload-"],
     };
     words.iter().any(|word| line.contains(word))

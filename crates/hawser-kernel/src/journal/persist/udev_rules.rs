@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hawser_model::knob::{Knob, Side};
+use hawser_model::knob::Knob;
 use hawser_model::names::InterfaceName;
 
 const FOLDER: &str = "etc/udev/rules.d";
@@ -23,21 +23,8 @@ pub(super) fn files(root: &Path) -> Vec<PathBuf> {
 
 /// The rule; none of a knob that no rule turns. `$name` is the interface's name when the rule runs.
 pub(super) fn rule(interface: &InterfaceName, knob: &Knob, value: &str) -> Option<String> {
-    let attribute = |file: &str| format!("ATTR{{{file}}}=\"{value}\"");
     let ethtool = |flag: &str, words: &str| run(&format!("ethtool {flag} $name {words}"));
     let does = match knob {
-        Knob::Mtu { .. } => attribute("mtu"),
-        Knob::TxQueueLength { .. } => attribute("tx_queue_len"),
-        Knob::ThreadedNapi { .. } => attribute("threaded"),
-        Knob::PacketSteering { side, queue, .. } => {
-            let file = match side {
-                Side::Rx => "rps_cpus",
-                Side::Tx => "xps_cpus",
-            };
-            attribute(&format!("queues/{}-{queue}/{file}", side.word()))
-        }
-        Knob::FlowSteering { queue, .. } => attribute(&format!("queues/rx-{queue}/rps_flow_cnt")),
-        Knob::Bridge { setting, .. } => attribute(&format!("bridge/{setting}")),
         Knob::Qdisc { .. } => {
             // The handle of our own is for undo; at boot any will do.
             let words: Vec<&str> = value.split(' ').filter(|w| !w.ends_with(':')).collect();
@@ -58,7 +45,7 @@ pub(super) fn rule(interface: &InterfaceName, knob: &Knob, value: &str) -> Optio
         }
         Knob::Pause { .. } => ethtool("-A", value),
         Knob::Offload { feature, .. } => ethtool("-K", &format!("{feature} {value}")),
-        _ => return None,
+        _ => format!("ATTR{{{}}}=\"{value}\"", knob.attribute()?),
     };
     Some(format!(
         "ACTION==\"add|move\", SUBSYSTEM==\"net\", KERNEL==\"{interface}\", {does}"

@@ -6,29 +6,28 @@
 //! on its way to the other head. `resource-agents-deps.target` is there for such services:
 //! Pacemaker starts after it and stops before it (`pacemaker.service`).
 
-use hawser_model::cluster_file::{Backend, ClusterFile, ExportKind};
+use hawser_model::cluster_file::{ClusterFile, ExportKind};
 
 use crate::cib::secrets::{Content, NodeFile};
 
 /// The one file that Hawser adds to systemd's.
 pub const DROP_IN: &str = "/etc/systemd/system/resource-agents-deps.target.d/hawser.conf";
 
-/// tgtd as Debian and as Red Hat call it. A service that is wanted and not there is passed over.
-const TGT: &str = "tgt.service tgtd.service";
-
 /// The file, where the pools of a cluster need it.
 pub fn drop_in(file: &ClusterFile) -> Option<NodeFile> {
     let mut pools = file.pools.iter();
     let offers = pools.any(|pool| *pool.exports.get() == ExportKind::Iscsi);
-    let needed = offers && file.exports.backend == Backend::Tgt;
+    // A service that is wanted and not there is passed over.
+    let services = file.exports.backend.services();
+    let needed = offers && !services.is_empty();
     needed.then(|| NodeFile {
         path: DROP_IN.into(),
         mode: 0o644,
         content: Content::Text(format!(
             "# Made by hawser: pools are offered by tgtd, so it starts before Pacemaker and ends after it.\n\
              [Unit]\n\
-             Wants={TGT}\n\
-             After={TGT}\n"
+             Wants={services}\n\
+             After={services}\n"
         )),
     })
 }

@@ -178,8 +178,7 @@ pub fn parameters(environment: &BTreeMap<String, String>) -> Result<Parameters, 
         return Err(format!("pool: \"{pool}\" is no name of a pool"));
     }
     let called = |name: &str| {
-        let found = Backend::ALL.into_iter().find(|it| it.name() == name);
-        found.ok_or_else(|| format!("backend: \"{name}\" is neither tgt nor lio"))
+        Backend::named(name).ok_or_else(|| format!("backend: \"{name}\" is neither tgt nor lio"))
     };
     let backend = get("backend").map_or(Ok(Backend::default()), called)?;
     let portal = |text: &str| {

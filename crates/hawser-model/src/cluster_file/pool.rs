@@ -158,6 +158,27 @@ impl Backend {
             Self::Tgt => "tgt",
         }
     }
+
+    /// The one that configurations call so.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+
+    /// The lowest number that a unit may have: LUN 0 of tgtd is its controller.
+    pub fn first_lun(self) -> u16 {
+        match self {
+            Self::Lio => 0,
+            Self::Tgt => 1,
+        }
+    }
+
+    /// The systemd units of a program that serves it, as Debian and as Red Hat call it; empty if the kernel does.
+    pub fn services(self) -> &'static str {
+        match self {
+            Self::Lio => "",
+            Self::Tgt => "tgt.service tgtd.service",
+        }
+    }
 }
 
 /// Names of a pool's resources in Pacemaker, and what follows from its keys.

@@ -7,7 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use hawser_cluster::exports::asked::{self, Changed, ExportsRefused, PoolGiven, Said};
 use hawser_cluster::exports::host::storage;
 use hawser_cluster::exports::ocf;
@@ -74,8 +75,8 @@ struct Pool {
     #[arg(long = "portal", value_name = "ADDRESS")]
     portals: Vec<IpAddr>,
     /// The target's implementation [default: what Pacemaker has, else lio]
-    #[arg(long, value_enum)]
-    backend: Option<BackendName>,
+    #[arg(long, value_parser = backends())]
+    backend: Option<Backend>,
     /// The volume group, when its volumes are LVM's
     #[arg(long, value_name = "NAME")]
     volume_group: Option<String>,
@@ -97,10 +98,9 @@ struct InstallAgent {
     to: PathBuf,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum BackendName {
-    Tgt,
-    Lio,
+fn backends() -> impl TypedValueParser<Value = Backend> {
+    let names = PossibleValuesParser::new(Backend::ALL.map(Backend::name));
+    names.try_map(|name| Backend::named(&name).ok_or("no back end"))
 }
 
 /// Runs the verb.
@@ -177,10 +177,7 @@ impl Pool {
             root: self.root.clone(),
             iqn: self.iqn.clone(),
             portals: self.portals.clone(),
-            backend: self.backend.map(|backend| match backend {
-                BackendName::Tgt => Backend::Tgt,
-                BackendName::Lio => Backend::Lio,
-            }),
+            backend: self.backend,
             volume_group: self.volume_group.clone(),
         }
     }

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use hawser_model::cluster_file::Backend;
-
 use super::views::Wanted;
 use super::{ExportsError, Offered, Targets, Work};
 use crate::exports::desired::Volume;
@@ -100,7 +98,7 @@ impl Work<'_> {
     /// Writes the number down, if nobody else has it.
     fn give(&mut self, volume: &Volume, iqn: &str, lun: u16) -> bool {
         let (unit, target) = (volume.name.clone(), iqn.to_owned());
-        if lun == 0 && self.context.backend == Backend::Tgt {
+        if lun < self.context.backend.first_lun() {
             self.errors.insert(ExportsError::LunZero { unit, target });
             return false;
         }

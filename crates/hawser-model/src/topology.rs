@@ -41,6 +41,21 @@ pub enum Reach {
     Lab(String),
 }
 
+impl Reach {
+    /// Whether nodes that are reached so may be one machine, whose kernel they share: those of a lab.
+    pub fn may_share_a_machine(&self) -> bool {
+        matches!(self, Self::Lab(_))
+    }
+
+    /// The option of a command line that names it again, and its value.
+    pub fn option(&self) -> (&'static str, &str) {
+        match self {
+            Self::Ssh(destination) => ("--host", destination),
+            Self::Lab(lab) => ("--lab", lab),
+        }
+    }
+}
+
 /// A link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Link {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hawser_model::knob::{Change, Knob, change_id};
-use hawser_model::topology::{Reach, Topology};
+use hawser_model::topology::Topology;
 use hawser_model::trial::Tuning;
 
 use crate::page::Page;
@@ -73,10 +73,8 @@ pub fn section(page: &mut Page, topology: &Topology, tuning: &Tuning) {
 fn which(topology: &Topology) -> String {
     let mut words: Vec<String> = Vec::new();
     for node in &topology.nodes {
-        let word = match &node.reach {
-            Reach::Lab(lab) => format!("--lab {}", quoted(lab)),
-            Reach::Ssh(destination) => format!("--host {}", quoted(destination)),
-        };
+        let (option, value) = node.reach.option();
+        let word = format!("{option} {}", quoted(value));
         if !words.contains(&word) {
             words.push(word);
         }

@@ -1,13 +1,13 @@
 //! Starting and stopping Corosync and Pacemaker, by the service manager that this machine has:
-//! systemd, or in a lab the lab's own init, which keeps the same promises.
+//! systemd, or an init of its own (a lab's node), which keeps the same promises.
 
 use std::path::Path;
 use std::time::Duration;
 
 use super::{DeviceWish, NodeError, run};
 
-/// Where a lab's node has the lab's binary.
-const LAB: &str = "/run/hawser/lab/hawser";
+/// What asks the init of a node without systemd. The program is there only in such a node.
+const INIT: [&str; 3] = ["/run/hawser/lab/hawser", "lab", "node-service"];
 
 /// systemd's own sign that it runs (sd_booted(3)).
 const SYSTEMD: &str = "/run/systemd/system";
@@ -28,12 +28,12 @@ const STOPS: Duration = Duration::from_secs(1820);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manager {
     Systemd,
-    Lab,
+    Init,
 }
 
-/// What it is told.
+/// What it is to do with Corosync and Pacemaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wish {
+enum Action {
     /// Start now and at each boot.
     Start,
     /// Stop now.
@@ -45,19 +45,19 @@ enum Wish {
 }
 
 pub(super) fn start() -> Result<(), NodeError> {
-    tell(Wish::Start)
+    tell(Action::Start)
 }
 
 pub(super) fn stop() -> Result<(), NodeError> {
-    tell(Wish::Stop)
+    tell(Action::Stop)
 }
 
 pub(super) fn restart() -> Result<(), NodeError> {
-    tell(Wish::Restart)
+    tell(Action::Restart)
 }
 
 pub(super) fn withdraw() -> Result<(), NodeError> {
-    tell(Wish::Withdraw)
+    tell(Action::Withdraw)
 }
 
 /// Whether systemd manages the services of this machine.
@@ -65,7 +65,7 @@ pub(super) fn by_systemd() -> bool {
     here(|path| Path::new(path).exists()) == Some(Manager::Systemd)
 }
 
-/// systemd reads its files anew, where it runs.
+/// systemd reads its files again, where it runs.
 pub(super) fn reload_units() -> Result<(), NodeError> {
     match by_systemd() {
         true => run::tool("systemctl", &["daemon-reload"], None).map(drop),
@@ -79,8 +79,11 @@ pub(super) fn start_target() -> Result<(), NodeError> {
         return Ok(());
     }
     match here(|path| Path::new(path).exists()) {
-        // A lab's init starts it with the node and not again.
-        Some(Manager::Lab) => run::tool(LAB, &["lab", "node-service", "target"], None).map(drop),
+        // The init starts it with the node and not again.
+        Some(Manager::Init) => {
+            let [program, words @ ..] = INIT;
+            run::tool(program, &[&words[..], &["target"]].concat(), None).map(drop)
+        }
         // Debian's name; Red Hat's is that of the program.
         _ => run::tool("systemctl", &["start", "tgt"], None)
             .or_else(|_| run::tool("systemctl", &["start", "tgtd"], None))
@@ -88,20 +91,20 @@ pub(super) fn start_target() -> Result<(), NodeError> {
     }
 }
 
-fn tell(wish: Wish) -> Result<(), NodeError> {
+fn tell(action: Action) -> Result<(), NodeError> {
     let Some(manager) = here(|path| Path::new(path).exists()) else {
-        let line = &commands(Manager::Systemd, wish, true)[0];
+        let line = &commands(Manager::Systemd, action, true)[0];
         return Err(NodeError::Tool {
             command: line.join(" "),
             said: "this machine does not run systemd".into(),
         });
     };
-    let limit = match wish {
-        Wish::Start => STARTS,
-        Wish::Stop | Wish::Withdraw | Wish::Restart => STOPS,
+    let limit = match action {
+        Action::Start => STARTS,
+        Action::Stop | Action::Withdraw | Action::Restart => STOPS,
     };
     all(
-        commands(manager, wish, starts_at_boot() == Some(true)),
+        commands(manager, action, starts_at_boot() == Some(true)),
         limit,
     )
 }
@@ -125,11 +128,9 @@ pub(super) fn device(wish: DeviceWish) -> Result<(), NodeError> {
         (Manager::Systemd, DeviceWish::Withdraw) => {
             vec![vec!["systemctl", "disable", "--now", DEVICE]]
         }
-        (Manager::Lab, DeviceWish::Start) => vec![vec![LAB, "lab", "node-service", "start-device"]],
-        (Manager::Lab, DeviceWish::Stop) => vec![vec![LAB, "lab", "node-service", "stop-device"]],
-        (Manager::Lab, DeviceWish::Withdraw) => {
-            vec![vec![LAB, "lab", "node-service", "withdraw-device"]]
-        }
+        (Manager::Init, DeviceWish::Start) => by_init("start-device"),
+        (Manager::Init, DeviceWish::Stop) => by_init("stop-device"),
+        (Manager::Init, DeviceWish::Withdraw) => by_init("withdraw-device"),
     };
     all(lines, STARTS)
 }
@@ -152,9 +153,9 @@ fn enabled(services: &[&str]) -> Option<bool> {
     Some(said.lines().filter(|line| *line == "enabled").count() == services.len())
 }
 
-/// Who manages services where these files are. A systemd that runs in a lab's node comes first.
+/// Who manages services where these files are. A systemd that runs beside the program comes first.
 fn here(exists: impl Fn(&str) -> bool) -> Option<Manager> {
-    let managers = [(SYSTEMD, Manager::Systemd), (LAB, Manager::Lab)];
+    let managers = [(SYSTEMD, Manager::Systemd), (INIT[0], Manager::Init)];
     let found = managers.into_iter().find(|(sign, _)| exists(sign));
     found.map(|(_, manager)| manager)
 }
@@ -163,10 +164,10 @@ fn here(exists: impl Fn(&str) -> bool) -> Option<Manager> {
 /// ends, because Pacemaker needs Corosync to stop what it runs.
 ///
 /// Debian enables a service that also has an init script by running several programs that each have
-/// systemd read all its files anew, so what is enabled is not enabled again.
-fn commands(manager: Manager, wish: Wish, enabled: bool) -> Vec<Vec<&'static str>> {
-    match (manager, wish) {
-        (Manager::Systemd, Wish::Start) => {
+/// systemd read all its files again, so what is enabled is not enabled again.
+fn commands(manager: Manager, action: Action, enabled: bool) -> Vec<Vec<&'static str>> {
+    match (manager, action) {
+        (Manager::Systemd, Action::Start) => {
             let enable = vec!["systemctl", "enable", COROSYNC, PACEMAKER];
             let start = vec!["systemctl", "start", COROSYNC, PACEMAKER];
             match enabled {
@@ -175,23 +176,28 @@ fn commands(manager: Manager, wish: Wish, enabled: bool) -> Vec<Vec<&'static str
                 false => vec![enable, start],
             }
         }
-        (Manager::Systemd, Wish::Stop) => vec![
+        (Manager::Systemd, Action::Stop) => vec![
             vec!["systemctl", "stop", PACEMAKER],
             vec!["systemctl", "stop", COROSYNC],
         ],
-        (Manager::Systemd, Wish::Withdraw) => vec![
+        (Manager::Systemd, Action::Withdraw) => vec![
             vec!["systemctl", "disable", "--now", PACEMAKER],
             vec!["systemctl", "disable", "--now", COROSYNC],
         ],
         // One transaction of systemd's: Pacemaker stops before the Corosync it needs, and whoever asked may end meanwhile.
-        (Manager::Systemd, Wish::Restart) => {
+        (Manager::Systemd, Action::Restart) => {
             vec![vec!["systemctl", "restart", COROSYNC, PACEMAKER]]
         }
-        (Manager::Lab, Wish::Restart) => vec![vec![LAB, "lab", "node-service", "restart"]],
-        (Manager::Lab, Wish::Start) => vec![vec![LAB, "lab", "node-service", "start"]],
-        (Manager::Lab, Wish::Stop) => vec![vec![LAB, "lab", "node-service", "stop"]],
-        (Manager::Lab, Wish::Withdraw) => vec![vec![LAB, "lab", "node-service", "withdraw"]],
+        (Manager::Init, Action::Start) => by_init("start"),
+        (Manager::Init, Action::Stop) => by_init("stop"),
+        (Manager::Init, Action::Withdraw) => by_init("withdraw"),
+        (Manager::Init, Action::Restart) => by_init("restart"),
     }
+}
+
+/// The command line with which the init is asked for this.
+fn by_init(word: &'static str) -> Vec<Vec<&'static str>> {
+    vec![[&INIT[..], &[word]].concat()]
 }
 
 #[cfg(test)]
@@ -199,17 +205,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn systemd_is_asked_where_it_runs_and_the_labs_init_elsewhere_in_a_lab() {
+    fn systemd_is_asked_where_it_runs_and_elsewhere_the_init_that_is_there() {
         assert_eq!(here(|path| path == SYSTEMD), Some(Manager::Systemd));
         assert_eq!(here(|_| true), Some(Manager::Systemd));
-        assert_eq!(here(|path| path == LAB), Some(Manager::Lab));
+        assert_eq!(here(|path| path == INIT[0]), Some(Manager::Init));
         assert_eq!(here(|_| false), None);
     }
 
     #[test]
     fn what_starts_at_boot_already_is_only_started() {
         let lines = |enabled| -> Vec<String> {
-            let lines = commands(Manager::Systemd, Wish::Start, enabled);
+            let lines = commands(Manager::Systemd, Action::Start, enabled);
             lines.iter().map(|line| line[1..].join(" ")).collect()
         };
         let start = "start corosync.service pacemaker.service";
@@ -220,9 +226,9 @@ mod tests {
 
     #[test]
     fn pacemaker_ends_before_the_corosync_it_needs() {
-        for manager in [Manager::Systemd, Manager::Lab] {
-            for wish in [Wish::Stop, Wish::Withdraw] {
-                let lines: Vec<String> = commands(manager, wish, true)
+        for manager in [Manager::Systemd, Manager::Init] {
+            for action in [Action::Stop, Action::Withdraw] {
+                let lines: Vec<String> = commands(manager, action, true)
                     .iter()
                     .map(|line| line.join(" "))
                     .collect();

@@ -330,10 +330,8 @@ fn prove(
     }
 }
 
-/// Whether a knob of this scope on one node is turned for others too: in a lab of namespaces,
-/// whose nodes are one machine.
+/// Whether a knob of this scope on one node may be turned for others too.
 fn reaches_beyond(scope: Scope, case: &Case, host: &HostName) -> bool {
-    use hawser_model::topology::Reach;
-    let lab = |r: &Reach| matches!(r, Reach::Lab(_));
-    scope == Scope::Machine && case.topology.node(host).is_some_and(|n| lab(&n.reach))
+    let node = case.topology.node(host);
+    scope == Scope::Machine && node.is_some_and(|node| node.reach.may_share_a_machine())
 }

@@ -6,6 +6,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
+use hawser_host::Clock;
+
 use super::{NodeError, run};
 
 /// Where the generated `corosync.conf` has it log to.
@@ -23,7 +25,7 @@ pub(super) fn reload() -> Result<(), NodeError> {
     let from = log.metadata().map_or(0, |log| log.len());
     match run::tool("corosync-cfgtool", &["-R"], None) {
         Err(NodeError::Tool { command, said }) => {
-            std::thread::sleep(WRITES);
+            Clock::default().sleep(WRITES);
             let said = match reasons(&since(log, from)).as_slice() {
                 [] => said,
                 reasons => format!("{said}; Corosync's log: {}", reasons.join("; ")),

@@ -1,8 +1,9 @@
 //! What is mounted on this head now.
 
 use std::fs;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
+use hawser_host::Clock;
 use serde::{Deserialize, Serialize};
 
 use super::processes;
@@ -25,12 +26,9 @@ pub(in crate::host) fn now(engine: bool) -> Result<Look, NodeError> {
     let text = fs::read_to_string(path).map_err(NodeError::file("read", path))?;
     let places = text.lines().filter_map(|line| line.split(' ').nth(1));
     let mounts = places.map(unescaped).collect();
-    let clock_us = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, micros);
     Ok(Look {
         mounts,
-        clock_us,
+        clock_us: Clock::default().time_of_day().0,
         engine_us: engine.then(processes::engine_age).flatten().map(micros),
     })
 }

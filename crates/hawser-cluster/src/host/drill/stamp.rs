@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hawser_host::Clock;
 use serde::{Deserialize, Serialize};
 
 use super::logs::{PACEMAKER, part, utc_offset};
@@ -27,7 +28,7 @@ pub(in crate::host) fn stamp() -> Result<StampedLine, NodeError> {
     let (from, ..) = read(None)?;
     let set = ["--private", "-n", ATTRIBUTE, "-U", &from.to_string()];
     run::tool("attrd_updater", &set, None)?;
-    std::thread::sleep(WRITES);
+    Clock::default().sleep(WRITES);
     run::tool("attrd_updater", &["-D", "-n", ATTRIBUTE], None)?;
     let (_, text, _) = read(Some(from))?;
     let line = text.lines().rfind(|line| line.contains(ATTRIBUTE));

@@ -1,9 +1,9 @@
 //! What Corosync and Pacemaker of a head say, each daemon asked for itself.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::thread;
 use std::time::Duration;
 
+use hawser_host::Clock;
 use hawser_model::cmap;
 use serde::{Deserialize, Serialize};
 
@@ -238,7 +238,7 @@ fn links(limit: u32, watch: Duration) -> Vec<BTreeMap<String, String>> {
     if watch.is_zero() {
         return vec![first];
     }
-    thread::sleep(watch);
+    Clock::default().sleep(watch);
     match read() {
         Told::Said(second) => vec![first, second],
         _ => vec![first],

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::Path;
-use std::time::SystemTime;
 
 use hawser_tool::processes::Process;
 use nix::ifaddrs::getifaddrs;
@@ -155,10 +154,7 @@ fn ports(wanted: &BTreeMap<String, String>) -> BTreeMap<String, Port> {
 
 /// The wall clock.
 pub(super) fn now_us() -> u64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    now.map_or(0, |time| {
-        u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
-    })
+    hawser_host::Clock::default().time_of_day().0
 }
 
 /// For how many seconds the first process has been running: a machine since it booted, a container since it started.

@@ -25,13 +25,6 @@ impl<'a> LadderView<'a> {
     /// A rung's name: what, and where.
     pub(crate) fn name(&self, rung: &Rung) -> String {
         let what = match rung.kind {
-            RungKind::MemoryCopy => "memory copy",
-            RungKind::SourceRead => "source read",
-            RungKind::Checksum => "checksum",
-            RungKind::Encrypt => "encrypt",
-            RungKind::EncryptKernel => "kernel encrypt",
-            RungKind::ZfsChecksum => "zfs checksum",
-            RungKind::LoopbackTcp => "loopback tcp",
             RungKind::WireTcp => "wire tcp, 1 stream",
             RungKind::WireTcpOther => {
                 let congestion = rung.streams.first().map_or("", |s| &s.congestion);
@@ -40,8 +33,6 @@ impl<'a> LadderView<'a> {
             RungKind::WireTcpMany => {
                 return format!("wire tcp, {} streams", rung.streams.len());
             }
-            RungKind::WireUdp => "wire udp",
-            RungKind::WireUdpSmall => "wire udp, small",
             RungKind::IscsiRead => {
                 let depth = rung.depth.unwrap_or(1);
                 let what = format!("iscsi read qd={depth}");
@@ -50,9 +41,7 @@ impl<'a> LadderView<'a> {
                     .as_ref()
                     .map_or(what.clone(), |host| format!("{what} {host}"));
             }
-            RungKind::Decrypt => "decrypt",
-            RungKind::SinkWrite => "sink write",
-            RungKind::Whole => "whole path",
+            kind => kind.word(),
         };
         match &rung.host {
             Some(host) => format!("{what} {host}"),

@@ -16,8 +16,8 @@ use hawser_model::probe::{AddressClaim, HelloHeard};
 use hawser_model::topology::Topology;
 use hawser_model::units::BitsPerSec;
 
+use crate::address_check::{MissingAddress, missing_addresses};
 use crate::compare::setups;
-use crate::fit::{Misfit, misfits};
 use crate::measure::{ETHERNET_MTU, End, Manner, Outcome, measure};
 use crate::schedule::{Direction, Slot, schedule};
 use crate::traffic_plan::{FLOWS_PER_MEASUREMENT, Path, TrafficOptions};
@@ -33,7 +33,7 @@ pub enum CheckError {
     Host(#[from] HostError),
     /// Addresses are not where the topology says.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
-    Misfit(Vec<Misfit>),
+    MissingAddress(Vec<MissingAddress>),
     /// There is nothing to measure.
     #[error("no link connects two of the hosts: {0}")]
     NoLink(String),
@@ -98,9 +98,9 @@ pub fn check(
     progress: &dyn Progress,
     now: u64,
 ) -> Result<Case, CheckError> {
-    let misfits = misfits(&topology, &hosts);
-    if !misfits.is_empty() {
-        return Err(CheckError::Misfit(misfits));
+    let missing = missing_addresses(&topology, &hosts);
+    if !missing.is_empty() {
+        return Err(CheckError::MissingAddress(missing));
     }
     let slots = schedule(&topology);
     if slots.is_empty() {
@@ -274,7 +274,7 @@ fn run_slot(
     (measured, lost)
 }
 
-/// A host's address on a link and the interface that carries it; [`misfits`] made sure of both.
+/// A host's address on a link and the interface that carries it; [`missing_addresses`] made sure of both.
 fn port<'a>(
     case: &'a Case,
     host: &HostName,
@@ -288,7 +288,7 @@ fn port<'a>(
         .expect("the schedule holds hosts that are on the link");
     let interface = case.hosts[host]
         .interface_with(address)
-        .expect("misfits were refused before");
+        .expect("missing addresses were refused before");
     (address, interface)
 }
 

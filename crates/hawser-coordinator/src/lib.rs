@@ -4,6 +4,7 @@
 //! measurements it makes are what asks hosts.
 #![forbid(unsafe_code)]
 
+pub mod address_check;
 pub mod boots;
 pub mod check;
 pub mod compare;
@@ -11,7 +12,6 @@ pub mod copy;
 pub mod discover;
 pub mod fanout;
 pub mod fencing;
-pub mod fit;
 mod frames;
 pub mod ladder;
 mod measure;

@@ -14,9 +14,9 @@ use crate::asked::{cluster_facts, fencing};
 use crate::client::Client;
 use crate::error::DrillError;
 use crate::fault::Fault;
+use crate::in_progress::InProgress;
 use crate::logs::{Marks, Steps};
 use crate::network::Pauses;
-use crate::note::Note;
 use crate::record::{self, Place};
 use crate::scenario::{Plan, Reaction, Scenario};
 use crate::seat;
@@ -58,7 +58,7 @@ pub fn run(
     orders: &Orders<'_>,
     before: &ClusterStatus,
 ) -> Result<DrillCase, DrillError> {
-    let note = Note::begin(stage, orders.scenario.name)?;
+    let note = InProgress::begin(stage, orders.scenario.name)?;
     let stop = AtomicBool::new(false);
     let seen = Mutex::new(Seen::of(stage.site, &stage.heads));
     let sight = Sight {

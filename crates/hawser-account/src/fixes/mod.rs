@@ -3,7 +3,7 @@
 
 mod fanout;
 pub(crate) mod knobs;
-mod together;
+mod linked_knobs;
 
 use hawser_model::account::Layer;
 use hawser_model::case::{Case, Measurement, PhaseKind};
@@ -13,7 +13,7 @@ use hawser_model::trial::TrialTraffic;
 
 pub use fanout::fanout_plans;
 use knobs::At;
-pub use together::{in_order, others, siblings};
+pub use linked_knobs::{in_order, others, siblings};
 
 use crate::findings::found;
 use crate::losses::Loss;

@@ -6,7 +6,7 @@ use hawser_host::{Host, HostError, Hosts, on_all};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 
-use super::asks::questions;
+use super::fence_questions::questions;
 use super::{LiveError, Secrets, live_cib};
 use crate::cib::fencing::node_files;
 use crate::host::questions::{AskFence, ReadFile, TakeInventory};

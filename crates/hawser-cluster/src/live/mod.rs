@@ -2,10 +2,10 @@
 //! [`Host`], so everything here is tried without a network.
 
 mod apply;
-mod asks;
 mod device;
 mod effects;
 mod failures;
+mod fence_questions;
 mod gather;
 mod guard;
 mod judged;
@@ -31,7 +31,7 @@ use crate::host::questions::Simulate;
 use crate::simulate::{Answer as Simulated, Event, SimulateError, Simulator};
 
 pub use apply::{Applied, ApplyError, Options, Progress, apply, plan_live};
-pub use asks::{FenceAsk, fence_asks};
+pub use fence_questions::{FenceAsk, fence_asks};
 pub use gather::{Fences, gather};
 pub use judged::judged;
 pub use links::links_said;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 
-use super::asks::questions;
+use super::fence_questions::questions;
 use crate::cib::fencing::levels_of;
 use crate::host::FenceQuestion;
 use crate::xml::Element;

@@ -10,7 +10,7 @@ use hawser_model::names::HostName;
 use serde::{Deserialize, Serialize};
 
 use super::LiveError;
-use super::asks::questions;
+use super::fence_questions::questions;
 use super::truth::Truth;
 use crate::cib;
 use crate::cib::fencing::targets;

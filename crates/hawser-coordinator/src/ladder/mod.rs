@@ -18,9 +18,9 @@ use hawser_model::topology::Topology;
 
 pub use plan::{LadderOptions, Task, Where, tasks};
 
+use crate::address_check::missing_addresses;
 use crate::check::CheckError;
 use crate::compare::setups;
-use crate::fit::misfits;
 use crate::measure::{ETHERNET_MTU, End, both, path_mtu, still_there};
 use crate::traffic_plan::Path;
 
@@ -121,9 +121,9 @@ pub fn ladder(
     progress: &dyn Progress,
     now: u64,
 ) -> Result<Case, LadderError> {
-    let misfits = misfits(&topology, &hosts);
-    if !misfits.is_empty() {
-        return Err(CheckError::Misfit(misfits).into());
+    let missing = missing_addresses(&topology, &hosts);
+    if !missing.is_empty() {
+        return Err(CheckError::MissingAddress(missing).into());
     }
     let (from, to, link) = choose(&topology, options)?;
     for host in [&from, &to] {
@@ -136,7 +136,7 @@ pub fn ladder(
     let port = |host: &HostName, at: IpAddr| hosts[host].interface_with(at);
     let (out, into) = match (port(&from, source), port(&to, destination)) {
         (Some(out), Some(into)) => (out, into),
-        _ => unreachable!("misfits were refused before"),
+        _ => unreachable!("missing addresses were refused before"),
     };
     let setups = setups(agents)?;
     let mut free: BTreeMap<&HostName, &mut dyn Host> = agents

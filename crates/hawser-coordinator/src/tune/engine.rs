@@ -12,8 +12,8 @@ use hawser_model::case::Case;
 use hawser_model::names::HostName;
 use hawser_model::trial::{Pair, Trial, Verdict, Window};
 
-use super::together::Turned;
 use super::trial::{begin, possible};
+use super::turned::Turned;
 use super::{Surroundings, TuneError};
 
 /// Long enough for some rounds of the token and for a burst in them: nobody paces what a cluster engine sends.

@@ -6,8 +6,8 @@
 
 mod engine;
 mod fanout;
-mod together;
 mod trial;
+mod turned;
 mod window;
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ use hawser_model::trial::{Also, Trial, Tuning};
 use crate::check::{self, CheckError, Progress};
 use crate::fanout::FanoutError;
 use crate::traffic_plan::TrafficOptions;
-use together::Turned;
+use turned::Turned;
 
 pub use fanout::tune_fanout;
 

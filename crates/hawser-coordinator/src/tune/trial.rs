@@ -11,7 +11,7 @@ use hawser_model::host::CorosyncFacts;
 use hawser_model::names::HostName;
 use hawser_model::trial::{Pair, Trial, Verdict, Window};
 
-use super::together::Turned;
+use super::turned::Turned;
 use super::window::{Measure, measure};
 use super::{Surroundings, Survivor, TuneError, reaches_beyond};
 

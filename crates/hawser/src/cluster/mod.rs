@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use hawser_cluster::exports::Context;
 use hawser_cluster::live::{FenceAsk, Secrets, fence_asks};
+use hawser_coordinator::address_check::MissingAddress;
 use hawser_coordinator::discover::discover;
-use hawser_coordinator::fit::Misfit;
 use hawser_lab::Lab;
 use hawser_model::cluster_file::{ClusterFile, ExportKind, Pool};
 use hawser_model::host::HostFacts;
@@ -142,19 +142,19 @@ impl Cluster {
     }
 
     /// Addresses that their nodes do not have, shown where the cluster file gives them.
-    pub fn misfit(&self, misfits: &[Misfit]) -> Report {
+    pub fn missing_addresses(&self, missing: &[MissingAddress]) -> Report {
         let Some((source, file)) = &self.file else {
-            let all: Vec<String> = misfits.iter().map(ToString::to_string).collect();
+            let all: Vec<String> = missing.iter().map(ToString::to_string).collect();
             return miette::miette!("{}", all.join("\n"));
         };
-        let wrong: Vec<_> = misfits
+        let wrong: Vec<_> = missing
             .iter()
-            .map(|misfit| {
+            .map(|one| {
                 let span = file
-                    .node(misfit.node.as_str())
-                    .and_then(|n| n.addresses.iter().find(|(l, _)| *l.get() == misfit.link))
+                    .node(one.node.as_str())
+                    .and_then(|n| n.addresses.iter().find(|(l, _)| *l.get() == one.link))
                     .map_or(0..0, |(_, address)| address.span());
-                source.wrong(span, misfit.to_string())
+                source.wrong(span, one.to_string())
             })
             .collect();
         source.report(&wrong)

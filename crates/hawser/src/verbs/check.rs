@@ -198,7 +198,7 @@ fn checked_hosts(
         now(),
     );
     case.map_err(|e| match e {
-        CheckError::Misfit(misfits) => cluster.misfit(&misfits),
+        CheckError::MissingAddress(missing) => cluster.missing_addresses(&missing),
         other => miette::miette!("{other}"),
     })
 }

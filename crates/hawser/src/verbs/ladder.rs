@@ -171,7 +171,9 @@ fn measure(cluster: &Cluster, options: &LadderOptions) -> miette::Result<Case> {
     let case = ladder::ladder(&mut agents, topology, hosts, options, random()?, &bar, now);
     bar.0.finish_and_clear();
     case.map_err(|e| match e {
-        LadderError::Check(CheckError::Misfit(misfits)) => cluster.misfit(&misfits),
+        LadderError::Check(CheckError::MissingAddress(missing)) => {
+            cluster.missing_addresses(&missing)
+        }
         LadderError::LiveCluster(_) => miette!(
             help = "in a maintenance window: --full. `hawser check` is safe beside a live cluster",
             "{e}"

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use hawser_drill::note::take_back;
+use hawser_drill::in_progress::take_back;
 use hawser_drill::stage::Stage;
 use hawser_drill::whole::{WHOLE, answers_late, wait_whole};
 

@@ -9,7 +9,7 @@ use hawser_model::topology::Topology;
 
 /// An address of the topology that its node does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misfit {
+pub struct MissingAddress {
     /// The node.
     pub node: HostName,
     /// The link.
@@ -20,7 +20,7 @@ pub struct Misfit {
     pub has: Vec<String>,
 }
 
-impl std::fmt::Display for Misfit {
+impl std::fmt::Display for MissingAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
@@ -38,7 +38,10 @@ impl std::fmt::Display for Misfit {
 }
 
 /// All addresses that are not where the topology says.
-pub fn misfits(topology: &Topology, hosts: &BTreeMap<HostName, HostFacts>) -> Vec<Misfit> {
+pub fn missing_addresses(
+    topology: &Topology,
+    hosts: &BTreeMap<HostName, HostFacts>,
+) -> Vec<MissingAddress> {
     let mut found = Vec::new();
     for node in &topology.nodes {
         let Some(facts) = hosts.get(&node.name) else {
@@ -53,7 +56,7 @@ pub fn misfits(topology: &Topology, hosts: &BTreeMap<HostName, HostFacts>) -> Ve
                     .filter(|(_, a)| !a.is_loopback() && a.is_ipv4() == address.is_ipv4())
                     .map(|(name, a)| format!("{a} on {name}"))
                     .collect();
-                found.push(Misfit {
+                found.push(MissingAddress {
                     node: node.name.clone(),
                     link: link.clone(),
                     address,
@@ -92,7 +95,7 @@ mod tests {
             }],
             links: Vec::new(),
         };
-        let found = misfits(&topology, &BTreeMap::from([("head1".into(), facts)]));
+        let found = missing_addresses(&topology, &BTreeMap::from([("head1".into(), facts)]));
         assert_eq!(
             found[0].to_string(),
             "head1: 10.0.0.11 (link ring0) is on none of its interfaces; it has 10.0.0.1 on eth1"

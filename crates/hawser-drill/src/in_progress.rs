@@ -15,12 +15,12 @@ use crate::stage::Stage;
 use crate::whole::power_everywhere;
 
 /// The note of a running drill.
-pub(crate) struct Note {
+pub(crate) struct InProgress {
     path: PathBuf,
     _file: Flock<File>,
 }
 
-impl Note {
+impl InProgress {
     /// Takes the cluster.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl Note {
 pub struct TakenBack {
     /// Which drill it was.
     pub left: Left,
-    note: Note,
+    note: InProgress,
 }
 
 impl TakenBack {
@@ -86,7 +86,7 @@ pub fn take_back(stage: &mut Stage<'_>) -> Result<Option<TakenBack>, DrillError>
         Err(e) => return Err(DrillError::io("look at", path.display(), e)),
         Ok(_) => {}
     }
-    let note = Note::take(stage)?;
+    let note = InProgress::take(stage)?;
     let mut text = String::new();
     (&*note._file)
         .read_to_string(&mut text)

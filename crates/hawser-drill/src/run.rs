@@ -356,7 +356,7 @@ impl Drill<'_> {
         ));
         let left = match wait_whole(self.stage, answers_late(self.stage.file)) {
             Ok(seen) => seen.wrong(),
-            Err(DrillError::Interrupted) => vec!["nobody waited for it".to_owned()],
+            Err(DrillError::Interrupted) => vec!["the wait was interrupted".to_owned()],
             Err(e) => vec![e.to_string()],
         };
         match left.is_empty() {

@@ -90,7 +90,7 @@ pub(super) fn read(text: &str) -> Option<Pasted> {
     }
     if !drops.is_empty() {
         said.open.push(format!(
-            "What these mean: {}. The names are the driver's, and some count what nobody misses.",
+            "What these mean: {}. The names are the driver's, and some count packets that no program misses.",
             told(&drops)
         ));
     }

@@ -67,7 +67,7 @@ impl Ask for HearFrames {
 
 impl Answers<Node> for HearFrames {
     fn answer(self, node: &mut Node, _: &Stop) -> Result<FramesCounted, Declined> {
-        let listener = node.frames.take().ok_or("nobody listens for frames")?;
+        let listener = node.frames.take().ok_or("no listener for frames is open")?;
         Ok(listener.heard())
     }
 }

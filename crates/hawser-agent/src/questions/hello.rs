@@ -63,7 +63,7 @@ impl Ask for HearHellos {
 
 impl Answers<Node> for HearHellos {
     fn answer(self, node: &mut Node, _: &Stop) -> Result<Vec<HelloHeard>, Declined> {
-        let listener = node.hellos.take().ok_or("nobody listens for hellos")?;
+        let listener = node.hellos.take().ok_or("no listener for hellos is open")?;
         Ok(listener.heard(&node.session()?.host))
     }
 }

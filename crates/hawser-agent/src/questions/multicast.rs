@@ -56,7 +56,7 @@ impl Ask for HearMulticast {
 impl Answers<Node> for HearMulticast {
     fn answer(self, node: &mut Node, _: &Stop) -> Result<MulticastHeard, Declined> {
         let listener = node.multicast.take();
-        let listener = listener.ok_or("nobody listens to multicast control")?;
+        let listener = listener.ok_or("no listener for multicast control is open")?;
         Ok(listener.heard(span(self.wait)))
     }
 }

@@ -249,7 +249,7 @@ impl Cluster<'_> {
         let (shot_at_a, shot_at_b) = (held_back(a), held_back(b));
         let (winner, loser) = match shot_at_a.cmp(&shot_at_b) {
             Ordering::Equal => {
-                return "Both shoot at the same moment: whoever is faster survives, or nobody."
+                return "Both shoot at the same moment: the faster one survives, or neither."
                     .to_owned();
             }
             Ordering::Greater => (a, b),

@@ -42,7 +42,7 @@ fn host_key_advice(destination: &str, said: &str) -> Option<String> {
     if said.contains("REMOTE HOST IDENTIFICATION HAS CHANGED") {
         return Some(format!(
             "It is not the key known from earlier: if {destination} was reinstalled, remove the \
-             old key as ssh says below and log in once by hand; if not, somebody may be answering \
+             old key as ssh says below and log in once by hand; if not, another machine may be answering \
              in its place"
         ));
     }

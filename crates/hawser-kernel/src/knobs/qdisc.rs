@@ -52,7 +52,7 @@ pub(super) fn write(interface: &InterfaceName, value: &str) -> Result<(), Kernel
     let (now, children) = root(interface, index)?;
     if !now.comes_back(children) {
         return Err(KernelError::Absent(format!(
-            "qdisc of {interface}: somebody has set {}, which Hawser could not put back exactly",
+            "qdisc of {interface}: it is set to {}, which Hawser could not put back exactly",
             now.text()
         )));
     }

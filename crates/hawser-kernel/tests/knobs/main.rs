@@ -225,7 +225,7 @@ fn what_this_device_has_not_or_could_not_come_back_is_refused_and_named() {
             (
                 Knob::Qdisc { interface: ring0() },
                 "pfifo limit 9",
-                "somebody has set tbf 1:",
+                "it is set to tbf 1:",
             ),
             (
                 Knob::Qdisc {

@@ -95,7 +95,7 @@ impl Demo {
         );
         self.step(&["check", "--lab", LAB], &[0])?;
         self.step(&["undo", "--all", "--lab", LAB], &[0])?;
-        tell("All of it as one page with pictures, to send to somebody or to keep:");
+        tell("All of it as one page with pictures, to send or to keep:");
         self.step(&["report", CASE, "-o", PAGE], &[0])?;
         tell("Fault found, fix proven. The lab goes, and the machine gets its own setting back.");
         self.step(&["lab", "down", "--lab", LAB], &[0])

@@ -154,7 +154,7 @@ impl DuplicateAddress {
         let wrong = match (&self.other_host, &self.other_mac) {
             (None, None) => format!(
                 "Ask another host of the link who it is (`ip -6 neigh show {address}`), and take the address from \
-                 one of the two. If nobody else has it, the host hears its own frames again: look for a loop."
+                 one of the two. If no other host has it, the host hears its own frames again: look for a loop."
             ),
             (None, Some(mac)) => format!(
                 "Find {mac} in the switch's table of addresses (`bridge fdb show`, `show mac address-table`) and \

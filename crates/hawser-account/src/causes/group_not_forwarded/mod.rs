@@ -102,7 +102,7 @@ impl Cause for GroupNotForwarded {
         Words {
             text: format!(
                 "{host} joined the group {} and got nothing of it from {}{}: lost {}. Unicast passes, and \
-                 what nobody joined does not come either: the switch filters, and does not know that \
+                 a group that no host joined does not come either: the switch filters, and does not know that \
                  {host} is a member.{forced}{querier}",
                 self.group,
                 peer(at),

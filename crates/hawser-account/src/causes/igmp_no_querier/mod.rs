@@ -86,7 +86,7 @@ impl Cause for IgmpNoQuerier {
         };
         Words {
             text: format!(
-                "Multicast{on_link} is filtered ({protocol} snooping: of {} packets to a group that nobody \
+                "Multicast{on_link} is filtered ({protocol} snooping: of {} packets to a group that no host \
                  joined none arrived), and no querier asks for memberships: no query was heard, not even \
                  within {} ms after a receiver had left its group, which a querier answers at once. \
                  {happens}.",

@@ -157,7 +157,7 @@ impl Cause for SaturatedCore {
             fix: format!(
                 "On {host}: spread flows over processors (`ethtool -L {interface} combined N` and an interrupt for \
                  each, `irqbalance`; or `/sys/class/net/{interface}/queues/rx-*/rps_cpus`). A single flow stays on \
-                 one processor whatever is set: make each packet cheaper (`nft list ruleset`: sets instead of \
+                 one processor with any setting: make each packet cheaper (`nft list ruleset`: sets instead of \
                  long lists of rules; `notrack`), or let several flows carry it."
             ),
         }

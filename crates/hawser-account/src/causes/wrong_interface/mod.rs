@@ -119,7 +119,7 @@ impl Cause for WrongInterface {
         };
         let cost = match self.lost_packets.0 {
             0 => format!(
-                " They arrive, so nobody notices, but {interface} carries none of them and is no second way."
+                " They arrive, so it goes unnoticed, but {interface} carries none of them and is no second way."
             ),
             n => format!(
                 " It cost {}, which found no way out there.",

@@ -224,10 +224,10 @@ fn promised(promises: &Promises) -> Vec<String> {
     ) {
         (false, _) => lines.push(format!("{} is fenced", names(&promises.must_be_fenced))),
         (true, false) => lines.push(format!(
-            "nobody but {} is fenced",
+            "no node but {} is fenced",
             names(&promises.may_be_fenced)
         )),
-        (true, true) => lines.push("nobody is fenced".to_owned()),
+        (true, true) => lines.push("no node is fenced".to_owned()),
     }
     if promises.no_takeover {
         lines.push("nothing is taken over until it is healed".to_owned());

@@ -21,6 +21,9 @@ pub struct Tuning {
     pub after: Option<Box<Case>>,
 }
 
+/// Why a dry run does not try what it could.
+pub const DRY_RUN: &str = "a dry run";
+
 /// One candidate and the windows in which it was tried.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {

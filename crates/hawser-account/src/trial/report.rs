@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use hawser_model::case::{BLOCK, Case};
 use hawser_model::knob::{Change, Knob, change_id};
 use hawser_model::names::HostName;
-use hawser_model::output::tune::{ChangeReport, RateEffect, TrialReport, TuneCheck, TuneReport};
-use hawser_model::trial::{Pair, StreamRates, Trial, Tuning, Verdict};
+use hawser_model::output::tune::{
+    ChangeReport, RateEffect, TrialReport, TuneCheck, TuneReport, WOULD_BE_TRIED,
+};
+use hawser_model::trial::{DRY_RUN, Pair, StreamRates, Trial, Tuning, Verdict};
 
 use super::{Judgement, judge};
 use crate::packets::frames;
@@ -100,7 +102,10 @@ fn trial(trial: &Trial, before: &[Trial]) -> TrialReport {
 
 fn note(trial: &Trial, before: &[Trial], judged: &Judgement) -> Option<String> {
     if let Some(why) = &trial.not_tried {
-        return Some(format!("not tried: {why}"));
+        return match why.as_str() {
+            DRY_RUN => Some(WOULD_BE_TRIED.to_owned()),
+            _ => Some(format!("not tried: {why}")),
+        };
     }
     if let Some(why) = super::engine::too_quiet(trial, before) {
         return Some(why);

@@ -20,7 +20,7 @@ use hawser_host::{Host, HostError, Hosts};
 use hawser_model::case::{Absent, Case, Stopped};
 use hawser_model::knob::{Change, Knob, Scope};
 use hawser_model::names::{HostName, LinkName};
-use hawser_model::trial::{Also, Trial, Tuning};
+use hawser_model::trial::{Also, DRY_RUN, Trial, Tuning};
 
 use crate::check::{self, CheckError, Progress};
 use crate::fanout::FanoutError;
@@ -115,6 +115,36 @@ pub fn tune(
         prove(agents, case, options, around, now)
     })
 }
+
+/// What [`tune`] would try after this case, in its order, with the value that each knob has and would get. Nothing is
+/// turned.
+///
+/// # Errors
+/// See [`TuneError`].
+pub fn dry_run(agents: &mut Hosts, case: &Case) -> Result<Tuning, TuneError> {
+    no_trial_is_open(agents)?;
+    let mut trials = Vec::new();
+    for plan in fixes::plans(case) {
+        for candidate in &plan.candidates {
+            let mut trial = trial::planned(&plan, candidate);
+            trial.not_tried = Some(match trial::look(agents, candidate, &mut trial)? {
+                Ok(_) if candidate.taken == Taken::AtEngineStart => ENGINE_STARTS.to_owned(),
+                Ok(_) => DRY_RUN.to_owned(),
+                Err(why) => why,
+            });
+            trials.push(trial);
+        }
+    }
+    Ok(Tuning {
+        trials,
+        changes: BTreeMap::new(),
+        after: None,
+    })
+}
+
+/// Of a candidate that an engine takes only when it starts.
+const ENGINE_STARTS: &str =
+    "a dry run; with --restart-engine alone, since the engine takes it when it starts";
 
 /// Nobody else's trial is under way, and none was left behind.
 fn no_trial_is_open(agents: &mut Hosts) -> Result<(), TuneError> {

@@ -8,6 +8,7 @@ use hawser_agent::questions::{ReadCorosync, ReadKnob};
 use hawser_host::{Failure, HostError, Hosts};
 use hawser_model::case::{Case, PhaseKind};
 use hawser_model::host::CorosyncFacts;
+use hawser_model::knob::Setting;
 use hawser_model::names::HostName;
 use hawser_model::trial::{Pair, Trial, Verdict, Window};
 
@@ -86,6 +87,25 @@ pub(super) fn begin(
     around: &dyn Surroundings,
     trial: &mut Trial,
 ) -> Result<Result<Turned, String>, TuneError> {
+    let (setting, value) = match look(agents, candidate, trial)? {
+        Ok(found) => found,
+        Err(why) => return Ok(Err(why)),
+    };
+    if reaches_beyond(setting.scope, case, &trial.host) {
+        if let Err(why) = around.announce(&trial.host, &candidate.knob, &value) {
+            return Ok(Err(why));
+        }
+    }
+    Turned::begin(agents, case, around, trial, &setting.value, &value)
+}
+
+/// How the knob stands, and the value that it would get; the trial takes both down. The inner error is why it cannot be
+/// tried. Nothing is turned.
+pub(super) fn look(
+    agents: &mut Hosts,
+    candidate: &Candidate,
+    trial: &mut Trial,
+) -> Result<Result<(Setting, String), String>, TuneError> {
     if let Some(why) = trial.not_tried.take() {
         return Ok(Err(why));
     }
@@ -104,15 +124,10 @@ pub(super) fn begin(
         Err(why) => return Ok(Err(why)),
     };
     trial.to = Some(value.clone());
-    if setting.at_boot {
-        return Ok(Err(takes_a_boot(knob, &value)));
+    match setting.at_boot {
+        true => Ok(Err(takes_a_boot(knob, &value))),
+        false => Ok(Ok((setting, value))),
     }
-    if reaches_beyond(setting.scope, case, &trial.host) {
-        if let Err(why) = around.announce(&trial.host, knob, &value) {
-            return Ok(Err(why));
-        }
-    }
-    Turned::begin(agents, case, around, trial, &setting.value, &value)
 }
 
 /// A host that declined goes on; its words are the inner error.

@@ -8,11 +8,13 @@ mod card;
 mod engine;
 mod world;
 
+use std::collections::BTreeSet;
+
 use hawser_host::sim::Wire;
-use hawser_model::trial::Trial;
+use hawser_model::trial::{DRY_RUN, Trial, Tuning};
 use hawser_model::units::Packets;
 
-use world::{CURE, World, telling, tuned};
+use world::{CURE, World, dry_run, telling, tuned};
 
 #[test]
 fn what_cures_is_kept_and_all_else_is_as_it_was() {
@@ -40,6 +42,26 @@ fn what_cures_is_kept_and_all_else_is_as_it_was() {
         lost.into_iter()
             .all(|phase| phase.receiver.received == phase.sender.sent)
     );
+}
+
+#[test]
+fn a_dry_run_names_every_trial_with_its_values_and_turns_nothing() {
+    let (world, wire) = (World::new(), Wire::default());
+    let dry = dry_run(&world, &wire).unwrap();
+    let whole = tuned(&World::new(), &Wire::default()).unwrap();
+    let named = |tuning: &Tuning| -> Vec<_> {
+        let trials = tuning.trials.iter();
+        trials
+            .map(|t| (t.host.clone(), t.knob.clone(), t.from.clone(), t.to.clone()))
+            .collect()
+    };
+    assert_eq!(named(&dry), named(&whole));
+    let could = |trial: &Trial| trial.not_tried.as_deref() == Some(DRY_RUN);
+    for (dry, tried) in dry.trials.iter().zip(&whole.trials) {
+        assert_eq!(could(dry), tried.not_tried.is_none(), "{}", dry.knob);
+    }
+    let asked: BTreeSet<&str> = wire.asked().iter().map(|(_, name)| *name).collect();
+    assert_eq!(asked, BTreeSet::from(["changes", "read knob"]));
 }
 
 #[test]

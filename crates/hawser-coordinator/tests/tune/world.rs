@@ -16,7 +16,7 @@ use hawser_cluster::simulate::Answer as Scheduled;
 use hawser_coordinator::check::Progress;
 use hawser_coordinator::schedule::Direction;
 use hawser_coordinator::traffic_plan::TrafficOptions;
-use hawser_coordinator::tune::{Surroundings, TuneError, tune};
+use hawser_coordinator::tune::{self, Surroundings, TuneError, tune};
 use hawser_host::sim::{Simulated, Wire};
 use hawser_host::{Answers, Declined, Entry, Host, HostError, Hosts, Stop};
 use hawser_model::case::{Case, Phase};
@@ -322,6 +322,23 @@ impl Surroundings for Around {
     fn trial_ended(&self, _: &Trial) {}
 }
 
+fn hosts(world: &Arc<World>, wire: &Wire) -> Hosts {
+    let host = |name: &str| -> (HostName, Box<dyn Host>) {
+        let node = Node {
+            host: name.into(),
+            world: world.clone(),
+        };
+        let host = Simulated::new(name.into(), node, QUESTIONS, wire);
+        (name.into(), Box::new(host))
+    };
+    ["head1", "head2"].map(host).into()
+}
+
+/// What would be tried.
+pub fn dry_run(world: &Arc<World>, wire: &Wire) -> Result<Tuning, TuneError> {
+    tune::dry_run(&mut hosts(world, wire), &world.case)
+}
+
 /// Tunes; afterwards the agents are still there.
 pub fn tuned(world: &Arc<World>, wire: &Wire) -> Result<Tuning, TuneError> {
     tuned_by(world, wire, false)
@@ -333,17 +350,8 @@ pub fn tuned_by(
     wire: &Wire,
     restart_engine: bool,
 ) -> Result<Tuning, TuneError> {
-    let host = |name: &str| -> (HostName, Box<dyn Host>) {
-        let node = Node {
-            host: name.into(),
-            world: world.clone(),
-        };
-        let host = Simulated::new(name.into(), node, QUESTIONS, wire);
-        (name.into(), Box::new(host))
-    };
-    let mut hosts: Hosts = ["head1", "head2"].map(host).into();
     tune(
-        &mut hosts,
+        &mut hosts(world, wire),
         &world.case,
         &TrafficOptions::default(),
         None,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use hawser_drill::note::take_back;
+use hawser_drill::in_progress::take_back;
 use hawser_drill::scenario::{Scenario, all};
 use hawser_drill::stage::Stage;
 

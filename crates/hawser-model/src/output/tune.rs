@@ -61,6 +61,9 @@ pub struct TuneCheck {
     pub fanout: Vec<FanoutResult>,
 }
 
+/// The note on a candidate of a dry run that nothing keeps from being tried.
+pub const WOULD_BE_TRIED: &str = "would be tried";
+
 /// One candidate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialReport {
@@ -257,9 +260,12 @@ impl TrialReport {
         Some(format!("{effect:+.2} ({low:+.2} to {high:+.2})"))
     }
 
-    /// `better, kept`; a trial without a window was none.
+    /// `better, kept`; a trial without a window was none, and in a dry run each that could be one.
     pub fn outcome(&self) -> String {
         let end = if self.kept { "kept" } else { "rolled back" };
+        if self.note.as_deref() == Some(WOULD_BE_TRIED) {
+            return WOULD_BE_TRIED.to_owned();
+        }
         match self.windows {
             0 => "not tried".to_owned(),
             _ => format!("{}, {end}", self.verdict.word()),

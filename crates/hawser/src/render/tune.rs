@@ -9,7 +9,7 @@ use hawser_model::knob::{Knob, Scope, Undone, change_id};
 use hawser_model::names::HostName;
 use hawser_model::output::tune::{
     ChangeReport, CorosyncEffect, EngineEffect, RateEffect, SideEffects, TrialReport, TuneReport,
-    short,
+    WOULD_BE_TRIED, short,
 };
 use hawser_model::topology::Reach;
 use hawser_model::trial::{Trial, Verdict};
@@ -175,7 +175,8 @@ pub fn trials(case: &Case, report: &TuneReport) -> String {
         let _ = writeln!(out, "{line}");
     }
     for trial in &report.trials {
-        let mut notes: Vec<String> = trial.note.clone().into_iter().collect();
+        let note = trial.note.clone().filter(|note| note != WOULD_BE_TRIED);
+        let mut notes: Vec<String> = note.into_iter().collect();
         notes.extend(trial.rate.iter().map(RateEffect::told));
         notes.extend(trial.engine.iter().map(EngineEffect::told));
         notes.extend(trial.side_effects.iter().flat_map(SideEffects::told));
@@ -191,14 +192,16 @@ pub fn trials(case: &Case, report: &TuneReport) -> String {
              value back.",
         );
     }
-    wrap(
-        &mut out,
-        "  ",
-        "Effect: percentage points of packets lost with it, less without it (of a TCP stream: of its fastest rate, \
+    if report.trials.iter().any(|trial| trial.windows > 0) {
+        wrap(
+            &mut out,
+            "  ",
+            "Effect: percentage points of packets lost with it, less without it (of a TCP stream: of its fastest rate, \
          missing in the second half of a window), and the interval of 95 % (Hodges-Lehmann). Windows in pairs, in an \
          order chosen by a coin; exact Wilcoxon signed-rank test. Side effects (delay, jitter, CPU time, memory, \
          Corosync's token) are told where they are large.",
-    );
+        );
+    }
     out.push('\n');
     out
 }

@@ -38,6 +38,9 @@ pub struct Args {
     /// Where to write the case file [default: below /var/lib/hawser/cases]
     #[arg(long, value_name = "FILE", value_parser = parse::output)]
     case: Option<PathBuf>,
+    /// Measure, and name what would be tried, on which host, from which value to which: nothing is turned
+    #[arg(long, conflicts_with_all = ["placebo", "restart_engine", "multicast_fanout"])]
+    dry_run: bool,
     /// Try a change that does nothing, so many times, instead of fixes: the share that is called better is the
     /// rate of false "better" verdicts
     #[arg(long, value_name = "N", value_parser = parse::within::<u32>(parse::count, 1..=10_000))]
@@ -93,6 +96,9 @@ fn tuned(cluster: &Cluster, args: &Args, options: &TrafficOptions) -> miette::Re
         .any(hawser_account::fixes::Plan::is_of_engine);
     let tuning = match case.stopped {
         Some(_) if !of_engine => None,
+        _ if args.dry_run => {
+            Some(tune::dry_run(&mut agents, &case).map_err(|e| miette::miette!("{e}"))?)
+        }
         _ => Some(
             tune::tune(&mut agents, &case, options, args.placebo, &around, now())
                 .map_err(|e| miette::miette!("{e}"))?,

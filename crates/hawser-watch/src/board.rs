@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -28,6 +27,7 @@ use crate::pages::{News, Pages};
 use crate::resident::Shown;
 use crate::run::Watch;
 use crate::serve::{Answer, Serves, events_head};
+use crate::web::Connection;
 
 /// A watch whose last reading is older hangs.
 const ALIVE: Duration = Duration::from_secs(10);
@@ -41,7 +41,7 @@ const SOON: Duration = Duration::from_millis(250);
 /// And those that have nothing left: who of them is gone is seen by then.
 const LATER: Duration = Duration::from_secs(5);
 
-/// What the kernel holds for one page, in bytes, beside what is held for all.
+/// What the kernel holds for one page, in bytes, beside what is held for all and for its TLS.
 const KERNEL: usize = 64 << 10;
 
 /// What is shown, for all threads that show it.
@@ -63,7 +63,7 @@ struct State {
     /// How often anything was put here.
     version: u64,
     /// Pages that were opened, and that nobody has taken yet.
-    opened: Vec<TcpStream>,
+    opened: Vec<Connection>,
     /// How many are open, these among them.
     open: usize,
 }
@@ -170,7 +170,7 @@ impl Board {
     }
 
     /// Waits until a page is opened or, if some are open, something is new; for those no longer than this.
-    fn next(&self, open: usize, seen: Option<u64>, patience: Duration) -> (Vec<TcpStream>, u64) {
+    fn next(&self, open: usize, seen: Option<u64>, patience: Duration) -> (Vec<Connection>, u64) {
         let mut state = self.lock();
         state.open = open + state.opened.len();
         let waits = |state: &mut State| {
@@ -190,19 +190,17 @@ impl Board {
     }
 
     /// Takes the connection of a page that was opened, if there is room.
-    fn open(&self, socket: TcpStream) -> Option<TcpStream> {
+    fn open(&self, mut page: Connection) {
+        let Ok(socket) = page.stay_open() else {
+            return;
+        };
+        let bounded = setsockopt(&socket.as_fd(), sockopt::SndBuf, &KERNEL);
         let mut state = self.lock();
-        if state.open >= PAGES {
-            return Some(socket);
-        }
-        let ready = setsockopt(&socket.as_fd(), sockopt::SndBuf, &KERNEL).is_ok()
-            && socket.set_nonblocking(true).is_ok();
-        if ready {
+        if bounded.is_ok() && state.open < PAGES {
             state.open += 1;
-            state.opened.push(socket);
+            state.opened.push(page);
             self.0.changed.notify_all();
         }
-        None
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -246,15 +244,16 @@ impl Serves for Board {
         }
     }
 
-    fn take(&self, path: &str, mut socket: TcpStream) -> Option<TcpStream> {
+    fn take(&self, path: &str, mut page: Connection) -> Option<Connection> {
         use std::io::Write;
         if path != EVENTS_PATH || self.lock().open >= PAGES {
-            return Some(socket);
+            return Some(page);
         }
         // A few bytes, for which an empty socket has room.
-        match socket.write_all(events_head().as_bytes()) {
-            Ok(()) => drop(self.open(socket)),
-            Err(_gone) => {}
+        let head = events_head();
+        let said = page.write_all(head.as_bytes()).and_then(|()| page.flush());
+        if said.is_ok() {
+            self.open(page);
         }
         None
     }

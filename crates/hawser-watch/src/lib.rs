@@ -4,7 +4,7 @@
 //! ([`hawser_account::standing`]) and the live findings of [`hawser_cluster::live`]. What is added here is time and
 //! place: which of them are one alarm, since when, how often. That is pure ([`judge`], [`group`], [`keeper`],
 //! [`resident`], [`mod@reading`], [`metrics`], [`tape`], [`live`]); [`ask`] has the questions, [`board`] what is
-//! shown, [`serve`] and [`pages`] the sockets. What happened while
+//! shown, [`serve`] and [`pages`] the sockets, [`web`] who may come to them. What happened while
 //! nobody looked is told from the heads' logs ([`history`]), of which a watch keeps what is about an incident ([`recorder`]),
 //! and from the rings of readings that watches keep on their heads ([`keeping`], [`around`]).
 #![forbid(unsafe_code)]
@@ -24,11 +24,13 @@ pub mod pages;
 pub mod past;
 pub mod reading;
 pub mod recorder;
+mod request;
 pub mod resident;
 pub mod run;
 pub mod serve;
 pub mod tape;
 pub mod tell;
+pub mod web;
 
 pub use ask::{Asked, Facts, ask};
 pub use judge::{Sighting, sightings};

@@ -126,9 +126,18 @@ impl<S: Read + Write> Page<S> {
             let Some(mut out) = self.out.take().or_else(|| self.next(news, number, now)) else {
                 return Ok(());
             };
-            match self.socket.write(&out.text[out.went..]) {
-                Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(went) => out.went += went,
+            // What is written to a socket with TLS is gone when it is flushed.
+            let went = match &out.text[out.went..] {
+                [] => self.socket.flush().map(|()| None),
+                rest => self.socket.write(rest).map(Some),
+            };
+            match went {
+                Ok(None) => {
+                    self.idle = now;
+                    continue;
+                }
+                Ok(Some(0)) => return Err(ErrorKind::WriteZero.into()),
+                Ok(Some(went)) => out.went += went,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {
                     if now.saturating_sub(out.begun) >= SLOWEST {
@@ -139,10 +148,7 @@ impl<S: Read + Write> Page<S> {
                 }
                 Err(e) => return Err(e),
             }
-            match out.went < out.text.len() {
-                true => self.out = Some(out),
-                false => self.idle = now,
-            }
+            self.out = Some(out);
         }
     }
 

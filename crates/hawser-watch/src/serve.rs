@@ -3,8 +3,8 @@
 //! One thread a request and few at a time, each with an end: a client that is slow, or sends much, waits for itself. A
 //! connection that stays open is handed on and needs no thread.
 
-use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
@@ -14,19 +14,16 @@ use hawser_host::Clock;
 use hawser_report::LIVE_POLICY;
 use hawser_tool::Deadline;
 
+use crate::request::{Asked, Request, request};
+use crate::web::{Connection, Door, Doors, Verdict, WebError};
+
 /// Requests that are answered at the same time.
 const AT_ONCE: usize = 24;
 
 /// One more waits so long for another to end, and those behind it in the kernel's queue; then it is turned away.
 const WAITS: Duration = Duration::from_millis(500);
 
-/// A request is no longer, in bytes.
-const REQUEST: usize = 8 << 10;
-
-/// Headers of a request.
-const HEADERS: usize = 64;
-
-/// How long a request may take to come, and its answer to go.
+/// How long a handshake, a request and its answer may take together.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// After a connection that could not be taken, since there are no descriptors or it is gone already.
@@ -60,18 +57,15 @@ pub trait Serves: Send + Sync + 'static {
     fn answer(&self, path: &str) -> Answer;
 
     /// Takes the whole connection, if it is for something that goes on; else gives it back.
-    fn take(&self, path: &str, socket: TcpStream) -> Option<TcpStream>;
+    fn take(&self, path: &str, connection: Connection) -> Option<Connection>;
 }
 
 /// Why nothing listens.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Everybody could read what is for few.
-    #[error(
-        "{0} is not a loopback address: other machines could read the cluster's state without a credential, and TLS \
-         is not there yet; listen on 127.0.0.1 and let a proxy with TLS and a credential stand before it"
-    )]
-    Open(IpAddr),
+    /// What is asked of whoever comes is not known, or not enough.
+    #[error(transparent)]
+    Web(#[from] WebError),
     /// The address cannot be listened on.
     #[error("listen on {address}: {source}")]
     Listen {
@@ -82,14 +76,16 @@ pub enum ServeError {
     },
 }
 
-/// Listens, and answers on a thread of its own from then on. Gives the address, with the port that the kernel chose for 0.
+/// Listens, and answers on a thread of its own from then on, behind these doors. Gives the address, with the port that the
+/// kernel chose for 0.
 ///
 /// # Errors
-/// The address is not this machine's alone; it cannot be listened on.
-pub fn serve(address: SocketAddr, site: impl Serves) -> Result<SocketAddr, ServeError> {
-    if !address.ip().to_canonical().is_loopback() {
-        return Err(ServeError::Open(address.ip()));
-    }
+/// It cannot be listened on.
+pub fn serve(
+    address: SocketAddr,
+    doors: Arc<Doors>,
+    site: impl Serves,
+) -> Result<SocketAddr, ServeError> {
     let failed = |source| ServeError::Listen { address, source };
     let listener = TcpListener::bind(address).map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
@@ -106,9 +102,9 @@ pub fn serve(address: SocketAddr, site: impl Serves) -> Result<SocketAddr, Serve
                 drop(stream);
                 continue;
             };
-            let site = Arc::clone(&site);
+            let (site, doors) = (Arc::clone(&site), Arc::clone(&doors));
             let serve = move || {
-                let _gone = respond(stream, site.as_ref());
+                let _gone = respond(stream, site.as_ref(), &doors.now());
                 drop(seat);
             };
             // Without a thread the client sees its connection end.
@@ -152,52 +148,66 @@ impl Drop for Seat {
     }
 }
 
-fn respond(mut stream: TcpStream, site: &dyn Serves) -> io::Result<()> {
-    let until = Deadline::after(LIMIT);
-    let asked = request(&mut stream, until)?;
-    let (answer, with_body) = match asked {
-        Asked::Get(path) => match site.take(&path, stream) {
+fn respond(stream: TcpStream, site: &dyn Serves, door: &Door) -> io::Result<()> {
+    let mut connection = Connection::new(stream, door.tls.as_ref(), Deadline::after(LIMIT))?;
+    let asked = request(&mut connection)?;
+    let (answer, with_body) = match (refusal(&asked, door), asked.asked) {
+        (Some(refusal), _) => (refusal, true),
+        (None, Asked::Get(path)) => match site.take(&path, connection) {
             None => return Ok(()),
             Some(back) => {
-                stream = back;
+                connection = back;
                 (site.answer(&path), true)
             }
         },
-        Asked::Head(path) => (site.answer(&path), false),
-        Asked::Other => (Answer::text(405, "only GET and HEAD\n"), true),
-        Asked::Elsewhere => (Answer::text(403, ELSEWHERE), true),
-        Asked::Bad => (Answer::text(400, "not a request\n"), true),
+        (None, Asked::Head(path)) => (site.answer(&path), false),
+        (None, Asked::Other) => (Answer::text(405, "only GET and HEAD\n"), true),
+        (None, Asked::Bad) => (Answer::text(400, "not a request\n"), true),
     };
     let mut text = head(&answer);
     if with_body {
         text.push_str(&answer.body);
     }
-    stream.set_write_timeout(Some(LIMIT))?;
-    let mut rest = text.as_bytes();
-    while !rest.is_empty() {
-        if until.left().is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        let went = stream.write(rest)?;
-        if went == 0 {
-            return Err(io::ErrorKind::WriteZero.into());
-        }
-        rest = &rest[went..];
-    }
-    stream.flush()
+    connection.write_all(text.as_bytes())?;
+    connection.end()
 }
+
+/// Why a request is not answered, if it is not for whoever asks.
+fn refusal(request: &Request, door: &Door) -> Option<Answer> {
+    let credentials = door.credentials.as_ref();
+    let verdict = credentials.map(|all| all.check(request.authorization.as_deref()));
+    match verdict {
+        Some(Verdict::Wrong) => Some(Answer::text(401, "a user and a password are wanted\n")),
+        Some(Verdict::Busy) => Some(Answer::text(429, "too many passwords are being checked\n")),
+        Some(Verdict::Right) | None if door.guarded => None,
+        Some(Verdict::Right) | None => request.elsewhere.then(|| Answer::text(403, ELSEWHERE)),
+    }
+}
+
+/// What a name that is not this machine's own gets.
+const ELSEWHERE: &str = "this is asked for by an address or as localhost; a proxy before it sends such a Host, and with TLS \
+                         and a credential any name is one\n";
 
 fn head(answer: &Answer) -> String {
     let reason = match answer.status {
         200 => "OK",
         400 => "Bad Request",
+        401 => "Unauthorized",
         403 => "Forbidden",
         404 => "Not Found",
         405 => "Method Not Allowed",
+        429 => "Too Many Requests",
         _ => "Service Unavailable",
     };
-    let length = format!("Content-Length: {}\r\n", answer.body.len());
-    fields(answer.status, reason, answer.media_type, &length)
+    let mut more = format!("Content-Length: {}\r\n", answer.body.len());
+    match answer.status {
+        401 => {
+            more.push_str("WWW-Authenticate: Basic realm=\"hawser watch\", charset=\"UTF-8\"\r\n")
+        }
+        429 => more.push_str("Retry-After: 1\r\n"),
+        _ => {}
+    }
+    fields(answer.status, reason, answer.media_type, &more)
 }
 
 /// What stands before events that go on.
@@ -205,96 +215,17 @@ pub fn events_head() -> String {
     fields(200, "OK", "text/event-stream", "")
 }
 
-fn fields(status: u16, reason: &str, media_type: &str, length: &str) -> String {
+fn fields(status: u16, reason: &str, media_type: &str, more: &str) -> String {
     format!(
-        "HTTP/1.1 {status} {reason}\r\nContent-Type: {media_type}\r\n{length}Cache-Control: no-store\r\n\
+        "HTTP/1.1 {status} {reason}\r\nContent-Type: {media_type}\r\n{more}Cache-Control: no-store\r\n\
          X-Content-Type-Options: nosniff\r\nContent-Security-Policy: {LIVE_POLICY}\r\nReferrer-Policy: no-referrer\r\n\
          Cross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n\r\n"
     )
 }
 
-/// What a client asks for.
-#[derive(Debug, PartialEq, Eq)]
-enum Asked {
-    Get(String),
-    Head(String),
-    Other,
-    /// Something of another name than this machine's own.
-    Elsewhere,
-    Bad,
-}
-
-fn request(stream: &mut TcpStream, until: Deadline) -> io::Result<Asked> {
-    let mut bytes = Vec::new();
-    let mut part = [0; 1024];
-    loop {
-        let left = until.left();
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        stream.set_read_timeout(Some(left))?;
-        let came = stream.read(&mut part)?;
-        if came == 0 {
-            return Ok(Asked::Bad);
-        }
-        bytes.extend_from_slice(&part[..came]);
-        if let Some(asked) = parsed(&bytes) {
-            return Ok(asked);
-        }
-        if bytes.len() > REQUEST {
-            return Ok(Asked::Bad);
-        }
-    }
-}
-
-/// The request, once its head is whole. Absent: more has to come.
-fn parsed(bytes: &[u8]) -> Option<Asked> {
-    let mut headers = [httparse::EMPTY_HEADER; HEADERS];
-    let mut request = httparse::Request::new(&mut headers);
-    match request.parse(bytes) {
-        Ok(status) if status.is_partial() => None,
-        Ok(_) => {
-            let path = request.path.unwrap_or_default();
-            let path = path.split('?').next().unwrap_or_default().to_owned();
-            Some(match request.method {
-                _ if !request.headers.iter().all(is_ours) => Asked::Elsewhere,
-                Some("GET") => Asked::Get(path),
-                Some("HEAD") => Asked::Head(path),
-                _ => Asked::Other,
-            })
-        }
-        Err(_) => Some(Asked::Bad),
-    }
-}
-
-/// What a name that is not this machine's own gets.
-const ELSEWHERE: &str =
-    "this is asked for by an address or as localhost; a proxy before it sends such a Host\n";
-
-/// Whether a header names no other host. A page from elsewhere can have its own name lead to this machine, and its
-/// reader's browser ask here in that name (DNS rebinding); it cannot have an address for a name.
-fn is_ours(header: &httparse::Header<'_>) -> bool {
-    if !header.name.eq_ignore_ascii_case("host") {
-        return true;
-    }
-    let Ok(host) = std::str::from_utf8(header.value) else {
-        return false;
-    };
-    let host = host.trim();
-    let without_port = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    let bare = |text: &str| {
-        text.trim_start_matches('[')
-            .trim_end_matches(']')
-            .to_owned()
-    };
-    [host, without_port]
-        .iter()
-        .any(|name| name.eq_ignore_ascii_case("localhost") || bare(name).parse::<IpAddr>().is_ok())
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
+    use std::io::Read;
 
     use super::*;
 
@@ -308,9 +239,15 @@ mod tests {
             }
         }
 
-        fn take(&self, _: &str, socket: TcpStream) -> Option<TcpStream> {
-            Some(socket)
+        fn take(&self, _: &str, connection: Connection) -> Option<Connection> {
+            Some(connection)
         }
+    }
+
+    fn served() -> SocketAddr {
+        let here: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let doors = Arc::new(Doors::new(here.ip(), None).unwrap());
+        serve(here, doors, Up).unwrap()
     }
 
     fn ask(address: SocketAddr, request: &str) -> String {
@@ -323,8 +260,7 @@ mod tests {
 
     #[test]
     fn it_answers_what_is_asked_and_changes_nothing() {
-        let here = "127.0.0.1:0".parse().unwrap();
-        let address = serve(here, Up).unwrap();
+        let address = served();
         let got = ask(
             address,
             "GET /metrics?x HTTP/1.1\r\nHost: [::1]:9967\r\n\r\n",
@@ -340,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_page_from_elsewhere_cannot_ask_in_its_own_name() {
-        let address = serve("127.0.0.1:0".parse().unwrap(), Up).unwrap();
+        let address = served();
         let named = |host: &str| {
             let got = ask(
                 address,
@@ -367,25 +303,6 @@ mod tests {
             "\u{e9}",
         ] {
             assert_eq!(named(other), "403", "{other}");
-        }
-    }
-
-    #[test]
-    fn no_other_machine_can_ask() {
-        for open in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
-            let refused = serve(open.parse().unwrap(), Up);
-            assert!(matches!(refused, Err(ServeError::Open(_))), "{open}");
-        }
-        for own in ["127.0.0.1:0", "[::ffff:127.0.0.1]:0"] {
-            let address: SocketAddr = own.parse().unwrap();
-            assert!(address.ip().to_canonical().is_loopback(), "{own}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_request_makes_it_fall(bytes in prop::collection::vec(any::<u8>(), 0..512)) {
-            let _asked = parsed(&bytes);
         }
     }
 }

@@ -4,12 +4,14 @@ mod pictures;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_host::Clock;
 use hawser_watch::board::{Board, PAGES};
 use hawser_watch::metrics::Health;
 use hawser_watch::serve::serve;
+use hawser_watch::web::Doors;
 use pictures::{dead_link, file, healthy, incidents};
 use serde_json::Value;
 
@@ -19,7 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 fn served() -> (Board, SocketAddr) {
     let board = Board::new(file(), "head1".into(), Clock::default());
     board.send_pages().unwrap();
-    let address = serve("127.0.0.1:0".parse().unwrap(), board.clone()).unwrap();
+    let here: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    let doors = Arc::new(Doors::new(here.ip(), None).unwrap());
+    let address = serve(here, doors, board.clone()).unwrap();
     (board, address)
 }
 

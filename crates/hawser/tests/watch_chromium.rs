@@ -6,6 +6,8 @@ mod chromium;
 mod pictures;
 
 use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chromium::Chromium;
@@ -14,6 +16,7 @@ use hawser_watch::board::Board;
 use hawser_watch::metrics::Health;
 use hawser_watch::resident::Shown;
 use hawser_watch::serve::serve;
+use hawser_watch::web::Doors;
 use pictures::{dead_link, file, healthy, incidents, lost_head};
 
 /// For what must come at last, on a machine that is busy with something else.
@@ -37,7 +40,9 @@ fn a_page_follows_the_watch_whatever_its_width_and_colours() {
     };
     let board = Board::new(file(), "head1".into(), Clock::default());
     board.send_pages().unwrap();
-    let address = serve("127.0.0.1:0".parse().unwrap(), board.clone()).unwrap();
+    let here: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    let doors = Arc::new(Doors::new(here.ip(), None).unwrap());
+    let address = serve(here, doors, board.clone()).unwrap();
     board.incidents(incidents());
     let show = |shown: Shown| board.show(shown, Health::default(), None);
     show(healthy());

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_cluster::host::view::Limits;
@@ -18,6 +19,7 @@ use hawser_watch::past::Past;
 use hawser_watch::run::{Change, EVERY, Looker, Watch};
 use hawser_watch::serve::serve;
 use hawser_watch::tell::{Teller, Whose, deliver, message, test_alarm};
+use hawser_watch::web::Doors;
 use hawser_watch::{Asked, ask, group, keeper, reading, sightings};
 use miette::{IntoDiagnostic, WrapErr, bail};
 
@@ -58,6 +60,10 @@ pub struct Args {
         conflicts_with = "once"
     )]
     listen: SocketAddr,
+    /// Ask for TLS and a credential there, as this web configuration of Prometheus' exporters says; an address that is not
+    /// loopback needs both
+    #[arg(long, value_name = "FILE", conflicts_with = "once")]
+    web_config: Option<PathBuf>,
     /// The head in the cluster file that this machine is [default: the one with its host name]
     #[arg(long, value_name = "NAME", conflicts_with = "once")]
     node: Option<String>,
@@ -165,7 +171,10 @@ fn resident(args: &Args, cluster: &Cluster) -> miette::Result<ExitCode> {
     }
     let clock = Clock::default();
     let board = Board::new(file.clone(), own.clone(), clock.clone());
-    let address = serve(args.listen, board.clone()).map_err(|e| miette::miette!("{e}"))?;
+    let doors = Doors::new(args.listen.ip(), args.web_config.as_deref());
+    let doors = Arc::new(doors.map_err(|e| miette::miette!("{e}"))?);
+    let served = serve(args.listen, Arc::clone(&doors), board.clone());
+    let address = served.map_err(|e| miette::miette!("{e}"))?;
     let threads = board.send_pages().and_then(|()| {
         let host = hawser_agent::own(own.clone());
         Past::start(host, board.clone(), clock.clone())
@@ -185,7 +194,8 @@ fn resident(args: &Args, cluster: &Cluster) -> miette::Result<ExitCode> {
         let pools = file.pools.iter().map(|pool| pool.root()).collect();
         watch = watch.keeping(Keeping::new(args.keep, pools));
     }
-    output::print(&format!("watching {own}, http://{address}/\n"));
+    let scheme = if doors.speaks_tls() { "https" } else { "http" };
+    output::print(&format!("watching {own}, {scheme}://{address}/\n"));
     let manager = Manager::here();
     manager.tell("READY=1");
     let mut problem = None;
@@ -197,7 +207,7 @@ fn resident(args: &Args, cluster: &Cluster) -> miette::Result<ExitCode> {
                 teller.tell(message(&change, &whose, now()));
             }
         }
-        for words in watch.said() {
+        for words in watch.said().into_iter().chain(doors.said()) {
             output::complain!("{words}");
         }
         if let Some(teller) = &teller {

@@ -1,0 +1,13 @@
+//! Who may come to a watch that listens where others are: the web configuration of Prometheus' exporters, TLS, passwords.
+
+mod config;
+mod connection;
+mod credentials;
+mod door;
+mod tls;
+mod yaml;
+
+pub use config::{Clients, DEAREST, TlsConfig, WebConfig, Wrong, parse};
+pub use connection::Connection;
+pub use credentials::{Credentials, Verdict};
+pub use door::{Door, Doors, WebError};

@@ -9,6 +9,7 @@ pub mod fanout;
 pub mod incident;
 pub mod live;
 pub mod paste;
+pub mod top;
 pub mod tune;
 pub mod watch;
 

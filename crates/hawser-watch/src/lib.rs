@@ -3,8 +3,9 @@
 //! The judgement is that of `hawser check` and `hawser status`: the causes that need no traffic
 //! ([`hawser_account::standing`]) and the live findings of [`hawser_cluster::live`]. What is added here is time and
 //! place: which of them are one alarm, since when, how often. That is pure ([`judge`], [`group`], [`keeper`],
-//! [`resident`], [`mod@reading`], [`metrics`], [`tape`], [`live`]); [`ask`] has the questions, [`board`] what is
-//! shown, [`serve`] and [`pages`] the sockets, [`web`] who may come to them. What happened while
+//! [`resident`], [`whole`], [`mod@reading`], [`metrics`], [`tape`], [`live`]); [`ask`] has the questions, [`board`] what is
+//! shown, [`serve`] and [`pages`] the sockets, [`web`] who may come to them, [`readers`] the threads that read all heads for
+//! one who looks at them. What happened while
 //! nobody looked is told from the heads' logs ([`history`]), of which a watch keeps what is about an incident ([`recorder`]),
 //! and from the rings of readings that watches keep on their heads ([`keeping`], [`around`]).
 #![forbid(unsafe_code)]
@@ -17,11 +18,14 @@ pub mod history;
 pub mod judge;
 pub mod keeper;
 pub mod keeping;
+mod layout;
 pub mod live;
 pub mod metrics;
 pub mod notify;
 pub mod pages;
 pub mod past;
+mod picture;
+pub mod readers;
 pub mod reading;
 pub mod recorder;
 mod request;
@@ -31,6 +35,7 @@ pub mod serve;
 pub mod tape;
 pub mod tell;
 pub mod web;
+pub mod whole;
 
 pub use ask::{Asked, Facts, ask};
 pub use judge::{Sighting, sightings};

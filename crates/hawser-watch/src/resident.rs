@@ -220,7 +220,14 @@ impl Resident {
     /// Judges all that is known at this moment.
     pub fn judge(&mut self, now: Duration) {
         let facts = self.facts();
-        // What is read more often than the view, of links and of ports, replaces what the view says of them.
+        let said = self.said_now(&facts.status.views);
+        let seen = sightings(&self.topology, &facts, said);
+        self.keeper.take(now, self.time_of_day, seen);
+    }
+
+    /// What the last view says of the cluster. What is read more often than it, of links and of ports, replaces what it says
+    /// of them.
+    pub(crate) fn said_now(&self, views: &BTreeMap<HostName, HeadView>) -> Vec<Said> {
         let newer = [
             Sign::LinkDown,
             Sign::LinkLossy,
@@ -230,14 +237,17 @@ impl Resident {
         let rest = self.said.iter();
         let rest = rest.filter(|said| !newer.contains(&said.mark.sign));
         let member = |name: &HostName| self.members.get(name) == Some(&NodeCondition::Online);
-        let links = links_said(&self.file, &facts.status.views, &member);
-        let said = rest.cloned().chain(links).collect();
-        let seen = sightings(&self.topology, &facts, said);
-        self.keeper.take(now, self.time_of_day, seen);
+        let links = links_said(&self.file, views, &member);
+        rest.cloned().chain(links).collect()
+    }
+
+    /// When it was read last, in seconds since 1970 UTC.
+    pub(crate) fn time_of_day(&self) -> u64 {
+        self.time_of_day
     }
 
     /// What is known at this moment, the newest of everything.
-    fn facts(&self) -> Facts {
+    pub(crate) fn facts(&self) -> Facts {
         let mut facts = Facts {
             read_at: self.time_of_day,
             status: self.status.clone(),

@@ -47,6 +47,7 @@ fn kept_by<L: Look>(seconds: u64, full: Range<u64>, look: impl Fn(&Clock) -> L) 
     let clock = wire.clock();
     let kept = Arc::<Mutex<Vec<Reading>>>::default();
     let head = Head {
+        own: 0,
         clock: clock.clone(),
         cuts: vec![(30, 40), (60, 70)],
         carrier: true,

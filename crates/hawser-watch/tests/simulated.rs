@@ -23,6 +23,7 @@ fn run(seconds: u64, cuts: &[(u64, u64)], carrier: bool) -> Ran {
     let wire = Wire::default();
     let clock = wire.clock();
     let head = Head {
+        own: 0,
         clock: clock.clone(),
         cuts: cuts.to_vec(),
         carrier,
@@ -141,6 +142,7 @@ fn a_head_that_does_not_answer_leaves_what_was_known() {
     let wire = Wire::default();
     wire.lose("head1".into());
     let head = Head {
+        own: 0,
         clock: wire.clock(),
         cuts: Vec::new(),
         carrier: true,

@@ -25,8 +25,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 #[command(after_help = "\
 Measure:  check, compare, ladder, copy, bench
 Improve:  tune, changes, undo
-Operate:  import, plan, apply, status, watch, incident, standby, online, move,
-          exports
+Operate:  import, plan, apply, status, watch, top, incident, standby, online,
+          move, exports
 Practise: drill, lab, demo
 Read:     explain, report
 
@@ -91,6 +91,9 @@ enum Verb {
     /// What is wrong with the heads now
     #[command(after_help = "Example:\n  hawser watch --once -f hawser.toml")]
     Watch(verbs::watch::Args),
+    /// A picture of a cluster in the terminal: heads, links, pools, alarms, as they are at this second
+    #[command(after_help = "Example:\n  hawser top --lab demo")]
+    Top(verbs::top::Args),
     /// What happened to a cluster that nobody watched: each outage in the heads' logs, second by second
     #[command(after_help = "Example:\n  hawser incident show last -f hawser.toml")]
     Incident(verbs::incident::Args),
@@ -155,6 +158,7 @@ fn main() -> ExitCode {
         Verb::Report(args) => verbs::report::run(args),
         Verb::Standby(args) => verbs::operate::standby(&args, true),
         Verb::Status(args) => verbs::status::run(&args),
+        Verb::Top(args) => verbs::top::run(&args),
         Verb::Tune(args) => verbs::tune::run(args),
         Verb::Undo(args) => verbs::changes::undo(args),
         Verb::Watch(args) => verbs::watch::run(&args),

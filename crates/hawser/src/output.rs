@@ -48,6 +48,11 @@ pub fn error_line(text: &str) {
     let _ = writeln!(io::stderr(), "{}", paint::shown(&fitted, |_| false));
 }
 
+/// Whether what is written to standard output is lost: nobody reads it any more.
+pub fn is_unheard() -> bool {
+    FAILED.lock().unwrap_or_else(|e| e.into_inner()).is_some()
+}
+
 /// The exit code of work that ended with `code`, when all that was to be said has been said.
 pub fn ended(code: ExitCode) -> ExitCode {
     attempt(|out| out.flush());

@@ -17,8 +17,10 @@ use hawser_model::output::cluster::{ClusterStatus, NodeCondition, NodeStatus, Se
 use hawser_model::readings::Reading;
 use hawser_watch::run::{Look, Viewed};
 
-/// A head whose second link is cut and healed at set seconds.
+/// One of two heads, whose second link is cut and healed at set seconds.
 pub struct Head {
+    /// Which of the file's heads it is.
+    pub own: usize,
     pub clock: Clock,
     pub cuts: Vec<(u64, u64)>,
     /// The port says so too; else only Corosync does, as of a cut beyond the switch.
@@ -56,7 +58,13 @@ impl Answers<Head> for ReadPulse {
             ..Interface::default()
         };
         let file = file();
-        let address = |link: &str| file.nodes[0].address_on(link).unwrap().get().to_string();
+        let address = |link: &str| {
+            file.nodes[head.own]
+                .address_on(link)
+                .unwrap()
+                .get()
+                .to_string()
+        };
         let interfaces = [
             ("eth0".into(), port(&address("ring0"), true)),
             (
@@ -82,8 +90,9 @@ impl Answers<Head> for ReadPulse {
 impl Answers<Head> for ReadHeartbeats {
     fn answer(self, head: &mut Head, _: &Stop) -> Result<BTreeMap<String, String>, Declined> {
         let down = head.cut(NOTICES);
+        let peer = 2 - head.own;
         let link = |number: u8, up: bool| {
-            let key = |name: &str| format!("stats.knet.node2.link{number}.{name}");
+            let key = |name: &str| format!("stats.knet.node{peer}.link{number}.{name}");
             let pings = head.clock.now().as_secs() * 5;
             [
                 (key("connected"), u8::from(up).to_string()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread;
 
 use hawser_host::transport::{Command, Executable, Ssh, Transport};
-use hawser_host::{Agent, Host, HostError, Hosts};
+use hawser_host::{Agent, Failure, Host, HostError, Hosts};
 use hawser_lab::Lab;
 use hawser_model::names::HostName;
 use hawser_model::topology::Reach;
@@ -76,6 +76,22 @@ impl Cluster {
             }
         }
         Ok((hosts, failed))
+    }
+
+    /// Starts an agent on this node, the only one.
+    ///
+    /// # Errors
+    /// Why it is not reached.
+    pub fn connect_only(&self, name: &HostName) -> Result<Box<dyn Host>, HostError> {
+        let failed = |words: String| {
+            let source = words.into();
+            Failure::Command { source }.on(name)
+        };
+        let (heads, errors) = self.try_connect().map_err(|e| failed(e.to_string()))?;
+        heads.into_values().next().ok_or_else(|| {
+            let error = errors.into_iter().next();
+            error.unwrap_or_else(|| failed("not a node of the cluster".to_owned()))
+        })
     }
 
     fn transports(&self) -> miette::Result<Vec<Box<dyn Transport>>> {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hawser_cluster::live::Secrets;
-use hawser_host::{Failure, Host, HostError, Hosts};
+use hawser_host::{Host, HostError, Hosts};
 use hawser_lab::Lab;
 use hawser_model::cluster_file::{At, ClusterFile, SecretRef};
 use hawser_model::names::HostName;
@@ -197,15 +197,7 @@ impl Known {
 impl hawser_host::Reach for Known {
     /// Starts an agent on one node, without waiting long for one that may have no power.
     fn connect(&self, name: &HostName) -> Result<Box<dyn Host>, HostError> {
-        let failed = |words: String| {
-            let source = words.into();
-            Failure::Command { source }.on(name)
-        };
-        let one = self.cluster.one(name, SOON * self.slowness).try_connect();
-        let (heads, errors) = one.map_err(|e| failed(e.to_string()))?;
-        heads.into_values().next().ok_or_else(|| {
-            let error = errors.into_iter().next();
-            error.unwrap_or_else(|| failed("not a node of the cluster".to_owned()))
-        })
+        let one = self.cluster.one(name, SOON * self.slowness);
+        one.connect_only(name)
     }
 }

@@ -22,6 +22,7 @@ pub mod operate;
 pub mod plan;
 pub mod report;
 pub mod status;
+pub mod top;
 pub mod tune;
 mod tune_switches;
 pub mod watch;

@@ -1,0 +1,212 @@
+//! All heads read from second to second for one who looks at them: a thread for each head, so that one that hangs holds
+//! up no other, and one that asks all of them what takes seconds.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use hawser_agent::questions::{ReadHeartbeats, ReadStanding};
+use hawser_cluster::host::view::Limits;
+use hawser_cluster::live::{Judged, StatusFacts, judged, observe};
+use hawser_host::{Clock, Host, HostError, Hosts, Reach};
+use hawser_model::cluster_file::ClusterFile;
+use hawser_model::names::HostName;
+use hawser_model::output::top::TopPicture;
+
+use crate::history::history;
+use crate::run::EVERY;
+use crate::whole::{Due, Whole};
+
+/// A head that is not reached is tried again after so long.
+const AGAIN: Duration = Duration::from_secs(3);
+
+/// How much the judgement may take on one head: a few runs of `crm_simulate`.
+const JUDGE: Duration = Duration::from_secs(3);
+
+/// A way to the heads that threads share.
+pub type Way = Arc<dyn Reach + Send + Sync>;
+
+/// Who reads the heads.
+pub struct Readers {
+    whole: Arc<Mutex<Whole>>,
+    threads: Vec<JoinHandle<()>>,
+    clock: Clock,
+}
+
+impl Readers {
+    /// Begins to read. Nodes that are slow have so many times longer.
+    ///
+    /// # Errors
+    /// There is no thread to be had.
+    pub fn start(whole: Whole, way: &Way, slowness: u32) -> io::Result<Self> {
+        let names = whole.names();
+        let file = whole.file().cloned();
+        let clock = way.clock();
+        let whole = Arc::new(Mutex::new(whole));
+        let mut threads = Vec::new();
+        for name in names.clone() {
+            let (whole, way, clock) = (whole.clone(), way.clone(), clock.clone());
+            let work = move || read_head(&whole, &name, way.as_ref(), &clock);
+            threads.push(thread::Builder::new().name("head".into()).spawn(work)?);
+        }
+        if let Some(file) = file {
+            let all = All {
+                file,
+                names,
+                way: way.clone(),
+                heads: Hosts::new(),
+                slowness,
+            };
+            let (whole, clock) = (whole.clone(), clock.clone());
+            let work = move || all.read(&whole, &clock);
+            threads.push(
+                thread::Builder::new()
+                    .name("all heads".into())
+                    .spawn(work)?,
+            );
+        }
+        Ok(Self {
+            whole,
+            threads,
+            clock,
+        })
+    }
+
+    /// All that is known at this moment, judged.
+    pub fn picture(&self) -> TopPicture {
+        let mut whole = locked(&self.whole);
+        whole.judge(self.clock.now(), seconds(&self.clock));
+        whole.picture()
+    }
+
+    /// Asks again for what is asked only when something has happened.
+    pub fn again(&self) {
+        locked(&self.whole).again();
+    }
+
+    /// Whether one of those who read has ended, which none of them does by itself.
+    pub fn broken(&self) -> bool {
+        self.threads.iter().any(JoinHandle::is_finished)
+    }
+}
+
+fn locked(whole: &Mutex<Whole>) -> MutexGuard<'_, Whole> {
+    whole.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn seconds(clock: &Clock) -> u64 {
+    clock.time_of_day().0 / 1_000_000
+}
+
+/// Reads one head for ever.
+fn read_head(whole: &Mutex<Whole>, name: &HostName, way: &dyn Reach, clock: &Clock) {
+    loop {
+        let why = match way.connect(name) {
+            Ok(mut host) => loop {
+                let begun = clock.now();
+                match tick(whole, host.as_mut(), clock) {
+                    Err(e) if !e.host_goes_on() => break e,
+                    // What it declines is not known.
+                    Ok(()) | Err(_) => clock.sleep(EVERY.saturating_sub(clock.since(begun))),
+                }
+            },
+            Err(e) => e,
+        };
+        locked(whole).silent(name, why.failure.to_string());
+        clock.sleep(AGAIN);
+    }
+}
+
+/// One reading of one head.
+///
+/// # Errors
+/// It does not answer, or declines.
+pub fn tick(whole: &Mutex<Whole>, host: &mut dyn Host, clock: &Clock) -> Result<(), HostError> {
+    let name = host.name().clone();
+    let next = locked(whole).next(&name);
+    let pulse = host.ask(&next)?;
+    let wants = locked(whole).pulse(&name, clock.now(), seconds(clock), pulse);
+    if wants.links {
+        let stats = host.ask(&ReadHeartbeats)?;
+        locked(whole).links(&name, clock.now(), stats);
+    }
+    if wants.standing {
+        let standing = host.ask(&ReadStanding)?;
+        locked(whole).standing(&name, standing);
+    }
+    Ok(())
+}
+
+/// Who asks all heads at once.
+struct All {
+    file: ClusterFile,
+    names: Vec<HostName>,
+    way: Way,
+    heads: Hosts,
+    slowness: u32,
+}
+
+impl All {
+    fn read(mut self, whole: &Mutex<Whole>, clock: &Clock) {
+        loop {
+            let Due { look, past } = locked(whole).due(clock.now());
+            if look {
+                let looked = self.look();
+                locked(whole).looked(seconds(clock), looked);
+            }
+            if past {
+                let unreached = self.connect();
+                let report = history(&mut self.heads, &unreached, seconds(clock));
+                locked(whole).past(&report);
+            }
+            clock.sleep(EVERY / 4);
+        }
+    }
+
+    fn look(&mut self) -> Result<(StatusFacts, Judged), String> {
+        let unreached = self.connect();
+        let limits = Limits::PROMPT.times(self.slowness);
+        // The links are read by those who read each head.
+        let facts = observe(
+            &self.file,
+            &mut self.heads,
+            unreached,
+            limits,
+            Duration::ZERO,
+        );
+        let judge = JUDGE * self.slowness;
+        let judged = judged(&self.file, &facts, &mut self.heads, judge);
+        judged
+            .map(|judged| (facts, judged))
+            .map_err(|e| e.to_string())
+    }
+
+    /// Reaches those that are not reached, all at the same time; says of which it was not possible.
+    fn connect(&mut self) -> BTreeMap<HostName, String> {
+        self.heads.retain(|_, head| !head.is_lost());
+        let missing = self.names.iter();
+        let missing = missing.filter(|name| !self.heads.contains_key(*name));
+        let way = self.way.as_ref();
+        let reached: Vec<_> = thread::scope(|scope| {
+            let begun: Vec<_> = missing
+                .map(|name| (name, scope.spawn(move || way.connect(name))))
+                .collect();
+            let ended = begun.into_iter().map(|(name, thread)| {
+                let reached = thread.join();
+                let reached = reached.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                (name.clone(), reached)
+            });
+            ended.collect()
+        });
+        let mut unreached = BTreeMap::new();
+        for (name, reached) in reached {
+            match reached {
+                Ok(host) => drop(self.heads.insert(name, host)),
+                Err(e) => drop(unreached.insert(name, e.failure.to_string())),
+            }
+        }
+        unreached
+    }
+}

@@ -1,0 +1,233 @@
+//! All heads read as `hawser top` reads them: simulated ones, over simulated seconds.
+
+mod watched;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use hawser_account::incident::incidents;
+use hawser_host::Clock;
+use hawser_host::sim::{Simulated, Wire};
+use hawser_model::output::live::{EndKnown, Light};
+use hawser_model::output::top::Answers;
+use hawser_model::output::watch::LinkState;
+use hawser_model::topology::{Node, Reach, Topology};
+use hawser_watch::readers::tick;
+use hawser_watch::run::{EVERY, Look};
+use hawser_watch::whole::{Due, Whole};
+use watched::{AllWell, Head, QUESTIONS, file};
+
+const HEADS: [&str; 2] = ["head1", "head2"];
+
+/// Both heads of the lab's cluster, of which the links of the first are cut at set seconds.
+struct Heads {
+    wire: Wire,
+    whole: Mutex<Whole>,
+    hosts: Vec<Simulated<Head>>,
+    looks: u64,
+    pasts: u64,
+}
+
+impl Heads {
+    fn new(whole: Whole, cuts: &[(u64, u64)]) -> Self {
+        let wire = Wire::default();
+        let host = |(own, name): (usize, &str)| {
+            let head = Head {
+                own,
+                clock: wire.clock(),
+                cuts: cuts.iter().filter(|_| own == 0).copied().collect(),
+                carrier: true,
+                full: 0..0,
+                kept: Arc::default(),
+            };
+            Simulated::new(name.into(), head, QUESTIONS, &wire)
+        };
+        Self {
+            hosts: (0..).zip(HEADS).map(host).collect(),
+            whole: Mutex::new(whole),
+            wire,
+            looks: 0,
+            pasts: 0,
+        }
+    }
+
+    fn clock(&self) -> Clock {
+        self.wire.clock()
+    }
+
+    /// Each second both are read, and what is due is done.
+    fn run(&mut self, seconds: u64) {
+        let clock = self.clock();
+        for _ in 0..seconds {
+            for host in &mut self.hosts {
+                if let Err(e) = tick(&self.whole, host, &clock) {
+                    let name = e.host.clone();
+                    let mut whole = self.whole.lock().unwrap();
+                    whole.silent(&name, e.failure.to_string());
+                }
+            }
+            let mut whole = self.whole.lock().unwrap();
+            let Due { look, past } = whole.due(clock.now());
+            let time = clock.time_of_day().0 / 1_000_000;
+            if look {
+                self.looks += 1;
+                let mut well = AllWell::default();
+                well.begin();
+                whole.looked(time, well.ended().unwrap());
+            }
+            if past {
+                self.pasts += 1;
+                whole.past(&incidents(&[], &[], time));
+            }
+            whole.judge(clock.now(), time);
+            drop(whole);
+            clock.sleep(EVERY);
+        }
+    }
+
+    fn codes(&self) -> Vec<String> {
+        let whole = self.whole.lock().unwrap();
+        whole.alarms().into_iter().map(|alarm| alarm.code).collect()
+    }
+}
+
+#[test]
+fn a_picture_has_of_each_head_what_it_says_of_itself() {
+    let mut heads = Heads::new(Whole::new(file()), &[]);
+    heads.run(20);
+    assert_eq!(heads.codes(), [""; 0]);
+    let picture = heads.whole.lock().unwrap().picture();
+    assert_eq!(picture.cluster, "lab");
+    assert_eq!(picture.light(), Light::Good);
+    assert!(
+        picture
+            .heads
+            .iter()
+            .all(|head| head.answers == Answers::Yes)
+    );
+    let ports = &picture.links[0].ports;
+    let carrier = |what: &EndKnown| matches!(what, EndKnown::Port(port) if port.carrier);
+    assert!(
+        ports.iter().all(|port| carrier(&port.end.what)),
+        "{ports:?}"
+    );
+    // A way of each head to the other.
+    let ways = picture.links[0].ways.iter();
+    let ways = ways.map(|way| [way.from.as_str(), way.link.peer.as_str()]);
+    assert_eq!(ways.collect::<Vec<_>>(), [HEADS, [HEADS[1], HEADS[0]]]);
+    let way = &picture.links[0].ways[0];
+    assert_eq!(way.link.state, LinkState::Up);
+    assert!(picture.incidents.read);
+}
+
+#[test]
+fn a_quiet_cluster_is_asked_as_a_whole_at_the_beginning_and_then_seldom() {
+    let mut heads = Heads::new(Whole::new(file()), &[]);
+    heads.run(3600);
+    assert!((12..=14).contains(&heads.looks), "{}", heads.looks);
+    // Once at the beginning, and once when the first words of the logs are old.
+    assert!((2..=3).contains(&heads.pasts), "{}", heads.pasts);
+    heads.whole.lock().unwrap().again();
+    let before = (heads.looks, heads.pasts);
+    heads.run(3);
+    assert_eq!((heads.looks, heads.pasts), (before.0 + 1, before.1 + 1));
+}
+
+#[test]
+fn a_cut_link_is_one_alarm_of_all_heads_and_has_the_second_in_which_it_began() {
+    let mut heads = Heads::new(Whole::new(file()), &[(30, 60)]);
+    heads.run(40);
+    assert_eq!(heads.codes(), ["link-down"]);
+    let picture = heads.whole.lock().unwrap().picture();
+    assert_eq!(picture.alarms[0].since, Some(30));
+    assert!(picture.begun_at < 30, "{}", picture.begun_at);
+    assert_eq!(picture.links[1].ports[0].end.light, Light::Bad);
+    assert_eq!(picture.links[0].ports[0].end.light, Light::Good);
+    heads.run(40);
+    assert_eq!(heads.codes(), [""; 0]);
+}
+
+#[test]
+fn what_stands_when_the_looking_begins_is_as_old_as_that_at_least() {
+    let mut heads = Heads::new(Whole::new(file()), &[(0, 60)]);
+    heads.run(10);
+    let picture = heads.whole.lock().unwrap().picture();
+    assert_eq!(picture.alarms.len(), 1);
+    assert!(picture.alarms[0].since <= Some(picture.begun_at));
+}
+
+#[test]
+fn a_head_that_does_not_answer_is_shown_with_when_it_was_seen_and_holds_up_no_other() {
+    let mut heads = Heads::new(Whole::new(file()), &[]);
+    heads.run(10);
+    let looks = heads.looks;
+    heads.wire.lose("head2".into());
+    heads.run(10);
+    assert_eq!(heads.codes(), ["head-not-reached"]);
+    assert!(
+        heads.looks > looks,
+        "the others are asked what they know of it"
+    );
+    let picture = heads.whole.lock().unwrap().picture();
+    let Answers::No { seen, .. } = &picture.heads[1].answers else {
+        panic!("{picture:?}");
+    };
+    assert_eq!(*seen, Some(9));
+    assert!(picture.heads[1].head.light >= Light::Warning);
+    assert_eq!(picture.heads[0].answers, Answers::Yes);
+    assert_eq!(picture.links[0].ports[1].end.what, EndKnown::NotKnown);
+    assert_eq!(picture.light(), Light::Bad);
+    // It comes back: a connection of its own, by whoever reads it.
+    heads.wire.release();
+    let looks = heads.looks;
+    heads.hosts[1] = Heads::new(Whole::new(file()), &[]).hosts.remove(1);
+    heads.run(10);
+    assert_eq!(heads.codes(), [""; 0]);
+    assert!(heads.looks > looks);
+    let picture = heads.whole.lock().unwrap().picture();
+    assert_eq!(picture.heads[1].answers, Answers::Yes);
+}
+
+#[test]
+fn nothing_is_known_before_anything_was_read() {
+    let mut whole = Whole::new(file());
+    whole.judge(Duration::ZERO, 7);
+    let picture = whole.picture();
+    assert_eq!(picture.light(), Light::Unknown);
+    assert_eq!(picture.alarms, []);
+    let ports = picture.links.iter().flat_map(|link| &link.ports);
+    let mut lights = ports.map(|port| port.end.light);
+    assert!(lights.all(|light| light == Light::Unknown));
+    assert!(!picture.incidents.read);
+}
+
+#[test]
+fn hosts_without_a_file_are_asked_about_no_cluster() {
+    let topology = file().topology();
+    let nodes = topology.nodes.into_iter();
+    let topology = Topology {
+        cluster: String::new(),
+        nodes: nodes
+            .map(|node| Node {
+                reach: Reach::Ssh(node.name.to_string()),
+                ..node
+            })
+            .collect(),
+        ..topology
+    };
+    let mut heads = Heads::new(Whole::of_hosts(&topology), &[(5, 60)]);
+    heads.run(20);
+    assert_eq!((heads.looks, heads.pasts), (0, 0));
+    let asked = heads.wire.asked();
+    assert!(
+        asked
+            .iter()
+            .all(|(_, what)| *what != "corosync's statistics")
+    );
+    assert_eq!(heads.codes(), ["link-down"]);
+    let picture = heads.whole.lock().unwrap().picture();
+    let names = picture.heads.iter().map(|head| head.head.name.as_str());
+    assert_eq!(names.collect::<Vec<_>>(), HEADS);
+    assert!(picture.links[1].ways.is_empty());
+    assert_eq!(picture.links[1].ports[0].end.light, Light::Bad);
+}

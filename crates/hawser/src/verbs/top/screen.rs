@@ -1,0 +1,131 @@
+//! The picture on the whole screen, which is given back as it was however this ends.
+
+use std::io::{self, Stdout, stdout};
+use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use hawser_model::output::top::TopPicture;
+use hawser_top::{Looks, Seen, Then, View, draw, pressed};
+use hawser_watch::readers::Readers;
+use hawser_watch::run::EVERY;
+use miette::{IntoDiagnostic, WrapErr};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+
+use super::{check, explained};
+
+/// How long a key is waited for before it is looked whether a signal has come.
+const KEYS: Duration = Duration::from_millis(100);
+
+/// Whether the terminal can be drawn upon.
+pub fn can_draw() -> bool {
+    std::env::var("TERM").is_ok_and(|term| !term.is_empty() && term != "dumb")
+}
+
+/// Shows the picture until its reader ends it; the last one.
+pub fn run(readers: &Readers, ends: &AtomicBool) -> miette::Result<TopPicture> {
+    let shown = Screen::open().and_then(|mut screen| {
+        let outcome = screen.show(readers, ends);
+        drop(screen);
+        outcome
+    });
+    let (picture, broken) = shown
+        .into_diagnostic()
+        .wrap_err("cannot draw on this terminal (--plain prints lines)")?;
+    match broken {
+        true => check(readers).map(|()| picture),
+        false => Ok(picture),
+    }
+}
+
+/// A terminal in whose keys and lines nobody else has a say.
+struct Screen(Terminal<CrosstermBackend<Stdout>>);
+
+impl Screen {
+    fn open() -> io::Result<Self> {
+        let before = panic::take_hook();
+        // What a panic says would be on a screen that is gone with it.
+        panic::set_hook(Box::new(move |what| {
+            give_back();
+            before(what);
+        }));
+        enable_raw_mode()?;
+        let opened = execute!(stdout(), EnterAlternateScreen)
+            .and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
+        opened.map(Self).inspect_err(|_| give_back())
+    }
+
+    /// The last picture, and whether it ended because nobody reads the heads any more.
+    fn show(&mut self, readers: &Readers, ends: &AtomicBool) -> io::Result<(TopPicture, bool)> {
+        let looks = looks();
+        let mut view = View::default();
+        let mut newest = readers.picture();
+        let mut shown = newest.clone();
+        let mut read = Instant::now();
+        loop {
+            if ends.load(Ordering::Relaxed) || readers.broken() {
+                return Ok((newest, readers.broken()));
+            }
+            if read.elapsed() >= EVERY {
+                newest = readers.picture();
+                read = Instant::now();
+            }
+            if !view.paused {
+                shown.clone_from(&newest);
+            }
+            let size = self.0.size()?;
+            let seen = Seen {
+                picture: &shown,
+                explain: &explained,
+                size: (size.width, size.height),
+            };
+            self.0.draw(|frame| draw(frame, seen, &view, looks))?;
+            let left = EVERY.saturating_sub(read.elapsed());
+            if !event::poll(KEYS.min(left))? {
+                continue;
+            }
+            if let Event::Key(key) = event::read()? {
+                if key.kind == KeyEventKind::Release {
+                    continue;
+                }
+                let (now, then) = pressed(view, key, seen);
+                view = now;
+                match then {
+                    Then::Stay => {}
+                    Then::Again => readers.again(),
+                    Then::End => return Ok((newest, false)),
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// Gives the terminal back; nobody can be told that it failed.
+fn give_back() {
+    let _raw = disable_raw_mode();
+    let _screen = execute!(stdout(), LeaveAlternateScreen, Show);
+}
+
+/// What the terminal can show, by what its reader has said of it.
+fn looks() -> Looks {
+    let said = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(said);
+    let locale = locale.unwrap_or_default().to_ascii_lowercase();
+    Looks {
+        colours: console::colors_enabled(),
+        unicode: locale.contains("utf-8") || locale.contains("utf8"),
+    }
+}

@@ -38,6 +38,8 @@ pub struct Options {
     pub pool: Option<String>,
     /// The folder where secrets are written on this machine, an absolute path.
     pub secrets: String,
+    /// The cluster runs, and the resources of its pools are kept as they are.
+    pub adopt: bool,
 }
 
 /// What came out.
@@ -103,7 +105,8 @@ pub fn import(sources: &[Source], options: &Options) -> Result<Imported, Malform
         read(source, options, &mut all).map_err(|e| e.within(source))?;
     }
     crm::templates::write_out(&mut crm, &mut page);
-    translate::crm(&crm, &mut picture, offered.of_cluster(), &mut page);
+    let of_cluster = offered.of_cluster();
+    translate::crm(&crm, options.adopt, &mut picture, of_cluster, &mut page);
     let offered = exports::agree::agree(offered, &picture, &mut page);
     for source in interfaces {
         interfaces::read(source, &mut picture, &mut page).map_err(|e| e.within(source))?;

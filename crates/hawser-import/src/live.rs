@@ -298,6 +298,7 @@ mod tests {
                 name: None,
                 pool: None,
                 secrets: "/s".into(),
+                adopt: true,
             };
             let sources = sources(heads).unwrap();
             crate::import(&sources, &options).unwrap().page.to_string()

@@ -66,6 +66,8 @@ fn run(case: &Path) -> Result<Imported, Malformed> {
         name: None,
         pool: None,
         secrets: "/etc/hawser/secrets".into(),
+        // As of a cluster that runs.
+        adopt: case.join("adopt").exists(),
     };
     import(&sources?, &options)
 }

@@ -164,6 +164,7 @@ fn read(kind: Kind, text: String) {
         name: None,
         pool: Some("tank".into()),
         secrets: "/s".into(),
+        adopt: true,
     };
     let _ = Kind::of(&source.path, &source.text);
     // What the other head has of that kind.

@@ -166,7 +166,7 @@ proptest! {
             source("corosync.conf", &conf, Kind::CorosyncConf),
             source("cib.xml", &cib, Kind::Cib),
         ];
-        let options = Options { name: None, pool: None, secrets: "/s".into() };
+        let options = Options { name: None, pool: None, secrets: "/s".into(), adopt: true };
         let imported = import(&sources, &options);
         let imported = imported.unwrap_or_else(|e| panic!("{e}\n{text}"));
         let again = imported.cluster.clone().unwrap_or_default();

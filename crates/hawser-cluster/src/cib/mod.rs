@@ -3,6 +3,7 @@
 //! A pool is not one group. Its storage, its exports and each of its addresses are resources of
 //! their own, joined by constraints, so that removing one never stops its siblings.
 
+mod adopted;
 mod build;
 pub mod edit;
 pub mod fencing;

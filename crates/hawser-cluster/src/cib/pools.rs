@@ -6,8 +6,8 @@
 
 use hawser_model::cluster_file::{ClusterFile, ExportKind, Period, Pool, PoolKind, Role};
 
-use super::OWN_CONSTRAINT;
 use super::build::{Op, avoids, order, pair, prefers, primitive, together};
+use super::{OWN_CONSTRAINT, adopted};
 use crate::exports::service::LOOK;
 use crate::xml::Element;
 
@@ -52,6 +52,15 @@ fn one(file: &ClusterFile, pool: &Pool, xml: &mut PoolsXml) {
         .is_none_or(|fencing| fencing.none.is_none());
     let stuck = if fenced { "fence" } else { "block" };
 
+    let mut made = PoolsXml::default();
+    parts(file, pool, stuck, &mut made);
+    xml.constraints.append(&mut made.constraints);
+    adopted::keep(pool, &mut made.resources);
+    xml.resources.append(&mut made.resources);
+    placement(file, pool, xml);
+}
+
+fn parts(file: &ClusterFile, pool: &Pool, stuck: &'static str, xml: &mut PoolsXml) {
     let mut chain = vec![pool.storage_id()];
     xml.resources.push(storage(pool, stuck));
     if *pool.kind == PoolKind::Lvm {
@@ -61,11 +70,11 @@ fn one(file: &ClusterFile, pool: &Pool, xml: &mut PoolsXml) {
         };
         xml.resources
             .push(filesystem(pool, &pool.files_id(), &device, stuck));
-        link(&mut chain, pool.files_id(), xml);
+        link(pool, &mut chain, pool.files_id(), xml);
     }
     if *pool.exports != ExportKind::None {
         xml.resources.push(exports(file, pool, stuck));
-        link(&mut chain, pool.exports_id(), xml);
+        link(pool, &mut chain, pool.exports_id(), xml);
     }
     let base = chain.last().cloned().unwrap_or_default();
     // Directories and addresses hang on what offers the pool, each for itself.
@@ -95,21 +104,26 @@ fn one(file: &ClusterFile, pool: &Pool, xml: &mut PoolsXml) {
             &parameters,
             &ops,
         ));
-        xml.constraints.push(order(&base, &id));
-        xml.constraints.push(together(&id, &base));
+        hang(pool, &id, &base, xml);
         nfs_ids.push(id);
     }
     addresses(file, pool, &base, &nfs_ids, xml);
-    placement(file, pool, xml);
 }
 
 /// `next` starts after the last of the chain and runs where it runs.
-fn link(chain: &mut Vec<String>, next: String, xml: &mut PoolsXml) {
+fn link(pool: &Pool, chain: &mut Vec<String>, next: String, xml: &mut PoolsXml) {
     if let Some(last) = chain.last() {
-        xml.constraints.push(order(last, &next));
-        xml.constraints.push(together(&next, last));
+        hang(pool, &next, last, xml);
     }
     chain.push(next);
+}
+
+/// `id` starts after `base` and runs where it runs. Of what is in one group the group says so.
+fn hang(pool: &Pool, id: &str, base: &str, xml: &mut PoolsXml) {
+    if !adopted::in_one_group(pool, id, base) {
+        xml.constraints.push(order(base, id));
+        xml.constraints.push(together(id, base));
+    }
 }
 
 fn storage(pool: &Pool, stuck: &'static str) -> Element {
@@ -275,16 +289,18 @@ fn addresses(file: &ClusterFile, pool: &Pool, base: &str, nfs: &[String], xml: &
                 &parameters,
                 &ops,
             ));
-            xml.constraints.push(order(base, id));
-            xml.constraints.push(together(id, base));
-            xml.constraints.extend(nfs.iter().map(|nfs| order(nfs, id)));
+            hang(pool, id, base, xml);
+            let before = nfs
+                .iter()
+                .filter(|nfs| !adopted::in_one_group(pool, id, nfs));
+            xml.constraints.extend(before.map(|nfs| order(nfs, id)));
         }
     }
 }
 
 fn placement(file: &ClusterFile, pool: &Pool, xml: &mut PoolsXml) {
     if let Some(prefer) = &pool.prefer {
-        let preferred = prefers(&pool.storage_id(), prefer.as_str(), pool.preference());
+        let preferred = prefers(&pool.placed_id(), prefer.as_str(), pool.preference());
         xml.constraints.push(preferred);
     }
     let Some(allowed) = &pool.nodes else { return };
@@ -296,14 +312,18 @@ fn placement(file: &ClusterFile, pool: &Pool, xml: &mut PoolsXml) {
         // Such a node need not even have the agents, so it is not asked whether something runs
         // there either.
         let id = format!("{OWN_CONSTRAINT}{}-not-on-{}", pool.name, node.name);
-        let references = pool
-            .resource_ids()
-            .into_iter()
+        // A group stands for what is in it.
+        let outside = pool.resource_ids().into_iter();
+        let outside = outside.filter(|id| pool.group_of(id).is_none());
+        let group = pool.adopted.iter().filter_map(|it| it.group.as_ref());
+        let references = group
+            .map(ToString::to_string)
+            .chain(outside)
             .map(|resource| Element::new("resource_ref").with("id", resource));
         let set = Element::new("resource_set")
             .with("id", format!("{id}-set"))
             .children(references);
-        let mut constraint = avoids(&pool.storage_id(), node.name.as_str());
+        let mut constraint = avoids(&pool.placed_id(), node.name.as_str());
         constraint.attributes.retain(|(name, _)| name != "rsc");
         constraint.set("resource-discovery", "never");
         xml.constraints.push(constraint.child(set));

@@ -129,13 +129,18 @@ fn needs_a_san(file: &ClusterFile, pool: &Pool, ports: &Ports) -> Option<Element
         .children(expressions);
     let constraint = Element::new("rsc_location")
         .with("id", id)
-        .with("rsc", pool.storage_id());
+        .with("rsc", pool.placed_id());
     Some(constraint.child(rule))
 }
+
+/// What others may have in the group of a pool, each of which sticks as well.
+const OTHERS: u32 = 50;
 
 /// More than all that holds a pool where it is: each of its parts sticks there, and it may prefer the head.
 fn weight(file: &ClusterFile, pool: &Pool) -> u32 {
     let parts = u32::try_from(pool.resource_ids().len()).unwrap_or(u32::MAX);
+    let grouped = pool.group_of(&pool.storage_id()).is_some();
+    let parts = parts.saturating_add(if grouped { OTHERS } else { 0 });
     let holds = stickiness(file).saturating_mul(parts);
     holds
         .saturating_add(pool.preference())

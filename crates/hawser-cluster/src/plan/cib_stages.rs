@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::diff::{CibDiff, ObjectChange};
+use super::diff::{CibDiff, ObjectChange, named};
 use super::effects::{Effect, Stage};
 use super::objects::{Key, Object};
 use super::stages::{Done, Stages};
@@ -162,15 +162,7 @@ fn stop_first(change: &ObjectChange) -> Option<ObjectChange> {
 /// The resources that a constraint names, before or after.
 fn named_in(change: &ObjectChange) -> BTreeSet<&str> {
     let both = change.live.iter().chain(&change.desired);
-    let elements = both.flat_map(|object| object.element.walk());
-    let names = elements.flat_map(|element| {
-        let attributes: &[&str] = match element.name.as_str() {
-            "resource_ref" => &["id"],
-            _ => &["rsc", "with-rsc", "first", "then"],
-        };
-        attributes.iter().filter_map(|name| element.get(name))
-    });
-    names.collect()
+    both.flat_map(|object| named(&object.element)).collect()
 }
 
 /// Changes that give the cluster fencing, or better fencing.

@@ -48,19 +48,33 @@ impl Setting {
     }
 }
 
-/// Compares. Order and comments mean nothing.
+/// Compares. Order and comments mean nothing, nor does whether what Corosync takes anyway is written.
 pub fn conf_diff(desired: &Conf, live: &Conf) -> Vec<Setting> {
     let (desired, live) = (flat(desired), flat(live));
     let names: BTreeSet<&String> = desired.keys().chain(live.keys()).collect();
     names
         .into_iter()
-        .filter(|name| desired.get(*name) != live.get(*name))
+        .filter(|name| value(&desired, name) != value(&live, name))
         .map(|name| Setting {
             name: name.clone(),
             live: live.get(name).cloned(),
             desired: desired.get(name).cloned(),
         })
         .collect()
+}
+
+/// A value, or what Corosync takes if there is none (corosync.conf(5), votequorum(5)).
+fn value<'a>(values: &'a BTreeMap<String, String>, name: &str) -> Option<&'a str> {
+    let own = || match name {
+        "totem.transport" => Some("knet"),
+        "totem.link_mode" => Some("passive"),
+        "quorum.wait_for_all" => {
+            let two_nodes = values.get("quorum.two_node").is_some_and(|it| it == "1");
+            Some(if two_nodes { "1" } else { "0" })
+        }
+        _ => None,
+    };
+    values.get(name).map(String::as_str).or_else(own)
 }
 
 fn flat(conf: &Conf) -> BTreeMap<String, String> {
@@ -106,6 +120,22 @@ mod tests {
         assert_eq!(settings.len(), 1);
         assert_eq!(settings[0].name, "totem.token");
         assert!(!settings[0].needs_restart());
+    }
+
+    /// As `pcs cluster setup` writes it: with another logging, and without what Corosync takes anyway.
+    #[test]
+    fn what_corosync_takes_anyway_need_not_be_written() {
+        let conf = |text: &str| Conf::parse(text).unwrap();
+        let ours = "totem {\ntransport: knet\nlink_mode: passive\n}\nquorum {\ntwo_node: 1\nwait_for_all: 1\n}\n";
+        let theirs = "totem {\n}\nquorum {\ntwo_node: 1\n}\n";
+        assert_eq!(conf_diff(&conf(ours), &conf(theirs)), []);
+        let three = conf_diff(
+            &conf("quorum {\nwait_for_all: 1\n}\n"),
+            &conf("quorum {\n}\n"),
+        );
+        assert_eq!(three.len(), 1);
+        let other = conf_diff(&conf(ours), &conf(&ours.replace("passive", "active")));
+        assert!(other[0].needs_restart());
     }
 
     #[test]

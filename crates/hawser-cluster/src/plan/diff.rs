@@ -33,14 +33,16 @@ pub struct CibDiff {
 
 /// Compares.
 pub fn diff(desired: &Element, live: &Element) -> CibDiff {
-    let (desired, mut live) = (objects(desired), objects(live));
-    let ours: BTreeSet<&str> = desired
-        .keys()
-        .filter_map(|key| match key {
-            Key::Resource(id) => Some(id.as_str()),
-            _ => None,
-        })
-        .collect();
+    let groups = groups(desired, live);
+    let there = live;
+    let (desired, mut live) = (objects(desired, &groups), objects(live, &groups));
+    let grouped = desired.values().filter_map(|it| it.inside.as_ref());
+    let mut ours: BTreeSet<&str> = grouped.map(|inside| inside.group.as_str()).collect();
+    ours.extend(desired.keys().filter_map(|key| match key {
+        Key::Resource(id) => Some(id.as_str()),
+        _ => None,
+    }));
+    let others = others(there, &ours);
     let mut diff = CibDiff::default();
     for (key, wanted) in &desired {
         let there = live.remove(key);
@@ -59,7 +61,10 @@ pub fn diff(desired: &Element, live: &Element) -> CibDiff {
             Key::Resource(_) => (made_by_hawser(&there.element), false),
             Key::Level(..) => (of_own(&there, &ours), false),
             Key::Constraint(id) if id.starts_with(OWN_CONSTRAINT) => (true, false),
-            Key::Constraint(_) => (bends(&there.element, &ours), true),
+            Key::Constraint(_) => {
+                let bends = bends(&there.element, &ours);
+                (bends && !joins(&there.element, &others), true)
+            }
         };
         match remove {
             true => diff.changes.push(ObjectChange {
@@ -73,6 +78,49 @@ pub fn diff(desired: &Element, live: &Element) -> CibDiff {
     }
     diff.changes.sort_by(|a, b| a.key.cmp(&b.key));
     diff
+}
+
+/// Groups of which each member counts for itself: those that the file keeps, and those that it kept.
+pub(super) fn groups(desired: &Element, live: &Element) -> BTreeSet<String> {
+    let resources = |cib: &Element| -> Vec<Element> {
+        let resources = cib.at(&["configuration", "resources"]);
+        let groups = resources.into_iter().flat_map(|it| it.all("group"));
+        groups.cloned().collect()
+    };
+    let kept = |group: &Element| group.all("primitive").any(made_by_hawser);
+    let all = resources(desired).into_iter();
+    let all = all.chain(resources(live).into_iter().filter(kept));
+    all.filter_map(|group| Some(group.get("id")?.to_owned()))
+        .collect()
+}
+
+/// What runs there and is none of ours.
+fn others<'a>(live: &'a Element, ours: &BTreeSet<&str>) -> BTreeSet<&'a str> {
+    const KINDS: [&str; 5] = ["primitive", "group", "clone", "master", "bundle"];
+    let resources = live.at(&["configuration", "resources"]).map(Element::walk);
+    let all = resources.unwrap_or_default().into_iter();
+    let all = all.filter(|it| KINDS.contains(&it.name.as_str()) && !made_by_hawser(it));
+    all.filter_map(|it| it.get("id"))
+        .filter(|id| !ours.contains(id))
+        .collect()
+}
+
+/// Whether a constraint joins resources of which some are these: what a pool of others has beneath it, such as DRBD, no
+/// file says, and without it the pool would run without what it stands on.
+fn joins(constraint: &Element, others: &BTreeSet<&str>) -> bool {
+    let joins = matches!(constraint.name.as_str(), "rsc_colocation" | "rsc_order");
+    joins && named(constraint).any(|id| others.contains(id))
+}
+
+/// The resources that a constraint names.
+pub(super) fn named(constraint: &Element) -> impl Iterator<Item = &str> {
+    constraint.walk().into_iter().flat_map(|it| {
+        let names: &[&str] = match it.name.as_str() {
+            "resource_ref" => &["id"],
+            _ => &["rsc", "with-rsc", "first", "then"],
+        };
+        names.iter().filter_map(|name| it.get(name))
+    })
 }
 
 /// Was the resource made by Hawser?

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::Problem;
-use super::diff::made_by_hawser;
+use super::diff::{self, made_by_hawser};
 use super::objects::resource_values;
 use super::words::set_to;
 use crate::cib::services::agent;
@@ -102,7 +102,10 @@ pub(super) fn in_place_of<'a>(
 
 /// Whether a resource of the file is in a group on the cluster, or has its name: nothing can be made of such a CIB.
 pub(super) fn is_grouped(problems: &[Problem]) -> bool {
-    let named = |problem: &Problem| matches!(problem, Problem::Grouped(it) if it.has_a_name);
+    let named = |problem: &Problem| match problem {
+        Problem::Grouped(it) => it.has_a_name,
+        problem => matches!(problem, Problem::NotAsKept { .. }),
+    };
     problems.iter().any(named)
 }
 
@@ -146,17 +149,7 @@ pub(super) fn followers(live: &Element, around: &Element, ours: &BTreeSet<&str>)
         .collect();
     let constraints = live.at(&["configuration", "constraints"]);
     let joins = |constraint: &&Element| {
-        let named: Vec<&str> = constraint
-            .walk()
-            .into_iter()
-            .flat_map(|it| {
-                let names: &[&str] = match it.name.as_str() {
-                    "resource_ref" => &["id"],
-                    _ => &["rsc", "with-rsc", "first", "then"],
-                };
-                names.iter().filter_map(|name| it.get(name))
-            })
-            .collect();
+        let named: Vec<&str> = diff::named(constraint).collect();
         let outside = |id: &&str| !inside.contains(id) && !ours.contains(id);
         named.iter().any(|id| inside.contains(id)) && named.iter().any(outside)
     };

@@ -2,7 +2,7 @@
 //! about. Everything that is not changed stays as it is, to the letter.
 
 use super::diff::ObjectChange;
-use super::objects::Key;
+use super::objects::{Inside, Key};
 use crate::cib::PROPERTY_SET;
 use crate::xml::Element;
 
@@ -43,7 +43,10 @@ fn one(configuration: &mut Element, change: &ObjectChange) {
                 wanted,
             );
         }
-        Key::Resource(id) => element(configuration.first_or_new("resources"), id, wanted),
+        Key::Resource(id) => {
+            let inside = change.desired.as_ref().and_then(|it| it.inside.as_ref());
+            resource(configuration.first_or_new("resources"), id, wanted, inside);
+        }
         Key::Constraint(id) => element(configuration.first_or_new("constraints"), id, wanted),
         Key::Level(node, index) => {
             let section = configuration.first_or_new("fencing-topology");
@@ -88,6 +91,40 @@ fn pair(section: &mut Element, tag: &str, set_id: &str, name: &str, wanted: Opti
         });
         section.children[at].children.push(wanted.clone());
     }
+}
+
+/// A resource, wherever it stands. A new one of a group comes after what starts before it; a group is made with the first
+/// and goes with the last.
+fn resource(section: &mut Element, id: &str, wanted: Option<&Element>, inside: Option<&Inside>) {
+    let has = |it: &Element, id: &str| it.children.iter().any(|c| c.get("id") == Some(id));
+    let mut groups = section.children.iter_mut().filter(|it| it.name == "group");
+    if let Some(group) = groups.find(|group| has(group, id)) {
+        element(group, id, wanted);
+        let filled = |it: &Element| it.name != "group" || it.first("primitive").is_some();
+        return section.children.retain(filled);
+    }
+    let (Some(wanted), Some(Inside { group, before }), false) = (wanted, inside, has(section, id))
+    else {
+        return element(section, id, wanted);
+    };
+    let named = |it: &Element| it.name == "group" && it.get("id") == Some(group);
+    let at = section.children.iter().position(named);
+    let at = at.unwrap_or_else(|| {
+        section
+            .children
+            .push(Element::new("group").with("id", group.as_str()));
+        section.children.len() - 1
+    });
+    let members = &mut section.children[at].children;
+    let first = |it: &Element| {
+        it.get("id")
+            .is_some_and(|id| before.iter().any(|other| other == id))
+    };
+    // Attributes of the group itself may stand before its members.
+    let start = members.iter().position(|it| it.name == "primitive");
+    let after = members.iter().rposition(first).map(|i| i + 1);
+    let place = after.or(start).unwrap_or(members.len());
+    members.insert(place, wanted.clone());
 }
 
 fn element(section: &mut Element, id: &str, wanted: Option<&Element>) {

@@ -12,6 +12,7 @@ mod effects;
 mod facts;
 mod forecast;
 mod grouped;
+mod kept;
 mod merge;
 mod notes;
 mod objects;
@@ -36,7 +37,7 @@ pub use forecast::{Forecast, fenced, forecast};
 pub use grouped::{Grouped, Member};
 pub use merge::merge;
 pub use notes::{Note, notes};
-pub use objects::{Key, Object, objects};
+pub use objects::{Inside, Key, Object, objects};
 pub use ports::{HeadPorts, Unwatched, watched};
 pub use problems::{Problem, problems};
 pub use waits::{Wait, waits};
@@ -132,7 +133,8 @@ pub fn plan(
         None => desired.clone(),
     };
     let cib_stages = cib_stages::cib_stages(&diff);
-    let in_the_way = theirs::in_the_way(&desired, &live);
+    let mut in_the_way = theirs::in_the_way(&desired, &live);
+    in_the_way.extend(kept::otherwise(&desired, &live));
     let reaction = match facts.cib.is_some() && !grouped::is_grouped(&in_the_way) {
         true => Reaction::ask(simulator, &live, &cib_stages)?,
         false => Reaction::default(),
@@ -164,6 +166,7 @@ pub fn plan(
         notes: under_way(&reaction.under_way)
             .into_iter()
             .chain(notes(file, &live, &diff))
+            .chain(kept::offered_by_others(&desired, &live))
             .map(|note| note.to_string())
             .chain(hints.iter().map(ToString::to_string))
             .chain(unwatched.iter().map(ToString::to_string))
@@ -182,8 +185,8 @@ pub fn plan(
 
 /// The difference to what Pacemaker reads, templates and references written out; what is written stands as it stood.
 fn diff_as_read(desired: &Element, live: &Element) -> CibDiff {
-    let mut diff = diff(desired, &crate::cib::written_out(live));
-    let stands = objects(live);
+    let mut diff = diff::diff(desired, &crate::cib::written_out(live));
+    let stands = objects(live, &diff::groups(desired, live));
     for change in &mut diff.changes {
         if let (Some(there), Some(object)) = (&mut change.live, stands.get(&change.key)) {
             there.element.clone_from(&object.element);

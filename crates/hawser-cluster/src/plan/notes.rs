@@ -42,6 +42,13 @@ pub enum Note {
     Multihost(String),
     /// Somebody else's object, left alone.
     LeftAlone(String),
+    /// A pool is offered by others, from within the group that it keeps.
+    OfferedByOthers {
+        /// The pool.
+        pool: String,
+        /// The resources.
+        by: Vec<String>,
+    },
     /// A node in standby.
     Standby(String),
     /// What Pacemaker does at this moment.
@@ -87,6 +94,12 @@ impl fmt::Display for Note {
             Self::LeftAlone(object) => {
                 write!(f, "{object} was not made by Hawser and is left alone")
             }
+            Self::OfferedByOthers { pool, by } => write!(
+                f,
+                "{pool} is offered by {}, which others made and which stays as it is. In its place Hawser's own exports \
+                 pause the pool: docs/import.md, \"Replacing it instead\"",
+                by.join(", ")
+            ),
             Self::Standby(node) => write!(f, "{node} is in standby: nothing runs there"),
             Self::UnderWay(steps) => write!(
                 f,

@@ -1,7 +1,7 @@
 //! A CIB taken apart into the objects a person thinks in, each reduced to what it means: ids of
 //! name-value pairs, spelling of times and order of attributes mean nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::cib::PROPERTY_SET;
@@ -44,6 +44,27 @@ pub struct Object {
     pub values: BTreeMap<String, String>,
     /// How it stands in the CIB. For a property or default: its name-value pair.
     pub element: Element,
+    /// Where in a group it stands.
+    pub inside: Option<Inside>,
+}
+
+/// A place in a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inside {
+    /// The group.
+    pub group: String,
+    /// What starts before it, in order.
+    pub before: Vec<String>,
+}
+
+impl Object {
+    fn new(values: BTreeMap<String, String>, element: &Element) -> Self {
+        Self {
+            values,
+            element: element.clone(),
+            inside: None,
+        }
+    }
 }
 
 /// Properties that Pacemaker and its tools write for themselves.
@@ -55,8 +76,8 @@ const PACEMAKERS_OWN: &[&str] = &[
     "last-lrm-refresh",
 ];
 
-/// Takes a CIB apart.
-pub fn objects(cib: &Element) -> BTreeMap<Key, Object> {
+/// Takes a CIB apart. Of these groups each member is an object of its own, and the group is none.
+pub fn objects(cib: &Element, groups: &BTreeSet<String>) -> BTreeMap<Key, Object> {
     let mut all = BTreeMap::new();
     let Some(configuration) = cib.first("configuration") else {
         return all;
@@ -88,14 +109,13 @@ pub fn objects(cib: &Element) -> BTreeMap<Key, Object> {
     }
     for resource in section("resources") {
         let id = resource.get("id").unwrap_or_default().to_owned();
-        let values = resource_values(resource);
-        all.insert(
-            Key::Resource(id),
-            Object {
-                values,
-                element: resource.clone(),
-            },
-        );
+        match resource.name == "group" && groups.contains(&id) {
+            true => all.extend(members(resource, &id)),
+            false => {
+                let object = Object::new(resource_values(resource), resource);
+                all.insert(Key::Resource(id), object);
+            }
+        }
     }
     for level in section("fencing-topology") {
         let target = ["target", "target-pattern", "target-attribute"];
@@ -109,26 +129,36 @@ pub fn objects(cib: &Element) -> BTreeMap<Key, Object> {
         );
         let devices = level.get("devices").unwrap_or_default().to_owned();
         let values = BTreeMap::from([("devices".to_owned(), devices)]);
-        all.insert(
-            key,
-            Object {
-                values,
-                element: level.clone(),
-            },
-        );
+        all.insert(key, Object::new(values, level));
     }
     for constraint in section("constraints") {
         let id = constraint.get("id").unwrap_or_default().to_owned();
         let mut values =
             BTreeMap::from([("kind of constraint".to_owned(), constraint.name.clone())]);
         attributes(constraint, "", &mut values);
-        all.insert(
-            Key::Constraint(id),
-            Object {
-                values,
-                element: constraint.clone(),
-            },
-        );
+        all.insert(Key::Constraint(id), Object::new(values, constraint));
+    }
+    all
+}
+
+/// The members of a group, each with its place.
+fn members(group: &Element, name: &str) -> Vec<(Key, Object)> {
+    let mut before = Vec::new();
+    let mut all = Vec::new();
+    for member in group.all("primitive") {
+        let id = member.get("id").unwrap_or_default().to_owned();
+        let mut values = resource_values(member);
+        values.insert("group".to_owned(), name.to_owned());
+        let inside = Inside {
+            group: name.to_owned(),
+            before: before.clone(),
+        };
+        let object = Object {
+            inside: Some(inside),
+            ..Object::new(values, member)
+        };
+        before.push(id.clone());
+        all.push((Key::Resource(id), object));
     }
     all
 }
@@ -155,10 +185,7 @@ fn value_object(pair: &Element) -> Object {
         pair.get("name").unwrap_or_default(),
         pair.get("value").unwrap_or_default(),
     );
-    Object {
-        values: BTreeMap::from([("value".to_owned(), value)]),
-        element: pair.clone(),
-    }
+    Object::new(BTreeMap::from([("value".to_owned(), value)]), pair)
 }
 
 /// What a resource is set to.
@@ -281,7 +308,7 @@ mod tests {
     use super::*;
 
     fn property(cib: &str, name: &str) -> Option<String> {
-        let all = objects(&Element::parse(cib, "test").unwrap());
+        let all = objects(&Element::parse(cib, "test").unwrap(), &BTreeSet::new());
         Some(all.get(&Key::Property(name.into()))?.values["value"].clone())
     }
 

@@ -109,6 +109,19 @@ pub enum Problem {
     /// A group that others made has what the file gives to a pool, or the name of a resource of the file.
     #[error("{0}")]
     Grouped(Grouped),
+    /// A group that is kept is not what the file says.
+    #[error(
+        "the file keeps {resource} in group {group}, and on the cluster {what}: a resource changes its place only by being \
+         stopped. Correct `adopted` in the file, or the group on the cluster"
+    )]
+    NotAsKept {
+        /// The resource.
+        resource: String,
+        /// The group.
+        group: String,
+        /// How it is there.
+        what: String,
+    },
     /// A device's secret needs a feature that a node's Pacemaker does not have.
     #[error(
         "{node}'s Pacemaker was built without cibsecrets, which fence device {device} needs for its secret"

@@ -4,9 +4,9 @@
 use std::net::IpAddr;
 use std::path::Path;
 
-use super::Problem;
 use super::diff::made_by_hawser;
 use super::grouped::{Grouped, followers, grouped, in_place_of};
+use super::{Problem, kept};
 use crate::cib::services::agent;
 use crate::cib::written_out;
 use crate::simulate::parameter;
@@ -29,7 +29,10 @@ pub(super) fn in_the_way(desired: &Element, live: &Element) -> Vec<Problem> {
     let (wanted, there) = (primitives(desired), primitives(live));
     let shared = |theirs: &Element| {
         let mut all = wanted.iter().copied();
-        all.find_map(|ours| Some((ours, shared(ours, theirs)?)))
+        // What offers a pool that is kept is its owner's.
+        let kept =
+            |ours: &Element| offered(theirs).next().is_some() && kept::is_kept(desired, id(ours));
+        all.find_map(|ours| Some((ours, shared(ours, theirs).filter(|_| !kept(ours))?)))
     };
     // A target goes with its units, whatever its name is.
     let of_target = |target: &Element| {
@@ -46,13 +49,19 @@ pub(super) fn in_the_way(desired: &Element, live: &Element) -> Vec<Problem> {
         Some((in_place_of(primitive, ours, &wanted), what))
     };
     let named = |primitive: &Element| {
-        wanted
-            .iter()
-            .find(|ours| id(ours) == id(primitive))
-            .copied()
+        let mut all = wanted.iter().copied();
+        all.find(|ours| id(ours) == id(primitive))
     };
     let mut found = Vec::new();
-    for resource in resources(live) {
+    let all = resources(live).iter().flat_map(|it| {
+        let kept = it.name == "group" && kept::keeps(desired, id(it));
+        if kept {
+            &it.children[..]
+        } else {
+            std::slice::from_ref(it)
+        }
+    });
+    for resource in all {
         if resource.name != "primitive" {
             let grouped = grouped(resource, named, has);
             found.extend(grouped.map(|it| {

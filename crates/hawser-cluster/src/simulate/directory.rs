@@ -1,9 +1,10 @@
 //! What each resource of a CIB is to a person: the storage, the exports or an address of a pool, or
 //! a fence device. Read from the CIB alone, so that it also holds for a cluster made by hand.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::carrier::{CutOff, cut_off};
+use crate::cib::written_out;
 use crate::xml::Element;
 
 /// The resources of a CIB.
@@ -57,6 +58,15 @@ pub enum Verb {
 impl Directory {
     /// Reads a CIB.
     pub fn of(cib: &Element) -> Self {
+        // One that is made from a template does not say itself what it is.
+        let made = |it: &&Element| it.name == "primitive" && it.get("template").is_some();
+        match cib.walk().iter().any(made) {
+            true => Self::of_written_out(&written_out(cib)),
+            false => Self::of_written_out(cib),
+        }
+    }
+
+    fn of_written_out(cib: &Element) -> Self {
         let configuration = cib.first("configuration").unwrap_or(cib);
         let primitives: Vec<&Element> = configuration
             .first("resources")
@@ -65,13 +75,19 @@ impl Directory {
             .into_iter()
             .filter(|element| element.name == "primitive")
             .collect();
+        // What a pool has beneath it that is no part of one, such as DRBD, is not its storage.
+        let parts = primitives
+            .iter()
+            .filter(|it| !matches!(part(it), Part::Fence | Part::Watch | Part::Other));
+        let parts: BTreeSet<&str> = parts.filter_map(|it| it.get("id")).collect();
         let mut colocations: BTreeMap<&str, &str> = configuration
             .first("constraints")
             .into_iter()
             .flat_map(|constraints| constraints.all("rsc_colocation"))
             .filter_map(|constraint| Some((constraint.get("rsc")?, constraint.get("with-rsc")?)))
+            .filter(|(_, with)| parts.contains(with))
             .collect();
-        colocations.extend(grouped(configuration));
+        colocations.extend(grouped(configuration, &parts));
         let mut directory = Self {
             cut_off: cut_off(cib),
             ..Self::default()
@@ -129,7 +145,7 @@ impl Directory {
 }
 
 /// In a group, as `pcs` makes them, each member runs where the one before it runs.
-fn grouped(configuration: &Element) -> Vec<(&str, &str)> {
+fn grouped<'a>(configuration: &'a Element, parts: &BTreeSet<&str>) -> Vec<(&'a str, &'a str)> {
     let resources = configuration.first("resources").map(Element::walk);
     let groups = resources.unwrap_or_default().into_iter();
     let groups = groups.filter(|element| element.name == "group");
@@ -137,6 +153,7 @@ fn grouped(configuration: &Element) -> Vec<(&str, &str)> {
         let members: Vec<&str> = group
             .all("primitive")
             .filter_map(|primitive| primitive.get("id"))
+            .filter(|id| parts.contains(id))
             .collect();
         let pairs = members.windows(2).map(|pair| (pair[1], pair[0]));
         pairs.collect::<Vec<_>>()

@@ -2,6 +2,7 @@
 //! `goldens/`. `HAWSER_REGENERATE=1 cargo test -p hawser-cluster` writes the answers again, for a
 //! person to read the difference.
 
+mod adopted;
 mod apply;
 mod boot;
 mod exports;

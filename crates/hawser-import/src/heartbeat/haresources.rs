@@ -139,6 +139,7 @@ fn ip(at: &Place, text: &str) -> Result<Address, Malformed> {
         prefix: None,
         link: None,
         interface: None,
+        kept: None,
     };
     for part in parts {
         match part.parse::<u8>() {

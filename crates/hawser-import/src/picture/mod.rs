@@ -158,6 +158,19 @@ pub(crate) struct Pool {
     pub fstype: Option<String>,
     pub options: Option<String>,
     pub volume_group: Option<String>,
+    /// Its resources are kept, in this group if they are in one.
+    pub adopted: Option<Option<String>>,
+    /// What is kept of its storage and of its files.
+    pub kept: Vec<Kept>,
+}
+
+/// A resource that is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// Its name in Pacemaker.
+    pub id: String,
+    /// Parameters that nothing else in the file says.
+    pub parameters: BTreeMap<String, String>,
 }
 
 impl Pool {
@@ -179,6 +192,8 @@ impl Pool {
             fstype: None,
             options: None,
             volume_group: None,
+            adopted: None,
+            kept: Vec::new(),
         }
     }
 
@@ -201,6 +216,8 @@ pub(crate) struct Address {
     pub link: Option<String>,
     /// The interface it is put on.
     pub interface: Option<String>,
+    /// Its resource, if the pool is kept.
+    pub kept: Option<Kept>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -208,6 +225,8 @@ pub(crate) struct Nfs {
     pub directory: String,
     pub clients: String,
     pub options: Option<String>,
+    /// Its resource, if the pool is kept.
+    pub kept: Option<Kept>,
 }
 
 impl Picture {

@@ -59,8 +59,20 @@ pub(super) fn translate(
             }
         })
     };
+    // What others have with a pool that is kept, they keep.
+    let stays = |of: &BTreeSet<&String>| {
+        let mut all = of
+            .iter()
+            .filter_map(|name| picture.pools.iter().find(|pool| pool.name == **name));
+        all.any(|pool| pool.adopted.is_some())
+    };
     for constraint in &crm.colocations {
         let of = pools(&constraint.resources);
+        if let (Some(_), true) = (about_foreign(&constraint.resources, &of), stays(&of)) {
+            let what = format!("colocation of {}", constraint.resources.join(", "));
+            page.foreign(&constraint.at, what, "it stays as it is");
+            continue;
+        }
         if let Some(why) = about_foreign(&constraint.resources, &of) {
             page.unsaid(
                 &constraint.at,
@@ -98,6 +110,10 @@ pub(super) fn translate(
     for order in &crm.orders {
         let of = pools(&order.resources);
         let what = format!("order of {}", order.resources.join(", "));
+        if let (Some(_), true) = (about_foreign(&order.resources, &of), stays(&of)) {
+            page.foreign(&order.at, what, "it stays as it is");
+            continue;
+        }
         if let Some(why) = about_foreign(&order.resources, &of) {
             page.unsaid(&order.at, what, why);
             continue;

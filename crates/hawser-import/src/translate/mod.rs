@@ -1,5 +1,6 @@
 //! Pacemaker's configuration in the picture's words.
 
+pub(crate) mod adopted;
 mod constraints;
 mod fence_places;
 mod fencing;
@@ -9,6 +10,7 @@ mod names;
 mod placement;
 mod pools;
 mod properties;
+mod timeouts;
 
 use hawser_model::toml_file::Period;
 
@@ -17,8 +19,14 @@ use crate::exports::Offered;
 use crate::page::Page;
 use crate::picture::Picture;
 
-/// Translates.
-pub(crate) fn crm(crm: &Crm, picture: &mut Picture, offered: &mut Offered, page: &mut Page) {
+/// Translates. Who adopts keeps the resources of pools as they are.
+pub(crate) fn crm(
+    crm: &Crm,
+    adopt: bool,
+    picture: &mut Picture,
+    offered: &mut Offered,
+    page: &mut Page,
+) {
     for (node, at) in &crm.nodes {
         if picture.node(node).is_none() {
             picture.add_node(node, at);
@@ -26,7 +34,7 @@ pub(crate) fn crm(crm: &Crm, picture: &mut Picture, offered: &mut Offered, page:
         }
     }
     fencing::translate(crm, picture, page);
-    pools::translate(crm, picture, offered, page);
+    pools::translate(crm, adopt, picture, offered, page);
     placement::translate(crm, picture, page);
     // What is automatic depends on how strongly pools prefer their nodes.
     properties::translate(crm, picture, page);

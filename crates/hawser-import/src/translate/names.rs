@@ -23,7 +23,8 @@ pub(super) fn of_groups(crm: &Crm, picture: &mut Picture, page: &mut Page) {
             .collect();
         let [only] = inside[..] else { continue };
         let pool = &picture.pools[only];
-        if pool.kind == PoolKind::Zfs || pool.name == group.id {
+        // One that is kept is called as its storage is.
+        if pool.kind == PoolKind::Zfs || pool.name == group.id || pool.adopted.is_some() {
             continue;
         }
         let (at, was) = (pool.at.clone(), pool.name.clone());

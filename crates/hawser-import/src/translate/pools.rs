@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use super::adopted::kept_of;
 use super::members::owners;
+use super::timeouts::{self, own_timeout};
 use super::{millis, primitives_of};
 use crate::crm::{Crm, Primitive};
 use crate::exports::{Offered, Shown, Target, Unit};
@@ -11,22 +13,18 @@ use crate::page::Page;
 use crate::picture::{Address, Nfs, Picture, Pool, PoolKind, Said, usable};
 use crate::place::quoted;
 
-/// What Hawser itself gives an operation, in milliseconds; see hawser-cluster's `cib/pools.rs`.
-fn own_timeout(kind: PoolKind, op: &str) -> u64 {
-    match (kind, op) {
-        (PoolKind::Zfs, "start") => 300_000,
-        (PoolKind::Zfs, "stop") => 180_000,
-        (_, "start" | "stop") => 120_000,
-        _ => 60_000,
-    }
-}
-
 /// The last part of an agent's name: `ZFS` of `ocf:heartbeat:ZFS`.
 pub(super) fn kind_of(primitive: &Primitive) -> &str {
     primitive.agent.rsplit(':').next().unwrap_or_default()
 }
 
-pub(super) fn translate(crm: &Crm, picture: &mut Picture, offered: &mut Offered, page: &mut Page) {
+pub(super) fn translate(
+    crm: &Crm,
+    adopt: bool,
+    picture: &mut Picture,
+    offered: &mut Offered,
+    page: &mut Page,
+) {
     let cloned: BTreeSet<&str> = crm
         .around
         .iter()
@@ -42,6 +40,9 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, offered: &mut Offered,
         }
     }
     let files = files_of_groups(&all, picture);
+    if adopt {
+        super::adopted::mark(crm, picture, &owners(crm, picture), page);
+    }
     super::names::of_groups(crm, picture, page);
     let owners = owners(crm, picture);
     for primitive in &all {
@@ -75,7 +76,7 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, offered: &mut Offered,
             cloned_one(clone, page);
         }
     }
-    timeouts(crm, picture, page);
+    timeouts::translate(crm, picture, page);
     super::constraints::translate(crm, picture, &owners, page);
 }
 
@@ -148,6 +149,12 @@ fn hanging(
     let (at, id) = (&primitive.at, quoted(&primitive.id));
     let what = format!("{id}, {}", primitive.agent);
     let kind = kind_of(primitive);
+    let kept = owner.and_then(|name| picture.pools.iter().find(|pool| pool.name == name));
+    if kept.is_some_and(|pool| pool.adopted.is_some())
+        && matches!(kind, "iSCSITarget" | "iSCSILogicalUnit" | "portblock")
+    {
+        page.foreign(at, &what, "it offers a pool that is kept, and stays; its exports.toml says what Hawser would offer");
+    }
     match (kind, owner) {
         ("IPaddr" | "IPaddr2" | "IPv6addr", Some(name)) => address(primitive, name, picture, page),
         ("IPaddr" | "IPaddr2" | "IPv6addr", None) => {
@@ -163,8 +170,11 @@ fn hanging(
                 directory: directory.to_owned(),
                 clients: clients.to_owned(),
                 options,
+                kept: None,
             };
             if let Some(pool) = picture.pool_mut(name) {
+                let kept = pool.adopted.is_some().then(|| kept_of(primitive));
+                let nfs = Nfs { kept, ..nfs };
                 pool.nfs.push(Said::new(nfs, at));
             }
             page.understood(at, what, format!("nfs of pool {name}"));
@@ -238,7 +248,9 @@ fn address(primitive: &Primitive, owner: &str, picture: &mut Picture, page: &mut
     let interface = primitive
         .param(&["nic"])
         .map(|nic| nic.split(':').next().unwrap_or(nic).to_owned());
-    if let Some(nic) = &interface {
+    let kept = picture.pools.iter().find(|pool| pool.name == owner);
+    let kept = kept.is_some_and(|pool| pool.adopted.is_some());
+    if let (Some(nic), false) = (&interface, kept) {
         page.changed(
             at,
             format!("nic={}", quoted(nic)),
@@ -264,6 +276,7 @@ fn address(primitive: &Primitive, owner: &str, picture: &mut Picture, page: &mut
             prefix,
             link,
             interface,
+            kept: pool.adopted.is_some().then(|| kept_of(primitive)),
         });
     }
     page.understood(
@@ -353,32 +366,4 @@ fn unit(primitive: &Primitive, offered: &mut Offered, page: &mut Page) {
         read_only: false,
     });
     offered.units.push(unit);
-}
-
-fn timeouts(crm: &Crm, picture: &mut Picture, page: &mut Page) {
-    for pool in &mut picture.pools {
-        for primitive in crm
-            .primitives
-            .iter()
-            .filter(|p| pool.resources.contains(&p.id))
-        {
-            for op in ["start", "stop", "monitor"] {
-                let Some(value) = primitive.op(op, "timeout") else {
-                    continue;
-                };
-                let what = format!("{} op {op} timeout={value}", quoted(&primitive.id));
-                match millis(value) {
-                    Some(ms) if ms == own_timeout(pool.kind, op) => {}
-                    Some(ms) if ms > 0 => {
-                        let longer = pool.timeouts.get(op).is_none_or(|said| said.value < ms);
-                        if longer {
-                            page.understood(&primitive.at, what, format!("timeouts.{op}"));
-                            pool.timeouts.insert(op, Said::new(ms, &primitive.at));
-                        }
-                    }
-                    _ => page.unsaid(&primitive.at, what, "it is no time"),
-                }
-            }
-        }
-    }
 }

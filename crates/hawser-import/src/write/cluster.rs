@@ -299,7 +299,8 @@ fn pool(out: &mut String, pool: &Pool) -> Written {
             .collect();
         writeln!(out, "timeouts = {{ {} }}", all.join(", "))?;
     }
-    addresses(out, pool)
+    addresses(out, pool)?;
+    super::adopted::adopted(out, pool)
 }
 
 fn addresses(out: &mut String, pool: &Pool) -> Written {

@@ -1,5 +1,6 @@
 //! The picture as text that a person goes on editing: each part with the line it came from.
 
+mod adopted;
 pub(crate) mod cluster;
 pub(crate) mod exports;
 

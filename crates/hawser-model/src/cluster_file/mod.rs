@@ -3,6 +3,7 @@
 //! [`parse`] reads what a check of the interconnect needs, [`parse_complete`] what a cluster is built
 //! from.
 
+mod adopted;
 mod cluster;
 mod fencing;
 mod network;
@@ -12,6 +13,7 @@ mod rules;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub use adopted::{Adopted, Kept};
 pub use cluster::{
     Cluster, Compression, CompressionModel, Crypto, CryptoCipher, CryptoHash, Failback, LinkMode,
     Profile, QdeviceAlgorithm, QdeviceTls, Quorum, QuorumDevice, Timing,
@@ -20,7 +22,7 @@ pub use fencing::{Bmc, FenceAction, FenceDevice, Fencing, WITHOUT_FENCING, is_ip
 pub use network::{LinkEntry, NodeEntry, Role, Roles};
 pub use pool::{Addresses, Backend, ExportKind, Exports, NfsExport, Pool, PoolKind, Timeouts};
 pub use rules::{
-    Broken, BrokenEngine, BrokenFencing, BrokenNetwork, BrokenPools, MAX_LINKS,
+    Broken, BrokenAdopted, BrokenEngine, BrokenFencing, BrokenNetwork, BrokenPools, MAX_LINKS,
     is_fence_parameter_secret,
 };
 

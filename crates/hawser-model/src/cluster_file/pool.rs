@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Adopted;
 use crate::names::{HostName, LinkName};
 use crate::toml_file::At;
 use crate::toml_file::Period;
@@ -54,6 +55,9 @@ pub struct Pool {
     pub options: Option<At<String>>,
     /// lvm: the volume group.
     pub volume_group: Option<At<String>>,
+
+    /// Resources that the cluster had before Hawser, and that are kept.
+    pub adopted: Option<Adopted>,
 }
 
 /// What a pool is made of.
@@ -190,7 +194,7 @@ impl Pool {
 
     /// lvm: the resource that mounts the pool's own files.
     pub fn files_id(&self) -> String {
-        format!("{}-files", self.name)
+        self.called(format!("{}-files", self.name))
     }
 
     /// The resource that offers it by iSCSI.
@@ -200,7 +204,7 @@ impl Pool {
 
     /// The resource that offers the directory of this index by NFS.
     pub fn nfs_id(&self, index: usize) -> String {
-        format!("{}-nfs{}", self.name, index + 1)
+        self.called(format!("{}-nfs{}", self.name, index + 1))
     }
 
     /// The resources of its addresses on a link: the first by the link's name, more are numbered.
@@ -209,7 +213,8 @@ impl Pool {
             0 => format!("{}-{link}", self.name),
             i => format!("{}-{link}-{}", self.name, i + 1),
         };
-        (0..addresses.as_slice().len()).map(numbered).collect()
+        let all = 0..addresses.as_slice().len();
+        all.map(|i| self.called(numbered(i))).collect()
     }
 
     /// All of them.

@@ -43,6 +43,10 @@ pub struct Args {
     /// The pool that a stmf-ha.conf lies on, if it does not say it
     #[arg(long)]
     pool: Option<String>,
+    /// Of a running cluster: let Hawser make the resources of the pools again, instead of keeping those that are there.
+    /// Clients wait once
+    #[arg(long)]
+    replace: bool,
     /// Write over what is there
     #[arg(long)]
     force: bool,
@@ -57,7 +61,15 @@ struct Out {
 
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
-    let mut sources = match args.running.cluster()? {
+    let cluster = args.running.cluster()?;
+    let runs = cluster.is_some();
+    if args.replace && !runs {
+        bail!(
+            help = "name its heads: --host head1 --host head2",
+            "--replace is about the resources of a running cluster"
+        );
+    }
+    let mut sources = match cluster {
         Some(cluster) => live::sources(&heads(&cluster)?).map_err(|e| malformed(&e))?,
         None => Vec::new(),
     };
@@ -106,6 +118,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         name: args.name,
         pool: args.pool,
         secrets: secrets.display().to_string(),
+        adopt: runs && !args.replace,
     };
     let imported = import(&sources, &options).map_err(|e| malformed(&e))?;
     let files = outputs(&imported, &to);

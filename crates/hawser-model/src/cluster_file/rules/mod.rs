@@ -1,5 +1,6 @@
 //! Rules that a file of the right shape can still break, one file a subject.
 
+mod adopted;
 mod agents;
 mod distinct_pools;
 mod engine;
@@ -14,6 +15,7 @@ use crate::toml_file::{self, Rule};
 /// Problems found so far.
 type Found = toml_file::Found<Broken>;
 
+pub use adopted::BrokenAdopted;
 pub use engine::{BrokenEngine, MAX_LINKS};
 pub use fencing::{BrokenFencing, is_fence_parameter_secret};
 pub use network::BrokenNetwork;
@@ -34,6 +36,9 @@ pub enum Broken {
     /// About pools.
     #[error(transparent)]
     Pools(#[from] BrokenPools),
+    /// About resources that are kept.
+    #[error(transparent)]
+    Adopted(#[from] BrokenAdopted),
 }
 
 impl Rule for Broken {
@@ -43,6 +48,7 @@ impl Rule for Broken {
             Self::Engine(broken) => broken.help(),
             Self::Fencing(broken) => broken.help(),
             Self::Pools(broken) => broken.help(),
+            Self::Adopted(broken) => broken.help(),
         }
     }
 }
@@ -54,6 +60,7 @@ pub(super) fn check(file: &ClusterFile, found: &mut Found) {
     engine::check(file, found);
     fencing::check(file, &mut given, found);
     pools::check(file, &mut given, found);
+    adopted::check(file, found);
 }
 
 /// Checks what must also hold before a cluster is built from the file.

@@ -1,0 +1,205 @@
+//! Which pools of a running cluster are kept as they are: their resources under their names, in their group, with their
+//! parameters, so that nothing stops when Hawser takes them over.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::pools::kind_of;
+use crate::crm::{Crm, Primitive};
+use crate::page::Page;
+use crate::picture::{Kept, Picture, Pool, PoolKind, Said, usable};
+use crate::place::quoted;
+
+/// What follows from the file's own keys, of each agent that is kept; see hawser-cluster's `cib/adopted.rs`.
+const KEPT: [(&str, &[&str]); 5] = [
+    ("ocf:heartbeat:ZFS", &["importargs", "pool"]),
+    (
+        "ocf:heartbeat:Filesystem",
+        &["device", "directory", "fstype", "options"],
+    ),
+    ("ocf:heartbeat:LVM-activate", &["vgname"]),
+    (
+        "ocf:heartbeat:exportfs",
+        &["clientspec", "directory", "options"],
+    ),
+    ("ocf:heartbeat:IPaddr2", &["ip"]),
+];
+
+/// Marks the pools that can be kept, and says of the others why not.
+pub(super) fn mark(
+    crm: &Crm,
+    picture: &mut Picture,
+    owners: &BTreeMap<String, String>,
+    page: &mut Page,
+) {
+    let kept: Vec<Result<Option<String>, String>> = picture
+        .pools
+        .iter()
+        .map(|pool| group(crm, pool, owners))
+        .collect();
+    for (pool, kept) in picture.pools.iter_mut().zip(kept) {
+        let what = format!("the resources of pool {}", quoted(&pool.name));
+        match kept {
+            Ok(group) => {
+                let (at, stays) = (pool.at.clone(), "[pool.adopted]: they are kept as they are");
+                let why = match &group {
+                    Some(group) => format!("{stays}, in group {group}"),
+                    None => stays.to_owned(),
+                };
+                page.understood(&at, what, why);
+                let found = |id: &String| crm.primitives.iter().find(|p| p.id == *id);
+                pool.kept = pool
+                    .resources
+                    .iter()
+                    .filter_map(found)
+                    .map(kept_of)
+                    .collect();
+                // The agent of Hawser's own says otherwise.
+                pool.exports = Some(Said::new("none".into(), &at));
+                pool.adopted = Some(group);
+            }
+            Err(why) => page.changed(
+                &pool.at,
+                what,
+                format!("{why}, so Hawser makes its own in their place: clients wait once"),
+            ),
+        }
+    }
+}
+
+/// The pool's resources: its storage, its addresses and its exports.
+fn members<'a>(
+    crm: &'a Crm,
+    pool: &'a Pool,
+    owners: &'a BTreeMap<String, String>,
+) -> Vec<&'a Primitive> {
+    let hangs = |p: &&Primitive| {
+        let of_pool = owners.get(&p.id) == Some(&pool.name);
+        let kind = kind_of(p);
+        of_pool && (matches!(kind, "IPaddr" | "IPaddr2" | "IPv6addr" | "exportfs"))
+            || pool.resources.contains(&p.id)
+    };
+    crm.primitives.iter().filter(hangs).collect()
+}
+
+/// The group that all of a pool is in, if it is in one; or why it is not kept.
+fn group(
+    crm: &Crm,
+    pool: &Pool,
+    owners: &BTreeMap<String, String>,
+) -> Result<Option<String>, String> {
+    let members = members(crm, pool, owners);
+    for member in &members {
+        if !KEPT.iter().any(|(agent, _)| *agent == member.agent) {
+            return Err(format!("{} is {}", quoted(&member.id), member.agent));
+        }
+        if usable(&member.id).as_ref() != Some(&member.id) {
+            return Err(format!("{} is no name for the file", quoted(&member.id)));
+        }
+        let mode = member.param(&["vg_access_mode"]);
+        if kind_of(member) == "LVM-activate" && mode != Some("system_id") {
+            let mode = mode.unwrap_or_default();
+            return Err(format!(
+                "vg_access_mode of {} is {}",
+                quoted(&member.id),
+                quoted(mode)
+            ));
+        }
+    }
+    let storage = pool.resources.first().map_or("", String::as_str);
+    if storage != pool.name {
+        return Err(format!(
+            "{} has another name than the pool",
+            quoted(storage)
+        ));
+    }
+    let groups: BTreeSet<Option<&str>> = members.iter().map(|m| group_of(crm, &m.id)).collect();
+    let groups: Vec<Option<&str>> = groups.into_iter().collect();
+    let group = match groups[..] {
+        [group] => group,
+        _ => return Err("not all of them are in one group".to_owned()),
+    };
+    let Some(group) = group else { return Ok(None) };
+    let around = crm.around.iter().find(|around| around.id == group);
+    let order = around.map_or(&[][..], |around| &around.members);
+    let owned = order.iter().filter_map(|id| owners.get(id));
+    if owned.collect::<BTreeSet<_>>().len() > 1 {
+        return Err(format!("group {} has two pools", quoted(group)));
+    }
+    if usable(group).as_deref() != Some(group) {
+        return Err(format!("{} is no name for the file", quoted(group)));
+    }
+    let own = crm.primitives.iter();
+    if own
+        .clone()
+        .any(|p| order.contains(&p.id) && p.agent == "ocf:hawser:exports")
+    {
+        return Err(format!("what Hawser offers is in group {}", quoted(group)));
+    }
+    // Its storage, then what it offers, then its addresses.
+    let rank = |id: &String| {
+        let member = members.iter().find(|m| m.id == *id)?;
+        Some(match kind_of(member) {
+            "exportfs" => 2,
+            "IPaddr2" => 3,
+            _ => pool.resources.iter().position(|it| it == id)?,
+        })
+    };
+    let ranks: Vec<usize> = order.iter().filter_map(rank).collect();
+    match ranks.is_sorted() {
+        true => Ok(Some(group.to_owned())),
+        false => Err(format!(
+            "group {} starts them in another order",
+            quoted(group)
+        )),
+    }
+}
+
+fn group_of<'a>(crm: &'a Crm, id: &str) -> Option<&'a str> {
+    let mut around = crm.around.iter();
+    let has = |it: &&crate::crm::Around| it.members.iter().any(|member| member == id);
+    around.find(has).map(|it| it.id.as_str())
+}
+
+/// What the file says of one that is kept.
+pub(super) fn kept_of(primitive: &Primitive) -> Kept {
+    let said = KEPT.iter().find(|(agent, _)| *agent == primitive.agent);
+    let said = said.map_or(&[][..], |(_, said)| said);
+    let more = primitive.params.iter();
+    let more = more.filter(|(name, _)| !said.contains(&name.as_str()));
+    Kept {
+        id: primitive.id.clone(),
+        parameters: more
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect(),
+    }
+}
+
+impl Kept {
+    /// Whether Hawser would make the very same.
+    pub fn is_own(&self, kind: PoolKind, own: &str, part: Part) -> bool {
+        let is = |pairs: &[(&str, &str)]| {
+            let own = pairs
+                .iter()
+                .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
+            self.parameters == own.collect()
+        };
+        let same = match (part, kind) {
+            (Part::Storage, PoolKind::Zfs) => is(&[("importforce", "true")]),
+            (Part::Storage, PoolKind::Lvm) => is(&[("vg_access_mode", "system_id")]),
+            (Part::Storage | Part::Files, _) => is(&[]),
+            // What Hawser gives an agent beyond what it needs.
+            (Part::Address, _) => self.parameters.contains_key("arp_count_refresh"),
+            (Part::Nfs, _) => self.parameters.contains_key("fsid"),
+        };
+        same && self.id == own
+    }
+}
+
+/// What a kept resource is of its pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Storage,
+    Files,
+    Nfs,
+    Address,
+}

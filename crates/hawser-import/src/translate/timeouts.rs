@@ -1,0 +1,46 @@
+//! How long the operations of pools may take.
+
+use super::millis;
+use crate::crm::Crm;
+use crate::page::Page;
+use crate::picture::{Picture, PoolKind, Said};
+use crate::place::quoted;
+
+/// What Hawser itself gives an operation, in milliseconds; see hawser-cluster's `cib/pools.rs`.
+pub(super) fn own_timeout(kind: PoolKind, op: &str) -> u64 {
+    match (kind, op) {
+        (PoolKind::Zfs, "start") => 300_000,
+        (PoolKind::Zfs, "stop") => 180_000,
+        (_, "start" | "stop") => 120_000,
+        _ => 60_000,
+    }
+}
+
+/// The longest of each pool's storage.
+pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
+    for pool in &mut picture.pools {
+        for primitive in crm
+            .primitives
+            .iter()
+            .filter(|p| pool.resources.contains(&p.id))
+        {
+            for op in ["start", "stop", "monitor"] {
+                let Some(value) = primitive.op(op, "timeout") else {
+                    continue;
+                };
+                let what = format!("{} op {op} timeout={value}", quoted(&primitive.id));
+                match millis(value) {
+                    Some(ms) if ms == own_timeout(pool.kind, op) => {}
+                    Some(ms) if ms > 0 => {
+                        let longer = pool.timeouts.get(op).is_none_or(|said| said.value < ms);
+                        if longer {
+                            page.understood(&primitive.at, what, format!("timeouts.{op}"));
+                            pool.timeouts.insert(op, Said::new(ms, &primitive.at));
+                        }
+                    }
+                    _ => page.unsaid(&primitive.at, what, "it is no time"),
+                }
+            }
+        }
+    }
+}

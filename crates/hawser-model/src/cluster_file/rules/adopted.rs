@@ -1,0 +1,177 @@
+//! What is kept of a cluster that had its pools before Hawser belongs to them, and stays one thing with them.
+
+use super::network::names;
+use super::{Found, Problem};
+use crate::cluster_file::{Adopted, At, ClusterFile, ExportKind, Pool, PoolKind};
+
+/// What can be wrong with resources that are kept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BrokenAdopted {
+    /// The storage is the pool: what moves, what is waited for and what is told of is called as it is.
+    #[error("the storage of pool \"{pool}\" is called \"{id}\" in Pacemaker")]
+    Storage {
+        /// The pool.
+        pool: String,
+        /// The resource.
+        id: String,
+    },
+    /// A group without what its pool stands on.
+    #[error("pool \"{pool}\" has a group and does not say of \"{resource}\" that it is in it")]
+    NotInGroup {
+        /// The pool.
+        pool: String,
+        /// The resource.
+        resource: String,
+    },
+    /// Addresses of a group come before anything that is not in it.
+    #[error(
+        "pool \"{pool}\" is in a group with its addresses, which clients would reach before what Hawser offers of it"
+    )]
+    Offered {
+        /// The pool.
+        pool: String,
+    },
+    /// Said twice.
+    #[error("\"{parameter}\" of \"{resource}\" follows from other keys of the pool")]
+    Said {
+        /// The parameter.
+        parameter: String,
+        /// The resource.
+        resource: String,
+    },
+    /// A name or value that no configuration can hold.
+    #[error("a parameter of \"{resource}\" has no name, or a control character")]
+    Unwritable {
+        /// The resource.
+        resource: String,
+    },
+}
+
+impl BrokenAdopted {
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            Self::Storage { id, .. } => format!("call the pool \"{id}\""),
+            Self::NotInGroup { resource, .. } => {
+                format!("add resources.{resource} = {{}}, or remove `adopted` and let Hawser make the pool's resources")
+            }
+            Self::Offered { .. } => {
+                "exports = \"none\" leaves what offers it to others; without `adopted` Hawser makes all of the pool's \
+                 resources, and clients wait once while it replaces them"
+                    .into()
+            }
+            Self::Said { parameter, .. } => format!("remove {parameter} from `parameters`"),
+            Self::Unwritable { .. } => "correct it".into(),
+        }
+    }
+}
+
+impl From<BrokenAdopted> for Problem {
+    fn from(broken: BrokenAdopted) -> Self {
+        Self::Rule(broken.into())
+    }
+}
+
+/// The parameters that follow from other keys of a pool, of all agents.
+const SAID: [&str; 9] = [
+    "clientspec",
+    "device",
+    "directory",
+    "fstype",
+    "importargs",
+    "ip",
+    "options",
+    "pool",
+    "vgname",
+];
+
+pub(super) fn check(file: &ClusterFile, found: &mut Found) {
+    let all = || {
+        let pools = file.pools.iter();
+        pools.filter_map(|pool| Some((pool, pool.adopted.as_ref()?)))
+    };
+    for (pool, adopted) in all() {
+        resources(pool, adopted, found);
+        if let Some(group) = &adopted.group {
+            grouped(pool, adopted, group, found);
+        }
+    }
+    if all().next().is_none() {
+        return;
+    }
+    // Names that others gave may be those of any pool's resources.
+    let mut ids: Vec<At<String>> = Vec::new();
+    for pool in &file.pools {
+        let kept = pool.adopted.iter().flat_map(|it| it.resources.values());
+        let mut given = kept.filter_map(|kept| kept.id.clone()).collect::<Vec<_>>();
+        let made = pool.resource_ids().into_iter();
+        let made = made.filter(|id| !given.iter().any(|other| **other == *id));
+        let made: Vec<_> = made.map(|id| At::new(id, pool.name.span())).collect();
+        given.extend(pool.adopted.iter().filter_map(|it| it.group.clone()));
+        ids.extend(made.into_iter().chain(given));
+    }
+    let ids = ids.iter().map(|id| (id.as_str(), id.span()));
+    names("resource", ids, found);
+}
+
+fn resources(pool: &Pool, adopted: &Adopted, found: &mut Found) {
+    // By the names that Hawser gives.
+    let plain = Pool {
+        adopted: None,
+        ..pool.clone()
+    };
+    let mut own = plain.resource_ids();
+    own.retain(|id| *id != plain.exports_id());
+    for (name, kept) in &adopted.resources {
+        if !own.contains(name) {
+            let problem = Problem::NoSuch {
+                kind: "resource of this pool",
+                found: name.to_string(),
+                allowed: own.clone(),
+            };
+            found.push(problem, name.span());
+            continue;
+        }
+        let resource = name.to_string();
+        if let (Some(id), true) = (&kept.id, **name == plain.storage_id()) {
+            if id != name {
+                let (pool, id_) = (pool.name.to_string(), id.to_string());
+                found.push(BrokenAdopted::Storage { pool, id: id_ }, id.span());
+            }
+        }
+        for (parameter, value) in &kept.parameters {
+            let mut text = parameter.chars().chain(value.chars());
+            if parameter.is_empty() || text.any(char::is_control) {
+                let resource = resource.clone();
+                found.push(BrokenAdopted::Unwritable { resource }, name.span());
+            } else if SAID.contains(&parameter.as_str()) {
+                let (parameter, resource) = (parameter.clone(), resource.clone());
+                let broken = BrokenAdopted::Said {
+                    parameter,
+                    resource,
+                };
+                found.push(broken, name.span());
+            }
+        }
+    }
+}
+
+/// A group starts what is in it one after the other, so what the rest stands on is in it.
+fn grouped(pool: &Pool, adopted: &Adopted, group: &At<String>, found: &mut Found) {
+    let mut needed = vec![pool.storage_id()];
+    if *pool.kind == PoolKind::Lvm {
+        needed.push(format!("{}-files", pool.name));
+    }
+    for resource in needed {
+        let mut names = adopted.resources.keys();
+        if !names.any(|name| **name == resource) {
+            let pool = pool.name.to_string();
+            let broken = BrokenAdopted::NotInGroup { pool, resource };
+            found.push(broken, group.span());
+        }
+    }
+    if *pool.exports != ExportKind::None {
+        let pool = pool.name.to_string();
+        found.push(BrokenAdopted::Offered { pool }, group.span());
+    }
+}

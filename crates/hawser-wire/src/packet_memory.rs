@@ -3,7 +3,9 @@
 //! The kernel tells the bytes charged for everything queued, not the number of packets. After
 //! a wait the queue was empty, so what is charged at the wake-up is a whole number of equal
 //! packets: one, two, a few, as they came. The greatest common divisor of such charges is
-//! one packet's.
+//! one packet's, or a multiple of it where packets never come one by one: a reader that is kept
+//! from its processor finds whole bursts. What the next read took tells which: it took at least
+//! what was queued, and as a rule no more.
 
 use hawser_model::units::Bytes;
 
@@ -22,6 +24,8 @@ pub struct PacketMemory {
     divisor: u64,
     /// Charges that the divisor divides.
     divided: u32,
+    /// The most that a charge came to for each packet that was read next: a packet takes no less.
+    least: u64,
     /// Bytes charged at the last wake-up, until it is known whose they were.
     open: Option<u64>,
 }
@@ -34,6 +38,7 @@ impl PacketMemory {
             taken: 0,
             divisor: 0,
             divided: 0,
+            least: 0,
             open: None,
         }
     }
@@ -58,18 +63,20 @@ impl PacketMemory {
         self.open = (charged > 0).then_some(charged);
     }
 
-    /// The next packets were read, all of the flow or not.
-    pub fn read(&mut self, all_of_flow: bool) {
-        if let (Some(charged), true) = (self.open.take(), all_of_flow) {
+    /// So many packets were read next, after which nothing was queued, and all were of the flow; none where it was otherwise.
+    pub fn read(&mut self, packets: Option<u64>) {
+        if let (Some(charged), Some(packets)) = (self.open.take(), packets.filter(|n| *n > 0)) {
             self.divisor = greatest_common_divisor(self.divisor, charged);
             self.divided += 1;
+            self.least = self.least.max(charged.div_ceil(packets));
         }
     }
 
     /// The estimate, when there were samples enough and it can be true: a packet takes more memory
-    /// than its payload.
+    /// than its payload, and a whole number of them what was charged.
     pub fn finish(self) -> Option<Bytes> {
-        (self.divided >= LEAST && self.divisor > self.payload).then_some(Bytes(self.divisor))
+        let whole = self.least > 0 && self.divisor % self.least == 0;
+        (self.divided >= LEAST && whole && self.least > self.payload).then_some(Bytes(self.least))
     }
 }
 

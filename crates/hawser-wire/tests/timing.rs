@@ -137,16 +137,34 @@ fn waiting_counts_as_idle_only_between_the_first_packet_and_the_last() {
 #[test]
 fn packet_memory_is_what_all_charges_are_multiples_of() {
     let mut memory = PacketMemory::new(200);
-    for packets in [6, 4, 9] {
+    // One more comes now and then before the read.
+    for (packets, late) in [(6, 0), (4, 1), (9, 0)] {
         memory.woke(packets * 768);
-        memory.read(true);
+        memory.read(Some(packets + late));
     }
     // Somebody's large packet in between says nothing of ours.
     memory.woke(9_001);
-    memory.read(false);
+    memory.read(None);
     memory.woke(0);
-    memory.read(true);
+    memory.read(Some(1));
     assert_eq!(memory.finish(), Some(Bytes(768)));
+}
+
+#[test]
+fn packet_memory_is_not_that_of_a_burst_which_a_late_reader_finds_each_time() {
+    let mut memory = PacketMemory::new(1_472);
+    for bursts in [1, 1, 2] {
+        memory.woke(bursts * 50 * 2_304);
+        memory.read(Some(bursts * 50));
+    }
+    assert_eq!(memory.finish(), Some(Bytes(2_304)));
+    // Where more came before each read, it is not known.
+    let mut memory = PacketMemory::new(1_472);
+    for late in [1, 3, 7] {
+        memory.woke(50 * 2_304);
+        memory.read(Some(50 + late));
+    }
+    assert_eq!(memory.finish(), None);
 }
 
 #[test]
@@ -154,7 +172,7 @@ fn packet_memory_is_unknown_of_a_reader_that_was_never_idle() {
     // It woke once, and six packets were there.
     let mut memory = PacketMemory::new(1_472);
     memory.woke(6 * 2_304);
-    memory.read(true);
+    memory.read(Some(6));
     assert_eq!(memory.finish(), None);
 }
 
@@ -165,7 +183,7 @@ fn packet_memory_is_unknown_without_a_sample_or_with_an_impossible_one() {
     let mut mixed = PacketMemory::new(200);
     for charged in [768, 769] {
         mixed.woke(charged);
-        mixed.read(true);
+        mixed.read(Some(1));
     }
     assert_eq!(mixed.finish(), None);
 }

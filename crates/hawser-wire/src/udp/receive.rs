@@ -255,7 +255,8 @@ impl<'a> Loop<'a> {
                 self.drain.read();
             }
             if read.datagrams > 0 {
-                self.packet_memory.read(ours == read.datagrams);
+                let all = ours == read.datagrams && read.emptied;
+                self.packet_memory.read(all.then_some(ours));
             }
             let delay = self.spec.reader_delay;
             now = clock::now();

@@ -1,4 +1,4 @@
-//! Somebody changed the password of a head's BMC and told nobody: the others cannot switch it off, and
+//! The password of a head's BMC was changed and the cluster was not told: the other heads cannot switch it off, and
 //! what runs on it must not be taken over.
 
 use hawser_cluster::host::drill::HostFault;

@@ -44,10 +44,10 @@ impl Cause for LimitedStream {
 
     fn words(&self, at: &Place) -> Words {
         let what = match self.lost {
-            0 => "Nothing was dropped, so it is held back in a queue, or other traffic began \
-                  just then"
+            0 => "Nothing was dropped: excess traffic waits in a queue, or other traffic began at \
+                  that moment"
                 .to_owned(),
-            lost => format!("{lost} of {} segments had to be sent again", self.segments),
+            lost => format!("TCP retransmitted {lost} of {} segments", self.segments),
         };
         let (rate, burst) = (self.bits_per_s, self.burst_bytes);
         Words {

@@ -1,4 +1,4 @@
-//! Somebody changed a BMC's password and told nobody: what this head knows is not it any more.
+//! The password of a BMC was changed and the cluster was not told: the one that this head knows is refused.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::account::{Account, Layer};
-use hawser_model::case::{Case, PhaseKind};
+use hawser_model::case::{Case, Measurement, PhaseKind};
 use hawser_model::host::{HostFacts, Interface};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::units::Packets;
@@ -24,6 +24,15 @@ pub(crate) struct Path {
 }
 
 impl Path {
+    /// Where this was measured.
+    pub(crate) fn of(m: &Measurement) -> Self {
+        Self {
+            link: m.link.clone(),
+            from: m.from.clone(),
+            to: m.to.clone(),
+        }
+    }
+
     /// The way back.
     pub(crate) fn back(&self) -> Self {
         Self {

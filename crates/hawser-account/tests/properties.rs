@@ -248,6 +248,7 @@ fn messy_case() -> impl Strategy<Value = Case> {
                         interface_mtu: Mtu(1_500),
                         passed: passed.map(Mtu),
                         silent: silent.map(Mtu),
+                        denied: false,
                         told: told.map(Mtu),
                         told_by: None,
                         vanishes: None,

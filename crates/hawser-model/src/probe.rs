@@ -21,6 +21,9 @@ pub struct PathMtu {
     pub passed: Option<Mtu>,
     /// Smallest IP packet that was tried and never arrived, though the kernel took it.
     pub silent: Option<Mtu>,
+    /// Whether the sending host's own packet filter refused that one (EPERM): it never was on the link.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub denied: bool,
     /// What the kernel or a router said the path allows (`IP_MTU`, from ICMP), when it did.
     pub told: Option<Mtu>,
     /// Who said so: the sender of the ICMP message (RFC 1191, RFC 4443). Absent when only a route of

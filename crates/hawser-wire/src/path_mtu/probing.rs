@@ -85,7 +85,8 @@ pub fn search_path_mtu(
         let end = clock::now() + LONGER;
         Probing::open(source, destination, port, key, end)
     };
-    let unsaid = silent.filter(|_| told.is_none() && passed < Some(interface_mtu.0));
+    let denied = silent.is_some_and(|size| probing.denied.contains(&size));
+    let unsaid = silent.filter(|_| !denied && told.is_none() && passed < Some(interface_mtu.0));
     let vanishes = match (passed, unsaid) {
         (Some(passed), Some(silent)) => {
             hops::vanishes(open, destination, [passed.min(floor), silent])?
@@ -105,6 +106,7 @@ pub fn search_path_mtu(
         interface_mtu,
         passed: passed.map(Mtu),
         silent: silent.map(Mtu),
+        denied,
         told,
         told_by: told_by.filter(|_| told.is_some()),
         vanishes,
@@ -125,6 +127,8 @@ pub(super) struct Probing {
     probes: u32,
     /// The smallest size that a router said, and which one.
     too_big: Option<(Mtu, IpAddr)>,
+    /// Sizes that a packet filter of this host refused.
+    denied: BTreeSet<u32>,
 }
 
 /// What became of one size in one round.
@@ -162,6 +166,7 @@ impl Probing {
             round_trip: None,
             probes: 0,
             too_big: None,
+            denied: BTreeSet::new(),
         })
     }
 
@@ -271,7 +276,12 @@ impl Probing {
             Err(error) if errno(&error) == Errno::EMSGSIZE => tried.refused = true,
             // Dropped below IP on this host, which only a socket with an error queue is told (`udp_send_skb`).
             Err(error) if errno(&error) == Errno::ENOBUFS => tried.taken = true,
-            // No route, nobody listens, filtered: nothing arrives, which is what will show.
+            // A packet filter of this host: it does not arrive, and not for the way's sake.
+            Err(error) if errno(&error) == Errno::EPERM => {
+                tried.taken = true;
+                self.denied.insert(size);
+            }
+            // No route, nobody listens: nothing arrives, which is what will show.
             Err(_) => {}
         }
     }

@@ -49,11 +49,7 @@ const OF_TOKEN: u64 = 10;
 fn round_trips(case: &Case) -> BTreeMap<Path, Nanos> {
     let mut least: BTreeMap<Path, Nanos> = BTreeMap::new();
     for m in &case.measurements {
-        let path = Path {
-            link: m.link.clone(),
-            from: m.from.clone(),
-            to: m.to.clone(),
-        };
+        let path = Path::of(m);
         let heartbeats = m.phases.iter().filter(|p| p.kind == PhaseKind::Heartbeat);
         let times = heartbeats.filter_map(|p| p.sender.round_trip.as_ref());
         let enough = times.filter(|t| t.count >= ECHOES && t.min > Nanos::ZERO);

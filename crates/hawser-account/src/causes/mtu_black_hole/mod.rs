@@ -9,7 +9,8 @@
 //! Where the other end's own MTU explains the size it is `mtu-mismatch`. An error.
 //! Certain when a phase of larger packets lost all of them while smaller ones passed, else
 //! likely. Cases: `mtu-black-hole`, `mtu-black-hole-one-direction`,
-//! `mtu-black-hole-one-family`, `mtu-black-hole-switch-port`, `mtu-black-hole-router`.
+//! `mtu-black-hole-one-family`, `mtu-black-hole-one-family-both`, `mtu-black-hole-own-filter`,
+//! `mtu-black-hole-switch-port`, `mtu-black-hole-router`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -21,7 +22,7 @@ use hawser_model::probe::PathMtu;
 use hawser_model::units::{Bytes, Mtu, Packets};
 use serde::Serialize;
 
-use crate::cause::{Cause, CheckCause, Found, Words, counted};
+use crate::cause::{Cause, CheckCause, Found, Words, counted, host, on_link};
 use crate::causes::pattern::{Pattern, Spot, localize};
 use crate::causes::support::only;
 use crate::compare::topic::{About, Topic};
@@ -84,6 +85,9 @@ struct Sizes {
     passed_mtu_bytes: Mtu,
     silent_mtu_bytes: Mtu,
     interface_mtu_bytes: Mtu,
+    /// The sending host's own packet filter refuses them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    refused_by_sender: bool,
     /// In how many frames an 8 KiB block goes through.
     #[serde(skip_serializing_if = "Option::is_none")]
     frames_a_block_passed: Option<u64>,
@@ -103,7 +107,8 @@ struct NamedBlock {
 }
 
 impl Sizes {
-    fn of(case: &Case, passed: Mtu, silent: Mtu, interface: Mtu) -> Self {
+    fn of(case: &Case, found: &PathMtu, passed: Mtu, silent: Mtu) -> Self {
+        let interface = found.interface_mtu;
         let named = case.block.and_then(|block| {
             Some(NamedBlock {
                 block_bytes: block,
@@ -116,6 +121,7 @@ impl Sizes {
             passed_mtu_bytes: passed,
             silent_mtu_bytes: silent,
             interface_mtu_bytes: interface,
+            refused_by_sender: found.denied,
             frames_a_block_passed: frames_a_block(BLOCK, passed),
             frames_a_block_interface: frames_a_block(BLOCK, interface),
         }
@@ -130,11 +136,7 @@ impl CheckCause for MtuBlackHole {
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
         let mut by_size: BTreeMap<Sizes, BTreeSet<Path>> = BTreeMap::new();
         for m in &view.case.measurements {
-            let path = Path {
-                link: m.link.clone(),
-                from: m.from.clone(),
-                to: m.to.clone(),
-            };
+            let path = Path::of(m);
             if let Some(sizes) = m
                 .path_mtu
                 .as_ref()
@@ -144,7 +146,7 @@ impl CheckCause for MtuBlackHole {
             }
         }
         let measured = view.paths();
-        let mut found = of_other_family(view);
+        let mut found = of_other_family(view, &measured);
         for (sizes, paths) in by_size {
             let on_paths = paths.iter().cloned().chain(measured.iter().cloned());
             let measured: BTreeSet<Path> = on_paths.collect();
@@ -199,6 +201,22 @@ impl Cause for MtuBlackHole {
         };
         let meant = sizes.interface_mtu_bytes;
         let hops = self.hops.map_or(String::new(), Hops::words);
+        if sizes.refused_by_sender {
+            let silent = sizes.silent_mtu_bytes;
+            let host = host(at);
+            return Words {
+                text: format!(
+                    "{kind} up to {passed} bytes pass{}; from {silent} bytes on {host}'s own packet filter refuses them \
+                     (EPERM), so they never are on the link, whose interfaces are set to {meant}.{frames}{named}{lost} \
+                     Heartbeats are small and pass, so the link looks healthy until data flows.",
+                    on_link(at),
+                ),
+                fix: format!(
+                    "`nft list ruleset` or `iptables-save` and `ip6tables-save` on {host}: a rule on output that matches \
+                     a length."
+                ),
+            };
+        }
         Words {
             text: format!(
                 "{kind} up to {passed} bytes pass, from {} bytes on they vanish without a word, \
@@ -220,35 +238,56 @@ impl Cause for MtuBlackHole {
 
 /// What goes silent in the family that the flows did not use, where theirs passes: a filter or a
 /// tunnel of one family.
-fn of_other_family(view: &View<'_>) -> Vec<Found<MtuBlackHole>> {
-    let one = |m: &Measurement| {
-        let (own, other) = (m.path_mtu.as_ref()?, m.path_mtu_other.as_ref()?);
-        let (passed, silent) = (other.passed?, other.silent?);
-        let told = other.told.is_some_and(|told| told <= passed);
-        if passed >= other.interface_mtu || told || own.passed? <= passed {
-            return None;
+fn of_other_family(view: &View<'_>, measured: &BTreeSet<Path>) -> Vec<Found<MtuBlackHole>> {
+    let mut by_size: BTreeMap<(Sizes, u64), BTreeSet<Path>> = BTreeMap::new();
+    for m in &view.case.measurements {
+        if let Some(sizes) = one_family(view, m) {
+            by_size.entry(sizes).or_default().insert(Path::of(m));
         }
-        let place = Place {
-            host: Some(m.from.clone()),
-            peer: Some(m.to.clone()),
-            link: Some(m.link.clone()),
-            ..Place::default()
-        };
-        Some(Found {
-            severity: Severity::Error,
-            confidence: Confidence::Likely,
-            place,
-            evidence: MtuBlackHole {
-                pattern: Pattern::Direction,
-                ip_version: Some(if other.source.is_ipv4() { 4 } else { 6 }),
-                directions_affected: 1,
-                lost_packets: Packets(0),
-                sizes: Sizes::of(view.case, passed, silent, other.interface_mtu),
-                hops: Hops::of(other),
-            },
-        })
-    };
-    view.case.measurements.iter().filter_map(one).collect()
+    }
+    let mut found = Vec::new();
+    for ((sizes, version), paths) in by_size {
+        for spot in localize(&paths, measured) {
+            let of = |m: &&Measurement| spot.paths.contains(&Path::of(m));
+            let searches = view.case.measurements.iter().filter(of);
+            let hops = only(searches.map(|m| m.path_mtu_other.as_ref().and_then(Hops::of)));
+            found.push(Found {
+                severity: Severity::Error,
+                confidence: Confidence::Likely,
+                place: with_switch(view, spot.place),
+                evidence: MtuBlackHole {
+                    pattern: spot.pattern,
+                    ip_version: Some(version),
+                    directions_affected: spot.paths.len() as u64,
+                    lost_packets: Packets(0),
+                    sizes,
+                    hops: hops.flatten(),
+                },
+            });
+        }
+    }
+    found
+}
+
+/// What passes of the family that the flows did not use, and which version it is, where more passes of theirs.
+fn one_family(view: &View<'_>, m: &Measurement) -> Option<(Sizes, u64)> {
+    let (own, other) = (m.path_mtu.as_ref()?, m.path_mtu_other.as_ref()?);
+    let (passed, silent) = (other.passed?, other.silent?);
+    let told = other.told.is_some_and(|told| told <= passed);
+    if passed >= other.interface_mtu || told || own.passed? <= passed {
+        return None;
+    }
+    let version = if other.source.is_ipv4() { 4 } else { 6 };
+    let sizes = Sizes::of(view.case, other, passed, silent);
+    Some((sizes, version))
+}
+
+/// The place, with the switch of a link that is affected as a whole.
+fn with_switch(view: &View<'_>, mut place: Place) -> Place {
+    if let (Some(link), None) = (&place.link, &place.host) {
+        place.object = view.switch(link);
+    }
+    place
 }
 
 /// The sizes of a path that goes silent below its interface's MTU.
@@ -269,7 +308,7 @@ fn silent_below(view: &View<'_>, path: &Path, found: &PathMtu) -> Option<Sizes> 
         mtu < found.interface_mtu && passed >= mtu && passed.0 <= mtu.0.saturating_add(FRAME_SLACK)
     });
     let holds = passed < found.interface_mtu && !told && !larger_arrived && !receivers_own;
-    holds.then(|| Sizes::of(view.case, passed, silent, found.interface_mtu))
+    holds.then(|| Sizes::of(view.case, found, passed, silent))
 }
 
 /// What all these paths say of it alike.
@@ -331,14 +370,10 @@ fn finding(
         true => Confidence::Certain,
         false => Confidence::Likely,
     };
-    let mut place = spot.place;
-    if let (Some(link), None) = (&place.link, &place.host) {
-        place.object = view.switch(link);
-    }
     Some(Found {
         severity: Severity::Error,
         confidence,
-        place,
+        place: with_switch(view, spot.place),
         evidence: MtuBlackHole {
             pattern: spot.pattern,
             ip_version: None,

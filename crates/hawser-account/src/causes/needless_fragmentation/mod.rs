@@ -7,11 +7,12 @@
 //! ones than its MTU needs; or the receiver's tap sees fragments of what left whole; or the
 //! kernel says less than an echo-confirmed size. Certain by taps, likely otherwise. A
 //! warning; an error when packets were refused. Cases: `needless-fragmentation-route`,
-//! `needless-fragmentation-on-the-way`.
+//! `needless-fragmentation-on-the-way`, `needless-fragmentation-other-family`.
 
 use std::collections::BTreeMap;
 
 use hawser_model::account::Layer;
+use hawser_model::case::Measurement;
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::units::{Mtu, Packets};
 use serde::Serialize;
@@ -24,6 +25,9 @@ use crate::view::{Path, PhaseView, View};
 
 #[derive(Serialize)]
 pub(crate) struct NeedlessFragmentation {
+    /// The family that the flows did not use, when it is that one's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ip_version: Option<u64>,
     fragments_cut_by_sender: u64,
     fragments_cut_on_the_way: u64,
     /// What the sender's kernel holds the path to take, when that is less than what passed.
@@ -56,19 +60,15 @@ impl CheckCause for NeedlessFragmentation {
             let Some(found) = &m.path_mtu else {
                 continue;
             };
-            let path = Path {
-                link: m.link.clone(),
-                from: m.from.clone(),
-                to: m.to.clone(),
-            };
-            let seen = seen.entry(path).or_default();
+            let seen = seen.entry(Path::of(m)).or_default();
             seen.interface = Some(found.interface_mtu);
             seen.passed = found.passed;
             seen.told = found.told;
         }
-        seen.into_iter()
-            .filter_map(|(path, seen)| finding(losses, path, &seen))
-            .collect()
+        let found = seen.into_iter();
+        let found = found.filter_map(|(path, seen)| finding(losses, path, &seen));
+        let others = view.case.measurements.iter().filter_map(of_other_family);
+        found.chain(others).collect()
     }
 
     fn cost(&self) -> Packets {
@@ -86,9 +86,13 @@ impl Cause for NeedlessFragmentation {
         let carried = passed.map_or(String::new(), |p| {
             format!(" Packets of {p} bytes were seen to pass whole.")
         });
+        let family = match self.ip_version {
+            Some(version) => format!("IPv{version} "),
+            None => String::new(),
+        };
         let text = match (self.fragments_cut_by_sender, self.fragments_cut_on_the_way) {
             (0, 0) => format!(
-                "{host} holds the path to {peer}{on_link} to take only {} bytes; larger datagrams \
+                "{host} holds the {family}path to {peer}{on_link} to take only {} bytes; larger datagrams \
                  are cut or refused.{carried}",
                 self.told_mtu_bytes.unwrap_or(Mtu(0)),
             ),
@@ -103,8 +107,13 @@ impl Cause for NeedlessFragmentation {
                 counted(n, "fragment"),
             ),
         };
-        let fix = match self.fragments_cut_on_the_way {
-            0 => format!(
+        let fix = match (self.fragments_cut_on_the_way, self.ip_version) {
+            (0, Some(6)) => format!(
+                "`ip -6 route get ADDRESS` on {host}: a route with `mtu`, or a learnt one with `expires` (`ip -6 route \
+                 flush cache`); and `sysctl net.ipv6.conf.INTERFACE.mtu`, which a router's advertisement can set. \
+                 Remove it."
+            ),
+            (0, _) => format!(
                 "`ip route get ADDRESS` on {host}: a route with `mtu`, or a learnt one with \
                  `expires` (`ip route flush cache`). Remove it."
             ),
@@ -124,6 +133,35 @@ impl Cause for NeedlessFragmentation {
             text: text + &refused,
             fix,
         }
+    }
+}
+
+/// What the sender's kernel holds of the family that the flows did not use, where larger packets of it pass.
+fn of_other_family(m: &Measurement) -> Option<Found<NeedlessFragmentation>> {
+    let other = m.path_mtu_other.as_ref()?;
+    let (told, passed) = (other.told?, other.passed?);
+    (told < passed).then(|| Found {
+        severity: Severity::Warning,
+        confidence: Confidence::Likely,
+        place: place(Path::of(m)),
+        evidence: NeedlessFragmentation {
+            ip_version: Some(if other.source.is_ipv4() { 4 } else { 6 }),
+            fragments_cut_by_sender: 0,
+            fragments_cut_on_the_way: 0,
+            told_mtu_bytes: Some(told),
+            passed_mtu_bytes: Some(passed),
+            interface_mtu_bytes: Some(other.interface_mtu),
+            lost_packets: Packets(0),
+        },
+    })
+}
+
+fn place(path: Path) -> Place {
+    Place {
+        host: Some(path.from),
+        peer: Some(path.to),
+        link: Some(path.link),
+        ..Place::default()
     }
 }
 
@@ -183,17 +221,12 @@ fn finding(losses: &mut Losses, path: Path, seen: &Seen) -> Option<Found<Needles
         true => Confidence::Certain,
         false => Confidence::Likely,
     };
-    let place = Place {
-        host: Some(path.from),
-        peer: Some(path.to),
-        link: Some(path.link),
-        ..Place::default()
-    };
     Some(Found {
         severity,
         confidence,
-        place,
+        place: place(path),
         evidence: NeedlessFragmentation {
+            ip_version: None,
             fragments_cut_by_sender: seen.cut_by_sender,
             fragments_cut_on_the_way: seen.cut_on_the_way,
             told_mtu_bytes: seen.told.filter(|_| told_less),

@@ -66,7 +66,7 @@ impl CheckCause for OtherFamilyDead {
                 filter.is_none()
                     && (self::filter(view, other, search).is_some() || other.from < m.from)
             });
-            if told_by_back || (filter.is_none() && view.loses_questions(&there(m))) {
+            if told_by_back || (filter.is_none() && view.loses_questions(&Path::of(m))) {
                 continue;
             }
             let one = finding(view, m, search, filter, 1 + u64::from(both.is_some()));
@@ -149,15 +149,6 @@ fn dead<'a>(view: &View<'_>, m: &'a Measurement) -> Option<&'a PathMtu> {
         .iter()
         .any(|phase| !phase.receiver.received.is_zero());
     (own.passed.is_some() && flows_pass && other.passed.is_none() && !refused).then_some(other)
-}
-
-/// Where it was measured.
-fn there(m: &Measurement) -> Path {
-    Path {
-        link: m.link.clone(),
-        from: m.from.clone(),
-        to: m.to.clone(),
-    }
 }
 
 /// The receiver's interface.

@@ -41,11 +41,7 @@ impl CheckCause for SizeBandDropped {
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
         let mut by_band: BTreeMap<(Mtu, Mtu), BTreeMap<Path, SizeHole>> = BTreeMap::new();
         for m in &view.case.measurements {
-            let path = Path {
-                link: m.link.clone(),
-                from: m.from.clone(),
-                to: m.to.clone(),
-            };
+            let path = Path::of(m);
             let holes = m.path_mtu.iter().flat_map(|found| &found.holes).flatten();
             for hole in holes.filter(|hole| sure(hole)) {
                 let band = by_band.entry((hole.first, hole.last)).or_default();

@@ -57,11 +57,7 @@ impl CheckCause for UnicastMisdirected {
             let Some(heard) = m.frames.as_ref().filter(|heard| misdirected(heard)) else {
                 continue;
             };
-            let path = Path {
-                link: m.link.clone(),
-                from: m.from.clone(),
-                to: m.to.clone(),
-            };
+            let path = Path::of(m);
             let lost = losses.claim(Self::CODE, |l| {
                 l.path == path && right_address(view, l, heard)
             });

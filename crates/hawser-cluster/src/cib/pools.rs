@@ -134,7 +134,7 @@ fn storage(pool: &Pool, stuck: &'static str) -> Element {
         PoolKind::Zfs => {
             // The agent imports with `cachefile=none`, so that no head imports it at boot. It has
             // to be forced: a head that was shot has not exported it.
-            let mut parameters = vec![pair("importforce", true), pair("pool", &pool.name)];
+            let mut parameters = vec![pair("importforce", true), pair("pool", pool.zpool())];
             if let Some(options) = &pool.import_options {
                 parameters.insert(0, pair("importargs", options));
             }

@@ -207,7 +207,7 @@ fn pool_questions(file: &ClusterFile) -> Vec<(&Pool, PoolQuestion)> {
             PoolKind::Filesystem => Storage::Device(text(&pool.device)),
             PoolKind::Lvm => Storage::VolumeGroup(text(&pool.volume_group)),
             PoolKind::Zfs => Storage::Zfs {
-                name: pool.name.to_string(),
+                name: pool.zpool().to_owned(),
                 options: text(&pool.import_options)
                     .split_whitespace()
                     .map(str::to_owned)

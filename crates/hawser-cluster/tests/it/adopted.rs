@@ -213,3 +213,57 @@ fn a_group_that_is_not_there_is_made_in_order() {
     assert_eq!(resources(&merge(&empty, &changes)), ["p_fs1", "p_ip1"]);
     assert_eq!(resources(&made), ["p_fs1", "p_ip1"]);
 }
+
+/// Volume groups, exports and ZFS pools too, with the file that `import` made of them.
+#[test]
+fn a_volume_group_and_a_zfs_pool_are_adopted_and_nothing_stops() {
+    let case = folder("../../../cases/import/adopt-some");
+    let read = |name: &str| fs::read_to_string(case.join(name)).unwrap();
+    let (cib, imported) = (read("cib.xml"), read("expected/hawser.toml"));
+    let between = |text: &str, from: &str, to: &str| {
+        let start = text.find(from).unwrap();
+        let end = start + text[start..].find(to).unwrap() + to.len();
+        text[start..end].to_owned()
+    };
+    let groups: String = ["<group id=\"lvm\">", "<group id=\"zfs\">"]
+        .map(|group| between(&cib, group, "</group>"))
+        .concat();
+    // Its last two pools, on the cluster of pcs.
+    let pools: Vec<&str> = imported.split("[[pool]]").collect();
+    let own = fs::read_to_string(folder("adopted-from-pcs").join("hawser.toml")).unwrap();
+    let cluster = own.split("[[pool]]").next().unwrap();
+    let last = &pools[pools.len() - 2..];
+    let text = format!("{cluster}[[pool]]{}[[pool]]{}", last[0], last[1]);
+    let file = hawser_model::cluster_file::parse_complete(&text, "hawser.toml").unwrap();
+    let (golden, _, _) = there("pcs", |cib| cib);
+    let live = fs::read_to_string(folder("made-by-pcs").join("live.xml")).unwrap();
+    let resources = between(&live, "<group id=\"vms\">", "</resources>");
+    let constraints = between(&live, "<constraints>", "</constraints>");
+    let live = live
+        .replace(&resources, &format!("{groups}</resources>"))
+        .replace(&constraints, "<constraints/>");
+    let golden = Golden { file, ..golden };
+    let live = running_with(&golden, &Element::parse(&live, "test").unwrap());
+    let made = plan(&golden.file, &facts(&golden.file, &live), &CrmSimulate).unwrap();
+    assert!(!made.is_disruptive(), "{}", made.report);
+    assert_eq!(made.report.consequence, [""; 0]);
+    let mut problems = made.report.problems.iter();
+    // These nodes have no ZFS, and that is all.
+    assert!(
+        problems.all(|it| it.contains(" has no ")),
+        "{}",
+        made.report
+    );
+    let after = facts(&golden.file, &made.target_cib);
+    assert!(plan(&golden.file, &after, &CrmSimulate).unwrap().is_empty());
+    let starts: Vec<&str> = made
+        .report
+        .changes
+        .iter()
+        .map(|it| it.object.as_str())
+        .collect();
+    assert!(
+        starts.contains(&"resource zfs_g") && starts.contains(&"resource fs-f"),
+        "{starts:?}"
+    );
+}

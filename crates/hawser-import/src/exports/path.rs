@@ -11,8 +11,11 @@ use crate::picture::{Picture, PoolKind, usable};
 pub(super) fn volume(path: &str, picture: &Picture) -> Result<(String, String), String> {
     let zvol = ["/dev/zvol/rdsk/", "/dev/zvol/dsk/", "/dev/zvol/"];
     if let Some(rest) = zvol.iter().find_map(|start| path.strip_prefix(start)) {
-        let (pool, volume) = rest.split_once('/').ok_or("a zvol has a pool and a name")?;
-        return named(pool, volume);
+        let (zpool, volume) = rest.split_once('/').ok_or("a zvol has a pool and a name")?;
+        // One that is kept may have another name than on its disks.
+        let of = |pool: &&crate::picture::Pool| pool.zpool.as_deref() == Some(zpool);
+        let pool = picture.pools.iter().find(of);
+        return named(pool.map_or(zpool, |pool| &pool.name), volume);
     }
     if let Some(rest) = path.strip_prefix("/dev/") {
         let (group, volume) = match rest.strip_prefix("mapper/") {

@@ -152,6 +152,8 @@ pub(crate) struct Pool {
     pub nfs: Vec<Said<Nfs>>,
     /// Milliseconds of start, stop and monitor.
     pub timeouts: BTreeMap<&'static str, Said<u64>>,
+    /// A ZFS pool's name on its disks, if it is not the pool's.
+    pub zpool: Option<String>,
     pub import_options: Option<String>,
     pub device: Option<String>,
     pub directory: Option<String>,
@@ -186,6 +188,7 @@ impl Pool {
             exports: None,
             nfs: Vec::new(),
             timeouts: BTreeMap::new(),
+            zpool: None,
             import_options: None,
             device: None,
             directory: None,
@@ -201,7 +204,7 @@ impl Pool {
     pub fn root(&self) -> String {
         match (&self.directory, self.kind) {
             (Some(directory), _) => directory.clone(),
-            (None, _) => format!("/{}", self.name),
+            (None, _) => format!("/{}", self.zpool.as_ref().unwrap_or(&self.name)),
         }
     }
 }

@@ -34,12 +34,15 @@ pub(super) fn mark(
     let kept: Vec<Result<Option<String>, String>> = picture
         .pools
         .iter()
-        .map(|pool| group(crm, pool, owners))
+        .map(|pool| group(crm, pool, picture, owners))
         .collect();
     for (pool, kept) in picture.pools.iter_mut().zip(kept) {
         let what = format!("the resources of pool {}", quoted(&pool.name));
         match kept {
             Ok(group) => {
+                if let Some(id) = own_name(pool) {
+                    pool.zpool = Some(std::mem::replace(&mut pool.name, id));
+                }
                 let (at, stays) = (pool.at.clone(), "[pool.adopted]: they are kept as they are");
                 let why = match &group {
                     Some(group) => format!("{stays}, in group {group}"),
@@ -66,6 +69,12 @@ pub(super) fn mark(
     }
 }
 
+/// The name of a ZFS pool's resource, if it is not the pool's.
+fn own_name(pool: &Pool) -> Option<String> {
+    let storage = pool.resources.first()?;
+    (pool.kind == PoolKind::Zfs && *storage != pool.name).then(|| storage.clone())
+}
+
 /// The pool's resources: its storage, its addresses and its exports.
 fn members<'a>(
     crm: &'a Crm,
@@ -85,6 +94,7 @@ fn members<'a>(
 fn group(
     crm: &Crm,
     pool: &Pool,
+    picture: &Picture,
     owners: &BTreeMap<String, String>,
 ) -> Result<Option<String>, String> {
     let members = members(crm, pool, owners);
@@ -105,12 +115,9 @@ fn group(
             ));
         }
     }
-    let storage = pool.resources.first().map_or("", String::as_str);
-    if storage != pool.name {
-        return Err(format!(
-            "{} has another name than the pool",
-            quoted(storage)
-        ));
+    let taken = |id: &String| picture.pools.iter().any(|other| other.name == *id);
+    if own_name(pool).as_ref().is_some_and(taken) {
+        return Err("another pool has the name of its resource".to_owned());
     }
     let groups: BTreeSet<Option<&str>> = members.iter().map(|m| group_of(crm, &m.id)).collect();
     let groups: Vec<Option<&str>> = groups.into_iter().collect();

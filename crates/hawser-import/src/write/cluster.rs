@@ -250,6 +250,7 @@ fn pool(out: &mut String, pool: &Pool) -> Written {
     };
     writeln!(out, "kind = \"{kind}\"")?;
     let texts = [
+        ("zpool", &pool.zpool),
         ("import_options", &pool.import_options),
         ("volume_group", &pool.volume_group),
         ("device", &pool.device),

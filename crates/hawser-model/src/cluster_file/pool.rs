@@ -39,6 +39,8 @@ pub struct Pool {
     #[serde(default)]
     pub timeouts: Timeouts,
 
+    /// zfs: the pool's name on its disks. Default: `name`.
+    pub zpool: Option<At<String>>,
     /// zfs: options of `zpool import`, such as `-d /dev/disk/by-id`.
     pub import_options: Option<At<String>>,
     /// zfs: the pool has `multihost=on`, so that an import also waits to see whether another host
@@ -238,12 +240,17 @@ impl Pool {
         self.preference.unwrap_or(100)
     }
 
+    /// zfs: what it is called on its disks.
+    pub fn zpool(&self) -> &str {
+        self.zpool.as_ref().unwrap_or(&self.name)
+    }
+
     /// Where its own files are: the root that holds `exports.toml`. A ZFS pool is mounted under its
     /// own name when nobody says otherwise.
     pub fn root(&self) -> String {
         match &self.directory {
             Some(directory) => directory.to_string(),
-            None => format!("/{}", self.name),
+            None => format!("/{}", self.zpool()),
         }
     }
 }

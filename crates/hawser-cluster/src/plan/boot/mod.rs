@@ -77,7 +77,7 @@ fn zfs(
         .pools
         .iter()
         .filter(|pool| *pool.kind == PoolKind::Zfs)
-        .map(|pool| pool.name.as_str())
+        .map(|pool| pool.zpool())
         .collect();
     if pools.is_empty() {
         return;
@@ -186,7 +186,7 @@ fn mounts(file: &ClusterFile, facts: &BootFacts, add: &mut impl FnMut(&str, What
         let mut pools = file.pools.iter();
         let pool = pools.find(|pool| {
             // `POOL/dataset` is what a line of type zfs mounts.
-            let dataset = |name: &str| *pool.kind == PoolKind::Zfs && below(name, &pool.name);
+            let dataset = |name: &str| *pool.kind == PoolKind::Zfs && below(name, pool.zpool());
             is_of(pool, &line.place) || names.iter().any(|name| is_of(pool, name) || dataset(name))
         });
         if let Some(pool) = pool {
@@ -215,7 +215,7 @@ fn volume_groups(file: &ClusterFile, facts: &BootFacts, add: &mut impl FnMut(&st
 
 /// Whether a device, a file or a directory is the pool or lies on it.
 fn is_of(pool: &Pool, path: &str) -> bool {
-    let name = pool.name.as_str();
+    let name = pool.zpool();
     let root = match (&pool.directory, *pool.kind) {
         (Some(directory), _) => Some(directory.to_string()),
         (None, PoolKind::Zfs) => Some(format!("/{name}")),

@@ -31,6 +31,16 @@ pub enum BrokenAdopted {
         /// The pool.
         pool: String,
     },
+    /// Volumes and targets are called as the pool is.
+    #[error(
+        "pool \"{pool}\" is called \"{zpool}\" on its disks, and what Hawser offers of it has the pool's name"
+    )]
+    Renamed {
+        /// The pool.
+        pool: String,
+        /// On its disks.
+        zpool: String,
+    },
     /// Said twice.
     #[error("\"{parameter}\" of \"{resource}\" follows from other keys of the pool")]
     Said {
@@ -59,6 +69,9 @@ impl BrokenAdopted {
                 "exports = \"none\" leaves what offers it to others; without `adopted` Hawser makes all of the pool's \
                  resources, and clients wait once while it replaces them"
                     .into()
+            }
+            Self::Renamed { zpool, .. } => {
+                format!("call the pool \"{zpool}\", or leave what offers it to others: exports = \"none\"")
             }
             Self::Said { parameter, .. } => format!("remove {parameter} from `parameters`"),
             Self::Unwritable { .. } => "correct it".into(),
@@ -96,6 +109,21 @@ pub(super) fn check(file: &ClusterFile, found: &mut Found) {
             grouped(pool, adopted, group, found);
         }
     }
+    for pool in &file.pools {
+        if let Some(zpool) = &pool.zpool {
+            renamed(pool, zpool, found);
+        }
+    }
+    if file.pools.iter().any(|pool| pool.zpool.is_some()) {
+        let zfs = file.pools.iter().filter(|pool| *pool.kind == PoolKind::Zfs);
+        let named = zfs.map(|pool| {
+            (
+                pool.zpool(),
+                pool.zpool.as_ref().unwrap_or(&pool.name).span(),
+            )
+        });
+        names("ZFS pool", named, found);
+    }
     if all().next().is_none() {
         return;
     }
@@ -112,6 +140,14 @@ pub(super) fn check(file: &ClusterFile, found: &mut Found) {
     }
     let ids = ids.iter().map(|id| (id.as_str(), id.span()));
     names("resource", ids, found);
+}
+
+/// Where a pool has another name on its disks, nothing but the storage is Hawser's.
+fn renamed(pool: &Pool, zpool: &At<String>, found: &mut Found) {
+    if *zpool != pool.name && *pool.exports != ExportKind::None {
+        let (pool, name) = (pool.name.to_string(), zpool.to_string());
+        found.push(BrokenAdopted::Renamed { pool, zpool: name }, zpool.span());
+    }
 }
 
 fn resources(pool: &Pool, adopted: &Adopted, found: &mut Found) {

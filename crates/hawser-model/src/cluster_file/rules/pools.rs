@@ -202,7 +202,8 @@ fn kind_keys(pool: &Pool, found: &mut Found) {
         &'a [PoolKind],
         &'a [PoolKind],
     );
-    let keys: [Key<'_>; 7] = [
+    let keys: [Key<'_>; 8] = [
+        ("zpool", text(&pool.zpool), &[Zfs], &[]),
         ("import_options", text(&pool.import_options), &[Zfs], &[]),
         (
             "multihost",

@@ -24,9 +24,9 @@ use crate::group;
 use crate::live::{Known, live_page};
 use crate::metrics::{self, Health};
 use crate::pages::{News, Pages};
-use crate::resident::Shown;
 use crate::run::Watch;
 use crate::serve::{Answer, Serves, events_head};
+use crate::shown::Shown;
 use crate::web::Connection;
 
 /// A watch whose last reading is older hangs.
@@ -50,7 +50,8 @@ pub struct Board(Arc<Inner>);
 
 struct Inner {
     file: ClusterFile,
-    own: HostName,
+    /// The head that watches; absent: all heads are asked.
+    own: Option<HostName>,
     clock: Clock,
     state: Mutex<State>,
     changed: Condvar,
@@ -78,6 +79,15 @@ struct Posted {
 impl Board {
     /// For the head of this name in the file; nothing is shown yet.
     pub fn new(file: ClusterFile, own: HostName, clock: Clock) -> Self {
+        Self::of(file, Some(own), clock)
+    }
+
+    /// For all heads of the file; nothing is shown yet.
+    pub fn whole(file: ClusterFile, clock: Clock) -> Self {
+        Self::of(file, None, clock)
+    }
+
+    fn of(file: ClusterFile, own: Option<HostName>, clock: Clock) -> Self {
         Self(Arc::new(Inner {
             file,
             own,
@@ -127,12 +137,13 @@ impl Board {
         let posted = posted.as_deref();
         let old = posted.map(|posted| self.0.clock.since(posted.at));
         let known = Known {
+            own: self.0.own.as_ref(),
             shown: posted.map(|posted| &posted.shown),
             problem: posted.and_then(|posted| posted.problem.as_deref()),
             old_s: old.filter(|old| *old >= ALIVE).map(|old| old.as_secs()),
             incidents: incidents.as_deref(),
         };
-        live_page(&self.0.file, &self.0.own, known)
+        live_page(&self.0.file, known)
     }
 
     /// Sends open pages what is new, on a thread of its own from now on.

@@ -6,7 +6,7 @@ use hawser_agent::questions::{KeepReading, OpenReadings};
 use hawser_host::{Host, HostError};
 use hawser_model::drill::Moment;
 
-use crate::resident::Shown;
+use crate::shown::Shown;
 use crate::tape::{Tape, noted};
 
 /// A ring that could not be opened is tried again after this.

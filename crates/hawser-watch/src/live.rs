@@ -1,8 +1,8 @@
-//! The cluster as the head that is watched knows it, for people who look at it. Pure.
+//! The cluster as a watch knows it, for people who look at it. Pure.
 //!
-//! What a head reads of itself is new each second; what its Pacemaker believes of the others is as old as its last look.
-//! Of what nobody tells this head it says that it does not know it. Colours follow what was read and the alarms that
-//! stand: nothing is judged here.
+//! What a head that is watched by itself reads of itself is new each second; what its Pacemaker believes of the others is as
+//! old as its last look. A watch that asks all heads has both ends of everything. Of what nobody tells, the page says that it
+//! does not know it. Colours follow what was read and the alarms that stand: nothing is judged here.
 
 use std::net::IpAddr;
 
@@ -12,12 +12,13 @@ use hawser_model::output::cluster::{ClusterStatus, NodeCondition, PoolStatus};
 use hawser_model::output::incident::IncidentsReport;
 use hawser_model::output::live::{
     EndKnown, Light, LiveAddress, LiveEnd, LiveHead, LiveIncident, LiveIncidents, LiveLink,
-    LivePage, LivePool, OwnHead, OwnPort, PoolAt,
+    LivePage, LivePool, NotReached, OwnHead, OwnPort, PoolAt,
 };
-use hawser_model::output::watch::{Alarm, HeadReading, LinkState};
+use hawser_model::output::watch::{Alarm, HeadReading, LinkReading, LinkState};
 
+use crate::gaps::not_known;
 use crate::group::suspects;
-use crate::resident::Shown;
+use crate::shown::{Shown, ShownHead};
 
 /// So many incidents are shown.
 pub const INCIDENTS: usize = 20;
@@ -28,29 +29,30 @@ const GAPS: usize = 10;
 /// What is shown, beside the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
+    /// The head that watches, which asks itself alone. Absent: all heads are asked.
+    pub own: Option<&'a HostName>,
     /// What the watch shows. Absent: nothing was read yet.
     pub shown: Option<&'a Shown>,
     /// Why the last look at the cluster failed, if it did.
     pub problem: Option<&'a str>,
     /// For how many seconds nothing was read, if that is too long.
     pub old_s: Option<u64>,
-    /// What the head's own logs tell. Absent: they were not read yet.
+    /// What the logs tell. Absent: they were not read yet.
     pub incidents: Option<&'a LiveIncidents>,
 }
 
 /// The page's model.
-pub fn live_page(file: &ClusterFile, own: &HostName, known: Known<'_>) -> LivePage {
+pub fn live_page(file: &ClusterFile, known: Known<'_>) -> LivePage {
     let all = All {
         file,
-        own,
         known,
-        reading: known.shown.and_then(|shown| shown.reading.heads.first()),
-        status: known.shown.and_then(|shown| shown.status.as_ref()),
+        readings: known.shown.map_or(&[], |shown| &shown.reading.heads),
+        status: told(known).and_then(|shown| shown.status.as_ref()),
         alarms: known.shown.map_or(&[], |shown| &shown.reading.alarms),
     };
     LivePage {
         cluster: file.cluster.name.to_string(),
-        own: own.clone(),
+        own: known.own.cloned(),
         read_at: known.shown.map(|shown| shown.reading.read_at),
         old_s: known.old_s,
         asked_at: all.status.and(known.shown.and_then(|shown| shown.asked_at)),
@@ -63,11 +65,11 @@ pub fn live_page(file: &ClusterFile, own: &HostName, known: Known<'_>) -> LivePa
             .map(|status| status.if_lost.clone())
             .unwrap_or_default(),
         incidents: known.incidents.cloned().unwrap_or_default(),
-        not_known: all.not_known(),
+        not_known: not_known(file, known),
     }
 }
 
-/// What a head's own logs tell, the newest first, a line each.
+/// What logs tell, the newest first, a line each.
 pub fn newest(report: &IncidentsReport) -> LiveIncidents {
     let newest = report.incidents.iter().rev().take(INCIDENTS);
     let newest = newest.map(|incident| LiveIncident {
@@ -86,14 +88,13 @@ pub fn newest(report: &IncidentsReport) -> LiveIncidents {
 
 struct All<'a> {
     file: &'a ClusterFile,
-    own: &'a HostName,
     known: Known<'a>,
-    reading: Option<&'a HeadReading>,
+    readings: &'a [HeadReading],
     status: Option<&'a ClusterStatus>,
     alarms: &'a [Alarm],
 }
 
-impl All<'_> {
+impl<'a> All<'a> {
     /// A colour, unless an alarm about the same thing has a worse one.
     fn light(&self, base: Light, about: impl Fn(&Alarm) -> bool) -> Light {
         let alarms = self.alarms.iter().filter(|alarm| about(alarm));
@@ -101,24 +102,38 @@ impl All<'_> {
         worst.map_or(base, |worst| worst.max(base))
     }
 
-    fn condition(&self, name: &HostName) -> Option<NodeCondition> {
-        self.known.shown?.members.get(name).copied()
+    fn reading(&self, name: &HostName) -> Option<&'a HeadReading> {
+        self.readings.iter().find(|head| head.name == *name)
+    }
+
+    /// What was read of a head itself.
+    fn shown(&self, name: &HostName) -> Option<&'a ShownHead> {
+        self.known.shown?.heads.get(name)
     }
 
     fn head(&self, node: &NodeEntry) -> LiveHead {
         let name: &HostName = node.name.get();
-        let condition = self.condition(name);
-        let own = self.known.shown.filter(|_| name == self.own);
-        let own = own.map(|shown| OwnHead {
+        let condition = told(self.known).and_then(|shown| shown.members.get(name).copied());
+        let reading = self.reading(name);
+        let own = self.shown(name).map(|shown| OwnHead {
             corosync: shown.corosync,
             pacemaker: shown.pacemaker,
-            quorate: self.reading.and_then(|head| head.quorate),
+            quorate: reading.and_then(|head| head.quorate),
+        });
+        let not_reached = reading.and_then(|head| {
+            Some(NotReached {
+                why: head.unreached.clone()?,
+                seen_at: head.seen_at,
+            })
         });
         let dead = own.as_ref().is_some_and(|own| {
             !own.corosync || own.pacemaker == Some(false) || own.quorate == Some(false)
         });
+        // Without a cluster file a host that answers is as it should be.
+        let hosts_alone = self.file.cluster.name.is_empty();
         let base = match condition {
-            _ if dead => Light::Bad,
+            _ if dead && !hosts_alone => Light::Bad,
+            None if hosts_alone && own.is_some() => Light::Good,
             None => Light::Unknown,
             Some(NodeCondition::Online) => Light::Good,
             Some(NodeCondition::Unclean) => Light::Bad,
@@ -129,13 +144,18 @@ impl All<'_> {
                 | NodeCondition::Offline,
             ) => Light::Warning,
         };
+        let base = match not_reached {
+            Some(_) => base.max(Light::Unknown),
+            None => base,
+        };
         LiveHead {
             light: self.light(base, |alarm| {
                 alarm.place.host.as_ref() == Some(name) && alarm.place.link.is_none()
             }),
             name: name.clone(),
             condition,
-            own,
+            own: own.filter(|_| !hosts_alone),
+            not_reached,
         }
     }
 
@@ -154,66 +174,58 @@ impl All<'_> {
     }
 
     fn end(&self, link: &LinkEntry, node: &NodeEntry) -> LiveEnd {
-        let (name, own): (&HostName, _) = (node.name.get(), node.name.get() == self.own);
-        let what = match (is_on(node, link), own) {
+        let (name, own): (&HostName, _) = (node.name.get(), self.known.own);
+        let what = match (is_on(node, link), self.shown(name)) {
             (false, _) => EndKnown::NotThere,
-            (true, true) => self.own_port(link, node),
-            (true, false) => self.peer(link, name),
+            (true, Some(shown)) => own_port(link, node, shown),
+            // What one head alone knows of another is the way to it.
+            (true, None) => match own.and_then(|own| self.way(link, own, name)) {
+                Some(way) => EndKnown::Peer(way),
+                None => EndKnown::NotKnown,
+            },
+        };
+        let ways = match (own, &what) {
+            (None, EndKnown::Port(_) | EndKnown::NoPort) => self.ways(link, name),
+            _ => Vec::new(),
         };
         let base = match &what {
             EndKnown::Port(port) if port.up && port.carrier => Light::Good,
             EndKnown::Port(_) | EndKnown::NoPort => Light::Bad,
-            EndKnown::Peer(link) => match link.state {
-                LinkState::Up => Light::Good,
-                LinkState::Down => Light::Bad,
-                LinkState::Unknown => Light::Unknown,
-            },
+            EndKnown::Peer(way) => of_way(way),
             EndKnown::NotKnown | EndKnown::NotThere => Light::Unknown,
         };
+        let base = ways.iter().map(of_way).fold(base, Light::max);
         let about = |alarm: &Alarm| {
             let place = &alarm.place;
             let (host, peer) = (place.host.as_ref(), place.peer.as_ref());
             let here = match own {
                 // What is wrong with the way to a peer is shown there.
-                true => host.is_none_or(|host| host == name) && peer.is_none(),
-                false => [host, peer].contains(&Some(name)),
+                Some(own) if own == name => host.is_none_or(|host| host == name) && peer.is_none(),
+                Some(_) => [host, peer].contains(&Some(name)),
+                None => [host, peer].contains(&Some(name)) || host.is_none() && peer.is_none(),
             };
             place.link.as_ref() == Some(link.name.get()) && here
         };
         LiveEnd {
             light: self.light(base, about),
             what,
+            ways,
         }
     }
 
-    fn own_port(&self, link: &LinkEntry, node: &NodeEntry) -> EndKnown {
-        let interfaces = match self.known.shown {
-            Some(shown) if !shown.interfaces.is_empty() => &shown.interfaces,
-            _ => return EndKnown::NotKnown,
-        };
-        let named = node.address_on(link.name.as_str()).map(|at| *at.get());
-        let its = |address: &IpAddr| match (named, &link.network) {
-            (Some(named), _) => *address == named,
-            (None, Some(network)) => network.0.contains(address),
-            (None, None) => false,
-        };
-        let mut all = interfaces.iter();
-        let found = all.find(|(_, port)| port.addresses.iter().any(|(address, _)| its(address)));
-        match found {
-            Some((name, port)) => EndKnown::Port(OwnPort {
-                interface: name.clone(),
-                up: port.up,
-                carrier: port.carrier,
-                speed: port.speed,
-            }),
-            None => EndKnown::NoPort,
-        }
+    /// The way from a head to another one over a link.
+    fn way(&self, link: &LinkEntry, from: &HostName, to: &HostName) -> Option<LinkReading> {
+        let mut ways = self.reading(from)?.links.iter();
+        ways.find(|way| way.name == *link.name.get() && way.peer == *to)
+            .cloned()
     }
 
-    fn peer(&self, link: &LinkEntry, peer: &HostName) -> EndKnown {
-        let mut links = self.reading.into_iter().flat_map(|head| &head.links);
-        let found = links.find(|one| one.name == *link.name.get() && one.peer == *peer);
-        found.map_or(EndKnown::NotKnown, |found| EndKnown::Peer(found.clone()))
+    /// The ways from a head to all others over a link.
+    fn ways(&self, link: &LinkEntry, from: &HostName) -> Vec<LinkReading> {
+        let ways = self.reading(from).into_iter().flat_map(|head| &head.links);
+        ways.filter(|way| way.name == *link.name.get())
+            .cloned()
+            .collect()
     }
 
     fn pool(&self, pool: &Pool) -> LivePool {
@@ -222,20 +234,27 @@ impl All<'_> {
             let mut pools = status.pools.iter();
             pools.find(|status| status.name == name)
         });
-        let mut pools = self.reading.into_iter().flat_map(|head| &head.pools);
-        let here = pools.find(|reading| reading.name == name);
-        let mut exports = self.reading.into_iter().flat_map(|head| &head.exports);
-        let export = exports.find(|export| export.pool == name);
-        let on = match (here.and_then(|here| here.here), status) {
-            (Some(true), _) => PoolAt::Head(self.own.clone()),
-            (_, Some(status)) => match &status.active_on {
+        let reading = |head: &&HeadReading| {
+            let mut pools = head.pools.iter();
+            pools.any(|pool| pool.name == name && pool.here == Some(true))
+        };
+        let here = self.readings.iter().find(reading);
+        let used = here.and_then(|head| {
+            let mut pools = head.pools.iter();
+            pools.find(|pool| pool.name == name)?.used_percent
+        });
+        let export = here.and_then(|head| {
+            let mut exports = head.exports.iter();
+            exports.find(|export| export.pool == name)
+        });
+        let on = match (here, status) {
+            (Some(head), _) => PoolAt::Head(head.name.clone()),
+            (None, Some(status)) => match &status.active_on {
                 Some(head) => PoolAt::Head(head.clone()),
                 None => PoolAt::Nowhere,
             },
-            (_, None) => PoolAt::NotKnown,
+            (None, None) => PoolAt::NotKnown,
         };
-        let ours = on == PoolAt::Head(self.own.clone());
-        let export = export.filter(|_| ours);
         let missing = missing(status, export.map_or(&[], |export| &export.missing));
         let offered = export.and_then(|export| export.offered);
         let base = match &on {
@@ -247,52 +266,49 @@ impl All<'_> {
         LivePool {
             name: name.to_owned(),
             light: self.light(base, |alarm| alarm.place.object.as_deref() == Some(name)),
-            used_percent: here.filter(|_| ours).and_then(|here| here.used_percent),
+            used_percent: used,
             offered,
             missing,
             addresses: addresses(pool, status),
             on,
         }
     }
+}
 
-    /// What one head cannot know, of this cluster and at this moment.
-    fn not_known(&self) -> Vec<String> {
-        let own = self.own;
-        let others: Vec<&str> = self
-            .file
-            .nodes
-            .iter()
-            .map(|node| node.name.as_str())
-            .filter(|name| *name != own.as_str())
-            .collect();
-        let mut all = Vec::new();
-        if self.known.shown.is_none() {
-            all.push(format!("{own} has not read itself yet."));
-        } else if self.status.is_none() {
-            all.push(format!(
-                "{own} has not looked at the cluster yet: what the heads are and where pools run is not known."
-            ));
-        }
-        if let Some(why) = self.known.problem {
-            all.push(format!(
-                "The last look at the cluster failed, so what the heads are and where pools run may be old: {why}"
-            ));
-        }
-        if !others.is_empty() {
-            let others = others.join(" and ");
-            all.push(format!(
-                "{own} asks itself and no other head. What {others} is or has, is what Pacemaker on {own} believes; the ports \
-                 of {others}, what is offered there, and whether the clocks agree is not known here."
-            ));
-        }
-        if others.len() > 1 {
-            all.push(format!(
-                "How the links are between {} is not known here.",
-                others.join(" and ")
-            ));
-        }
-        all.push("No switch is asked: of a switch only the links over it are known.".to_owned());
-        all
+/// What is shown, unless none of all heads answered: then nobody tells what the cluster is.
+fn told(known: Known<'_>) -> Option<&Shown> {
+    let shown = known.shown?;
+    (known.own.is_some() || !shown.heads.is_empty()).then_some(shown)
+}
+
+fn of_way(way: &LinkReading) -> Light {
+    match way.state {
+        LinkState::Up => Light::Good,
+        LinkState::Down => Light::Bad,
+        LinkState::Unknown => Light::Unknown,
+    }
+}
+
+fn own_port(link: &LinkEntry, node: &NodeEntry, shown: &ShownHead) -> EndKnown {
+    if shown.interfaces.is_empty() {
+        return EndKnown::NotKnown;
+    }
+    let named = node.address_on(link.name.as_str()).map(|at| *at.get());
+    let its = |address: &IpAddr| match (named, &link.network) {
+        (Some(named), _) => *address == named,
+        (None, Some(network)) => network.0.contains(address),
+        (None, None) => false,
+    };
+    let mut all = shown.interfaces.iter();
+    let found = all.find(|(_, port)| port.addresses.iter().any(|(address, _)| its(address)));
+    match found {
+        Some((name, port)) => EndKnown::Port(OwnPort {
+            interface: name.clone(),
+            up: port.up,
+            carrier: port.carrier,
+            speed: port.speed,
+        }),
+        None => EndKnown::NoPort,
     }
 }
 
@@ -312,7 +328,7 @@ fn carries(link: &LinkEntry) -> String {
     words.join(", ")
 }
 
-/// What of a pool does not run where it is, as Pacemaker has it, and what this head does not offer of it.
+/// What of a pool does not run where it is, as Pacemaker has it, and what its head does not offer of it.
 fn missing(status: Option<&PoolStatus>, not_offered: &[String]) -> Vec<String> {
     let runs = status.filter(|status| status.active_on.is_some());
     let exports = runs.into_iter().flat_map(|status| &status.exports);

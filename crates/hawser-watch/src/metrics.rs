@@ -1,8 +1,9 @@
-//! What is read of a head as metrics: names by Prometheus' conventions, base units, a sample a thing that was read. What
+//! What is read of heads as metrics: names by Prometheus' conventions, base units, a sample a thing that was read. What
 //! was not read has no sample.
 
 use std::sync::atomic::AtomicU64;
 
+use hawser_model::names::HostName;
 use hawser_model::output::watch::{LinkState, WatchReading};
 use hawser_model::visible;
 use prometheus_client::encoding::text::encode;
@@ -13,7 +14,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use crate::keeping::KeptCounts;
-use crate::resident::Shown;
+use crate::shown::Shown;
 use crate::tell::Counts;
 
 /// The media type of what [`text`] gives.
@@ -43,47 +44,15 @@ pub fn text(shown: &Shown, health: Health) -> String {
     registry.register("build", "The version of Hawser", Info::new(version));
     let mut all = All(&mut registry);
     let reading = &shown.reading;
-    all.gauge(
-        "corosync_up",
-        "Whether Corosync runs",
-        [(labels(&[]), flag(shown.corosync))],
-    );
-    let seen = shown.corosync_seen.map(|at| (labels(&[]), at as f64));
-    let help = "When Corosync was last seen to run";
-    all.gauge("corosync_last_seen_timestamp_seconds", help, seen);
-    let pacemaker = shown.pacemaker.map(|up| (labels(&[]), flag(up)));
-    all.gauge("pacemaker_up", "Whether Pacemaker runs", pacemaker);
-    let own = reading.heads.first();
-    let quorate = own.and_then(|head| head.quorate);
-    all.gauge(
-        "quorate",
-        "Whether Corosync says that it has quorum",
-        quorate.map(|quorate| (labels(&[]), flag(quorate))),
-    );
+    heads(&mut all, shown);
     links(&mut all, shown);
-    pools(&mut all, reading);
-    let ports = shown.interfaces.iter();
-    let ports = ports.map(|(name, port)| (name.as_str(), port));
-    let carrier = ports.clone().filter(|(_, port)| port.up);
-    all.gauge(
-        "interface_carrier",
-        "Whether an interface that is up has a carrier",
-        carrier.map(|(name, port)| (labels(&[("interface", name)]), flag(port.carrier))),
-    );
-    let speeds = ports.filter_map(|(name, port)| Some((name, port.speed?)));
-    all.gauge(
-        "interface_speed_bytes_per_second",
-        "The speed that an interface's driver reports",
-        speeds.map(|(name, speed)| (labels(&[("interface", name)]), speed.0 as f64 / 8.0)),
-    );
-    let help = "Packets that Corosync's own sockets had no room for";
-    let drops = shown.socket_drops.map(|drops| (labels(&[]), drops));
-    all.counter("corosync_socket_drops", help, drops);
+    pools(&mut all, shown);
+    ports(&mut all, shown);
     alarms(&mut all, reading);
     let of_watch = |value| [(labels(&[]), value)];
     let help = "Readings since the watch began";
     all.counter("watch_readings", help, of_watch(health.readings));
-    let help = "Questions to this head that were not answered";
+    let help = "Questions that were not answered";
     all.counter("watch_failures", help, of_watch(health.failures));
     let help = "Troubles that were not kept, since there were too many at once";
     all.counter("watch_troubles_dropped", help, of_watch(shown.not_kept));
@@ -99,7 +68,7 @@ pub fn text(shown: &Shown, health: Health) -> String {
     all.counter("watch_readings_lost", help, kept(|kept| kept.lost));
     let help = "How often this head's clock was stepped by a second or more";
     all.counter("watch_clock_steps", help, kept(|kept| kept.steps));
-    let help = "When this head was last read";
+    let help = "When the last reading was made";
     let read = [(labels(&[]), reading.read_at as f64)];
     all.gauge("watch_last_reading_timestamp_seconds", help, read);
     let mut text = String::new();
@@ -108,12 +77,79 @@ pub fn text(shown: &Shown, health: Health) -> String {
     text
 }
 
+/// What of each head is whether it runs and answers.
+fn heads(all: &mut All<'_>, shown: &Shown) {
+    let heads = || shown.heads.iter();
+    all.gauge(
+        "corosync_up",
+        "Whether Corosync runs",
+        heads().map(|(name, head)| (shown.labels(name, &[]), flag(head.corosync))),
+    );
+    let seen = heads()
+        .filter_map(|(name, head)| Some((shown.labels(name, &[]), head.corosync_seen? as f64)));
+    let help = "When Corosync was last seen to run";
+    all.gauge("corosync_last_seen_timestamp_seconds", help, seen);
+    let pacemaker =
+        heads().filter_map(|(name, head)| Some((shown.labels(name, &[]), flag(head.pacemaker?))));
+    all.gauge("pacemaker_up", "Whether Pacemaker runs", pacemaker);
+    let readings = || shown.reading.heads.iter();
+    let quorate =
+        readings().filter_map(|head| Some((shown.labels(&head.name, &[]), flag(head.quorate?))));
+    let help = "Whether Corosync says that it has quorum";
+    all.gauge("quorate", help, quorate);
+    let help = "Packets that Corosync's own sockets had no room for";
+    let drops =
+        heads().filter_map(|(name, head)| Some((shown.labels(name, &[]), head.socket_drops?)));
+    all.counter("corosync_socket_drops", help, drops);
+    if !shown.whole {
+        return;
+    }
+    // Of one that was not asked yet nothing is known.
+    let reached = readings().filter_map(|head| {
+        let answers = shown.heads.contains_key(&head.name);
+        let known = answers || head.unreached.is_some();
+        known.then(|| (shown.labels(&head.name, &[]), flag(answers)))
+    });
+    let help = "Whether a head answered the last time";
+    all.gauge("head_reached", help, reached);
+    let seen = readings().filter_map(|head| {
+        let answers = shown.heads.contains_key(&head.name);
+        let seen = answers.then_some(shown.reading.read_at).or(head.seen_at)?;
+        Some((shown.labels(&head.name, &[]), seen as f64))
+    });
+    let help = "When a head answered last";
+    all.gauge("head_last_seen_timestamp_seconds", help, seen);
+}
+
+fn ports(all: &mut All<'_>, shown: &Shown) {
+    let ports = || {
+        let heads = shown.heads.iter();
+        heads.flat_map(|(head, of)| {
+            of.interfaces.iter().map(move |(name, port)| {
+                (shown.labels(head, &[("interface", name.as_str())]), port)
+            })
+        })
+    };
+    let carrier = ports().filter(|(_, port)| port.up);
+    all.gauge(
+        "interface_carrier",
+        "Whether an interface that is up has a carrier",
+        carrier.map(|(labels, port)| (labels, flag(port.carrier))),
+    );
+    all.gauge(
+        "interface_speed_bytes_per_second",
+        "The speed that an interface's driver reports",
+        ports().filter_map(|(labels, port)| Some((labels, port.speed?.0 as f64 / 8.0))),
+    );
+}
+
 fn links(all: &mut All<'_>, shown: &Shown) {
-    let own = shown.reading.heads.first();
-    let links = own.into_iter().flat_map(|head| &head.links);
-    let named = links.clone().map(|link| {
-        let labels = labels(&[("link", link.name.as_str()), ("peer", link.peer.as_str())]);
-        (labels, link)
+    let heads = shown.reading.heads.iter();
+    let named = heads.flat_map(|head| {
+        head.links.iter().map(|link| {
+            let pair = [("link", link.name.as_str()), ("peer", link.peer.as_str())];
+            (shown.labels(&head.name, &pair), link)
+        })
     });
     let known = named
         .clone()
@@ -149,42 +185,60 @@ fn links(all: &mut All<'_>, shown: &Shown) {
         ),
     ];
     for (key, name, help) in numbered {
-        let of_key = shown.stats.iter().filter_map(|(full, value)| {
+        let stats = shown.heads.iter();
+        let stats = stats.flat_map(|(head, of)| of.stats.iter().map(move |pair| (head, pair)));
+        let of_key = stats.filter_map(|(head, (full, value))| {
             let (node, number) = full
                 .strip_prefix("stats.knet.node")?
                 .strip_suffix(key)?
                 .strip_suffix('.')?
                 .split_once(".link")?;
             let value: u64 = value.parse().ok()?;
-            Some((labels(&[("node", node), ("number", number)]), value))
+            let labels = shown.labels(head, &[("node", node), ("number", number)]);
+            Some((labels, value))
         });
         all.counter(name, help, of_key);
     }
 }
 
-fn pools(all: &mut All<'_>, reading: &WatchReading) {
-    let own = reading.heads.first().into_iter();
-    let pools = own.clone().flat_map(|head| &head.pools);
-    let here = pools.clone().filter_map(|pool| {
-        let labels = labels(&[("pool", pool.name.as_str())]);
-        Some((labels, flag(pool.here?)))
-    });
+fn pools(all: &mut All<'_>, shown: &Shown) {
+    let pools = || {
+        let heads = shown.reading.heads.iter();
+        heads.flat_map(|head| {
+            head.pools.iter().map(move |pool| {
+                (
+                    shown.labels(&head.name, &[("pool", pool.name.as_str())]),
+                    pool,
+                )
+            })
+        })
+    };
+    let here = pools().filter_map(|(labels, pool)| Some((labels, flag(pool.here?))));
     all.gauge("pool_here", "Whether a pool is on this head", here);
-    let used = pools.filter_map(|pool| {
-        let labels = labels(&[("pool", pool.name.as_str())]);
-        Some((labels, f64::from(pool.used_percent?) / 100.0))
-    });
+    let used =
+        pools().filter_map(|(labels, pool)| Some((labels, f64::from(pool.used_percent?) / 100.0)));
     all.gauge("pool_used_ratio", "How full a pool is", used);
-    let exports = own.flat_map(|head| &head.exports);
-    let offered = exports.filter_map(|export| {
-        let labels = labels(&[("pool", export.pool.as_str())]);
-        Some((labels, flag(export.offered?)))
+    let heads = shown.reading.heads.iter();
+    let offered = heads.flat_map(|head| {
+        head.exports.iter().filter_map(|export| {
+            let labels = shown.labels(&head.name, &[("pool", export.pool.as_str())]);
+            Some((labels, flag(export.offered?)))
+        })
     });
     all.gauge(
         "pool_offered",
         "Whether all of a pool is offered as it was started",
         offered,
     );
+}
+
+impl Shown {
+    /// Labels of a sample, which says of which head it is if that is not known by where it was asked for.
+    fn labels(&self, head: &HostName, pairs: &[(&str, &str)]) -> Labels {
+        let whose = self.whole.then_some(("head", head.as_str()));
+        let all: Vec<_> = whose.into_iter().chain(pairs.iter().copied()).collect();
+        labels(&all)
+    }
 }
 
 fn alarms(all: &mut All<'_>, reading: &WatchReading) {

@@ -32,14 +32,15 @@ pub struct Parts<'a> {
 pub fn picture(parts: Parts<'_>) -> TopPicture {
     let names: Vec<&HostName> = parts.file.nodes.iter().map(|n| n.name.get()).collect();
     let nothing = Known {
+        own: None,
         shown: None,
         problem: None,
         old_s: None,
         incidents: None,
     };
     // What the file alone says, of whatever no head tells.
-    let bare = names.first().map(|own| live_page(parts.file, own, nothing));
-    let any = parts.pages.values().next().or(bare.as_ref());
+    let bare = live_page(parts.file, nothing);
+    let any = parts.pages.values().next().or(Some(&bare));
     let all = |of: fn(&LivePage) -> usize| any.map_or(0, of);
     TopPicture {
         cluster: parts.file.cluster.name.to_string(),
@@ -82,6 +83,7 @@ fn link(parts: &Parts<'_>, names: &[&HostName], like: &LiveLink, at: usize) -> T
     let unknown = LiveEnd {
         light: Light::Unknown,
         what: EndKnown::NotKnown,
+        ways: Vec::new(),
     };
     let mut ports = Vec::new();
     let mut ways = Vec::new();

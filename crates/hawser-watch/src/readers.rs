@@ -13,10 +13,12 @@ use hawser_cluster::live::{Judged, StatusFacts, judged, observe};
 use hawser_host::{Clock, Host, HostError, Hosts, Reach};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
+use hawser_model::output::live::LiveIncidents;
 use hawser_model::output::top::TopPicture;
 
 use crate::history::history;
 use crate::run::EVERY;
+use crate::shown::Shown;
 use crate::whole::{Due, Whole};
 
 /// A head that is not reached is tried again after so long.
@@ -79,6 +81,14 @@ impl Readers {
         let mut whole = locked(&self.whole);
         whole.judge(self.clock.now(), seconds(&self.clock));
         whole.picture()
+    }
+
+    /// What a watch shows of it, what the logs tell, and why the last look at the cluster failed, if it did.
+    pub fn shown(&self) -> (Shown, LiveIncidents, Option<String>) {
+        let mut whole = locked(&self.whole);
+        whole.judge(self.clock.now(), seconds(&self.clock));
+        let problem = whole.problem().map(str::to_owned);
+        (whole.shown(), whole.incidents().clone(), problem)
     }
 
     /// Asks again for what is asked only when something has happened.

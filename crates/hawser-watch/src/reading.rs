@@ -29,6 +29,7 @@ pub fn reading(
         HeadReading {
             name: name.clone(),
             unreached: facts.status.unreached.get(name).cloned(),
+            seen_at: None,
             links: links(file, name, facts),
             quorate: view.and_then(quorate),
             pools: view.map(pools).unwrap_or_default(),

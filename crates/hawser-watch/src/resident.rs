@@ -21,6 +21,7 @@ use crate::group::grouped;
 use crate::judge::sightings;
 use crate::keeper::Keeper;
 use crate::reading::reading;
+use crate::shown::{Shown, ShownHead};
 
 /// After a change the links are read each second for so long: Corosync takes a moment to see what the kernel sees.
 const SETTLES: Duration = Duration::from_secs(8);
@@ -275,14 +276,13 @@ impl Resident {
         reading(Some(&self.file), &names, &self.facts(), alarms)
     }
 
-    /// What the metrics are made of.
+    /// What is shown of this head.
     pub fn shown(&self) -> Shown {
         let last = self.samples.last();
         let mine = self.status.views.get(&self.own);
         let sockets = self.standing.sockets.iter().flatten();
         let corosync = sockets.filter(|socket| socket.process.as_deref() == Some("corosync"));
-        Shown {
-            reading: self.reading(),
+        let own = ShownHead {
             corosync: self.pulse.corosync.is_some(),
             corosync_seen: self.read.corosync,
             pacemaker: mine.map(|view| view.pacemaker),
@@ -291,6 +291,11 @@ impl Resident {
             socket_drops: corosync
                 .map(|socket| socket.drops.0)
                 .reduce(u64::saturating_add),
+        };
+        Shown {
+            reading: self.reading(),
+            whole: false,
+            heads: [(self.own.clone(), own)].into(),
             not_kept: self.keeper.not_kept(),
             members: self.members.clone(),
             status: self.judged.clone(),
@@ -303,31 +308,4 @@ impl Resident {
         let view = self.status.views.get(&self.own)?;
         Some(view.cib.as_ref()?.said()?.as_str())
     }
-}
-
-/// What is shown of a head that is watched.
-#[derive(Clone, Debug)]
-pub struct Shown {
-    /// Its reading.
-    pub reading: WatchReading,
-    /// Whether Corosync runs.
-    pub corosync: bool,
-    /// When it was last seen, in seconds since 1970 UTC.
-    pub corosync_seen: Option<u64>,
-    /// Whether Pacemaker runs; absent when that is not known.
-    pub pacemaker: Option<bool>,
-    /// Corosync's statistics of its links.
-    pub stats: BTreeMap<String, String>,
-    /// The interfaces.
-    pub interfaces: BTreeMap<hawser_model::names::InterfaceName, hawser_model::host::Interface>,
-    /// Packets that Corosync's own sockets had no room for, since they were opened.
-    pub socket_drops: Option<u64>,
-    /// Sightings that were not kept, since there were too many at once.
-    pub not_kept: u64,
-    /// What each node of the cluster is, as the last view of it had it.
-    pub members: BTreeMap<HostName, NodeCondition>,
-    /// The last judgement of the cluster from this head alone; absent when there was none yet.
-    pub status: Option<ClusterStatus>,
-    /// When the head was asked for that, in seconds since 1970 UTC; absent when it did not say.
-    pub asked_at: Option<u64>,
 }

@@ -14,7 +14,8 @@ use hawser_model::output::watch::Alarm;
 use crate::keeping::Keeping;
 use crate::metrics::Health;
 use crate::recorder::Recorder;
-use crate::resident::{Resident, Shown};
+use crate::resident::Resident;
+use crate::shown::Shown;
 use crate::tell::Counts;
 
 /// From one reading to the next.
@@ -163,7 +164,7 @@ impl Watch {
 }
 
 /// What began and what ended from one reading to the next.
-fn changes(before: &[Alarm], now: &[Alarm]) -> Vec<Change> {
+pub fn changes(before: &[Alarm], now: &[Alarm]) -> Vec<Change> {
     let among = |all: &[Alarm], alarm: &Alarm| {
         let mut all = all.iter();
         all.any(|it| it.code == alarm.code && it.place == alarm.place)

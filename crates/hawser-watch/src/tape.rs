@@ -5,7 +5,7 @@ use std::time::Duration;
 use hawser_model::drill::Moment;
 use hawser_model::readings::{AllNoted, Noted, NotedMember, NotedPort, Reading};
 
-use crate::resident::Shown;
+use crate::shown::Shown;
 
 /// A clock that is off by less from one reading to the next is steered, not stepped, or the head was busy between the
 /// two looks at it.
@@ -47,9 +47,16 @@ impl Tape {
 
 /// All that a watch knows of its head, thing by thing.
 pub fn noted(shown: &Shown) -> AllNoted {
-    let mut all = vec![Noted::Corosync(shown.corosync)];
-    all.extend(shown.pacemaker.map(Noted::Pacemaker));
-    all.extend(shown.interfaces.iter().map(|(name, port)| {
+    let mut all = Vec::new();
+    let own = || shown.heads.values();
+    all.extend(own().map(|head| Noted::Corosync(head.corosync)));
+    all.extend(
+        own()
+            .filter_map(|head| head.pacemaker)
+            .map(Noted::Pacemaker),
+    );
+    let ports = own().flat_map(|head| &head.interfaces);
+    all.extend(ports.map(|(name, port)| {
         Noted::Port(NotedPort {
             interface: name.clone(),
             up: port.up,

@@ -33,7 +33,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 pub struct Whose {
     /// The cluster's name.
     pub cluster: String,
-    /// The head that tells.
+    /// The head that tells; empty where all heads are asked from elsewhere.
     pub head: String,
 }
 

@@ -23,8 +23,10 @@ use crate::keeper::Keeper;
 use crate::layout;
 use crate::live::{Known, live_page, newest};
 use crate::picture::{Parts, picture};
+use crate::reading::reading;
 use crate::recorder::Recorder;
 use crate::resident::{Resident, Wants};
+use crate::shown::Shown;
 
 /// The cluster is asked as a whole this often at most.
 const LOOKS: Duration = Duration::from_secs(3);
@@ -116,6 +118,11 @@ impl Whole {
     /// The heads' names.
     pub fn names(&self) -> Vec<HostName> {
         self.heads.keys().cloned().collect()
+    }
+
+    /// The file that says what there should be; for hosts without one, what is known of them.
+    pub fn layout(&self) -> &ClusterFile {
+        &self.file
     }
 
     /// The file by which the heads are asked about the cluster; absent for hosts without one.
@@ -278,7 +285,51 @@ impl Whole {
         grouped(self.keeper.alarms(), &self.topology)
     }
 
-    /// All of it, to be shown.
+    /// What a watch shows of it.
+    pub fn shown(&self) -> Shown {
+        let names: Vec<HostName> = self
+            .file
+            .nodes
+            .iter()
+            .map(|n| n.name.get().clone())
+            .collect();
+        let mut reading = reading(self.file(), &names, &self.facts(), self.alarms());
+        let mut heads = BTreeMap::new();
+        for (name, head) in &self.heads {
+            let mut readings = reading.heads.iter_mut();
+            match (
+                &head.answers,
+                readings.find(|reading| reading.name == *name),
+            ) {
+                (Answers::Yes, _) => heads.extend(head.resident.shown().heads),
+                (Answers::No { seen, .. }, Some(reading)) => reading.seen_at = *seen,
+                _ => {}
+            }
+        }
+        let judged = self.view.as_ref().map(|view| &view.judged.status);
+        let nodes = judged.into_iter().flat_map(|status| &status.nodes);
+        Shown {
+            reading,
+            whole: true,
+            heads,
+            not_kept: self.keeper.not_kept(),
+            members: nodes.map(|node| (node.name.clone(), node.state)).collect(),
+            status: judged.cloned(),
+            asked_at: self.view.as_ref().map(|view| view.at),
+        }
+    }
+
+    /// What the heads' logs tell.
+    pub fn incidents(&self) -> &LiveIncidents {
+        &self.incidents
+    }
+
+    /// Why the last look at the cluster failed, if it did.
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+
+    /// All of it, to be shown in a terminal.
     pub fn picture(&self) -> TopPicture {
         let alarms = self.alarms();
         let answer = self.heads.iter();
@@ -288,12 +339,13 @@ impl Whole {
                 let mut shown = head.resident.shown();
                 shown.reading.alarms.clone_from(&alarms);
                 let known = Known {
+                    own: Some(name),
                     shown: Some(&shown),
                     problem: None,
                     old_s: None,
                     incidents: None,
                 };
-                (name.clone(), live_page(&self.file, name, known))
+                (name.clone(), live_page(&self.file, known))
             })
             .collect();
         let answers = self.heads.iter();

@@ -8,22 +8,38 @@ mod pictures;
 use std::path::Path;
 
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
-use hawser_model::output::live::{EndKnown, Light, LivePage, PoolAt};
-use hawser_model::output::watch::LinkState;
+use hawser_model::output::live::{EndKnown, Light, LivePage, NotReached, PoolAt};
+use hawser_model::output::watch::{LinkReading, LinkState};
 use hawser_report::{live_page as text, live_parts};
+use hawser_watch::layout::of_topology;
 use hawser_watch::live::{Known, live_page};
-use hawser_watch::resident::Shown;
-use pictures::{dead_link, file, healthy, incidents, lost_head};
+use hawser_watch::shown::Shown;
+use pictures::{
+    both_dead_link, both_healthy, dead_link, file, healthy, incidents, lost_head, one_silent,
+};
 use proptest::prelude::*;
 
 fn page_of(file: &ClusterFile, shown: &Shown) -> LivePage {
     let known = Known {
+        own: Some(&"head1".into()),
         shown: Some(shown),
         problem: None,
         old_s: None,
         incidents: Some(&incidents()),
     };
-    live_page(file, &"head1".into(), known)
+    live_page(file, known)
+}
+
+/// Of all heads, which were asked from elsewhere.
+fn whole(shown: &Shown) -> LivePage {
+    let known = Known {
+        own: None,
+        shown: Some(shown),
+        problem: None,
+        old_s: None,
+        incidents: Some(&incidents()),
+    };
+    live_page(&file(), known)
 }
 
 fn page(shown: &Shown) -> LivePage {
@@ -73,6 +89,93 @@ fn a_head_that_is_lost_and_a_pool_that_is_nowhere() {
 }
 
 #[test]
+fn who_asks_all_heads_has_both_ends_of_each_link() {
+    let page = whole(&both_dead_link());
+    let heads = page.heads.iter().map(|head| head.light);
+    assert_eq!(heads.collect::<Vec<_>>(), [Light::Good, Light::Good]);
+    for end in &page.links[0].ends {
+        assert!(
+            matches!(end.what, EndKnown::Port(_)) && end.ways.len() == 1,
+            "{end:?}"
+        );
+    }
+    let lights = |link: usize| page.links[link].ends.iter().map(|end| end.light);
+    // The loss is told of both ends of the way, whoever has counted it.
+    assert_eq!(lights(0).collect::<Vec<_>>(), [Light::Warning; 2]);
+    assert_eq!(lights(1).collect::<Vec<_>>(), [Light::Bad; 2]);
+    // A link without heartbeat has ports and no ways.
+    assert!(page.links[2].ends.iter().all(|end| end.ways.is_empty()));
+    let on = page
+        .pools
+        .iter()
+        .map(|pool| (pool.on.clone(), pool.used_percent, pool.offered));
+    let here = |head: &str| (PoolAt::Head(head.into()), Some(37), Some(true));
+    assert_eq!(on.collect::<Vec<_>>(), [here("head1"), here("head2")]);
+    held_against("both-heads", &page);
+}
+
+#[test]
+fn a_head_that_does_not_answer_is_shown_with_when_it_was_seen_last() {
+    let page = whole(&one_silent());
+    assert_eq!(page.heads[1].light, Light::Bad);
+    assert_eq!(page.heads[1].own, None);
+    let seen = page.heads[1]
+        .not_reached
+        .as_ref()
+        .and_then(|not| not.seen_at);
+    assert_eq!(seen, Some(pictures::NOW - 95));
+    // Of its ends nothing is known; that the other end sees it down stands there.
+    assert!(
+        page.links
+            .iter()
+            .all(|link| link.ends[1].what == EndKnown::NotKnown)
+    );
+    assert_eq!(page.links[0].ends[0].light, Light::Bad);
+    assert_eq!(page.pools[1].on, PoolAt::Nowhere);
+    held_against("silent-head", &page);
+    // If none answers, nobody says that its pool runs nowhere.
+    let mut deaf = one_silent();
+    deaf.heads.clear();
+    deaf.reading.heads.clear();
+    let deaf = whole(&deaf);
+    assert!(deaf.pools.iter().all(|pool| pool.on == PoolAt::NotKnown));
+    assert!(deaf.heads.iter().all(|head| head.condition.is_none()));
+    // Nobody knows better than the judgement whether it is lost: silence alone is not.
+    let mut silent = one_silent();
+    silent.reading.alarms.clear();
+    silent.members = both_healthy().members;
+    assert_eq!(whole(&silent).heads[1].light, Light::Unknown);
+}
+
+#[test]
+fn hosts_without_a_cluster_file_are_heads_and_nothing_else() {
+    let mut shown = both_healthy();
+    (shown.status, shown.asked_at) = (None, None);
+    shown.members.clear();
+    shown.reading.cluster.clear();
+    let mut hosts = file().topology();
+    (hosts.cluster, hosts.links) = (String::new(), Vec::new());
+    hosts.nodes[1].name = "a".into();
+    let known = Known {
+        own: None,
+        shown: Some(&shown),
+        problem: None,
+        old_s: None,
+        incidents: None,
+    };
+    let page = live_page(&of_topology(&hosts), known);
+    let lights = page.heads.iter().map(|head| head.light);
+    assert_eq!(lights.collect::<Vec<_>>(), [Light::Good, Light::Unknown]);
+    let written = text(&page);
+    assert!(written.contains("<h1>head1 and a</h1>"), "{written}");
+    assert!(
+        !written.contains("quorum") && !written.contains("Pacemaker"),
+        "{written}"
+    );
+    assert!(written.contains("without a cluster file"), "{written}");
+}
+
+#[test]
 fn what_one_head_does_not_know_it_says() {
     let mut three = include_str!("../../../examples/lab/hawser.toml").replace(
         "[fencing]",
@@ -113,33 +216,37 @@ fn what_one_head_does_not_know_it_says() {
 
 #[test]
 fn nothing_is_called_good_before_it_was_read_and_old_is_called_old() {
+    let own = "head1".into();
     let known = Known {
+        own: Some(&own),
         shown: None,
         problem: None,
         old_s: None,
         incidents: None,
     };
-    let unread = live_page(&file(), &"head1".into(), known);
+    let unread = live_page(&file(), known);
     let written = text(&unread);
     assert!(!written.contains("mark-of good"), "{written}");
     assert!(written.contains("Not known yet") && written.contains("were not read yet"));
     let shown = healthy();
     let old = Known {
+        own: Some(&own),
         shown: Some(&shown),
         problem: Some("crm_simulate: no answer"),
         old_s: Some(47),
         incidents: None,
     };
-    let old = text(&live_page(&file(), &"head1".into(), old));
+    let old = text(&live_page(&file(), old));
     assert!(old.contains("nothing for 47 s: what stands here is old"));
     assert!(old.contains("The last look at the cluster failed") && old.contains("no answer"));
 }
 
 #[test]
 fn colours_are_never_alone() {
-    for shown in [healthy(), dead_link(), lost_head()] {
-        let page = page(&shown);
-        let written = text(&page);
+    let own = [healthy(), dead_link(), lost_head()].map(|shown| page(&shown));
+    let all = [both_healthy(), both_dead_link(), one_silent()].map(|shown| whole(&shown));
+    for page in own.iter().chain(&all) {
+        let written = text(page);
         // Each shape has words after it, and is not read aloud itself.
         let shapes = written.matches("class=\"mark-of").count();
         assert!(shapes > 10);
@@ -163,13 +270,14 @@ fn planted(words: &str) -> LivePage {
     reading.heads[0].exports[0].offered = Some(false);
     reading.heads[0].exports[0].missing = vec![words.to_owned()];
     reading.heads[0].links[0].state = LinkState::Down;
-    let port = shown.interfaces.remove("eth0").unwrap();
-    shown.interfaces.insert(words.into(), port);
+    let ports = &mut shown.heads.get_mut("head1").unwrap().interfaces;
+    let port = ports.remove("eth0").unwrap();
+    ports.insert(words.into(), port);
     let status = shown.status.as_mut().unwrap();
     status.if_lost = [(words.into(), vec![words.to_owned()])].into();
     let mut page = page(&shown);
     page.cluster = words.to_owned();
-    page.own = words.into();
+    page.own = Some(words.into());
     page.heads[0].name = words.into();
     page.links[0].name = words.into();
     page.links[0].switch = Some(words.to_owned());
@@ -184,6 +292,18 @@ fn planted(words: &str) -> LivePage {
         incident.trigger = words.to_owned();
     }
     page.incidents.gaps = vec![words.to_owned()];
+    page.heads[1].not_reached = Some(NotReached {
+        why: words.to_owned(),
+        seen_at: None,
+    });
+    page.links[1].ends[0].ways = vec![LinkReading {
+        name: words.into(),
+        peer: words.into(),
+        state: LinkState::Up,
+        latency_s: None,
+        lost: None,
+        sent: None,
+    }];
     page
 }
 

@@ -14,7 +14,7 @@ use hawser_watch::keeping::KeptCounts;
 use hawser_watch::metrics::Health;
 use hawser_watch::serve::Serves;
 use hawser_watch::tell::Counts;
-use pictures::{dead_link, file};
+use pictures::{both_dead_link, file};
 use serde_json::Value;
 
 const RULES: &str = include_str!("../../../packaging/prometheus/hawser.rules.yml");
@@ -27,7 +27,7 @@ const ADDED: &[&str] = &["cluster", "head", "instance", "job"];
 
 /// A watch that has something to show of everything that it can.
 fn board() -> Board {
-    let mut shown = dead_link();
+    let mut shown = both_dead_link();
     // Names that Corosync 3.1.7 has.
     let stats = [
         "connected",
@@ -37,14 +37,16 @@ fn board() -> Board {
         "rx_total_retries",
     ];
     let stats = stats.map(|key| (format!("stats.knet.node2.link0.{key}"), "1".to_owned()));
-    shown.stats.extend(stats);
+    let head1 = shown.heads.get_mut("head1").unwrap();
+    head1.stats.extend(stats);
     let health = Health {
         readings: 60,
         failures: 0,
         told: Some(Counts::default()),
         kept: Some(KeptCounts::default()),
     };
-    let board = Board::new(file(), "head1".into(), Clock::default());
+    // One that asks all heads serves all that one on a head does, and whether it reaches them.
+    let board = Board::whole(file(), Clock::default());
     board.show(shown, health, None);
     board
 }

@@ -121,8 +121,9 @@ fn metrics_are_what_was_read_and_nothing_that_a_head_says_breaks_their_lines() {
     assert!(text.contains("hawser_alarm_active{code=\"link-down\",severity=\"error\","));
     assert!(!text.contains("hawser_quorate"), "it was never read");
     let planted = "eth0\"} 1\nhawser_corosync_up 0\n\u{1b}[2J\\";
-    let port = shown.interfaces["eth0"].clone();
-    shown.interfaces.insert(planted.into(), port);
+    let ports = &mut shown.heads.get_mut("head1").unwrap().interfaces;
+    let port = ports["eth0"].clone();
+    ports.insert(planted.into(), port);
     shown.reading.alarms[0].place.object = Some(planted.into());
     let text = metrics::text(&shown, health);
     assert!(!text.contains('\u{1b}'));

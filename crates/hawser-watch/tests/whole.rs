@@ -12,6 +12,7 @@ use hawser_model::output::live::{EndKnown, Light};
 use hawser_model::output::top::Answers;
 use hawser_model::output::watch::LinkState;
 use hawser_model::topology::{Node, Reach, Topology};
+use hawser_watch::metrics::{self, Health};
 use hawser_watch::readers::tick;
 use hawser_watch::run::{EVERY, Look};
 use hawser_watch::whole::{Due, Whole};
@@ -186,6 +187,50 @@ fn a_head_that_does_not_answer_is_shown_with_when_it_was_seen_and_holds_up_no_ot
     assert!(heads.looks > looks);
     let picture = heads.whole.lock().unwrap().picture();
     assert_eq!(picture.heads[1].answers, Answers::Yes);
+}
+
+#[test]
+fn a_watch_of_all_heads_says_of_each_sample_whose_it_is_and_whether_the_head_answers() {
+    let mut heads = Heads::new(Whole::new(file()), &[]);
+    let metrics = |heads: &Heads| {
+        let shown = heads.whole.lock().unwrap().shown();
+        let metrics = metrics::text(&shown, Health::default());
+        (shown, metrics)
+    };
+    // Of heads that were not asked yet nothing is claimed.
+    assert!(!metrics(&heads).1.contains("{head="));
+    heads.run(10);
+    let (shown, text) = metrics(&heads);
+    assert_eq!(shown.members.len(), 2);
+    for head in HEADS {
+        for sample in [
+            "head_reached",
+            "corosync_up",
+            "heartbeat_link_up",
+            "interface_carrier",
+        ] {
+            let sample = format!("\nhawser_{sample}{{head=\"{head}\"");
+            assert!(text.contains(&sample), "{sample}: {text}");
+        }
+    }
+    heads.wire.lose("head2".into());
+    heads.run(10);
+    let (shown, text) = metrics(&heads);
+    let silent = &shown.reading.heads[1];
+    assert!(silent.unreached.is_some());
+    assert_eq!(silent.seen_at, Some(9));
+    assert!(!shown.heads.contains_key("head2"));
+    assert!(
+        text.contains("\nhawser_head_reached{head=\"head2\"} 0.0\n"),
+        "{text}"
+    );
+    assert!(text.contains("\nhawser_head_last_seen_timestamp_seconds{head=\"head2\"} 9.0\n"));
+    assert!(
+        !text.contains("hawser_corosync_up{head=\"head2\""),
+        "it is not known"
+    );
+    let alarms = shown.reading.alarms.iter().map(|alarm| alarm.code.as_str());
+    assert_eq!(alarms.collect::<Vec<_>>(), ["head-not-reached"]);
 }
 
 #[test]

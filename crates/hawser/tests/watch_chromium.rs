@@ -14,10 +14,12 @@ use chromium::Chromium;
 use hawser_host::Clock;
 use hawser_watch::board::Board;
 use hawser_watch::metrics::Health;
-use hawser_watch::resident::Shown;
 use hawser_watch::serve::serve;
+use hawser_watch::shown::Shown;
 use hawser_watch::web::Doors;
-use pictures::{dead_link, file, healthy, incidents, lost_head};
+use pictures::{
+    both_dead_link, both_healthy, dead_link, file, healthy, incidents, lost_head, one_silent,
+};
 
 /// For what must come at last, on a machine that is busy with something else.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -31,6 +33,26 @@ fn until(browser: &mut Chromium, condition: &str) {
     }
 }
 
+fn served(board: Board) -> (Board, String) {
+    board.send_pages().unwrap();
+    let here: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    let doors = Arc::new(Doors::new(here.ip(), None).unwrap());
+    let address = serve(here, doors, board.clone()).unwrap();
+    (board, format!("http://{address}/"))
+}
+
+/// On a telephone and a desk, by day and by night.
+#[track_caller]
+fn fits(browser: &mut Chromium, name: &str) {
+    for width in [375, 1400] {
+        let (scroll, inner) = browser.widths(width);
+        assert!(scroll <= inner, "{name} is {scroll} wide in {inner}");
+        let (light, dark) = (browser.seen("light"), browser.seen("dark"));
+        assert_ne!(light.colours, dark.colours, "{name}");
+        assert_ne!(light.picture, dark.picture, "{name}");
+    }
+}
+
 #[test]
 fn a_page_follows_the_watch_whatever_its_width_and_colours() {
     let Some(mut browser) = Chromium::start() else {
@@ -38,15 +60,28 @@ fn a_page_follows_the_watch_whatever_its_width_and_colours() {
         writeln!(std::io::stderr(), "\nskipped: no chromium here").unwrap();
         return;
     };
-    let board = Board::new(file(), "head1".into(), Clock::default());
-    board.send_pages().unwrap();
-    let here: SocketAddr = "127.0.0.1:0".parse().unwrap();
-    let doors = Arc::new(Doors::new(here.ip(), None).unwrap());
-    let address = serve(here, doors, board.clone()).unwrap();
+    let (all, of_all) = served(Board::whole(
+        Layout::of(&file()),
+        PATIENCE,
+        Clock::default(),
+    ));
+    browser.visit(&of_all);
+    for (name, shown, words) in [
+        ("both-healthy", both_healthy(), "to head1: up"),
+        ("both-dead-link", both_dead_link(), "to head1: DOWN"),
+        ("one-silent", one_silent(), "last seen: "),
+    ] {
+        all.show(shown, Health::default(), None);
+        until(
+            &mut browser,
+            &format!("document.body.innerText.includes('{words}')"),
+        );
+        fits(&mut browser, name);
+    }
+    let (board, origin) = served(Board::new(file(), "head1".into(), Clock::default()));
     board.incidents(incidents());
     let show = |shown: Shown| board.show(shown, Health::default(), None);
     show(healthy());
-    let origin = format!("http://{address}/");
     browser.visit(&origin);
     for (name, shown, title) in [
         ("healthy", healthy(), "lab: no alarm"),
@@ -61,19 +96,16 @@ fn a_page_follows_the_watch_whatever_its_width_and_colours() {
             &format!("document.body.innerText.includes('{last}')"),
         );
         assert_eq!(browser.value("document.title"), title);
-        for width in [375, 1400] {
-            let (scroll, inner) = browser.widths(width);
-            assert!(scroll <= inner, "{name} is {scroll} wide in {inner}");
-            let (light, dark) = (browser.seen("light"), browser.seen("dark"));
-            assert_ne!(light.colours, dark.colours, "{name}");
-            assert_ne!(light.picture, dark.picture, "{name}");
-        }
+        fits(&mut browser, name);
     }
     focus_stays(&mut browser, &show);
     nothing_planted_acts(&mut browser, &show);
     silence_is_told(&mut browser, &show);
     for asked in browser.requested() {
-        assert!(asked.starts_with(&origin), "{asked}");
+        assert!(
+            asked.starts_with(&origin) || asked.starts_with(&of_all),
+            "{asked}"
+        );
     }
     browser.has_nothing_to_complain_of();
 }
@@ -105,10 +137,9 @@ fn nothing_planted_acts(browser: &mut Chromium, show: &dyn Fn(Shown)) {
     hostile.reading.alarms[0].text =
         "<img src=//192.0.2.1/x onerror=document.title='x'><script>document.title='x'</script>"
             .into();
-    let port = hostile.interfaces.remove("eth0").unwrap();
-    hostile
-        .interfaces
-        .insert("<b id=planted>\n\u{202e}".into(), port);
+    let ports = &mut hostile.heads.get_mut("head1").unwrap().interfaces;
+    let port = ports.remove("eth0").unwrap();
+    ports.insert("<b id=planted>\n\u{202e}".into(), port);
     show(hostile);
     until(
         browser,

@@ -1,4 +1,4 @@
-//! What a watch shows of a cluster, as one of its heads knows it: the model of the live page.
+//! What a watch shows of a cluster, as one of its heads knows it or as all of them say: the model of the live page.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,18 +11,18 @@ use crate::finding::Severity;
 use crate::names::{HostName, InterfaceName, LinkName};
 use crate::units::BitsPerSec;
 
-/// A cluster as one head knows it at a moment.
+/// A cluster as one head knows it at a moment, or all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LivePage {
-    /// The cluster.
+    /// The cluster; empty for hosts that were named without a cluster file.
     pub cluster: String,
-    /// The head that watches. It asks itself and no other.
-    pub own: HostName,
-    /// When it read itself, in seconds since 1970 UTC. Absent: not yet.
+    /// The head that watches. It asks itself and no other. Absent: all heads are asked.
+    pub own: Option<HostName>,
+    /// When the last reading was made, in seconds since 1970 UTC. Absent: not yet.
     pub read_at: Option<u64>,
     /// For how many seconds it has read nothing, if that is longer than it should be: what is shown is old.
     pub old_s: Option<u64>,
-    /// When it asked its Pacemaker, in seconds since 1970 UTC. Absent: it has no answer yet.
+    /// When Pacemaker was asked, in seconds since 1970 UTC. Absent: it has no answer yet.
     pub asked_at: Option<u64>,
     /// The heads, in the file's order.
     pub heads: Vec<LiveHead>,
@@ -38,6 +38,13 @@ pub struct LivePage {
     pub incidents: LiveIncidents,
     /// What this head does not know, in words.
     pub not_known: Vec<String>,
+}
+
+impl LivePage {
+    /// Whether it is of hosts that were named without a cluster file.
+    pub fn is_of_hosts(&self) -> bool {
+        self.cluster.is_empty()
+    }
 }
 
 /// How something is, the best first. Nothing is shown by this alone: a word says what it is.
@@ -71,10 +78,22 @@ pub struct LiveHead {
     pub name: HostName,
     /// How it is.
     pub light: Light,
-    /// What it is in the cluster, as this head's Pacemaker believes. Absent: not known.
+    /// What it is in the cluster, as Pacemaker believes. Absent: not known.
     pub condition: Option<NodeCondition>,
-    /// What only the head that watches knows of itself; absent for the others.
+    /// What only the head knows of itself; absent if it was not asked or did not answer.
     pub own: Option<OwnHead>,
+    /// It was asked and did not answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_reached: Option<NotReached>,
+}
+
+/// A head that does not answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotReached {
+    /// Why not.
+    pub why: String,
+    /// When it answered last, in seconds since 1970 UTC; absent: not since the watch began.
+    pub seen_at: Option<u64>,
 }
 
 /// What a head knows of itself.
@@ -110,25 +129,28 @@ pub struct LiveEnd {
     pub light: Light,
     /// What is known of it.
     pub what: EndKnown,
+    /// How this head sees the ways to its peers over the link. Where one head alone watches they stand at the peers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<LinkReading>,
 }
 
 /// What is known of an end of a link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndKnown {
-    /// The port of the head that watches.
+    /// The port of the head.
     Port(OwnPort),
-    /// No interface of the head that watches has its address on the link.
+    /// No interface of the head has its address on the link.
     NoPort,
     /// The way to a peer, by Corosync's pings.
     Peer(LinkReading),
-    /// The head is on the link, and nothing tells this head of it.
+    /// The head is on the link, and nothing tells of it.
     NotKnown,
     /// The head is not on the link.
     NotThere,
 }
 
-/// A port of the head that watches.
+/// A port of a head.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnPort {
     /// The interface.
@@ -150,7 +172,7 @@ pub struct LivePool {
     pub light: Light,
     /// Where it is.
     pub on: PoolAt,
-    /// How full it is, in percent; absent when it is not on this head.
+    /// How full it is, in percent; absent when its head did not say.
     pub used_percent: Option<u8>,
     /// Whether all of it is offered to its clients; absent when that is not known.
     pub offered: Option<bool>,
@@ -222,7 +244,7 @@ impl LiveHead {
         match (own.corosync, own.pacemaker) {
             (false, _) => all.push("Corosync does not run".to_owned()),
             (true, Some(false)) => all.push("Pacemaker does not run".to_owned()),
-            (true, _) => {}
+            _ => {}
         }
         all.push(
             match own.quorate {

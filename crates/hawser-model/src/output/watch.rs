@@ -27,6 +27,9 @@ pub struct HeadReading {
     /// Why it did not answer; absent when it did. Everything else is empty or absent then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreached: Option<String>,
+    /// When it answered last, in seconds since 1970 UTC, if it does not now; absent in a single reading, which does not know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_at: Option<u64>,
     /// Its heartbeat links, to each peer.
     pub links: Vec<LinkReading>,
     /// Whether its Corosync says that it has quorum; absent when it does not run or did not say.

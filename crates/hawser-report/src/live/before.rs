@@ -6,16 +6,25 @@ use crate::markup::Markup;
 
 pub(super) fn if_lost(m: &mut Markup, page: &LivePage) {
     m.leaf("h2", &[], "If a head died now");
+    if page.is_of_hosts() {
+        return m.leaf(
+            "p",
+            &[],
+            "Nothing is asked about that without a cluster file.",
+        );
+    }
     if page.if_lost.is_empty() {
         return m.leaf("p", &[], "Pacemaker has not said it yet.");
     }
     m.leaf(
         "p",
         &[("class", &"muted")],
-        format_args!(
-            "By the scheduler of Pacemaker on {}, when it was asked last.",
-            page.own
-        ),
+        match &page.own {
+            Some(own) => {
+                format!("By the scheduler of Pacemaker on {own}, when it was asked last.")
+            }
+            None => "By the scheduler of Pacemaker, when it was asked last.".to_owned(),
+        },
     );
     m.node("dl", &[], |m| {
         for (head, lines) in &page.if_lost {
@@ -29,12 +38,16 @@ pub(super) fn if_lost(m: &mut Markup, page: &LivePage) {
 
 pub(super) fn incidents(m: &mut Markup, page: &LivePage) {
     m.leaf("h2", &[], "What happened before");
-    let (own, all) = (&page.own, &page.incidents);
+    let all = &page.incidents;
+    let (whose, keep) = match &page.own {
+        Some(own) => (own.to_string(), "keeps"),
+        None => ("the heads".to_owned(), "keep"),
+    };
     if !all.read {
         return m.leaf(
             "p",
             &[],
-            format_args!("The logs of {own} were not read yet."),
+            format_args!("The logs of {whose} were not read yet."),
         );
     }
     match all.newest.is_empty() {
@@ -42,7 +55,7 @@ pub(super) fn incidents(m: &mut Markup, page: &LivePage) {
             "p",
             &[],
             format_args!(
-                "No head was lost or fenced and no service was away, as far as {own} keeps it."
+                "No head was lost or fenced and no service was away, as far as {whose} {keep} it."
             ),
         ),
         false => m.node("ol", &[("class", &"plain incidents")], |m| {
@@ -69,11 +82,18 @@ pub(super) fn incidents(m: &mut Markup, page: &LivePage) {
         m.leaf("p", &[("class", &"muted")], gap);
     }
     m.node("p", &[("class", &"muted")], |m| {
-        m.text(format_args!(
-            "From what {own} keeps alone, in its local time; what is going on is told 35 s after its last change. "
-        ));
-        m.leaf("code", &[], "hawser incident list");
-        m.text(" asks all heads; ");
+        match &page.own {
+            Some(own) => {
+                m.text(format_args!(
+                    "From what {own} keeps alone, in its local time; what is going on is told 35 s after its last change. "
+                ));
+                m.leaf("code", &[], "hawser incident list");
+                m.text(" asks all heads; ");
+            }
+            None => m.text(
+                "From all heads' logs and what their watches keep, in their local time; read again when something has changed. ",
+            ),
+        }
         m.leaf("code", &[], "hawser incident show ID");
         m.text(" has the whole account.");
     });

@@ -5,7 +5,7 @@
 
 use hawser_model::names::HostName;
 use hawser_model::output::live::{
-    EndKnown, LiveAddress, LiveEnd, LiveHead, LiveLink, LivePage, LivePool, PoolAt,
+    EndKnown, Light, LiveAddress, LiveEnd, LiveHead, LiveLink, LivePage, LivePool, PoolAt,
 };
 
 use super::light::{class, mark};
@@ -13,14 +13,15 @@ use crate::markup::Markup;
 use crate::page::moment;
 
 pub(super) fn cluster(m: &mut Markup, page: &LivePage) {
-    m.leaf("h2", &[], "The cluster");
+    let hosts = page.is_of_hosts();
+    m.leaf("h2", &[], if hosts { "The hosts" } else { "The cluster" });
     let columns = format!("columns n{}", page.heads.len().clamp(1, 8));
     m.node(
         "ul",
         &[("class", &columns), ("aria-label", &"Heads")],
         |m| {
             for head in &page.heads {
-                one_head(m, head);
+                one_head(m, page, head);
             }
         },
     );
@@ -28,28 +29,56 @@ pub(super) fn cluster(m: &mut Markup, page: &LivePage) {
         one_link(m, page, link, &columns);
     }
     pools(m, page, &columns);
+    if hosts {
+        return;
+    }
     m.leaf(
         "p",
         &[("class", &"muted")],
-        match page.asked_at {
-            Some(at) => format!(
-                "Ports, links and quorum as {} read them last; the heads and where pools run as its Pacemaker had them at {} UTC.",
-                page.own,
+        match (&page.own, page.asked_at) {
+            (Some(own), Some(at)) => format!(
+                "Ports, links and quorum as {own} read them last; the heads and where pools run as its Pacemaker had them at {} UTC.",
                 moment(at)
             ),
-            None => "Pacemaker was not asked yet.".to_owned(),
+            (None, Some(at)) => format!(
+                "Each head, its ports and its ways to the others by its own answer; where pools run as Pacemaker had them at {} UTC.",
+                moment(at)
+            ),
+            (Some(_), None) => "Pacemaker was not asked yet.".to_owned(),
+            (None, None) => "No head has answered for the cluster.".to_owned(),
         },
     );
 }
 
-fn one_head(m: &mut Markup, head: &LiveHead) {
+fn one_head(m: &mut Markup, page: &LivePage, head: &LiveHead) {
     m.node("li", &[("class", &class("head", head.light))], |m| {
         m.node("h3", &[], |m| {
             mark(m, head.light);
             m.text(&head.name);
         });
-        m.leaf("p", &[], head.words());
-        if head.own.is_some() {
+        match (page.is_of_hosts(), head.light) {
+            (false, _) => m.leaf("p", &[], head.words()),
+            (true, _) if head.not_reached.is_some() => {}
+            (true, Light::Unknown) => m.leaf("p", &[], "no answer yet"),
+            (true, _) => m.leaf("p", &[], "answered"),
+        }
+        if let Some(not) = &head.not_reached {
+            let seen = not.seen_at.map_or_else(
+                || "not since this watch began".to_owned(),
+                |at| format!("{} UTC", moment(at)),
+            );
+            m.leaf(
+                "p",
+                &[("class", &"missing")],
+                format_args!("did not answer: {}", not.why),
+            );
+            m.leaf(
+                "p",
+                &[("class", &"muted")],
+                format_args!("last seen: {seen}"),
+            );
+        }
+        if page.own.as_ref() == Some(&head.name) {
             m.leaf("p", &[("class", &"muted")], "this head");
         }
     });
@@ -90,9 +119,9 @@ fn one_link(m: &mut Markup, page: &LivePage, link: &LiveLink, columns: &str) {
                     false if first < Some(at) && Some(at) < last => "end by".to_owned(),
                     false => "end beyond".to_owned(),
                 };
-                let whose = match head.name == page.own {
-                    true => format!("{}: ", head.name),
-                    false => format!("to {}: ", head.name),
+                let whose = match &page.own {
+                    Some(own) if *own != head.name => format!("to {}: ", head.name),
+                    _ => format!("{}: ", head.name),
                 };
                 one_end(m, &class, &whose, end);
             }
@@ -109,6 +138,14 @@ fn one_end(m: &mut Markup, class: &str, whose: &str, end: &LiveEnd) {
         m.leaf("span", &[("class", &"aloud")], whose);
         for line in end.what.words() {
             m.leaf("span", &[("class", &"line")], line);
+        }
+        for way in &end.ways {
+            let words = way.words().join(", ");
+            m.leaf(
+                "span",
+                &[("class", &"line")],
+                format_args!("to {}: {words}", way.peer),
+            );
         }
     });
 }

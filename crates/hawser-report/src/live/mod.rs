@@ -88,11 +88,15 @@ pub fn live_page(page: &LivePage) -> String {
     };
     document(&title(page), head, |m| {
         m.node("header", &[], |m| {
-            m.leaf("h1", &[], format_args!("Cluster {}", page.cluster));
+            m.leaf("h1", &[], name(page));
             m.leaf(
                 "p",
                 &[("class", &"muted")],
-                format_args!("as {} sees it", page.own),
+                match &page.own {
+                    Some(own) => format!("as {own} sees it"),
+                    None if page.is_of_hosts() => "hosts, without a cluster file".to_owned(),
+                    None => "as all its heads see it".to_owned(),
+                },
             );
         });
         // The script fills it; a screen reader says it at once.
@@ -141,12 +145,29 @@ fn title(page: &LivePage) -> String {
         0 => "no alarm".to_owned(),
         n => counted(n as u64, "alarm"),
     };
-    format!("{}: {state}", page.cluster)
+    match page.is_of_hosts() {
+        true => format!("hosts: {state}"),
+        false => format!("{}: {state}", page.cluster),
+    }
+}
+
+/// What is shown.
+fn name(page: &LivePage) -> String {
+    match page.is_of_hosts() {
+        true => {
+            let heads: Vec<&str> = page.heads.iter().map(|head| head.name.as_str()).collect();
+            heads.join(" and ")
+        }
+        false => format!("Cluster {}", page.cluster),
+    }
 }
 
 fn read(m: &mut Markup, page: &LivePage) {
     match (page.read_at, page.old_s) {
-        (None, _) => m.text(format_args!("{} has not read itself yet.", page.own)),
+        (None, _) => match &page.own {
+            Some(own) => m.text(format_args!("{own} has not read itself yet.")),
+            None => m.text("The heads were not read yet."),
+        },
         (Some(at), None) => m.text(format_args!("Read {} UTC.", moment(at))),
         (Some(at), Some(seconds)) => {
             mark(m, Light::Bad);
@@ -162,7 +183,7 @@ fn headline(m: &mut Markup, page: &LivePage) {
     let worst = page.alarms.iter().map(|alarm| Light::from(alarm.severity));
     let (light, words) = match (page.read_at, worst.max()) {
         (None, _) => (Light::Unknown, "Not known yet".to_owned()),
-        (Some(_), None) if page.asked_at.is_none() => (
+        (Some(_), None) if page.asked_at.is_none() && !page.is_of_hosts() => (
             Light::Unknown,
             "No alarm so far; the cluster was not looked at yet".to_owned(),
         ),
@@ -181,12 +202,22 @@ fn headline(m: &mut Markup, page: &LivePage) {
 }
 
 fn not_known(m: &mut Markup, page: &LivePage) {
-    m.leaf("h2", &[], format_args!("What {} does not know", page.own));
+    m.leaf(
+        "h2",
+        &[],
+        match &page.own {
+            Some(own) => format!("What {own} does not know"),
+            None => "What is not known here".to_owned(),
+        },
+    );
     m.node("ul", &[("class", &"plain")], |m| {
         for what in &page.not_known {
             m.leaf("li", &[], what);
         }
     });
+    if page.own.is_none() {
+        return;
+    }
     m.node("p", &[("class", &"muted")], |m| {
         m.leaf("code", &[], "hawser watch --once");
         m.text(" and ");

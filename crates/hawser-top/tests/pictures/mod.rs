@@ -28,6 +28,7 @@ pub fn healthy() -> TopPicture {
                 pacemaker: Some(true),
                 quorate: Some(true),
             }),
+            not_reached: None,
         },
         answers: Answers::Yes,
     };
@@ -139,6 +140,7 @@ pub fn dead_head() -> TopPicture {
             light: Light::Warning,
             condition: Some(NodeCondition::Offline),
             own: None,
+            not_reached: None,
         },
         answers: Answers::No {
             why: "ssh: connect to host head2 port 22: No route to host".into(),
@@ -149,6 +151,7 @@ pub fn dead_head() -> TopPicture {
         link.ports[1].end = LiveEnd {
             light: Light::Unknown,
             what: EndKnown::NotKnown,
+            ways: Vec::new(),
         };
         link.ways.retain(|way| way.from == "head1".into());
         for way in &mut link.ways {
@@ -255,6 +258,7 @@ fn link(name: &str, carries: &str, number: usize, ways: bool) -> TopLink {
                 carrier: true,
                 speed: Some(BitsPerSec(10_000_000_000)),
             }),
+            ways: Vec::new(),
         },
     };
     let way = |from: &str, peer: &str, us: f64| TopWay {

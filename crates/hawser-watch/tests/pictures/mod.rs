@@ -15,7 +15,7 @@ use hawser_model::output::watch::{
     Alarm, ExportReading, HeadReading, LinkReading, LinkState, PoolReading, WatchReading,
 };
 use hawser_model::units::BitsPerSec;
-use hawser_watch::resident::Shown;
+use hawser_watch::shown::{Shown, ShownHead};
 
 /// 2026-11-25 18:30:00 UTC.
 pub const NOW: u64 = 1_795_631_400;
@@ -64,6 +64,7 @@ pub fn healthy() -> Shown {
     let head = HeadReading {
         name: "head1".into(),
         unreached: None,
+        seen_at: None,
         links: vec![link("ring0", 312.0), link("ring1", 298.0)],
         quorate: Some(true),
         pools: vec![pool("vmpool01", true), pool("vmpool02", false)],
@@ -110,12 +111,8 @@ pub fn healthy() -> Shown {
             heads: vec![head],
             alarms: Vec::new(),
         },
-        corosync: true,
-        corosync_seen: Some(NOW),
-        pacemaker: Some(true),
-        stats: BTreeMap::new(),
-        interfaces: ports(true),
-        socket_drops: Some(0),
+        whole: false,
+        heads: [("head1".into(), itself(1, true))].into(),
         not_kept: 0,
         members: members(NodeCondition::Online),
         status: Some(status),
@@ -123,10 +120,63 @@ pub fn healthy() -> Shown {
     }
 }
 
+/// The same, as both heads say it who were asked from elsewhere.
+pub fn both_healthy() -> Shown {
+    let mut shown = healthy();
+    let mut second = shown.reading.heads[0].clone();
+    second.name = "head2".into();
+    for link in &mut second.links {
+        (link.peer, link.latency_s) = ("head1".into(), Some(0.000_305));
+    }
+    second.pools.reverse();
+    (second.pools[0].name, second.pools[1].name) = ("vmpool01".into(), "vmpool02".into());
+    second.exports[0].pool = "vmpool02".into();
+    shown.reading.heads.push(second);
+    shown.heads.insert("head2".into(), itself(2, true));
+    shown.whole = true;
+    shown.asked_at = Some(NOW);
+    shown
+}
+
+/// The same, with ring1's port of head2 dead, which both see, and ring0 lossy from there alone.
+pub fn both_dead_link() -> Shown {
+    let mut shown = both_healthy();
+    for head in &mut shown.reading.heads {
+        let link = &mut head.links[1];
+        (link.state, link.lost, link.sent) = (LinkState::Down, None, None);
+    }
+    shown.reading.heads[1].links[0].lost = Some(7);
+    shown.heads.insert("head2".into(), itself(2, false));
+    shown.reading.alarms = dead_link().reading.alarms;
+    shown.reading.alarms[0].place = Place::port(&"head2".into(), &"ring1".into(), &"eth1".into());
+    shown
+}
+
+/// The same, with a head that does not answer.
+pub fn one_silent() -> Shown {
+    let mut shown = both_healthy();
+    shown.reading.heads[1] = HeadReading {
+        name: "head2".into(),
+        unreached: Some("ssh: connect to host head2 port 22: Connection timed out".into()),
+        seen_at: Some(NOW - 95),
+        links: Vec::new(),
+        quorate: None,
+        pools: Vec::new(),
+        exports: Vec::new(),
+        alarms: Vec::new(),
+    };
+    shown.heads.remove("head2");
+    let lost = lost_head();
+    shown.reading.heads[0].links = lost.reading.heads[0].links.clone();
+    shown.reading.alarms = lost.reading.alarms;
+    (shown.members, shown.status) = (lost.members, lost.status);
+    shown
+}
+
 /// ring1's port has no carrier.
 pub fn dead_link() -> Shown {
     let mut shown = healthy();
-    shown.interfaces = ports(false);
+    shown.heads.insert("head1".into(), itself(1, false));
     let link = &mut shown.reading.heads[0].links[1];
     (link.state, link.lost, link.sent) = (LinkState::Down, None, None);
     shown.reading.alarms = vec![
@@ -232,10 +282,21 @@ fn on(name: &str, head: Option<&str>, last: u8) -> PoolStatus {
     }
 }
 
-fn ports(second: bool) -> BTreeMap<hawser_model::names::InterfaceName, Interface> {
+fn itself(head: u8, second: bool) -> ShownHead {
+    ShownHead {
+        corosync: true,
+        corosync_seen: Some(NOW),
+        pacemaker: Some(true),
+        stats: BTreeMap::new(),
+        interfaces: ports(head, second),
+        socket_drops: Some(0),
+    }
+}
+
+fn ports(head: u8, second: bool) -> BTreeMap<hawser_model::names::InterfaceName, Interface> {
     let port = |(n, name): (u8, &str)| {
         let interface = Interface {
-            addresses: vec![([10, 72, n, 1].into(), 24)],
+            addresses: vec![([10, 72, n, head].into(), 24)],
             up: true,
             carrier: second || n != 1,
             speed: Some(BitsPerSec(10_000_000_000)),

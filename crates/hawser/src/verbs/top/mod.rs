@@ -52,22 +52,14 @@ pub struct Args {
 /// Runs the verb.
 pub fn run(args: &Args) -> miette::Result<ExitCode> {
     let cluster = args.which.cluster()?;
-    let whole = match cluster.cluster_file() {
-        Some(file) => Whole::new(file.clone()),
-        None => Whole::of_hosts(&hosts_alone(&cluster)?),
-    };
-    let labs = cluster.labs()?;
-    let slowness = labs.iter().map(Lab::slowness).max().unwrap_or(1);
+    let whole = whole(&cluster)?;
     let ends = ends()?;
     let full = !args.plain && std::io::stdout().is_terminal() && screen::can_draw();
     if full && std::io::stderr().is_terminal() {
         // What `-v` says would stand in the picture.
         set_verbosity(0);
     }
-    let way: Way = Arc::new(Nodes { cluster, slowness });
-    let readers = Readers::start(whole, &way, slowness);
-    let readers = readers.into_diagnostic();
-    let readers = readers.wrap_err("cannot start a thread")?;
+    let readers = read(cluster, whole)?;
     let last = match full {
         true => screen::run(&readers, &ends)?,
         false => lines(&readers, &ends)?,
@@ -77,6 +69,30 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
         Light::Unknown if last.alarms.is_empty() => ExitCode::SUCCESS,
         Light::Unknown | Light::Warning | Light::Bad => ExitCode::from(1),
     })
+}
+
+/// All heads of a cluster, of which none is read yet.
+///
+/// # Errors
+/// Hosts are named without a cluster file, and none of them is reached.
+pub fn whole(cluster: &Cluster) -> miette::Result<Whole> {
+    Ok(match cluster.cluster_file() {
+        Some(file) => Whole::new(file.clone()),
+        None => Whole::of_hosts(&hosts_alone(cluster)?),
+    })
+}
+
+/// Begins to read them.
+///
+/// # Errors
+/// There is no thread to be had.
+pub fn read(cluster: Cluster, whole: Whole) -> miette::Result<Readers> {
+    let labs = cluster.labs()?;
+    let slowness = labs.iter().map(Lab::slowness).max().unwrap_or(1);
+    let way: Way = Arc::new(Nodes { cluster, slowness });
+    let readers = Readers::start(whole, &way, slowness);
+    let readers = readers.into_diagnostic();
+    readers.wrap_err("cannot start a thread")
 }
 
 /// Prints lines until it is to end, or nobody reads them.
@@ -116,7 +132,7 @@ fn is_known(picture: &TopPicture) -> bool {
 ///
 /// # Errors
 /// One has ended.
-fn check(readers: &Readers) -> miette::Result<()> {
+pub fn check(readers: &Readers) -> miette::Result<()> {
     match readers.broken() {
         true => bail!("a thread that reads the heads has ended: this is a defect of hawser"),
         false => Ok(()),

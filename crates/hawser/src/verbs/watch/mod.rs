@@ -1,5 +1,8 @@
 //! `hawser watch`: what is wrong with the heads now, and all the time.
 
+mod head;
+mod whole;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,16 +12,12 @@ use std::time::Duration;
 use hawser_cluster::host::view::Limits;
 use hawser_cluster::live::judged;
 use hawser_host::Clock;
-use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 use hawser_model::output::watch::{Alarm, WatchReading};
 use hawser_watch::board::Board;
-use hawser_watch::keeping::Keeping;
-use hawser_watch::notify::Manager;
-use hawser_watch::past::Past;
-use hawser_watch::run::{Change, EVERY, Looker, Watch};
+use hawser_watch::run::Change;
 use hawser_watch::serve::serve;
-use hawser_watch::tell::{Teller, Whose, deliver, message, test_alarm};
+use hawser_watch::tell::{Counts, Teller, Whose, deliver, message, test_alarm};
 use hawser_watch::web::Doors;
 use hawser_watch::{Asked, ask, group, keeper, reading, sightings};
 use miette::{IntoDiagnostic, WrapErr, bail};
@@ -37,6 +36,9 @@ const LINKS: Duration = Duration::from_secs(2);
 
 /// How much the judgement may take on one head: a few runs of `crm_simulate`.
 const JUDGE: Duration = Duration::from_secs(3);
+
+/// The ring of a head's readings, if nothing else is said.
+const RING: u64 = 64 << 20;
 
 /// Four parts of a ring, of which the last is being written.
 const SMALLEST_RING: u64 = 4 << 20;
@@ -64,21 +66,18 @@ pub struct Args {
     /// loopback needs both
     #[arg(long, value_name = "FILE", conflicts_with = "once")]
     web_config: Option<PathBuf>,
-    /// The head in the cluster file that this machine is [default: the one with its host name]
+    /// Watch the head that this machine is, by its name in the cluster file [default: the one with its host name]
     #[arg(long, value_name = "NAME", conflicts_with = "once")]
     node: Option<String>,
+    /// Watch all heads from here, although this machine is one of them
+    #[arg(long, conflicts_with_all = ["once", "node"])]
+    all: bool,
     /// Run this program for each alarm that begins or ends, with the JSON of an Alertmanager's webhook on its input
     #[arg(long, value_name = "PROGRAM", value_parser = program, conflicts_with = "once")]
     tell: Option<PathBuf>,
-    /// Keep what is read on this head's own disk, in so many bytes; 0: do not
-    #[arg(
-        long,
-        value_name = "SIZE",
-        default_value = "64M",
-        value_parser = ring,
-        conflicts_with = "once"
-    )]
-    keep: u64,
+    /// Keep what is read on this head's own disk, in so many bytes; 0: do not [default: 64M]
+    #[arg(long, value_name = "SIZE", value_parser = ring, conflicts_with = "once")]
+    keep: Option<u64>,
     /// Send a message that begins and one that ends through --tell, and end
     #[arg(long, requires = "tell")]
     test_alarm: bool,
@@ -106,7 +105,7 @@ fn ring(text: &str) -> Result<u64, String> {
 pub fn run(args: &Args) -> miette::Result<ExitCode> {
     let cluster = args.which.cluster()?;
     if !args.once {
-        return resident(args, &cluster);
+        return stay(args, cluster);
     }
     let reading = aloud("the heads are being read", || once(&cluster))?;
     match args.json {
@@ -153,79 +152,80 @@ fn once(cluster: &Cluster) -> miette::Result<WatchReading> {
     Ok(reading(file, &names, &facts, alarms))
 }
 
-/// Stays on this head, which no other head is asked for.
-fn resident(args: &Args, cluster: &Cluster) -> miette::Result<ExitCode> {
-    let Some(file) = cluster.cluster_file() else {
-        bail!(
-            help = "`hawser watch --once` reads hosts that are named without a cluster file",
-            "a watch that stays on a head needs a cluster file (-f FILE)"
-        );
-    };
-    let own = own_name(args.node.as_deref(), file)?;
+/// Stays: on the head that this machine is, or where it reaches all of them.
+fn stay(args: &Args, cluster: Cluster) -> miette::Result<ExitCode> {
+    let file = cluster.cluster_file();
+    let own = head::own(args, &cluster)?;
     let whose = Whose {
-        cluster: file.cluster.name.to_string(),
-        head: own.to_string(),
+        cluster: file.map_or(String::new(), |file| file.cluster.name.to_string()),
+        head: own.as_ref().map_or(String::new(), HostName::to_string),
     };
-    if let (true, Some(program)) = (args.test_alarm, &args.tell) {
-        return test(program, &whose);
+    match (&args.tell, own, file) {
+        (Some(program), _, _) if args.test_alarm => test(program, &whose),
+        (_, Some(own), Some(file)) => head::stay(args, file, own, &whose),
+        (_, _, _) => whole::stay(args, cluster, &whose),
     }
-    let clock = Clock::default();
-    let board = Board::new(file.clone(), own.clone(), clock.clone());
-    let doors = Doors::new(args.listen.ip(), args.web_config.as_deref());
-    let doors = Arc::new(doors.map_err(|e| miette::miette!("{e}"))?);
-    let served = serve(args.listen, Arc::clone(&doors), board.clone());
-    let address = served.map_err(|e| miette::miette!("{e}"))?;
-    let threads = board.send_pages().and_then(|()| {
-        let host = hawser_agent::own(own.clone());
-        Past::start(host, board.clone(), clock.clone())
-    });
-    let past = threads
-        .into_diagnostic()
-        .wrap_err("cannot start a thread")?;
-    let teller = args.tell.clone();
-    let teller = teller.map(|program| Teller::start(program, clock.clone()));
-    let teller = teller.transpose().into_diagnostic();
-    let teller = teller.wrap_err("cannot start a thread")?;
-    let mut host = hawser_agent::own(own.clone());
-    let looker = Looker::start(file.clone(), own.clone(), hawser_agent::own(own.clone()));
-    let mut look = looker.into_diagnostic().wrap_err("cannot start a thread")?;
-    let mut watch = Watch::new(file.clone(), own.clone());
-    if args.keep > 0 {
-        let pools = file.pools.iter().map(|pool| pool.root()).collect();
-        watch = watch.keeping(Keeping::new(args.keep, pools));
+}
+
+/// What a watch that stays says and where, whatever it reads.
+struct Voice {
+    doors: Arc<Doors>,
+    teller: Option<Teller>,
+    whose: Whose,
+    problem: Option<String>,
+}
+
+impl Voice {
+    /// Serves the board, and says of whom it is.
+    fn begin(
+        args: &Args,
+        board: &Board,
+        what: &str,
+        whose: &Whose,
+        clock: &Clock,
+    ) -> miette::Result<Self> {
+        let doors = Doors::new(args.listen.ip(), args.web_config.as_deref());
+        let doors = Arc::new(doors.map_err(|e| miette::miette!("{e}"))?);
+        let served = serve(args.listen, Arc::clone(&doors), board.clone());
+        let address = served.map_err(|e| miette::miette!("{e}"))?;
+        started(board.send_pages())?;
+        let teller = args.tell.clone();
+        let teller = teller.map(|program| Teller::start(program, clock.clone()));
+        let teller = started(teller.transpose())?;
+        let scheme = if doors.speaks_tls() { "https" } else { "http" };
+        output::print(&format!("watching {what}, {scheme}://{address}/\n"));
+        Ok(Self {
+            doors,
+            teller,
+            whose: whose.clone(),
+            problem: None,
+        })
     }
-    let scheme = if doors.speaks_tls() { "https" } else { "http" };
-    output::print(&format!("watching {own}, {scheme}://{address}/\n"));
-    let manager = Manager::here();
-    manager.tell("READY=1");
-    let mut problem = None;
-    loop {
-        let begun = clock.now();
-        for change in watch.tick(host.as_mut(), &mut look, &clock) {
-            output::print(&(render::watch::change(&change) + "\n"));
-            if let Some(teller) = &teller {
-                teller.tell(message(&change, &whose, now()));
+
+    /// Says what began and ended, and why the cluster could not be looked at if that is new. Gives what became of messages.
+    fn say(&mut self, changes: &[Change], problem: Option<&str>) -> Option<Counts> {
+        for change in changes {
+            output::print(&(render::watch::change(change) + "\n"));
+            if let Some(teller) = &self.teller {
+                teller.tell(message(change, &self.whose, now()));
             }
         }
-        for words in watch.said().into_iter().chain(doors.said()) {
+        for words in self.doors.said() {
             output::complain!("{words}");
         }
-        if let Some(teller) = &teller {
-            watch.told(teller.counts());
-        }
-        if problem.as_deref() != watch.problem() {
-            problem = watch.problem().map(str::to_owned);
-            if let Some(why) = &problem {
+        if self.problem.as_deref() != problem {
+            self.problem = problem.map(str::to_owned);
+            if let Some(why) = problem {
                 output::complain!("no view of the cluster: {why}");
             }
         }
-        board.post(&watch);
-        if watch.news() {
-            past.read(watch.cib());
-        }
-        manager.tell("WATCHDOG=1");
-        clock.sleep(EVERY.saturating_sub(clock.since(begun)));
+        self.teller.as_ref().map(Teller::counts)
     }
+}
+
+/// What a thread needs is there.
+fn started<T>(thread: std::io::Result<T>) -> miette::Result<T> {
+    thread.into_diagnostic().wrap_err("cannot start a thread")
 }
 
 /// Sends a message that begins and one that ends.
@@ -237,26 +237,4 @@ fn test(program: &Path, whose: &Whose) -> miette::Result<ExitCode> {
     }
     output::print(&format!("{} took both messages\n", program.display()));
     Ok(ExitCode::SUCCESS)
-}
-
-/// The name of this machine in the file.
-fn own_name(named: Option<&str>, file: &ClusterFile) -> miette::Result<HostName> {
-    let name = match named {
-        Some(name) => name.to_owned(),
-        None => {
-            let name = nix::unistd::gethostname().into_diagnostic();
-            let name = name.wrap_err("cannot read this machine's name")?;
-            let name = name.to_string_lossy().into_owned();
-            name.split('.').next().unwrap_or_default().to_owned()
-        }
-    };
-    let nodes: Vec<&str> = file.nodes.iter().map(|node| node.name.as_str()).collect();
-    if !nodes.contains(&name.as_str()) {
-        bail!(
-            help = "--node names the head that this machine is",
-            "{name} is not a head of the cluster file, which has {}",
-            nodes.join(", ")
-        );
-    }
-    Ok(name.as_str().into())
 }

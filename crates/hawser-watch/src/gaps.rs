@@ -1,0 +1,75 @@
+//! What a watch does not know, in words, of its cluster and at its moment. Pure.
+
+use hawser_model::cluster_file::ClusterFile;
+use hawser_model::names::HostName;
+
+use crate::live::Known;
+
+pub(crate) fn not_known(file: &ClusterFile, known: Known<'_>) -> Vec<String> {
+    let mut all = match known.own {
+        Some(own) => of_one(file, own, known),
+        None => of_all(file, known),
+    };
+    if !file.links.is_empty() {
+        all.push("No switch is asked: of a switch only the links over it are known.".to_owned());
+    }
+    all
+}
+
+/// What one head cannot know.
+fn of_one(file: &ClusterFile, own: &HostName, known: Known<'_>) -> Vec<String> {
+    let heads = file.nodes.iter().map(|node| node.name.as_str());
+    let others: Vec<&str> = heads.filter(|name| *name != own.as_str()).collect();
+    let mut all = Vec::new();
+    match known.shown {
+        None => all.push(format!("{own} has not read itself yet.")),
+        Some(shown) if shown.status.is_none() => all.push(format!(
+            "{own} has not looked at the cluster yet: what the heads are and where pools run is not known."
+        )),
+        Some(_) => {}
+    }
+    all.extend(failed(known));
+    if !others.is_empty() {
+        let others = others.join(" and ");
+        all.push(format!(
+            "{own} asks itself and no other head. What {others} is or has, is what Pacemaker on {own} believes; the ports \
+             of {others}, what is offered there, and whether the clocks agree is not known here."
+        ));
+    }
+    if others.len() > 1 {
+        all.push(format!(
+            "How the links are between {} is not known here.",
+            others.join(" and ")
+        ));
+    }
+    all
+}
+
+/// What nobody knows who asks all heads now and then.
+fn of_all(file: &ClusterFile, known: Known<'_>) -> Vec<String> {
+    let mut all: Vec<String> = failed(known).into_iter().collect();
+    let heads = known
+        .shown
+        .into_iter()
+        .flat_map(|shown| &shown.reading.heads);
+    for head in heads.filter(|head| head.unreached.is_some()) {
+        let name = &head.name;
+        all.push(format!(
+            "{name} did not answer: its ports, what it offers and how it sees its links is not known."
+        ));
+    }
+    if file.cluster.name.is_empty() {
+        all.push(
+            "Without a cluster file nothing is asked about a cluster: these are hosts alone."
+                .to_owned(),
+        );
+    }
+    all
+}
+
+fn failed(known: Known<'_>) -> Option<String> {
+    let why = known.problem?;
+    Some(format!(
+        "The last look at the cluster failed, so what the heads are and where pools run may be old: {why}"
+    ))
+}

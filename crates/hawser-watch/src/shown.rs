@@ -1,0 +1,45 @@
+//! What a watch shows: of the one head that it is on, or of all heads that it asks. Values, made by [`resident`](crate::resident)
+//! and [`whole`](crate::whole).
+
+use std::collections::BTreeMap;
+
+use hawser_model::host::Interface;
+use hawser_model::names::{HostName, InterfaceName};
+use hawser_model::output::cluster::{ClusterStatus, NodeCondition};
+use hawser_model::output::watch::WatchReading;
+
+/// What is shown.
+#[derive(Clone, Debug, Default)]
+pub struct Shown {
+    /// The reading, with the alarms that stand.
+    pub reading: WatchReading,
+    /// All heads were asked; else one was, by itself.
+    pub whole: bool,
+    /// What each head that was asked and answered has of itself.
+    pub heads: BTreeMap<HostName, ShownHead>,
+    /// Sightings that were not kept, since there were too many at once.
+    pub not_kept: u64,
+    /// What each node of the cluster is, as the last view of it had it.
+    pub members: BTreeMap<HostName, NodeCondition>,
+    /// The last judgement of the cluster; absent when there was none yet.
+    pub status: Option<ClusterStatus>,
+    /// When the heads were asked for that, in seconds since 1970 UTC; absent when they did not say.
+    pub asked_at: Option<u64>,
+}
+
+/// What a head has of itself.
+#[derive(Clone, Debug, Default)]
+pub struct ShownHead {
+    /// Whether Corosync runs.
+    pub corosync: bool,
+    /// When it was last seen, in seconds since 1970 UTC.
+    pub corosync_seen: Option<u64>,
+    /// Whether Pacemaker runs; absent when that is not known.
+    pub pacemaker: Option<bool>,
+    /// Corosync's statistics of its links.
+    pub stats: BTreeMap<String, String>,
+    /// The interfaces.
+    pub interfaces: BTreeMap<InterfaceName, Interface>,
+    /// Packets that Corosync's own sockets had no room for, since they were opened.
+    pub socket_drops: Option<u64>,
+}

@@ -1,0 +1,86 @@
+//! A watch that stays on a head and asks no other.
+
+use std::process::ExitCode;
+
+use hawser_host::Clock;
+use hawser_model::cluster_file::ClusterFile;
+use hawser_model::names::HostName;
+use hawser_model::topology::Reach;
+use hawser_watch::board::Board;
+use hawser_watch::keeping::Keeping;
+use hawser_watch::notify::Manager;
+use hawser_watch::past::Past;
+use hawser_watch::run::{EVERY, Looker, Watch};
+use hawser_watch::tell::Whose;
+use miette::{IntoDiagnostic, WrapErr, bail};
+
+use super::{Args, RING, Voice, started};
+use crate::cluster::Cluster;
+use crate::output;
+
+/// The head of the cluster file that this machine is. None: it is none of them, or all are to be watched.
+pub fn own(args: &Args, cluster: &Cluster) -> miette::Result<Option<HostName>> {
+    let elsewhere = |(_, reach): &(HostName, Reach)| matches!(reach, Reach::Lab(_));
+    let file = match (cluster.cluster_file(), &args.node) {
+        (Some(file), _) => file,
+        (None, Some(_)) => bail!("--node needs a cluster file (-f FILE) that has the head"),
+        (None, None) => return Ok(None),
+    };
+    let nodes: Vec<&str> = file.nodes.iter().map(|node| node.name.as_str()).collect();
+    let name = match &args.node {
+        Some(name) if !nodes.contains(&name.as_str()) => bail!(
+            "{name} is not a head of the cluster file, which has {}",
+            nodes.join(", ")
+        ),
+        Some(name) => name.clone(),
+        None if args.all || cluster.nodes.iter().any(elsewhere) => return Ok(None),
+        None => {
+            let name = nix::unistd::gethostname().into_diagnostic();
+            let name = name.wrap_err("cannot read this machine's name")?;
+            let name = name.to_string_lossy().into_owned();
+            name.split('.').next().unwrap_or_default().to_owned()
+        }
+    };
+    let known = nodes.contains(&name.as_str());
+    Ok(known.then(|| name.as_str().into()))
+}
+
+/// Stays on this head, which no other head is asked for.
+pub fn stay(
+    args: &Args,
+    file: &ClusterFile,
+    own: HostName,
+    whose: &Whose,
+) -> miette::Result<ExitCode> {
+    let clock = Clock::default();
+    let board = Board::new(file.clone(), own.clone(), clock.clone());
+    let mut voice = Voice::begin(args, &board, own.as_str(), whose, &clock)?;
+    let mine = || hawser_agent::own(own.clone());
+    let past = started(Past::start(mine(), board.clone(), clock.clone()))?;
+    let mut host = mine();
+    let mut look = started(Looker::start(file.clone(), own.clone(), mine()))?;
+    let mut watch = Watch::new(file.clone(), own.clone());
+    let keep = args.keep.unwrap_or(RING);
+    if keep > 0 {
+        let pools = file.pools.iter().map(|pool| pool.root()).collect();
+        watch = watch.keeping(Keeping::new(keep, pools));
+    }
+    let manager = Manager::here();
+    manager.tell("READY=1");
+    loop {
+        let begun = clock.now();
+        let changes = watch.tick(host.as_mut(), &mut look, &clock);
+        for words in watch.said() {
+            output::complain!("{words}");
+        }
+        if let Some(counts) = voice.say(&changes, watch.problem()) {
+            watch.told(counts);
+        }
+        board.post(&watch);
+        if watch.news() {
+            past.read(watch.cib());
+        }
+        manager.tell("WATCHDOG=1");
+        clock.sleep(EVERY.saturating_sub(clock.since(begun)));
+    }
+}

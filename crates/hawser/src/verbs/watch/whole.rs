@@ -1,0 +1,51 @@
+//! A watch that stays where all heads can be reached, and reads all of them.
+
+use std::process::ExitCode;
+
+use hawser_host::Clock;
+use hawser_watch::board::Board;
+use hawser_watch::metrics::Health;
+use hawser_watch::notify::Manager;
+use hawser_watch::run::{EVERY, changes};
+use hawser_watch::tell::Whose;
+use miette::bail;
+
+use super::{Args, Voice};
+use crate::cluster::Cluster;
+use crate::verbs::top;
+
+/// Stays, and reads all heads from here.
+pub fn stay(args: &Args, cluster: Cluster, whose: &Whose) -> miette::Result<ExitCode> {
+    if args.keep.is_some_and(|keep| keep > 0) {
+        bail!(
+            help = "a watch on the head itself keeps them (--node NAME, or a machine with a head's name)",
+            "--keep: readings are kept on the disk of the head that is read, and this watch reads all heads from here"
+        );
+    }
+    let (whole, clock) = (top::whole(&cluster)?, Clock::default());
+    let board = Board::whole(whole.layout().clone(), clock.clone());
+    let names: Vec<String> = cluster.nodes.iter().map(|(n, _)| n.to_string()).collect();
+    let what = format!("{} from here", names.join(" and "));
+    let mut voice = Voice::begin(args, &board, &what, whose, &clock)?;
+    let readers = top::read(cluster, whole)?;
+    let manager = Manager::here();
+    manager.tell("READY=1");
+    let mut alarms = Vec::new();
+    let mut known = None;
+    let mut health = Health::default();
+    loop {
+        let begun = clock.now();
+        let (shown, incidents, problem) = readers.shown();
+        health.readings += 1;
+        health.told = voice.say(&changes(&alarms, &shown.reading.alarms), problem.as_deref());
+        alarms.clone_from(&shown.reading.alarms);
+        board.show(shown, health, problem.as_deref());
+        if known.as_ref() != Some(&incidents) {
+            board.incidents(incidents.clone());
+            known = Some(incidents);
+        }
+        top::check(&readers)?;
+        manager.tell("WATCHDOG=1");
+        clock.sleep(EVERY.saturating_sub(clock.since(begun)));
+    }
+}

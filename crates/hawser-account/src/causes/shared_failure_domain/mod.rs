@@ -6,7 +6,7 @@
 //! interfaces or lower devices (certain); equal bus addresses (certain, a note, since a
 //! dual-port card is often accepted). Links that the file puts on one switch are known to
 //! share it, and what hellos say of them is no news. A warning.
-//! Cases: `shared-domain-hello`, `shared-domain-vlan`, `shared-domain-card`.
+//! Cases: `shared-domain-hello`, `shared-domain-vlan`, `shared-domain-card`, `shared-domain-one-port`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -110,12 +110,21 @@ fn declared(view: &View<'_>, (a, b): &Pair) -> bool {
 /// Links whose hellos are heard on each other.
 fn one_network(view: &View<'_>) -> Vec<Found<SharedFailureDomain>> {
     let mut across: BTreeMap<Pair, (u64, BTreeSet<&HostName>)> = BTreeMap::new();
+    let ports = view.ports();
+    // A host that has both links' addresses on one interface hears and sends for both there, whatever the wires are.
+    let on_one_port = |host: &HostName, links: &Pair| {
+        let port = |link: &LinkName| Some(ports.get(&(link.clone(), host.clone()))?.0);
+        port(&links.0).is_some() && port(&links.0) == port(&links.1)
+    };
     for hello in view.case.hellos.iter().flatten() {
         // What only arrives crossed is two cables that are swapped, not one network.
         if hello.from_link != hello.on_link
             && !is_crossed(view, &hello.from, &hello.by, &hello.on_link)
         {
             let key = pair(&hello.from_link, &hello.on_link);
+            if on_one_port(&hello.from, &key) || on_one_port(&hello.by, &key) {
+                continue;
+            }
             let (heard, hosts) = across.entry(key).or_default();
             *heard += 1;
             hosts.extend([&hello.from, &hello.by]);

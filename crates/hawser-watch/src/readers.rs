@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hawser_agent::questions::{ReadHeartbeats, ReadStanding};
 use hawser_cluster::host::view::Limits;
-use hawser_cluster::live::{Judged, StatusFacts, judged, observe};
+use hawser_cluster::live::{Judged, StatusFacts, judged, observe, observe_again};
 use hawser_host::{Clock, Host, HostError, Hosts, Reach};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
@@ -161,9 +161,17 @@ struct All {
 impl All {
     fn read(mut self, whole: &Mutex<Whole>, clock: &Clock) {
         loop {
-            let Due { look, past } = locked(whole).due(clock.now());
+            let Due {
+                look,
+                devices,
+                past,
+            } = locked(whole).due(clock.now());
             if look {
-                let looked = self.look();
+                let before = match devices {
+                    true => None,
+                    false => locked(whole).seen(),
+                };
+                let looked = self.look(before);
                 locked(whole).looked(seconds(clock), looked);
             }
             if past {
@@ -175,17 +183,16 @@ impl All {
         }
     }
 
-    fn look(&mut self) -> Result<(StatusFacts, Judged), String> {
+    /// With what was seen before the fence devices are not asked again.
+    fn look(&mut self, before: Option<StatusFacts>) -> Result<(StatusFacts, Judged), String> {
         let unreached = self.connect();
         let limits = Limits::PROMPT.times(self.slowness);
-        // The links are read by those who read each head.
-        let facts = observe(
-            &self.file,
-            &mut self.heads,
-            unreached,
-            limits,
-            Duration::ZERO,
-        );
+        let heads = &mut self.heads;
+        let facts = match before {
+            Some(before) => observe_again(&self.file, heads, unreached, limits, &before),
+            // The links are read by those who read each head.
+            None => observe(&self.file, heads, unreached, limits, Duration::ZERO),
+        };
         let judge = JUDGE * self.slowness;
         let judged = judged(&self.file, &facts, &mut self.heads, judge);
         judged

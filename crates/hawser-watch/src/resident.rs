@@ -51,6 +51,8 @@ pub struct Wants {
     pub links: bool,
     /// The view of the cluster: some ten programs, with those of the judgement.
     pub view: bool,
+    /// And in it the fence devices: not when something has just changed, since one may have to cut a head's power then.
+    pub devices: bool,
     /// The host as it stands.
     pub standing: bool,
 }
@@ -81,6 +83,7 @@ struct Read {
     links: Option<Duration>,
     view: Option<Duration>,
     view_is_old: bool,
+    devices: Option<Duration>,
     standing: Option<Duration>,
     corosync: Option<u64>,
 }
@@ -158,14 +161,18 @@ impl Resident {
             true => VIEW_CHANGED,
             false => VIEW_QUIET,
         };
+        let quiet = !self.read.view_is_old || self.read.view.is_none();
+        let devices = quiet && due(self.read.devices, VIEW_QUIET);
         let wants = Wants {
             links: self.pulse.corosync.is_some() && due(self.read.links, links),
-            view: due(self.read.view, view),
+            view: devices || due(self.read.view, view),
+            devices,
             standing: due(self.read.standing, STANDING),
         };
         for (wanted, last) in [
             (wants.links, &mut self.read.links),
             (wants.view, &mut self.read.view),
+            (wants.devices, &mut self.read.devices),
             (wants.standing, &mut self.read.standing),
         ] {
             if wanted {

@@ -38,8 +38,8 @@ pub type Viewed = Result<(StatusFacts, Judged), String>;
 
 /// Who looks at the cluster as a whole: that takes seconds, and no reading waits for it.
 pub trait Look {
-    /// Begins a look, unless one lasts.
-    fn begin(&mut self);
+    /// Begins a look, unless one lasts; at the fence devices too, or at all but them.
+    fn begin(&mut self, devices: bool);
 
     /// What came of one that has ended.
     fn ended(&mut self) -> Option<Viewed>;
@@ -105,7 +105,7 @@ impl Watch {
             }
         }
         if wants.view {
-            look.begin();
+            look.begin(wants.devices);
         }
         match look.ended() {
             Some(Ok((facts, judged))) => {
@@ -177,7 +177,7 @@ pub fn changes(before: &[Alarm], now: &[Alarm]) -> Vec<Change> {
 
 /// Looks at the cluster on a thread of its own.
 pub struct Looker {
-    begin: SyncSender<()>,
+    begin: SyncSender<bool>,
     ended: Receiver<Viewed>,
     lasts: bool,
 }
@@ -192,12 +192,15 @@ impl Looker {
         own: HostName,
         host: Box<dyn Host>,
     ) -> Result<Self, std::io::Error> {
-        let (begin, begun) = sync_channel(1);
+        let (begin, begun) = sync_channel::<bool>(1);
         let (end, ended) = sync_channel(1);
         let mut heads: Hosts = [(own.clone(), host)].into();
         let work = move || {
-            while let Ok(()) = begun.recv() {
-                let facts = observe_alone(&file, &own, &mut heads);
+            let mut last = None;
+            while let Ok(devices) = begun.recv() {
+                let before = last.as_ref().filter(|_| !devices);
+                let facts = observe_alone(&file, &own, &mut heads, before);
+                last = Some(facts.clone());
                 let judged = judged(&file, &facts, &mut heads, JUDGE);
                 let viewed = judged.map_err(|e| e.to_string());
                 if end.send(viewed.map(|judged| (facts, judged))).is_err() {
@@ -216,9 +219,9 @@ impl Looker {
 }
 
 impl Look for Looker {
-    fn begin(&mut self) {
+    fn begin(&mut self, devices: bool) {
         if !self.lasts {
-            self.lasts = self.begin.send(()).is_ok();
+            self.lasts = self.begin.send(devices).is_ok();
         }
     }
 

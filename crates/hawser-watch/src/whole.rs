@@ -36,6 +36,8 @@ const LOOKS: Duration = Duration::from_secs(3);
 pub struct Due {
     /// What each sees of the cluster, and the judgement of it.
     pub look: bool,
+    /// And in it the fence devices.
+    pub devices: bool,
     /// What their logs tell of the past.
     pub past: bool,
 }
@@ -68,6 +70,7 @@ struct View {
 struct Asked {
     look: Option<Duration>,
     look_is_old: bool,
+    devices_are_old: bool,
     past_is_old: bool,
 }
 
@@ -108,6 +111,7 @@ impl Whole {
             asked: Asked {
                 look: None,
                 look_is_old: is_cluster,
+                devices_are_old: is_cluster,
                 past_is_old: is_cluster,
             },
             time_of_day: 0,
@@ -146,9 +150,11 @@ impl Whole {
         let wants = head.resident.pulse(now, time, pulse);
         self.asked.past_is_old |= past && self.is_cluster;
         self.asked.look_is_old |= (wants.view || back) && self.is_cluster;
+        self.asked.devices_are_old |= wants.devices && self.is_cluster;
         Wants {
             links: wants.links && self.is_cluster,
             view: false,
+            devices: false,
             ..wants
         }
     }
@@ -194,15 +200,27 @@ impl Whole {
         if look {
             asked.look = Some(now);
         }
+        let devices = look && asked.devices_are_old;
         asked.look_is_old &= !look;
+        asked.devices_are_old &= !devices;
         asked.past_is_old &= !past;
-        Due { look, past }
+        Due {
+            look,
+            devices,
+            past,
+        }
     }
 
     /// Asks again for all that is asked of all heads at once.
     pub fn again(&mut self) {
         self.asked.look_is_old = self.is_cluster;
+        self.asked.devices_are_old = self.is_cluster;
         self.asked.past_is_old = self.is_cluster;
+    }
+
+    /// What the last look has seen.
+    pub fn seen(&self) -> Option<StatusFacts> {
+        self.view.as_ref().map(|view| view.facts.clone())
     }
 
     /// Takes a look at the cluster. One that failed leaves what was known.

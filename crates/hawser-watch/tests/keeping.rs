@@ -32,7 +32,7 @@ fn kept(seconds: u64, full: Range<u64>) -> Kept {
 struct Slow(Clock);
 
 impl Look for Slow {
-    fn begin(&mut self) {}
+    fn begin(&mut self, _devices: bool) {}
 
     fn ended(&mut self) -> Option<Viewed> {
         if self.0.now() == EVERY * 20 {

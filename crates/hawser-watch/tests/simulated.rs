@@ -16,6 +16,7 @@ struct Ran {
     told: Vec<(u64, char, String, u64)>,
     programs: u64,
     views: u64,
+    devices: u64,
     watch: Watch,
 }
 
@@ -53,6 +54,7 @@ fn run(seconds: u64, cuts: &[(u64, u64)], carrier: bool) -> Ran {
         told,
         programs: programs.count() as u64,
         views: look.begun,
+        devices: look.devices,
         watch,
     }
 }
@@ -64,6 +66,16 @@ fn a_clean_day_has_no_alarm_and_starts_few_programs() {
     assert_eq!(ran.told, []);
     assert!(ran.programs <= day / 10 + 10, "{}", ran.programs);
     assert!(ran.views <= day / 300 + 2, "{}", ran.views);
+}
+
+#[test]
+fn fence_devices_are_asked_when_all_is_quiet_and_not_when_something_happens() {
+    let quiet = run(1000, &[], true);
+    assert_eq!((quiet.views, quiet.devices), (4, 4));
+    // A head that waits to be fenced is often what has changed: its device has other work then.
+    let cut = run(290, &[(30, 60), (100, 140)], true);
+    assert!(cut.views > 4, "{}", cut.views);
+    assert_eq!(cut.devices, 1);
 }
 
 #[test]

@@ -26,6 +26,7 @@ struct Heads {
     whole: Mutex<Whole>,
     hosts: Vec<Simulated<Head>>,
     looks: u64,
+    devices: u64,
     pasts: u64,
 }
 
@@ -48,6 +49,7 @@ impl Heads {
             whole: Mutex::new(whole),
             wire,
             looks: 0,
+            devices: 0,
             pasts: 0,
         }
     }
@@ -68,12 +70,17 @@ impl Heads {
                 }
             }
             let mut whole = self.whole.lock().unwrap();
-            let Due { look, past } = whole.due(clock.now());
+            let Due {
+                look,
+                devices,
+                past,
+            } = whole.due(clock.now());
             let time = clock.time_of_day().0 / 1_000_000;
             if look {
                 self.looks += 1;
+                self.devices += u64::from(devices);
                 let mut well = AllWell::default();
-                well.begin();
+                well.begin(devices);
                 whole.looked(time, well.ended().unwrap());
             }
             if past {

@@ -45,7 +45,7 @@ pub use status::{Judged, Mark, Said, Sign, judgement, status};
 pub use takeover::fence_events;
 pub use truth::{Stand, Startup, Truth, has_quorum};
 pub(crate) use views::live_cib;
-pub use views::{Ahead, StatusFacts, observe, observe_alone};
+pub use views::{Ahead, StatusFacts, observe, observe_again, observe_alone};
 
 /// Why something cannot be said of a cluster or done to it.
 #[derive(Debug, thiserror::Error)]

@@ -65,9 +65,35 @@ pub fn observe(
     })
 }
 
+/// The same for one who looks again because something has changed. No fence device is asked: a head that waits to be fenced is
+/// often what has changed, and a management controller has few sessions. What they answered before stands.
+pub fn observe_again(
+    file: &ClusterFile,
+    heads: &mut Hosts,
+    unreached: BTreeMap<HostName, String>,
+    limits: Limits,
+    before: &StatusFacts,
+) -> StatusFacts {
+    let mut questions = whole_questions(file, heads.keys().cloned().collect());
+    for more in questions.values_mut() {
+        more.devices.clear();
+    }
+    let mut facts = ask(heads, unreached, limits, |name| {
+        questions.get(name).cloned()
+    });
+    facts.take_devices(before);
+    facts
+}
+
 /// What one head sees, asked of no other: for a process that stays on it. It is not asked about a fence device that
-/// fences it, which others use, and which may well be out of its own reach.
-pub fn observe_alone(file: &ClusterFile, own: &HostName, heads: &mut Hosts) -> StatusFacts {
+/// fences it, which others use, and which may well be out of its own reach; nor, with what it saw before, about any other, as
+/// in [`observe_again`].
+pub fn observe_alone(
+    file: &ClusterFile,
+    own: &HostName,
+    heads: &mut Hosts,
+    before: Option<&StatusFacts>,
+) -> StatusFacts {
     let mut questions = whole_questions(file, vec![own.clone()]);
     let targets = targets(file);
     for more in questions.values_mut() {
@@ -75,14 +101,29 @@ pub fn observe_alone(file: &ClusterFile, own: &HostName, heads: &mut Hosts) -> S
             let victims = targets.get(device);
             victims.is_some_and(|victims| victims.contains(own.as_str()))
         };
-        more.devices.retain(|device| !fences_it(&device.name));
+        more.devices
+            .retain(|device| before.is_none() && !fences_it(&device.name));
     }
-    let facts = ask(heads, BTreeMap::new(), Limits::PATIENT, |name| {
+    let mut facts = ask(heads, BTreeMap::new(), Limits::PATIENT, |name| {
         questions.get(name).cloned()
     });
+    if let Some(before) = before {
+        facts.take_devices(before);
+    }
     StatusFacts {
         alone: Some(own.clone()),
         ..facts
+    }
+}
+
+impl StatusFacts {
+    /// What fence devices answered these heads before is what they answer.
+    fn take_devices(&mut self, before: &Self) {
+        for (name, view) in &mut self.views {
+            if let Some(before) = before.views.get(name) {
+                view.fence_status.clone_from(&before.fence_status);
+            }
+        }
     }
 }
 

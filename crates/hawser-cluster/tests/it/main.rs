@@ -8,6 +8,7 @@ mod boot;
 mod exports;
 mod generate;
 mod golden;
+mod looks;
 mod operate;
 mod plan;
 mod scenarios;

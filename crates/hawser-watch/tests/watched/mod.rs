@@ -145,12 +145,15 @@ pub const QUESTIONS: &[Entry<Head>] = &[
 #[derive(Default)]
 pub struct AllWell {
     pub begun: u64,
+    /// And at the fence devices too.
+    pub devices: u64,
     lasts: bool,
 }
 
 impl Look for AllWell {
-    fn begin(&mut self) {
+    fn begin(&mut self, devices: bool) {
         self.begun += 1;
+        self.devices += u64::from(devices);
         self.lasts = true;
     }
 

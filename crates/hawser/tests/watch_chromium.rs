@@ -60,11 +60,7 @@ fn a_page_follows_the_watch_whatever_its_width_and_colours() {
         writeln!(std::io::stderr(), "\nskipped: no chromium here").unwrap();
         return;
     };
-    let (all, of_all) = served(Board::whole(
-        Layout::of(&file()),
-        PATIENCE,
-        Clock::default(),
-    ));
+    let (all, of_all) = served(Board::whole(file(), Clock::default()));
     browser.visit(&of_all);
     for (name, shown, words) in [
         ("both-healthy", both_healthy(), "to head1: up"),

@@ -9,5 +9,6 @@ pub mod services;
 pub(crate) mod shelf;
 mod shutdown;
 mod spec;
+mod watch;
 
 pub use spec::{BMC_LINK, BmcSpec, ClusterSpec, ShelfSpec};

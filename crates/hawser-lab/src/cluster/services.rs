@@ -1,8 +1,9 @@
-//! What runs in a head: tgtd always, Corosync and Pacemaker once they are started, and from then on
+//! What runs in a head: tgtd always; Corosync and Pacemaker, and a watch, once they are started, and from then on
 //! at every boot. In a lab this does what systemd does on a real host.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use nix::unistd::Pid;
 
 use super::clock;
 use crate::error::LabError;
+use crate::init::BIN_INSIDE;
 
 /// The hidden subcommand of `hawser lab`.
 pub const SUBCOMMAND: &str = "node-service";
@@ -29,6 +31,16 @@ const DEVICE_ENABLED: &str = "/etc/hawser/lab-device-enabled";
 
 /// Its log.
 const DEVICE_LOG: &str = "/var/log/corosync/qdevice.log";
+
+/// The same of `hawser watch`.
+const WATCH_ENABLED: &str = "/etc/hawser/lab-watch-enabled";
+
+/// Its log, and the cluster file that it reads: where its unit has that on a real head.
+pub const WATCH_LOG: &str = "/var/log/hawser-watch.log";
+pub(crate) const WATCH_FILE: &str = "/etc/hawser/hawser.toml";
+
+/// Where it listens unless told otherwise: no second one can.
+const WATCH_LISTENS: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 9967);
 
 /// A node that is back within a second joins in the middle of the failover it caused and makes
 /// it 3 s longer (measured). A server takes far longer to boot.
@@ -62,6 +74,8 @@ pub enum Wish {
     StopDevice,
     /// Stop it, and do not start it at boot.
     WithdrawDevice,
+    /// Start `hawser watch` now and at each boot.
+    StartWatch,
     /// The node boots.
     Boot,
 }
@@ -114,15 +128,26 @@ pub fn run(wish: Wish) -> Result<(), LabError> {
             let _alone = alone()?;
             end(DEVICE, DEVICE_LOG)
         }
+        Wish::StartWatch => {
+            write(WATCH_ENABLED, "")?;
+            watch()
+        }
         Wish::Boot => {
             folders()?;
             clock::set_up()?;
             target()?;
-            if !Path::new(ENABLED).exists() {
-                return Ok(());
+            let started = match Path::new(ENABLED).exists() {
+                true => {
+                    std::thread::sleep(BOOT);
+                    start()
+                }
+                false => Ok(()),
+            };
+            // As its unit: after them, whatever became of them.
+            if Path::new(WATCH_ENABLED).exists() {
+                watch()?;
             }
-            std::thread::sleep(BOOT);
-            start()
+            started
         }
     }
 }
@@ -172,6 +197,19 @@ fn start_device() -> Result<(), LabError> {
         true => Ok(()),
         false => daemon(DEVICE, &["-f"], &[], DEVICE_LOG),
     }
+}
+
+/// Starts the watch unless one runs.
+fn watch() -> Result<(), LabError> {
+    let _alone = alone()?;
+    if TcpListener::bind(WATCH_LISTENS).is_err() {
+        return Ok(());
+    }
+    let hawser = Path::new(BIN_INSIDE).join("hawser");
+    let hawser = hawser.to_string_lossy().into_owned();
+    // Nice as in its unit.
+    let words = ["-n", "10", &hawser, "watch", "-f", WATCH_FILE];
+    daemon("nice", &words, &[], WATCH_LOG)
 }
 
 /// One at a time: an order that was given twice, because the first who gave it was killed, must not

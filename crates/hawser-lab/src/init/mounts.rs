@@ -154,12 +154,25 @@ fn configuration(upper: &Path, name: &str, state: &State) -> Result<(), LabError
     ];
     fs::create_dir_all(upper).map_err(|e| LabError::io("create the folder", upper, e))?;
     for (file, text) in files {
-        let path = upper.join(file);
-        if !path.exists() {
-            fs::write(&path, text).map_err(|e| LabError::io("write", &path, e))?;
-        }
+        write_once(&upper.join(file), &text)?;
+    }
+    let Some(cluster) = &state.spec.cluster else {
+        return Ok(());
+    };
+    if state.members().any(|node| node.name.as_str() == name) {
+        let own = upper.join("hawser");
+        fs::create_dir_all(&own).map_err(|e| LabError::io("create the folder", &own, e))?;
+        write_once(&own.join("hawser.toml"), &cluster.file)?;
     }
     Ok(())
+}
+
+/// Writes a file that is not there.
+fn write_once(path: &Path, text: &str) -> Result<(), LabError> {
+    match path.exists() {
+        true => Ok(()),
+        false => fs::write(path, text).map_err(|e| LabError::io("write", path, e)),
+    }
 }
 
 /// FNV-1a: short names for long ones.

@@ -1,4 +1,5 @@
-//! Three heads: when one is lost, the two others have quorum, and the head that was foretold takes its pool.
+//! Three heads: when one is lost, the two others have quorum, and the head that was foretold takes its pool. A watch runs on
+//! each.
 
 use super::support::{Lab, eventually};
 use super::times::{ended, in_order, logged};
@@ -10,7 +11,7 @@ fn a_lost_head_of_three_leaves_quorum_and_its_pool_goes_where_was_foretold() {
         env!("CARGO_MANIFEST_DIR"),
         "/../../examples/three-heads/hawser.toml"
     );
-    let lab = Lab::up_with(&["--cluster", "-f", file]);
+    let lab = Lab::up_watched(&["--cluster", "-f", file]);
     let redundant = || status(&lab)["redundant"] == true;
     assert!(eventually(SOON, redundant), "{}", status(&lab));
     let now = status(&lab);
@@ -60,10 +61,24 @@ fn a_lost_head_of_three_leaves_quorum_and_its_pool_goes_where_was_foretold() {
         &["vmpool01", "vmpool01-exports", "vmpool01-san01"],
     );
 
+    watched(&lab, heir);
+
     // Its heir is shut down: it hands the pool over while it is still a vote, or nobody could take it.
     let left = if heir == "head2" { "head3" } else { "head2" };
     lab.ok(&["power", "off", heir]);
     let handed_over = ended(&lab, left);
     let start = ("start".to_owned(), "vmpool01".to_owned());
     assert!(handed_over.contains_key(&start), "{handed_over:?}");
+}
+
+/// The watch of a head answers there, and knows that another one is gone.
+#[track_caller]
+fn watched(lab: &Lab, head: &str) {
+    let asks = "exec 3<>/dev/tcp/127.0.0.1/9967; printf \"GET / HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n\" >&3; cat <&3";
+    let page = || {
+        lab.try_sh(head, &format!("timeout 5 bash -c '{asks}'"))
+            .stdout
+    };
+    let knows = || page().contains("head-away");
+    assert!(eventually(SOON, knows), "{}", page());
 }

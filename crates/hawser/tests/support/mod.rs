@@ -70,9 +70,18 @@ impl Lab {
         Self::up_with(&[])
     }
 
-    /// A lab with these arguments of `hawser lab up`.
+    /// A lab with these arguments of `hawser lab up`. No watch runs on its heads: what happens there is the test's own.
     #[track_caller]
     pub fn up_with(arguments: &[&str]) -> Self {
+        let is_applied = arguments.contains(&"--cluster") && !arguments.contains(&"--bare");
+        let unwatched = is_applied.then_some("--no-watch");
+        let all: Vec<&str> = arguments.iter().copied().chain(unwatched).collect();
+        Self::up_watched(&all)
+    }
+
+    /// The same with a watch on each head of a cluster, as users have it.
+    #[track_caller]
+    pub fn up_watched(arguments: &[&str]) -> Self {
         let lab = Self::planned();
         let mut all = vec!["up"];
         all.extend(arguments);

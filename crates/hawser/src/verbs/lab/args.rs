@@ -51,6 +51,9 @@ pub(super) struct Layout {
     /// With --cluster: bare heads, on which nothing was applied yet
     #[arg(long, requires = "cluster")]
     pub bare: bool,
+    /// With --cluster: no `hawser watch` on the heads
+    #[arg(long, requires = "cluster", conflicts_with = "bare")]
+    pub no_watch: bool,
     /// Nodes with a kernel of their own: Debian with systemd under user-mode Linux (docs/machines.md)
     #[arg(long, value_name = "KIND", num_args = 0..=1, default_missing_value = "uml")]
     pub machines: Option<Machines>,
@@ -232,6 +235,7 @@ pub(super) enum Service {
     StartDevice,
     StopDevice,
     WithdrawDevice,
+    StartWatch,
     Boot,
 }
 

@@ -4,13 +4,14 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use hawser_lab::{Interrupt, Kind, LabError, LabName, LabSpec, UpOutcome};
+use hawser_lab::cluster::services::WATCH_LOG;
+use hawser_lab::{Interrupt, Kind, Lab, LabError, LabName, LabSpec, UpOutcome};
 use hawser_tool::{Launch, TIED};
 use miette::{IntoDiagnostic, WrapErr};
 
 use crate::bad_file::Source;
-use crate::cluster::Target;
-use crate::output::say;
+use crate::cluster::{Known, Target};
+use crate::output::{complain, say};
 
 /// The cluster that is built when no file is named, and the one of machines.
 const EXAMPLE: (&str, &str) = (
@@ -52,6 +53,7 @@ pub(super) fn apply(
     found: &UpOutcome,
     begun: Instant,
     interrupt: &Interrupt,
+    watched: bool,
 ) -> miette::Result<ExitCode> {
     let target = Target {
         file: None,
@@ -90,7 +92,34 @@ pub(super) fn apply(
         "cluster {} is up after {took:.1} s",
         *known.file.cluster.name
     );
+    if watched {
+        watch(name, &known)?;
+    }
     Ok(ExitCode::from(code))
+}
+
+/// Starts `hawser watch` on each head. One that does not start is said: the cluster does not need it.
+fn watch(name: &LabName, known: &Known) -> miette::Result<()> {
+    let lab = Lab::open(name.as_str()).map_err(|e| miette::miette!("{e}"))?;
+    // Those of machines have systemd for what is to run.
+    if lab.nodes_have_kernels() {
+        return Ok(());
+    }
+    let mut runs = Vec::new();
+    for node in &known.file.nodes {
+        let head = node.name.as_str();
+        match lab.start_watch(head) {
+            Ok(()) => runs.push(head),
+            Err(e) => complain!("no watch on {head}: {e}"),
+        }
+    }
+    if !runs.is_empty() {
+        say!(
+            "a watch runs on {}: http://127.0.0.1:9967/ in the node; it writes to {WATCH_LOG}",
+            runs.join(" and ")
+        );
+    }
+    Ok(())
 }
 
 /// Takes back what was built; a lab that stood before stays.

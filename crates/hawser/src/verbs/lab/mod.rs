@@ -35,7 +35,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
             let found = up(&name, Some(&spec), &interrupt).map_err(report)?;
             return match layout.bare {
                 true => Ok(ExitCode::SUCCESS),
-                false => cluster::apply(&name, &found, begun, &interrupt),
+                false => cluster::apply(&name, &found, begun, &interrupt, !layout.no_watch),
             };
         }
     }
@@ -56,6 +56,7 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
             Service::StartDevice => Wish::StartDevice,
             Service::StopDevice => Wish::StopDevice,
             Service::WithdrawDevice => Wish::WithdrawDevice,
+            Service::StartWatch => Wish::StartWatch,
             Service::Boot => Wish::Boot,
         })?,
         Action::Bmc(args) => bmc::run(&bmc::BmcArgs {

@@ -12,8 +12,11 @@ pub mod paint;
 pub mod width;
 
 use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::sync::Mutex;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 /// What a shell shows for a program that SIGPIPE ended (128 and the signal's number). Rust's programs ignore the
 /// signal, and this one must: an ssh that dies closes a pipe as well, and is an error with a name.
@@ -48,9 +51,19 @@ pub fn error_line(text: &str) {
     let _ = writeln!(io::stderr(), "{}", paint::shown(&fitted, |_| false));
 }
 
-/// Whether what is written to standard output is lost: nobody reads it any more.
+/// Whether nobody reads standard output any more, for whoever writes seldom.
 pub fn is_unheard() -> bool {
-    FAILED.lock().unwrap_or_else(|e| e.into_inner()).is_some()
+    let mut failed = FAILED.lock().unwrap_or_else(|e| e.into_inner());
+    let stdout = io::stdout();
+    let mut asked = [PollFd::new(stdout.as_fd(), PollFlags::empty())];
+    let has_ended = poll(&mut asked, PollTimeout::ZERO).is_ok_and(|count| count > 0)
+        && asked[0]
+            .revents()
+            .is_some_and(|seen| seen.contains(PollFlags::POLLERR));
+    if has_ended && failed.is_none() {
+        *failed = Some(ErrorKind::BrokenPipe.into());
+    }
+    failed.is_some()
 }
 
 /// The exit code of work that ended with `code`, when all that was to be said has been said.

@@ -2,7 +2,9 @@
 
 mod support;
 
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use nix::unistd::pipe;
 use support::{Ran, hawser};
@@ -41,6 +43,33 @@ fn a_verb_that_nobody_reads_ends_quietly() {
             "{arguments:?}"
         );
     }
+}
+
+/// Its heads do not answer, so that nothing changes that it could write.
+#[test]
+fn a_verb_that_has_nothing_more_to_say_sees_that_nobody_reads_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("config");
+    std::fs::write(&config, "Host *\n  ProxyCommand false\n").expect("a file");
+    let mut command = Command::new(hawser());
+    command.args(["top", "-f", "examples/lab/hawser.toml", "--ssh-config"]);
+    command.arg(&config).current_dir(ROOT);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut top = command.spawn().expect("hawser runs");
+    let mut lines = BufReader::new(top.stdout.take().expect("a pipe")).lines();
+    let said = |line: std::io::Result<String>| line.is_ok_and(|it| it.starts_with("pool vmpool02"));
+    assert!(lines.any(said));
+    drop(lines);
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(60) {
+        if let Some(ended) = top.try_wait().expect("it can be waited for") {
+            assert_eq!(ended.code(), Some(141));
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    top.kill().expect("it is killed");
+    panic!("it goes on");
 }
 
 #[test]

@@ -61,15 +61,16 @@ fn a_verb_that_has_nothing_more_to_say_sees_that_nobody_reads_it() {
     assert!(lines.any(said));
     drop(lines);
     let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(60) {
-        if let Some(ended) = top.try_wait().expect("it can be waited for") {
-            assert_eq!(ended.code(), Some(141));
-            return;
-        }
+    let mut ended = None;
+    while ended.is_none() && begun.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(50));
+        ended = top.try_wait().expect("it can be waited for");
     }
-    top.kill().expect("it is killed");
-    panic!("it goes on");
+    if ended.is_none() {
+        top.kill().expect("it is killed");
+    }
+    top.wait().expect("it has ended");
+    assert_eq!(ended.expect("it goes on").code(), Some(141));
 }
 
 #[test]

@@ -103,6 +103,7 @@ mod rate_limit;
 mod receive_merging_stall;
 mod receive_window;
 mod rung_not_measured;
+mod segment_size_clamped;
 mod serial_exports;
 mod single_stream;
 mod slow_import;
@@ -140,6 +141,7 @@ pub(crate) const LADDER: &[Listed<LadderFind>] = &[
     Listed::ladder::<processors_taken::ProcessorsTaken>(),
     Listed::ladder::<speed_below_peer::SpeedBelowPeer>(),
     Listed::ladder::<path_mtu_below_interface::PathMtuBelowInterface>(),
+    Listed::ladder::<segment_size_clamped::SegmentSizeClamped>(),
     Listed::ladder::<window_not_scaled::WindowNotScaled>(),
     Listed::ladder::<window_too_small::WindowTooSmall>(),
     Listed::ladder::<policer::Policer>(),
@@ -247,6 +249,7 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<rate_after_burst::stream::LimitedStream>(),
     Listed::check::<window_not_scaled::WindowNotScaled>(),
     Listed::check::<window_too_small::WindowTooSmall>(),
+    Listed::check::<segment_size_clamped::SegmentSizeClamped>(),
     Listed::check::<bond_one_member::BondOneMember>(),
     Listed::check::<lro_on_forwarder::LroOnForwarder>(),
     Listed::check::<speed_below_file::SpeedBelowFile>(),

@@ -170,12 +170,13 @@ fn because(point: &Point, other: bool, found: &[WordedFinding]) -> String {
 }
 
 /// What slows a stream between the hosts.
-const ON_THE_WAY: [&str; 12] = [
+const ON_THE_WAY: [&str; 13] = [
     "policer",
     "rate-limit",
     "window-not-scaled",
     "window-too-small",
     "path-mtu-below-interface",
+    "segment-size-clamped",
     "small-frames",
     "softirq-core-saturated",
     "congestion-control",

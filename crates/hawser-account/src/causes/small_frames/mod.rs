@@ -18,6 +18,7 @@ use serde::Serialize;
 use super::path_mtu_below_interface::PathMtuBelowInterface;
 use super::policer::Policer;
 use super::rate_limit::RateLimit;
+use super::segment_size_clamped::SegmentSizeClamped;
 use super::window_not_scaled::WindowNotScaled;
 use super::window_too_small::WindowTooSmall;
 use crate::cause::{Before, Cause, Found, LadderCause, Tenths, Words, as_number};
@@ -47,6 +48,7 @@ impl LadderCause for SmallFrames {
     fn find(view: &LadderView<'_>, before: &Before<'_>) -> Vec<Found<Self>> {
         let other = [
             PathMtuBelowInterface::CODE,
+            SegmentSizeClamped::CODE,
             RateLimit::CODE,
             Policer::CODE,
             WindowNotScaled::CODE,

@@ -20,8 +20,8 @@ use serde::Serialize;
 use super::copy_retransmits::SHARE;
 use crate::cause::{Cause, CheckCause, Found, Words, counted, percent_of, percent_text, way};
 use crate::causes::{
-    bond_one_member, firewall_drop, rate_after_burst, receive_merging_stall, window_not_scaled,
-    window_too_small,
+    bond_one_member, firewall_drop, rate_after_burst, receive_merging_stall, segment_size_clamped,
+    window_not_scaled, window_too_small,
 };
 use crate::compare::topic::{About, Topic};
 use crate::copy::fell::percent;
@@ -197,6 +197,7 @@ fn explained(view: &View<'_>, stream: &StreamView<'_>, all: &[StreamView<'_>]) -
         || window_not_scaled::check::held(view.case, stream).is_some()
         || window_too_small::check::held(stream, all).is_some()
         || firewall_drop::stream::filtered(stream).is_some()
+        || (!lossy(stream) && segment_size_clamped::clamped(stream).is_some())
         || half(Side::Sender)
         || half(Side::Receiver)
         || datagrams_lost(view, stream)
@@ -256,9 +257,6 @@ fn slow(
     let below = |beside: &BitsPerSec| own.0.saturating_mul(FAR) < beside.0;
     let far = back.iter().chain(&median).any(below);
     let sender = facts.phase.sender.stream.as_ref();
-    let lossy = sender.is_some_and(|s| {
-        s.lost().0 > 0 && s.lost().0 as f64 >= OUT_OF_PROPORTION * s.segments.0 as f64
-    });
     let again = sender.and_then(|s| {
         Some(Again {
             segments: s.segments,
@@ -267,7 +265,7 @@ fn slow(
             lost_percent: percent_of(s.lost().0, s.segments.0)?,
         })
     });
-    (far || lossy).then(|| Found {
+    (far || lossy(stream)).then(|| Found {
         severity: Severity::Warning,
         confidence: Confidence::Possible,
         place: Place {
@@ -285,6 +283,14 @@ fn slow(
             reader_waited_percent: stream.waited().map(percent),
             again,
         },
+    })
+}
+
+/// Whether it lost a share of its segments that no sound path loses.
+fn lossy(stream: &StreamView<'_>) -> bool {
+    let sender = stream.facts.phase.sender.stream.as_ref();
+    sender.is_some_and(|s| {
+        s.lost().0 > 0 && s.lost().0 as f64 >= OUT_OF_PROPORTION * s.segments.0 as f64
     })
 }
 

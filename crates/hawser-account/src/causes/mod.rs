@@ -12,6 +12,7 @@ pub(crate) mod support;
 
 pub(crate) mod pages;
 
+mod address_rewritten;
 mod backlog_overflow;
 mod bond_one_member;
 pub(crate) mod buffer_not_granted;
@@ -200,6 +201,7 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<carrier_flaps::CarrierFlaps>(),
     Listed::check::<link_down::LinkDown>(),
     Listed::check::<wrong_interface::WrongInterface>(),
+    Listed::check::<address_rewritten::AddressRewritten>(),
     Listed::check::<mtu_mismatch::MtuMismatch>(),
     Listed::check::<mtu_black_hole::MtuBlackHole>(),
     Listed::check::<size_band_dropped::SizeBandDropped>(),

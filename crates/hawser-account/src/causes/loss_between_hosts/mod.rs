@@ -5,18 +5,21 @@
 //! Evidence: the sender's tap saw them leave and the receiver's did not see them arrive
 //! (certain), or the two interfaces' own counters say so (likely). What to do follows the shape of the loss: packets here and
 //! there are a cable's, one long outage is a port's that stopped forwarding, flows that are lost whole are a bundle's dead
-//! member or an access list's, and a part of all multicast is a limit's. An error.
+//! member or an access list's, and a part of all multicast is a limit's. If about as many packets arrived meanwhile at a port that nobody has, they may be the same with
+//! another port: possible, and no more said of cables. An error.
 //! Cases: `loss-between-hosts-direction`, `-cable`, `-one-host`, `-everything`,
 //! `counters-only-wire`, `loss-between-hosts-right-neighbour`, `loss-between-hosts-outage`,
-//! `loss-between-hosts-bursts`, `loss-between-hosts-flows`, `loss-between-hosts-storm-control`.
+//! `loss-between-hosts-bursts`, `loss-between-hosts-flows`, `loss-between-hosts-storm-control`,
+//! `loss-between-hosts-port-rewritten`, `loss-between-hosts-port-of-others`.
 
+mod rewritten;
 mod shape;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::account::Layer;
 use hawser_model::case::PhaseKind;
-use hawser_model::finding::{Place, Severity};
+use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::units::{Nanos, Packets, PacketsPerSec};
 use serde::Serialize;
 
@@ -41,6 +44,9 @@ pub(crate) struct LossBetweenHosts {
     /// Packets that died at their sender waiting for the neighbour's address, whose requests were lost on the way.
     #[serde(skip_serializing_if = "Option::is_none")]
     waited_for_neighbour: Option<Packets>,
+    /// Packets that arrived meanwhile at ports that nobody has, where they are about as many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_no_port_packets: Option<Packets>,
     shape: Shape,
     #[serde(flatten)]
     runs: Runs,
@@ -70,9 +76,13 @@ impl CheckCause for LossBetweenHosts {
             if let (Pattern::Link, Some(link)) = (spot.pattern, &place.link) {
                 place.object = view.switch(link);
             }
+            let at_no_port = rewritten::at_no_port(view, &group);
             found.push(Found {
                 severity: Severity::Error,
-                confidence: confidence(&group),
+                confidence: match at_no_port {
+                    Some(_) => Confidence::Possible,
+                    None => confidence(&group),
+                },
                 place,
                 evidence: Self {
                     pattern: spot.pattern,
@@ -82,6 +92,7 @@ impl CheckCause for LossBetweenHosts {
                     links_affected: links(&group).len() as u64,
                     multicast_only,
                     waited_for_neighbour: (!waited.is_empty()).then(|| Packets(packets(&waited))),
+                    at_no_port_packets: at_no_port,
                     shape: Shape::of(view, &group, multicast_only, &runs),
                     runs,
                 },
@@ -103,12 +114,16 @@ impl Cause for LossBetweenHosts {
     fn words(&self, at: &Place) -> Words {
         let (lost, suspect) = (&self.lost, self.pattern.suspect(at));
         let shape = self.shape.text(&self.runs);
-        let fix = self.shape.fix().to_owned();
-        let text = match self.multicast_only {
-            true => format!(
+        let mut fix = self.shape.fix().to_owned();
+        if self.at_no_port_packets.is_some() {
+            fix = format!("{} {fix}", rewritten::FIX);
+        }
+        let text = match (self.multicast_only, self.at_no_port_packets) {
+            (_, Some(packets)) => format!("{}{suspect}{shape}", rewritten::text(lost, packets)),
+            (true, None) => format!(
                 "Only multicast is lost between the hosts: {lost}; unicast passes. {suspect}{shape}"
             ),
-            false => format!(
+            (false, None) => format!(
                 "{lost} left one host and never reached the other, and neither host dropped them. \
                  {suspect}{shape}"
             ),

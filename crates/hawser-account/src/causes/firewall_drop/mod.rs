@@ -6,8 +6,10 @@
 //! of a dropping rule that moved at least as far and is nearest. Certain with events or
 //! EPERM, likely by counter alone. An error. If one kind of traffic is lost whole and the others pass,
 //! the kind is named. Cases: `firewall-drop-input`, `firewall-drop-output`,
-//! `firewall-drop-fragments`, `firewall-drop-cgroup`, `counters-only-firewall`. Of a TCP stream: [`stream`].
+//! `firewall-drop-fragments`, `firewall-drop-cgroup`, `counters-only-firewall`, `firewall-drop-reject`, `firewall-drop-reject-port`,
+//! `firewall-drop-reject-ipv6`. Of a TCP stream: [`stream`].
 
+mod rejected;
 pub(crate) mod stream;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +45,9 @@ pub(crate) struct FirewallDrop {
     kernel_reason: Option<String>,
     #[serde(flatten)]
     only: Option<Only>,
+    /// Of the lost packets, those that the sender's kernel refused to send, for the filter's ICMP answer to earlier ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused_packets: Option<Packets>,
     #[serde(flatten)]
     lost: Lost,
 }
@@ -57,15 +62,27 @@ struct Only {
 impl CheckCause for FirewallDrop {
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
         let layers = [Layer::SenderFilter, Layer::ReceiverFilter];
+        // First, since one of the errors is a sender's own filter's too.
+        let refusals = rejected::claim(view, losses, Self::CODE);
         let claimed = claim_sides(losses, Self::CODE, layers).into_iter();
-        let found = claimed.map(|(outgoing, host, group)| {
-            let (rule, rule_packets) = rule(view, &host, &group).unzip();
+        let found = claimed.map(|(outgoing, host, dropped)| {
+            let (rule, rule_packets) = rule(view, &host, &dropped).unzip();
+            let same = |r: &&Loss| {
+                dropped
+                    .iter()
+                    .any(|d| d.phase == r.phase && d.path == r.path)
+            };
+            let refused = refusals.iter().filter(|_| !outgoing).filter(same);
+            let refused: Vec<Loss> = refused.cloned().collect();
+            let refused_packets = Packets(packets(&refused));
+            let group = [dropped, refused].concat();
             let evidence = Self {
                 kernel_reason: kernel_reason(view, &host, &group),
                 reason: main_reason(&group),
                 outgoing,
                 rule_packets,
                 only: only(view, &group),
+                refused_packets: Some(refused_packets).filter(|n| !n.is_zero()),
                 lost: Lost::of(view, &group),
             };
             let mut found = lost_on(view, &host, &group, evidence);
@@ -123,9 +140,15 @@ impl Cause for FirewallDrop {
             }
             None => Default::default(),
         };
+        let refused = self.refused_packets.map_or_else(String::new, |refused| {
+            format!(
+                " It answers with ICMP (`reject`), for which {} refused to send {refused} of them.",
+                peer(at),
+            )
+        });
         Words {
             text: format!(
-                "The packet filter of {} drops {}{}, {chain}{}.{only}{by}",
+                "The packet filter of {} drops {}{}, {chain}{}.{only}{by}{refused}",
                 host(at),
                 self.lost,
                 on_link(at),

@@ -114,6 +114,18 @@ pub fn rates(phase: &Phase) -> StreamRates {
     }
 }
 
+/// When the last byte of a stream came that then stood still for a quarter of its time or longer, though its sender had more.
+pub(crate) fn stood_still(phase: &Phase) -> Option<Nanos> {
+    let all: Vec<Bytes> = slices(phase).collect();
+    let came = all
+        .iter()
+        .rposition(|slice| slice.0 > 0)
+        .map_or(0, |n| n + 1);
+    let still = all.len() - came;
+    let more = phase.sender.stream_bytes > phase.receiver.stream_bytes;
+    (more && still > 0 && still * 4 >= all.len()).then(|| Nanos(SLICE.0 * came as u64))
+}
+
 /// The shortest window that tells a stream that stays fast from one that does not.
 const LEAST: Nanos = Nanos::from_millis(300);
 

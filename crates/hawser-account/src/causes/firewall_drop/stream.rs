@@ -4,11 +4,13 @@
 //! Evidence: drop events of the stream's own flow in the packet filter of one of its hosts, and a share of its segments
 //! lost that no sound path loses. Certain if the events are half of the lost segments or more; likely if they are fewer,
 //! since a packet that the kernel merged counts once and holds up to 45 segments; not told below that. A filter that drops
-//! late duplicates (`ct state invalid`) loses nothing and is not told. An error. Case: `firewall-drop-stream`.
+//! late duplicates (`ct state invalid`) loses nothing and is not told. A stream that stands still sends little again, so its share says
+//! nothing: told if the filter dropped all that was lost, and more than duplicates. An error. Cases: `firewall-drop-stream`,
+//! `firewall-drop-stream-stopped`; not `stream-stopped-duplicates`.
 
 use hawser_model::account::Layer;
 use hawser_model::finding::{Confidence, Place, Severity};
-use hawser_model::units::Packets;
+use hawser_model::units::{Nanos, Packets};
 use serde::Serialize;
 
 use super::FirewallDrop;
@@ -20,7 +22,7 @@ use crate::causes::copy_retransmits::SHARE;
 use crate::losses::Losses;
 use crate::packets::events::{self, Direction};
 use crate::packets::facts::Side;
-use crate::stream::{StreamView, streams};
+use crate::stream::{StreamView, stood_still, streams};
 use crate::view::View;
 
 #[derive(Serialize)]
@@ -34,6 +36,9 @@ pub(crate) struct FilteredStream {
     retransmits: Packets,
     needless: Packets,
     lost_percent: f64,
+    /// When the last byte came, of a stream that then stood still.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped_after_ns: Option<Nanos>,
 }
 
 /// Segments of 1448 bytes in the largest packet that the kernel makes of several (64 KiB).
@@ -49,7 +54,8 @@ impl CheckCause for FilteredStream {
 pub(crate) fn filtered(stream: &StreamView<'_>) -> Option<Found<FilteredStream>> {
     let tcp = stream.facts.phase.sender.stream.as_ref()?;
     let (lost, segments) = (tcp.lost().0, tcp.segments.0);
-    if lost == 0 || (lost as f64) < SHARE * segments as f64 {
+    let stopped = stood_still(stream.facts.phase);
+    if stopped.is_none() && (lost == 0 || (lost as f64) < SHARE * segments as f64) {
         return None;
     }
     let sides = [
@@ -64,7 +70,12 @@ pub(crate) fn filtered(stream: &StreamView<'_>) -> Option<Found<FilteredStream>>
         Some((side, dropped, most.reason))
     };
     let (side, dropped, reason) = sides.into_iter().filter_map(of_side).max_by_key(|o| o.1)?;
-    if dropped.saturating_mul(2 * MERGED) < lost {
+    let told = match stopped {
+        // All that was lost, and more than late duplicates.
+        Some(_) => dropped >= lost && dropped > tcp.needless.0,
+        None => dropped.saturating_mul(2 * MERGED) >= lost,
+    };
+    if !told {
         return None;
     }
     let other = match side {
@@ -91,6 +102,7 @@ pub(crate) fn filtered(stream: &StreamView<'_>) -> Option<Found<FilteredStream>>
             retransmits: tcp.retransmits,
             needless: tcp.needless,
             lost_percent: percent_of(lost, segments)?,
+            stopped_after_ns: stopped,
         },
     })
 }
@@ -104,9 +116,12 @@ impl Cause for FilteredStream {
             true => format!("to {}", peer(at)),
             false => format!("from {}", peer(at)),
         };
+        let stopped = self.stopped_after_ns.map_or_else(String::new, |after| {
+            format!(" After {after} nothing of it arrived any more.")
+        });
         Words {
             text: format!(
-                "The packet filter of {} drops packets of the TCP stream {way}{}: {} ({}). TCP sent {} of {} segments again, \
+                "The packet filter of {} drops packets of the TCP stream {way}{}: {} ({}).{stopped} TCP sent {} of {} segments again, \
                  {} of them needlessly: {} % were lost.",
                 host(at),
                 on_link(at),
@@ -118,7 +133,7 @@ impl Cause for FilteredStream {
                 percent_text(self.lost_percent),
             ),
             fix: format!(
-                "`nft -a list ruleset` (or `iptables-save -c`) on {} shows the rules: one that meets TCP, a limit, a random \
+                "`nft -a list ruleset` (or `iptables-save -c`) on {} shows the rules: one that meets TCP, a limit, a quota, a random \
                  share, or one for packets that connection tracking calls invalid.",
                 host(at),
             ),

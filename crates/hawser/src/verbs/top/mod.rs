@@ -149,7 +149,9 @@ fn explained(code: &str) -> Option<String> {
 fn ends() -> miette::Result<Arc<AtomicBool>> {
     let ends = Arc::new(AtomicBool::new(false));
     for signal in [SIGHUP, SIGINT, SIGTERM] {
-        let registered = signal_hook::flag::register(signal, ends.clone());
+        // The second one ends the program whatever it does.
+        let registered = signal_hook::flag::register_conditional_shutdown(signal, 1, ends.clone())
+            .and_then(|_| signal_hook::flag::register(signal, ends.clone()));
         let registered = registered.into_diagnostic();
         registered.wrap_err("cannot take a signal")?;
     }

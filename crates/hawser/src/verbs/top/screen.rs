@@ -1,6 +1,8 @@
 //! The picture on the whole screen, which is given back as it was however this ends.
 
-use std::io::{self, Stdout, stdout};
+use std::fs::File;
+use std::io::{self, IsTerminal, Stdout, stdin, stdout};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,6 +12,8 @@ use hawser_top::{Looks, Seen, Then, View, draw, pressed};
 use hawser_watch::readers::Readers;
 use hawser_watch::run::EVERY;
 use miette::{IntoDiagnostic, WrapErr};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
@@ -45,8 +49,8 @@ pub fn run(readers: &Readers, ends: &AtomicBool) -> miette::Result<TopPicture> {
     }
 }
 
-/// A terminal in whose keys and lines nobody else has a say.
-struct Screen(Terminal<CrosstermBackend<Stdout>>);
+/// A terminal in whose keys and lines nobody else has a say, and where its keys come from.
+struct Screen(Terminal<CrosstermBackend<Stdout>>, OwnedFd);
 
 impl Screen {
     fn open() -> io::Result<Self> {
@@ -59,7 +63,9 @@ impl Screen {
         enable_raw_mode()?;
         let opened = execute!(stdout(), EnterAlternateScreen)
             .and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
-        opened.map(Self).inspect_err(|_| give_back())
+        opened
+            .and_then(|terminal| Ok(Self(terminal, keys()?)))
+            .inspect_err(|_| give_back())
     }
 
     /// The last picture, and whether it ended because nobody reads the heads any more.
@@ -88,7 +94,7 @@ impl Screen {
             };
             self.0.draw(|frame| draw(frame, seen, &view, looks))?;
             let left = EVERY.saturating_sub(read.elapsed());
-            if !event::poll(KEYS.min(left))? {
+            if !pressed_within(self.1.as_fd(), KEYS.min(left))? || !event::poll(Duration::ZERO)? {
                 continue;
             }
             if let Event::Key(key) = event::read()? {
@@ -105,6 +111,34 @@ impl Screen {
             }
         }
     }
+}
+
+/// Where `crossterm` reads keys too.
+fn keys() -> io::Result<OwnedFd> {
+    match stdin().is_terminal() {
+        true => stdin().as_fd().try_clone_to_owned(),
+        false => Ok(File::open("/dev/tty")?.into()),
+    }
+}
+
+/// Whether something can be read within so long. A terminal that is gone is an error: `crossterm` reads the end of it
+/// again and again, and sees no signal meanwhile.
+fn pressed_within(keys: BorrowedFd<'_>, long: Duration) -> io::Result<bool> {
+    let mut keys = [PollFd::new(keys, PollFlags::POLLIN)];
+    let long = PollTimeout::try_from(long).unwrap_or(PollTimeout::ZERO);
+    match poll(&mut keys, long) {
+        // A signal, which the caller looks for.
+        Err(Errno::EINTR) => return Ok(false),
+        other => other?,
+    };
+    let seen = keys[0].revents().unwrap_or(PollFlags::empty());
+    if seen.intersects(PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL) {
+        return Err(io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            "the terminal is gone",
+        ));
+    }
+    Ok(seen.contains(PollFlags::POLLIN))
 }
 
 impl Drop for Screen {
@@ -127,5 +161,21 @@ fn looks() -> Looks {
     Looks {
         colours: console::colors_enabled(),
         unicode: locale.contains("utf-8") || locale.contains("utf8"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::pty::openpty;
+
+    use super::*;
+
+    #[test]
+    fn a_terminal_that_is_gone_ends_the_picture() {
+        let pty = openpty(None, None).expect("a terminal");
+        let keys = pty.slave.as_fd();
+        assert!(!pressed_within(keys, Duration::ZERO).expect("it is there"));
+        drop(pty.master);
+        pressed_within(keys, Duration::ZERO).expect_err("it is gone");
     }
 }

@@ -30,6 +30,7 @@ impl<'a> LadderView<'a> {
                 let congestion = rung.streams.first().map_or("", |s| &s.congestion);
                 return format!("wire tcp, 1 stream, {congestion}");
             }
+            RungKind::WireTcpMany if rung.streams.is_empty() => "wire tcp, several streams",
             RungKind::WireTcpMany => {
                 return format!("wire tcp, {} streams", rung.streams.len());
             }

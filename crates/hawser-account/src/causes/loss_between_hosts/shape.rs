@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use super::Runs;
 use crate::losses::Loss;
-use crate::view::{Path, View};
+use crate::packets::facts::Side;
+use crate::view::{Path, PhaseView, View};
 
 /// The shape of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -26,6 +27,8 @@ pub(super) enum Shape {
     OneOutage,
     /// Flows whole, while others of the same way pass.
     WholeFlows,
+    /// Of datagrams in fragments all but the first one of each, which has the ports.
+    LaterFragments,
     /// All there was, on a way that frames pass that are not IP.
     Everything,
     /// Multicast alone, a part of it, again and again; or all of it on a switch that floods.
@@ -54,7 +57,9 @@ impl Shape {
         let paths: BTreeSet<&Path> = group.iter().map(|l| &l.path).collect();
         let longest = runs.longest_loss_run_packets.0;
         let all_whole = indices.iter().all(whole);
+        let without_ports = |index: &usize| later_fragments_stay(&view.phases[*index]);
         match () {
+            () if all_whole && indices.iter().all(without_ports) => Self::LaterFragments,
             () if all_whole && paths.iter().all(|p| passes(view, p)) => Self::WholeFlows,
             () if all_whole && paths.iter().all(|p| lives(view, p)) => Self::Everything,
             () if runs.loss_runs <= indices.len() as u64 && longest >= OUTAGE => Self::OneOutage,
@@ -82,6 +87,11 @@ impl Shape {
             },
             Self::WholeFlows => {
                 " Flows were lost whole, and others of the same way passed.".to_owned()
+            }
+            Self::LaterFragments => {
+                " The first fragment of each datagram arrived, and none of the later ones, which \
+                                     carry no port."
+                    .to_owned()
             }
             Self::Everything => " Not one packet of any flow arrived.".to_owned(),
             Self::MulticastLimited => match (runs.passed_packets_per_s, longest.0) {
@@ -120,6 +130,11 @@ impl Shape {
                  at a time and repeat the check. Else an access list or a filter of a switch or router, by port, protocol or \
                  fragment. An outage as long as the flow looks the same; a second check tells."
             }
+            Self::LaterFragments => {
+                "Look for an access list or a packet filter on the way that drops fragments, or that asks for a port and so \
+                 drops the fragments without one; let it put datagrams together first, or let fragments pass. What is not cut is \
+                 not concerned: a larger MTU on the whole link, or smaller datagrams."
+            }
             Self::Everything => {
                 "Frames that are not IP pass, so look for what takes packets on a link that lives: an access list or port \
                  security of the switch, a port that stopped forwarding (spanning tree, a port that the switch shut down: its log); \
@@ -136,6 +151,16 @@ impl Shape {
             }
         }
     }
+}
+
+/// Whether the receiver's tap saw the first fragment of each datagram, and none of the others that left.
+fn later_fragments_stay(phase: &PhaseView<'_>) -> bool {
+    let taps = (
+        phase.facts.tap(Side::Sender),
+        phase.facts.tap(Side::Receiver),
+    );
+    matches!(taps, (Some(out), Some(into))
+        if out.later_fragments > 0 && into.later_fragments == 0 && into.packets > 0 && into.packets == out.packets)
 }
 
 /// The switch sends everybody what nobody joined: it does not snoop, or not here.

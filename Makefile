@@ -33,7 +33,7 @@ test-all: hawser ## the same, and the lab tests that are left out of every chang
 	@packaging/setup lab
 	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests --all
 
-test-unit: ## what needs no lab: three minutes when it is built
+test-unit: ## what needs no lab: two minutes when it is built
 	@packaging/setup build lab
 	@packaging/run-tests --unit
 

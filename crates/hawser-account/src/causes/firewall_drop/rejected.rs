@@ -9,7 +9,13 @@ use crate::view::View;
 
 /// What a sender's call fails with for an ICMP answer (`icmp_err_convert`, `net/ipv4/icmp.c`; `icmpv6_err_convert`,
 /// `net/ipv6/icmp.c`). Within a batch the kernel does not say which error it was.
-const ANSWERS: [&str; 5] = ["EHOSTUNREACH", "ENETUNREACH", "ECONNREFUSED", "EACCES", "UNKNOWN"];
+const ANSWERS: [&str; 5] = [
+    "EHOSTUNREACH",
+    "ENETUNREACH",
+    "ECONNREFUSED",
+    "EACCES",
+    "UNKNOWN",
+];
 
 /// Claims what the senders refused for the answers of their receivers' filters.
 pub(super) fn claim(view: &View<'_>, losses: &mut Losses, code: &'static str) -> Vec<Loss> {

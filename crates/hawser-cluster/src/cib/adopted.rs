@@ -1,19 +1,9 @@
 //! Resources that a pool keeps of a cluster that others made: their parameters, and the group that they are in.
 
-use hawser_model::cluster_file::Pool;
+use hawser_model::cluster_file::{Pool, said_by_file};
 
 use super::build::{nvpairs, pair};
 use crate::xml::Element;
-
-/// Parameters that follow from the file, by agent. All others of Hawser's own are left out of what is kept: another parameter
-/// stops a resource and starts it again.
-const SAID: [(&str, &[&str]); 5] = [
-    ("ZFS", &["importargs", "pool"]),
-    ("Filesystem", &["device", "directory", "fstype", "options"]),
-    ("LVM-activate", &["vgname"]),
-    ("exportfs", &["clientspec", "directory", "options"]),
-    ("IPaddr2", &["ip"]),
-];
 
 /// Whether both are in the pool's group, which starts one after the other and keeps them together.
 pub(super) fn in_one_group(pool: &Pool, a: &str, b: &str) -> bool {
@@ -27,8 +17,8 @@ pub(super) fn keep(pool: &Pool, resources: &mut Vec<Element>) {
         let id = id(resource);
         if let Some(kept) = pool.kept_parameters(&id) {
             let kind = resource.get("type").unwrap_or_default().to_owned();
-            let said = SAID.iter().find(|(agent, _)| *agent == kind);
-            let said = said.map_or(&[][..], |(_, said)| said);
+            // Of Hawser's own parameters all others are left out: another parameter stops a resource and starts it again.
+            let said = said_by_file(&kind).unwrap_or_default();
             // Options of an export that the file leaves out are Hawser's own.
             let unsaid =
                 |name: &str| name == "options" && kind == "exportfs" && !options(pool, &id);

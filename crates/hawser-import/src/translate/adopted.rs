@@ -3,26 +3,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hawser_model::cluster_file::said_by_file;
+
 use super::pools::kind_of;
 use crate::crm::{Crm, Primitive};
 use crate::page::Page;
 use crate::picture::{Kept, Picture, Pool, PoolKind, Said, usable};
 use crate::place::quoted;
 
-/// What follows from the file's own keys, of each agent that is kept; see hawser-cluster's `cib/adopted.rs`.
-const KEPT: [(&str, &[&str]); 5] = [
-    ("ocf:heartbeat:ZFS", &["importargs", "pool"]),
-    (
-        "ocf:heartbeat:Filesystem",
-        &["device", "directory", "fstype", "options"],
-    ),
-    ("ocf:heartbeat:LVM-activate", &["vgname"]),
-    (
-        "ocf:heartbeat:exportfs",
-        &["clientspec", "directory", "options"],
-    ),
-    ("ocf:heartbeat:IPaddr2", &["ip"]),
-];
+/// The parameters of a resource that follow from the file's own keys; `None` where its agent cannot be kept.
+fn said(primitive: &Primitive) -> Option<&'static [&'static str]> {
+    said_by_file(primitive.agent.strip_prefix("ocf:heartbeat:")?)
+}
 
 /// Marks the pools that can be kept, and says of the others why not.
 pub(super) fn mark(
@@ -99,7 +91,7 @@ fn group(
 ) -> Result<Option<String>, String> {
     let members = members(crm, pool, owners);
     for member in &members {
-        if !KEPT.iter().any(|(agent, _)| *agent == member.agent) {
+        if said(member).is_none() {
             return Err(format!("{} is {}", quoted(&member.id), member.agent));
         }
         if usable(&member.id).as_ref() != Some(&member.id) {
@@ -169,8 +161,7 @@ fn group_of<'a>(crm: &'a Crm, id: &str) -> Option<&'a str> {
 
 /// What the file says of one that is kept.
 pub(super) fn kept_of(primitive: &Primitive) -> Kept {
-    let said = KEPT.iter().find(|(agent, _)| *agent == primitive.agent);
-    let said = said.map_or(&[][..], |(_, said)| said);
+    let said = said(primitive).unwrap_or_default();
     let more = primitive.params.iter();
     let more = more.filter(|(name, _)| !said.contains(&name.as_str()));
     Kept {

@@ -8,6 +8,27 @@ use serde::Deserialize;
 use super::Pool;
 use crate::toml_file::At;
 
+/// Parameters that follow from other keys of a pool, by the agents of `ocf:heartbeat` whose resources can be kept.
+const SAID: [(&str, &[&str]); 5] = [
+    ("ZFS", &["importargs", "pool"]),
+    ("Filesystem", &["device", "directory", "fstype", "options"]),
+    ("LVM-activate", &["vgname"]),
+    ("exportfs", &["clientspec", "directory", "options"]),
+    ("IPaddr2", &["ip"]),
+];
+
+/// The parameters of this agent of `ocf:heartbeat` that follow from other keys of a pool; `None` for an agent whose
+/// resources are not kept.
+pub fn said_by_file(agent: &str) -> Option<&'static [&'static str]> {
+    let mut all = SAID.into_iter();
+    all.find(|(name, _)| *name == agent).map(|(_, said)| said)
+}
+
+/// Whether a parameter of any of these agents follows from other keys of a pool.
+pub(super) fn is_said_by_file(parameter: &str) -> bool {
+    SAID.iter().any(|(_, said)| said.contains(&parameter))
+}
+
 /// Resources of a pool that others made. They keep their names, their parameters and their group, so that nothing stops when
 /// Hawser takes them over. `hawser import` writes it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

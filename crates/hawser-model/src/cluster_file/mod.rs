@@ -13,7 +13,7 @@ mod rules;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use adopted::{Adopted, Kept};
+pub use adopted::{Adopted, Kept, said_by_file};
 pub use cluster::{
     Cluster, Compression, CompressionModel, Crypto, CryptoCipher, CryptoHash, Failback, LinkMode,
     Profile, QdeviceAlgorithm, QdeviceTls, Quorum, QuorumDevice, Timing,

@@ -2,6 +2,7 @@
 
 use super::network::names;
 use super::{Found, Problem};
+use crate::cluster_file::adopted::is_said_by_file;
 use crate::cluster_file::{Adopted, At, ClusterFile, ExportKind, Pool, PoolKind};
 
 /// What can be wrong with resources that are kept.
@@ -85,19 +86,6 @@ impl From<BrokenAdopted> for Problem {
     }
 }
 
-/// The parameters that follow from other keys of a pool, of all agents.
-const SAID: [&str; 9] = [
-    "clientspec",
-    "device",
-    "directory",
-    "fstype",
-    "importargs",
-    "ip",
-    "options",
-    "pool",
-    "vgname",
-];
-
 pub(super) fn check(file: &ClusterFile, found: &mut Found) {
     let all = || {
         let pools = file.pools.iter();
@@ -180,7 +168,7 @@ fn resources(pool: &Pool, adopted: &Adopted, found: &mut Found) {
             if parameter.is_empty() || text.any(char::is_control) {
                 let resource = resource.clone();
                 found.push(BrokenAdopted::Unwritable { resource }, name.span());
-            } else if SAID.contains(&parameter.as_str()) {
+            } else if is_said_by_file(parameter) {
                 let (parameter, resource) = (parameter.clone(), resource.clone());
                 let broken = BrokenAdopted::Said {
                     parameter,

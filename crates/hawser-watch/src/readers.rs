@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hawser_agent::questions::{ReadHeartbeats, ReadStanding};
 use hawser_cluster::host::view::Limits;
-use hawser_cluster::live::{Judged, StatusFacts, judged, observe, observe_again};
+use hawser_cluster::live::{JUDGE_PROMPTLY, Judged, StatusFacts, judged, observe, observe_again};
 use hawser_host::{Clock, Host, HostError, Hosts, Reach};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
@@ -23,9 +23,6 @@ use crate::whole::{Due, Whole};
 
 /// A head that is not reached is tried again after so long.
 const AGAIN: Duration = Duration::from_secs(3);
-
-/// How much the judgement may take on one head: a few runs of `crm_simulate`.
-const JUDGE: Duration = Duration::from_secs(3);
 
 /// A way to the heads that threads share.
 pub type Way = Arc<dyn Reach + Send + Sync>;
@@ -193,7 +190,7 @@ impl All {
             // The links are read by those who read each head.
             None => observe(&self.file, heads, unreached, limits, Duration::ZERO),
         };
-        let judge = JUDGE * self.slowness;
+        let judge = JUDGE_PROMPTLY * self.slowness;
         let judged = judged(&self.file, &facts, &mut self.heads, judge);
         judged
             .map(|judged| (facts, judged))

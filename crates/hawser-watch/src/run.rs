@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use hawser_agent::questions::{ReadHeartbeats, ReadStanding};
-use hawser_cluster::live::{Judged, StatusFacts, judged, observe_alone};
+use hawser_cluster::live::{JUDGE_PATIENTLY, Judged, StatusFacts, judged, observe_alone};
 use hawser_host::{Clock, Host, HostError, Hosts};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
@@ -20,9 +20,6 @@ use crate::tell::Counts;
 
 /// From one reading to the next.
 pub const EVERY: Duration = Duration::from_secs(1);
-
-/// How long Pacemaker's scheduler may take.
-const JUDGE: Duration = Duration::from_secs(45);
 
 /// An alarm that began or ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -201,7 +198,7 @@ impl Looker {
                 let before = last.as_ref().filter(|_| !devices);
                 let facts = observe_alone(&file, &own, &mut heads, before);
                 last = Some(facts.clone());
-                let judged = judged(&file, &facts, &mut heads, JUDGE);
+                let judged = judged(&file, &facts, &mut heads, JUDGE_PATIENTLY);
                 let viewed = judged.map_err(|e| e.to_string());
                 if end.send(viewed.map(|judged| (facts, judged))).is_err() {
                     return;

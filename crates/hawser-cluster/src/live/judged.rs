@@ -13,6 +13,12 @@ use crate::host::view::Told;
 use crate::host::view::bounded::Begun;
 use crate::simulate::{Answer, CrmSimulate, Event, SimulateError, Simulator};
 
+/// How much a judgement may take on one head, a few runs of `crm_simulate`, while somebody waits for it.
+pub const JUDGE_PROMPTLY: Duration = Duration::from_secs(3);
+
+/// The same for a program that asks repeatedly, on a head that may be busy.
+pub const JUDGE_PATIENTLY: Duration = Duration::from_secs(45);
+
 /// Judges by the `crm_simulate` of the head that is believed, which is the very version that decides there; where that
 /// head does not answer within so long, by another member's, and last by this machine's own. A head that is still
 /// silent then is no longer among `heads`.

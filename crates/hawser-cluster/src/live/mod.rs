@@ -33,7 +33,7 @@ use crate::simulate::{Answer as Simulated, Event, SimulateError, Simulator};
 pub use apply::{Applied, ApplyError, Options, Progress, apply, plan_live};
 pub use fence_questions::{FenceAsk, fence_asks};
 pub use gather::{Fences, gather};
-pub use judged::judged;
+pub use judged::{JUDGE_PATIENTLY, JUDGE_PROMPTLY, judged};
 pub use links::links_said;
 pub use operate::{Manner, Operated, move_pool, set_standby};
 pub use orders::{LeftOrder, OrderKind, left_orders};

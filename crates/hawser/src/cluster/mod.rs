@@ -28,6 +28,10 @@ pub use target::{Known, Reached, Target, none_reached, why_not};
 pub use told::set_verbosity;
 pub use which::{OneHost, Running, Which};
 
+/// How long a node may take to let itself be connected, and then to log in, while somebody waits.
+const CONNECT: Duration = Duration::from_secs(2);
+const LOGIN: Duration = Duration::from_secs(3);
+
 /// A cluster as named.
 pub struct Cluster {
     /// What is known of its topology; nothing with `--host`.
@@ -70,20 +74,22 @@ impl Cluster {
         }
     }
 
-    /// One of its nodes, to which a connection may take so long.
-    pub fn one(&self, name: &HostName, connect_timeout: Duration) -> Self {
+    /// One of its nodes.
+    pub fn one(&self, name: &HostName) -> Self {
         let node = self.nodes.iter().filter(|(node, _)| node == name);
         Self {
-            connect_timeout: Some(connect_timeout),
+            connect_timeout: self.connect_timeout,
+            login_timeout: self.login_timeout,
             ..Self::of_nodes(node.cloned().collect(), self.ssh_config.clone())
         }
     }
 
-    /// Its nodes, to each of which a connection may take so long, and the login behind it so long again.
-    pub fn within(&self, connect_timeout: Duration, login_timeout: Duration) -> Self {
+    /// Its nodes for one who waits for an answer: one that has no power, or hangs, must not keep the others' back. Nodes
+    /// that are slow have so many times longer.
+    pub fn promptly(&self, slowness: u32) -> Self {
         Self {
-            connect_timeout: Some(connect_timeout),
-            login_timeout: Some(login_timeout),
+            connect_timeout: Some(CONNECT * slowness),
+            login_timeout: Some(LOGIN * slowness),
             ..Self::of_nodes(self.nodes.clone(), self.ssh_config.clone())
         }
     }

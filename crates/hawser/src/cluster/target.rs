@@ -174,17 +174,16 @@ impl Known {
         Ok(reached)
     }
 
-    /// Starts an agent on every node that lets itself be connected within so long, and logged in to within so long
-    /// again, also when that is none of them.
+    /// Starts an agent on every node that answers soon, also when that is none of them.
     ///
     /// # Errors
     /// What keeps this machine from reaching any.
-    pub fn reach_within(&self, connect: Duration, login: Duration) -> miette::Result<Reached> {
-        let (heads, failed) = self.cluster.within(connect, login).try_connect()?;
+    pub fn reach_promptly(&self) -> miette::Result<Reached> {
+        let (heads, failed) = self.cluster.promptly(self.slowness).try_connect()?;
         Ok(Reached { heads, failed })
     }
 
-    /// The same, also when that is none of them.
+    /// The same of every node that can be reached.
     ///
     /// # Errors
     /// What keeps this machine from reaching any.
@@ -197,7 +196,10 @@ impl Known {
 impl hawser_host::Reach for Known {
     /// Starts an agent on one node, without waiting long for one that may have no power.
     fn connect(&self, name: &HostName) -> Result<Box<dyn Host>, HostError> {
-        let one = self.cluster.one(name, SOON * self.slowness);
+        let one = Cluster {
+            connect_timeout: Some(SOON * self.slowness),
+            ..self.cluster.one(name)
+        };
         one.connect_only(name)
     }
 }

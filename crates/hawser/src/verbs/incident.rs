@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Subcommand;
 use hawser_model::output::incident::IncidentsReport;
@@ -18,10 +17,6 @@ use crate::cluster::{Which, why_not};
 use crate::parse;
 use crate::waiting::aloud;
 use crate::{output, render};
-
-/// How long a head may take to let itself be connected, and then to log in.
-const CONNECT: Duration = Duration::from_secs(2);
-const LOGIN: Duration = Duration::from_secs(3);
 
 /// Arguments of `hawser incident`.
 #[derive(clap::Args)]
@@ -88,7 +83,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
 /// What the heads' logs tell; of one incident also what the heads' watches have read around it.
 fn read(which: &Which, id: Option<&str>) -> miette::Result<IncidentsReport> {
     let cluster = which.cluster()?;
-    let (mut heads, failed) = cluster.within(CONNECT, LOGIN).try_connect()?;
+    let (mut heads, failed) = cluster.promptly(1).try_connect()?;
     let unreached = why_not(&failed);
     let mut report = aloud("the heads' logs are being read", || {
         history(&mut heads, &unreached, now())

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use hawser_cluster::host::view::Limits;
-use hawser_cluster::live::{StatusFacts, judged, observe};
+use hawser_cluster::live::{JUDGE_PATIENTLY, JUDGE_PROMPTLY, StatusFacts, judged, observe};
 use hawser_drill::left;
 use hawser_host::Hosts;
 use hawser_lab::Lab;
@@ -17,17 +17,6 @@ use crate::{output, render};
 
 /// How long all of it may take, and each of its parts, on hosts that are not slow.
 const WHOLE: Duration = Duration::from_secs(10);
-
-/// How long a node may take to let itself be connected, and then to log in: one without power, or that hangs, must not
-/// keep the others' answer back.
-const CONNECT: Duration = Duration::from_secs(2);
-const LOGIN: Duration = Duration::from_secs(3);
-
-/// How much of it the judgement may take, on one head: a few runs of `crm_simulate`.
-const JUDGE: Duration = Duration::from_secs(3);
-
-/// The same for a caller that asks repeatedly.
-const JUDGE_PATIENTLY: Duration = Duration::from_secs(45);
 
 /// How long the heartbeat links are watched for losses: some ten of kronosnet's pings from each end.
 const WATCH: Duration = Duration::from_secs(2);
@@ -50,8 +39,8 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
     let known = args.target.known_to_look()?;
     let begun = Instant::now();
     let slowness = known.slowness();
-    let mut reached = known.reach_within(CONNECT * slowness, LOGIN * slowness)?;
-    let left = (WHOLE * slowness).saturating_sub(JUDGE * slowness + begun.elapsed());
+    let mut reached = known.reach_promptly()?;
+    let left = (WHOLE * slowness).saturating_sub(JUDGE_PROMPTLY * slowness + begun.elapsed());
     // Rounded, so that a connection within half a second takes nothing from the heads.
     let left = left.as_secs_f64().round() as u32;
     let mut facts = ask(
@@ -72,7 +61,12 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
     if facts.views.is_empty() {
         bail!(none_reached(&facts.unreached));
     }
-    let now = judge(&known, &mut reached.heads, &facts, JUDGE * slowness)?;
+    let now = judge(
+        &known,
+        &mut reached.heads,
+        &facts,
+        JUDGE_PROMPTLY * slowness,
+    )?;
     match args.json {
         true => {
             let json = serde_json::to_string_pretty(&now)

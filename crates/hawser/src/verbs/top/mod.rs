@@ -25,13 +25,9 @@ use hawser_watch::whole::Whole;
 use miette::{IntoDiagnostic, WrapErr, bail};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::cluster::{Cluster, Which, set_verbosity};
+use crate::cluster::{Cluster, Which, none_reached, set_verbosity, why_not};
 use crate::output;
 use crate::waiting::aloud;
-
-/// How long a head may take to let itself be connected, and then to log in.
-const CONNECT: Duration = Duration::from_secs(2);
-const LOGIN: Duration = Duration::from_secs(3);
 
 /// The first lines wait so long for all of it.
 const FIRST: Duration = Duration::from_secs(20);
@@ -166,8 +162,7 @@ struct Nodes {
 
 impl Reach for Nodes {
     fn connect(&self, name: &HostName) -> Result<Box<dyn Host>, HostError> {
-        let (connect, login) = (CONNECT * self.slowness, LOGIN * self.slowness);
-        let one = self.cluster.one(name, connect).within(connect, login);
+        let one = self.cluster.promptly(self.slowness).one(name);
         one.connect_only(name)
     }
 }
@@ -195,10 +190,9 @@ fn hosts_alone(cluster: &Cluster) -> miette::Result<Topology> {
 }
 
 fn facts(cluster: &Cluster) -> miette::Result<BTreeMap<HostName, HostFacts>> {
-    let (mut hosts, failed) = cluster.within(CONNECT, LOGIN).try_connect()?;
+    let (mut hosts, failed) = cluster.promptly(1).try_connect()?;
     if hosts.is_empty() {
-        let failed: Vec<String> = failed.iter().map(ToString::to_string).collect();
-        bail!("none of the hosts was reached:\n{}", failed.join("\n"));
+        bail!(none_reached(&why_not(&failed)));
     }
     let answered = on_all(&mut hosts, |_, host| host.ask(&ReadStanding));
     let answered = answered.map_err(|e| miette::miette!("{e}"))?;

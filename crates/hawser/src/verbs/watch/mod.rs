@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_cluster::host::view::Limits;
-use hawser_cluster::live::judged;
+use hawser_cluster::live::{JUDGE_PROMPTLY, judged};
 use hawser_host::Clock;
 use hawser_model::names::HostName;
 use hawser_model::output::watch::{Alarm, WatchReading};
@@ -27,15 +27,8 @@ use crate::cluster::{Cluster, Which, none_reached, why_not};
 use crate::waiting::aloud;
 use crate::{output, render};
 
-/// How long a head may take to let itself be connected, and then to log in.
-const CONNECT: Duration = Duration::from_secs(2);
-const LOGIN: Duration = Duration::from_secs(3);
-
 /// How long the heartbeat links are watched for losses: some ten of kronosnet's pings from each end.
 const LINKS: Duration = Duration::from_secs(2);
-
-/// How much the judgement may take on one head: a few runs of `crm_simulate`.
-const JUDGE: Duration = Duration::from_secs(3);
 
 /// The ring of a head's readings, if nothing else is said.
 const RING: u64 = 64 << 20;
@@ -123,7 +116,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
 
 /// One reading of all heads.
 fn once(cluster: &Cluster) -> miette::Result<WatchReading> {
-    let (mut heads, failed) = cluster.within(CONNECT, LOGIN).try_connect()?;
+    let (mut heads, failed) = cluster.promptly(1).try_connect()?;
     let unreached = why_not(&failed);
     let file = cluster.cluster_file();
     let asked = Asked {
@@ -137,7 +130,7 @@ fn once(cluster: &Cluster) -> miette::Result<WatchReading> {
     }
     let said = match file {
         Some(file) => {
-            let judged = judged(file, &facts.status, &mut heads, JUDGE);
+            let judged = judged(file, &facts.status, &mut heads, JUDGE_PROMPTLY);
             judged.map_err(|e| miette::miette!("{e}"))?.said
         }
         None => Vec::new(),

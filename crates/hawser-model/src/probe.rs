@@ -40,6 +40,13 @@ pub struct PathMtu {
     pub holes: Option<Vec<SizeHole>>,
 }
 
+impl PathMtu {
+    /// The version of IP that it is of.
+    pub fn ip_version(&self) -> u64 {
+        if self.source.is_ipv4() { 4 } else { 6 }
+    }
+}
+
 /// How far packets come that vanish: they were sent with small hop limits, and who takes the last hop
 /// of a packet says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -7,7 +7,7 @@
 //! EPERM, likely by counter alone. An error. If one kind of traffic is lost whole and the others pass,
 //! the kind is named. Cases: `firewall-drop-input`, `firewall-drop-output`,
 //! `firewall-drop-fragments`, `firewall-drop-cgroup`, `counters-only-firewall`, `firewall-drop-reject`, `firewall-drop-reject-port`,
-//! `firewall-drop-reject-ipv6`. Of a TCP stream: [`stream`].
+//! `firewall-drop-reject-ipv6`, `firewall-drop-reject-unnamed`. Of a TCP stream: [`stream`].
 
 mod rejected;
 pub(crate) mod stream;

@@ -2,6 +2,7 @@
 //! left for what the receiver's filter did.
 
 use hawser_model::account::Layer;
+use hawser_model::units::Packets;
 
 use crate::losses::{Loss, Losses};
 use crate::packets::facts::Side;
@@ -38,7 +39,7 @@ fn answered(view: &View<'_>, loss: &Loss, dropped: &[Loss]) -> bool {
     let by_filter = dropped
         .iter()
         .filter(|d| d.phase == loss.phase && d.path == loss.path);
-    let by_filter = by_filter.fold(0, |sum: u64, d| sum.saturating_add(d.packets));
+    let by_filter = by_filter.map(|d| Packets(d.packets)).sum::<Packets>().0;
     let refused_at_sender = matches!(
         loss.layer,
         Some(Layer::SenderIp | Layer::SenderSocket | Layer::SenderFilter)

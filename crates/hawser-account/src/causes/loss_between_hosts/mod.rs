@@ -10,7 +10,7 @@
 //! Cases: `loss-between-hosts-direction`, `-cable`, `-one-host`, `-everything`,
 //! `counters-only-wire`, `loss-between-hosts-right-neighbour`, `loss-between-hosts-outage`,
 //! `loss-between-hosts-bursts`, `loss-between-hosts-flows`, `loss-between-hosts-storm-control`,
-//! `loss-between-hosts-port-rewritten`, `loss-between-hosts-port-of-others`.
+//! `loss-between-hosts-port-rewritten`, `loss-between-hosts-port-of-others`, `loss-between-hosts-later-fragments`.
 
 mod rewritten;
 mod shape;

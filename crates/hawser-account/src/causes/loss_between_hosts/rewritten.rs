@@ -1,6 +1,6 @@
 //! Packets that arrived with another port than they left with: the receiver dropped them as nobody's.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use hawser_model::account::Layer;
 use hawser_model::drops::DropSubject;
@@ -25,26 +25,23 @@ pub(super) const FIX: &str = "First look for what rewrites ports between the hos
 
 /// Packets to ports that nobody has that arrived while these were lost, if they are about as many.
 pub(super) fn at_no_port(view: &View<'_>, group: &[Loss]) -> Option<Packets> {
-    let mut lost: BTreeMap<usize, u64> = BTreeMap::new();
-    for loss in group
+    let between = group.iter();
+    let between = between.filter(|l| l.layer == Some(Layer::BetweenHosts));
+    let phases: BTreeSet<usize> = between.clone().map(|l| l.phase).collect();
+    let lost = between.map(|l| Packets(l.packets)).sum::<Packets>().0;
+    let refused = phases
         .iter()
-        .filter(|l| l.layer == Some(Layer::BetweenHosts))
-    {
-        let sum = lost.entry(loss.phase).or_default();
-        *sum = sum.saturating_add(loss.packets);
-    }
-    let refused = lost.keys().map(|index| nobodys(&view.phases[*index].facts));
-    let refused = refused.fold(0, u64::saturating_add);
-    let lost = lost.values().fold(0, |sum: u64, n| sum.saturating_add(*n));
+        .map(|index| nobodys(&view.phases[*index].facts));
+    let refused = refused.sum::<Packets>().0;
     let about = refused.abs_diff(lost).saturating_mul(100) <= lost.saturating_mul(ABOUT_PER_CENT);
     (about && refused >= LEAST_PACKETS).then_some(Packets(refused))
 }
 
 /// Datagrams of others that the receiver's kernel dropped since nobody has their port: those on the flow's interface where events
 /// tell, else all.
-fn nobodys(facts: &PhaseFacts<'_>) -> u64 {
+fn nobodys(facts: &PhaseFacts<'_>) -> Packets {
     let (udp, _) = facts.families();
-    let counter = facts.counter(Side::Receiver, &format!("{udp}/NoPorts"));
+    let counter = Packets(facts.counter(Side::Receiver, &format!("{udp}/NoPorts")));
     let own = facts.interface(Side::Receiver).map(|(name, _)| name);
     let Some(drops) = &facts.window(Side::Receiver).drops else {
         return counter;
@@ -54,7 +51,7 @@ fn nobodys(facts: &PhaseFacts<'_>) -> u64 {
         let no_listener = stage.is_some_and(|stage| stage.layer == Layer::NoListener);
         no_listener && drop.subject == DropSubject::Other && drop.interface.as_ref() == own
     });
-    let events = of_others.fold(0, |sum: u64, drop| sum.saturating_add(drop.packets.0));
+    let events: Packets = of_others.map(|drop| drop.packets).sum();
     events.min(counter)
 }
 

@@ -277,9 +277,8 @@ fn one_family(view: &View<'_>, m: &Measurement) -> Option<(Sizes, u64)> {
     if passed >= other.interface_mtu || told || own.passed? <= passed {
         return None;
     }
-    let version = if other.source.is_ipv4() { 4 } else { 6 };
     let sizes = Sizes::of(view.case, other, passed, silent);
-    Some((sizes, version))
+    Some((sizes, other.ip_version()))
 }
 
 /// The place, with the switch of a link that is affected as a whole.

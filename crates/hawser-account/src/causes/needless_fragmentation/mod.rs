@@ -145,7 +145,7 @@ fn of_other_family(m: &Measurement) -> Option<Found<NeedlessFragmentation>> {
         confidence: Confidence::Likely,
         place: place(Path::of(m)),
         evidence: NeedlessFragmentation {
-            ip_version: Some(if other.source.is_ipv4() { 4 } else { 6 }),
+            ip_version: Some(other.ip_version()),
             fragments_cut_by_sender: 0,
             fragments_cut_on_the_way: 0,
             told_mtu_bytes: Some(told),

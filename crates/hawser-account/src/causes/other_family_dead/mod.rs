@@ -112,7 +112,7 @@ fn finding(
             ..Place::default()
         },
         evidence: OtherFamilyDead {
-            ip_version: if search.source.is_ipv4() { 4 } else { 6 },
+            ip_version: search.ip_version(),
             directions_affected: directions,
             links_affected: 1,
             filter,

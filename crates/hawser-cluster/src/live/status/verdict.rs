@@ -118,11 +118,17 @@ pub(super) fn nothing_runs(file: &ClusterFile, facts: &StatusFacts, truth: &Trut
         })
         .collect();
     let starts = truth.all_start();
-    let reason = match starts {
-        true => "no head has joined a cluster yet".to_owned(),
-        false => "Pacemaker runs on no node that was reached".to_owned(),
+    // Of a cluster of which no head answered nothing is known, not even that it is down.
+    let asked = !facts.views.is_empty();
+    let reason = match (asked, starts) {
+        (false, _) => "no head answered".to_owned(),
+        (true, true) => "no head has joined a cluster yet".to_owned(),
+        (true, false) => "Pacemaker runs on no node that was reached".to_owned(),
     };
-    let mut degraded = vec![(Sign::NothingRuns.everywhere(), reason.clone())];
+    let mut degraded = Vec::new();
+    if asked {
+        degraded.push((Sign::NothingRuns.everywhere(), reason.clone()));
+    }
     for (head, stand) in &truth.stands {
         let (sign, text) = match stand {
             Stand::Starting(Startup::Boots) => (

@@ -3,6 +3,7 @@
 use super::*;
 use crate::plan::by_hand;
 use hawser_cluster::cib::edit::with_standby;
+use hawser_cluster::live::{Sign, judgement};
 use hawser_model::cluster_file::parse_complete;
 use hawser_model::output::cluster::ServiceState;
 
@@ -29,6 +30,24 @@ fn a_cluster_that_is_well_is_redundant() {
         "{}",
         said(&now)
     );
+}
+
+#[test]
+fn of_a_cluster_of_which_no_head_answers_nothing_is_told_but_that() {
+    let golden = Golden::named("lab");
+    let mut facts = StatusFacts::default();
+    for number in [1, 2] {
+        let why = "no route to host".to_owned();
+        facts.unreached.insert(name(number), why);
+    }
+    let said = judgement(&golden.file, &facts, &CrmSimulate).unwrap().said;
+    let signs: Vec<Sign> = said.iter().map(|said| said.mark.sign).collect();
+    assert_eq!(signs, [Sign::HeadNotReached; 2]);
+    // One that answers, and runs no Pacemaker, tells that nothing does.
+    facts.unreached.remove(&name(1));
+    facts.views.insert(name(1), HeadView::default());
+    let said = judgement(&golden.file, &facts, &CrmSimulate).unwrap().said;
+    assert!(said.iter().any(|said| said.mark.sign == Sign::NothingRuns));
 }
 
 #[test]

@@ -24,6 +24,13 @@ pub struct Tuning {
 /// Why a dry run does not try what it could.
 pub const DRY_RUN: &str = "a dry run";
 
+impl Trial {
+    /// Whether only a dry run keeps it from being tried.
+    pub fn would_be_tried(&self) -> bool {
+        self.not_tried.as_deref() == Some(DRY_RUN)
+    }
+}
+
 /// One candidate and the windows in which it was tried.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {

@@ -6,6 +6,7 @@
 mod bad_file;
 mod case_file;
 mod cluster;
+mod confirm;
 mod interrupted;
 mod output;
 mod parse;

@@ -81,7 +81,17 @@ fn over_ssh_a_fix_is_proven_and_undone_and_comes_back_whatever_ends_the_connecti
 fn proven_kept_and_undone() {
     let lab = lab_with_a_small_mtu();
     let before = everything::nodes(&lab);
-    let ran = from_ops(&lab, "tune --json --duration 300ms", BY_FILE);
+    // Nobody sits there to be asked.
+    let refused = from_ops(&lab, "tune", BY_FILE);
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused
+            .stderr
+            .contains("confirmed on a terminal, or by --yes"),
+        "{}",
+        refused.stderr
+    );
+    let ran = from_ops(&lab, "tune --yes --json --duration 300ms", BY_FILE);
     let report = json(&ran, "tune");
     let kept: Vec<&Value> = report["trials"]
         .as_array()
@@ -126,7 +136,7 @@ fn proven_kept_and_undone() {
 
 /// A tune on `ops` with its process id in /tmp/tune.pid, once it has raised the MTU.
 fn in_mid_trial(lab: &Lab, which: &str) -> Child {
-    let line = line("tune --case /dev/null --duration 300ms", which);
+    let line = line("tune --yes --case /dev/null --duration 300ms", which);
     let tune = lab
         .command(&[
             "exec",

@@ -25,15 +25,6 @@ pub struct Options {
     pub timeout: Option<Duration>,
 }
 
-/// How far it has come.
-#[derive(Debug)]
-pub enum Progress<'a> {
-    /// This is going to be done.
-    Planned(&'a PlanReport),
-    /// This is being done.
-    Doing(&'a str),
-}
-
 /// What was done.
 #[derive(Debug, Default)]
 pub struct Applied {
@@ -55,6 +46,9 @@ pub enum ApplyError {
          the same", .0.join("\n")
     )]
     Disruptive(Vec<String>),
+    /// Whoever was asked did not agree; nothing was changed.
+    #[error("{0}")]
+    NotAgreed(String),
     /// The plan could not be made.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -102,7 +96,7 @@ pub fn plan_live(file: &ClusterFile, facts: &Facts, heads: &mut Hosts) -> Result
     })
 }
 
-/// Applies a cluster file.
+/// Applies a cluster file, if `agreed` is content with what is going to be done; `said` hears what is being done.
 ///
 /// # Errors
 /// See [`ApplyError`].
@@ -111,7 +105,8 @@ pub fn apply(
     heads: &mut Hosts,
     secrets: &Secrets,
     options: Options,
-    said: &mut dyn FnMut(Progress<'_>),
+    agreed: &mut dyn FnMut(&PlanReport) -> Result<(), String>,
+    said: &mut dyn FnMut(&str),
 ) -> Result<Applied, ApplyError> {
     let mut applied = Applied::default();
     let mut fences = None;
@@ -123,9 +118,7 @@ pub fn apply(
             Fences::LeftAlone
         };
         if round == 0 {
-            said(Progress::Doing(
-                "the nodes are asked what they have, and each fence device whether it answers",
-            ));
+            said("the nodes are asked what they have, and each fence device whether it answers");
         }
         let mut facts = gather(file, heads, secrets, ask)?;
         match &fences {
@@ -154,13 +147,13 @@ pub fn apply(
         }
         if std::mem::take(&mut first) {
             applied.changes.clone_from(&plan.report.changes);
-            said(Progress::Planned(&plan.report));
+            agreed(&plan.report).map_err(ApplyError::NotAgreed)?;
         }
         for (i, effect) in plan.effects.iter().enumerate() {
-            said(Progress::Doing(&words(effect)));
+            said(&words(effect));
             let mut waiting = Waiting {
                 timeout: options.timeout,
-                said: &mut |text| said(Progress::Doing(text)),
+                said: &mut *said,
             };
             if let Err(cause) = perform(file, heads, secrets, effect, &mut waiting) {
                 return Err(taken_back(cause.into(), &plan.effects[..=i], &facts, heads));
@@ -185,7 +178,7 @@ fn idle(
     file: &ClusterFile,
     heads: &mut Hosts,
     options: Options,
-    said: &mut dyn FnMut(Progress<'_>),
+    said: &mut dyn FnMut(&str),
 ) -> Result<Vec<String>, LiveError> {
     let missing = missing(file, heads)?;
     if missing.is_empty() {
@@ -231,11 +224,11 @@ fn disruptive(plan: &Plan) -> Vec<String> {
 fn settle(
     heads: &mut Hosts,
     options: Options,
-    said: &mut dyn FnMut(Progress<'_>),
+    said: &mut dyn FnMut(&str),
 ) -> Result<Vec<String>, LiveError> {
     let mut waiting = Waiting {
         timeout: options.timeout,
-        said: &mut |text| said(Progress::Doing(text)),
+        said,
     };
     Ok(match wait_settled(heads, &mut waiting)? {
         Settled::Done => Vec::new(),

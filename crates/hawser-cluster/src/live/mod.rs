@@ -30,7 +30,7 @@ use hawser_model::names::HostName;
 use crate::host::questions::Simulate;
 use crate::simulate::{Answer as Simulated, Event, SimulateError, Simulator};
 
-pub use apply::{Applied, ApplyError, Options, Progress, apply, plan_live};
+pub use apply::{Applied, ApplyError, Options, apply, plan_live};
 pub use fence_questions::{FenceAsk, fence_asks};
 pub use gather::{Fences, gather};
 pub use judged::{JUDGE_PATIENTLY, JUDGE_PROMPTLY, judged};

@@ -44,6 +44,7 @@ impl Bench {
             &mut heads(cluster, wire),
             &Secrets::below(self.secrets.path()),
             Options::default(),
+            &mut |_| Ok(()),
             &mut |_| {},
         )
     }
@@ -139,7 +140,14 @@ fn what_takes_a_served_pool_away_is_refused_unless_it_is_allowed() {
         };
         let secrets = Secrets::below(bench.secrets.path());
         let mut heads = heads(&cluster, &Wire::default());
-        apply(&file, &mut heads, &secrets, options, &mut |_| {})
+        apply(
+            &file,
+            &mut heads,
+            &secrets,
+            options,
+            &mut |_| Ok(()),
+            &mut |_| {},
+        )
     };
     let error = apply(false).unwrap_err().to_string();
     for words in [

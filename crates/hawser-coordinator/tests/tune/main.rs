@@ -11,7 +11,7 @@ mod world;
 use std::collections::BTreeSet;
 
 use hawser_host::sim::Wire;
-use hawser_model::trial::{DRY_RUN, Trial, Tuning};
+use hawser_model::trial::{Trial, Tuning};
 use hawser_model::units::Packets;
 
 use world::{CURE, World, dry_run, telling, tuned};
@@ -56,9 +56,13 @@ fn a_dry_run_names_every_trial_with_its_values_and_turns_nothing() {
             .collect()
     };
     assert_eq!(named(&dry), named(&whole));
-    let could = |trial: &Trial| trial.not_tried.as_deref() == Some(DRY_RUN);
     for (dry, tried) in dry.trials.iter().zip(&whole.trials) {
-        assert_eq!(could(dry), tried.not_tried.is_none(), "{}", dry.knob);
+        assert_eq!(
+            dry.would_be_tried(),
+            tried.not_tried.is_none(),
+            "{}",
+            dry.knob
+        );
     }
     let asked: BTreeSet<&str> = wire.asked().iter().map(|(_, name)| *name).collect();
     assert_eq!(asked, BTreeSet::from(["changes", "read knob"]));

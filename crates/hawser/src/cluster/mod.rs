@@ -131,6 +131,13 @@ impl Cluster {
             .map_or_else(Vec::new, |file| fence_asks(file, &self.secrets, nodes))
     }
 
+    /// Whether any of its nodes is not a lab's: what is done to them is asked before.
+    pub fn is_real(&self) -> bool {
+        self.nodes
+            .iter()
+            .any(|(_, reach)| !matches!(reach, Reach::Lab(_)))
+    }
+
     /// The labs whose nodes these are.
     pub fn labs(&self) -> miette::Result<Vec<Lab>> {
         let mut names: Vec<&str> = Vec::new();

@@ -125,6 +125,11 @@ impl Target {
 }
 
 impl Known {
+    /// Whether any of its nodes is not a lab's.
+    pub fn is_real(&self) -> bool {
+        self.cluster.is_real()
+    }
+
     /// How many times longer than elsewhere its nodes may take for anything.
     pub fn slowness(&self) -> u32 {
         self.slowness

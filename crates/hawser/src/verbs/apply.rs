@@ -3,11 +3,13 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use hawser_cluster::live::{Applied, ApplyError, Options, Progress, apply};
+use hawser_cluster::live::{Applied, ApplyError, Options, apply};
+use hawser_cluster::plan::PlanReport;
 use hawser_model::output::cluster::ApplyOutput;
 use miette::{IntoDiagnostic, WrapErr};
 
 use crate::cluster::{Known, Target};
+use crate::confirm;
 use crate::interrupted::{self, Words};
 use crate::output::{self, complain, say};
 use crate::waiting::aloud;
@@ -20,6 +22,9 @@ pub struct Args {
     /// Also do what clients notice: pools that stop or move
     #[arg(long)]
     allow_disruption: bool,
+    /// Do not ask before the nodes are changed, which are those of no lab
+    #[arg(long)]
+    yes: bool,
     /// How long Pacemaker is waited for each time [default: as long as the slowest pool may take to stop and start]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     timeout: Option<Duration>,
@@ -41,7 +46,8 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         true => |text| complain!("{}", text.trim_end()),
         false => output::print_fitted,
     };
-    let applied = run_on(&known, options, show, &words)?;
+    let asks = known.is_real() && !args.yes;
+    let applied = run_on(&known, options, (show, asks), &words)?;
     match args.json {
         true => {
             let made = ApplyOutput {
@@ -82,25 +88,30 @@ fn outcome(applied: &Applied) -> ExitCode {
 fn run_on(
     known: &Known,
     options: Options,
-    show: fn(&str),
+    (show, asks): (fn(&str), bool),
     words: &Words,
 ) -> miette::Result<Applied> {
     known.check_secrets()?;
     let mut reached = aloud(&known.reaching(), || known.reach())?;
-    let mut said = |progress: Progress<'_>| match progress {
-        Progress::Planned(report) => show(&report.to_string()),
-        Progress::Doing(what) => {
-            words.now(format!(
-                "the step under way was: {what}; what was done stays, and `hawser apply` again does the rest"
-            ));
-            complain!("  {what}");
+    let mut agreed = |plan: &PlanReport| {
+        show(&plan.to_string());
+        if asks && !confirm::yes("The nodes are no lab's.").map_err(|e| e.to_string())? {
+            return Err("not confirmed; nothing was done".into());
         }
+        Ok(())
+    };
+    let mut said = |what: &str| {
+        words.now(format!(
+            "the step under way was: {what}; what was done stays, and `hawser apply` again does the rest"
+        ));
+        complain!("  {what}");
     };
     let applied = apply(
         &known.file,
         &mut reached.heads,
         &known.secrets,
         options,
+        &mut agreed,
         &mut said,
     );
     applied.map_err(|e| {

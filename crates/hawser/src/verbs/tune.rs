@@ -8,7 +8,7 @@ use hawser_coordinator::check::{Progress, facts};
 use hawser_coordinator::schedule::Direction;
 use hawser_coordinator::traffic_plan::TrafficOptions;
 use hawser_coordinator::tune::{self, Surroundings, TuneError};
-use hawser_host::{Host, HostError};
+use hawser_host::{Host, HostError, Hosts};
 use hawser_lab::impair::{MachineSetting, announce_machine};
 use hawser_lab::{Lab, LabName};
 use hawser_model::case::Case;
@@ -17,13 +17,14 @@ use hawser_model::knob::Knob;
 use hawser_model::names::{HostName, LinkName};
 use hawser_model::output::tune::TuneReport;
 use hawser_model::topology::Reach;
-use hawser_model::trial::{Also, Trial};
+use hawser_model::trial::{Also, Trial, Tuning};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::check::{Bar, TrafficArgs, checked, now};
 use super::fanout::{self, FanoutArgs};
 use super::tune_switches::Switches;
 use crate::cluster::{Cluster, Which};
+use crate::confirm;
 use crate::output::{self, bar, say};
 use crate::{case_file, interrupted, parse, render};
 
@@ -41,6 +42,9 @@ pub struct Args {
     /// Measure, and name what would be tried, on which host, from which value to which: nothing is turned
     #[arg(long, conflicts_with_all = ["placebo", "restart_engine", "multicast_fanout"])]
     dry_run: bool,
+    /// Do not ask before the settings of hosts are tried that are no lab's
+    #[arg(long)]
+    yes: bool,
     /// Try a change that does nothing, so many times, instead of fixes: the share that is called better is the
     /// rate of false "better" verdicts
     #[arg(long, value_name = "N", value_parser = parse::within::<u32>(parse::count, 1..=10_000))]
@@ -55,12 +59,22 @@ pub struct Args {
     fanout: FanoutArgs,
 }
 
+impl Args {
+    /// Whether somebody is asked before a setting is tried.
+    fn asks(&self, cluster: &Cluster) -> bool {
+        cluster.is_real() && !self.yes && !self.dry_run
+    }
+}
+
 /// Runs the verb.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
     interrupted::says(
         "a change that was on trial is undone by its host; `hawser changes` shows what is left",
     )?;
     let cluster = args.which.cluster()?;
+    if args.asks(&cluster) {
+        confirm::is_possible(confirm::YES)?;
+    }
     let options = args.traffic.options();
     let case = match args.fanout.wanted() {
         true => fanout_tuned(&cluster, &args, &options)?,
@@ -96,8 +110,9 @@ fn tuned(cluster: &Cluster, args: &Args, options: &TrafficOptions) -> miette::Re
         .any(hawser_account::fixes::Plan::is_of_engine);
     let tuning = match case.stopped {
         Some(_) if !of_engine => None,
-        _ if args.dry_run => {
-            Some(tune::dry_run(&mut agents, &case).map_err(|e| miette::miette!("{e}"))?)
+        _ if args.dry_run => would_be(&mut agents, &case).map(Some)?,
+        _ if args.asks(cluster) && !agreed(&mut agents, &case, &bar)? => {
+            would_be(&mut agents, &case).map(Some)?
         }
         _ => Some(
             tune::tune(&mut agents, &case, options, args.placebo, &around, now())
@@ -116,6 +131,30 @@ fn tuned(cluster: &Cluster, args: &Args, options: &TrafficOptions) -> miette::Re
     Ok(case)
 }
 
+/// What would be tried.
+fn would_be(agents: &mut Hosts, case: &Case) -> miette::Result<Tuning> {
+    tune::dry_run(agents, case).map_err(|e| miette::miette!("{e}"))
+}
+
+/// Whether whoever sits at the terminal lets the settings of real hosts be tried: those that would be are shown.
+fn agreed(agents: &mut Hosts, case: &Case, bar: &Bar) -> miette::Result<bool> {
+    let tuning = would_be(agents, case)?;
+    if !tuning.trials.iter().any(Trial::would_be_tried) {
+        return Ok(true);
+    }
+    let case = Case {
+        tuning: Some(tuning),
+        ..case.clone()
+    };
+    let report = hawser_account::trial::tune_report(&case).expect("it has what would be tried");
+    let table = render::tune::trials(&case, &report);
+    bar.0
+        .suspend(|| confirm::yes(&format!("{table}{ON_TRIAL}")))
+}
+
+/// What is asked before.
+const ON_TRIAL: &str = "The hosts are no lab's. Each of these settings is tried under traffic, one after the other, and undone if it does not help.";
+
 /// How many receivers the hosts serve, and the trials of what lets them serve more.
 fn fanout_tuned(cluster: &Cluster, args: &Args, options: &TrafficOptions) -> miette::Result<Case> {
     if args.fanout.with_groups() {
@@ -128,6 +167,9 @@ fn fanout_tuned(cluster: &Cluster, args: &Args, options: &TrafficOptions) -> mie
     let rates = &fanout::RATES[..1];
     let asked = args.fanout.options(options, rates, &Spread::TUNED)?;
     let bar = Bar::new();
+    if args.asks(cluster) && !confirm::yes(ON_TRIAL)? {
+        miette::bail!("not confirmed; nothing was done");
+    }
     let mut agents = cluster.connect()?;
     let hosts = facts(&mut agents).map_err(|e| miette::miette!("{e}"))?;
     let topology = cluster.topology_of(&hosts);

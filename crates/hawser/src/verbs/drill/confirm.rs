@@ -1,13 +1,11 @@
 //! Before anything is done to a real cluster, or a file or device is overwritten: whoever asked for it types what it
 //! is done to.
 
-use std::io::{BufRead, IsTerminal};
-
 use hawser_drill::seat::Volume;
 use hawser_drill::stage::Stage;
-use miette::{IntoDiagnostic, WrapErr, bail};
+use miette::bail;
 
-use crate::output::complain;
+use crate::confirm::typed;
 
 /// Whether somebody must say so: these are real heads, or a path is overwritten, and the folders of a lab's
 /// client are those of its machine.
@@ -46,13 +44,6 @@ pub fn confirm(stage: &Stage<'_>, plans: &str, given: Option<&str>) -> miette::R
         }
         bail!("--yes-break {given}: this would break {wanted}; nothing was done");
     }
-    let stdin = std::io::stdin();
-    if !stdin.is_terminal() {
-        bail!(
-            help = format!("`--yes-break {wanted}` says it without a terminal"),
-            "what a drill breaks and overwrites is confirmed on a terminal, and there is none; nothing was done"
-        );
-    }
     let cluster = stage.file.cluster.name.as_str();
     let heads = match stage.site.is_expendable() {
         false => format!(
@@ -61,18 +52,12 @@ pub fn confirm(stage: &Stage<'_>, plans: &str, given: Option<&str>) -> miette::R
         ),
         true => String::new(),
     };
-    complain!(
+    let asked = format!(
         "{plans}{heads}The client runs on {}: {} is OVERWRITTEN.\nType {wanted} to go on:",
         stage.client,
         overwritten(stage)
     );
-    let mut line = String::new();
-    stdin
-        .lock()
-        .read_line(&mut line)
-        .into_diagnostic()
-        .wrap_err("cannot read the confirmation")?;
-    match line.trim() == wanted {
+    match typed(&asked, &format!("--yes-break {wanted}"))? == wanted {
         true => Ok(()),
         false => bail!("not confirmed; nothing was done"),
     }

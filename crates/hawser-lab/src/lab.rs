@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hawser_model::names::{HostName, InterfaceName, LinkName};
+use hawser_model::shell;
 use hawser_model::topology::{Link, Node, Reach, Topology};
 use hawser_tool::{Launch, TIED};
 
@@ -124,7 +125,7 @@ impl Lab {
             .map(|word| word.as_ref().to_string_lossy().into_owned());
         Ok(inside
             .args(door::ssh(&self.dir, terminal, connects))
-            .arg(machines::quoted(words)))
+            .arg(shell::line(words)))
     }
 
     fn enter(&self, node: &str) -> Result<Launch, LabError> {

@@ -33,6 +33,9 @@ pub struct Case {
     pub hawser: String,
     /// When the run began, seconds since 1970 UTC.
     pub recorded: u64,
+    /// The command that made it, as a shell's line; absent where an earlier build made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// Gentle or full.
     pub intensity: Intensity,
     /// What was checked.
@@ -92,6 +95,7 @@ impl Case {
             format: CASE_FORMAT.to_owned(),
             hawser: env!("CARGO_PKG_VERSION").to_owned(),
             recorded,
+            command: None,
             intensity,
             topology,
             hosts,

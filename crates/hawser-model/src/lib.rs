@@ -25,6 +25,7 @@ pub mod output;
 pub mod probe;
 pub mod readings;
 pub mod setup;
+pub mod shell;
 pub mod sockets;
 pub mod statistics;
 pub mod toml_file;

@@ -6,7 +6,7 @@ use hawser_model::units::{Bytes, mb_per_s};
 
 use crate::bars::{Bar, bars};
 use crate::findings;
-use crate::page::{Page, Section};
+use crate::page::{Page, Section, Source};
 use crate::plot::{Axis, Curve, Mark, Plot, plot, short};
 use crate::scale::Scale;
 use crate::table::{Column, table};
@@ -16,7 +16,7 @@ use crate::topology::{Drawing, draw};
 const POINTS: usize = 300;
 
 /// The page of a copy.
-pub fn page(case: &CopyCase, report: &CopyReport) -> String {
+pub fn page(case: &CopyCase, report: &CopyReport, file: &str) -> String {
     let title = format!("Copy from {} to {}", report.from, report.to);
     let mut page = Page::new(&title, case.recorded, &case.hawser);
     page.lead(format_args!("{}.", report.speed()));
@@ -27,7 +27,7 @@ pub fn page(case: &CopyCase, report: &CopyReport) -> String {
     page.section("Rate over time", |s| rate(s, report));
     stages(&mut page, report);
     findings::section(&mut page, &report.findings);
-    page.finish()
+    page.finish(Source::Case(file))
 }
 
 fn path(page: &mut Page, report: &CopyReport) {

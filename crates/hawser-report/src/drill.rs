@@ -5,7 +5,7 @@ use hawser_model::drill::DrillCase;
 use hawser_model::output::drill::{DrillReport, OutageEvent};
 use hawser_model::units::grouped;
 
-use crate::page::{Page, Section};
+use crate::page::{Page, Section, Source};
 use crate::plot::{Axis, Curve, Mark, Plot, plot, short};
 use crate::scale::Scale;
 use crate::table::{Column, table};
@@ -15,7 +15,7 @@ use crate::{findings, outage};
 const ROWS: u32 = 10;
 
 /// The page of a drill.
-pub fn page(case: &DrillCase, report: &DrillReport) -> String {
+pub fn page(case: &DrillCase, report: &DrillReport, file: &str) -> String {
     let title = format!("Drill {} of {}", report.scenario, case.cluster.name);
     let mut page = Page::new(&title, case.recorded, &case.hawser);
     page.lead(lead(report));
@@ -26,7 +26,7 @@ pub fn page(case: &DrillCase, report: &DrillReport) -> String {
     page.section("Where the time went", |s| account(s, report));
     page.section("The promises", |s| promises(s, report));
     findings::section(&mut page, &report.findings);
-    page.finish()
+    page.finish(Source::Case(file))
 }
 
 fn lead(report: &DrillReport) -> String {

@@ -5,14 +5,14 @@ use hawser_model::fanout::FanoutRun;
 use hawser_model::output::fanout::{FanoutReport, FanoutResult};
 
 use crate::findings;
-use crate::page::{Page, Section};
+use crate::page::{Page, Section, Source};
 use crate::plot::{Axis, Curve, Mark, Plot, plot, short};
 use crate::scale::Scale;
 use crate::table::{Column, table};
 use crate::{trials, undo};
 
 /// The page of a fan-out.
-pub fn page(case: &Case, run: &FanoutRun, report: &FanoutReport) -> String {
+pub fn page(case: &Case, run: &FanoutRun, report: &FanoutReport, file: &str) -> String {
     let title = format!("Fan-out of {}", case.topology.cluster);
     let mut page = Page::new(&title, case.recorded, &case.hawser);
     if !report.groups.is_empty() {
@@ -22,7 +22,7 @@ pub fn page(case: &Case, run: &FanoutRun, report: &FanoutReport) -> String {
         );
         page.section("Groups", |s| joined(s, report));
         findings::section(&mut page, &report.findings);
-        return page.finish();
+        return page.finish(Source::Case(file));
     }
     page.lead(format_args!(
         "How many receivers of one multicast flow of {} bytes a host serves with less than 0.01 % lost. A \
@@ -42,7 +42,7 @@ pub fn page(case: &Case, run: &FanoutRun, report: &FanoutReport) -> String {
         }
         undo::section(&mut page, &case.topology, tuning);
     }
-    page.finish()
+    page.finish(Source::Case(file))
 }
 
 /// What each host's socket and bridge took.

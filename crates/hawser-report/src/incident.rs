@@ -12,13 +12,6 @@ use crate::page::{Page, Section, Source};
 use crate::table::{Column, table};
 use crate::{findings, outage};
 
-/// Where a page comes from.
-const LOGS: Source = Source {
-    how: "Read",
-    what: "the logs of the heads",
-    again: "hawser explain --logs FOLDER",
-};
-
 /// The page of one incident of the report; `read`, in seconds since 1970 UTC, is when the logs were read.
 pub fn page(report: &IncidentsReport, incident: &IncidentReport, read: u64, by: &str) -> String {
     let mut page = Page::new(&format!("Incident {}", incident.id), read, by);
@@ -40,7 +33,7 @@ pub fn page(report: &IncidentsReport, incident: &IncidentReport, read: u64, by: 
     }
     page.section("What was logged and read", |s| course(s, incident));
     page.section("The heads' logs and clocks", |s| logs(s, report));
-    page.finish_of(&LOGS)
+    page.finish(Source::Logs)
 }
 
 /// The longest outage.

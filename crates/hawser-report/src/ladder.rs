@@ -7,11 +7,11 @@ use hawser_model::units::mb_per_s;
 
 use crate::bars::{Bar, bars};
 use crate::findings;
-use crate::page::Page;
+use crate::page::{Page, Source};
 use crate::topology::{Drawing, draw};
 
 /// The page of a ladder.
-pub fn page(case: &Case, run: &LadderRun, report: &LadderReport) -> String {
+pub fn page(case: &Case, run: &LadderRun, report: &LadderReport, file: &str) -> String {
     let title = format!("Ladder of {}", case.topology.cluster);
     let mut page = Page::new(&title, case.recorded, &case.hawser);
     page.lead(lead(report));
@@ -19,7 +19,7 @@ pub fn page(case: &Case, run: &LadderRun, report: &LadderReport) -> String {
     rungs(&mut page, run, report);
     way_down(&mut page, report);
     findings::section(&mut page, &report.findings);
-    page.finish()
+    page.finish(Source::Case(file))
 }
 
 fn lead(report: &LadderReport) -> String {

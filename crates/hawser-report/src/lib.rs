@@ -36,27 +36,27 @@ pub use live::{
     CAUSE_PATH, EVENTS_PATH, ICON_PATH, LIVE_ICON, LIVE_POLICY, LIVE_SCRIPT, LIVE_STYLE, LiveParts,
     SCRIPT_PATH, STYLE_PATH, live_cause, live_page, live_parts,
 };
-use page::Page;
+use page::{Page, Source};
 
-/// The page of a check, a tune, a ladder or a fan-out.
-pub fn page(case: &Case) -> String {
+/// The page of a check, a tune, a ladder or a fan-out, whose case is in a file of this name.
+pub fn page(case: &Case, file: &str) -> String {
     if let (Some(run), Some(report)) = (&case.fanout, hawser_account::fanout::report(case)) {
-        return fanout::page(case, run, &report);
+        return fanout::page(case, run, &report, file);
     }
     match (&case.ladder, hawser_account::ladder(case)) {
-        (Some(run), Some(report)) => ladder::page(case, run, &report),
-        _ => check(case),
+        (Some(run), Some(report)) => ladder::page(case, run, &report, file),
+        _ => check(case, file),
     }
 }
 
-/// The page of a copy.
-pub fn copy_page(case: &CopyCase) -> String {
-    copy::page(case, &hawser_account::copy::explain_copy(case))
+/// The page of a copy, likewise.
+pub fn copy_page(case: &CopyCase, file: &str) -> String {
+    copy::page(case, &hawser_account::copy::explain_copy(case), file)
 }
 
-/// The page of a drill.
-pub fn drill_page(case: &DrillCase) -> String {
-    drill::page(case, &hawser_account::outage::explain_drill(case))
+/// The page of a drill, likewise.
+pub fn drill_page(case: &DrillCase, file: &str) -> String {
+    drill::page(case, &hawser_account::outage::explain_drill(case), file)
 }
 
 /// The page of one incident of the report; `read`, in seconds since 1970 UTC, is when the heads' logs were read, and `by` the
@@ -70,7 +70,7 @@ pub fn incident_page(
     incident::page(report, incident, read, by)
 }
 
-fn check(case: &Case) -> String {
+fn check(case: &Case, file: &str) -> String {
     let report = hawser_account::explain(case);
     let tuned = hawser_account::trial::tune_report(case);
     let verb = match tuned {
@@ -89,5 +89,5 @@ fn check(case: &Case) -> String {
         undo::section(&mut page, &case.topology, tuning);
     }
     measured::section(&mut page, case);
-    page.finish()
+    page.finish(Source::Case(file))
 }

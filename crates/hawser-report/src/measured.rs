@@ -25,6 +25,9 @@ pub fn section(page: &mut Page, case: &Case) {
                 Intensity::Full => "Full: as fast as the hosts can send (--full).",
             }
         ));
+        if let Some(command) = &case.command {
+            s.paragraph(format_args!("Made by: {command}"));
+        }
         phases(s, case);
         hosts(s, case);
         ports(s, case);

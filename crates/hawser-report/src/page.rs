@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use hawser_model::shell;
+
 use crate::markup::Markup;
 
 /// Nothing is loaded and nothing runs, whatever a browser thinks it finds in the page.
@@ -15,22 +17,12 @@ pub struct Page {
     version: String,
 }
 
-/// What a page is derived from, and who derives it again.
-pub struct Source {
-    /// How that came to Hawser: `Recorded`.
-    pub how: &'static str,
-    /// What it is.
-    pub what: &'static str,
-    /// The command.
-    pub again: &'static str,
-}
-
-impl Source {
-    const CASE: Self = Self {
-        how: "Recorded",
-        what: "the case file",
-        again: "hawser explain",
-    };
+/// What a page is derived from, and so what derives it again.
+pub enum Source<'a> {
+    /// A case file of this name.
+    Case(&'a str),
+    /// The heads' logs.
+    Logs,
 }
 
 impl Page {
@@ -73,20 +65,27 @@ impl Page {
         self.markup.literal("</section>");
     }
 
-    /// The whole text of a page that is derived from a case.
-    pub fn finish(self) -> String {
-        self.finish_of(&Source::CASE)
-    }
-
     /// The whole text.
-    pub fn finish_of(self, source: &Source) -> String {
+    pub fn finish(self, source: Source<'_>) -> String {
+        let (how, what, again) = match source {
+            Source::Case(file) => (
+                "Recorded",
+                format!("the case file {file}"),
+                format!("hawser explain {}", shell::word(file)),
+            ),
+            Source::Logs => (
+                "Read",
+                "the logs of the heads".to_owned(),
+                "hawser explain --logs FOLDER".to_owned(),
+            ),
+        };
         let mut m = self.markup;
         m.node("footer", &[], |m| {
             m.text(format_args!(
-                "{} {} UTC by Hawser {}. Everything on this page is derived from {}; ",
-                source.how, self.recorded, self.version, source.what
+                "{how} {} UTC by Hawser {}. Everything on this page is derived from {what}; ",
+                self.recorded, self.version
             ));
-            m.leaf("code", &[], source.again);
+            m.leaf("code", &[], again);
             m.text(" derives it again, offline.");
         });
         end(m)

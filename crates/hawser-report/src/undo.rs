@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use hawser_model::knob::{Change, Knob, change_id};
+use hawser_model::shell::word;
 use hawser_model::topology::Topology;
 use hawser_model::trial::Tuning;
 
@@ -50,7 +51,7 @@ pub fn section(page: &mut Page, topology: &Topology, tuning: &Tuning) {
         s.paragraph("All of it, or one change by its id; each node's journal has the values:");
         let mut commands = vec![format!("hawser undo --all {which}")];
         commands.extend(changes().map(|(host, c)| {
-            format!("hawser undo {} {which}", quoted(&change_id(host, c.number)))
+            format!("hawser undo {} {which}", word(&change_id(host, c.number)))
         }));
         s.markup().leaf("pre", &[], commands.join("\n"));
         for (host, changes) in &tuning.changes {
@@ -74,7 +75,7 @@ fn which(topology: &Topology) -> String {
     let mut words: Vec<String> = Vec::new();
     for node in &topology.nodes {
         let (option, value) = node.reach.option();
-        let word = format!("{option} {}", quoted(value));
+        let word = format!("{option} {}", word(value));
         if !words.contains(&word) {
             words.push(word);
         }
@@ -92,39 +93,39 @@ fn by_hand(changes: &[Change]) -> Vec<String> {
     commands.extend(
         files
             .into_iter()
-            .map(|file| format!("rm -- {}", quoted(file))),
+            .map(|file| format!("rm -- {}", word(file))),
     );
     commands
 }
 
 /// The command that a person would type; none where there is no single one.
 fn command(change: &Change) -> Option<String> {
-    let value = quoted(&change.before);
+    let value = word(&change.before);
     Some(match &change.knob {
         Knob::Sysctl { name } => {
-            format!("sysctl -w {}", quoted(&format!("{name}={}", change.before)))
+            format!("sysctl -w {}", word(&format!("{name}={}", change.before)))
         }
         Knob::Mtu { interface } => {
-            format!("ip link set dev {} mtu {value}", quoted(interface.as_str()))
+            format!("ip link set dev {} mtu {value}", word(interface.as_str()))
         }
         Knob::TxQueueLength { interface } => {
             format!(
                 "ip link set dev {} txqueuelen {value}",
-                quoted(interface.as_str())
+                word(interface.as_str())
             )
         }
         Knob::Ring { interface, side } => {
             format!(
                 "ethtool -G {} {} {value}",
-                quoted(interface.as_str()),
+                word(interface.as_str()),
                 side.word()
             )
         }
         Knob::Offload { interface, feature } => {
             format!(
                 "ethtool -K {} {} {value}",
-                quoted(interface.as_str()),
-                quoted(feature)
+                word(interface.as_str()),
+                word(feature)
             )
         }
         Knob::InterruptAffinity { interrupt } => {
@@ -138,26 +139,5 @@ fn command(change: &Change) -> Option<String> {
 }
 
 fn echo(value: &str, file: &str) -> String {
-    format!("echo {value} > {}", quoted(file))
-}
-
-/// A word of a shell, whatever is in it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./-_".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_value_cannot_be_another_command() {
-        assert_eq!(quoted("4096"), "4096");
-        assert_eq!(quoted("4096 87380"), "'4096 87380'");
-        assert_eq!(quoted("'; reboot"), "''\\''; reboot'");
-    }
+    format!("echo {value} > {}", word(file))
 }

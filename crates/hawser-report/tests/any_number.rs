@@ -79,7 +79,7 @@ fn a_check_a_ladder_and_a_fanout_of_any_numbers_are_judged() {
         each::<Case>(base, |case| {
             explain(case);
             let _none = ladder(case).map(drop).or(fanout::report(case).map(drop));
-            assert!(hawser_report::page(case).ends_with("</html>\n"));
+            assert!(hawser_report::page(case, "case.json").ends_with("</html>\n"));
         });
     }
 }
@@ -93,7 +93,7 @@ fn a_copy_of_any_numbers_is_judged() {
 
 fn told(case: &CopyCase) {
     copy::explain_copy(case);
-    assert!(hawser_report::copy_page(case).ends_with("</html>\n"));
+    assert!(hawser_report::copy_page(case, "case.json").ends_with("</html>\n"));
 }
 
 /// One count far above those after it: each number at an edge alone does not run backwards.
@@ -117,7 +117,7 @@ fn a_drill_of_any_numbers_is_judged() {
     for base in ["drill-power-cut", "drill-bmc-unreachable"] {
         each::<DrillCase>(base, |case| {
             outage::explain_drill(case);
-            assert!(hawser_report::drill_page(case).ends_with("</html>\n"));
+            assert!(hawser_report::drill_page(case, "case.json").ends_with("</html>\n"));
         });
     }
 }

@@ -108,7 +108,7 @@ fn sound(name: &str, page: &str) {
 fn every_saved_check_and_ladder_is_a_page() {
     let mut headings = [0, 0, 0];
     for (name, text) in saved("") {
-        let page = page(&case(&text));
+        let page = page(&case(&text), "case.json");
         sound(&name, &page);
         headings[0] += usize::from(page.contains("<h2>Where the packets went</h2>"));
         headings[1] += usize::from(page.contains("<h2>Where the rate is lost</h2>"));
@@ -121,7 +121,7 @@ fn every_saved_check_and_ladder_is_a_page() {
 #[test]
 fn every_saved_copy_is_a_page() {
     for (name, text) in saved("copy") {
-        let page = copy_page(&case::<CopyCase>(&text));
+        let page = copy_page(&case::<CopyCase>(&text), "case.json");
         sound(&name, &page);
         assert!(page.contains("<h2>What each stage did</h2>"), "{name}");
     }
@@ -131,7 +131,7 @@ fn every_saved_copy_is_a_page() {
 fn every_saved_drill_is_a_page_with_everything_that_happened_marked() {
     for (name, text) in saved("drill") {
         let case = case::<DrillCase>(&text);
-        let page = drill_page(&case);
+        let page = drill_page(&case, "case.json");
         sound(&name, &page);
         for there in ["Writes over time", "The outage account", "first write"] {
             assert!(page.contains(there), "{name}: {there}");
@@ -260,7 +260,7 @@ fn what_a_watch_read_stands_among_the_lines() {
 
 #[test]
 fn a_tune_shows_its_windows_its_proof_and_the_way_back() {
-    let page = page(&case(&tune()));
+    let page = page(&case(&tune()), "case.json");
     sound("tune", &page);
     for there in [
         "<h2>What was tried</h2>",
@@ -277,6 +277,21 @@ fn a_tune_shows_its_windows_its_proof_and_the_way_back() {
 }
 
 #[test]
+fn a_page_names_its_case_and_the_command_that_made_it() {
+    let mut case: Case = case(&tune());
+    case.command = Some("hawser tune --lab 'a b' <script>".into());
+    let page = page(&case, "a <b>.json");
+    sound("named", &page);
+    for there in [
+        "Made by: hawser tune --lab &#39;a b&#39; &lt;script&gt;",
+        "the case file a &lt;b&gt;.json",
+        "<code>hawser explain &#39;a &lt;b&gt;.json&#39;</code>",
+    ] {
+        assert!(page.contains(there), "{there}: {page}");
+    }
+}
+
+#[test]
 fn a_tune_shows_what_a_change_did_besides() {
     let mut case: Case = case(&tune());
     let tuning = case.tuning.as_mut().unwrap();
@@ -289,7 +304,7 @@ fn a_tune_shows_what_a_change_did_besides() {
         retransmits: Some(4),
     };
     trial.corosync.insert("head1".into(), gained);
-    let page = page(&case);
+    let page = page(&case, "case.json");
     for there in [
         "Besides: delay +2.00 ms",
         "Corosync on head1: messages sent again × 4",
@@ -302,12 +317,12 @@ fn a_tune_shows_what_a_change_did_besides() {
 #[test]
 fn the_same_case_is_the_same_page() {
     let case: Case = case(&tune());
-    assert_eq!(page(&case), page(&case));
+    assert_eq!(page(&case, "case.json"), page(&case, "case.json"));
 }
 
 #[test]
 fn a_picture_can_be_read_aloud() {
-    let page = page(&case(&tune()));
+    let page = page(&case(&tune()), "case.json");
     let pictures = page.matches("role=\"img\"").count();
     assert!(pictures > 1);
     assert_eq!(pictures, page.matches("<desc id=").count());
@@ -414,10 +429,10 @@ proptest! {
     #[test]
     fn no_name_is_markup(words in hostile()) {
         let pages = [
-            page(&TUNE.hostile(&words)),
-            page(&LADDER.hostile(&words)),
-            copy_page(&COPY.hostile(&words)),
-            drill_page(&DRILL.hostile(&words)),
+            page(&TUNE.hostile(&words), "case.json"),
+            page(&LADDER.hostile(&words), "case.json"),
+            copy_page(&COPY.hostile(&words), "case.json"),
+            drill_page(&DRILL.hostile(&words), "case.json"),
         ];
         let incident = INCIDENT.hostile(&words);
         let incident = incident_pages(&incident).into_iter().map(|(_, page)| page);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use hawser_model::case::{CASE_FORMAT, Case};
 use hawser_model::copy::{COPY_FORMAT, CopyCase};
 use hawser_model::drill::{DRILL_FORMAT, DrillCase};
-use hawser_model::visible;
+use hawser_model::{shell, visible};
 use miette::{IntoDiagnostic, WrapErr, bail};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,7 +33,18 @@ pub fn write(case: &Case, asked: Option<&Path>) -> miette::Result<(Case, PathBuf
         (None, None) => "check",
     };
     let name = default_name(verb, &case.topology.cluster, case.recorded);
-    save(case, &name, asked)
+    let case = Case {
+        command: Some(command()),
+        ..case.clone()
+    };
+    save(&case, &name, asked)
+}
+
+/// This run's command, as somebody would type it.
+fn command() -> String {
+    let words = std::env::args_os().skip(1);
+    let words = words.map(|word| word.to_string_lossy().into_owned());
+    shell::line(["hawser".to_owned()].into_iter().chain(words))
 }
 
 /// Writes the case of a copy.

@@ -22,7 +22,7 @@ mod sources;
 pub(crate) use boot::{has_booted, wait_until_up};
 pub(crate) use case::{prepare, run};
 pub(crate) use folder::keys;
-pub(crate) use plan::{case_cards, case_filters, quoted};
+pub(crate) use plan::{case_cards, case_filters};
 pub(crate) use room::check as check_room;
 
 use std::time::Duration;

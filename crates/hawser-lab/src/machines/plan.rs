@@ -145,12 +145,6 @@ pub(super) fn initiator_name(node: &HostName) -> String {
     format!("InitiatorName=iqn.2026-01.lab.hawser:{node}\n")
 }
 
-/// A command as one line of a shell that takes every word as it is.
-pub(crate) fn quoted<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
-    let word = |word: S| format!("'{}'", word.as_ref().replace('\'', r"'\''"));
-    words.into_iter().map(word).collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,13 +202,5 @@ mod tests {
         assert!(lines[1].ends_with("redirect dev t-ring0"));
         assert!(lines[3].starts_with("filter add dev t-ring0 ingress"));
         assert!(lines[3].ends_with("redirect dev ring0"));
-    }
-
-    #[test]
-    fn every_word_arrives_as_it_is() {
-        assert_eq!(
-            quoted(["sh", "-c", "echo $A 'b'"]),
-            r"'sh' '-c' 'echo $A '\''b'\'''"
-        );
     }
 }

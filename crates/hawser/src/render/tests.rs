@@ -132,7 +132,7 @@ fn a_check_with_hostile_names_is_shown_with_every_character() {
             &gated(&render::check::report(&case, &report)),
             &['\n'],
         );
-        is_clean(name, &hawser_report::page(&case), &['\n']);
+        is_clean(name, &hawser_report::page(&case, "case.json"), &['\n']);
         let json = serde_json::to_string_pretty(&report).expect("JSON");
         let shown: Value = serde_json::from_str(&gated(&json)).expect("JSON still");
         assert_eq!(shown, serde_json::to_value(&report).expect("JSON"));
@@ -145,7 +145,11 @@ fn a_copy_and_a_drill_with_hostile_names_too() {
     assert!(planted > 2, "{planted} texts planted");
     let report = hawser_account::copy::explain_copy(&case);
     is_clean("copy", &gated(&render::copy::report(&report)), &['\n']);
-    is_clean("copy", &hawser_report::copy_page(&case), &['\n']);
+    is_clean(
+        "copy",
+        &hawser_report::copy_page(&case, "case.json"),
+        &['\n'],
+    );
 
     let (case, planted) = hostile::<DrillCase>("drill/lost-write");
     assert!(planted > 5, "{planted} texts planted");
@@ -155,7 +159,11 @@ fn a_copy_and_a_drill_with_hostile_names_too() {
         &gated(&render::drill::text(&case, &report)),
         &['\n'],
     );
-    is_clean("drill", &hawser_report::drill_page(&case), &['\n']);
+    is_clean(
+        "drill",
+        &hawser_report::drill_page(&case, "case.json"),
+        &['\n'],
+    );
     is_clean("JUnit", &render::junit::junit(&[report]), &['\n']);
 }
 

@@ -22,14 +22,16 @@ pub struct Args {
 /// Runs the verb. Writing the page is all it does: what it says is `explain`'s exit code to tell.
 pub fn run(args: Args) -> miette::Result<ExitCode> {
     let output = args.output.unwrap_or_else(|| beside(&args.case));
+    let name = args.case.file_name().unwrap_or(args.case.as_os_str());
+    let name = name.to_string_lossy();
     let page = match case_file::read(&args.case)? {
         AnyCase::Check(case) if case.compared => bail!(
             help = format!("`hawser explain {}` prints it", args.case.display()),
             "a comparison of hosts has no page"
         ),
-        AnyCase::Check(case) => hawser_report::page(&case),
-        AnyCase::Copy(case) => hawser_report::copy_page(&case),
-        AnyCase::Drill(case) => hawser_report::drill_page(&case),
+        AnyCase::Check(case) => hawser_report::page(&case, &name),
+        AnyCase::Copy(case) => hawser_report::copy_page(&case, &name),
+        AnyCase::Drill(case) => hawser_report::drill_page(&case, &name),
         AnyCase::Pasted(_) => bail!(
             help = "`hawser explain` says what a paste says",
             "{}: a paste, and a page is made of a case",

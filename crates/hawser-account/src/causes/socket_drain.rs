@@ -54,7 +54,9 @@ pub(super) struct Pace {
     pub(super) stall: Option<u64>,
     /// How long the buffer lasts at the arrival rate.
     pub(super) buffer_lasts: Option<u64>,
-    /// The buffer holds a whole burst.
+    /// Packets that arrive back to back: a burst, with the copies that the network makes of it.
+    pub(super) burst: u64,
+    /// The buffer holds them.
     pub(super) burst_fits: bool,
     /// Buffer that would have held what was lost with what was queued.
     pub(super) needed: u64,
@@ -114,7 +116,7 @@ impl Pace {
             .unwrap_or(0)
             .min(phase.sender.sent.0.min(MOST_PACKETS));
         let held = report.buffer_granted.0 / packet_memory;
-        let burst = u64::from(phase.spec.burst);
+        let burst = with_copies(phase);
         let packets = burst.max(held.saturating_add(longest_run));
         Self {
             arrival,
@@ -124,6 +126,7 @@ impl Pace {
                 let ns = u128::from(held) * 1_000_000_000 / u128::from(a);
                 u64::try_from(ns).unwrap_or(u64::MAX)
             }),
+            burst,
             burst_fits: burst <= held,
             idle_percent: percent(idle),
             starved_percent: drain
@@ -212,6 +215,14 @@ pub(super) fn waiting(idle_percent: u64, starved_percent: Option<u64>) -> String
         }
         None => format!("{idle_percent} % of the time for packets or for a processor"),
     }
+}
+
+/// A burst as it arrives where packets come more than once.
+fn with_copies(phase: &Phase) -> u64 {
+    let (burst, report) = (u64::from(phase.spec.burst), &phase.receiver);
+    let more = u128::from(burst) * u128::from(report.duplicates.0);
+    let more = more.div_ceil(u128::from(report.received.0.max(1)));
+    burst.saturating_add(u64::try_from(more).unwrap_or(u64::MAX))
 }
 
 /// A buffer that is too small for what comes overflows more often than once in this many bursts …

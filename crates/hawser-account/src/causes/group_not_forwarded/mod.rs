@@ -14,8 +14,9 @@ use std::net::IpAddr;
 use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;
 
-use crate::cause::{Cause, CheckCause, Found, Words, host, interface, on_link, peer};
+use crate::cause::{Cause, CheckCause, Found, Words, as_number, host, interface, on_link, peer};
 use crate::causes::igmp_version_mixed::forced;
+use crate::causes::other_family_dead;
 use crate::causes::support::Lost;
 use crate::losses::Losses;
 use crate::multicast::{Protocol, groups, lost_on_the_way};
@@ -32,6 +33,12 @@ pub(crate) struct GroupNotForwarded {
     /// The newest that was heard.
     #[serde(skip_serializing_if = "Option::is_none")]
     querier_version: Option<u64>,
+    /// IPv6's neighbour discovery, multicast as well, did not reach the receiver either.
+    #[serde(
+        skip_serializing_if = "std::ops::Not::not",
+        serialize_with = "as_number"
+    )]
+    neighbour_discovery_dead: bool,
     #[serde(flatten)]
     lost: Lost,
 }
@@ -69,6 +76,7 @@ impl CheckCause for GroupNotForwarded {
                     protocol: Protocol::of(spec.source),
                     forced_version: forced.filter(|version| *version > 0),
                     querier_version: queries.map(|q| u64::from(q.version)).max(),
+                    neighbour_discovery_dead: other_family_dead::is_silent(view, &group.path),
                     lost: Lost::of(view, &lost),
                 },
             });
@@ -99,18 +107,35 @@ impl Cause for GroupNotForwarded {
             Some(version) => format!(" A querier of version {version} was heard."),
             None => " No query was heard.".to_owned(),
         };
+        let (why, first) = match self.neighbour_discovery_dead {
+            true => (
+                "nor does IPv6's neighbour discovery, which is multicast too: the switch filters, and either does not know \
+                 the members behind this port, or sends no multicast to it at all",
+                format!(
+                    "Look at the switch's port to {host}: flooding of multicast that is off there (`bridge -d link show` says \
+                     mcast_flood; `switchport block multicast`). Else see"
+                ),
+            ),
+            false => (
+                "the switch filters, and does not know that it is a member",
+                "See".to_owned(),
+            ),
+        };
         Words {
             text: format!(
                 "{host} joined the group {} and got nothing of it from {}{}: lost {}. Unicast passes, and \
-                 a group that no host joined does not come either: the switch filters, and does not know that \
-                 {host} is a member.{forced}{querier}",
+                 a group that no host joined does not come to {host} either{} {why}.{forced}{querier}",
                 self.group,
                 peer(at),
                 on_link(at),
                 self.lost,
+                match self.neighbour_discovery_dead {
+                    true => ",",
+                    false => ":",
+                },
             ),
             fix: format!(
-                "See whether the report leaves {host} (`tcpdump -ni {interface} igmp or icmp6`) and whether a firewall \
+                "{first} whether the report leaves {host} (`tcpdump -ni {interface} igmp or icmp6`) and whether a firewall \
                  drops it (`nft list ruleset`: {protocol} must pass); then the switch's table of groups and \
                  its limits. `hawser tune --multicast` tries an older version of the protocol."
             ),

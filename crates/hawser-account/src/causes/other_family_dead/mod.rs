@@ -19,9 +19,12 @@ use hawser_model::probe::PathMtu;
 use hawser_model::units::Packets;
 use serde::Serialize;
 
-use crate::cause::{Cause, CheckCause, Found, Words, between, counted, host, on_link, peer};
+use crate::cause::{
+    Cause, CheckCause, Found, Words, as_number, between, counted, host, on_link, peer,
+};
 use crate::causes::cables_swapped::is_crossed;
 use crate::losses::Losses;
+use crate::multicast::groups;
 use crate::view::{Path, View};
 
 #[derive(Serialize)]
@@ -30,6 +33,12 @@ pub(crate) struct OtherFamilyDead {
     /// Between the two hosts, on all links together.
     directions_affected: u64,
     links_affected: u64,
+    /// Neither does multicast pass, which neighbour discovery is.
+    #[serde(
+        skip_serializing_if = "std::ops::Not::not",
+        serialize_with = "as_number"
+    )]
+    multicast_dead: bool,
     #[serde(flatten)]
     filter: Option<Filter>,
 }
@@ -115,6 +124,11 @@ fn finding(
             ip_version: search.ip_version(),
             directions_affected: directions,
             links_affected: 1,
+            multicast_dead: filter.is_none()
+                && !search.source.is_ipv4()
+                && groups(view).iter().any(|group| {
+                    group.path == Path::of(m) && group.received() == 0 && group.filtered()
+                }),
             filter,
         },
     }
@@ -123,6 +137,7 @@ fn finding(
 fn join(into: &mut Found<OtherFamilyDead>, other: &Found<OtherFamilyDead>) {
     into.place.link = None;
     into.place.interface = None;
+    into.evidence.multicast_dead &= other.evidence.multicast_dead;
     into.evidence.links_affected += 1;
     into.evidence.directions_affected += other.evidence.directions_affected;
     if let (Some(sum), Some(more)) = (&mut into.evidence.filter, &other.evidence.filter) {
@@ -149,6 +164,15 @@ fn dead<'a>(view: &View<'_>, m: &'a Measurement) -> Option<&'a PathMtu> {
         .iter()
         .any(|phase| !phase.receiver.received.is_zero());
     (own.passed.is_some() && flows_pass && other.passed.is_none() && !refused).then_some(other)
+}
+
+/// Whether IPv6 is dead on this path, and no filter of the receiver was seen to stop its neighbour discovery.
+pub(in crate::causes) fn is_silent(view: &View<'_>, path: &Path) -> bool {
+    let mut measured = view.case.measurements.iter();
+    measured.any(|m| {
+        let search = dead(view, m).filter(|search| !search.source.is_ipv4());
+        Path::of(m) == *path && search.is_some_and(|search| filter(view, m, search).is_none())
+    })
 }
 
 /// The receiver's interface.
@@ -198,7 +222,12 @@ impl Cause for OtherFamilyDead {
             return Words {
                 text: format!(
                     "IPv{version} does not pass {ways}: not even the smallest packet arrived, although both have addresses of \
-                     one network there. IPv{other} passes. Which host or filter it is was not seen."
+                     one network there. IPv{other} passes.{}",
+                    match self.multicast_dead {
+                        true => " IPv6 asks for a neighbour by multicast, which does not pass either: what stops that \
+                                 (group-not-forwarded) stops this.",
+                        false => " Which host or filter it is was not seen.",
+                    }
                 ),
                 fix: "`ip -6 neigh` on both hosts while one pings the other: FAILED is neighbour discovery that stays unanswered (a \
                       filter for ICMPv6, a switch that filters multicast, the wrong VLAN); else a packet filter for the family. \

@@ -41,6 +41,9 @@ pub(crate) struct ReceiveBufferTooSmall {
     /// None of an unpaced flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     burst_packets: Option<u64>,
+    /// Where the network doubles packets: what arrives of a burst.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    burst_arriving_packets: Option<u64>,
     packet_memory_bytes: Bytes,
     #[serde(serialize_with = "as_number")]
     packet_memory_measured: bool,
@@ -128,6 +131,8 @@ fn finding(
             buffer_bytes: phase.receiver.buffer_granted,
             asked_bytes: phase.receiver.buffer_asked,
             burst_packets: (!unpaced(phase)).then_some(u64::from(phase.spec.burst)),
+            burst_arriving_packets: (!unpaced(phase) && pace.burst > u64::from(phase.spec.burst))
+                .then_some(pace.burst),
             packet_memory_bytes: Bytes(pace.packet_memory),
             packet_memory_measured: pace.memory_measured,
             arrival_packets_per_s: pace.arrival.map(PacketsPerSec),
@@ -150,6 +155,13 @@ impl Cause for ReceiveBufferTooSmall {
     fn words(&self, at: &Place) -> Words {
         let held = self.buffer_bytes.0 / self.packet_memory_bytes.0.max(1);
         let came = match (self.burst_packets, self.buffer_lasts_ns) {
+            (Some(burst), _) if self.burst_arriving_packets.is_some_and(|all| all > held) => {
+                format!(
+                    "{} that were sent back to back came as {}, since the network doubles them",
+                    counted(burst, "packet"),
+                    self.burst_arriving_packets.unwrap_or(burst)
+                )
+            }
             (Some(burst), _) if burst <= held => format!(
                 "{} were sent back to back: several bursts came together, or the reader was late",
                 counted(burst, "packet")
@@ -195,6 +207,10 @@ impl Cause for ReceiveBufferTooSmall {
                 needed.0
             ),
         };
+        let first = match self.burst_arriving_packets {
+            Some(_) => "Stop what doubles the packets (duplicated-path). Or let",
+            None => "Let",
+        };
         Words {
             text: format!(
                 "{} lost {} from {}{}{}: the receive buffer of {} was full. It holds about {}, and {came}. {reader}",
@@ -210,7 +226,7 @@ impl Cause for ReceiveBufferTooSmall {
                 counted(held, "packet"),
             ),
             fix: format!(
-                "Let the program ask for the buffer: SO_RCVBUF {ask} (the kernel doubles it){limit}{default}"
+                "{first} the program ask for the buffer: SO_RCVBUF {ask} (the kernel doubles it){limit}{default}"
             ),
         }
     }

@@ -87,12 +87,15 @@ fn right_address(view: &View<'_>, loss: &Loss, heard: &FramesHeard) -> bool {
     let facts = &view.phases[loss.phase].facts;
     let receiver = facts.phase.spec.receiver;
     let mut known = facts.window(Side::Sender).neighbours.iter();
+    // An entry that fails meanwhile had the address when the packets left.
+    let went_to = |mac: &Option<String>| mac.as_ref().is_none_or(|mac| *mac == heard.mac);
     matches!(loss.layer, None | Some(Layer::BetweenHosts))
         && facts.phase.spec.destination == receiver
         && known.any(|n| {
             n.address == receiver
-                && n.mac_before.as_ref().is_none_or(|mac| *mac == heard.mac)
-                && n.mac_after.as_ref() == Some(&heard.mac)
+                && (n.mac_before.is_some() || n.mac_after.is_some())
+                && went_to(&n.mac_before)
+                && went_to(&n.mac_after)
         })
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Evidence: that of a ladder, but a check has no rung that shows what the path can carry: the fastest stream of the link
 //! says what it was seen to carry, and a window that was full is too small for more. So likely, not certain. A slow reader
-//! shuts the receiver's window too, so there the reader must have waited for data. A setting is a host's, so all its
+//! shuts the receiver's window too, so there the reader must have waited for data, or the setting is smaller than any path
+//! takes. A setting is a host's, so all its
 //! streams are one finding and the one that waited most gives the numbers. Cases: `stream-send-window`,
 //! `stream-receive-window`; not `stream-window-large-enough`, `stream-window-queue`.
 
@@ -14,7 +15,7 @@ use hawser_model::trial::TrialTraffic;
 use hawser_model::units::Bytes;
 
 use super::{
-    HELD, RECEIVES, SENDS, WindowTooSmall, buffer_full, held_by, most, needed, window_full,
+    HELD, LEAST, RECEIVES, SENDS, WindowTooSmall, buffer_full, held_by, most, needed, window_full,
 };
 use crate::cause::{CheckCause, Found};
 use crate::causes::support::only;
@@ -137,7 +138,9 @@ pub(in crate::causes) fn held<'a>(
     let largest = most(facts.host_facts(side)?, sysctl)?;
     let full = match side {
         Side::Sender => buffer_full(tcp, rate, largest),
-        Side::Receiver => window_full(tcp, rate, largest) && stream.reader_waited(),
+        Side::Receiver => {
+            window_full(tcp, rate, largest) && (stream.reader_waited() || largest < LEAST)
+        }
     };
     // A buffer that was full is too small for more than was seen.
     let needed = needed(product).max(largest.saturating_mul(2));

@@ -7,7 +7,7 @@ HOST   = $$($(CARGO) -vV | sed -n 's/^host: //p')
 # OPENSSL_STATIC: pkg-config then also names what libcrypto.a itself needs (Debian 13's: zlib, zstd).
 STATIC = OPENSSL_STATIC=1 RUSTFLAGS="-C target-feature=+crt-static"
 
-.PHONY: build hawser packages demo test test-all test-unit test-machines expected lint bench setup clean
+.PHONY: build hawser packages demo test test-all test-unit test-labs test-machines expected lint bench setup clean
 
 build: hawser ## target/release/hawser, self-contained, and target/release/hawser-client, which needs libiscsi
 	@$(CARGO) build --target-dir target --release --locked --bin hawser-client
@@ -36,6 +36,10 @@ test-all: hawser ## the same, and the lab tests that are left out of every chang
 test-unit: ## what needs no lab: two minutes when it is built
 	@packaging/setup build lab
 	@packaging/run-tests --unit
+
+test-labs: hawser ## the tests of labs TIMES times: what a new one must pass before it is admitted
+	@packaging/setup lab
+	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests --labs $(or $(TIMES),10)
 
 test-machines: build ## labs of machines with kernels of their own (docs/machines.md): the kernel's target and NFS server
 	@packaging/setup lab machines

@@ -390,6 +390,7 @@ fn a_receiver_that_loses_what_it_merged_is_cured_by_not_merging_and_by_nothing_e
 }
 
 #[test]
+#[ignore = "the tune of simulated hosts has it"]
 fn nothing_is_tried_where_nothing_is_wrong() {
     let lab = one_link();
     // What comes while a reader is kept from its processor has room.

@@ -69,6 +69,15 @@ fn a_dry_run_names_every_trial_with_its_values_and_turns_nothing() {
 }
 
 #[test]
+fn nothing_is_tried_where_nothing_is_wrong() {
+    let world = World::cured_by(hawser_cases::read("clean"), |_| false);
+    let wire = Wire::default();
+    let tuning = tuned(&world, &wire).unwrap();
+    assert!(tuning.trials.is_empty() && tuning.changes.is_empty() && tuning.after.is_none());
+    assert!(wire.asked().iter().all(|(_, name)| *name == "changes"));
+}
+
+#[test]
 fn a_tune_that_is_killed_anywhere_leaves_the_cure_or_nothing() {
     let whole = Wire::default();
     tuned(&World::new(), &whole).unwrap();

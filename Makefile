@@ -50,7 +50,7 @@ expected: ## writes the answers that the saved cases expect, and what is tried (
 	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-import --test golden
 	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-watch --test live
 	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-top --test screens
-	@git --no-pager diff --stat -p -U1 -- cases docs/tune.md crates/hawser-watch/tests/live crates/hawser-top/tests/screens
+	@git --no-pager diff --stat -p -U1 -- cases crates/hawser-account/src/causes docs/tune.md crates/hawser-watch/tests/live crates/hawser-top/tests/screens
 
 lint:
 	@packaging/setup build

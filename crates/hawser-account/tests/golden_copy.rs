@@ -1,4 +1,4 @@
-//! Saved copies with the answers expected of them, in `cases/copy/`, as `golden.rs` has it for checks.
+//! Saved copies with the answers expected of them, as `golden.rs` has it for checks.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Saved drills with the answers expected of them, in `cases/drill/`.
+//! Saved drills with the answers expected of them, as `hawser-cases` finds them.
 //!
 //! `recorded` drills are real: their logs, history and watch are those of a lab. The others are one
 //! of them with something broken; their bases have only the lines of its logs that mark something.

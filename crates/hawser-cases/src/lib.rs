@@ -1,7 +1,8 @@
 //! The saved cases as the tests read them.
 //!
-//! A folder of `cases/` holds a run that was recorded, whole (`case.json`), or what was planted in
-//! a run without faults (`patch.json`). Tests only: no binary depends on this crate.
+//! A case is a folder: a run that was recorded, whole (`case.json`), or what was planted in a run without faults
+//! (`patch.json`). It lies in the folder of the cause that it shows, or that it is a near miss of; what shows none lies in
+//! `cases/`. Tests only: no binary depends on this crate.
 
 mod patch;
 mod read;

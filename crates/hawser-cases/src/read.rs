@@ -13,7 +13,7 @@ use crate::Patch;
 /// tells a reader what the name does not say.
 #[derive(Clone, Debug)]
 pub struct Planted {
-    /// A file of `cases/bases`, or `cases/NAME` for another case.
+    /// A file of `cases/bases`, or `cases/NAME` for the case of this name.
     pub base: String,
     /// What must be found. Unlike `expected.json` no command writes it.
     pub must: Must,
@@ -54,23 +54,45 @@ pub struct Must {
     pub broken: Option<Vec<String>>,
 }
 
-/// The folder of all cases.
-#[must_use]
-pub fn folder() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../cases"))
+/// The cases that belong to no cause alone, and the bases.
+const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../cases");
+
+/// Each cause has its own in `cases/`.
+const CAUSES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../hawser-account/src/causes");
+
+/// Every folder that has cases.
+fn folders() -> impl Iterator<Item = PathBuf> {
+    let causes = fs::read_dir(CAUSES).expect("the folder of causes");
+    let causes = causes.map(|entry| entry.expect("an entry").path().join("cases"));
+    [PathBuf::from(SHARED)]
+        .into_iter()
+        .chain(causes.filter(|folder| folder.is_dir()))
 }
 
-/// The cases of a folder below it ("" for the folder itself), in order, as [`read`] knows them.
+/// The folder of a case of this name, or where it would be among those of no cause.
 #[must_use]
-pub fn names(below: &str) -> Vec<String> {
-    let entries = fs::read_dir(folder().join(below)).expect("the folder of cases");
-    let folders = entries.map(|entry| entry.expect("an entry").path());
+pub fn folder(name: &str) -> PathBuf {
+    let mut all = folders().map(|folder| folder.join(name));
+    let found = all.find(|folder| folder.is_dir());
+    found.unwrap_or_else(|| Path::new(SHARED).join(name))
+}
+
+/// The cases of a kind ("" for those of a check or a ladder), in order, as [`read`] knows them.
+///
+/// # Panics
+/// Two have one name.
+#[must_use]
+pub fn names(kind: &str) -> Vec<String> {
+    let folders = folders().filter_map(|folder| fs::read_dir(folder.join(kind)).ok());
+    let folders = folders.flatten().map(|entry| entry.expect("an entry").path());
     let cases = folders.filter(|f| f.join("case.json").exists() || f.join("patch.json").exists());
     let last = |path: PathBuf| path.file_name().expect("a name").to_owned();
     let mut names: Vec<String> = cases
-        .map(|path| Path::new(below).join(last(path)).display().to_string())
+        .map(|path| Path::new(kind).join(last(path)).display().to_string())
         .collect();
     names.sort();
+    let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+    assert_eq!(twice, None, "two cases of one name");
     names
 }
 
@@ -80,7 +102,7 @@ pub fn names(below: &str) -> Vec<String> {
 /// The file is not as it should be.
 #[must_use]
 pub fn made(name: &str) -> Option<Planted> {
-    let file = folder().join(name).join("patch.json");
+    let file = folder(name).join("patch.json");
     file.exists()
         .then(|| Planted::read(&file).unwrap_or_else(|e| panic!("{e}")))
 }
@@ -92,7 +114,7 @@ pub fn made(name: &str) -> Option<Planted> {
 #[must_use]
 pub fn read<C: Serialize + DeserializeOwned>(name: &str) -> C {
     let value = value(name).unwrap_or_else(|e| panic!("{e}"));
-    match folder().join(name).join("case.json").exists() {
+    match folder(name).join("case.json").exists() {
         // A record keeps what an older Hawser wrote.
         true => serde_json::from_value(value).unwrap_or_else(|e| panic!("cases/{name}: {e}")),
         false => typed(&value).unwrap_or_else(|e| panic!("cases/{name}: {e}")),
@@ -104,10 +126,10 @@ pub fn read<C: Serialize + DeserializeOwned>(name: &str) -> C {
 /// # Errors
 /// A file cannot be read, or a pointer names nothing.
 pub fn value(name: &str) -> Result<Value, String> {
-    let case = folder().join(name);
     if let Some("bases") = name.split('/').next() {
-        return json(&case.with_extension("json"));
+        return json(&Path::new(SHARED).join(name).with_extension("json"));
     }
+    let case = folder(name);
     let (whole, patch) = (case.join("case.json"), case.join("patch.json"));
     match (whole.exists(), patch.exists()) {
         (true, true) => Err(format!("cases/{name}: both case.json and patch.json")),
@@ -192,7 +214,7 @@ mod tests {
             value(&name).unwrap_or_else(|e| panic!("{e}"));
             bases.extend(made(&name).map(|planted| planted.base));
         }
-        let files = fs::read_dir(folder().join("bases")).expect("bases");
+        let files = fs::read_dir(folder("bases")).expect("bases");
         for file in files.map(|file| file.expect("a file").path()) {
             let base = file.file_stem().expect("a name").to_string_lossy();
             assert!(bases.contains(&*base), "no case has the base {base}");

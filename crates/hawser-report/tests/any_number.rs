@@ -40,7 +40,7 @@ fn each<T: DeserializeOwned>(base: &str, tell: impl Fn(&T)) {
 }
 
 fn read(base: &str) -> Value {
-    let file = hawser_cases::folder().join(format!("bases/{base}.json"));
+    let file = hawser_cases::folder("bases").join(format!("{base}.json"));
     let text = std::fs::read(file).expect("a base");
     serde_json::from_slice(&text).expect("JSON")
 }

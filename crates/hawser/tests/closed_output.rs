@@ -28,7 +28,7 @@ fn a_verb_that_nobody_reads_ends_quietly() {
         &[
             "explain",
             "--json",
-            "cases/ladder-cpu-limit-streams/case.json",
+            "crates/hawser-account/src/causes/cpu_limit/cases/ladder-cpu-limit-streams/case.json",
         ],
         &["plan", "-f", "examples/lab/hawser.toml", "--print", "cib"],
         &["report", "cases/bases/heads.json", "-o", "/dev/stdout"],

@@ -42,7 +42,7 @@ pub fn hold_answers<C, A: Serialize>(saved: &[(String, C)], answer: impl Fn(&C) 
     assert!(!saved.is_empty(), "no cases");
     let mut wrong = Vec::new();
     for (name, case) in saved {
-        let file = folder().join(name).join("expected.json");
+        let file = folder(name).join("expected.json");
         let got = as_json(&answer(case));
         if updating() {
             fs::write(&file, &got).expect("an answer");

@@ -84,7 +84,9 @@ pub fn folder(name: &str) -> PathBuf {
 #[must_use]
 pub fn names(kind: &str) -> Vec<String> {
     let folders = folders().filter_map(|folder| fs::read_dir(folder.join(kind)).ok());
-    let folders = folders.flatten().map(|entry| entry.expect("an entry").path());
+    let folders = folders
+        .flatten()
+        .map(|entry| entry.expect("an entry").path());
     let cases = folders.filter(|f| f.join("case.json").exists() || f.join("patch.json").exists());
     let last = |path: PathBuf| path.file_name().expect("a name").to_owned();
     let mut names: Vec<String> = cases

@@ -89,6 +89,7 @@ impl Escaped {
                 .collect(),
             cause: cause.map(Box::new),
         }
+        .on_one_line()
     }
 
     fn plain(error: &dyn Error) -> Self {
@@ -103,6 +104,23 @@ impl Escaped {
             related: Vec::new(),
             cause: error.source().map(|cause| Box::new(Self::plain(cause))),
         }
+        .on_one_line()
+    }
+
+    /// A cause that says nothing but a sentence goes on in the sentence before it, which may end with it already.
+    fn on_one_line(mut self) -> Self {
+        let Some(cause) = self.cause.take_if(|cause| cause.is_sentence()) else {
+            return self;
+        };
+        if !self.message.ends_with(&cause.message) {
+            self.message = format!("{}: {}", self.message, cause.message);
+        }
+        self
+    }
+
+    fn is_sentence(&self) -> bool {
+        let bare = self.help.is_none() && self.labels.is_none() && self.source_code.is_none();
+        bare && self.related.is_empty() && self.cause.is_none()
     }
 }
 
@@ -256,5 +274,14 @@ mod tests {
             shown.contains("read the file") && shown.contains("\\u001b[2Jpwned"),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn causes_of_a_sentence_are_one_line_that_says_nothing_twice() {
+        let error = std::io::Error::other("gone");
+        let report = miette::IntoDiagnostic::into_diagnostic(Err::<(), _>(error)).unwrap_err();
+        let report = report.wrap_err("stat /x: gone").wrap_err("cannot read /x");
+        let plain = console::strip_ansi_codes(&drawn(&report)).into_owned();
+        assert_eq!(plain.trim(), "× cannot read /x: stat /x: gone");
     }
 }

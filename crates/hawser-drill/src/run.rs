@@ -1,8 +1,8 @@
 //! A drill, from the first look to the recorded run.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
+use std::thread;
 use std::time::Duration;
 
 use hawser_model::drill::{
@@ -59,7 +59,6 @@ pub fn run(
     before: &ClusterStatus,
 ) -> Result<DrillCase, DrillError> {
     let note = InProgress::begin(stage, orders.scenario.name)?;
-    let stop = AtomicBool::new(false);
     let seen = Mutex::new(Seen::of(stage.site, &stage.heads));
     let sight = Sight {
         hosts: stage.hosts,
@@ -67,13 +66,12 @@ pub fn run(
         heads: &stage.heads,
         watched: &stage.watched,
     };
-    let outcome = std::thread::scope(|scope| {
-        let (stop, seen) = (&stop, &seen);
-        let watching = scope.spawn(move || watch(sight, stop, seen));
+    let outcome = thread::scope(|scope| {
+        let _watching = watch(scope, sight, &seen);
         let mut drill = Drill {
             stage,
             orders,
-            seen,
+            seen: &seen,
             faults: Vec::new(),
             power: Vec::new(),
             degraded: BTreeSet::new(),
@@ -82,10 +80,6 @@ pub fn run(
         };
         let outcome = drill.perform(before).map(|done| (done, stage.now()));
         let outcome = outcome.map_err(|why| drill.close(why));
-        stop.store(true, Ordering::Relaxed);
-        watching
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         if drill.unhealed.is_none() {
             note.end();
         }
@@ -125,7 +119,8 @@ impl Drill<'_> {
         let marks = Marks::set(stage)?;
         let mut cluster = cluster_facts(stage, before)?;
         let fenced_before = fencing(stage)?;
-        let pauses = Pauses::watch();
+        // Of heads that do not share the processors of this machine it is not measured.
+        let pauses = stage.site.on_this_machine().map(|_| Pauses::watch());
         let say = self.orders.say;
         say(&format!(
             "{}: {} ({} on {}); the client writes",
@@ -145,8 +140,7 @@ impl Drill<'_> {
                     .into(),
             ));
         }
-        // Of heads that do not share the processors of this machine it is not measured.
-        if let (Some(pause), Some(_)) = (pauses.end(), stage.site.on_this_machine()) {
+        if let Some(pause) = pauses.and_then(Pauses::end) {
             let heads = stage.heads.iter().cloned();
             cluster.pauses = heads.map(|head| (head, pause)).collect();
         }

@@ -8,13 +8,13 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
-use std::thread;
+use std::thread::Scope;
 use std::time::Duration;
 
-use hawser_host::Reconnecting;
-use hawser_host::site::{Seen as Look, Site};
+use hawser_host::clock::Beside;
+use hawser_host::site::{Seen as Look, Site, Watcher};
+use hawser_host::{Clock, Reconnecting};
 use hawser_model::drill::{Hold, Moment, Watch, WatchGap};
 use hawser_model::names::HostName;
 
@@ -188,58 +188,68 @@ pub struct Sight<'a> {
     pub watched: &'a [Watched],
 }
 
-/// Looks at the heads until it is told to stop, each by a thread of its own: one that does not answer must not keep
+/// Looks at the heads until the answer is dropped, each by a thread of its own: one that does not answer must not keep
 /// others from being looked at.
-pub fn watch(sight: Sight<'_>, stop: &AtomicBool, seen: &Mutex<Seen>) {
-    thread::scope(|scope| {
-        for head in sight.heads {
-            scope.spawn(move || watch_head(sight, head, stop, seen));
-        }
+pub fn watch<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    sight: Sight<'scope>,
+    seen: &'scope Mutex<Seen>,
+) -> Vec<Beside> {
+    let clock = sight.hosts.clock();
+    let each = sight.heads.iter().map(|head| {
+        let (clock, mut watcher) = (clock.clone(), None);
+        let look = move || {
+            let watcher = watcher.get_or_insert_with(|| watcher_of(sight, head));
+            look_at(head, watcher.as_mut(), sight.watched, &clock, seen)
+        };
+        sight.hosts.clock().beside(scope, look)
     });
+    each.collect()
 }
 
-fn watch_head(sight: Sight<'_>, head: &HostName, stop: &AtomicBool, seen: &Mutex<Seen>) {
+fn watcher_of<'a>(sight: Sight<'a>, head: &'a HostName) -> Box<dyn Watcher + 'a> {
     let Sight {
         hosts,
         site,
         watched,
         ..
     } = sight;
-    let clock = hosts.clock();
     let from_outside = site.watcher(head);
-    let mut watcher =
-        from_outside.unwrap_or_else(|| Box::new(ByAgent::of(hosts, site, watched, head)));
-    while !stop.load(Ordering::Relaxed) {
-        let round = clock.now();
-        let begun = clock.time_of_day();
-        let rest = match watcher.look() {
-            Look::Mounts {
-                places,
-                engine_since,
-            } => {
-                if let Some(until) = engine_since {
-                    // It boots. Until its Pacemaker runs again it can have no pool.
-                    locked(seen).has_nothing_until(head, until);
-                }
-                note(
-                    seen,
-                    head,
-                    begun,
-                    clock.time_of_day(),
-                    Some(there(&places, watched)),
-                );
-                EVERY
+    from_outside.unwrap_or_else(|| Box::new(ByAgent::of(hosts, site, watched, head)))
+}
+
+/// One look, and how long to wait until the next.
+fn look_at(
+    head: &HostName,
+    watcher: &mut dyn Watcher,
+    watched: &[Watched],
+    clock: &Clock,
+    seen: &Mutex<Seen>,
+) -> Duration {
+    let round = clock.now();
+    let begun = clock.time_of_day();
+    let every = match watcher.look() {
+        Look::Mounts {
+            places,
+            engine_since,
+        } => {
+            if let Some(until) = engine_since {
+                // It boots. Until its Pacemaker runs again it can have no pool.
+                locked(seen).has_nothing_until(head, until);
             }
-            // It was off at some moment of the look.
-            Look::Off => {
-                let now = clock.time_of_day();
-                note(seen, head, now, now, None);
-                ASKS
-            }
-            Look::Unknown => Duration::ZERO,
-        };
-        clock.sleep(rest.saturating_sub(clock.since(round)));
-    }
+            let found = Some(there(&places, watched));
+            note(seen, head, begun, clock.time_of_day(), found);
+            EVERY
+        }
+        // It was off at some moment of the look.
+        Look::Off => {
+            let now = clock.time_of_day();
+            note(seen, head, now, now, None);
+            ASKS
+        }
+        Look::Unknown => EVERY,
+    };
+    every.saturating_sub(clock.since(round))
 }
 
 fn note(

@@ -1,16 +1,20 @@
 //! Time, as whoever asks hosts sees it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+mod simulated;
+
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
-use std::thread;
+use std::thread::{self, Scope};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hawser_model::drill::Moment;
 
+use simulated::Simulated;
+
 /// The machine's clock, or a simulated one that goes on by as much as somebody sleeps. A sequence of questions reads
 /// the time and waits here only, so that a test of it takes no time.
 #[derive(Clone, Debug, Default)]
-pub struct Clock(Option<Arc<AtomicU64>>);
+pub struct Clock(Option<Arc<Simulated>>);
 
 static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
@@ -24,7 +28,7 @@ impl Clock {
     pub fn now(&self) -> Duration {
         match &self.0 {
             None => BEGUN.elapsed(),
-            Some(nanos) => Duration::from_nanos(nanos.load(Ordering::Relaxed)),
+            Some(simulated) => simulated.now(),
         }
     }
 
@@ -48,10 +52,7 @@ impl Clock {
     pub fn sleep(&self, time: Duration) {
         match &self.0 {
             None => thread::sleep(time),
-            Some(nanos) => {
-                let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-                nanos.fetch_add(time, Ordering::Relaxed);
-            }
+            Some(simulated) => simulated.sleep(time),
         }
     }
 
@@ -77,10 +78,75 @@ impl Clock {
             self.sleep(step);
         }
     }
+
+    /// Works again and again beside whoever goes on, each time after as long as the last work says, until the answer is
+    /// dropped. By a simulated clock it works while somebody sleeps, and at no other time.
+    pub fn beside<'scope>(
+        &self,
+        scope: &'scope Scope<'scope, '_>,
+        mut work: impl FnMut() -> Duration + Send + 'scope,
+    ) -> Beside {
+        let beside = Beside {
+            clock: self.clone(),
+            stopped: Arc::default(),
+        };
+        let (clock, stopped) = (self.clone(), Arc::clone(&beside.stopped));
+        let turn = self.0.clone().map(|simulated| Turn {
+            who: simulated.join(),
+            simulated,
+        });
+        scope.spawn(move || {
+            let is_stopped = || stopped.load(Ordering::Acquire);
+            if let Some(turn) = &turn {
+                turn.simulated.wait_for_turn(turn.who, is_stopped);
+            }
+            while !is_stopped() {
+                let rest = work();
+                match &turn {
+                    None => clock.sleep(rest),
+                    Some(turn) => {
+                        turn.simulated.rest(turn.who, rest);
+                        turn.simulated.wait_for_turn(turn.who, is_stopped);
+                    }
+                }
+            }
+        });
+        beside
+    }
+}
+
+/// Work that goes on [beside](Clock::beside) until this is dropped: its thread then ends by itself.
+#[derive(Debug)]
+pub struct Beside {
+    clock: Clock,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.stopped.store(true, Ordering::Release);
+        if let Some(simulated) = &self.clock.0 {
+            simulated.tell_all();
+        }
+    }
+}
+
+/// A place among those who work beside, until it is dropped: also by a panic.
+struct Turn {
+    who: usize,
+    simulated: Arc<Simulated>,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.simulated.leave(self.who);
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Mutex, mpsc};
+
     use super::*;
 
     #[test]
@@ -100,5 +166,50 @@ mod tests {
         assert_eq!(clock.now(), 2 * hour);
         assert_eq!(clock.time_of_day(), Moment(7_200_000_000));
         assert!(before.elapsed() < hour / 60);
+    }
+
+    #[test]
+    fn who_works_beside_has_its_time_in_order_and_ends_when_it_is_dropped() {
+        let clock = Clock::simulated();
+        let told = Mutex::new(Vec::new());
+        let every = |name: &'static str, ms| {
+            let (clock, told) = (&clock, &told);
+            move || {
+                told.lock().unwrap().push((clock.now().as_millis(), name));
+                Duration::from_millis(ms)
+            }
+        };
+        thread::scope(|scope| {
+            let three = clock.beside(scope, every("three", 300));
+            let two = clock.beside(scope, every("two", 200));
+            assert!(told.lock().unwrap().is_empty());
+            clock.sleep(Duration::from_millis(450));
+            clock.sleep(Duration::from_millis(150));
+            drop(three);
+            clock.sleep(Duration::from_millis(300));
+            drop(two);
+        });
+        let two = [0, 200, 400, 600, 800].map(|at| (at, "two"));
+        let three = [0, 300, 600].map(|at| (at, "three"));
+        let mut all = [two.as_slice(), &three].concat();
+        all.sort_by_key(|(at, name)| (*at, *name == "two"));
+        assert_eq!(*told.lock().unwrap(), all);
+        assert_eq!(clock.now(), Duration::from_millis(900));
+    }
+
+    #[test]
+    fn by_the_machines_clock_work_goes_on_until_it_is_dropped() {
+        let clock = Clock::default();
+        let (done, wait) = mpsc::channel();
+        thread::scope(|scope| {
+            let beside = clock.beside(scope, move || {
+                let _nobody_waits_any_more = done.send(());
+                Duration::from_millis(1)
+            });
+            for _ in 0..3 {
+                wait.recv().unwrap();
+            }
+            drop(beside);
+        });
     }
 }

@@ -28,7 +28,7 @@ pub mod transport;
 pub use answer::{Answers, Declined, Entry, OfEach, answer_from};
 pub use ask::{Ask, SLOW, SOON, Size};
 pub use client::Agent;
-pub use clock::Clock;
+pub use clock::{Beside, Clock};
 pub use enough::until_enough;
 pub use error::{Failure, HostError};
 pub use host::{Host, Question, Stopper};

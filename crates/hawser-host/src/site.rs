@@ -86,7 +86,7 @@ pub trait Site: Sync {
 }
 
 /// Looks at one host, again and again.
-pub trait Watcher {
+pub trait Watcher: Send {
     /// Looks once.
     fn look(&mut self) -> Seen;
 }

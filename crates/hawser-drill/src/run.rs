@@ -264,11 +264,14 @@ impl Drill<'_> {
         });
         fault.make(stage)?;
         let made = stage.now();
-        let mut evidence = None;
+        let mut evidence = Ok(None);
         stage.wait(stage.patience(HAPPENS), || {
-            evidence = fault.evidence(stage)?;
-            Ok(evidence.is_some())
+            evidence = fault.evidence(stage);
+            // Who would have to be asked may be out of reach for a moment, by the fault itself.
+            let later = matches!(&evidence, Err(DrillError::Site(e)) if e.later);
+            Ok(!later && !matches!(evidence, Ok(None)))
         })?;
+        let evidence = evidence?;
         let verified = evidence.is_some().then(|| stage.now());
         let evidence = evidence.ok_or_else(|| {
             DrillError::CouldNot(format!(

@@ -59,6 +59,17 @@ pub enum Fate {
     Hangs,
 }
 
+/// What becomes of something that is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carried {
+    /// It is asked.
+    Through,
+    /// It is asked, and declined.
+    Declined,
+    /// Whoever asks is cut off, or nobody is there.
+    Cut,
+}
+
 impl Went {
     /// What has become of a host by now.
     fn fate(&self, host: &HostName) -> Option<Fate> {
@@ -87,6 +98,11 @@ impl Wire {
         self.lock().asked.clone()
     }
 
+    /// How much was asked.
+    pub fn count(&self) -> usize {
+        self.lock().asked.len()
+    }
+
     /// Whoever asks is cut off before the question of this number, counted from 0: as a coordinator that is killed.
     pub fn cut_before(&self, number: usize) {
         self.lock().cut_before = Some(number);
@@ -97,6 +113,21 @@ impl Wire {
         self.lock().declined = Some(number);
     }
 
+    /// Counts something that is asked of a host, or of what surrounds it: a question to that is cut off or declined as
+    /// one to a host.
+    pub fn carry(&self, host: &HostName, name: &'static str) -> Carried {
+        let mut went = self.lock();
+        let cut = went.cut_before.is_some_and(|n| went.asked.len() >= n);
+        if cut || went.fate(host) == Some(Fate::Lost) {
+            return Carried::Cut;
+        }
+        went.asked.push((host.clone(), name));
+        match went.declined == Some(went.asked.len() - 1) {
+            true => Carried::Declined,
+            false => Carried::Through,
+        }
+    }
+
     /// A host does not answer any more.
     pub fn lose(&self, host: HostName) {
         self.befalls(host, Fate::Lost, 0);
@@ -105,6 +136,11 @@ impl Wire {
     /// This becomes of a host when so many questions were asked of all.
     pub fn befalls(&self, host: HostName, fate: Fate, asked: usize) {
         self.lock().fates.insert(host, (asked, fate));
+    }
+
+    /// A host that was lost can be connected again.
+    pub fn find(&self, host: &HostName) {
+        self.lock().fates.remove(host);
     }
 
     /// All hosts go on.
@@ -151,16 +187,14 @@ impl<N: Send> Host for Simulated<N> {
     /// The simulation has no answer to such a question.
     fn exchange(&mut self, question: &Question) -> Result<Vec<u8>, HostError> {
         let name = question.name;
-        let declined = {
-            let mut went = self.wire.lock();
-            let cut = went.cut_before.is_some_and(|n| went.asked.len() >= n);
-            if self.gone || cut || went.fate(&self.name) == Some(Fate::Lost) {
-                self.gone = true;
-                return Err(Failure::Gone { question: name }.on(&self.name));
-            }
-            went.asked.push((self.name.clone(), name));
-            went.declined == Some(went.asked.len() - 1)
+        let carried = match self.gone {
+            true => Carried::Cut,
+            false => self.wire.carry(&self.name, name),
         };
+        if carried == Carried::Cut {
+            self.gone = true;
+            return Err(Failure::Gone { question: name }.on(&self.name));
+        }
         if !self.wire.answers(&self.name) {
             self.gone = true;
             self.wire.clock.sleep(question.patience);
@@ -173,7 +207,7 @@ impl<N: Send> Host for Simulated<N> {
             return Err(late.on(&self.name));
         }
         let unreadable = |source| Failure::unreadable(name, source).on(&self.name);
-        if declined {
+        if carried == Carried::Declined {
             let reply = encode(&Reply::<()>::Declined("planted".into()));
             return Ok(body(reply.map_err(unreadable)?));
         }

@@ -5,7 +5,7 @@ use hawser_model::names::HostName;
 
 use super::Fault;
 use crate::error::DrillError;
-use crate::stage::Stage;
+use crate::stage::{REACHED, Stage};
 
 /// See the module.
 pub struct Reset {
@@ -38,6 +38,6 @@ impl Fault for Reset {
     }
 
     fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        Ok(stage.site.power_on(&self.head)?)
+        stage.until_done(REACHED, || stage.site.power_on(&self.head))
     }
 }

@@ -1,35 +1,46 @@
 //! What the tests share: a cluster whose heads, site and administration are simulated.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
-use hawser_cluster::host::drill::{HostFault, Look, StampedLine};
-use hawser_cluster::host::questions::{
-    ForgetFailures, LookAround, MakeFault, MendFault, ShowFault, StampLog,
-};
+use hawser_cluster::host::drill::HostFault;
 use hawser_drill::seat::{Seat, Volume};
-use hawser_drill::stage::{Cluster, Stage};
-use hawser_host::sim::{Simulated, Wire};
-use hawser_host::site::{Seen, Site, SiteError, SiteFault, Watcher};
-use hawser_host::{Answers, Clock, Declined, Entry, Host, HostError, Reach, Reconnecting, Stop};
+use hawser_drill::stage::Stage;
+use hawser_host::sim::{Carried, Wire};
+use hawser_host::site::{SiteError, SiteFault};
+use hawser_host::{Clock, Reach, Reconnecting};
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
-use hawser_model::drill::PowerEvent;
+use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
-use hawser_model::output::cluster::ClusterStatus;
 use tempfile::TempDir;
+
+use crate::recorded::Recorded;
+
+/// Healed, a cluster is whole after so many seconds: more than a head may be off before it is switched on. Those of the
+/// recordings take up to half a minute, in which nothing more is decided.
+const WHOLE_AFTER_S: f64 = 7.0;
+
+/// Who is asked what the site does.
+pub const SITE: &str = "the site";
 
 /// What is broken now.
 #[derive(Default)]
 pub struct Broken {
-    around: Vec<SiteFault>,
-    on_heads: Vec<(HostName, HostFault)>,
-    off: BTreeSet<HostName>,
-    standby: BTreeSet<String>,
+    pub around: Vec<SiteFault>,
+    pub on_heads: Vec<(HostName, HostFault)>,
+    pub off: BTreeSet<HostName>,
+    pub standby: BTreeSet<String>,
     /// The mending of this number, counted from 0, fails; and how many there were.
     pub fails_at: Option<usize>,
     pub mendings: usize,
+    /// Something was broken once, and the last mending was then.
+    pub made: bool,
+    pub mended: Moment,
+    /// When each head was last given power.
+    pub on: BTreeMap<HostName, Moment>,
 }
 
 impl Broken {
@@ -42,7 +53,7 @@ impl Broken {
     }
 
     /// Counts a mending; false: it fails.
-    fn may_mend(&mut self) -> bool {
+    pub fn may_mend(&mut self) -> bool {
         self.mendings += 1;
         self.fails_at != Some(self.mendings - 1)
     }
@@ -52,198 +63,128 @@ impl Broken {
 #[derive(Clone)]
 pub struct World {
     broken: Arc<Mutex<Broken>>,
-    clock: Clock,
-    notes: PathBuf,
+    pub clock: Clock,
+    pub notes: PathBuf,
+    pub file: Arc<ClusterFile>,
+    /// What is asked of heads, site, administration and client, in order.
+    pub wire: Wire,
+    pub story: Option<Arc<Recorded>>,
+    /// Somebody presses Ctrl-C when more than so much was asked.
+    pub interrupted_after: Option<usize>,
+    /// What its site declines it does a moment later.
+    pub later: bool,
 }
 
 impl World {
     pub fn broken(&self) -> MutexGuard<'_, Broken> {
         self.broken.lock().unwrap()
     }
-}
 
-struct Head {
-    name: HostName,
-    world: World,
-}
-
-const QUESTIONS: &[Entry<Head>] = &[
-    Entry::of::<MakeFault>(),
-    Entry::of::<ShowFault>(),
-    Entry::of::<MendFault>(),
-    Entry::of::<LookAround>(),
-    Entry::of::<StampLog>(),
-    Entry::of::<ForgetFailures>(),
-];
-
-impl Answers<Head> for MakeFault {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
-        let there = (head.name.clone(), self.fault);
-        head.world.broken().on_heads.push(there);
-        Ok(())
+    /// What happens in it.
+    ///
+    /// # Panics
+    /// Nothing does.
+    pub fn story(&self) -> &Recorded {
+        self.story.as_ref().expect("a world with a story")
     }
-}
 
-impl Answers<Head> for ShowFault {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<Option<String>, Declined> {
-        let there = (head.name.clone(), self.0);
-        let broken = head.world.broken();
-        Ok(broken
-            .on_heads
-            .contains(&there)
-            .then(|| "it is there".to_owned()))
-    }
-}
-
-impl Answers<Head> for MendFault {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
-        let mut broken = head.world.broken();
-        let there = (head.name.clone(), self.0);
-        broken.on_heads.retain(|it| *it != there);
-        Ok(())
-    }
-}
-
-impl Answers<Head> for LookAround {
-    fn answer(self, _: &mut Head, _: &Stop) -> Result<Look, Declined> {
-        Err("nobody looks here".into())
-    }
-}
-
-impl Answers<Head> for StampLog {
-    fn answer(self, _: &mut Head, _: &Stop) -> Result<StampedLine, Declined> {
-        Err("nothing is logged here".into())
-    }
-}
-
-impl Answers<Head> for ForgetFailures {
-    fn answer(self, _: &mut Head, _: &Stop) -> Result<(), Declined> {
-        Ok(())
-    }
-}
-
-impl Reach for World {
-    fn connect(&self, host: &HostName) -> Result<Box<dyn Host>, HostError> {
+    /// The same world, as it is for another process: whoever was cut off is not any more.
+    pub fn again(&self) -> Self {
         let wire = Wire::of(self.clock.clone());
-        if self.broken().off.contains(host) {
-            wire.lose(host.clone());
-        }
-        let head = Head {
-            name: host.clone(),
-            world: self.clone(),
+        let world = Self {
+            wire,
+            ..self.clone()
         };
-        Ok(Box::new(Simulated::new(
-            host.clone(),
-            head,
-            QUESTIONS,
-            &wire,
-        )))
+        for head in &world.broken().off {
+            world.wire.lose(head.clone());
+        }
+        world
     }
 
-    fn clock(&self) -> Clock {
-        self.clock.clone()
-    }
-}
-
-impl Cluster for World {
-    fn status(&self) -> Result<ClusterStatus, String> {
-        Err("nobody asks in these tests".into())
+    pub fn now(&self) -> Moment {
+        self.clock.time_of_day()
     }
 
-    fn standby(&self, node: &str, on: bool) -> Result<(), String> {
-        let mut broken = self.broken();
-        match on {
-            true => broken.standby.insert(node.to_owned()),
-            false if !broken.may_mend() => return Err("planted".into()),
-            false => broken.standby.remove(node),
+    /// Whether anything was ever broken.
+    pub fn is_made(&self) -> bool {
+        self.broken().made
+    }
+
+    /// What is asked of site or administration.
+    pub fn asked(&self, who: &str, what: &'static str) -> Result<(), SiteError> {
+        match self.wire.carry(&who.into(), what) {
+            Carried::Through => Ok(()),
+            Carried::Declined => Err(SiteError {
+                why: "planted".into(),
+                later: self.later,
+            }),
+            Carried::Cut => Err(SiteError::for_good("nobody can be asked")),
+        }
+    }
+
+    /// Something is broken, which takes as long as it took.
+    pub fn breaks(&self, power: bool) {
+        self.broken().made = true;
+        if let Some(fault) = self.story.as_ref().and_then(|it| it.fault(power)) {
+            let takes = fault.made.0 - fault.ordered.0;
+            self.clock.sleep(Duration::from_micros(takes));
+        }
+    }
+
+    pub fn mends(&self) {
+        self.broken().mended = self.now();
+    }
+
+    /// What showed that something was broken.
+    pub fn evidence(&self, power: bool) -> String {
+        let fault = self.story.as_ref().and_then(|it| it.fault(power));
+        fault.map_or("it is there".to_owned(), |it| it.evidence.clone())
+    }
+
+    /// Where a head has pools mounted.
+    pub fn mounts(&self, head: &HostName) -> Vec<String> {
+        let pools = self.story().pools_of(head, self.now(), self.is_made());
+        let directory = |pool: &String| {
+            let pool = self.file.pools.iter().find(|it| *it.name == *pool);
+            pool.unwrap().directory.as_ref().unwrap().to_string()
         };
-        Ok(())
-    }
-}
-
-impl Site for World {
-    fn is_expendable(&self) -> bool {
-        true
+        pools.iter().map(directory).collect()
     }
 
-    fn on_this_machine(&self) -> Option<&str> {
-        None
+    /// Whether the cluster shot a head, which nobody has switched on since.
+    pub fn is_shot(&self, head: &HostName) -> bool {
+        let (made, on) = {
+            let broken = self.broken();
+            (broken.made, broken.on.get(head).copied())
+        };
+        let story = self.story.as_ref().filter(|_| made);
+        story.is_some_and(|it| it.shot(head, on.unwrap_or_default(), self.now()))
     }
 
-    fn prepare(&self) -> Result<(), SiteError> {
-        Ok(())
+    pub fn is_on(&self, head: &HostName) -> bool {
+        !self.broken().off.contains(head) && !self.is_shot(head)
     }
 
-    fn has_power(&self, host: &HostName) -> Result<bool, SiteError> {
-        Ok(!self.broken().off.contains(host))
-    }
-
-    fn power_off(&self, host: &HostName) -> Result<(), SiteError> {
-        let mut broken = self.broken();
-        broken.off.insert(host.clone());
-        // What it had broken on itself is gone with its memory.
-        broken.on_heads.retain(|(head, _)| head != host);
-        Ok(())
-    }
-
-    fn power_on(&self, host: &HostName) -> Result<(), SiteError> {
-        let mut broken = self.broken();
-        match broken.may_mend() {
-            true => {
-                broken.off.remove(host);
-                Ok(())
-            }
-            false => Err(SiteError::for_good("planted")),
+    pub fn is_whole(&self) -> bool {
+        let heads = self
+            .file
+            .nodes
+            .iter()
+            .all(|node| self.is_on(node.name.get()));
+        let broken = self.broken();
+        if !broken.made {
+            return true;
         }
-    }
-
-    fn shows_off(&self, host: &HostName) -> Result<Option<String>, SiteError> {
-        Ok((!self.has_power(host)?).then(|| "it is off".to_owned()))
-    }
-
-    fn power_log(&self, _: &[HostName]) -> Vec<PowerEvent> {
-        Vec::new()
-    }
-
-    fn watcher<'a>(&'a self, _: &'a HostName) -> Option<Box<dyn Watcher + 'a>> {
-        struct Nobody;
-        impl Watcher for Nobody {
-            fn look(&mut self) -> Seen {
-                Seen::Unknown
-            }
-        }
-        Some(Box::new(Nobody))
-    }
-
-    fn break_now(&self, fault: &SiteFault) -> Result<(), SiteError> {
-        self.broken().around.push(fault.clone());
-        Ok(())
-    }
-
-    fn shows(&self, fault: &SiteFault) -> Result<Option<String>, SiteError> {
-        let there = self.broken().around.contains(fault);
-        Ok(there.then(|| "it is there".to_owned()))
-    }
-
-    fn mend(&self, fault: &SiteFault) -> Result<(), SiteError> {
-        let mut broken = self.broken();
-        match broken.may_mend() {
-            true => {
-                broken.around.retain(|it| it != fault);
-                Ok(())
-            }
-            false => Err(SiteError::for_good("planted")),
-        }
-    }
-
-    fn notes(&self) -> Result<PathBuf, SiteError> {
-        Ok(self.notes.clone())
+        let now = self.now();
+        // One that will shoot is not.
+        let calm = self.story().power().all(|event| event.at <= now);
+        heads && calm && broken.is_nothing() && now.since(broken.mended) >= WHOLE_AFTER_S
     }
 }
 
 /// A cluster file, and a folder for notes.
 pub struct Bench {
-    file: ClusterFile,
+    file: Arc<ClusterFile>,
     pub notes: TempDir,
 }
 
@@ -252,8 +193,18 @@ impl Bench {
         let path = "../../examples/lab/hawser.toml";
         let text = fs::read_to_string(path).unwrap();
         Self {
-            file: parse_complete(&text, path).unwrap_or_else(|errors| panic!("{errors}")),
+            file: Arc::new(parse_complete(&text, path).unwrap_or_else(|errors| panic!("{errors}"))),
             notes: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    /// The world of a recorded drill, at this time.
+    pub fn recorded(&self, story: &Arc<Recorded>, now: Moment) -> World {
+        let clock = Clock::simulated();
+        clock.sleep(Duration::from_micros(now.0));
+        World {
+            story: Some(story.clone()),
+            ..self.world(&clock)
         }
     }
 
@@ -263,6 +214,11 @@ impl Bench {
             clock: clock.clone(),
             broken: Arc::default(),
             notes: self.notes.path().to_owned(),
+            file: self.file.clone(),
+            wire: Wire::of(clock.clone()),
+            story: None,
+            interrupted_after: None,
+            later: false,
         }
     }
 
@@ -282,7 +238,9 @@ impl Bench {
             initiator: None,
             chap: None,
         };
-        let mut stage = Stage::set(&hosts, world, &self.file, world, &|| 0, None, seat).unwrap();
-        work(&mut stage)
+        let after = world.interrupted_after;
+        let interrupted = || u32::from(after.is_some_and(|after| world.wire.count() > after));
+        let stage = Stage::set(&hosts, world, &self.file, world, &interrupted, None, seat);
+        work(&mut stage.unwrap())
     }
 }

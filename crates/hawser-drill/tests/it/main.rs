@@ -2,5 +2,11 @@
 
 mod bench;
 mod client;
+mod every_question;
+mod heads;
 mod heal;
 mod reboot;
+mod recorded;
+mod site;
+mod whole;
+mod writer;

@@ -1,0 +1,131 @@
+//! A drill that goes wrong at every single question to heads, site, administration and client: what it has broken is
+//! taken back, or it says what is not, and the next one takes it back.
+
+use std::collections::BTreeMap;
+
+use hawser_drill::DrillError;
+use hawser_drill::in_progress::take_back;
+
+use hawser_model::names::HostName;
+
+use crate::bench::{SITE, World};
+use crate::whole::Again;
+
+/// Power, links, a service, an administrator, several faults at once.
+const RECORDED: [&str; 5] = [
+    "power-cut",
+    "sans-unplugged",
+    "target-killed",
+    "switchover",
+    "wrong-password",
+];
+
+/// What goes wrong at a question.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Wrong {
+    /// It is declined.
+    Declined,
+    /// It is to the site, which is out of reach, and in reach again at the next question.
+    OutOfReach,
+    /// Whoever drills is cut off there, for good.
+    CutOff,
+    /// Somebody presses Ctrl-C then.
+    Interrupted,
+}
+
+/// Which there are: of those that come round again, the first and the last.
+fn questions(again: &Again) -> Vec<(usize, HostName, &'static str)> {
+    let world = again.world();
+    again.drill(&world).unwrap();
+    let asked = world.wire.asked();
+    let mut rounds: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for number in 0..asked.len() {
+        let after = number.checked_sub(1).map(|before| &asked[before]);
+        let times = rounds.entry((after, &asked[number])).or_default();
+        times.truncate(1);
+        times.push(number);
+    }
+    let all = rounds.into_values().flatten();
+    all.map(|number| (number, asked[number].0.clone(), asked[number].1))
+        .collect()
+}
+
+/// The next drill, or `--heal`.
+fn heal(again: &Again, world: &World) -> Result<(), String> {
+    let world = world.again();
+    again.on_stage(&world, |stage| {
+        if let Some(taken) = take_back(stage).map_err(|e| e.to_string())? {
+            taken.end();
+        }
+        Ok(())
+    })
+}
+
+fn goes_wrong(wrong: Wrong) {
+    for name in RECORDED {
+        let again = Again::of(name);
+        let note = again.note();
+        for (number, host, question) in questions(&again) {
+            let on_site = host.as_str() == SITE;
+            if wrong == Wrong::OutOfReach && !on_site {
+                continue;
+            }
+            let mut world = again.world();
+            match wrong {
+                Wrong::Declined => world.wire.decline(number),
+                Wrong::OutOfReach => {
+                    world.wire.decline(number);
+                    world.later = true;
+                }
+                Wrong::CutOff => world.wire.cut_before(number),
+                Wrong::Interrupted => world.interrupted_after = Some(number),
+            }
+            let ended = again.drill(&world);
+            let at = format!(
+                "{name}, {wrong:?} at {number}, {host}: {question}: {:?}",
+                ended.as_ref().err()
+            );
+            let left = !world.broken().is_nothing();
+            let told = matches!(ended, Err(DrillError::Unhealed { .. }));
+            assert!(
+                told || !left,
+                "{at}: something is broken, and nobody is told"
+            );
+            assert!(note.exists() || !left, "{at}: the next one must know of it");
+            if ended.is_ok() || matches!(ended, Err(DrillError::Early { .. })) {
+                assert!(world.is_whole(), "{at}: it is said to be whole");
+            }
+            match wrong {
+                Wrong::Interrupted => assert!(!left, "{at}: that keeps nothing from being healed"),
+                // Nobody breaks a thing twice.
+                Wrong::OutOfReach if !matches!(question, "break" | "power off") => {
+                    assert!(ended.is_ok(), "{at}: it is asked again");
+                }
+                _ => {}
+            }
+            heal(&again, &world).unwrap_or_else(|e| panic!("{at}: {e}"));
+            assert!(world.broken().is_nothing(), "{at}: is not healed");
+            assert!(!note.exists(), "{at}");
+        }
+    }
+}
+
+#[test]
+fn a_drill_takes_back_what_it_broke_whichever_question_is_declined() {
+    goes_wrong(Wrong::Declined);
+}
+
+#[test]
+fn a_drill_tries_again_what_is_out_of_reach_for_a_moment() {
+    goes_wrong(Wrong::OutOfReach);
+}
+
+#[test]
+fn a_drill_that_is_cut_off_anywhere_leaves_a_note_by_which_the_next_one_heals() {
+    goes_wrong(Wrong::CutOff);
+}
+
+#[test]
+fn a_drill_that_is_interrupted_anywhere_is_healed() {
+    goes_wrong(Wrong::Interrupted);
+}

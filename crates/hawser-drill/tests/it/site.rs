@@ -1,0 +1,191 @@
+//! What surrounds the heads of a simulated cluster, and its administration.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use hawser_drill::stage::Cluster;
+use hawser_host::site::{Seen, Site, SiteError, SiteFault, Watcher};
+use hawser_model::drill::PowerEvent;
+use hawser_model::names::HostName;
+use hawser_model::output::cluster::{
+    ClusterStatus, NodeCondition, NodeStatus, PoolStatus, ServiceState,
+};
+
+use crate::bench::{SITE, World};
+
+/// Looks at a head from outside.
+struct FromOutside<'a>(&'a World, &'a HostName);
+
+impl Watcher for FromOutside<'_> {
+    fn look(&mut self) -> Seen {
+        let Self(world, head) = self;
+        match world.is_on(head) {
+            false => Seen::Off,
+            true => Seen::Mounts {
+                places: world.mounts(head),
+                engine_since: None,
+            },
+        }
+    }
+}
+
+impl Cluster for World {
+    fn status(&self) -> Result<ClusterStatus, String> {
+        let asked = self.asked("the cluster", "status");
+        asked.map_err(|e| e.to_string())?;
+        let whole = self.is_whole();
+        let heads = self.file.nodes.iter().map(|node| node.name.get());
+        let has = |head: &&HostName, directory: &str| {
+            let mut mounts = self.mounts(head).into_iter();
+            self.is_on(head) && mounts.any(|place| place == directory)
+        };
+        let pools = self.file.pools.iter().map(|pool| {
+            let directory = pool.directory.as_ref().unwrap().as_str();
+            PoolStatus {
+                name: pool.name.to_string(),
+                active_on: heads.clone().find(|head| has(head, directory)).cloned(),
+                addresses: Vec::new(),
+                exports: Vec::new(),
+            }
+        });
+        let standby = self.broken().standby.clone();
+        let nodes = heads.clone().map(|head| NodeStatus {
+            name: head.clone(),
+            state: match standby.contains(head.as_str()) {
+                true => NodeCondition::Standby,
+                false => NodeCondition::Online,
+            },
+        });
+        let degraded = match whole {
+            true => Vec::new(),
+            false => self.story().0.watch.degraded.clone(),
+        };
+        Ok(ClusterStatus {
+            cluster: self.file.cluster.name.to_string(),
+            state: ServiceState::Redundant,
+            reason: None,
+            quorate: true,
+            redundant: whole,
+            view_of: None,
+            degraded,
+            notes: Vec::new(),
+            quorum_device: None,
+            nodes: nodes.collect(),
+            pools: pools.collect(),
+            if_lost: BTreeMap::new(),
+            last_takeover: None,
+        })
+    }
+
+    fn standby(&self, node: &str, on: bool) -> Result<(), String> {
+        let asked = self.asked("the cluster", "standby");
+        asked.map_err(|e| e.to_string())?;
+        let mut broken = self.broken();
+        match on {
+            true => {
+                broken.standby.insert(node.to_owned());
+                drop(broken);
+                self.breaks(false);
+            }
+            false if !broken.may_mend() => return Err("planted".into()),
+            false => {
+                broken.standby.remove(node);
+                drop(broken);
+                self.mends();
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Site for World {
+    fn is_expendable(&self) -> bool {
+        true
+    }
+
+    fn on_this_machine(&self) -> Option<&str> {
+        None
+    }
+
+    fn prepare(&self) -> Result<(), SiteError> {
+        Ok(())
+    }
+
+    fn has_power(&self, host: &HostName) -> Result<bool, SiteError> {
+        self.asked(SITE, "has power")?;
+        Ok(self.is_on(host))
+    }
+
+    fn power_off(&self, host: &HostName) -> Result<(), SiteError> {
+        self.asked(SITE, "power off")?;
+        {
+            let mut broken = self.broken();
+            broken.off.insert(host.clone());
+            // What it had broken on itself is gone with its memory.
+            broken.on_heads.retain(|(head, _)| head != host);
+        }
+        self.wire.lose(host.clone());
+        self.breaks(true);
+        Ok(())
+    }
+
+    fn power_on(&self, host: &HostName) -> Result<(), SiteError> {
+        self.asked(SITE, "power on")?;
+        let mut broken = self.broken();
+        if !broken.may_mend() {
+            return Err(SiteError::for_good("planted"));
+        }
+        let was_off = broken.off.remove(host);
+        drop(broken);
+        if was_off || self.is_shot(host) {
+            self.broken().on.insert(host.clone(), self.now());
+            self.wire.find(host);
+            self.mends();
+        }
+        Ok(())
+    }
+
+    fn shows_off(&self, host: &HostName) -> Result<Option<String>, SiteError> {
+        self.asked(SITE, "shows off")?;
+        Ok((!self.is_on(host)).then(|| self.evidence(true)))
+    }
+
+    fn power_log(&self, hosts: &[HostName]) -> Vec<PowerEvent> {
+        let events = self.story().power();
+        let events = events.filter(|it| hosts.contains(&it.host) && it.at <= self.now());
+        events.cloned().collect()
+    }
+
+    fn watcher<'a>(&'a self, host: &'a HostName) -> Option<Box<dyn Watcher + 'a>> {
+        Some(Box::new(FromOutside(self, host)))
+    }
+
+    fn break_now(&self, fault: &SiteFault) -> Result<(), SiteError> {
+        self.asked(SITE, "break")?;
+        self.broken().around.push(fault.clone());
+        self.breaks(false);
+        Ok(())
+    }
+
+    fn shows(&self, fault: &SiteFault) -> Result<Option<String>, SiteError> {
+        self.asked(SITE, "show")?;
+        let there = self.broken().around.contains(fault);
+        Ok(there.then(|| self.evidence(false)))
+    }
+
+    fn mend(&self, fault: &SiteFault) -> Result<(), SiteError> {
+        self.asked(SITE, "mend")?;
+        let mut broken = self.broken();
+        if !broken.may_mend() {
+            return Err(SiteError::for_good("planted"));
+        }
+        broken.around.retain(|it| it != fault);
+        drop(broken);
+        self.mends();
+        Ok(())
+    }
+
+    fn notes(&self) -> Result<PathBuf, SiteError> {
+        Ok(self.notes.clone())
+    }
+}

@@ -1,0 +1,177 @@
+//! Whole drills, from plan to judged report, on the cluster of a recorded one.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hawser_account::outage::explain_drill;
+use hawser_drill::DrillError;
+use hawser_drill::run::{Orders, run};
+use hawser_drill::scenario::Scenario;
+use hawser_drill::stage::{Cluster, Stage};
+use hawser_model::drill::{DrillCase, Moment};
+use hawser_model::names::HostName;
+use hawser_model::output::drill::DrillReport;
+
+use crate::bench::{Bench, World};
+use crate::recorded::Recorded;
+use crate::writer::Seated;
+
+/// From the client's last write to the moment of the fault.
+const CLIENT_PACE: &str = "client pace";
+
+/// How long that is at most, in seconds.
+const PACE_S: f64 = 0.026;
+
+/// Found where the processors were watched as well.
+const TOKEN_LONGER_THAN_NEEDED: &str = "token-longer-than-needed";
+
+/// Drills as in a recording.
+pub struct Again {
+    bench: Bench,
+    story: Arc<Recorded>,
+    /// How long a drill takes until its first fault.
+    until_fault: u64,
+}
+
+impl Again {
+    pub fn of(name: &str) -> Self {
+        let mut again = Self {
+            bench: Bench::new(),
+            story: Arc::new(Recorded::named(name)),
+            until_fault: 60_000_000,
+        };
+        let world = again.world();
+        let begun = world.now();
+        let fault = again.drill(&world).unwrap().faults[0].ordered;
+        again.until_fault = fault.0 - begun.0;
+        again
+    }
+
+    /// A world in which the drill orders its fault when it was ordered.
+    pub fn world(&self) -> World {
+        let begun = self.story.ordered().0 - self.until_fault;
+        self.bench.recorded(&self.story, Moment(begun))
+    }
+
+    pub fn on_stage<T>(&self, world: &World, work: impl FnOnce(&mut Stage<'_>) -> T) -> T {
+        let client = Box::new(Seated(world.clone()));
+        self.bench.with(world, client, work)
+    }
+
+    /// What a drill that was killed is known by.
+    pub fn note(&self) -> PathBuf {
+        self.bench.notes.path().join("drill")
+    }
+
+    pub fn drill(&self, world: &World) -> Result<DrillCase, DrillError> {
+        let case = &self.story.0;
+        // Who asks that is not the drill.
+        let before = world.again().status().unwrap();
+        self.on_stage(world, |stage| {
+            stage.aim(&before).unwrap();
+            stage.seed = case.seed;
+            let orders = Orders {
+                scenario: Scenario::named(&case.scenario.name).unwrap(),
+                budget: case.scenario.promises.outage_ms.map(Duration::from_millis),
+                version: "0",
+                say: &|_| {},
+            };
+            run(stage, &orders, &before)
+        })
+    }
+}
+
+/// What is told of a drill, without what depends on how often the client writes and the watch looks.
+type Told = (
+    Vec<(String, HostName)>,
+    Vec<HostName>,
+    Vec<(String, bool)>,
+    Vec<String>,
+);
+
+fn told(report: &DrillReport) -> Told {
+    let phases = report.phases.iter().filter(|it| it.name != CLIENT_PACE);
+    let promises = report.promises.iter();
+    let findings = report.findings.iter().map(|it| it.finding.code.clone());
+    (
+        phases
+            .map(|it| (it.name.clone(), it.host.clone()))
+            .collect(),
+        report.fenced.clone(),
+        promises.map(|it| (it.promise.clone(), it.held)).collect(),
+        // A pause of this machine's processors is no part of a recording's answers.
+        findings
+            .filter(|it| it != TOKEN_LONGER_THAN_NEEDED)
+            .collect(),
+    )
+}
+
+#[test]
+fn a_drill_that_was_recorded_is_judged_as_it_was() {
+    for name in [
+        "power-cut",
+        "stock-power-cut",
+        "hang",
+        "switchover",
+        "sans-unplugged",
+        "target-killed",
+        "other-pool-found-first",
+        "duel",
+    ] {
+        let again = Again::of(name);
+        let world = again.world();
+        let case = again.drill(&world).unwrap();
+        let (now, then) = (explain_drill(&case), explain_drill(&again.story.0));
+        assert_eq!(told(&now), told(&then), "{name}");
+        // The last write before the fault is from somewhere in the pace of the client.
+        let near = |a: f64, b: f64| (a - b).abs() < PACE_S;
+        assert!(near(now.outage_s, then.outage_s), "{name}: {now:#?}");
+        let phases = |report: &DrillReport| -> Vec<f64> {
+            let phases = report.phases.iter().filter(|it| it.name != CLIENT_PACE);
+            phases.map(|it| it.seconds).collect()
+        };
+        let pairs = phases(&now).into_iter().zip(phases(&then));
+        assert!(pairs.clone().all(|(a, b)| near(a, b)), "{name}: {now:#?}");
+        assert!(now.unattributed_s.abs() < 1e-6, "{name}: {now:#?}");
+        assert!(world.is_whole(), "{name}");
+    }
+}
+
+#[test]
+fn a_drill_looks_breaks_watches_heals_and_looks_again_in_this_order() {
+    let again = Again::of("power-cut");
+    let world = again.world();
+    again.drill(&world).unwrap();
+    let mut asked: Vec<&str> = world.wire.asked().iter().map(|(_, what)| *what).collect();
+    asked.dedup();
+    let order = [
+        "read the logs",
+        "read the CIB",
+        "read Corosync's map",
+        "read the fencing history",
+        "start writing",
+        "take words",
+        "read clock",
+        "take words",
+        "power off",
+        "shows off",
+        // The pool is elsewhere; the client writes steadily there before anything is healed.
+        "take words",
+        "status",
+        "power on",
+        "has power",
+        "status",
+    ];
+    assert_eq!(asked[..order.len()], order);
+    let end = [
+        "status",
+        "take words",
+        "read clock",
+        "stop writing",
+        "take words",
+        "read the fencing history",
+        "read the logs",
+    ];
+    assert!(asked.ends_with(&end), "{asked:?}");
+}

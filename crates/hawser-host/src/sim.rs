@@ -45,6 +45,7 @@ struct Went {
     asked: Vec<(HostName, &'static str)>,
     fates: BTreeMap<HostName, (usize, Fate)>,
     cut_before: Option<usize>,
+    cut_after: Option<usize>,
     declined: Option<usize>,
 }
 
@@ -98,6 +99,21 @@ impl Wire {
         self.lock().asked.clone()
     }
 
+    /// The numbers of what was asked: of what comes round again, after the same as before, the first time and the last.
+    pub fn rounds(&self) -> Vec<usize> {
+        let asked = &self.lock().asked;
+        let mut rounds: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (number, this) in asked.iter().enumerate() {
+            let before = number.checked_sub(1).map(|before| &asked[before]);
+            let times = rounds.entry((before, this)).or_default();
+            times.truncate(1);
+            times.push(number);
+        }
+        let mut all: Vec<usize> = rounds.into_values().flatten().collect();
+        all.sort_unstable();
+        all
+    }
+
     /// How much was asked.
     pub fn count(&self) -> usize {
         self.lock().asked.len()
@@ -106,6 +122,13 @@ impl Wire {
     /// Whoever asks is cut off before the question of this number, counted from 0: as a coordinator that is killed.
     pub fn cut_before(&self, number: usize) {
         self.lock().cut_before = Some(number);
+    }
+
+    /// The same after the question of this number has arrived: it is done, and its answer is lost.
+    pub fn cut_after(&self, number: usize) {
+        let mut went = self.lock();
+        went.cut_after = Some(number);
+        went.cut_before = Some(number + 1);
     }
 
     /// The question of this number, counted from 0, is declined, whoever is asked.
@@ -215,6 +238,11 @@ impl<N: Send> Host for Simulated<N> {
         let frame = answer_from(self.questions, name, &question.body, &mut self.node, &stop)
             .unwrap_or_else(|| panic!("{name:?} is not simulated"))
             .map_err(unreadable)?;
+        let went = self.wire.lock();
+        if went.cut_after.is_some_and(|n| went.asked.len() > n) {
+            self.gone = true;
+            return Err(Failure::Gone { question: name }.on(&self.name));
+        }
         Ok(body(frame))
     }
 

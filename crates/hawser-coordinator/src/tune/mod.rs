@@ -18,7 +18,7 @@ use hawser_account::trial::needless;
 use hawser_agent::questions::ReadChanges;
 use hawser_host::{Host, HostError, Hosts};
 use hawser_model::case::{Absent, Case, Stopped};
-use hawser_model::knob::{Change, Knob, Scope};
+use hawser_model::knob::{Change, Knob, Scope, change_id};
 use hawser_model::names::{HostName, LinkName};
 use hawser_model::trial::{Also, DRY_RUN, Trial, Tuning};
 
@@ -50,6 +50,15 @@ pub enum TuneError {
     /// A host was lost during the last check.
     #[error("{}: {}", .0.host, .0.reason)]
     Lost(Absent),
+    /// A host was lost, or declined, while the changes that cure were kept, and those that are kept, or may be, could not
+    /// be undone.
+    #[error("{why}; NOT all may be as before: {}", kept(left))]
+    HalfKept {
+        /// Why not all are kept.
+        why: HostError,
+        /// Those that are, or may be.
+        left: Vec<(HostName, Change)>,
+    },
     /// The hosts have changes of trials that their own guards have not undone.
     #[error("{host}: change {number} of an earlier tune is still a trial of a running agent")]
     Busy {
@@ -58,6 +67,18 @@ pub enum TuneError {
         /// The change.
         number: u64,
     },
+}
+
+/// Changes that may be kept, and how each is taken back.
+fn kept(changes: &[(HostName, Change)]) -> String {
+    let each = changes.iter().map(|(host, change)| {
+        let (knob, id) = (&change.knob, change_id(host, change.number));
+        format!(
+            "{knob} of {host} stays {}; `hawser undo {id}` takes it back",
+            change.after
+        )
+    });
+    each.collect::<Vec<_>>().join("; ")
 }
 
 /// What a tune needs of the world around it.
@@ -187,11 +208,12 @@ fn experiment(
             return Err(error);
         }
     };
+    let proven: Vec<&Turned> = survivors.iter().map(|survivor| &survivor.turned).collect();
     let mut changes: BTreeMap<HostName, Vec<Change>> = BTreeMap::new();
+    for (host, kept) in turned::keep(&proven, agents, around)? {
+        changes.entry(host).or_default().push(kept);
+    }
     for survivor in &survivors {
-        for (host, kept) in survivor.turned.keep(agents, around)? {
-            changes.entry(host).or_default().push(kept);
-        }
         trials[survivor.trial].kept = true;
     }
     Ok(Tuning {
@@ -309,11 +331,9 @@ fn leave_out(
     trials: &mut [Trial],
     survivors: &mut Vec<Survivor>,
 ) -> Result<(), TuneError> {
-    if survivors.len() < 2 {
-        return Ok(());
-    }
     let mut place = 0;
-    while place < survivors.len() {
+    // The last one has nobody who could do as well without it.
+    while place < survivors.len() && survivors.len() > 1 {
         let survivor = &survivors[place];
         if !survivor.at_once {
             place += 1;
@@ -322,7 +342,7 @@ fn leave_out(
         let trial = &mut trials[survivor.trial];
         let left_out = trial::pairs(agents, case, trial, &survivor.turned, around)?;
         trial.left_out = left_out;
-        if needless(&trial.left_out) && survivors.len() > 1 {
+        if needless(&trial.left_out) {
             survivors.remove(place).turned.undo(agents, around)?;
         } else {
             place += 1;

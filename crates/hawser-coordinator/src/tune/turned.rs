@@ -104,34 +104,79 @@ impl Turned {
         agents: &mut Hosts,
         around: &dyn Surroundings,
     ) -> Result<(), TuneError> {
-        let mut failed = None;
-        for (host, change) in self.steps.iter().rev() {
-            let undone = ask(agents, around, host, &UndoChange(change.number));
-            failed = failed.or(undone.err());
-        }
-        failed.map_or(Ok(()), |e| Err(e.into()))
+        let first = self.not_undone(agents, around).into_iter().next();
+        first.map_or(Ok(()), |(_, e)| Err(e.into()))
     }
 
-    /// Keeps all of it.
-    pub(super) fn keep(
+    /// Undoes all of it; what could not be, the last one first.
+    fn not_undone(
         &self,
         agents: &mut Hosts,
         around: &dyn Surroundings,
-    ) -> Result<Vec<(HostName, Change)>, TuneError> {
+    ) -> Vec<(&(HostName, Change), HostError)> {
+        let steps = self.steps.iter().rev();
+        let failed = steps.filter_map(|step| {
+            let undone = ask(agents, around, &step.0, &UndoChange(step.1.number));
+            Some((step, undone.err()?))
+        });
+        failed.collect()
+    }
+
+    /// Keeps all of it, and says what is kept, or may be, also when one cannot be: whoever is lost may have done it.
+    fn keep(
+        &self,
+        agents: &mut Hosts,
+        around: &dyn Surroundings,
+        kept: &mut Vec<(HostName, Change)>,
+    ) -> Result<(), HostError> {
         let together: Vec<String> = match self.steps.as_slice() {
             [_] => Vec::new(),
             steps => steps.iter().map(|(h, c)| change_id(h, c.number)).collect(),
         };
-        let mut kept = Vec::new();
         for (host, change) in &self.steps {
             let question = KeepChange {
                 change: change.number,
                 together: together.clone(),
             };
-            kept.push((host.clone(), ask(agents, around, host, &question)?));
+            match ask(agents, around, host, &question) {
+                Ok(change) => kept.push((host.clone(), change)),
+                Err(e) => {
+                    if !e.host_goes_on() {
+                        kept.push((host.clone(), change.clone()));
+                    }
+                    return Err(e);
+                }
+            }
         }
-        Ok(kept)
+        Ok(())
     }
+}
+
+/// Keeps all of these, or none: where one cannot be kept, those that were are undone.
+pub(super) fn keep(
+    all: &[&Turned],
+    agents: &mut Hosts,
+    around: &dyn Surroundings,
+) -> Result<Vec<(HostName, Change)>, TuneError> {
+    let mut kept = Vec::new();
+    let mut each = all.iter();
+    let Err(why) = each.try_for_each(|turned| turned.keep(agents, around, &mut kept)) else {
+        return Ok(kept);
+    };
+    let stays = |(host, change): &(HostName, Change)| {
+        let mut kept = kept.iter();
+        kept.any(|(at, it)| at == host && it.number == change.number)
+    };
+    let mut left = Vec::new();
+    for turned in all.iter().rev() {
+        // A trial that is not undone has its guard.
+        let not_undone = turned.not_undone(agents, around).into_iter();
+        left.extend(not_undone.map(|(step, _)| step.clone()).filter(&stays));
+    }
+    Err(match left.is_empty() {
+        true => why.into(),
+        false => TuneError::HalfKept { why, left },
+    })
 }
 
 /// The ports of the link's switch that are `due` by their MTU.

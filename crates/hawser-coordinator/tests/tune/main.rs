@@ -6,6 +6,7 @@
 
 mod card;
 mod engine;
+mod together;
 mod world;
 
 use std::collections::BTreeSet;
@@ -14,7 +15,7 @@ use hawser_host::sim::Wire;
 use hawser_model::trial::{Trial, Tuning};
 use hawser_model::units::Packets;
 
-use world::{CURE, World, dry_run, telling, tuned};
+use world::{CURE, World, dry_run, tuned};
 
 #[test]
 fn what_cures_is_kept_and_all_else_is_as_it_was() {
@@ -75,53 +76,4 @@ fn nothing_is_tried_where_nothing_is_wrong() {
     let tuning = tuned(&world, &wire).unwrap();
     assert!(tuning.trials.is_empty() && tuning.changes.is_empty() && tuning.after.is_none());
     assert!(wire.asked().iter().all(|(_, name)| *name == "changes"));
-}
-
-#[test]
-fn a_tune_that_is_killed_anywhere_leaves_the_cure_or_nothing() {
-    let whole = Wire::default();
-    tuned(&World::new(), &whole).unwrap();
-    for number in telling(&whole) {
-        let (world, wire) = (World::new(), Wire::default());
-        wire.cut_before(number);
-        tuned(&world, &wire).expect_err("it was cut off");
-        world.guards();
-        let turned = world.turned();
-        assert!(
-            turned.is_empty(),
-            "killed before question {number}: {turned:?}"
-        );
-    }
-}
-
-#[test]
-fn a_host_that_declines_anything_is_left_with_the_cure_or_nothing() {
-    let whole = Wire::default();
-    tuned(&World::new(), &whole).unwrap();
-    for number in telling(&whole) {
-        let (world, wire) = (World::new(), Wire::default());
-        wire.decline(number);
-        let asked = whole.asked()[number].1;
-        match tuned(&world, &wire) {
-            Ok(tuning) => {
-                let turned = world.turned();
-                let kept = tuning.trials.iter().filter(|trial| trial.kept).count();
-                assert!(kept <= 1, "{asked} ({number}) was declined: {kept} kept");
-                assert_eq!(
-                    turned.len(),
-                    kept,
-                    "{asked} ({number}) was declined: {turned:?}"
-                );
-                assert!(turned.iter().all(|(knob, kept)| knob == CURE && *kept));
-            }
-            Err(_) => {
-                world.guards();
-                let turned = world.turned();
-                assert!(
-                    turned.is_empty(),
-                    "{asked} ({number}) was declined: {turned:?}"
-                );
-            }
-        }
-    }
 }

@@ -45,8 +45,8 @@ pub struct World {
     number: Mutex<u64>,
     /// The Corosync of head2, where one runs.
     pub engine: Option<Mutex<Engine>>,
-    /// Whether nothing is lost any more, as things are turned.
-    cure: fn(&Self) -> bool,
+    /// How much of what the case lost is still lost, as things are turned: of 1.
+    left: Box<dyn Fn(&Self) -> f64 + Send + Sync>,
 }
 
 impl World {
@@ -54,10 +54,15 @@ impl World {
         Self::of(hawser_cases::read("receive-buffer-too-small"), None)
     }
 
-    /// One in which a knob of head1, with this value, cures what the case shows.
+    /// One in which a knob, with some value, cures what the case shows.
     pub fn cured_by(case: Case, cure: fn(&Self) -> bool) -> Arc<Self> {
+        Self::losing(case, move |world| if cure(world) { 0.0 } else { 1.0 })
+    }
+
+    /// One in which the knobs leave so much of what the case lost.
+    pub fn losing(case: Case, left: impl Fn(&Self) -> f64 + Send + Sync + 'static) -> Arc<Self> {
         let mut world = Self::of(case, None);
-        Arc::get_mut(&mut world).expect("it is new").cure = cure;
+        Arc::get_mut(&mut world).expect("it is new").left = Box::new(left);
         world
     }
 
@@ -67,11 +72,11 @@ impl World {
             changes: Mutex::default(),
             number: Mutex::new(0),
             engine: engine.map(Mutex::new),
-            cure: |world| {
+            left: Box::new(|world| {
                 let cure = Knob::Sysctl { name: CURE.into() };
                 let value: u64 = world.value(&"head2".into(), &cure).parse().unwrap();
-                value >= ENOUGH
-            },
+                if value >= ENOUGH { 0.0 } else { 1.0 }
+            }),
         })
     }
 
@@ -103,7 +108,15 @@ impl World {
     }
 
     fn is_cured(&self) -> bool {
-        (self.cure)(self)
+        (self.left)(self) == 0.0
+    }
+
+    /// How many arrive of so many.
+    fn received(&self, sent: Packets) -> Packets {
+        let phase = self.phase();
+        let lost = phase.sender.sent.0 - phase.receiver.received.0;
+        let lost = lost as f64 * (self.left)(self) * sent.0 as f64 / phase.sender.sent.0 as f64;
+        Packets(sent.0.saturating_sub(lost.round() as u64))
     }
 
     /// Every agent is gone: its guard takes its trials back.
@@ -111,6 +124,13 @@ impl World {
         for changes in self.changes().values_mut() {
             changes.retain(|change| change.standing == Standing::Kept);
         }
+    }
+
+    /// Whether a knob of head2 is turned, and in force.
+    pub fn has_turned(&self, knob: &str) -> bool {
+        let changes = self.changes();
+        let mut all = changes.get("head2").into_iter().flatten();
+        all.any(|change| change.knob.to_string() == knob && change.persisted_in.is_some())
     }
 
     /// What is turned on any host now: knob, and whether it is kept.
@@ -208,6 +228,8 @@ answers! {
             report.received = ask.sent;
             report.socket_drops = Packets::ZERO;
             report.loss_runs_by_length.clear();
+        } else {
+            report.received = node.world.received(ask.sent);
         }
         Ok(report)
     };
@@ -363,7 +385,8 @@ pub fn tuned_by(
     )
 }
 
-/// The numbers of the questions that matter: each about a knob or a change, and every fiftieth of the others.
+/// The numbers of the questions that matter: each about a knob or a change, and of those that come round again the
+/// first and the last.
 pub fn telling(wire: &Wire) -> Vec<usize> {
     let telling = [
         "changes",
@@ -373,8 +396,10 @@ pub fn telling(wire: &Wire) -> Vec<usize> {
         "undo change",
         "restart the cluster",
     ];
-    let asked = wire.asked();
+    let (asked, rounds) = (wire.asked(), wire.rounds());
     let all = asked.iter().enumerate();
-    let chosen = all.filter(|(number, (_, name))| telling.contains(name) || number % 50 == 0);
+    let chosen = all.filter(|(number, (_, name))| {
+        telling.contains(name) || rounds.binary_search(number).is_ok()
+    });
     chosen.map(|(number, _)| number).collect()
 }

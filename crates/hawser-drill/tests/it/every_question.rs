@@ -1,8 +1,6 @@
 //! A drill that goes wrong at every single question to heads, site, administration and client: what it has broken is
 //! taken back, or it says what is not, and the next one takes it back.
 
-use std::collections::BTreeMap;
-
 use hawser_drill::DrillError;
 use hawser_drill::in_progress::take_back;
 
@@ -33,20 +31,13 @@ enum Wrong {
     Interrupted,
 }
 
-/// Which there are: of those that come round again, the first and the last.
+/// Which there are.
 fn questions(again: &Again) -> Vec<(usize, HostName, &'static str)> {
     let world = again.world();
     again.drill(&world).unwrap();
-    let asked = world.wire.asked();
-    let mut rounds: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-    for number in 0..asked.len() {
-        let after = number.checked_sub(1).map(|before| &asked[before]);
-        let times = rounds.entry((after, &asked[number])).or_default();
-        times.truncate(1);
-        times.push(number);
-    }
-    let all = rounds.into_values().flatten();
-    all.map(|number| (number, asked[number].0.clone(), asked[number].1))
+    let (rounds, asked) = (world.wire.rounds().into_iter(), world.wire.asked());
+    rounds
+        .map(|number| (number, asked[number].0.clone(), asked[number].1))
         .collect()
 }
 

@@ -71,6 +71,8 @@ pub struct World {
     pub story: Option<Arc<Recorded>>,
     /// Somebody presses Ctrl-C when more than so much was asked.
     pub interrupted_after: Option<usize>,
+    /// Nobody misses what is broken in it.
+    pub expendable: bool,
     /// What its site declines it does a moment later.
     pub later: bool,
 }
@@ -218,6 +220,7 @@ impl Bench {
             wire: Wire::of(clock.clone()),
             story: None,
             interrupted_after: None,
+            expendable: true,
             later: false,
         }
     }

@@ -100,7 +100,7 @@ impl Cluster for World {
 
 impl Site for World {
     fn is_expendable(&self) -> bool {
-        true
+        self.expendable
     }
 
     fn on_this_machine(&self) -> Option<&str> {

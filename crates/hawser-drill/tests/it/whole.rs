@@ -36,9 +36,13 @@ pub struct Again {
 
 impl Again {
     pub fn of(name: &str) -> Self {
+        Self::as_in(Recorded::named(name))
+    }
+
+    fn as_in(story: Recorded) -> Self {
         let mut again = Self {
             bench: Bench::new(),
-            story: Arc::new(Recorded::named(name)),
+            story: Arc::new(story),
             until_fault: 60_000_000,
         };
         let world = again.world();
@@ -174,4 +178,31 @@ fn a_drill_looks_breaks_watches_heals_and_looks_again_in_this_order() {
         "read the logs",
     ];
     assert!(asked.ends_with(&end), "{asked:?}");
+}
+
+#[test]
+fn two_heads_at_a_time_are_seen_and_real_ones_are_healed_at_once() {
+    let mut story = Recorded::named("sans-unplugged");
+    let end = story.0.client.ended;
+    let on_both = story.0.watch.holds.iter_mut();
+    let mut first = on_both.filter(|it| it.pool == "vmpool01" && it.host.as_str() == "head1");
+    // It never lets the pool go that head2 gets.
+    let hold = first.next().unwrap();
+    (hold.last, hold.gone) = (end, None);
+    let again = Again::as_in(story);
+    let both = &again.story.0.watch.holds[2];
+    assert_eq!(
+        (both.pool.as_str(), both.host.as_str()),
+        ("vmpool01", "head2")
+    );
+    let healed_after = |expendable| {
+        let mut world = again.world();
+        world.expendable = expendable;
+        let case = again.drill(&world).unwrap();
+        assert_eq!(explain_drill(&case).broken[0], "no-two-heads");
+        case.faults[0].heal_ordered.unwrap().since(both.first)
+    };
+    let (real, lab) = (healed_after(false), healed_after(true));
+    assert!((0.0..0.2).contains(&real), "{real}");
+    assert!(lab > 2.0, "a lab shows how it goes on: {lab}");
 }

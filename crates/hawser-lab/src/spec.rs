@@ -2,6 +2,7 @@
 
 use crate::cluster::ClusterSpec;
 use crate::machines::Kind;
+use crate::machines::image::Content;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use hawser_model::names::{HostName, LinkName};
@@ -98,6 +99,14 @@ pub struct PortSpec {
 }
 
 impl LabSpec {
+    /// What the image of its machines is to have.
+    pub(crate) fn content(&self) -> Content {
+        match self.cluster.as_ref().is_some_and(ClusterSpec::has_zfs) {
+            true => Content::DebianWithZfs,
+            false => Content::Debian,
+        }
+    }
+
     /// `nodes` members `head1`…, each on `links` links `ring0`… over switches `sw0`….
     ///
     /// Counts are clamped to what a lab can hold ([`MOST_NODES`], [`MOST_LINKS`]), at least one.

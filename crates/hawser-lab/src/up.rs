@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::cluster::{bmc, secrets, shelf};
+use crate::cluster::{bmc, make_pools, secrets, shelf};
 use crate::down::take_apart;
 use crate::error::LabError;
 use crate::impair::{Restored, apply_switch, machine};
@@ -159,7 +159,7 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
             told: request.told,
             interrupted: request.interrupted,
         };
-        state.image = Some(machines::image::ensure(&waiting)?.0);
+        state.image = Some(machines::image::ensure(spec.content(), &waiting)?.0);
     }
     fs::create_dir_all(dir.bin()).map_err(|e| LabError::io("create the folder", dir.bin(), e))?;
     state.save(dir)?;
@@ -213,7 +213,14 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
         let cases = plugged
             .iter()
             .map(|(node, case)| (node.name.as_str(), *case));
-        machines::wait_until_up(dir, spec.kind, &cases.collect::<Vec<_>>(), &stop)?;
+        let cases: Vec<_> = cases.collect();
+        machines::wait_until_up(dir, spec.kind, &cases, &stop)?;
+        if let Some(cluster) = &spec.cluster {
+            let members: Vec<&str> = state.members().map(|node| node.name.as_str()).collect();
+            let mut heads = cases;
+            heads.retain(|(node, _)| members.contains(node));
+            make_pools::make(dir, &cluster.pools, &heads, &stop)?;
+        }
     }
     // The nodes live without us from here on. Until the last line they belong to a lab that is
     // still being built, and whoever finds that takes them away, by the token.

@@ -3,6 +3,7 @@
 
 pub mod bmc;
 pub mod clock;
+pub(crate) mod make_pools;
 mod pools;
 pub(crate) mod secrets;
 pub mod services;
@@ -11,4 +12,5 @@ mod shutdown;
 mod spec;
 mod watch;
 
+pub use pools::PoolSpec;
 pub use spec::{BMC_LINK, BmcSpec, ClusterSpec, ShelfSpec};

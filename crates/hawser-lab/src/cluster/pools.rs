@@ -1,8 +1,10 @@
-//! The shelves that the pools of a cluster file ask for.
+//! The pools that a cluster file asks for, and the shelves that they lie on.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use hawser_model::cluster_file::{ClusterFile, Pool, PoolKind};
+use serde::{Deserialize, Serialize};
 
 use super::shelf::{DISKS, SHELVES};
 use super::spec::{ShelfSpec, refused};
@@ -12,28 +14,87 @@ use crate::machines::Kind;
 /// The kernel of a machine has eight disks (user-mode Linux's `ubd0` to `ubd7`), and boots from the first.
 const MOST_DISKS: usize = 7;
 
-/// The shelves of the pools, on nodes of this kind.
-pub(super) fn shelves(file: &ClusterFile, kind: Kind) -> Result<Vec<ShelfSpec>, LabError> {
-    if kind == Kind::Uml && file.pools.len() > MOST_DISKS {
-        return refused(format!(
-            "{} pools: a machine of a lab has at most {MOST_DISKS} disks beside its own",
-            file.pools.len()
-        ));
-    }
-    file.pools.iter().map(|pool| shelf(pool, kind)).collect()
+/// A pool that a head makes of shelves, once: the host need not know what it is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PoolSpec {
+    /// A ZFS pool: a mirror over its disks.
+    Zfs {
+        /// What it is called on them.
+        zpool: String,
+        /// Where it is mounted.
+        directory: String,
+        /// Whether it is to look for another host that writes to it.
+        multihost: bool,
+        /// Its shelves.
+        shelves: Vec<String>,
+    },
+    /// A volume group.
+    Lvm {
+        /// Its name, which is its shelf's as well.
+        group: String,
+        /// The volume that holds the pool's own files.
+        files: String,
+    },
 }
 
-fn shelf(pool: &Pool, kind: Kind) -> Result<ShelfSpec, LabError> {
-    let name = &*pool.name;
-    if *pool.kind != PoolKind::Filesystem {
-        let on = match kind {
-            Kind::Namespace => {
-                "in a lab of namespaces a pool is kind = \"filesystem\" on a loop device"
-            }
-            Kind::Uml => "in a lab a pool is kind = \"filesystem\"",
-        };
-        return refused(format!("pool {name}: {on}"));
+impl PoolSpec {
+    /// The shelves that it is made of.
+    pub fn shelves(&self) -> Vec<&str> {
+        match self {
+            Self::Zfs { shelves, .. } => shelves.iter().map(String::as_str).collect(),
+            Self::Lvm { group, .. } => vec![group],
+        }
     }
+}
+
+/// What the pools of a file are on nodes of this kind.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Storage {
+    pub shelves: Vec<ShelfSpec>,
+    pub pools: Vec<PoolSpec>,
+}
+
+/// The shelves of the pools, and those pools that a head makes on them.
+pub(super) fn storage(file: &ClusterFile, kind: Kind) -> Result<Storage, LabError> {
+    let (mut shelves, mut pools) = (Vec::new(), Vec::new());
+    for pool in &file.pools {
+        match (*pool.kind, kind) {
+            (PoolKind::Filesystem, _) => shelves.push(file_system(pool, kind)?),
+            (PoolKind::Zfs, Kind::Uml) => pools.push(zfs(pool)?),
+            (PoolKind::Lvm, Kind::Uml) => pools.push(lvm(pool)?),
+            (PoolKind::Zfs | PoolKind::Lvm, Kind::Namespace) => {
+                return refused(format!(
+                    "pool {}: in a lab of namespaces a pool is kind = \"filesystem\" on a loop device; one of machines \
+                     (--machines) has ZFS and LVM",
+                    pool.name
+                ));
+            }
+        }
+    }
+    let bare = pools.iter().flat_map(PoolSpec::shelves);
+    shelves.extend(bare.map(|name| ShelfSpec {
+        name: name.to_owned(),
+        fstype: None,
+    }));
+    if kind == Kind::Uml && shelves.len() > MOST_DISKS {
+        return refused(format!(
+            "its pools lie on {} shelves: a machine of a lab has at most {MOST_DISKS} disks beside its own",
+            shelves.len()
+        ));
+    }
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = shelves.iter().find(|shelf| !seen.insert(&shelf.name)) {
+        return refused(format!(
+            "shelf {} is in its pools twice; each lies on shelves of its own",
+            twice.name
+        ));
+    }
+    Ok(Storage { shelves, pools })
+}
+
+fn file_system(pool: &Pool, kind: Kind) -> Result<ShelfSpec, LabError> {
+    let name = &*pool.name;
     let device = pool.device.as_ref().map(|device| device.as_str());
     let shelf = device.and_then(|device| match kind {
         Kind::Namespace => file_name(device),
@@ -44,22 +105,75 @@ fn shelf(pool: &Pool, kind: Kind) -> Result<ShelfSpec, LabError> {
             Kind::Namespace => format!(
                 "pool {name}: its device is not a file of {SHELVES}, which is where a lab's shelves are"
             ),
-            Kind::Uml => format!(
-                "pool {name}: its device is not {DISKS}NAME, which is where machines of a lab see its shelves (NAME: \
-                 letters, digits, \"-\" and \"_\")"
-            ),
+            Kind::Uml => format!("pool {name}: its device is not {DISKS}NAME, {SEEN}"),
         });
     };
-    let fstype = pool
-        .fstype
-        .as_ref()
-        .map_or("ext4", |fstype| fstype.as_str());
-    if fstype != "ext4" {
-        return refused(format!("pool {name}: a lab makes ext4, not {fstype}"));
-    }
+    let fstype = ext4(pool)?;
     Ok(ShelfSpec {
         name: shelf.to_owned(),
-        fstype: fstype.to_owned(),
+        fstype: Some(fstype.to_owned()),
+    })
+}
+
+/// How a machine sees a shelf.
+const SEEN: &str =
+    "which is where machines of a lab see its shelves (NAME: letters, digits, \"-\" and \"_\")";
+
+fn ext4(pool: &Pool) -> Result<&str, LabError> {
+    match pool.fstype.as_ref().map_or("ext4", |it| it.as_str()) {
+        "ext4" => Ok("ext4"),
+        other => refused(format!("pool {}: a lab makes ext4, not {other}", pool.name)),
+    }
+}
+
+/// The disks are those that the cluster is told to look at, as on real heads.
+fn zfs(pool: &Pool) -> Result<PoolSpec, LabError> {
+    let options = pool.import_options.as_ref().map_or("", |it| it.as_str());
+    let mut words = options.split_whitespace();
+    let mut shelves = Vec::new();
+    while let Some(word) = words.next() {
+        let disk = words.next().filter(|_| word == "-d").and_then(disk_name);
+        let Some(disk) = disk else {
+            shelves.clear();
+            break;
+        };
+        shelves.push(disk.to_owned());
+    }
+    if shelves.is_empty() {
+        return refused(format!(
+            "pool {}: its import_options are \"{options}\"; a lab mirrors it over the disks that they name: \
+             \"-d {DISKS}NAME -d {DISKS}NAME\", {SEEN}",
+            pool.name
+        ));
+    }
+    Ok(PoolSpec::Zfs {
+        zpool: pool.zpool().to_owned(),
+        directory: pool.root(),
+        multihost: pool.multihost.as_deref().copied().unwrap_or(false),
+        shelves,
+    })
+}
+
+/// Nothing of a cluster file says which disks a group lies on.
+fn lvm(pool: &Pool) -> Result<PoolSpec, LabError> {
+    let (name, _) = (&*pool.name, ext4(pool)?);
+    let group = pool.volume_group.as_ref().map_or("", |it| it.as_str());
+    if !is_plain(group) {
+        return refused(format!(
+            "pool {name}: its volume_group is \"{group}\"; a lab's shelf is called so, of letters, digits, \"-\" and \"_\""
+        ));
+    }
+    let device = pool.device.as_ref().map(|device| device.as_str());
+    let own = format!("/dev/{group}/");
+    let files = device.map_or(Some("hawser"), |device| device.strip_prefix(&own));
+    let Some(files) = files.filter(|it| is_plain(it)) else {
+        return refused(format!(
+            "pool {name}: its device is no volume of its group: {own}NAME"
+        ));
+    };
+    Ok(PoolSpec::Lvm {
+        group: group.to_owned(),
+        files: files.to_owned(),
     })
 }
 
@@ -68,11 +182,14 @@ fn file_name(device: &str) -> Option<&str> {
     (!file.is_empty() && !file.contains('/')).then_some(file)
 }
 
-/// The name is a word of the kernel's command line, and udev's.
 fn disk_name(device: &str) -> Option<&str> {
-    let name = device.strip_prefix(DISKS)?;
+    device.strip_prefix(DISKS).filter(|name| is_plain(name))
+}
+
+/// The name of a shelf is a word of the kernel's command line, and udev's.
+fn is_plain(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    (!name.is_empty() && name.len() <= 64 && name.chars().all(plain)).then_some(name)
+    !name.is_empty() && name.len() <= 64 && name.chars().all(plain)
 }
 
 #[cfg(test)]
@@ -81,17 +198,80 @@ mod tests {
     use hawser_model::cluster_file::parse_complete;
 
     const MACHINES: &str = include_str!("../../../../examples/lab/machines.toml");
+    const ZFS: &str = include_str!("../../../../examples/lab/machines-zfs.toml");
+    const LVM: &str = include_str!("../../../../examples/lab/machines-lvm.toml");
 
-    fn of(from: &str, to: &str) -> Result<Vec<ShelfSpec>, LabError> {
-        let text = MACHINES.replace(from, to);
-        shelves(&parse_complete(&text, "machines.toml").unwrap(), Kind::Uml)
+    fn of(text: &str, from: &str, to: &str) -> Result<Storage, LabError> {
+        let text = text.replace(from, to);
+        storage(&parse_complete(&text, "machines.toml").unwrap(), Kind::Uml)
+    }
+
+    fn names(storage: &Storage) -> Vec<&str> {
+        let shelves = storage.shelves.iter();
+        shelves.map(|it| it.name.as_str()).collect()
     }
 
     #[test]
     fn machines_see_a_shelf_as_a_disk_of_its_name() {
-        let all = of("", "").unwrap();
-        let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
-        assert_eq!(names, ["vmpool01", "vmpool02"]);
+        let all = of(MACHINES, "", "").unwrap();
+        assert_eq!(names(&all), ["vmpool01", "vmpool02"]);
+        assert_eq!(all.pools, []);
+    }
+
+    #[test]
+    fn a_zfs_pool_mirrors_the_disks_that_the_cluster_looks_at() {
+        let all = of(ZFS, "", "").unwrap();
+        assert_eq!(
+            names(&all),
+            ["shelf1-1", "shelf2-1", "shelf1-2", "shelf2-2"]
+        );
+        assert!(all.shelves.iter().all(|shelf| shelf.fstype.is_none()));
+        let first = PoolSpec::Zfs {
+            zpool: "vmpool01".into(),
+            directory: "/vmpool01".into(),
+            multihost: false,
+            shelves: vec!["shelf1-1".into(), "shelf2-1".into()],
+        };
+        assert_eq!(all.pools[0], first);
+    }
+
+    #[test]
+    fn a_volume_group_lies_on_a_shelf_of_its_name() {
+        let all = of(LVM, "", "").unwrap();
+        assert_eq!(names(&all), ["vg01", "vg02"]);
+        let said = of(LVM, "\"vg01\"", "\"a.b\"").unwrap_err().to_string();
+        assert!(said.contains("volume_group is \"a.b\""), "{said}");
+    }
+
+    #[test]
+    fn what_names_no_disks_of_a_lab_is_refused_with_what_would() {
+        let options = "-d /dev/disk/by-id/ubd-shelf1-1 -d /dev/disk/by-id/ubd-shelf2-1";
+        for bad in [
+            "-d /dev/disk/by-id",
+            "-d /dev/disk/by-id/ubd-a -N",
+            "-d",
+            "-d /dev/disk/by-id/ubd-a,b",
+        ] {
+            let said = of(ZFS, options, bad).unwrap_err().to_string();
+            assert!(
+                said.contains(&format!("are \"{bad}\"; a lab mirrors it")),
+                "{said}"
+            );
+        }
+        let said = of(ZFS, "shelf1-2", "shelf1-1").unwrap_err().to_string();
+        assert!(
+            said.contains("shelf shelf1-1 is in its pools twice"),
+            "{said}"
+        );
+        let many = options.to_owned() + &" -d /dev/disk/by-id/ubd-x".repeat(4);
+        let said = of(ZFS, options, &many).unwrap_err().to_string();
+        assert!(
+            said.contains("8 shelves: a machine of a lab has at most 7"),
+            "{said}"
+        );
+        let file = parse_complete(ZFS, "x.toml").unwrap();
+        let said = storage(&file, Kind::Namespace).unwrap_err().to_string();
+        assert!(said.contains("(--machines) has ZFS and LVM"), "{said}");
     }
 
     #[test]
@@ -104,10 +284,10 @@ mod tests {
             "/dev/disk/by-id/ubd-a,b",
             "/dev/disk/by-id/ubd-a b",
         ] {
-            let said = of(device, bad).unwrap_err().to_string();
+            let said = of(MACHINES, device, bad).unwrap_err().to_string();
             assert!(said.contains("pool vmpool01: its device is not"), "{said}");
         }
-        let said = of("fstype = \"ext4\"", "fstype = \"xfs\"").unwrap_err();
+        let said = of(MACHINES, "fstype = \"ext4\"", "fstype = \"xfs\"").unwrap_err();
         assert!(said.to_string().contains("a lab makes ext4, not xfs"));
     }
 }

@@ -23,19 +23,19 @@ pub(crate) const DISKS: &str = "/dev/disk/by-id/ubd-";
 const SIZE: u64 = 512 << 20;
 
 /// The volume that each pool begins with.
-const VOLUME: &str = "volume01.img";
+pub(super) const VOLUME_NAME: &str = "volume01";
 /// Its size in bytes.
-const VOLUME_SIZE: u64 = 64 << 20;
+pub(super) const VOLUME_SIZE: u64 = 64 << 20;
 
 /// The `exports.toml` that each pool begins with.
-const EXPORTS: &str =
+pub(super) const EXPORTS: &str =
     "# Empty: every volume of the pool is offered to everybody (docs/exports.md).\n";
 
 /// The kernel lets a loop device go 14 ms after its node was killed (measured); more than this
 /// is another user of it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Makes the shelves that are not there yet, each with its file system.
+/// Makes the shelves that are not there yet, each with its file system if it is to have one.
 pub(crate) fn make(dir: &LabDir, cluster: &ClusterSpec) -> Result<(), LabError> {
     let folder = dir.shelves();
     fs::create_dir_all(&folder).map_err(|e| LabError::io("create the folder", &folder, e))?;
@@ -49,7 +49,9 @@ pub(crate) fn make(dir: &LabDir, cluster: &ClusterSpec) -> Result<(), LabError> 
         File::create(&new)
             .and_then(|file| file.set_len(SIZE))
             .map_err(|e| LabError::io("create", &new, e))?;
-        make_file_system(&new, &shelf.fstype)?;
+        if let Some(fstype) = &shelf.fstype {
+            make_file_system(&new, fstype)?;
+        }
         fs::rename(&new, &path).map_err(|e| LabError::io("rename", &new, e))?;
     }
     Ok(())
@@ -62,7 +64,7 @@ fn make_file_system(path: &Path, fstype: &str) -> Result<(), LabError> {
     fs::create_dir_all(&folder).map_err(|e| LabError::io("create the folder", &folder, e))?;
     let exports = folder.join("exports.toml");
     fs::write(&exports, EXPORTS).map_err(|e| LabError::io("write", &exports, e))?;
-    let volume = folder.join(VOLUME);
+    let volume = folder.join(format!("{VOLUME_NAME}.img"));
     File::create(&volume)
         .and_then(|file| file.set_len(VOLUME_SIZE))
         .map_err(|e| LabError::io("create", &volume, e))?;

@@ -8,7 +8,7 @@ use hawser_model::names::{HostName, LinkName};
 use ipnet::{IpNet, Ipv4Net};
 use serde::{Deserialize, Serialize};
 
-use super::pools::shelves;
+use super::pools::{PoolSpec, storage};
 use crate::error::LabError;
 use crate::machines::Kind;
 use crate::spec::{
@@ -36,6 +36,23 @@ pub struct ClusterSpec {
     pub bmcs: Vec<BmcSpec>,
     /// The disks that all heads see.
     pub shelves: Vec<ShelfSpec>,
+    /// The pools that a head makes on them.
+    #[serde(default)]
+    pub pools: Vec<PoolSpec>,
+}
+
+impl ClusterSpec {
+    /// Whether a pool is of ZFS.
+    pub fn has_zfs(&self) -> bool {
+        let is_zfs = |pool: &PoolSpec| matches!(pool, PoolSpec::Zfs { .. });
+        self.pools.iter().any(is_zfs)
+    }
+
+    /// Whether a pool is of LVM.
+    pub fn has_lvm(&self) -> bool {
+        let is_lvm = |pool: &PoolSpec| matches!(pool, PoolSpec::Lvm { .. });
+        self.pools.iter().any(is_lvm)
+    }
 }
 
 /// A management controller.
@@ -56,8 +73,8 @@ pub struct BmcSpec {
 pub struct ShelfSpec {
     /// The name of the file.
     pub name: String,
-    /// The file system that is made on it.
-    pub fstype: String,
+    /// The file system that is made on it; none: a head makes a pool on it.
+    pub fstype: Option<String>,
 }
 
 impl LabSpec {
@@ -140,10 +157,12 @@ impl LabSpec {
                 ports: on_san.map(port).collect(),
             });
         }
+        let storage = storage(file, kind)?;
         let cluster = Some(ClusterSpec {
             file: text.to_owned(),
             bmcs,
-            shelves: shelves(file, kind)?,
+            shelves: storage.shelves,
+            pools: storage.pools,
         });
         Ok(Self {
             kind,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use hawser_tool::Tool;
 
 use super::plan;
+use crate::cluster::ClusterSpec;
 use crate::error::LabError;
 use crate::init::checksum;
 use crate::paths::LabDir;
@@ -108,6 +109,18 @@ pub(super) fn fill(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), L
     ];
     for (file, text) in files {
         write(&shared.join(file), &text)?;
+    }
+    let hostid = plan::hostid(&machine_id(state, name));
+    hawser_files::replace(&shared.join("etc/hostid"), &hostid, 0o644)?;
+    if state
+        .spec
+        .cluster
+        .as_ref()
+        .is_some_and(ClusterSpec::has_lvm)
+    {
+        let folder = shared.join("etc/lvm");
+        fs::create_dir_all(&folder).map_err(|e| LabError::io("create the folder", &folder, e))?;
+        write(&folder.join("lvmlocal.conf"), plan::SYSTEM_ID)?;
     }
     Ok(())
 }

@@ -2,15 +2,17 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
-use hawser_tool::{Launch, TIED, Tool};
+use hawser_tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::recipe::{BOOT, Recipe, SETUP};
-use super::{kernel, room, sources};
+use super::make::{self, Work};
+use super::recipe::{BOOT, Recipe, SETUP, SETUP_ZFS};
+use super::sources::Beside;
+use super::zfs::{self, Modules};
+use super::{kernel, room};
 use crate::error::LabError;
 use crate::lab::need_root;
 use crate::lock::Lock;
@@ -18,22 +20,52 @@ use crate::name::LabName;
 use crate::paths::Root;
 use crate::state::State;
 
-const FOLDER: &str = "/var/cache/hawser/images";
+pub(super) const FOLDER: &str = "/var/cache/hawser/images";
 /// The image in its folder.
 const IMAGE: &str = "root.img";
-/// An image that is being built. Its holder has the lock, so what is found beside it is left of one that was killed.
-const BUILDING: &str = ".building";
 /// The size of a machine's disk; what is not written takes no room.
 const SIZE: u64 = 4 << 30;
 /// Copying half a gigabyte, on a busy host.
 const COPIES: Duration = Duration::from_secs(600);
-const LOOKS: Duration = Duration::from_millis(100);
+
+/// What an image is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// What every machine has.
+    Debian,
+    /// And ZFS.
+    DebianWithZfs,
+}
+
+/// What is kept under a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Held {
+    /// An image.
+    Debian,
+    /// An image with ZFS.
+    DebianWithZfs,
+    /// ZFS's modules, which go into such an image.
+    ZfsModules,
+}
+
+impl Held {
+    fn of(name: &str) -> Self {
+        match name {
+            _ if name.starts_with(zfs::PREFIX) => Self::ZfsModules,
+            _ if name.starts_with(&Recipe::with_zfs()) => Self::DebianWithZfs,
+            _ => Self::Debian,
+        }
+    }
+}
 
 /// An image, or the recipe of one that is yet to be built.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImageStatus {
     /// Its name: Debian's release and the checksum of the recipe.
     pub name: String,
+    /// What it is.
+    pub of: Held,
     /// Whether machines that are made now have it.
     pub current: bool,
     /// Whether it has been built.
@@ -60,12 +92,16 @@ pub struct Waiting<'a> {
 /// Not root; user-mode-linux is not installed; a folder cannot be read.
 pub fn list() -> Result<Vec<ImageStatus>, LabError> {
     need_root()?;
-    let current = Recipe::of(&kernel::version()?).name;
-    let mut names = names()?;
-    if !names.contains(&current) {
-        names.push(current.clone());
+    let mut current = vec![recipe(Content::Debian)?.name];
+    // A kernel of which nobody knows the sources has no ZFS.
+    if let Ok(Recipe { name, zfs, .. }) = recipe(Content::DebianWithZfs) {
+        current.extend(zfs.map(|modules| modules.name));
+        current.push(name);
     }
+    let mut names = names()?;
+    names.extend(current.clone());
     names.sort();
+    names.dedup();
     let labs = users()?;
     Ok(names
         .into_iter()
@@ -73,13 +109,13 @@ pub fn list() -> Result<Vec<ImageStatus>, LabError> {
         .collect())
 }
 
-/// Builds the image that machines have that are made now, unless it is there. True if it was built.
+/// Builds the image of this content that machines have that are made now, unless it is there. True if it was built.
 ///
 /// # Errors
 /// Not root; what is missing on this host; what a step says.
-pub fn build(waiting: &Waiting<'_>) -> Result<bool, LabError> {
+pub fn build(of: Content, waiting: &Waiting<'_>) -> Result<bool, LabError> {
     need_root()?;
-    ensure(waiting).map(|(_, built)| built)
+    ensure(of, waiting).map(|(_, built)| built)
 }
 
 /// Removes the image of that name; false when there is none.
@@ -104,16 +140,16 @@ pub fn remove(name: &str) -> Result<bool, LabError> {
     Ok(true)
 }
 
-/// The image that machines have that are made now, built if it has to be.
-pub(crate) fn ensure(waiting: &Waiting<'_>) -> Result<(PathBuf, bool), LabError> {
-    let version = kernel::version()?;
-    let recipe = Recipe::of(&version);
-    let image = Path::new(FOLDER).join(&recipe.name).join(IMAGE);
+/// The image that machines of this kind have that are made now, built if it has to be.
+pub(crate) fn ensure(of: Content, waiting: &Waiting<'_>) -> Result<(PathBuf, bool), LabError> {
+    let recipe = recipe(of)?;
+    let place = Path::new(FOLDER).join(&recipe.name);
+    let image = place.join(IMAGE);
     if image.exists() {
         return Ok((image, false));
     }
     super::need_programs(&["mmdebstrap", "mke2fs", "depmod", "unshare", "ssh-keygen"])?;
-    let modules = kernel::modules(&version)?;
+    let modules = kernel::modules(&kernel::version()?)?;
     room::disk(Path::new(FOLDER), room::IMAGE, "packages of an image")?;
     let lock = Path::new(FOLDER).join("lock");
     let _held = Lock::take_within(lock, "the images of machines", COPIES)?;
@@ -121,49 +157,40 @@ pub(crate) fn ensure(waiting: &Waiting<'_>) -> Result<(PathBuf, bool), LabError>
     if image.exists() {
         return Ok((image, false));
     }
+    if let Some(zfs) = &recipe.zfs {
+        zfs.ensure(waiting)?;
+    }
     (waiting.told)(&format!(
         "building image {}, once: two minutes or three",
         recipe.name
     ));
-    let work = Path::new(FOLDER).join(BUILDING);
-    remove_work(&work)?;
-    let made = make(&recipe, &modules, &work, waiting);
-    let made = made.and_then(|()| {
-        let place = Path::new(FOLDER).join(&recipe.name);
-        fs::rename(work.join("done"), &place).map_err(|e| LabError::io("rename to", &place, e))
-    });
-    let removed = remove_work(&work);
-    made.and(removed)?;
+    make::into(&place, |work| make_image(&recipe, &modules, work, waiting))?;
     Ok((image, true))
 }
 
-fn remove_work(work: &Path) -> Result<(), LabError> {
-    match fs::remove_dir_all(work) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(LabError::io("remove", work, e)),
-        _ => Ok(()),
-    }
+fn recipe(of: Content) -> Result<Recipe, LabError> {
+    let zfs = match of {
+        Content::Debian => None,
+        Content::DebianWithZfs => Some(Modules::here()?),
+    };
+    Ok(Recipe::of(&kernel::version()?, zfs))
 }
 
-fn make(
+fn make_image(
     recipe: &Recipe,
     modules: &Path,
-    work: &Path,
+    work: &Work,
     waiting: &Waiting<'_>,
 ) -> Result<(), LabError> {
-    let (root, done) = (work.join("root"), work.join("done"));
-    fs::create_dir_all(&done).map_err(|e| LabError::io("create the folder", &done, e))?;
-    let (setup, list) = (work.join("setup"), work.join("sources.list"));
-    hawser_files::replace(&setup, SETUP.as_bytes(), 0o755)?;
-    hawser_files::replace(
-        &list,
-        sources::list(apt_files().iter().map(String::as_str)).as_bytes(),
-        0o644,
-    )?;
-    unpack(
-        &recipe.mmdebstrap(&root, &setup, &list, &apt_options()),
-        &work.join("log"),
-        waiting,
-    )?;
+    let (root, packages) = (&work.root, recipe.packages.iter().map(String::as_str));
+    let mut hook = format!("{} \"$1\"", work.script("setup", SETUP)?.display());
+    let mut beside = Beside::Nothing;
+    if recipe.zfs.is_some() {
+        let more = work.script("setup-zfs", SETUP_ZFS)?;
+        hook += &format!(" && {} \"$1\"", more.display());
+        beside = Beside::Backports;
+    }
+    work.unpack(&packages.collect::<Vec<_>>(), &hook, beside, waiting)?;
     hawser_files::replace(
         &root.join("usr/local/sbin/hawser-lab-boot"),
         BOOT.as_bytes(),
@@ -179,100 +206,29 @@ fn make(
     let text = |path: &Path| path.display().to_string();
     let run = |program: &str, words: &[String]| Tool::new(program).args(words).limit(COPIES).text();
     run("cp", &["-a".to_owned(), text(modules), text(&into)])?;
-    run("depmod", &["-b".to_owned(), text(&root), version])?;
-    let image = done.join(IMAGE);
+    if let Some(zfs) = &recipe.zfs {
+        zfs.install(&into.join(&version))?;
+    }
+    run("depmod", &["-b".to_owned(), text(root), version])?;
+    let image = work.done.join(IMAGE);
     File::create(&image)
         .and_then(|file| file.set_len(SIZE))
         .map_err(|e| LabError::io("create", &image, e))?;
     let words = ["-q", "-t", "ext4", "-d"].map(str::to_owned);
     run(
         "mke2fs",
-        &[&words[..], &[text(&root), text(&image)]].concat(),
+        &[&words[..], &[text(root), text(&image)]].concat(),
     )?;
     Ok(())
 }
 
-/// Runs mmdebstrap. It and all that it starts end when this program does, however that ends.
-fn unpack(words: &[String], log: &Path, waiting: &Waiting<'_>) -> Result<(), LabError> {
-    let file = File::create(log).map_err(|e| LabError::io("create", log, e))?;
-    let mut child = Launch::new(TIED[0])
-        .args(&TIED[1..])
-        .args([
-            "unshare",
-            "--mount",
-            "--pid",
-            "--fork",
-            "--kill-child",
-            "--mount-proc",
-            "--",
-            "mmdebstrap",
-        ])
-        .args(words)
-        .log(file)
-        .apart()
-        .daemon()?;
-    let failed = |e| LabError::io("wait for", "mmdebstrap", e);
-    loop {
-        if let Some(status) = child.try_wait().map_err(failed)? {
-            return match status.success() {
-                true => Ok(()),
-                false => Err(LabError::Tool {
-                    command: "mmdebstrap".to_owned(),
-                    what: complaints(&fs::read_to_string(log).unwrap_or_default()),
-                }),
-            };
-        }
-        if (waiting.interrupted)() {
-            child.kill().and_then(|()| child.wait()).map_err(failed)?;
-            return Err(LabError::Interrupted);
-        }
-        thread::sleep(LOOKS);
-    }
-}
-
-/// What mmdebstrap and apt say as an error: lines that begin with `E:`, else the last ones.
-fn complaints(log: &str) -> String {
-    let lines: Vec<&str> = log.lines().filter(|line| line.starts_with("E:")).collect();
-    match lines.is_empty() {
-        false => lines.join("; "),
-        true => {
-            let all: Vec<&str> = log.lines().collect();
-            all[all.len().saturating_sub(3)..].join("; ")
-        }
-    }
-}
-
-/// The files that name this host's sources. Who has none takes Debian's.
-fn apt_files() -> Vec<String> {
-    let parts = fs::read_dir("/etc/apt/sources.list.d")
-        .into_iter()
-        .flatten()
-        .flatten();
-    let mut paths: Vec<PathBuf> = parts.map(|entry| entry.path()).collect();
-    paths.sort();
-    paths.insert(0, "/etc/apt/sources.list".into());
-    let known = |path: &PathBuf| {
-        path.extension()
-            .is_some_and(|it| it == "list" || it == "sources")
-    };
-    paths
-        .iter()
-        .filter(|path| known(path))
-        .filter_map(|path| fs::read_to_string(path).ok())
-        .collect()
-}
-
-/// By which proxy this host reaches its sources. Who has no apt has none.
-fn apt_options() -> Vec<String> {
-    let dump = Tool::new("apt-config")
-        .args(["dump"])
-        .text()
-        .unwrap_or_default();
-    let is_proxy = |line: &&str| line.starts_with("Acquire::http") && line.contains("::Proxy");
-    let lines = dump.lines().filter(is_proxy);
-    lines
-        .map(|line| line.trim_end_matches(';').to_owned())
-        .collect()
+/// What is in a folder of this name; none if nothing is whole there.
+fn found(name: &str) -> Option<fs::Metadata> {
+    let folder = Path::new(FOLDER).join(name);
+    let image = fs::metadata(folder.join(IMAGE));
+    image
+        .or_else(|_| fs::metadata(Modules::file_in(&folder)))
+        .ok()
 }
 
 fn names() -> Result<Vec<String>, LabError> {
@@ -284,10 +240,8 @@ fn names() -> Result<Vec<String>, LabError> {
     let names = entries
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok());
-    let is_image = |name: &String| Path::new(FOLDER).join(name).join(IMAGE).exists();
     Ok(names
-        .filter(|name| !name.starts_with('.'))
-        .filter(is_image)
+        .filter(|name| !name.starts_with('.') && found(name).is_some())
         .collect())
 }
 
@@ -309,12 +263,13 @@ fn users_of<'a>(name: &str, labs: &'a [(LabName, PathBuf)]) -> impl Iterator<Ite
         .map(|(lab, _)| lab)
 }
 
-fn status(name: String, current: &str, labs: &[(LabName, PathBuf)]) -> ImageStatus {
+fn status(name: String, current: &[String], labs: &[(LabName, PathBuf)]) -> ImageStatus {
     use std::os::unix::fs::MetadataExt;
-    let found = fs::metadata(Path::new(FOLDER).join(&name).join(IMAGE)).ok();
+    let found = found(&name);
     let since = found.as_ref().and_then(|it| it.modified().ok());
     ImageStatus {
-        current: name == current,
+        of: Held::of(&name),
+        current: current.contains(&name),
         built: found.is_some(),
         // Sectors of 512 bytes, whatever the file system has (stat(2)).
         bytes: found.map(|it| it.blocks() * 512),
@@ -323,17 +278,5 @@ fn status(name: String, current: &str, labs: &[(LabName, PathBuf)]) -> ImageStat
             .map(|it| it.as_secs()),
         labs: users_of(&name, labs).cloned().collect(),
         name,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_apt_complains_of_is_said_and_not_its_progress() {
-        let log = "I: running apt-get update...\nE: Unable to locate package x\nI: cleanup\n";
-        assert_eq!(complaints(log), "E: Unable to locate package x");
-        assert_eq!(complaints("a\nb\nc\nd\n"), "b; c; d");
     }
 }

@@ -13,11 +13,13 @@ pub(crate) mod door;
 mod folder;
 pub mod image;
 mod kernel;
+mod make;
 mod mconsole;
 mod plan;
 mod recipe;
 mod room;
 mod sources;
+mod zfs;
 
 pub(crate) use boot::{has_booted, wait_until_up};
 pub(crate) use case::{prepare, run};

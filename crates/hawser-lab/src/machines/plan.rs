@@ -2,7 +2,9 @@
 
 use hawser_model::names::{HostName, LinkName};
 
+use super::image::Content;
 use crate::cluster::ShelfSpec;
+use crate::init::checksum;
 use crate::plan::{card_address, links_of, node_index};
 use crate::spec::{LabSpec, NodeSpec, Role};
 
@@ -10,6 +12,8 @@ use crate::spec::{LabSpec, NodeSpec, Role};
 const MEMORY: u64 = 512;
 /// That of a head: Corosync locks 306 MiB of its address space.
 const MEMORY_OF_HEAD: u64 = 768;
+/// What ZFS takes beside: its cache of 128 MiB, and its own.
+const MEMORY_OF_ZFS: u64 = 256;
 
 /// The case's and the machine's address on the cable between them (RFC 3927: it never leaves that cable).
 pub(super) const CASE: &str = "169.254.72.1";
@@ -24,8 +28,12 @@ pub(super) const UMID: &str = "machine";
 
 /// The memory of this machine, in MiB.
 pub(super) fn memory(spec: &LabSpec, node: &NodeSpec) -> u64 {
+    let zfs = match spec.content() {
+        Content::Debian => 0,
+        Content::DebianWithZfs => MEMORY_OF_ZFS,
+    };
     match is_head(spec, node) {
-        true => MEMORY_OF_HEAD,
+        true => MEMORY_OF_HEAD + zfs,
         false => MEMORY,
     }
 }
@@ -145,6 +153,17 @@ pub(super) fn initiator_name(node: &HostName) -> String {
     format!("InitiatorName=iqn.2026-01.lab.hawser:{node}\n")
 }
 
+/// What tells machines apart on a disk that they share: ZFS takes four bytes of /etc/hostid (hostid(1)), LVM the name if it
+/// is told to.
+pub(super) fn hostid(machine_id: &str) -> [u8; 4] {
+    let number = checksum(machine_id.as_bytes());
+    // To ZFS, 0 is no number.
+    number.max(1).to_le_bytes()
+}
+
+/// What LVM is told in a head with volume groups that others have as well.
+pub(super) const SYSTEM_ID: &str = "global {\n\tsystem_id_source = \"uname\"\n}\n";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,6 +208,17 @@ mod tests {
         let disk = "ubd0=../disk.cow,/i/root.img";
         assert_eq!(words("head2"), ["mem=768M", disk, shelves[0], shelves[1]]);
         assert_eq!(words("client1"), ["mem=512M", disk]);
+        let text = include_str!("../../../../examples/lab/machines-zfs.toml");
+        let file = hawser_model::cluster_file::parse_complete(text, "machines-zfs.toml").unwrap();
+        let spec = LabSpec::of_cluster(&file, text, crate::Kind::Uml).unwrap();
+        let memory = |node| memory(&spec, spec.node(node).unwrap());
+        assert_eq!((memory("head1"), memory("client1")), (1024, 512));
+    }
+
+    #[test]
+    fn machines_have_numbers_of_their_own_which_are_never_none() {
+        assert_ne!(hostid("0123"), hostid("0124"));
+        assert_ne!(hostid(""), [0; 4]);
     }
 
     #[test]

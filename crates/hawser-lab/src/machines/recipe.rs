@@ -1,9 +1,10 @@
 //! What an image is made of. Its name holds the checksum of all of that, so another recipe is another image.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use sha2::{Digest, Sha256};
+
+use super::zfs::{self, Modules};
 
 /// Debian's release in a machine.
 pub(super) const SUITE: &str = "bookworm";
@@ -14,7 +15,12 @@ pub(super) const SETUP: &str = include_str!("image/setup");
 /// Run in the machine at each boot.
 pub(super) const BOOT: &str = include_str!("image/boot");
 
-/// Bytes of the checksum that stand in the name.
+/// Run after that one where machines have ZFS.
+pub(super) const SETUP_ZFS: &str = include_str!("image/setup-zfs");
+/// ZFS's programs, of the modules' version.
+const ZFS: &str = "zfsutils-linux";
+
+/// Bytes of a checksum that stand in a name.
 const DIGITS: usize = 6;
 
 /// An image as it would be built now.
@@ -23,49 +29,56 @@ pub(super) struct Recipe {
     /// Its folder's name.
     pub name: String,
     /// The packages.
-    pub packages: Vec<&'static str>,
+    pub packages: Vec<String>,
+    /// The modules of ZFS in it.
+    pub zfs: Option<Modules>,
 }
 
 impl Recipe {
-    /// For a kernel whose modules are called so: they lie in the image.
-    pub fn of(kernel: &str) -> Self {
-        let mut sum = Sha256::new();
-        for part in [SUITE, PACKAGES, SETUP, BOOT, kernel] {
-            sum.update((part.len() as u64).to_le_bytes());
-            sum.update(part.as_bytes());
-        }
-        let mut name = format!("{SUITE}-");
-        for byte in sum.finalize().iter().take(DIGITS) {
-            // Writing to a string does not fail.
-            let _written = write!(name, "{byte:02x}");
-        }
-        let lines = PACKAGES.lines().map(str::trim);
-        let packages = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    /// For a kernel whose modules are called so, and these beside: all of them lie in the image.
+    pub fn of(kernel: &str, zfs: Option<Modules>) -> Self {
+        let mut packages: Vec<String> = PACKAGES
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+            .map(str::to_owned)
+            .collect();
+        let parts = [SUITE, PACKAGES, SETUP, BOOT, kernel];
+        let name = match &zfs {
+            None => format!("{SUITE}-{}", checksum(parts)),
+            Some(modules) => {
+                packages.push(format!("{ZFS}={}", zfs::VERSION));
+                let more = [SETUP_ZFS, ZFS, &modules.name];
+                let all = parts.into_iter().chain(more);
+                format!("{}{}", Self::with_zfs(), checksum(all))
+            }
+        };
         Self {
             name,
-            packages: packages.collect(),
+            packages,
+            zfs,
         }
     }
 
-    /// The arguments of mmdebstrap(1) for a root in this folder.
-    pub fn mmdebstrap(
-        &self,
-        root: &Path,
-        setup: &Path,
-        sources: &Path,
-        options: &[String],
-    ) -> Vec<String> {
-        let mut words: Vec<String> = ["--variant=minbase", "--mode=root", "--format=directory"]
-            .map(str::to_owned)
-            .into();
-        words.push(format!("--include={}", self.packages.join(",")));
-        words.push(format!("--customize-hook={}", setup.display()));
-        words.extend(options.iter().map(|option| format!("--aptopt={option}")));
-        words.push(SUITE.to_owned());
-        words.push(root.display().to_string());
-        words.push(sources.display().to_string());
-        words
+    /// What the names of images with ZFS begin with.
+    pub fn with_zfs() -> String {
+        format!("{SUITE}-{}", zfs::PREFIX)
     }
+}
+
+/// The checksum of these texts, as it stands in a name.
+pub(super) fn checksum<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
+    let mut sum = Sha256::new();
+    for part in parts {
+        sum.update((part.len() as u64).to_le_bytes());
+        sum.update(part.as_bytes());
+    }
+    let mut name = String::new();
+    for byte in sum.finalize().iter().take(DIGITS) {
+        // Writing to a string does not fail.
+        let _written = write!(name, "{byte:02x}");
+    }
+    name
 }
 
 #[cfg(test)]
@@ -74,11 +87,22 @@ mod tests {
 
     #[test]
     fn another_kernel_is_another_image_and_the_same_is_the_same() {
-        let one = Recipe::of("6.1.176");
-        assert_eq!(one, Recipe::of("6.1.176"));
-        assert_ne!(one.name, Recipe::of("6.1.177").name);
+        let one = Recipe::of("6.1.176", None);
+        assert_eq!(one, Recipe::of("6.1.176", None));
+        assert_ne!(one.name, Recipe::of("6.1.177", None).name);
         assert_eq!(one.name.len(), "bookworm-".len() + 2 * DIGITS);
-        assert!(one.packages.contains(&"openssh-server"));
+        assert!(one.packages.iter().any(|it| it == "openssh-server"));
         assert!(one.packages.iter().all(|it| !it.contains([' ', '#'])));
+    }
+
+    #[test]
+    fn an_image_with_zfs_has_programs_of_the_version_of_its_modules_and_is_another() {
+        let plain = Recipe::of("6.1.176", None);
+        let of = |sources| Recipe::of("6.1.176", Some(Modules::of("6.1.176", sources)));
+        let zfs = of("6.1.176-1");
+        assert!(zfs.name.starts_with("bookworm-zfs-"), "{}", zfs.name);
+        assert_ne!(zfs.name, of("6.1.176-2").name);
+        let more: Vec<_> = zfs.packages[plain.packages.len()..].iter().collect();
+        assert_eq!(more, [&format!("zfsutils-linux={}", zfs::VERSION)]);
     }
 }

@@ -17,6 +17,8 @@ const SPARE: u64 = 256;
 const DISK: u64 = 512;
 /// The packages while an image is made of them, and the image.
 pub(super) const IMAGE: u64 = 2048;
+/// The sources of a kernel and of ZFS, the compiler, and what is compiled.
+pub(super) const MODULES: u64 = 4096;
 
 /// Fails if the machines of a lab, whose disks lie in this folder, do not fit.
 ///

@@ -2,41 +2,55 @@
 
 use super::recipe::SUITE;
 
+/// What an image has beside the release itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beside {
+    /// Nothing.
+    Nothing,
+    /// The release's backports with `contrib`, in which ZFS is. Nothing is taken of them that is not asked for by version.
+    Backports,
+}
+
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+const DEBIAN: &str = "http://deb.debian.org/debian";
 
 /// Debian's own, as sources.list(5) writes them.
 fn debian() -> String {
-    let line = |address: &str, suite: &str| {
-        format!("deb [signed-by={KEYRING}] http://deb.debian.org/{address} {suite} main\n")
-    };
+    let line =
+        |address: &str, suite: &str| format!("deb [signed-by={KEYRING}] {address} {suite} main\n");
     [
-        line("debian", SUITE),
-        line("debian", &format!("{SUITE}-updates")),
-        line("debian-security", &format!("{SUITE}-security")),
+        line(DEBIAN, SUITE),
+        line(DEBIAN, &format!("{SUITE}-updates")),
+        line(&format!("{DEBIAN}-security"), &format!("{SUITE}-security")),
     ]
     .concat()
 }
 
 /// A sources.list(5) out of what the host's files say (`.list` and `.sources`). Sources of others are left out.
-pub(super) fn list<'a>(files: impl IntoIterator<Item = &'a str>) -> String {
+pub(super) fn list<'a>(files: impl IntoIterator<Item = &'a str>, beside: Beside) -> String {
     let mut lines: Vec<String> = Vec::new();
+    // Who has the release has its backports.
+    let mut release = None;
     for text in files {
         for (address, suite) in one_line(text).chain(stanzas(text)) {
             let line = format!("deb [signed-by={KEYRING}] {address} {suite} main\n");
+            if suite == SUITE && release.is_none() {
+                release = Some(address.to_owned());
+            }
             if is_debians(suite) && !lines.contains(&line) {
                 lines.push(line);
             }
         }
     }
     // Without the release itself there is nothing that the others could add to.
-    let has_release = lines
-        .iter()
-        .any(|line| line.contains(&format!(" {SUITE} main")));
-    if has_release {
-        lines.concat()
-    } else {
-        debian()
+    let (mut text, address) = match release {
+        Some(address) => (lines.concat(), address),
+        None => (debian(), DEBIAN.to_owned()),
+    };
+    if beside == Beside::Backports {
+        text += &format!("deb [signed-by={KEYRING}] {address} {SUITE}-backports main contrib\n");
     }
+    text
 }
 
 fn is_debians(suite: &str) -> bool {
@@ -94,7 +108,7 @@ mod tests {
                    Components: main\n\nTypes: deb\nURIs: http://off.example\nSuites: bookworm\n\
                    Components: main\nEnabled: no\n";
         assert_eq!(
-            list([old, new]),
+            list([old, new], Beside::Nothing),
             format!(
                 "deb [signed-by={KEYRING}] http://mirror.example/debian bookworm main\n\
                  deb [signed-by={KEYRING}] http://security.example/ bookworm-security main\n"
@@ -106,7 +120,16 @@ mod tests {
     fn a_host_of_another_release_takes_debians_own() {
         let text =
             "Types: deb\nURIs: http://mirror.example/ubuntu\nSuites: noble\nComponents: main\n";
-        assert_eq!(list([text]), debian());
+        assert_eq!(list([text], Beside::Nothing), debian());
         assert!(debian().contains(" http://deb.debian.org/debian bookworm main\n"));
+    }
+
+    #[test]
+    fn backports_come_from_where_the_release_does() {
+        let text = "deb http://mirror.example/debian bookworm main\n";
+        let wanted = "http://mirror.example/debian bookworm-backports main contrib\n";
+        assert!(list([text], Beside::Backports).ends_with(wanted));
+        let wanted = "http://deb.debian.org/debian bookworm-backports main contrib\n";
+        assert!(list([], Beside::Backports).ends_with(wanted));
     }
 }

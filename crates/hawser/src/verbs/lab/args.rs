@@ -81,7 +81,11 @@ pub(super) enum Images {
         json: bool,
     },
     /// Build the image that new machines have, unless it is there
-    Build,
+    Build {
+        /// The one with ZFS, for a cluster file with pools of kind "zfs"; its modules are built once
+        #[arg(long)]
+        zfs: bool,
+    },
     /// Remove an image that no lab's machines have
     Remove {
         /// Its name

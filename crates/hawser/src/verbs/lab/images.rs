@@ -1,6 +1,6 @@
 //! `hawser lab images`: what machines boot from.
 
-use hawser_lab::machines::image::{self, ImageStatus, Waiting};
+use hawser_lab::machines::image::{self, Content, Held, ImageStatus, Waiting};
 use hawser_lab::{Interrupt, LabError};
 
 use super::args::Images;
@@ -14,13 +14,17 @@ pub(super) fn run(what: Images) -> Result<(), LabError> {
             let images = image::list()?;
             super::print(json, &images, || list(&images))
         }
-        Images::Build => {
+        Images::Build { zfs } => {
+            let of = match zfs {
+                true => Content::DebianWithZfs,
+                false => Content::Debian,
+            };
             let interrupt = Interrupt::hold()?;
             let waiting = Waiting {
                 told: &|what| complain!("{what}"),
                 interrupted: &|| interrupt.requested(),
             };
-            match image::build(&waiting)? {
+            match image::build(of, &waiting)? {
                 true => say!("the image is built"),
                 false => say!("the image was built already"),
             }
@@ -43,9 +47,14 @@ fn list(images: &[ImageStatus]) -> String {
             format!("{} MiB", bytes >> 20)
         });
         let labs: Vec<&str> = image.labs.iter().map(|lab| lab.as_str()).collect();
+        let new = match image.of {
+            Held::Debian => "what new machines have",
+            Held::DebianWithZfs => "what new machines with ZFS have",
+            Held::ZfsModules => "ZFS's modules for that",
+        };
         let what = match (image.current, labs.is_empty()) {
-            (true, true) => "what new machines have".to_owned(),
-            (true, false) => format!("what new machines have, and those of {}", labs.join(", ")),
+            (true, true) => new.to_owned(),
+            (true, false) => format!("{new}, and those of {}", labs.join(", ")),
             (false, true) => "no lab's".to_owned(),
             (false, false) => format!("the machines of {}", labs.join(", ")),
         };

@@ -166,12 +166,12 @@ mod tests {
         let lines: Vec<&str> = commands.lines().collect();
         assert_eq!(
             lines[0],
-            "'zpool' 'create' '-o' 'cachefile=none' '-o' 'multihost=on' '-m' '/srv/tank' 'tank' 'mirror' \
-             '/dev/disk/by-id/ubd-a' '/dev/disk/by-id/ubd-b'"
+            "zpool create -o cachefile=none -o multihost=on -m /srv/tank tank mirror \
+             /dev/disk/by-id/ubd-a /dev/disk/by-id/ubd-b"
         );
-        assert_eq!(lines[1], "'zfs' 'create' '-V' '67108864' 'tank/volume01'");
-        assert!(lines.contains(&"' >'/srv/tank/exports.toml'"), "{commands}");
-        assert_eq!(lines.last(), Some(&"'zpool' 'export' 'tank'"));
+        assert_eq!(lines[1], "zfs create -V 67108864 tank/volume01");
+        assert!(lines.contains(&"' >/srv/tank/exports.toml"), "{commands}");
+        assert_eq!(lines.last(), Some(&"zpool export tank"));
         assert!(!made(&zfs(&["a"])).contains("mirror"));
     }
 
@@ -182,10 +182,10 @@ mod tests {
             files: "hawser".into(),
         };
         let commands = made(&pool);
-        assert!(commands.starts_with("'vgcreate' '-q' 'vg01' '/dev/disk/by-id/ubd-vg01'\n"));
-        assert!(commands.contains("'-L' '67108864b' '-n' 'hawser' 'vg01'"));
-        assert!(commands.ends_with("'vgchange' '-q' '-a' 'n' 'vg01'"));
-        assert!(seen(&pool).starts_with("'blockdev' '--rereadpt' '/dev/disk/by-id/ubd-vg01'\n"));
+        assert!(commands.starts_with("vgcreate -q vg01 /dev/disk/by-id/ubd-vg01\n"));
+        assert!(commands.contains("-L 67108864b -n hawser vg01"));
+        assert!(commands.ends_with("vgchange -q -a n vg01"));
+        assert!(seen(&pool).starts_with("blockdev --rereadpt /dev/disk/by-id/ubd-vg01\n"));
     }
 
     #[test]

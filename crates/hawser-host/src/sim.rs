@@ -263,6 +263,26 @@ impl<N: Send> Host for Simulated<N> {
     }
 }
 
+/// What a simulated node answers: each question by a function of it and the node; `?` declines it. `QUESTIONS` is the table
+/// of them all.
+#[macro_export]
+macro_rules! answers {
+    ($visible:vis $node:ty; $($ask:ident: |$it:pat_param, $at:pat_param| $by:expr;)+) => {
+        $visible const QUESTIONS: &[$crate::Entry<$node>] = &[$($crate::Entry::of::<$ask>()),+];
+
+        $(impl $crate::Answers<$node> for $ask {
+            fn answer(
+                self,
+                node: &mut $node,
+                _: &$crate::Stop,
+            ) -> Result<<$ask as $crate::Ask>::Answer, $crate::Declined> {
+                let ($it, $at) = (self, node);
+                Ok($by)
+            }
+        })+
+    };
+}
+
 /// A node that can be asked one thing, for the tests of this crate.
 #[cfg(test)]
 pub(crate) mod up {

@@ -9,7 +9,7 @@ use hawser_cluster::host::KeptLogs;
 use hawser_cluster::host::drill::LogTexts;
 use hawser_cluster::host::questions::{KeepLogs, ReadCib, ReadKeptLogs, ReadLogEnds};
 use hawser_host::sim::{Simulated, Wire};
-use hawser_host::{Answers, Declined, Entry, Host, Hosts, Stop};
+use hawser_host::{Host, Hosts};
 use hawser_model::drill::DrillCase;
 use hawser_model::names::HostName;
 use hawser_model::output::incident::IncidentsReport;
@@ -25,47 +25,27 @@ struct Head {
     kept: Arc<Mutex<Vec<KeptLogs>>>,
 }
 
-impl Answers<Head> for ReadLogEnds {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<LogTexts, Declined> {
+hawser_host::answers! {
+    Head;
+    ReadLogEnds: |ask, head| {
         let mut logs = LogTexts::default();
         for (index, text) in head.texts.iter().enumerate() {
             logs.lengths[index] = text.len() as u64;
-            logs.texts[index] = text[text.len().saturating_sub(self.bytes as usize)..].to_owned();
+            logs.texts[index] = text[text.len().saturating_sub(ask.bytes as usize)..].to_owned();
         }
-        Ok(logs)
-    }
-}
-
-impl Answers<Head> for ReadCib {
-    fn answer(self, _: &mut Head, _: &Stop) -> Result<Option<String>, Declined> {
-        Ok(None)
-    }
-}
-
-impl Answers<Head> for KeepLogs {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
-        if self.logs.pacemaker.len() > LARGE {
+        logs
+    };
+    ReadCib: |_, _| None;
+    KeepLogs: |ask, head| {
+        if ask.logs.pacemaker.len() > LARGE {
             return Err("larger than an incident may be".into());
         }
         let mut kept = head.kept.lock().unwrap();
-        kept.retain(|there| there.id != self.logs.id);
-        kept.push(self.logs);
-        Ok(())
-    }
+        kept.retain(|there| there.id != ask.logs.id);
+        kept.push(ask.logs);
+    };
+    ReadKeptLogs: |_, head| head.kept.lock().unwrap().clone();
 }
-
-impl Answers<Head> for ReadKeptLogs {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<Vec<KeptLogs>, Declined> {
-        Ok(head.kept.lock().unwrap().clone())
-    }
-}
-
-const QUESTIONS: &[Entry<Head>] = &[
-    Entry::of::<ReadLogEnds>(),
-    Entry::of::<ReadCib>(),
-    Entry::of::<KeepLogs>(),
-    Entry::of::<ReadKeptLogs>(),
-];
 
 fn heads(case: &DrillCase, wire: &Wire, older: usize) -> Hosts {
     let heads = case.logs.iter().map(|(name, logs)| {

@@ -23,7 +23,7 @@ use hawser_cluster::plan::PortFacts;
 use hawser_cluster::simulate::{Answer as Simulated, CrmSimulate, Event, SimulateError, Simulator};
 use hawser_cluster::xml::Element;
 use hawser_host::sim::{self, Wire};
-use hawser_host::{Answers, Ask, Declined, Entry, Host, Hosts, Stop};
+use hawser_host::{Ask, Host, Hosts};
 use hawser_model::names::HostName;
 
 /// The cluster behind all heads.
@@ -150,36 +150,13 @@ impl Head {
     }
 }
 
-const QUESTIONS: &[Entry<Head>] = &[
-    Entry::of::<TakeInventory>(),
-    Entry::of::<InstallExports>(),
-    Entry::of::<ReadFile>(),
-    Entry::of::<WriteFile>(),
-    Entry::of::<RemoveFile>(),
-    Entry::of::<ViewQuestion>(),
-    Entry::of::<ReadCib>(),
-    Entry::of::<PatchCib>(),
-    Entry::of::<SeedCib>(),
-    Entry::of::<Simulate>(),
-    Entry::of::<Settle>(),
-    Entry::of::<StartEngine>(),
-    Entry::of::<StopEngine>(),
-    Entry::of::<WithdrawEngine>(),
-    Entry::of::<ReloadCorosync>(),
-    Entry::of::<SetDevice>(),
-    Entry::of::<AskDeviceVote>(),
-    Entry::of::<AskFence>(),
-    Entry::of::<Standby>(),
-    Entry::of::<MoveResource>(),
-    Entry::of::<ForgetMove>(),
-];
-
-impl Answers<Head> for TakeInventory {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<Inventory, Declined> {
+hawser_host::answers! {
+    Head;
+    TakeInventory: |_, head| {
         let set = |names: &[&str]| -> BTreeSet<String> {
             names.iter().map(|name| (*name).to_owned()).collect()
         };
-        Ok(head.with(|machine| {
+        head.with(|machine| {
             let mut agents = set(&[
                 "ocf:heartbeat:Filesystem",
                 "ocf:heartbeat:IPaddr2",
@@ -197,39 +174,17 @@ impl Answers<Head> for TakeInventory {
                 ports: machine.ports.clone(),
                 ..Inventory::default()
             }
-        }))
-    }
-}
-
-impl Answers<Head> for InstallExports {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
-        head.with(|machine| machine.has_exports_agent = true);
-        Ok(())
-    }
-}
-
-impl Answers<Head> for ReadFile {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<Option<OwnedFile>, Declined> {
-        Ok(head.with(|machine| machine.files.get(&self.path).cloned()))
-    }
-}
-
-impl Answers<Head> for WriteFile {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
-        head.with(|machine| machine.files.insert(self.path, self.file));
-        Ok(())
-    }
-}
-
-impl Answers<Head> for RemoveFile {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
-        head.with(|machine| machine.files.remove(&self.path));
-        Ok(())
-    }
-}
-
-impl Answers<Head> for ViewQuestion {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<HeadView, Declined> {
+        })
+    };
+    InstallExports: |_, head| head.with(|machine| machine.has_exports_agent = true);
+    ReadFile: |ask, head| head.with(|machine| machine.files.get(&ask.path).cloned());
+    WriteFile: |ask, head| {
+        head.with(|machine| machine.files.insert(ask.path, ask.file));
+    };
+    RemoveFile: |ask, head| {
+        head.with(|machine| machine.files.remove(&ask.path));
+    };
+    ViewQuestion: |_, head| {
         let cluster = head.cluster();
         if !cluster.machines[&head.name].running {
             return Ok(HeadView::default());
@@ -237,7 +192,7 @@ impl Answers<Head> for ViewQuestion {
         let machines = cluster.machines.iter().zip(1..);
         let running = machines.filter(|((_, machine), _)| machine.running);
         let members: BTreeMap<&HostName, u32> = running.map(|((name, _), id)| (name, id)).collect();
-        Ok(HeadView {
+        HeadView {
             corosync: true,
             pacemaker: true,
             quorum: Some(Told::Said(Quorum {
@@ -249,51 +204,28 @@ impl Answers<Head> for ViewQuestion {
             controller: Some(Told::Said("S_IDLE".into())),
             cib: Some(Told::Said(cluster.cib.to_text())),
             ..HeadView::default()
-        })
-    }
-}
-
-impl Answers<Head> for ReadCib {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<Option<String>, Declined> {
+        }
+    };
+    ReadCib: |_, head| {
         let cluster = head.cluster();
         let running = cluster.machines[&head.name].running;
-        Ok(running.then(|| cluster.cib.to_text()))
-    }
-}
-
-impl Answers<Head> for PatchCib {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<bool, Declined> {
+        running.then(|| cluster.cib.to_text())
+    };
+    PatchCib: |ask, head| {
         let mut cluster = head.cluster();
-        if cluster.cib.to_text() != self.was {
+        if cluster.cib.to_text() != ask.was {
             return Ok(false);
         }
-        let new = Element::parse(&self.new, "the new CIB")?;
-        cluster.change(&self, |_| new);
-        Ok(true)
-    }
-}
-
-impl Answers<Head> for SeedCib {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
-        head.with(|machine| machine.seed.get_or_insert(self.cib).len());
-        Ok(())
-    }
-}
-
-impl Answers<Head> for Simulate {
-    fn answer(self, _: &mut Head, _: &Stop) -> Result<Simulated, Declined> {
-        Ok(scheduled(&self.cib, &self.events)?)
-    }
-}
-
-impl Answers<Head> for Settle {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<bool, Declined> {
-        Ok(!head.cluster().stuck)
-    }
-}
-
-impl Answers<Head> for StartEngine {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        let new = Element::parse(&ask.new, "the new CIB")?;
+        cluster.change(&ask, |_| new);
+        true
+    };
+    SeedCib: |ask, head| {
+        head.with(|machine| machine.seed.get_or_insert(ask.cib).len());
+    };
+    Simulate: |ask, _| scheduled(&ask.cib, &ask.events)?;
+    Settle: |_, head| !head.cluster().stuck;
+    StartEngine: |_, head| {
         let mut cluster = head.cluster();
         let machine = cluster.machines.get_mut(&head.name).unwrap();
         if std::mem::replace(&mut machine.running, true) {
@@ -310,8 +242,42 @@ impl Answers<Head> for StartEngine {
         cluster.cib.set("dc-uuid", "1");
         let up = Event::NodeUp(head.name.to_string());
         cluster.act(&[Event::Quorum(true), up]);
-        Ok(())
-    }
+    };
+    StopEngine: |_, head| stop(head);
+    WithdrawEngine: |_, head| stop(head);
+    ReloadCorosync: |_, _| ();
+    SetDevice: |_, _| ();
+    AskDeviceVote: |_, _| None;
+    AskFence: |_, _| None;
+    Standby: |ask, head| {
+        let change = |cib: &Element| with_standby(cib, &ask.node, ask.on);
+        head.cluster().change(&ask, change);
+    };
+    MoveResource: |ask, head| {
+        assert!(
+            ask.seconds >= 900,
+            "the order ends by itself, and not before it is carried out"
+        );
+        let location = Element::new("rsc_location")
+            .with("id", format!("cli-prefer-{}", ask.resource))
+            .with("rsc", ask.resource.as_str())
+            .with("node", ask.node.as_str())
+            .with("score", "INFINITY");
+        let mut cluster = head.cluster();
+        cluster.change(&ask, |cib| with_constraint(cib, location));
+        if cluster.dies_of_a_move.as_ref() == Some(&head.name) {
+            head.wire.lose(head.name.clone());
+        }
+    };
+    ForgetMove: |ask, head| {
+        let mut cluster = head.cluster();
+        let left: Vec<String> = left_orders(&cluster.cib)
+            .into_iter()
+            .filter(|order| order.resource == ask.resource)
+            .map(|order| order.id)
+            .collect();
+        cluster.change(&ask, |cib| without_constraints(cib, &left));
+    };
 }
 
 fn stop(head: &Head) {
@@ -323,85 +289,6 @@ fn stop(head: &Head) {
     let mut heads = cluster.machines.keys();
     if was_member && heads.any(|name| cluster.is_member(name)) {
         cluster.act(&[down]);
-    }
-}
-
-impl Answers<Head> for StopEngine {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
-        stop(head);
-        Ok(())
-    }
-}
-
-impl Answers<Head> for WithdrawEngine {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
-        stop(head);
-        Ok(())
-    }
-}
-
-impl Answers<Head> for ReloadCorosync {
-    fn answer(self, _: &mut Head, _: &Stop) -> Result<(), Declined> {
-        Ok(())
-    }
-}
-
-impl Answers<Head> for SetDevice {
-    fn answer(self, _: &mut Head, _: &Stop) -> Result<(), Declined> {
-        Ok(())
-    }
-}
-
-impl Answers<Head> for AskDeviceVote {
-    fn answer(self, _: &mut Head, _: &Stop) -> Result<Option<String>, Declined> {
-        Ok(None)
-    }
-}
-
-impl Answers<Head> for AskFence {
-    fn answer(self, _: &mut Head, _: &Stop) -> Result<Option<String>, Declined> {
-        Ok(None)
-    }
-}
-
-impl Answers<Head> for Standby {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
-        let change = |cib: &Element| with_standby(cib, &self.node, self.on);
-        head.cluster().change(&self, change);
-        Ok(())
-    }
-}
-
-impl Answers<Head> for MoveResource {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
-        assert!(
-            self.seconds >= 900,
-            "the order ends by itself, and not before it is carried out"
-        );
-        let location = Element::new("rsc_location")
-            .with("id", format!("cli-prefer-{}", self.resource))
-            .with("rsc", self.resource.as_str())
-            .with("node", self.node.as_str())
-            .with("score", "INFINITY");
-        let mut cluster = head.cluster();
-        cluster.change(&self, |cib| with_constraint(cib, location));
-        if cluster.dies_of_a_move.as_ref() == Some(&head.name) {
-            head.wire.lose(head.name.clone());
-        }
-        Ok(())
-    }
-}
-
-impl Answers<Head> for ForgetMove {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
-        let mut cluster = head.cluster();
-        let left: Vec<String> = left_orders(&cluster.cib)
-            .into_iter()
-            .filter(|order| order.resource == self.resource)
-            .map(|order| order.id)
-            .collect();
-        cluster.change(&self, |cib| without_constraints(cib, &left));
-        Ok(())
     }
 }
 

@@ -11,15 +11,14 @@ use hawser_agent::questions::{
 };
 use hawser_copy::Now;
 use hawser_host::sim::{Simulated, Wire};
-use hawser_host::{Answers, Declined, Entry, Host, Hosts, Stop};
+use hawser_host::{Host, Hosts};
 use hawser_model::case::Case;
 use hawser_model::copy::{CopyEnd, RateSample};
 use hawser_model::host::HostWindow;
 use hawser_model::ladder::{Hardware, HostUsage, Rung, RungKind, Sample};
 use hawser_model::names::HostName;
-use hawser_model::probe::{AddressClaim, HelloHeard, PathMtu};
+use hawser_model::probe::PathMtu;
 use hawser_model::setup::HostSetup;
-use hawser_model::sockets::SocketFacts;
 use hawser_model::traffic::{FlowId, FlowSpec, ReceiverReport, SenderReport, StreamState};
 use hawser_model::units::{Bytes, Mtu, Nanos, Packets};
 use hawser_rungs::RungSpec;
@@ -49,92 +48,52 @@ pub fn hosts(case: &Case, wire: &Wire) -> Hosts {
     case.hosts.keys().map(host).collect()
 }
 
-const QUESTIONS: &[Entry<Node>] = &[
-    Entry::of::<ReadSetup>(),
-    Entry::of::<ReadSockets>(),
-    Entry::of::<ReadHardware>(),
-    Entry::of::<ListenHello>(),
-    Entry::of::<AnnounceHello>(),
-    Entry::of::<HearHellos>(),
-    Entry::of::<AskForOwn>(),
-    Entry::of::<OpenPathMtuResponder>(),
-    Entry::of::<SearchPathMtu>(),
-    Entry::of::<ClosePathMtuResponder>(),
-    Entry::of::<OpenReceiver>(),
-    Entry::of::<OpenSender>(),
-    Entry::of::<ExpectFrom>(),
-    Entry::of::<OpenWindow>(),
-    Entry::of::<RunSender>(),
-    Entry::of::<RunSenders>(),
-    Entry::of::<FinishReceiver>(),
-    Entry::of::<CloseWindow>(),
-    Entry::of::<DropFlow>(),
-    Entry::of::<OpenUsage>(),
-    Entry::of::<CloseUsage>(),
-    Entry::of::<MeasureRung>(),
-    Entry::of::<OpenCopyReceiver>(),
-    Entry::of::<StartCopySender>(),
-    Entry::of::<CopyNow>(),
-    Entry::of::<FinishCopy>(),
-];
-
-/// Answers a question by a function of it and the node.
-macro_rules! answers {
-    ($($ask:ident -> $answer:ty: |$it:pat_param, $node:ident| $by:expr;)*) => {
-        $(impl Answers<Node> for $ask {
-            fn answer(self, $node: &mut Node, _: &Stop) -> Result<$answer, Declined> {
-                let $it = self;
-                Ok($by)
-            }
-        })*
-    };
-}
-
-answers! {
-    ReadSetup -> HostSetup: |_, _node| HostSetup::default();
-    ReadSockets -> Vec<SocketFacts>: |_, node| {
+hawser_host::answers! {
+    Node;
+    ReadSetup: |_, _| HostSetup::default();
+    ReadSockets: |_, node| {
         node.case.sockets.get(&node.host).cloned().unwrap_or_default()
     };
-    ReadHardware -> Hardware: |_, _node| Hardware::default();
-    ListenHello -> (): |_, _node| ();
-    AnnounceHello -> (): |_, _node| ();
-    HearHellos -> Vec<HelloHeard>: |_, _node| Vec::new();
-    AskForOwn -> Vec<AddressClaim>: |_, _node| Vec::new();
-    OpenPathMtuResponder -> u16: |_, _node| 7000;
-    SearchPathMtu -> PathMtu: |ask, _node| passes(ask.interface_mtu);
-    ClosePathMtuResponder -> (): |_, _node| ();
-    OpenReceiver -> u16: |ask, node| {
+    ReadHardware: |_, _| Hardware::default();
+    ListenHello: |_, _| ();
+    AnnounceHello: |_, _| ();
+    HearHellos: |_, _| Vec::new();
+    AskForOwn: |_, _| Vec::new();
+    OpenPathMtuResponder: |_, _| 7000;
+    SearchPathMtu: |ask, _| passes(ask.interface_mtu);
+    ClosePathMtuResponder: |_, _| ();
+    OpenReceiver: |ask, node| {
         node.flows.insert(ask.0.flow, ask.0);
         5000
     };
-    OpenSender -> u16: |ask, node| {
+    OpenSender: |ask, node| {
         node.flows.insert(ask.0.flow, ask.0);
         6000
     };
-    ExpectFrom -> (): |_, _node| ();
-    OpenWindow -> (): |_, _node| ();
-    RunSender -> Sent: |ask, node| Sent {
+    ExpectFrom: |_, _| ();
+    OpenWindow: |_, _| ();
+    RunSender: |ask, node| Sent {
         report: sent(&node.flows[&ask.flow]),
         stopped: None,
     };
-    RunSenders -> Vec<SenderReport>: |ask, node| {
+    RunSenders: |ask, node| {
         ask.flows.iter().map(|(flow, _)| sent(&node.flows[flow])).collect()
     };
-    FinishReceiver -> ReceiverReport: |ask, node| ReceiverReport {
+    FinishReceiver: |ask, node| ReceiverReport {
         received: ask.sent,
         elapsed: node.flows[&ask.flow].duration,
         slices: vec![Bytes(1 << 20); 10],
         ..ReceiverReport::default()
     };
-    CloseWindow -> HostWindow: |_, _node| HostWindow::default();
-    DropFlow -> (): |ask, node| drop(node.flows.remove(&ask.0));
-    OpenUsage -> (): |_, _node| ();
-    CloseUsage -> HostUsage: |_, _node| HostUsage::default();
-    MeasureRung -> Rung: |ask, _node| rung(&ask.0);
-    OpenCopyReceiver -> u16: |_, _node| 8000;
-    StartCopySender -> (): |_, _node| ();
-    CopyNow -> Now: |_, _node| Now { finished: true, ..Now::default() };
-    FinishCopy -> CopyEnd: |_, _node| CopyEnd {
+    CloseWindow: |_, _| HostWindow::default();
+    DropFlow: |ask, node| drop(node.flows.remove(&ask.0));
+    OpenUsage: |_, _| ();
+    CloseUsage: |_, _| HostUsage::default();
+    MeasureRung: |ask, _| rung(&ask.0);
+    OpenCopyReceiver: |_, _| 8000;
+    StartCopySender: |_, _| ();
+    CopyNow: |_, _| Now { finished: true, ..Now::default() };
+    FinishCopy: |_, _| CopyEnd {
         samples: (0..20).map(moment).collect(),
         ..CopyEnd::default()
     };

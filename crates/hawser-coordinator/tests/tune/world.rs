@@ -10,23 +10,18 @@ use hawser_agent::questions::{
     OpenSender, OpenWindow, ReadChanges, ReadCorosync, ReadFacts, ReadKnob, ReadSetup, ReadSockets,
     RunSender, SearchPathMtu, Sent, TryKnob, TurnKnob, UndoChange, WatchCluster,
 };
+use hawser_cluster::host::ViewQuestion;
 use hawser_cluster::host::questions::{ReadFile, RestartEngine, Simulate};
-use hawser_cluster::host::{HeadView, OwnedFile, ViewQuestion};
-use hawser_cluster::simulate::Answer as Scheduled;
 use hawser_coordinator::check::Progress;
 use hawser_coordinator::schedule::Direction;
 use hawser_coordinator::traffic_plan::TrafficOptions;
 use hawser_coordinator::tune::{self, Surroundings, TuneError, tune};
 use hawser_host::sim::{Simulated, Wire};
-use hawser_host::{Answers, Declined, Entry, Host, HostError, Hosts, Stop};
+use hawser_host::{Declined, Host, HostError, Hosts};
 use hawser_model::case::{Case, Phase};
-use hawser_model::host::{CorosyncFacts, HostFacts, HostWindow};
 use hawser_model::knob::{Change, Knob, RecordedChanges, Scope, Setting, Standing, Undone};
 use hawser_model::names::{HostName, LinkName};
-use hawser_model::probe::{AddressClaim, HelloHeard, PathMtu};
 use hawser_model::setup::HostSetup;
-use hawser_model::sockets::SocketFacts;
-use hawser_model::traffic::ReceiverReport;
 use hawser_model::trial::{Also, Trial, Tuning};
 use hawser_model::units::Packets;
 
@@ -157,71 +152,27 @@ impl Node {
     }
 }
 
-const QUESTIONS: &[Entry<Node>] = &[
-    Entry::of::<ReadFacts>(),
-    Entry::of::<ReadSetup>(),
-    Entry::of::<ReadSockets>(),
-    Entry::of::<ReadCorosync>(),
-    Entry::of::<ViewQuestion>(),
-    Entry::of::<Simulate>(),
-    Entry::of::<ReadFile>(),
-    Entry::of::<RestartEngine>(),
-    Entry::of::<WatchCluster>(),
-    Entry::of::<ReadChanges>(),
-    Entry::of::<ReadKnob>(),
-    Entry::of::<TryKnob>(),
-    Entry::of::<TurnKnob>(),
-    Entry::of::<KeepChange>(),
-    Entry::of::<UndoChange>(),
-    Entry::of::<OpenReceiver>(),
-    Entry::of::<OpenSender>(),
-    Entry::of::<ExpectFrom>(),
-    Entry::of::<OpenWindow>(),
-    Entry::of::<RunSender>(),
-    Entry::of::<FinishReceiver>(),
-    Entry::of::<CloseWindow>(),
-    Entry::of::<DropFlow>(),
-    Entry::of::<OpenPathMtuResponder>(),
-    Entry::of::<SearchPathMtu>(),
-    Entry::of::<ClosePathMtuResponder>(),
-    Entry::of::<ListenHello>(),
-    Entry::of::<AnnounceHello>(),
-    Entry::of::<HearHellos>(),
-    Entry::of::<AskForOwn>(),
-];
-
-/// Answers a question by a function of it and the node.
-macro_rules! answers {
-    ($($ask:ident -> $answer:ty: |$it:pat_param, $node:ident| $by:expr;)*) => {
-        $(impl Answers<Node> for $ask {
-            fn answer(self, $node: &mut Node, _: &Stop) -> Result<$answer, Declined> {
-                let $it = self;
-                $by
-            }
-        })*
-    };
-}
-
-answers! {
-    ReadFacts -> HostFacts: |_, node| Ok(node.world.case.hosts[&node.host].clone());
-    ReadSetup -> HostSetup: |_, _node| Ok(HostSetup::default());
-    ReadSockets -> Vec<SocketFacts>: |_, node| Ok(node.world.sockets(&node.host));
-    ReadCorosync -> Option<CorosyncFacts>: |_, node| Ok(node.world.corosync(&node.host));
-    ViewQuestion -> HeadView: |_, node| Ok(engine::view(&node.host));
-    Simulate -> Scheduled: |_, node| Ok(node.world.simulated());
-    ReadFile -> Option<OwnedFile>: |_, _node| Ok(Some(engine::corosync_conf()));
-    WatchCluster -> Option<String>: |_, _node| Ok(None);
-    RestartEngine -> (): |_, node| node.world.restarted(&node.host);
-    OpenReceiver -> u16: |_, _node| Ok(5000);
-    OpenSender -> u16: |_, _node| Ok(6000);
-    ExpectFrom -> (): |_, _node| Ok(());
-    OpenWindow -> (): |_, _node| Ok(());
-    DropFlow -> (): |_, _node| Ok(());
-    RunSender -> Sent: |_, node| Ok(Sent {
+hawser_host::answers! {
+    Node;
+    ReadFacts: |_, node| node.world.case.hosts[&node.host].clone();
+    ReadSetup: |_, _| HostSetup::default();
+    ReadSockets: |_, node| node.world.sockets(&node.host);
+    ReadCorosync: |_, node| node.world.corosync(&node.host);
+    ViewQuestion: |_, node| engine::view(&node.host);
+    Simulate: |_, node| node.world.simulated();
+    ReadFile: |_, _| Some(engine::corosync_conf());
+    WatchCluster: |_, _| None;
+    RestartEngine: |_, node| node.world.restarted(&node.host)?;
+    OpenReceiver: |_, _| 5000;
+    OpenSender: |_, _| 6000;
+    ExpectFrom: |_, _| ();
+    OpenWindow: |_, _| ();
+    DropFlow: |_, _| ();
+    RunSender: |_, node| Sent {
         report: node.world.phase().sender.clone(),
         stopped: None,
-    });
-    FinishReceiver -> ReceiverReport: |ask, node| {
+    };
+    FinishReceiver: |ask, node| {
         let mut report = node.world.phase().receiver.clone();
         // The other direction never lost anything.
         if node.host.as_str() == "head1" || node.world.is_cured() {
@@ -231,9 +182,9 @@ answers! {
         } else {
             report.received = node.world.received(ask.sent);
         }
-        Ok(report)
+        report
     };
-    CloseWindow -> HostWindow: |_, node| {
+    CloseWindow: |_, node| {
         let mut window = match node.host.as_str() {
             "head1" => node.world.phase().sender_window.clone(),
             _ => node.world.phase().receiver_window.clone(),
@@ -244,22 +195,22 @@ answers! {
         if node.world.engine_drops_nothing() {
             window.sockets.clear();
         }
-        Ok(window)
+        window
     };
-    OpenPathMtuResponder -> u16: |_, _node| Ok(7000);
-    ClosePathMtuResponder -> (): |_, _node| Ok(());
-    SearchPathMtu -> PathMtu: |_, node| {
-        Ok(node.world.case.measurements[0].path_mtu.clone().ok_or("not in the case")?)
+    OpenPathMtuResponder: |_, _| 7000;
+    ClosePathMtuResponder: |_, _| ();
+    SearchPathMtu: |_, node| {
+        node.world.case.measurements[0].path_mtu.clone().ok_or("not in the case")?
     };
-    ListenHello -> (): |_, _node| Ok(());
-    AnnounceHello -> (): |_, _node| Ok(());
-    HearHellos -> Vec<HelloHeard>: |_, _node| Ok(Vec::new());
-    AskForOwn -> Vec<AddressClaim>: |_, _node| Ok(Vec::new());
-    ReadChanges -> RecordedChanges: |_, node| Ok(RecordedChanges {
+    ListenHello: |_, _| ();
+    AnnounceHello: |_, _| ();
+    HearHellos: |_, _| Vec::new();
+    AskForOwn: |_, _| Vec::new();
+    ReadChanges: |_, node| RecordedChanges {
         changes: node.world.changes().get(&node.host).cloned().unwrap_or_default(),
         unreadable: Vec::new(),
-    });
-    ReadKnob -> Setting: |ask, node| Ok(Setting {
+    };
+    ReadKnob: |ask, node| Setting {
         value: node.world.value(&node.host, &ask.0),
         scope: Scope::Interface,
         largest: Some(match &ask.0 {
@@ -270,8 +221,8 @@ answers! {
             ask.0,
             Knob::BootParameter { .. } | Knob::ModuleParameter { .. }
         ),
-    });
-    TryKnob -> Change: |ask, node| {
+    };
+    TryKnob: |ask, node| {
         let before = node.world.value(&node.host, &ask.knob);
         let mut number = node.world.number.lock().unwrap();
         *number += 1;
@@ -287,21 +238,21 @@ answers! {
             together: Vec::new(),
         };
         node.world.changes().entry(node.host.clone()).or_default().push(change.clone());
-        Ok(change)
+        change
     };
-    TurnKnob -> (): |ask, node| node.change(ask.change, |change| {
+    TurnKnob: |ask, node| node.change(ask.change, |change| {
         change.persisted_in = ask.after.then(|| IN_FORCE.into());
-    });
-    KeepChange -> Change: |ask, node| node.change(ask.change, |change| {
+    })?;
+    KeepChange: |ask, node| node.change(ask.change, |change| {
         change.standing = Standing::Kept;
         change.clone()
-    });
-    UndoChange -> Undone: |ask, node| {
+    })?;
+    UndoChange: |ask, node| {
         let change = node.change(ask.0, |change| change.clone())?;
         let mut changes = node.world.changes();
         changes.entry(node.host.clone()).or_default().retain(|it| it.number != ask.0);
         let gone = node.world.is_gone(&change.knob);
-        Ok(Undone { change, left_at: None, gone })
+        Undone { change, left_at: None, gone }
     };
 }
 

@@ -11,7 +11,7 @@ use hawser_drill::heads::RealHeads;
 use hawser_drill::stage::Watched;
 use hawser_host::sim::{Simulated, Wire};
 use hawser_host::site::{Seen, Site, SiteFault, Watcher};
-use hawser_host::{Answers, Clock, Declined, Entry, Host, HostError, Reach, Reconnecting, Stop};
+use hawser_host::{Clock, Host, HostError, Reach, Reconnecting};
 use hawser_model::cluster_file::parse_complete;
 use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
@@ -26,34 +26,20 @@ struct State {
 
 struct Head(Arc<Mutex<State>>);
 
-const QUESTIONS: &[Entry<Head>] = &[
-    Entry::of::<LookAround>(),
-    Entry::of::<MakeFault>(),
-    Entry::of::<ShowFault>(),
-];
-
-impl Answers<Head> for LookAround {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<Look, Declined> {
+hawser_host::answers! {
+    Head;
+    LookAround: |ask, head| {
         let state = head.0.lock().unwrap();
-        Ok(Look {
+        Look {
             mounts: state.mounts.clone(),
             clock_us: 0,
-            engine_us: state.engine_us.filter(|_| self.engine),
-        })
-    }
-}
-
-impl Answers<Head> for MakeFault {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
-        head.0.lock().unwrap().made.push(self.fault);
-        Ok(())
-    }
-}
-
-impl Answers<Head> for ShowFault {
-    fn answer(self, _: &mut Head, _: &Stop) -> Result<Option<String>, Declined> {
-        Ok(None)
-    }
+            engine_us: state.engine_us.filter(|_| ask.engine),
+        }
+    };
+    MakeFault: |ask, head| {
+        head.0.lock().unwrap().made.push(ask.fault);
+    };
+    ShowFault: |_, _| None;
 }
 
 /// One head, and the wire to it: another one after each boot.

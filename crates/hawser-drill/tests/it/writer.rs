@@ -6,7 +6,7 @@ use hawser_client::history::{FUA, Kind, Record};
 use hawser_client::questions::{ReadClock, StartWriting, StopWriting, TakeWords};
 use hawser_client::word::Word;
 use hawser_host::sim::Simulated;
-use hawser_host::{Answers, Declined, Entry, Host, HostError, Reach, Stop};
+use hawser_host::{Host, HostError, Reach};
 use hawser_model::drill::{Moment, PathChange};
 use hawser_model::names::HostName;
 
@@ -48,12 +48,38 @@ struct Writer {
     stopped: bool,
 }
 
-const QUESTIONS: &[Entry<Writer>] = &[
-    Entry::of::<StartWriting>(),
-    Entry::of::<TakeWords>(),
-    Entry::of::<ReadClock>(),
-    Entry::of::<StopWriting>(),
-];
+hawser_host::answers! {
+    Writer;
+    StartWriting: |_, writer| {
+        writer.begun = writer.world.now().0;
+    };
+    TakeWords: |_, writer| {
+        let now = writer.world.now().0;
+        let (mut records, mut last) = (Vec::new(), None);
+        if writer.told.is_none() {
+            records.push(at(now, 0, Record::new(Kind::Start, 0)));
+            for path in 0..WRITERS {
+                for kind in [Kind::Connected, Kind::PathUp] {
+                    records.push(at(now, path, Record::new(kind, path)));
+                }
+            }
+            last = Some(Word::Writing);
+        }
+        let from = writer.told.replace(now).unwrap_or(now);
+        match writer.stopped {
+            false => records.extend(writer.records(from, now)),
+            true => {
+                records.extend(writer.read_back(now));
+                last = Some(Word::Ended);
+            }
+        }
+        records.into_iter().map(Word::Record).chain(last).collect()
+    };
+    ReadClock: |_, writer| writer.world.now().0;
+    StopWriting: |_, writer| {
+        writer.stopped = true;
+    };
+}
 
 fn at(at_us: u64, path: u8, record: Record) -> Record {
     Record {
@@ -144,50 +170,5 @@ impl Writer {
             }
         }
         all
-    }
-}
-
-impl Answers<Writer> for StartWriting {
-    fn answer(self, writer: &mut Writer, _: &Stop) -> Result<(), Declined> {
-        writer.begun = writer.world.now().0;
-        Ok(())
-    }
-}
-
-impl Answers<Writer> for TakeWords {
-    fn answer(self, writer: &mut Writer, _: &Stop) -> Result<Vec<Word>, Declined> {
-        let now = writer.world.now().0;
-        let (mut records, mut last) = (Vec::new(), None);
-        if writer.told.is_none() {
-            records.push(at(now, 0, Record::new(Kind::Start, 0)));
-            for path in 0..WRITERS {
-                for kind in [Kind::Connected, Kind::PathUp] {
-                    records.push(at(now, path, Record::new(kind, path)));
-                }
-            }
-            last = Some(Word::Writing);
-        }
-        let from = writer.told.replace(now).unwrap_or(now);
-        match writer.stopped {
-            false => records.extend(writer.records(from, now)),
-            true => {
-                records.extend(writer.read_back(now));
-                last = Some(Word::Ended);
-            }
-        }
-        Ok(records.into_iter().map(Word::Record).chain(last).collect())
-    }
-}
-
-impl Answers<Writer> for ReadClock {
-    fn answer(self, writer: &mut Writer, _: &Stop) -> Result<u64, Declined> {
-        Ok(writer.world.now().0)
-    }
-}
-
-impl Answers<Writer> for StopWriting {
-    fn answer(self, writer: &mut Writer, _: &Stop) -> Result<(), Declined> {
-        writer.stopped = true;
-        Ok(())
     }
 }

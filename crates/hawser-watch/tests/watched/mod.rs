@@ -10,7 +10,7 @@ use hawser_agent::questions::{
 use hawser_cluster::host::drill::LogTexts;
 use hawser_cluster::host::questions::ReadLogEnds;
 use hawser_cluster::live::{Judged, StatusFacts};
-use hawser_host::{Answers, Clock, Declined, Entry, Stop};
+use hawser_host::{Clock, Declined};
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
 use hawser_model::host::Interface;
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition, NodeStatus, ServiceState};
@@ -49,8 +49,9 @@ impl Head {
     }
 }
 
-impl Answers<Head> for ReadPulse {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<Pulse, Declined> {
+hawser_host::answers! {
+    pub Head;
+    ReadPulse: |_, head| {
         let port = |address: &str, carrier| Interface {
             addresses: vec![(address.parse().unwrap(), 24)],
             up: true,
@@ -76,19 +77,16 @@ impl Answers<Head> for ReadPulse {
         let changed = head.cuts.iter().flat_map(|(from, to)| [*from, *to]);
         let second = head.clock.now().as_secs();
         let lines = changed.filter(|at| at + NOTICES <= second).count() as u64;
-        Ok(Pulse {
+        Pulse {
             interfaces: Some(interfaces.into()),
             corosync: Some(7),
             corosync_log: Some(lines),
             pacemaker_log: Some(second),
             // All the time somebody asks Pacemaker, and nothing changes there.
             pacemaker_changed: false,
-        })
-    }
-}
-
-impl Answers<Head> for ReadHeartbeats {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<BTreeMap<String, String>, Declined> {
+        }
+    };
+    ReadHeartbeats: |_, head| {
         let down = head.cut(NOTICES);
         let peer = 2 - head.own;
         let link = |number: u8, up: bool| {
@@ -101,45 +99,17 @@ impl Answers<Head> for ReadHeartbeats {
                 (key("rx_pong_packets"), pings.to_string()),
             ]
         };
-        Ok(link(0, true).into_iter().chain(link(1, !down)).collect())
-    }
-}
-
-impl Answers<Head> for ReadStanding {
-    fn answer(self, _: &mut Head, _: &Stop) -> Result<Standing, Declined> {
-        Ok(Standing::default())
-    }
-}
-
-impl Answers<Head> for OpenReadings {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
-        head.room()
-    }
-}
-
-impl Answers<Head> for KeepReading {
-    fn answer(self, head: &mut Head, _: &Stop) -> Result<(), Declined> {
+        link(0, true).into_iter().chain(link(1, !down)).collect()
+    };
+    ReadStanding: |_, _| Standing::default();
+    OpenReadings: |_, head| head.room()?;
+    KeepReading: |ask, head| {
         head.room()?;
-        head.kept.lock().unwrap().push(self.reading);
-        Ok(())
-    }
+        head.kept.lock().unwrap().push(ask.reading);
+    };
+    // Its logs tell of no incident.
+    ReadLogEnds: |_, _| LogTexts::default();
 }
-
-/// Its logs tell of no incident.
-impl Answers<Head> for ReadLogEnds {
-    fn answer(self, _: &mut Head, _: &Stop) -> Result<LogTexts, Declined> {
-        Ok(LogTexts::default())
-    }
-}
-
-pub const QUESTIONS: &[Entry<Head>] = &[
-    Entry::of::<ReadPulse>(),
-    Entry::of::<ReadHeartbeats>(),
-    Entry::of::<ReadStanding>(),
-    Entry::of::<ReadLogEnds>(),
-    Entry::of::<OpenReadings>(),
-    Entry::of::<KeepReading>(),
-];
 
 /// A cluster in which all is well, seen at once.
 #[derive(Default)]

@@ -25,13 +25,20 @@ pub enum DrillError {
         why: Box<DrillError>,
     },
     /// It ended early, and not all is well.
-    #[error("{why}; NOT all is well after it: {}; `hawser drill --heal` goes on", left.join("; "))]
+    #[error("{why}; NOT all is well after it{}; `hawser drill --heal` goes on", told(left))]
     Unhealed {
         /// Why it ended.
         why: Box<DrillError>,
-        /// What is wrong.
+        /// What else is wrong; nothing: that it ended was why it could not heal.
         left: Vec<String>,
     },
+}
+
+fn told(left: &[String]) -> String {
+    match left {
+        [] => String::new(),
+        left => format!(": {}", left.join("; ")),
+    }
 }
 
 impl DrillError {

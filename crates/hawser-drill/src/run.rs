@@ -339,11 +339,10 @@ impl Drill<'_> {
         }
         let why = Box::new(why);
         // Kept: the note by which `--heal` finds it stays.
-        if let Some(unhealed) = self.unhealed.clone() {
-            return DrillError::Unhealed {
-                why,
-                left: vec![unhealed],
-            };
+        if let Some(unhealed) = &self.unhealed {
+            let mut left = vec![unhealed.clone()];
+            left.retain(|left| *left != why.to_string());
+            return DrillError::Unhealed { why, left };
         }
         self.stage.bear((self.stage.interrupted)());
         (self.orders.say)(&format!(

@@ -78,6 +78,9 @@ fn goes_wrong(wrong: Wrong) {
             );
             let left = !world.broken().is_nothing();
             let told = matches!(ended, Err(DrillError::Unhealed { .. }));
+            let words = ended.as_ref().err().map(ToString::to_string);
+            let planted = words.unwrap_or_default().matches("planted").count();
+            assert!(planted <= 1, "{at}: it says one thing twice");
             assert!(
                 told || !left,
                 "{at}: something is broken, and nobody is told"

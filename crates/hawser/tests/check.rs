@@ -115,34 +115,6 @@ const STOP_THE_READER: &str = "received() { cat /sys/class/net/ring0/statistics/
     kill -STOP $agent; sleep 0.1; kill -CONT $agent";
 
 #[test]
-fn a_host_that_is_lost_in_the_middle_is_named_and_the_others_are_measured_on() {
-    let lab = Lab::up_with(&["--nodes", "3"]);
-    make_room(&lab);
-    // Its agent dies while head3 sends its first flow.
-    let kill = "until [ $(cat /sys/class/net/ring0/statistics/tx_packets) -gt 2000 ]; do sleep 0.02; done; \
-                pkill -9 -f '[h]awser agent'";
-    let mut killed = lab.command(&["exec", "head3", "--", "sh", "-c", kill]);
-    let mut killed = killed.spawn().expect("it starts");
-    let report = check(&lab, &[]);
-    assert!(killed.wait().expect("it ends").success());
-    let absent = &report.value["absent"];
-    assert_eq!(absent.as_array().map(Vec::len), Some(1), "{report}");
-    assert_eq!(absent[0]["host"], "head3", "{report}");
-    let reason = absent[0]["reason"].as_str().unwrap_or_default();
-    assert!(
-        reason.starts_with("lost while it was measured: agent ended"),
-        "{report}"
-    );
-    let of_the_others = |flow: &&Value| flow["from"] != "head3" && flow["to"] != "head3";
-    assert_eq!(
-        report.flows().iter().filter(of_the_others).count(),
-        4,
-        "{report}"
-    );
-    assert_eq!(report.codes(), Vec::<&str>::new(), "{report}");
-}
-
-#[test]
 fn a_measurement_whose_own_reader_stood_still_is_made_again() {
     let lab = one_link();
     let case = file("");

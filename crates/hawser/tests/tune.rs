@@ -389,21 +389,6 @@ fn a_receiver_that_loses_what_it_merged_is_cured_by_not_merging_and_by_nothing_e
     std::fs::remove_file(case).unwrap();
 }
 
-#[test]
-#[ignore = "the tune of simulated hosts has it"]
-fn nothing_is_tried_where_nothing_is_wrong() {
-    let lab = one_link();
-    // What comes while a reader is kept from its processor has room.
-    lab.ok(&["impair", "--machine", "--rmem-default", "2097152"]);
-    let before = everything(&lab);
-    let (report, ran) = tune(&lab, &["--duration", "300ms"]);
-    assert_eq!(ran.code, Some(0), "{report:#}");
-    assert!(trials(&report).is_empty() && report["changes"].as_array().unwrap().is_empty());
-    assert_eq!(report["before"]["packets"], report["after"]["packets"]);
-    assert_eq!(everything(&lab), before);
-    std::fs::remove_file(report["case"].as_str().unwrap()).unwrap();
-}
-
 /// Two nodes on one link of jumbo frames.
 const JUMBO: &str = r#"
 [[link]]

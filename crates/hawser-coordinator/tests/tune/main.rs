@@ -46,6 +46,15 @@ fn what_cures_is_kept_and_all_else_is_as_it_was() {
 }
 
 #[test]
+fn nothing_is_tried_where_nothing_is_wrong() {
+    let (world, wire) = (World::of(hawser_cases::read("clean"), None), Wire::default());
+    let tuning = tuned(&world, &wire).unwrap();
+    assert!(tuning.trials.is_empty() && tuning.changes.is_empty());
+    assert!(wire.asked().iter().all(|(_, name)| *name == "changes"));
+    assert!(world.turned().is_empty());
+}
+
+#[test]
 fn a_dry_run_names_every_trial_with_its_values_and_turns_nothing() {
     let (world, wire) = (World::new(), Wire::default());
     let dry = dry_run(&world, &wire).unwrap();

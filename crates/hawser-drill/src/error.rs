@@ -25,7 +25,10 @@ pub enum DrillError {
         why: Box<DrillError>,
     },
     /// It ended early, and not all is well.
-    #[error("{why}; NOT all is well after it{}; `hawser drill --heal` goes on", told(left))]
+    #[error(
+        "{why}; NOT all is well after it{}; `hawser drill --heal` goes on",
+        told(left)
+    )]
     Unhealed {
         /// Why it ended.
         why: Box<DrillError>,

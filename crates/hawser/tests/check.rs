@@ -11,7 +11,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use report::Report;
-use serde_json::Value;
 use support::Lab;
 
 /// Runs a check and takes its report apart.

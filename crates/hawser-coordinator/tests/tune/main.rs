@@ -47,7 +47,10 @@ fn what_cures_is_kept_and_all_else_is_as_it_was() {
 
 #[test]
 fn nothing_is_tried_where_nothing_is_wrong() {
-    let (world, wire) = (World::of(hawser_cases::read("clean"), None), Wire::default());
+    let (world, wire) = (
+        World::of(hawser_cases::read("clean"), None),
+        Wire::default(),
+    );
     let tuning = tuned(&world, &wire).unwrap();
     assert!(tuning.trials.is_empty() && tuning.changes.is_empty());
     assert!(wire.asked().iter().all(|(_, name)| *name == "changes"));
@@ -76,13 +79,4 @@ fn a_dry_run_names_every_trial_with_its_values_and_turns_nothing() {
     }
     let asked: BTreeSet<&str> = wire.asked().iter().map(|(_, name)| *name).collect();
     assert_eq!(asked, BTreeSet::from(["changes", "read knob"]));
-}
-
-#[test]
-fn nothing_is_tried_where_nothing_is_wrong() {
-    let world = World::cured_by(hawser_cases::read("clean"), |_| false);
-    let wire = Wire::default();
-    let tuning = tuned(&world, &wire).unwrap();
-    assert!(tuning.trials.is_empty() && tuning.changes.is_empty() && tuning.after.is_none());
-    assert!(wire.asked().iter().all(|(_, name)| *name == "changes"));
 }

@@ -16,7 +16,7 @@ use crate::tool;
 
 const LOOKS: Duration = Duration::from_millis(50);
 
-/// Makes them in the first of these heads, whose cases are named, and lets the others see what is on the disks now.
+/// Makes them in the first of these heads, whose cases are named.
 ///
 /// # Errors
 /// What a command of a head says; what `stop` does.
@@ -26,16 +26,10 @@ pub(crate) fn make(
     heads: &[(&str, ProcessId)],
     stop: &dyn Fn() -> Result<(), LabError>,
 ) -> Result<(), LabError> {
-    let Some(((first, case), others)) = heads.split_first() else {
-        return Ok(());
-    };
-    for pool in pools {
-        run(dir, first, *case, &made(pool), stop)?;
-        for (node, case) in others {
-            run(dir, node, *case, &seen(pool), stop)?;
-        }
-    }
-    Ok(())
+    let first = heads.iter().take(1);
+    first
+        .flat_map(|head| pools.iter().map(move |pool| (head, pool)))
+        .try_for_each(|((node, case), pool)| run(dir, node, *case, &made(pool), stop))
 }
 
 /// The commands, each of which must succeed.
@@ -85,14 +79,6 @@ fn made(pool: &PoolSpec) -> String {
         }
     };
     commands.join("\n")
-}
-
-/// A kernel reads the partitions of a disk when it boots: what another one has made since, it is told of.
-fn seen(pool: &PoolSpec) -> String {
-    let shelves = pool.shelves().into_iter();
-    let read = shelves.map(|it| shell::line(["blockdev", "--rereadpt", &format!("{DISKS}{it}")]));
-    let settled = ["udevadm settle".to_owned()];
-    read.chain(settled).collect::<Vec<_>>().join("\n")
 }
 
 /// Runs commands in a machine. ssh ends, and the machine with the lab, if the user wants to stop.
@@ -185,7 +171,6 @@ mod tests {
         assert!(commands.starts_with("vgcreate -q vg01 /dev/disk/by-id/ubd-vg01\n"));
         assert!(commands.contains("-L 67108864b -n hawser vg01"));
         assert!(commands.ends_with("vgchange -q -a n vg01"));
-        assert!(seen(&pool).starts_with("blockdev --rereadpt /dev/disk/by-id/ubd-vg01\n"));
     }
 
     #[test]

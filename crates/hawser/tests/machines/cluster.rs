@@ -1,5 +1,7 @@
 //! A storage cluster whose heads have kernels of their own, by verbs that know nothing of kernels.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::support::verbs::{active_on, ok, verb};
@@ -21,24 +23,72 @@ fn whole(lab: &Lab) -> Value {
     support::json(&last, "status")
 }
 
+/// A cluster file of the examples for labs.
+fn example(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/lab");
+    folder.join(name).display().to_string()
+}
+
 #[test]
 #[ignore = "boots machines"]
 fn a_cluster_on_machines_is_built_moved_and_shot_at_by_the_same_verbs() {
+    appliance("machines.toml", |lab, head| {
+        lab.sh(head, "test -b /dev/disk/by-id/ubd-vmpool01");
+    });
+}
+
+#[test]
+#[ignore = "boots machines"]
+fn an_appliance_on_zfs_loses_a_head_and_nothing_that_it_acknowledged() {
+    appliance("machines-zfs.toml", |lab, head| {
+        // Each head has the pools that it serves and no others, and would import none at boot.
+        let pool = format!("vmpool0{}", &head["head".len()..]);
+        assert_eq!(
+            lab.sh(head, "zpool list -H -o name,health"),
+            format!("{pool}\tONLINE\n")
+        );
+        assert_eq!(lab.sh(head, "ls /etc/zfs").find("zpool.cache"), None);
+        lab.sh(head, &format!("test -b /dev/zvol/{pool}/volume01"));
+    });
+}
+
+#[test]
+#[ignore = "boots machines"]
+fn an_appliance_on_lvm_loses_a_head_and_nothing_that_it_acknowledged() {
+    appliance("machines-lvm.toml", |lab, head| {
+        let (own, other) = match head {
+            "head1" => ("vg01", "vg02"),
+            _ => ("vg02", "vg01"),
+        };
+        assert_eq!(
+            lab.sh(head, &format!("vgs --noheadings -o systemid {own}"))
+                .trim(),
+            head
+        );
+        lab.sh(
+            head,
+            &format!("test -b /dev/{own}/volume01 && test ! -e /dev/{other}"),
+        );
+    });
+}
+
+/// Builds the cluster of a file, looks at each head, moves a pool under a client's file system, and takes a head's power.
+fn appliance(file: &str, look: impl Fn(&Lab, &str)) {
     if !has_kernel() {
         return;
     }
-    let lab = Lab::up_with(&["--machines", "--cluster"]);
+    let lab = Lab::up_with(&["--machines", "--cluster", "--file", &example(file)]);
     let status = whole(&lab);
     assert_eq!(active_on(&status, "vmpool01"), "head1");
     assert_eq!(active_on(&status, "vmpool02"), "head2");
 
-    // What is real: kernels, systemd, the kernel's target, a disk that both heads have.
+    // What is real: kernels, systemd, the kernel's target, disks that both heads have.
     let host = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("this kernel");
     for head in ["head1", "head2"] {
         assert_ne!(lab.sh(head, "uname -r"), host);
         let units = "systemctl is-active corosync pacemaker";
         assert_eq!(lab.sh(head, units), "active\nactive\n");
-        lab.sh(head, "test -b /dev/disk/by-id/ubd-vmpool01");
+        look(&lab, head);
         lab.sh(
             head,
             "ls -d /sys/kernel/config/target/iscsi/iqn.2026-01.lab.hawser:*",

@@ -1,5 +1,5 @@
 //! The names of pools in ZFS's cache file: a packed nvlist, one pair for each pool
-//! (`spa_write_cachefile` in OpenZFS' spa_config.c, nvpair.c for the encoding).
+//! (`spa_config_write` in OpenZFS' spa_config.c, nvpair.c for the encodings).
 
 use std::collections::BTreeSet;
 
@@ -14,9 +14,6 @@ pub enum Cached {
     /// It is not what ZFS writes.
     Unreadable,
 }
-
-/// `NV_ENCODE_XDR`, the only encoding that ZFS writes to a file.
-const XDR: u8 = 1;
 
 impl Cached {
     /// Reads a cache file.
@@ -33,12 +30,25 @@ impl Cached {
     }
 }
 
+/// `NV_ENCODE_NATIVE`, which OpenZFS writes, with the byte order in the second byte.
+const NATIVE: u8 = 0;
+/// `NV_ENCODE_XDR`, which ZFS on Linux 0.6 wrote.
+const XDR: u8 = 1;
+
+/// Four bytes of header, then version and flags of the list.
+const PAIRS: usize = 12;
+
 fn names(bytes: &[u8]) -> Option<BTreeSet<String>> {
-    // Four bytes of header, then version and flags of the list.
-    if *bytes.first()? != XDR {
-        return None;
+    match (*bytes.first()?, *bytes.get(1)?) {
+        (XDR, _) => of_xdr(bytes.get(PAIRS..)?),
+        (NATIVE, 0) => of_native(bytes, u32::from_be_bytes),
+        (NATIVE, 1) => of_native(bytes, u32::from_le_bytes),
+        _ => None,
     }
-    let mut pair = bytes.get(12..)?;
+}
+
+fn of_xdr(mut pair: &[u8]) -> Option<BTreeSet<String>> {
+    let number = |pair: &[u8], at| number(pair, at, u32::from_be_bytes);
     let mut found = BTreeSet::new();
     loop {
         // The size of the pair with this number itself, the size in memory, the name. Two zeros end the list.
@@ -53,9 +63,53 @@ fn names(bytes: &[u8]) -> Option<BTreeSet<String>> {
     }
 }
 
-fn number(bytes: &[u8], at: usize) -> Option<usize> {
+/// `DATA_TYPE_NVLIST` and its array: their lists follow the pair and are not in its size.
+const LIST: usize = 19;
+const LISTS: usize = 20;
+/// The size of what stands before the name (`nvpair_t`): size, size of the name, elements, type.
+const HEADER: usize = 16;
+/// A pool's configuration is a list of devices that have devices: as deep as that is no pool.
+const DEEPEST: usize = 64;
+
+/// Pairs of `nvpair_t` as they lie in memory. A zero ends a list.
+fn of_native(bytes: &[u8], order: fn([u8; 4]) -> u32) -> Option<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    // How many more lists end before the one that this is in goes on.
+    let mut open = vec![1_usize];
+    let mut rest = bytes.get(PAIRS..)?;
+    loop {
+        let size = number(rest, 0, order)?;
+        if size == 0 {
+            rest = rest.get(4..)?;
+            *open.last_mut()? -= 1;
+            while open.last() == Some(&0) {
+                open.pop();
+            }
+            if open.is_empty() {
+                return Some(found);
+            }
+            continue;
+        }
+        let pair = rest.get(..size).filter(|_| size > HEADER)?;
+        if open.len() == 1 {
+            let name = pair.get(HEADER..)?.split(|byte| *byte == 0).next()?;
+            found.insert(String::from_utf8(name.to_vec()).ok()?);
+        }
+        let inside = match number(pair, 12, order)? {
+            LIST => 1,
+            LISTS => number(pair, 8, order)?,
+            _ => 0,
+        };
+        if inside > 0 {
+            open.push(inside);
+        }
+        rest = rest.get(size..).filter(|_| open.len() < DEEPEST)?;
+    }
+}
+
+fn number(bytes: &[u8], at: usize, order: fn([u8; 4]) -> u32) -> Option<usize> {
     let four = bytes.get(at..at + 4)?.try_into().ok()?;
-    usize::try_from(u32::from_be_bytes(four)).ok()
+    usize::try_from(order(four)).ok()
 }
 
 #[cfg(test)]
@@ -90,11 +144,31 @@ mod tests {
         assert!(Cached::parse(&packed(&[], &[])).is_empty() && Cached::parse(&[]).is_empty());
     }
 
+    /// What OpenZFS 2.3.2 wrote on a head with two mirrors.
+    const RECORDED: &[u8] = include_bytes!("../../../tests/zpool.cache");
+
+    #[test]
+    fn the_pools_of_a_cache_that_zfs_wrote_are_named() {
+        let pools = ["vmpool01", "vmpool02"].map(str::to_owned);
+        assert_eq!(Cached::parse(RECORDED), Cached::Pools(pools.into()));
+        // A list that is empty has its header and its end.
+        let empty = [NATIVE, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0];
+        assert!(Cached::parse(&empty).is_empty());
+        let mut other = RECORDED.to_vec();
+        other[1] = 0;
+        assert_eq!(
+            Cached::parse(&other),
+            Cached::Unreadable,
+            "its bytes are not in that order"
+        );
+    }
+
     #[test]
     fn half_a_cache_is_not_taken_for_an_empty_one() {
-        let whole = packed(&["vmpool01"], &[0; 8]);
-        for length in 1..whole.len() {
-            assert_eq!(Cached::parse(&whole[..length]), Cached::Unreadable);
+        for whole in [&packed(&["vmpool01"], &[0; 8])[..], RECORDED] {
+            for length in 1..whole.len() {
+                assert_eq!(Cached::parse(&whole[..length]), Cached::Unreadable);
+            }
         }
     }
 
@@ -102,9 +176,18 @@ mod tests {
         #[test]
         fn no_bytes_bring_it_down(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             Cached::parse(&bytes);
-            let mut list = vec![XDR, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
-            list.extend(bytes);
-            Cached::parse(&list);
+            for encoding in [XDR, NATIVE] {
+                let mut list = vec![encoding, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
+                list.extend(&bytes);
+                Cached::parse(&list);
+            }
+        }
+
+        #[test]
+        fn nor_does_one_that_is_broken_anywhere(at in 0..RECORDED.len(), byte: u8) {
+            let mut bytes = RECORDED.to_vec();
+            bytes[at] = byte;
+            Cached::parse(&bytes);
         }
     }
 }

@@ -34,6 +34,7 @@ pub(crate) const MENDS_ITSELF: u32 = 600;
 pub struct RealHeads<'a> {
     hosts: &'a Reconnecting<'a>,
     file: &'a ClusterFile,
+    notes: PathBuf,
     /// What switches the power of each, once that is known; all of them together.
     devices: OnceLock<BTreeMap<HostName, Vec<FenceQuestion>>>,
 }
@@ -49,6 +50,7 @@ impl<'a> RealHeads<'a> {
             None => Ok(Self {
                 hosts,
                 file,
+                notes: crate::left::notes(file.cluster.name.as_str()),
                 devices: OnceLock::new(),
             }),
             Some(node) => Err(DrillError::CouldNot(format!(
@@ -56,6 +58,13 @@ impl<'a> RealHeads<'a> {
                 node.name.get()
             ))),
         }
+    }
+
+    /// The same, with its notes in this folder.
+    #[must_use]
+    pub fn with_notes_in(mut self, folder: PathBuf) -> Self {
+        self.notes = folder;
+        self
     }
 
     fn names(&self) -> impl Iterator<Item = &HostName> {
@@ -289,9 +298,9 @@ impl Site for RealHeads<'_> {
     }
 
     fn notes(&self) -> Result<PathBuf, SiteError> {
-        let folder = crate::left::notes(self.file.cluster.name.as_str());
-        std::fs::create_dir_all(&folder)
+        let folder = &self.notes;
+        std::fs::create_dir_all(folder)
             .map_err(|e| SiteError::for_good(format!("create {}: {e}", folder.display())))?;
-        Ok(folder)
+        Ok(folder.clone())
     }
 }

@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use hawser_cluster::host::drill::HostFault;
+use hawser_drill::heads::RealHeads;
 use hawser_drill::seat::{Seat, Volume};
 use hawser_drill::stage::Stage;
 use hawser_host::sim::{Carried, Wire};
-use hawser_host::site::{SiteError, SiteFault};
+use hawser_host::site::{Site, SiteError, SiteFault};
 use hawser_host::{Clock, Reach, Reconnecting};
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
 use hawser_model::drill::Moment;
@@ -73,6 +74,8 @@ pub struct World {
     pub interrupted_after: Option<usize>,
     /// Nobody misses what is broken in it.
     pub expendable: bool,
+    /// Its heads are real ones: nobody looks at them from outside, and their fence devices are asked through each other.
+    pub real: bool,
     /// What its site declines it does a moment later.
     pub later: bool,
 }
@@ -124,10 +127,31 @@ impl World {
         }
     }
 
+    pub fn cuts_power(&self, head: &HostName) {
+        {
+            let mut broken = self.broken();
+            broken.off.insert(head.clone());
+            // What it had broken on itself is gone with its memory.
+            broken.on_heads.retain(|(name, _)| name != head);
+        }
+        self.wire.lose(head.clone());
+        self.breaks(true);
+    }
+
+    pub fn gives_power(&self, head: &HostName) {
+        if self.broken().off.remove(head) || self.is_shot(head) {
+            self.broken().on.insert(head.clone(), self.now());
+            self.wire.find(head);
+            self.mends();
+        }
+    }
+
     /// Something is broken, which takes as long as it took.
     pub fn breaks(&self, power: bool) {
         self.broken().made = true;
-        if let Some(fault) = self.story.as_ref().and_then(|it| it.fault(power)) {
+        // Who looks meanwhile at real heads asks the one that is busy with it.
+        let story = self.story.as_ref().filter(|_| !self.real);
+        if let Some(fault) = story.and_then(|it| it.fault(power)) {
             let takes = fault.made.0 - fault.ordered.0;
             self.clock.sleep(Duration::from_micros(takes));
         }
@@ -222,6 +246,7 @@ impl Bench {
             interrupted_after: None,
             expendable: true,
             later: false,
+            real: false,
         }
     }
 
@@ -243,7 +268,14 @@ impl Bench {
         };
         let after = world.interrupted_after;
         let interrupted = || u32::from(after.is_some_and(|after| world.wire.count() > after));
-        let stage = Stage::set(&hosts, world, &self.file, world, &interrupted, None, seat);
+        let real = RealHeads::new(&self.file, &hosts).unwrap();
+        let real = real.with_notes_in(world.notes.clone());
+        let site: &dyn Site = match world.real {
+            true => &real,
+            false => world,
+        };
+        site.prepare().unwrap();
+        let stage = Stage::set(&hosts, site, &self.file, world, &interrupted, None, seat);
         work(&mut stage.unwrap())
     }
 }

@@ -9,13 +9,15 @@ use hawser_model::names::HostName;
 use crate::bench::{SITE, World};
 use crate::whole::Again;
 
-/// Power, links, a service, an administrator, several faults at once.
-const RECORDED: [&str; 5] = [
-    "power-cut",
-    "sans-unplugged",
-    "target-killed",
-    "switchover",
-    "wrong-password",
+/// Power, links, a service, an administrator, several faults at once; and whether on real heads.
+const RECORDED: [(&str, bool); 7] = [
+    ("power-cut", false),
+    ("sans-unplugged", false),
+    ("target-killed", false),
+    ("switchover", false),
+    ("wrong-password", false),
+    ("power-cut", true),
+    ("target-killed", true),
 ];
 
 /// What goes wrong at a question.
@@ -53,8 +55,12 @@ fn heal(again: &Again, world: &World) -> Result<(), String> {
 }
 
 fn goes_wrong(wrong: Wrong) {
-    for name in RECORDED {
-        let again = Again::of(name);
+    for (name, real) in RECORDED {
+        // Real heads have no site of their own; whoever is cut off from them tries for minutes.
+        if real && matches!(wrong, Wrong::OutOfReach | Wrong::CutOff) {
+            continue;
+        }
+        let again = Again::of(name, real);
         let note = again.note();
         for (number, host, question) in questions(&again) {
             let on_site = host.as_str() == SITE;
@@ -73,7 +79,7 @@ fn goes_wrong(wrong: Wrong) {
             }
             let ended = again.drill(&world);
             let at = format!(
-                "{name}, {wrong:?} at {number}, {host}: {question}: {:?}",
+                "{name} ({real}), {wrong:?} at {number}, {host}: {question}: {:?}",
                 ended.as_ref().err()
             );
             let left = !world.broken().is_nothing();

@@ -1,15 +1,19 @@
 //! The heads of a simulated cluster: what they answer.
 
-use hawser_cluster::host::drill::LogTexts;
+use hawser_cluster::host::drill::{LogTexts, Look};
 use hawser_cluster::host::questions::{
-    ForgetFailures, LookAround, MakeFault, MendFault, ReadCib, ReadCorosyncMap, ReadFenceHistory,
-    ReadLogs, ShowFault, StampLog,
+    ForgetFailures, LookAround, MakeFault, MendFault, Power, ReadCib, ReadCorosyncMap,
+    ReadFenceHistory, ReadFenceMetadata, ReadLogs, ShowFault, StampLog,
 };
 use hawser_host::sim::Simulated;
 use hawser_host::{Clock, Host, HostError, Reach};
 use hawser_model::names::HostName;
 
 use crate::bench::World;
+
+/// What `fence_ipmilan` of fence-agents says that it can, as far as a drill reads it.
+const FENCE_AGENT: &str = r#"<resource-agent name="fence_ipmilan"><actions><action name="on" automatic="0"/>
+<action name="off"/><action name="reboot"/><action name="status"/></actions></resource-agent>"#;
 
 struct Head {
     name: HostName,
@@ -47,7 +51,26 @@ hawser_host::answers! {
         drop(broken);
         head.world.mends();
     };
-    LookAround: |_, _| Err("nobody looks here")?;
+    LookAround: |ask, head| {
+        let (world, name) = (&head.world, &head.name);
+        world.story.as_ref().ok_or("nobody looks here")?;
+        let since = world.broken().on.get(name).copied().unwrap_or_default();
+        Look {
+            mounts: world.mounts(name),
+            clock_us: world.now().0,
+            engine_us: ask.engine.then(|| world.now().0 - since.0),
+        }
+    };
+    ReadFenceMetadata: |_, _| FENCE_AGENT.to_owned();
+    Power: |ask, head| {
+        let victim = ask.device.name.trim_start_matches("fence-").into();
+        match ask.on {
+            Some(true) => head.world.gives_power(&victim),
+            Some(false) => head.world.cuts_power(&victim),
+            None => {}
+        }
+        head.world.is_on(&victim)
+    };
     StampLog: |_, _| Err("nothing is logged here")?;
     ForgetFailures: |_, _| ();
 }

@@ -118,30 +118,17 @@ impl Site for World {
 
     fn power_off(&self, host: &HostName) -> Result<(), SiteError> {
         self.asked(SITE, "power off")?;
-        {
-            let mut broken = self.broken();
-            broken.off.insert(host.clone());
-            // What it had broken on itself is gone with its memory.
-            broken.on_heads.retain(|(head, _)| head != host);
-        }
-        self.wire.lose(host.clone());
-        self.breaks(true);
+        self.cuts_power(host);
         Ok(())
     }
 
     fn power_on(&self, host: &HostName) -> Result<(), SiteError> {
         self.asked(SITE, "power on")?;
-        let mut broken = self.broken();
-        if !broken.may_mend() {
-            return Err(SiteError::for_good("planted"));
+        match self.broken().may_mend() {
+            true => {}
+            false => return Err(SiteError::for_good("planted")),
         }
-        let was_off = broken.off.remove(host);
-        drop(broken);
-        if was_off || self.is_shot(host) {
-            self.broken().on.insert(host.clone(), self.now());
-            self.wire.find(host);
-            self.mends();
-        }
+        self.gives_power(host);
         Ok(())
     }
 

@@ -30,19 +30,21 @@ const TOKEN_LONGER_THAN_NEEDED: &str = "token-longer-than-needed";
 pub struct Again {
     bench: Bench,
     story: Arc<Recorded>,
+    real: bool,
     /// How long a drill takes until its first fault.
     until_fault: u64,
 }
 
 impl Again {
-    pub fn of(name: &str) -> Self {
-        Self::as_in(Recorded::named(name))
+    pub fn of(name: &str, real: bool) -> Self {
+        Self::as_in(Recorded::named(name), real)
     }
 
-    fn as_in(story: Recorded) -> Self {
+    fn as_in(story: Recorded, real: bool) -> Self {
         let mut again = Self {
             bench: Bench::new(),
             story: Arc::new(story),
+            real,
             until_fault: 60_000_000,
         };
         let world = again.world();
@@ -55,7 +57,9 @@ impl Again {
     /// A world in which the drill orders its fault when it was ordered.
     pub fn world(&self) -> World {
         let begun = self.story.ordered().0 - self.until_fault;
-        self.bench.recorded(&self.story, Moment(begun))
+        let mut world = self.bench.recorded(&self.story, Moment(begun));
+        world.real = self.real;
+        world
     }
 
     pub fn on_stage<T>(&self, world: &World, work: impl FnOnce(&mut Stage<'_>) -> T) -> T {
@@ -111,6 +115,27 @@ fn told(report: &DrillReport) -> Told {
     )
 }
 
+/// A drill ends as the recorded one did, and is judged as that was.
+#[track_caller]
+fn as_it_was(name: &str, real: bool) {
+    let again = Again::of(name, real);
+    let world = again.world();
+    let case = again.drill(&world).unwrap();
+    let (now, then) = (explain_drill(&case), explain_drill(&again.story.0));
+    assert_eq!(told(&now), told(&then), "{name}");
+    // The last write before the fault is from somewhere in the pace of the client.
+    let near = |a: f64, b: f64| (a - b).abs() < PACE_S;
+    assert!(near(now.outage_s, then.outage_s), "{name}: {now:#?}");
+    let phases = |report: &DrillReport| -> Vec<f64> {
+        let phases = report.phases.iter().filter(|it| it.name != CLIENT_PACE);
+        phases.map(|it| it.seconds).collect()
+    };
+    let mut pairs = phases(&now).into_iter().zip(phases(&then));
+    assert!(pairs.all(|(a, b)| near(a, b)), "{name}: {now:#?}");
+    assert!(now.unattributed_s.abs() < 1e-6, "{name}: {now:#?}");
+    assert!(world.is_whole(), "{name}");
+}
+
 #[test]
 fn a_drill_that_was_recorded_is_judged_as_it_was() {
     for name in [
@@ -123,28 +148,25 @@ fn a_drill_that_was_recorded_is_judged_as_it_was() {
         "other-pool-found-first",
         "duel",
     ] {
-        let again = Again::of(name);
-        let world = again.world();
-        let case = again.drill(&world).unwrap();
-        let (now, then) = (explain_drill(&case), explain_drill(&again.story.0));
-        assert_eq!(told(&now), told(&then), "{name}");
-        // The last write before the fault is from somewhere in the pace of the client.
-        let near = |a: f64, b: f64| (a - b).abs() < PACE_S;
-        assert!(near(now.outage_s, then.outage_s), "{name}: {now:#?}");
-        let phases = |report: &DrillReport| -> Vec<f64> {
-            let phases = report.phases.iter().filter(|it| it.name != CLIENT_PACE);
-            phases.map(|it| it.seconds).collect()
-        };
-        let pairs = phases(&now).into_iter().zip(phases(&then));
-        assert!(pairs.clone().all(|(a, b)| near(a, b)), "{name}: {now:#?}");
-        assert!(now.unattributed_s.abs() < 1e-6, "{name}: {now:#?}");
-        assert!(world.is_whole(), "{name}");
+        as_it_was(name, false);
+    }
+}
+
+#[test]
+fn on_real_heads_the_same_drill_is_judged_alike() {
+    for name in [
+        "power-cut",
+        "stock-power-cut",
+        "switchover",
+        "target-killed",
+    ] {
+        as_it_was(name, true);
     }
 }
 
 #[test]
 fn a_drill_looks_breaks_watches_heals_and_looks_again_in_this_order() {
-    let again = Again::of("power-cut");
+    let again = Again::of("power-cut", false);
     let world = again.world();
     again.drill(&world).unwrap();
     let mut asked: Vec<&str> = world.wire.asked().iter().map(|(_, what)| *what).collect();
@@ -189,7 +211,7 @@ fn two_heads_at_a_time_are_seen_and_real_ones_are_healed_at_once() {
     // It never lets the pool go that head2 gets.
     let hold = first.next().unwrap();
     (hold.last, hold.gone) = (end, None);
-    let again = Again::as_in(story);
+    let again = Again::as_in(story, false);
     let both = &again.story.0.watch.holds[2];
     assert_eq!(
         (both.pool.as_str(), both.host.as_str()),

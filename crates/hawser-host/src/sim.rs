@@ -45,7 +45,7 @@ struct Went {
     asked: Vec<(HostName, &'static str)>,
     fates: BTreeMap<HostName, (usize, Fate)>,
     cut_before: Option<usize>,
-    cut_after: Option<usize>,
+    answer_lost: Option<usize>,
     declined: Option<usize>,
 }
 
@@ -126,9 +126,14 @@ impl Wire {
 
     /// The same after the question of this number has arrived: it is done, and its answer is lost.
     pub fn cut_after(&self, number: usize) {
-        let mut went = self.lock();
-        went.cut_after = Some(number);
-        went.cut_before = Some(number + 1);
+        self.lose_answer(number);
+        self.cut_before(number + 1);
+    }
+
+    /// The question of this number, counted from 0, is done, and its answer is lost with the connection: the host can be
+    /// connected again.
+    pub fn lose_answer(&self, number: usize) {
+        self.lock().answer_lost = Some(number);
     }
 
     /// The question of this number, counted from 0, is declined, whoever is asked.
@@ -139,15 +144,21 @@ impl Wire {
     /// Counts something that is asked of a host, or of what surrounds it: a question to that is cut off or declined as
     /// one to a host.
     pub fn carry(&self, host: &HostName, name: &'static str) -> Carried {
+        self.number(host, name).0
+    }
+
+    /// The same, and its number.
+    fn number(&self, host: &HostName, name: &'static str) -> (Carried, usize) {
         let mut went = self.lock();
-        let cut = went.cut_before.is_some_and(|n| went.asked.len() >= n);
+        let number = went.asked.len();
+        let cut = went.cut_before.is_some_and(|n| number >= n);
         if cut || went.fate(host) == Some(Fate::Lost) {
-            return Carried::Cut;
+            return (Carried::Cut, number);
         }
         went.asked.push((host.clone(), name));
-        match went.declined == Some(went.asked.len() - 1) {
-            true => Carried::Declined,
-            false => Carried::Through,
+        match went.declined == Some(number) {
+            true => (Carried::Declined, number),
+            false => (Carried::Through, number),
         }
     }
 
@@ -210,9 +221,9 @@ impl<N: Send> Host for Simulated<N> {
     /// The simulation has no answer to such a question.
     fn exchange(&mut self, question: &Question) -> Result<Vec<u8>, HostError> {
         let name = question.name;
-        let carried = match self.gone {
-            true => Carried::Cut,
-            false => self.wire.carry(&self.name, name),
+        let (carried, number) = match self.gone {
+            true => (Carried::Cut, 0),
+            false => self.wire.number(&self.name, name),
         };
         if carried == Carried::Cut {
             self.gone = true;
@@ -238,8 +249,7 @@ impl<N: Send> Host for Simulated<N> {
         let frame = answer_from(self.questions, name, &question.body, &mut self.node, &stop)
             .unwrap_or_else(|| panic!("{name:?} is not simulated"))
             .map_err(unreadable)?;
-        let went = self.wire.lock();
-        if went.cut_after.is_some_and(|n| went.asked.len() > n) {
+        if self.wire.lock().answer_lost == Some(number) {
             self.gone = true;
             return Err(Failure::Gone { question: name }.on(&self.name));
         }

@@ -27,6 +27,9 @@ const WHOLE_AFTER_S: f64 = 7.0;
 /// Who is asked what the site does.
 pub const SITE: &str = "the site";
 
+/// And what its administration does.
+pub const CLUSTER: &str = "the cluster";
+
 /// What is broken now.
 #[derive(Default)]
 pub struct Broken {

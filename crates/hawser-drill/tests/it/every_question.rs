@@ -6,7 +6,7 @@ use hawser_drill::in_progress::take_back;
 
 use hawser_model::names::HostName;
 
-use crate::bench::{SITE, World};
+use crate::bench::{CLUSTER, SITE, World};
 use crate::whole::Again;
 
 /// Power, links, a service, an administrator, several faults at once; and whether on real heads.
@@ -25,6 +25,8 @@ const RECORDED: [(&str, bool); 7] = [
 enum Wrong {
     /// It is declined.
     Declined,
+    /// It is to a host, which does it, and its answer is lost with the connection.
+    AnswerLost,
     /// It is to the site, which is out of reach, and in reach again at the next question.
     OutOfReach,
     /// Whoever drills is cut off there, for good.
@@ -63,13 +65,18 @@ fn goes_wrong(wrong: Wrong) {
         let again = Again::of(name, real);
         let note = again.note();
         for (number, host, question) in questions(&again) {
-            let on_site = host.as_str() == SITE;
-            if wrong == Wrong::OutOfReach && !on_site {
+            let counts = match wrong {
+                Wrong::OutOfReach => host.as_str() == SITE,
+                Wrong::AnswerLost => ![SITE, CLUSTER].contains(&host.as_str()),
+                _ => true,
+            };
+            if !counts {
                 continue;
             }
             let mut world = again.world();
             match wrong {
                 Wrong::Declined => world.wire.decline(number),
+                Wrong::AnswerLost => world.wire.lose_answer(number),
                 Wrong::OutOfReach => {
                     world.wire.decline(number);
                     world.later = true;
@@ -113,6 +120,11 @@ fn goes_wrong(wrong: Wrong) {
 #[test]
 fn a_drill_takes_back_what_it_broke_whichever_question_is_declined() {
     goes_wrong(Wrong::Declined);
+}
+
+#[test]
+fn a_drill_takes_back_what_was_done_although_its_answer_was_lost() {
+    goes_wrong(Wrong::AnswerLost);
 }
 
 #[test]

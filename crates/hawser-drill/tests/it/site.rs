@@ -11,7 +11,7 @@ use hawser_model::output::cluster::{
     ClusterStatus, NodeCondition, NodeStatus, PoolStatus, ServiceState,
 };
 
-use crate::bench::{SITE, World};
+use crate::bench::{CLUSTER, SITE, World};
 
 /// Looks at a head from outside.
 struct FromOutside<'a>(&'a World, &'a HostName);
@@ -31,7 +31,7 @@ impl Watcher for FromOutside<'_> {
 
 impl Cluster for World {
     fn status(&self) -> Result<ClusterStatus, String> {
-        let asked = self.asked("the cluster", "status");
+        let asked = self.asked(CLUSTER, "status");
         asked.map_err(|e| e.to_string())?;
         let whole = self.is_whole();
         let heads = self.file.nodes.iter().map(|node| node.name.get());
@@ -78,7 +78,7 @@ impl Cluster for World {
     }
 
     fn standby(&self, node: &str, on: bool) -> Result<(), String> {
-        let asked = self.asked("the cluster", "standby");
+        let asked = self.asked(CLUSTER, "standby");
         asked.map_err(|e| e.to_string())?;
         let mut broken = self.broken();
         match on {

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
-use std::thread;
 use std::time::Duration;
 
 use hawser_agent::questions::{
     AnnounceHello, AskForOwn, Care, HearHellos, ListenHello, ReadFacts, ReadSockets,
 };
-use hawser_host::{Host, HostError, Hosts, on_all};
+use hawser_host::{Host, HostError, Hosts, at_once, on_all};
 use hawser_model::case::{Absent, Case, Intensity, Phase};
 use hawser_model::host::{HostFacts, Interface};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
@@ -212,56 +211,47 @@ fn run_slot(
         .iter_mut()
         .map(|(name, agent)| (name, agent.as_mut()))
         .collect();
-    let outcomes: Vec<Result<Outcome, HostError>> = thread::scope(|scope| {
-        let mut running = Vec::new();
-        for (number, direction) in slot.iter().enumerate() {
-            let (Some(from), Some(to)) = (free.remove(&direction.from), free.remove(&direction.to))
-            else {
-                continue;
-            };
-            let first_flow = first_flow + FLOWS_PER_MEASUREMENT * number as u32;
-            running.push(scope.spawn(move || {
-                let (source, from_port) = port(case, &direction.from, &direction.link);
-                let (destination, to_port) = port(case, &direction.to, &direction.link);
-                let manner = Manner {
-                    options: run.options,
-                    disturbed: run.disturbed,
-                    path: Path {
-                        source,
-                        destination,
-                        mtu: from_port.1.mtu.unwrap_or(ETHERNET_MTU),
-                        speed: slower(from_port.1.speed, to_port.1.speed),
-                    },
-                    care: match run.options.intensity {
-                        Intensity::Gentle => Care::Gentle,
-                        Intensity::Full => Care::None,
-                    },
-                    slots: run.slots,
-                    first_flow,
-                };
-                let end = |name, agent, interface| End {
-                    name,
-                    agent,
-                    interface,
-                    facts: &case.hosts[name],
-                };
-                let outcome = measure(
-                    direction,
-                    end(&direction.from, from, from_port.0),
-                    end(&direction.to, to, to_port.0),
-                    &manner,
-                );
-                run.progress.measured(direction);
-                outcome
-            }));
-        }
-        running
-            .into_iter()
-            .map(|r| {
-                r.join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
-            .collect()
+    let ready: Vec<_> = slot
+        .iter()
+        .enumerate()
+        .filter_map(|(number, direction)| {
+            let ends = (free.remove(&direction.from)?, free.remove(&direction.to)?);
+            Some((number, direction, ends))
+        })
+        .collect();
+    let outcomes = at_once(ready, |(number, direction, (from, to))| {
+        let (source, from_port) = port(case, &direction.from, &direction.link);
+        let (destination, to_port) = port(case, &direction.to, &direction.link);
+        let manner = Manner {
+            options: run.options,
+            disturbed: run.disturbed,
+            path: Path {
+                source,
+                destination,
+                mtu: from_port.1.mtu.unwrap_or(ETHERNET_MTU),
+                speed: slower(from_port.1.speed, to_port.1.speed),
+            },
+            care: match run.options.intensity {
+                Intensity::Gentle => Care::Gentle,
+                Intensity::Full => Care::None,
+            },
+            slots: run.slots,
+            first_flow: first_flow + FLOWS_PER_MEASUREMENT * number as u32,
+        };
+        let end = |name, agent, interface| End {
+            name,
+            agent,
+            interface,
+            facts: &case.hosts[name],
+        };
+        let outcome = measure(
+            direction,
+            end(&direction.from, from, from_port.0),
+            end(&direction.to, to, to_port.0),
+            &manner,
+        );
+        run.progress.measured(direction);
+        outcome
     });
     let mut measured = Vec::new();
     let mut lost = Vec::new();

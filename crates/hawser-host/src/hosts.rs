@@ -28,21 +28,48 @@ pub fn on_all<T: Send, E: Send>(
     hosts: &mut Hosts,
     work: impl Fn(&HostName, &mut dyn Host) -> Result<T, E> + Sync,
 ) -> Result<BTreeMap<HostName, T>, E> {
+    let done = at_once(hosts.iter_mut(), |(name, host)| {
+        (name.clone(), work(name, host.as_mut()))
+    });
+    done.into_iter()
+        .map(|(name, result)| Ok((name, result?)))
+        .collect()
+}
+
+/// Does something with each, all at the same time; the answers are in their order.
+pub fn at_once<T: Send, R: Send>(
+    each: impl IntoIterator<Item = T>,
+    work: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
     let work = &work;
     thread::scope(|scope| {
-        let started: Vec<_> = hosts
-            .iter_mut()
-            .map(|(name, host)| (name, scope.spawn(move || work(name, host.as_mut()))))
-            .collect();
-        let mut done = BTreeMap::new();
-        for (name, thread) in started {
-            let result = thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            done.insert(name.clone(), result);
-        }
-        Ok(done)
+        let each = each.into_iter();
+        let begun: Vec<_> = each.map(|it| scope.spawn(move || work(it))).collect();
+        let ended = begun.into_iter().map(|thread| {
+            let ended = thread.join();
+            ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        ended.collect()
     })
+}
+
+/// Connects to those of these hosts that are not there or are lost, all at the same time; says why some are not reached.
+pub fn connect_missing<'a>(
+    hosts: &mut Hosts,
+    wanted: impl IntoIterator<Item = &'a HostName>,
+    way: &dyn Reach,
+) -> Vec<HostError> {
+    hosts.retain(|_, host| !host.is_lost());
+    let missing = wanted.into_iter();
+    let missing: Vec<_> = missing.filter(|name| !hosts.contains_key(*name)).collect();
+    let mut failed = Vec::new();
+    for reached in at_once(missing, |name| way.connect(name)) {
+        match reached {
+            Ok(host) => drop(hosts.insert(host.name().clone(), host)),
+            Err(e) => failed.push(e),
+        }
+    }
+    failed
 }
 
 /// A way to each host of a cluster.

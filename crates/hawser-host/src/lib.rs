@@ -32,6 +32,6 @@ pub use clock::{Beside, Clock};
 pub use enough::until_enough;
 pub use error::{Failure, HostError};
 pub use host::{Host, Question, Stopper};
-pub use hosts::{Hosts, Reach, Reconnecting, clock, on_all};
+pub use hosts::{Hosts, Reach, Reconnecting, at_once, clock, connect_missing, on_all};
 pub use own::Own;
 pub use stop::{Progress, Stop};

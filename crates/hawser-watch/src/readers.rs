@@ -10,7 +10,7 @@ use std::time::Duration;
 use hawser_agent::questions::{ReadHeartbeats, ReadStanding};
 use hawser_cluster::host::view::Limits;
 use hawser_cluster::live::{JUDGE_PROMPTLY, Judged, StatusFacts, judged, observe, observe_again};
-use hawser_host::{Clock, Host, HostError, Hosts, Reach};
+use hawser_host::{Clock, Host, HostError, Hosts, Reach, connect_missing};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 use hawser_model::output::live::LiveIncidents;
@@ -199,28 +199,8 @@ impl All {
 
     /// Reaches those that are not reached, all at the same time; says of which it was not possible.
     fn connect(&mut self) -> BTreeMap<HostName, String> {
-        self.heads.retain(|_, head| !head.is_lost());
-        let missing = self.names.iter();
-        let missing = missing.filter(|name| !self.heads.contains_key(*name));
-        let way = self.way.as_ref();
-        let reached: Vec<_> = thread::scope(|scope| {
-            let begun: Vec<_> = missing
-                .map(|name| (name, scope.spawn(move || way.connect(name))))
-                .collect();
-            let ended = begun.into_iter().map(|(name, thread)| {
-                let reached = thread.join();
-                let reached = reached.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                (name.clone(), reached)
-            });
-            ended.collect()
-        });
-        let mut unreached = BTreeMap::new();
-        for (name, reached) in reached {
-            match reached {
-                Ok(host) => drop(self.heads.insert(name, host)),
-                Err(e) => drop(unreached.insert(name, e.failure.to_string())),
-            }
-        }
-        unreached
+        let failed = connect_missing(&mut self.heads, &self.names, self.way.as_ref());
+        let why = failed.into_iter().map(|e| (e.host, e.failure.to_string()));
+        why.collect()
     }
 }

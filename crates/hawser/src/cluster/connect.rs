@@ -1,10 +1,9 @@
 //! Agents on the nodes of a cluster.
 
 use std::sync::Arc;
-use std::thread;
 
 use hawser_host::transport::{Command, Executable, Ssh, Transport};
-use hawser_host::{Agent, Failure, Host, HostError, Hosts};
+use hawser_host::{Agent, Failure, Host, HostError, Hosts, at_once};
 use hawser_lab::Lab;
 use hawser_model::names::HostName;
 use hawser_model::topology::Reach;
@@ -52,19 +51,7 @@ impl Cluster {
         let run_key = RunKey(u64::from_ne_bytes(random()?));
         let mut transports = self.transports()?;
         transports.extend(others);
-        let started: Vec<Result<Agent, HostError>> = thread::scope(|scope| {
-            let starting: Vec<_> = transports
-                .iter()
-                .map(|t| scope.spawn(move || Agent::connect(t.as_ref(), run_key)))
-                .collect();
-            starting
-                .into_iter()
-                .map(|s| {
-                    s.join()
-                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                })
-                .collect()
-        });
+        let started = at_once(&transports, |t| Agent::connect(t.as_ref(), run_key));
         let mut hosts = Hosts::new();
         let mut failed = Vec::new();
         for result in started {

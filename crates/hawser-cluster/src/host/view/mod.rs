@@ -6,6 +6,7 @@ mod engine;
 mod machine;
 mod pools;
 mod told;
+mod zpool;
 
 use std::collections::BTreeMap;
 

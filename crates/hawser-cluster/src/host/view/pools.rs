@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::bounded::{Begun, tool};
 use super::machine::Room;
 use super::told::Told;
+use super::zpool;
 use super::{HeadView, Limits, MoreQuestions, PoolQuestion};
 use crate::exports::host::{Parameters, mounted};
 use crate::exports::service::{self, Health, server};
@@ -171,11 +172,7 @@ fn disks(storage: &Storage, limit: u32) -> Told<Option<String>> {
             let arguments = [&["import"], &options[..]].concat();
             // It ends with an error when it finds no pool at all.
             tool(limit, "zpool", &arguments, |said, well| {
-                (well || said.is_empty()).then(|| {
-                    let mut names = said.lines().filter_map(|l| l.trim().strip_prefix("pool:"));
-                    let found = names.any(|found| found.trim() == name);
-                    (!found).then(|| format!("`zpool import` does not see {name} there"))
-                })
+                (well || said.is_empty()).then(|| zpool::lacks(said, name))
             })
         }
         Storage::VolumeGroup(name) => {

@@ -363,8 +363,10 @@ fn a_drill_on_real_heads_is_refused_unless_what_it_breaks_is_named() {
         let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(said.contains(why), "{why}: {}", ran.stderr);
     };
-    refused(&["switchover"], "there is none; nothing was done");
-    refused(&["switchover"], "--yes-break lab/vmpool01");
+    refused(
+        &["switchover"],
+        "confirmed on a terminal, or by --yes-break lab/vmpool01; nothing was done",
+    );
     refused(
         &["switchover", "--yes-break", "lab/vmpool02"],
         "this would break lab/vmpool01",

@@ -100,12 +100,12 @@ fn pools(view: &HeadView) -> Vec<PoolReading> {
         name: name.clone(),
         here: match seen {
             PoolView::Here { .. } => Some(true),
-            PoolView::Away(_) => Some(false),
+            PoolView::Away(_) | PoolView::Short(_) => Some(false),
             PoolView::Hangs(_) => None,
         },
         used_percent: match seen {
             PoolView::Here { room, .. } => room.said().copied().flatten().map(|room| room.used),
-            PoolView::Away(_) | PoolView::Hangs(_) => None,
+            PoolView::Away(_) | PoolView::Short(_) | PoolView::Hangs(_) => None,
         },
     };
     view.pools.iter().map(pool).collect()
@@ -114,7 +114,7 @@ fn pools(view: &HeadView) -> Vec<PoolReading> {
 fn exports(view: &HeadView) -> Vec<ExportReading> {
     let here = view.pools.iter().filter_map(|(name, seen)| match seen {
         PoolView::Here { offered, .. } => Some((name, offered)),
-        PoolView::Away(_) | PoolView::Hangs(_) => None,
+        PoolView::Away(_) | PoolView::Short(_) | PoolView::Hangs(_) => None,
     });
     here.map(|(pool, offered)| ExportReading {
         pool: pool.clone(),

@@ -47,6 +47,8 @@ pub enum PoolView {
     },
     /// It is not here: why its disks could not be had; absent when they are there.
     Away(Told<Option<String>>),
+    /// It is not here, and could be had without a part of its disks: which part.
+    Short(String),
     /// Its folder does not answer.
     Hangs(u32),
 }
@@ -112,7 +114,13 @@ fn look(pool: &PoolQuestion, limits: Limits) -> PoolView {
         let storage = pool.storage.clone();
         // One that cannot be ended, since a disk hangs, is given up here and is no folder that hangs.
         let asked = Begun::work(limits.disks(), move || disks(&storage, limits.disks()));
-        return PoolView::Away(asked.end_told());
+        return match asked.end_told() {
+            Told::Said(Disks::Short(what)) => PoolView::Short(what),
+            Told::Said(Disks::Missing(why)) => PoolView::Away(Told::Said(Some(why))),
+            Told::Said(Disks::There) => PoolView::Away(Told::Said(None)),
+            Told::Silent(seconds) => PoolView::Away(Told::Silent(seconds)),
+            Told::Failed(said) => PoolView::Away(Told::Failed(said)),
+        };
     }
     let place = pool.root.clone();
     let room = Begun::work(limit, move || Room::at(&place));
@@ -158,21 +166,42 @@ enum Answered {
     Wrong(Vec<String>),
 }
 
-/// Why the disks of a pool could not be had.
-fn disks(storage: &Storage, limit: u32) -> Told<Option<String>> {
+/// The disks of a pool that is not here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Disks {
+    /// They are there.
+    There,
+    /// The pool could be had without these.
+    Short(String),
+    /// Why it could not be had.
+    Missing(String),
+}
+
+impl Disks {
+    fn unless(there: bool, why: impl FnOnce() -> String) -> Self {
+        match there {
+            true => Self::There,
+            false => Self::Missing(why()),
+        }
+    }
+}
+
+fn disks(storage: &Storage, limit: u32) -> Told<Disks> {
     match storage {
         Storage::Device(path) => {
             // A network file system (`server:/path`, `//server/share`) is no file here.
             let there =
                 !path.starts_with('/') || path.starts_with("//") || Path::new(path).exists();
-            Told::Said((!there).then(|| format!("{path} does not exist there")))
+            Told::Said(Disks::unless(there, || {
+                format!("{path} does not exist there")
+            }))
         }
         Storage::Zfs { name, options } => {
             let options: Vec<&str> = options.iter().map(String::as_str).collect();
             let arguments = [&["import"], &options[..]].concat();
             // It ends with an error when it finds no pool at all.
             tool(limit, "zpool", &arguments, |said, well| {
-                (well || said.is_empty()).then(|| zpool::lacks(said, name))
+                (well || said.is_empty()).then(|| zpool::disks(said, name))
             })
         }
         Storage::VolumeGroup(name) => {
@@ -180,7 +209,9 @@ fn disks(storage: &Storage, limit: u32) -> Told<Option<String>> {
             tool(limit, "vgs", &arguments, |said, well| {
                 well.then(|| {
                     let found = said.lines().any(|line| line.trim() == name);
-                    (!found).then(|| format!("`vgs --foreign` does not see {name} there"))
+                    Disks::unless(found, || {
+                        format!("`vgs --foreign` does not see {name} there")
+                    })
                 })
             })
         }
@@ -194,11 +225,13 @@ mod tests {
     #[test]
     fn a_device_that_is_not_there_is_told() {
         let at = |path: &str| disks(&Storage::Device(path.into()), 60);
-        assert_eq!(at("/dev/null"), Told::Said(None));
-        assert_eq!(at("filer:/export"), Told::Said(None));
+        assert_eq!(at("/dev/null"), Told::Said(Disks::There));
+        assert_eq!(at("filer:/export"), Told::Said(Disks::There));
         assert_eq!(
             at("/dev/no-such-shelf"),
-            Told::Said(Some("/dev/no-such-shelf does not exist there".into()))
+            Told::Said(Disks::Missing(
+                "/dev/no-such-shelf does not exist there".into()
+            ))
         );
     }
 

@@ -3,44 +3,49 @@
 //! It lists a pool whose log device is missing as one that "can be imported despite missing or damaged devices", and then
 //! refuses to import it without `-m` (seen with OpenZFS 2.3.2): so its list of devices is read as well.
 
-/// Why the pool of this name could not be imported here; none if it could.
-pub(super) fn lacks(said: &str, name: &str) -> Option<String> {
+use super::pools::Disks;
+
+/// The disks of the pool of this name.
+pub(super) fn disks(said: &str, name: &str) -> Disks {
     let mut found = said.split("pool: ").skip(1).filter(|text| {
         let called = text.lines().next().unwrap_or_default();
         called.trim() == name
     });
     let Some(pool) = found.next() else {
-        return Some(format!("`zpool import` does not see {name} there"));
+        return Disks::Missing(format!("`zpool import` does not see {name} there"));
     };
     if found.next().is_some() {
-        return Some(format!(
+        return Disks::Missing(format!(
             "`zpool import` sees two pools called {name} there and takes neither by that name; `zpool import -d …` lists \
              their numbers"
         ));
     }
     let devices = devices(pool);
     if let Some(log) = devices.iter().find(|it| it.is_log && it.is_gone()) {
-        return Some(format!(
+        return Disks::Missing(format!(
             "its log device {} is {} there, so that `zpool import` refuses it, and with -m what clients were told is \
              written would be lost; connect it to every head, or `zpool remove` it",
             log.name, log.state
         ));
     }
-    if !pool.contains("The pool cannot be imported") {
-        return None;
-    }
-    let gone: Vec<String> = devices
-        .iter()
-        .filter(|it| it.is_gone() && it.name != name)
+    let gone = devices.iter().filter(|it| it.is_gone() && it.name != name);
+    let gone: Vec<String> = gone
         .map(|it| format!("{} is {}", it.name, it.state))
         .collect();
-    Some(match gone.is_empty() {
-        true => "`zpool import` says there that it cannot be imported".to_owned(),
-        false => format!(
-            "`zpool import` says there that it cannot be imported: {}",
-            gone.join(", ")
-        ),
-    })
+    let gone = gone.join(", ");
+    match (
+        pool.contains("The pool cannot be imported"),
+        gone.is_empty(),
+    ) {
+        (false, true) => Disks::There,
+        (false, false) => Disks::Short(gone),
+        (true, true) => {
+            Disks::Missing("`zpool import` says there that it cannot be imported".into())
+        }
+        (true, false) => Disks::Missing(format!(
+            "`zpool import` says there that it cannot be imported: {gone}"
+        )),
+    }
 }
 
 /// A line of the list of devices.
@@ -121,8 +126,12 @@ config:
 \t  /root/data.img  UNAVAIL  cannot open
 ";
 
+    #[track_caller]
     fn why(said: &str, name: &str) -> String {
-        lacks(said, name).unwrap_or_default()
+        match disks(said, name) {
+            Disks::Missing(why) => why,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
@@ -137,7 +146,8 @@ config:
             "\t  /root/log.img   UNAVAIL",
             "\t  mirror-1 DEGRADED\n\t    a ONLINE\n\t    b   UNAVAIL",
         );
-        assert_eq!(lacks(&mirrored, "vmpool01"), None);
+        let short = Disks::Short("b is UNAVAIL".into());
+        assert_eq!(disks(&mirrored, "vmpool01"), short);
     }
 
     #[test]
@@ -152,11 +162,12 @@ config:
     }
 
     #[test]
-    fn a_pool_whose_disks_are_there_or_whose_mirror_is_half_there_could_be_imported() {
+    fn a_pool_whose_mirror_is_half_there_could_be_imported_without_the_other_half() {
         let whole = SAID.replace("UNAVAIL  cannot open", "ONLINE");
-        assert_eq!(lacks(&whole, "vmpool01"), None);
+        assert_eq!(disks(&whole, "vmpool01"), Disks::There);
         let half = whole.replace("ubd-shelf2-1  ONLINE", "ubd-shelf2-1  UNAVAIL");
-        assert_eq!(lacks(&half, "vmpool01"), None);
+        let short = Disks::Short("ubd-shelf2-1 is UNAVAIL".into());
+        assert_eq!(disks(&half, "vmpool01"), short);
     }
 
     #[test]

@@ -114,6 +114,12 @@ fn passive(pool: &Pool, head: &HostName, view: &HeadView, found: &mut Findings) 
             let text = format!("{head} could not take over {name}: {why}");
             found.costs(Sign::DisksMissing.of_on(name, head), text);
         }
+        Some(PoolView::Short(what)) => {
+            let text = format!(
+                "{head} could take over {name} only without a part of its disks: {what}"
+            );
+            found.costs(Sign::DisksShort.of_on(name, head), text);
+        }
         Some(PoolView::Away(Told::Silent(seconds))) => {
             let text = format!(
                 "whether {head} sees the disks of {name} is not known yet: it has looked for {seconds} s, and a large \
@@ -165,7 +171,7 @@ fn active(
             found.costs(Sign::DisksHang.of_on(&name, head), text);
             return;
         }
-        Some(PoolView::Away(_)) => {
+        Some(PoolView::Away(_) | PoolView::Short(_)) => {
             down(status, &pool.exports_id());
             found.costs(
                 Sign::NotMounted.of_on(&name, head),

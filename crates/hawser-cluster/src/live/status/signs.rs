@@ -69,6 +69,7 @@ signs! {
     Unmanaged = "resource-unmanaged", Warning, "Nobody starts, stops or moves a resource.";
     ServiceNotReady = "service-not-ready", Warning, "What offers pools is not ready on a head.";
     DisksMissing = "pool-disks-missing", Warning, "A head could not take a pool over.";
+    DisksShort = "pool-disks-short", Warning, "A head sees a pool without a part of its disks.";
     DisksUnknown = "pool-disks-unknown", Warning, "Whether a head sees the disks of a pool is not known.";
     DisksHang = "pool-hangs", Error, "The folder of a pool does not answer: its disks hang.";
     NotMounted = "pool-not-mounted", Error, "A pool is not mounted where Pacemaker believes it to be.";

@@ -58,6 +58,14 @@ fn each_thing_that_would_fail_the_next_takeover_is_named_before_it() {
              exports verify vmpool01` on head1 says when it is right",
         ),
         (
+            "disk-of-a-mirror-not-seen",
+            but(healthy(&golden), 2, |head| {
+                let what = "shelf2-1 is UNAVAIL".to_owned();
+                head.pools.insert("vmpool01".into(), PoolView::Short(what));
+            }),
+            "head2 could take over vmpool01 only without a part of its disks: shelf2-1 is UNAVAIL",
+        ),
+        (
             "disk-not-seen",
             but(healthy(&golden), 2, |head| {
                 let why = "/srv/shelf/vmpool01.img does not exist there".to_owned();

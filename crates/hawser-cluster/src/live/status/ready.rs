@@ -115,9 +115,8 @@ fn passive(pool: &Pool, head: &HostName, view: &HeadView, found: &mut Findings) 
             found.costs(Sign::DisksMissing.of_on(name, head), text);
         }
         Some(PoolView::Short(what)) => {
-            let text = format!(
-                "{head} could take over {name} only without a part of its disks: {what}"
-            );
+            let text =
+                format!("{head} could take over {name} only without a part of its disks: {what}");
             found.costs(Sign::DisksShort.of_on(name, head), text);
         }
         Some(PoolView::Away(Told::Silent(seconds))) => {

@@ -85,11 +85,9 @@ impl Served {
 
 fn ask(stream: &mut impl Write, path: &str, authorization: &str) {
     let host = "Host: head1.example:9967";
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\n{host}\r\n{authorization}\r\n"
-    )
-    .unwrap();
+    // At once: who is refused at the first word closes the connection, and a second could not be written.
+    let whole = format!("GET {path} HTTP/1.1\r\n{host}\r\n{authorization}\r\n");
+    stream.write_all(whole.as_bytes()).unwrap();
 }
 
 fn basic(user: &str, password: &str) -> String {

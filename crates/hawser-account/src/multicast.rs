@@ -54,6 +54,11 @@ impl Group<'_, '_> {
         !self.heard.unjoined_sent.is_zero() && self.heard.unjoined_heard.is_zero()
     }
 
+    /// It does so, and nothing of this group came.
+    pub(crate) fn is_shut(&self) -> bool {
+        self.received() == 0 && self.filtered()
+    }
+
     pub(crate) fn received(&self) -> u64 {
         self.flow.account.received.0
     }

@@ -47,7 +47,7 @@ impl CheckCause for GroupNotForwarded {
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
         let mut found = Vec::new();
         for group in groups(view) {
-            if group.received() > 0 || !group.filtered() {
+            if !group.is_shut() {
                 continue;
             }
             let lost = losses.claim(Self::CODE, |l| {

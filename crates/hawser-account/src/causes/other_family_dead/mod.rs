@@ -126,9 +126,9 @@ fn finding(
             links_affected: 1,
             multicast_dead: filter.is_none()
                 && !search.source.is_ipv4()
-                && groups(view).iter().any(|group| {
-                    group.path == Path::of(m) && group.received() == 0 && group.filtered()
-                }),
+                && groups(view)
+                    .iter()
+                    .any(|group| group.path == Path::of(m) && group.is_shut()),
             filter,
         },
     }

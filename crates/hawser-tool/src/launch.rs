@@ -230,6 +230,29 @@ impl Companion {
     }
 }
 
+/// Waits for the end of a child that was started to go on. `stop` is asked at each look: with an answer of it the child is
+/// killed, and that answer is the outcome.
+///
+/// # Errors
+/// It cannot be waited for.
+pub fn end_unless<S>(
+    child: &mut Child,
+    look: Duration,
+    mut stop: impl FnMut() -> Option<S>,
+) -> io::Result<Result<ExitStatus, S>> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Ok(status));
+        }
+        if let Some(stopped) = stop() {
+            child.kill()?;
+            child.wait()?;
+            return Ok(Err(stopped));
+        }
+        thread::sleep(look);
+    }
+}
+
 /// All that comes out of a pipe, read meanwhile.
 fn all(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     let (send, receive) = channel();

@@ -1,10 +1,10 @@
 //! Making pools in a head that is up, as an administrator does it once: a lab's host need know neither ZFS nor LVM.
 
 use std::fs::{self, File};
-use std::thread;
 use std::time::Duration;
 
 use hawser_model::shell;
+use hawser_tool::end_unless;
 
 use super::pools::PoolSpec;
 use super::shelf::{DISKS, EXPORTS, VOLUME_NAME, VOLUME_SIZE};
@@ -98,22 +98,14 @@ fn run(
         .log(log)
         .apart()
         .daemon()?;
-    let failed = |e| LabError::io("wait for", "ssh", e);
-    loop {
-        if let Some(status) = child.try_wait().map_err(failed)? {
-            return match status.success() {
-                true => Ok(()),
-                false => Err(refusal(
-                    node,
-                    &fs::read_to_string(&path).unwrap_or_default(),
-                )),
-            };
+    let ended = end_unless(&mut child, LOOKS, || stop().err());
+    match ended.map_err(|e| LabError::io("wait for", "ssh", e))? {
+        Err(stopped) => Err(stopped),
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => {
+            let log = fs::read_to_string(&path).unwrap_or_default();
+            Err(refusal(node, &log))
         }
-        if let Err(stopped) = stop() {
-            child.kill().and_then(|()| child.wait()).map_err(failed)?;
-            return Err(stopped);
-        }
-        thread::sleep(LOOKS);
     }
 }
 
@@ -152,12 +144,12 @@ mod tests {
         let lines: Vec<&str> = commands.lines().collect();
         assert_eq!(
             lines[0],
-            "zpool create -o cachefile=none -o multihost=on -m /srv/tank tank mirror \
-             /dev/disk/by-id/ubd-a /dev/disk/by-id/ubd-b"
+            "'zpool' 'create' '-o' 'cachefile=none' '-o' 'multihost=on' '-m' '/srv/tank' 'tank' 'mirror' \
+             '/dev/disk/by-id/ubd-a' '/dev/disk/by-id/ubd-b'"
         );
-        assert_eq!(lines[1], "zfs create -V 67108864 tank/volume01");
-        assert!(lines.contains(&"' >/srv/tank/exports.toml"), "{commands}");
-        assert_eq!(lines.last(), Some(&"zpool export tank"));
+        assert_eq!(lines[1], "'zfs' 'create' '-V' '67108864' 'tank/volume01'");
+        assert!(lines.contains(&"' >'/srv/tank/exports.toml'"), "{commands}");
+        assert_eq!(lines.last(), Some(&"'zpool' 'export' 'tank'"));
         assert!(!made(&zfs(&["a"])).contains("mirror"));
     }
 
@@ -168,9 +160,9 @@ mod tests {
             files: "hawser".into(),
         };
         let commands = made(&pool);
-        assert!(commands.starts_with("vgcreate -q vg01 /dev/disk/by-id/ubd-vg01\n"));
-        assert!(commands.contains("-L 67108864b -n hawser vg01"));
-        assert!(commands.ends_with("vgchange -q -a n vg01"));
+        assert!(commands.starts_with("'vgcreate' '-q' 'vg01' '/dev/disk/by-id/ubd-vg01'\n"));
+        assert!(commands.contains("'-L' '67108864b' '-n' 'hawser' 'vg01'"));
+        assert!(commands.ends_with("'vgchange' '-q' '-a' 'n' 'vg01'"));
     }
 
     #[test]

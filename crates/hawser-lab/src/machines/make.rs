@@ -3,10 +3,9 @@
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
 
-use hawser_tool::{Launch, TIED, Tool};
+use hawser_tool::{Launch, TIED, Tool, end_unless};
 
 use super::image::{FOLDER, Waiting};
 use super::recipe::SUITE;
@@ -82,24 +81,18 @@ impl Work {
             .log(file)
             .apart()
             .daemon()?;
-        let failed = |e| LabError::io("wait for", "mmdebstrap", e);
         let mut told = Told::of(&log)?;
-        loop {
-            if let Some(status) = child.try_wait().map_err(failed)? {
-                return match status.success() {
-                    true => Ok(()),
-                    false => Err(LabError::Tool {
-                        command: "mmdebstrap".to_owned(),
-                        what: complaints(&fs::read_to_string(&log).unwrap_or_default()),
-                    }),
-                };
-            }
-            if (waiting.interrupted)() {
-                child.kill().and_then(|()| child.wait()).map_err(failed)?;
-                return Err(LabError::Interrupted);
-            }
+        let ended = end_unless(&mut child, LOOKS, || {
             told.since(|line| (waiting.told)(line));
-            thread::sleep(LOOKS);
+            (waiting.interrupted)().then_some(LabError::Interrupted)
+        });
+        match ended.map_err(|e| LabError::io("wait for", "mmdebstrap", e))? {
+            Err(stopped) => Err(stopped),
+            Ok(status) if status.success() => Ok(()),
+            Ok(_) => Err(LabError::Tool {
+                command: "mmdebstrap".to_owned(),
+                what: complaints(&fs::read_to_string(&log).unwrap_or_default()),
+            }),
         }
     }
 

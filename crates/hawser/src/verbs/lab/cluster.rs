@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use hawser_lab::cluster::services::WATCH_LOG;
 use hawser_lab::{Interrupt, Kind, Lab, LabError, LabName, LabSpec, UpOutcome};
-use hawser_tool::{Launch, TIED};
+use hawser_tool::{Launch, TIED, end_unless};
 use miette::{IntoDiagnostic, WrapErr};
 
 use crate::bad_file::Source;
@@ -70,17 +70,9 @@ pub(super) fn apply(
         .args(["apply", "--lab", name.as_str()])
         .attached()
         .into_diagnostic()?;
-    let ended = loop {
-        if let Some(status) = apply.try_wait().into_diagnostic()? {
-            break status;
-        }
-        if interrupt.requested() {
-            // It may have ended meanwhile.
-            let _gone = apply.kill();
-            apply.wait().into_diagnostic()?;
-            return Err(interrupted(name, found)?);
-        }
-        std::thread::sleep(LOOKS);
+    let stopped = || interrupt.requested().then_some(());
+    let Ok(ended) = end_unless(&mut apply, LOOKS, stopped).into_diagnostic()? else {
+        return Err(interrupted(name, found)?);
     };
     let code = match ended.code() {
         Some(code @ (0 | 1)) => u8::from(code == 1),

@@ -25,7 +25,7 @@ const LARGEST: u64 = 256 << 20;
 
 /// Writes the case of a check, a comparison, a fan-out or a ladder, whole or not at all. Returns it as it is kept, and
 /// its path.
-pub fn write(case: &Case, asked: Option<&Path>) -> miette::Result<(Case, PathBuf)> {
+pub fn write(mut case: Case, asked: Option<&Path>) -> miette::Result<(Case, PathBuf)> {
     let verb = match (&case.ladder, &case.fanout) {
         (Some(_), _) => "ladder",
         (_, Some(_)) => "fanout",
@@ -33,18 +33,16 @@ pub fn write(case: &Case, asked: Option<&Path>) -> miette::Result<(Case, PathBuf
         (None, None) => "check",
     };
     let name = default_name(verb, &case.topology.cluster, case.recorded);
-    let case = Case {
-        command: Some(command()),
-        ..case.clone()
-    };
+    case.command = Some(command());
     save(&case, &name, asked)
 }
 
 /// This run's command, as somebody would type it.
 fn command() -> String {
     let words = std::env::args_os().skip(1);
-    let words = words.map(|word| word.to_string_lossy().into_owned());
-    shell::line(["hawser".to_owned()].into_iter().chain(words))
+    words.fold("hawser".to_owned(), |line, word| {
+        format!("{line} {}", shell::word(&word.to_string_lossy()))
+    })
 }
 
 /// Writes the case of a copy.

@@ -119,7 +119,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         true => super::fanout::measure(&cluster, &args.fanout, &options)?,
         false => measure(&cluster, &options)?,
     };
-    let (case, path) = case_file::write(&case, args.case.as_deref())?;
+    let (case, path) = case_file::write(case, args.case.as_deref())?;
     Ok(verbs::explain::show(
         &case,
         &path.display().to_string(),

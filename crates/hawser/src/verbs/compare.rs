@@ -37,7 +37,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         None => {
             let cluster = args.which.cluster()?;
             let case = aloud("the hosts are being read", || read(&cluster))?;
-            case_file::write(&case, args.case.as_deref())?
+            case_file::write(case, args.case.as_deref())?
         }
     };
     let path = path.display().to_string();

@@ -150,7 +150,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     interrupted::says("nothing is kept of this ladder, and its agents end with it")?;
     let cluster = args.which.cluster()?;
     let case = measure(&cluster, &args.options(&cluster))?;
-    let (case, path) = case_file::write(&case, args.case.as_deref())?;
+    let (case, path) = case_file::write(case, args.case.as_deref())?;
     Ok(verbs::explain::show(
         &case,
         &path.display().to_string(),

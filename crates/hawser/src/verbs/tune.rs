@@ -8,7 +8,7 @@ use hawser_coordinator::check::{Progress, facts};
 use hawser_coordinator::schedule::Direction;
 use hawser_coordinator::traffic_plan::TrafficOptions;
 use hawser_coordinator::tune::{self, Surroundings, TuneError};
-use hawser_host::{Host, HostError, Hosts};
+use hawser_host::{Host, HostError};
 use hawser_lab::impair::{MachineSetting, announce_machine};
 use hawser_lab::{Lab, LabName};
 use hawser_model::case::Case;
@@ -17,7 +17,7 @@ use hawser_model::knob::Knob;
 use hawser_model::names::{HostName, LinkName};
 use hawser_model::output::tune::TuneReport;
 use hawser_model::topology::Reach;
-use hawser_model::trial::{Also, Trial, Tuning};
+use hawser_model::trial::{Also, Trial};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::check::{Bar, TrafficArgs, checked, now};
@@ -60,9 +60,9 @@ pub struct Args {
 }
 
 impl Args {
-    /// Whether somebody is asked before a setting is tried.
+    /// Whether somebody is asked before a setting is tried. A placebo sets nothing.
     fn asks(&self, cluster: &Cluster) -> bool {
-        cluster.is_real() && !self.yes && !self.dry_run
+        cluster.is_real() && !self.yes && !self.dry_run && self.placebo.is_none()
     }
 }
 
@@ -80,7 +80,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         true => fanout_tuned(&cluster, &args, &options)?,
         false => tuned(&cluster, &args, &options)?,
     };
-    let (case, path) = case_file::write(&case, args.case.as_deref())?;
+    let (case, path) = case_file::write(case, args.case.as_deref())?;
     let report = TuneReport {
         case: path.display().to_string(),
         ..hawser_account::trial::tune_report(&case).expect("the case was just tuned")
@@ -108,46 +108,37 @@ fn tuned(cluster: &Cluster, args: &Args, options: &TrafficOptions) -> miette::Re
     let of_engine = hawser_account::fixes::plans(&case)
         .iter()
         .any(hawser_account::fixes::Plan::is_of_engine);
-    let tuning = match case.stopped {
-        Some(_) if !of_engine => None,
-        _ if args.dry_run => would_be(&mut agents, &case).map(Some)?,
-        _ if args.asks(cluster) && !agreed(&mut agents, &case, &bar)? => {
-            would_be(&mut agents, &case).map(Some)?
-        }
-        _ => Some(
-            tune::tune(&mut agents, &case, options, args.placebo, &around, now())
-                .map_err(|e| miette::miette!("{e}"))?,
-        ),
-    };
-    bar.0.finish_and_clear();
-    if let (Some(stopped), None) = (&case.stopped, &tuning) {
+    if let Some(stopped) = case.stopped.as_ref().filter(|_| !of_engine) {
+        bar.0.finish_and_clear();
         miette::bail!(
             "the check before was stopped by {}: {}; nothing was tried",
             stopped.host,
             stopped.what
         );
     }
-    case.tuning = tuning;
+    if args.dry_run || args.asks(cluster) {
+        let would_be = tune::dry_run(&mut agents, &case).map_err(|e| miette::miette!("{e}"))?;
+        case.tuning = Some(would_be);
+        if args.dry_run || !agreed(&case, &bar)? {
+            bar.0.finish_and_clear();
+            return Ok(case);
+        }
+        case.tuning = None;
+    }
+    let tuning = tune::tune(&mut agents, &case, options, args.placebo, &around, now());
+    bar.0.finish_and_clear();
+    case.tuning = Some(tuning.map_err(|e| miette::miette!("{e}"))?);
     Ok(case)
 }
 
-/// What would be tried.
-fn would_be(agents: &mut Hosts, case: &Case) -> miette::Result<Tuning> {
-    tune::dry_run(agents, case).map_err(|e| miette::miette!("{e}"))
-}
-
-/// Whether whoever sits at the terminal lets the settings of real hosts be tried: those that would be are shown.
-fn agreed(agents: &mut Hosts, case: &Case, bar: &Bar) -> miette::Result<bool> {
-    let tuning = would_be(agents, case)?;
-    if !tuning.trials.iter().any(Trial::would_be_tried) {
+/// Whether whoever sits at the terminal lets the settings of real hosts be tried: those that the case says would be are shown.
+fn agreed(case: &Case, bar: &Bar) -> miette::Result<bool> {
+    let would_be = case.tuning.iter().flat_map(|tuning| &tuning.trials);
+    if !would_be.into_iter().any(Trial::would_be_tried) {
         return Ok(true);
     }
-    let case = Case {
-        tuning: Some(tuning),
-        ..case.clone()
-    };
-    let report = hawser_account::trial::tune_report(&case).expect("it has what would be tried");
-    let table = render::tune::trials(&case, &report);
+    let report = hawser_account::trial::tune_report(case).expect("it has what would be tried");
+    let table = render::tune::trials(case, &report);
     bar.0
         .suspend(|| confirm::yes(&format!("{table}{ON_TRIAL}")))
 }

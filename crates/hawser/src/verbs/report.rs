@@ -34,7 +34,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         AnyCase::Drill(case) => hawser_report::drill_page(&case, &name),
         AnyCase::Pasted(_) => bail!(
             help = "`hawser explain` says what a paste says",
-            "{}: a paste, and a page is made of a case",
+            "{}: not a case file, and a page is made of a case",
             args.case.display()
         ),
     };

@@ -3,6 +3,8 @@
 //!
 //! Time in such a machine is never asserted: starting a program takes it 45 ms.
 
+#[path = "machines/boot.rs"]
+mod boot;
 #[path = "machines/cluster.rs"]
 mod cluster;
 mod support;
@@ -30,6 +32,12 @@ fn has_kernel() -> bool {
         writeln!(std::io::stderr(), "{line}").expect("standard error");
     }
     has
+}
+
+/// A cluster file of the examples for labs.
+fn example(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/lab");
+    folder.join(name).display().to_string()
 }
 
 /// One machine with one link.

@@ -1,12 +1,10 @@
 //! A storage cluster whose heads have kernels of their own, by verbs that know nothing of kernels.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use crate::support::verbs::{active_on, ok, verb};
 use crate::support::{self, Lab, eventually};
-use crate::{SLOW, has_kernel, login};
+use crate::{SLOW, example, has_kernel, login};
 
 /// Waits until `status` has nothing to say. It gives up what does not answer at once, which on a busy host may be anything.
 #[track_caller]
@@ -21,12 +19,6 @@ fn whole(lab: &Lab) -> Value {
     let last = last.expect("it was asked");
     assert!(is_whole, "{}{}", last.stdout, last.stderr);
     support::json(&last, "status")
-}
-
-/// A cluster file of the examples for labs.
-fn example(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/lab");
-    folder.join(name).display().to_string()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{flow, flow_v6, measure, pair};
+use common::{flow, flow_v6, measure, pair, unhindered};
 use hawser_model::traffic::FlowSpec;
 use hawser_model::units::{Nanos, Packets};
 
@@ -11,7 +11,9 @@ fn every_packet_comes_back_and_its_round_trip_is_known() {
     let (a, b) = pair();
     for base in [flow(), flow_v6()] {
         let spec = FlowSpec { echo: true, ..base };
-        let (sent, received) = measure(&a, &b, &spec);
+        let Some((sent, received)) = unhindered(|| measure(&a, &b, &spec)) else {
+            return;
+        };
         assert_eq!(received.received, sent.sent);
         assert_eq!(received.echoed, sent.sent);
         assert_eq!(sent.echoed_back, sent.sent);
@@ -34,7 +36,9 @@ fn echoes_lost_on_the_way_back_do_not_hold_the_sender() {
         ..flow()
     };
     let began = std::time::Instant::now();
-    let (sent, received) = measure(&a, &b, &spec);
+    let Some((sent, received)) = unhindered(|| measure(&a, &b, &spec)) else {
+        return;
+    };
     assert!(began.elapsed().as_secs() < 3);
     assert_eq!(received.received, sent.sent);
     assert_eq!(received.echoed, sent.echoed_back);

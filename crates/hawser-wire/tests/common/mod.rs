@@ -4,10 +4,15 @@
 //! test ends, and takes its interfaces along. Needs root, like all of these tests.
 #![allow(dead_code)]
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use hawser_model::traffic::{FlowId, FlowSpec, Rate, RunKey, Transport};
 use hawser_model::units::{Nanos, PacketsPerSec};
@@ -193,6 +198,56 @@ pub fn flow_v6() -> FlowSpec {
         receiver: "fd09::2".parse().unwrap(),
         ..flow()
     }
+}
+
+/// How long each thread of this program has been ready to run and had no processor, in nanoseconds
+/// (`Documentation/scheduler/sched-stats.rst`, the second number).
+fn look_at_waits(waits: &mut BTreeMap<String, u64>) {
+    let tasks = fs::read_dir("/proc/self/task").expect("the threads of this program");
+    for task in tasks.flatten() {
+        let text = fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
+        let waited = text.split_whitespace().nth(1);
+        if let Some(waited) = waited.and_then(|it| it.parse().ok()) {
+            waits.insert(task.file_name().to_string_lossy().into_owned(), waited);
+        }
+    }
+}
+
+/// What a measurement gave, unless this program was kept from running for so long that it says nothing: packaging/run-tests
+/// counts that.
+pub fn unhindered<T>(measure: impl FnOnce() -> T) -> Option<T> {
+    /// Half of what a receive buffer as it comes holds of the fastest paced flow here.
+    const HINDERED: u64 = 8_000_000;
+    let mut before = BTreeMap::new();
+    look_at_waits(&mut before);
+    let over = AtomicBool::new(false);
+    let (measured, after) = thread::scope(|scope| {
+        // Threads end with the measurement, and what they waited with them. Who looks waits for a processor too.
+        let looks = scope.spawn(|| {
+            let mut waits = before.clone();
+            while !over.load(Ordering::Relaxed) {
+                look_at_waits(&mut waits);
+                thread::sleep(Duration::from_millis(2));
+            }
+            look_at_waits(&mut waits);
+            waits
+        });
+        let measured = measure();
+        over.store(true, Ordering::Relaxed);
+        (measured, looks.join().expect("it only reads"))
+    });
+    let waited = after.values().sum::<u64>() - before.values().sum::<u64>();
+    if waited < HINDERED {
+        return Some(measured);
+    }
+    let waited = Duration::from_nanos(waited);
+    // Not by a macro, whose words libtest keeps for itself.
+    writeln!(
+        io::stderr(),
+        "\nskipped: not measured: no processor for {waited:?}"
+    )
+    .expect("standard error");
+    None
 }
 
 /// Opens a receiver on a host.

@@ -3,7 +3,7 @@
 //! no boot of a head gives it a pool. A head loses its power here, as one that is fenced does.
 
 use crate::support::Lab;
-use crate::support::verbs::{ok, verb};
+use crate::support::verbs::verb;
 use crate::{example, has_kernel};
 
 /// Boots without a pool in a row, once nothing is planted any more.
@@ -25,10 +25,19 @@ fn boot(lab: &Lab, head: &str) {
     lab.ok(&["power", "on", head]);
 }
 
+/// What `plan` says. The whole cluster is yet to be built: without a danger it can be.
+#[track_caller]
+fn planned(lab: &Lab, is_planted: bool) -> String {
+    let ran = verb(lab, "plan", &[]);
+    let code = Some(i32::from(is_planted));
+    assert_eq!(ran.code, code, "{}{}", ran.stdout, ran.stderr);
+    ran.stdout
+}
+
 /// What `plan` says of what is planted, which `apply` refuses to build on.
 #[track_caller]
 fn refused(lab: &Lab, named: &[&str]) {
-    let said = ok(lab, "plan", &[]);
+    let said = planned(lab, true);
     for one in named {
         assert!(said.contains(one), "{one}: {said}");
     }
@@ -46,7 +55,7 @@ fn refused(lab: &Lab, named: &[&str]) {
 /// Runs the command that `plan` names.
 #[track_caller]
 fn follow(lab: &Lab, head: &str, command: &str) {
-    let said = ok(lab, "plan", &[]);
+    let said = planned(lab, true);
     assert!(said.contains(&format!("`{command}`")), "{said}");
     lab.sh(head, command);
 }
@@ -54,7 +63,7 @@ fn follow(lab: &Lab, head: &str, command: &str) {
 /// Waits for no pool to be named as one that a boot would give to a head.
 #[track_caller]
 fn nothing_is_planted(lab: &Lab) {
-    let said = ok(lab, "plan", &[]);
+    let said = planned(lab, false);
     assert!(!said.contains("at its next boot"), "{said}");
 }
 

@@ -14,6 +14,7 @@ pub(crate) use hawser_model::units::counted;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use crate::clients::ClientsView;
 use crate::compare::topic::About;
 use crate::copy;
 use crate::fanout::FanoutView;
@@ -128,6 +129,27 @@ pub(crate) type FanoutFind = fn(&FanoutView<'_>) -> Vec<WordedFinding>;
 impl Listed<FanoutFind> {
     /// The entry of this cause.
     pub(crate) const fn fanout<C: FanoutCause>() -> Self {
+        Self {
+            code: C::CODE,
+            page: C::PAGE,
+            about: C::ABOUT,
+            find: |view| C::find(view).into_iter().map(Found::worded).collect(),
+        }
+    }
+}
+
+/// A cause for which a client of the storage sees more of a takeover, or of a dead SAN, than it has to.
+pub(crate) trait ClientCause: Cause {
+    /// Looks for it in what the clients have.
+    fn find(view: &ClientsView<'_>) -> Vec<Found<Self>>;
+}
+
+/// Looks for such a cause, and words each.
+pub(crate) type ClientFind = fn(&ClientsView<'_>) -> Vec<WordedFinding>;
+
+impl Listed<ClientFind> {
+    /// The entry of this cause.
+    pub(crate) const fn client<C: ClientCause>() -> Self {
         Self {
             code: C::CODE,
             page: C::PAGE,

@@ -6,6 +6,7 @@
 
 mod cause;
 mod causes;
+pub mod clients;
 mod compare;
 pub mod copy;
 pub mod fanout;

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cib;
+pub mod clients;
 pub mod corosync;
 pub mod exports;
 pub mod host;

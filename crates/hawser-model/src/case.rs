@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::client::ClientsRun;
 use crate::fanout::FanoutRun;
 use crate::host::{HostFacts, HostWindow};
 use crate::ladder::LadderRun;
@@ -78,6 +79,9 @@ pub struct Case {
     /// then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fanout: Option<FanoutRun>,
+    /// The clients of the storage, when they are what was checked; there are no measurements then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<ClientsRun>,
     /// What was tried against what was found, of a `hawser tune`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuning: Option<Tuning>,
@@ -112,6 +116,7 @@ impl Case {
             compared: false,
             ladder: None,
             fanout: None,
+            clients: None,
             tuning: None,
         }
     }

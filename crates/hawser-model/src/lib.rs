@@ -7,6 +7,7 @@
 
 pub mod account;
 pub mod case;
+pub mod client;
 pub mod cluster_file;
 pub mod cmap;
 pub mod copy;

@@ -1,5 +1,6 @@
 //! What the verbs print with `--json`: the contract that scripts rely on.
 
+pub mod clients;
 pub mod cluster;
 pub mod compare;
 pub mod copy;

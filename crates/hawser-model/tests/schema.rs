@@ -6,6 +6,7 @@ use std::path::Path;
 use hawser_model::case::Case;
 use hawser_model::copy::CopyCase;
 use hawser_model::drill::DrillCase;
+use hawser_model::output::clients::ClientsReport;
 use hawser_model::output::compare::CompareReport;
 use hawser_model::output::copy::CopyReport;
 use hawser_model::output::drill::DrillReport;
@@ -58,6 +59,11 @@ fn ladder_report() {
 #[test]
 fn compare_report() {
     published("compare.schema.json", &schema_for!(CompareReport));
+}
+
+#[test]
+fn clients_report() {
+    published("clients.schema.json", &schema_for!(ClientsReport));
 }
 
 #[test]

@@ -23,6 +23,7 @@ pub fn of_topology(topology: &Topology) -> ClusterFile {
         timing: Timing::default(),
         fencing: None,
         pools: Vec::new(),
+        clients: Vec::new(),
         exports: Exports::default(),
     }
 }

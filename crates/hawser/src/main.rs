@@ -27,7 +27,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 Measure:  check, compare, ladder, copy, bench
 Improve:  tune, changes, undo
 Operate:  import, plan, apply, status, watch, top, incident, standby, online,
-          move, exports
+          move, exports, clients
 Practise: drill, lab, demo
 Read:     explain, report
 
@@ -107,6 +107,9 @@ enum Verb {
     /// Send a pool to a node
     #[command(after_help = "Example:\n  hawser move vmpool01 head2")]
     Move(verbs::operate::MoveArgs),
+    /// What the clients of the pools should be set to, so that they outlast a takeover
+    #[command(after_help = "Example:\n  hawser clients print multipath.conf")]
+    Clients(verbs::clients::Args),
     /// What a pool offers by iSCSI and NFS, on the head that has it
     #[command(after_help = "Example:\n  hawser exports verify vmpool01")]
     Exports(verbs::exports::Args),
@@ -142,6 +145,7 @@ fn main() -> ExitCode {
         Verb::Bench(args) => verbs::bench::run(args),
         Verb::Changes(args) => verbs::changes::run(args),
         Verb::Check(args) => verbs::check::run(args),
+        Verb::Clients(args) => verbs::clients::run(&args),
         Verb::Compare(args) => verbs::compare::run(args),
         Verb::Copy(args) => verbs::copy::run(args),
         Verb::Demo(args) => verbs::demo::run(args),

@@ -4,7 +4,7 @@
 //! specific before the general, so that one root cause makes one finding and not five: what a
 //! dead link lost is not also a neighbour that cannot be resolved.
 
-use crate::cause::{CheckFind, CopyFind, FanoutFind, LadderFind, Listed, OutageFind};
+use crate::cause::{CheckFind, ClientFind, CopyFind, FanoutFind, LadderFind, Listed, OutageFind};
 
 pub(crate) mod knet;
 pub(crate) mod pattern;
@@ -81,6 +81,10 @@ mod cipher_below_link;
 mod cipher_chained;
 mod cipher_without_instructions;
 mod client_back_off;
+mod client_gives_up_early;
+mod client_one_path;
+mod client_path_held;
+mod client_portal_of_head;
 mod congestion_control;
 mod copy_retransmits;
 mod cpu_limit;
@@ -123,6 +127,14 @@ mod window_not_scaled;
 mod window_too_small;
 
 pub use socket_drain::disturbed;
+
+/// What a client of the storage does not bear: it is not served after a takeover, or sees an error in one.
+pub(crate) const CLIENTS: &[Listed<ClientFind>] = &[
+    Listed::client::<client_gives_up_early::ClientGivesUpEarly>(),
+    Listed::client::<client_portal_of_head::ClientPortalOfHead>(),
+    Listed::client::<client_one_path::ClientOnePath>(),
+    Listed::client::<client_path_held::ClientPathHeld>(),
+];
 
 /// Why a copy was slow, in the order in which they are asked: those with direct evidence before those that are seen by
 /// their effect on the rate alone.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CAUSES, COPY, FANOUT, LADDER, OUTAGE};
+use super::{CAUSES, CLIENTS, COPY, FANOUT, LADDER, OUTAGE};
 use crate::cause::Listed;
 use crate::compare::topic::About;
 
@@ -16,7 +16,8 @@ fn all() -> BTreeMap<&'static str, Told> {
             .map(|cause| (cause.code, (cause.page, cause.about)))
     }
     let network = of(CAUSES).chain(of(COPY)).chain(of(LADDER));
-    network.chain(of(FANOUT)).chain(of(OUTAGE)).collect()
+    let storage = of(OUTAGE).chain(of(CLIENTS));
+    network.chain(of(FANOUT)).chain(storage).collect()
 }
 
 /// The page of the cause with this code, in Markdown. `None`: there is no such cause.

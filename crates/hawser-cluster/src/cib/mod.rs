@@ -16,6 +16,7 @@ pub mod services;
 
 use hawser_model::cluster_file::ClusterFile;
 
+pub(crate) use pools::start_limit;
 pub(crate) use ports::{NEEDS_A_SAN, link_of_attribute};
 pub use ports::{Ports, port_attribute, watcher_id};
 pub use properties::PROPERTY_SET;

@@ -172,7 +172,15 @@ fn filesystem(pool: &Pool, id: &str, device: &str, stuck: &'static str) -> Eleme
     primitive(id, "ocf:heartbeat:Filesystem", &what, &parameters, &ops)
 }
 
-fn storage_ops(pool: &Pool, stuck: &'static str) -> [Op; 3] {
+/// How long a pool may take to start, its exports included, until Pacemaker calls that failed.
+pub(crate) fn start_limit(pool: &Pool) -> Period {
+    let (storage, _) = storage_limits(pool);
+    let exports = at_least(EXPORTS_TIMEOUT, pool.timeouts.start);
+    Period(storage.0 + exports.0)
+}
+
+/// How long a pool's storage may take to start and to stop.
+fn storage_limits(pool: &Pool) -> (Period, Period) {
     // An import reads every device of the shelves, and with multihost=on it also watches for
     // another writer, 20 to 30 s since OpenZFS 2.3.6 (openzfs/zfs#18855). A stop that is cut
     // short by its timeout ends in a shot, so it is generous too.
@@ -180,13 +188,22 @@ fn storage_ops(pool: &Pool, stuck: &'static str) -> [Op; 3] {
         PoolKind::Zfs => (300, 180),
         PoolKind::Filesystem | PoolKind::Lvm => (120, 120),
     };
-    let timeouts = pool.timeouts;
+    let given = pool.timeouts;
+    (
+        given.start.unwrap_or(Period::from_secs(start)),
+        given.stop.unwrap_or(Period::from_secs(stop)),
+    )
+}
+
+fn storage_ops(pool: &Pool, stuck: &'static str) -> [Op; 3] {
+    let (start, stop) = storage_limits(pool);
+    let monitor = pool.timeouts.monitor;
     [
-        Op::once("start", timeouts.start.unwrap_or(Period::from_secs(start))),
-        Op::once("stop", timeouts.stop.unwrap_or(Period::from_secs(stop))).on_fail(Some(stuck)),
+        Op::once("start", start),
+        Op::once("stop", stop).on_fail(Some(stuck)),
         Op::monitor(
             Period::from_secs(20),
-            timeouts.monitor.unwrap_or(Period(LOOK * STORAGE_TIMES)),
+            monitor.unwrap_or(Period(LOOK * STORAGE_TIMES)),
         ),
     ]
 }

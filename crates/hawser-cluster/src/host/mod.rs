@@ -2,6 +2,7 @@
 
 mod aside;
 pub mod boot;
+mod client;
 mod device;
 mod device_names;
 pub mod drill;

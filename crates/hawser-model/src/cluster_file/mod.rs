@@ -4,6 +4,7 @@
 //! from.
 
 mod adopted;
+mod client;
 mod cluster;
 mod fencing;
 mod network;
@@ -14,6 +15,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use adopted::{Adopted, Kept, said_by_file};
+pub use client::ClientEntry;
 pub use cluster::{
     Cluster, Compression, CompressionModel, Crypto, CryptoCipher, CryptoHash, Failback, LinkMode,
     Profile, QdeviceAlgorithm, QdeviceTls, Quorum, QuorumDevice, Timing,
@@ -22,8 +24,8 @@ pub use fencing::{Bmc, FenceAction, FenceDevice, Fencing, WITHOUT_FENCING, is_ip
 pub use network::{LinkEntry, NodeEntry, Role, Roles};
 pub use pool::{Addresses, Backend, ExportKind, Exports, NfsExport, Pool, PoolKind, Timeouts};
 pub use rules::{
-    Broken, BrokenAdopted, BrokenEngine, BrokenFencing, BrokenNetwork, BrokenPools, MAX_LINKS,
-    is_fence_parameter_secret,
+    Broken, BrokenAdopted, BrokenClients, BrokenEngine, BrokenFencing, BrokenNetwork, BrokenPools,
+    MAX_LINKS, is_fence_parameter_secret,
 };
 
 pub use crate::toml_file::{At, Network, NotA, Period, SecretRef, Speed};
@@ -67,6 +69,9 @@ pub struct ClusterFile {
     /// How pools are offered by iSCSI.
     #[serde(default)]
     pub exports: Exports,
+    /// Machines that use the pools.
+    #[serde(rename = "client", default)]
+    pub clients: Vec<ClientEntry>,
 }
 
 /// Reads a cluster file. `path` is only for the errors.

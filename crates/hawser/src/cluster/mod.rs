@@ -15,7 +15,7 @@ use hawser_cluster::live::{FenceAsk, Secrets, fence_asks};
 use hawser_coordinator::address_check::MissingAddress;
 use hawser_coordinator::discover::discover;
 use hawser_lab::Lab;
-use hawser_model::cluster_file::{ClusterFile, ExportKind, Pool};
+use hawser_model::cluster_file::{ClientEntry, ClusterFile, ExportKind, Pool};
 use hawser_model::host::HostFacts;
 use hawser_model::iscsi::{ISCSI_PORT, IscsiUnit};
 use hawser_model::names::HostName;
@@ -26,6 +26,7 @@ use crate::bad_file::Source;
 pub use connect::{beside_switches, here, random};
 pub use target::{Known, Reached, Target, none_reached, why_not};
 pub use told::set_verbosity;
+use which::by_ssh;
 pub use which::{OneHost, Running, Which};
 
 /// How long a node may take to let itself be connected, and then to log in, while somebody waits.
@@ -136,6 +137,31 @@ impl Cluster {
         self.nodes
             .iter()
             .any(|(_, reach)| !matches!(reach, Reach::Lab(_)))
+    }
+
+    /// These clients of its pools, reached as its nodes are.
+    ///
+    /// # Errors
+    /// One that cannot be an ssh destination.
+    pub fn clients(&self, clients: &[ClientEntry]) -> miette::Result<Self> {
+        let lab = self.nodes.iter().find_map(|(_, reach)| match reach {
+            Reach::Lab(lab) => Some(lab),
+            Reach::Ssh(_) => None,
+        });
+        let reach = |client: &ClientEntry| {
+            let name = client.name.get().clone();
+            let destination = client
+                .ssh
+                .as_ref()
+                .map_or(name.as_str(), |ssh| ssh.as_str());
+            let reach = match lab {
+                Some(lab) => Reach::Lab(lab.clone()),
+                None => by_ssh("--client", destination)?.1,
+            };
+            Ok((name, reach))
+        };
+        let nodes: miette::Result<Vec<_>> = clients.iter().map(reach).collect();
+        Ok(Self::of_nodes(nodes?, self.ssh_config.clone()))
     }
 
     /// The labs whose nodes these are.

@@ -125,7 +125,7 @@ impl Running {
     fn hosts_alone(&self) -> miette::Result<Cluster> {
         let mut nodes: Vec<(HostName, Reach)> = Vec::new();
         for destination in &self.hosts {
-            let node = by_ssh(destination)?;
+            let node = by_ssh("--host", destination)?;
             if nodes.iter().any(|(name, _)| *name == node.0) {
                 bail!("--host {destination}: named twice");
             }
@@ -139,10 +139,10 @@ impl Running {
 }
 
 /// The host that an ssh destination names: `root@head1` is the host head1 in what is printed.
-fn by_ssh(destination: &str) -> miette::Result<(HostName, Reach)> {
+pub(super) fn by_ssh(option: &str, destination: &str) -> miette::Result<(HostName, Reach)> {
     let name = destination.rsplit('@').next().unwrap_or(destination);
     if name.is_empty() || destination.starts_with('-') {
-        bail!("--host {destination}: not an ssh destination such as head1 or root@head1");
+        bail!("{option} {destination}: not an ssh destination such as head1 or root@head1");
     }
     Ok((name.into(), Reach::Ssh(destination.to_owned())))
 }
@@ -180,7 +180,7 @@ impl OneHost {
         };
         let node = match &self.lab {
             Some(lab) => (host.as_str().into(), Reach::Lab(lab.clone())),
-            None => by_ssh(host)?,
+            None => by_ssh("--host", host)?,
         };
         let cluster = Cluster::of_nodes(vec![node], self.ssh_config.clone());
         let hosts = aloud(&format!("{host} is being reached"), || cluster.connect())?;

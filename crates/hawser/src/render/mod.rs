@@ -2,6 +2,7 @@
 
 pub mod bench_cipher;
 pub mod check;
+pub mod clients;
 pub mod compare;
 pub mod copy;
 pub mod drill;

@@ -18,6 +18,7 @@ use hawser_model::units::{Bytes, Nanos, PacketsPerSec};
 use indicatif::{ProgressBar, ProgressStyle};
 use miette::bail;
 
+use super::clients::ClientArgs;
 use super::fanout::FanoutArgs;
 use crate::cluster::{Cluster, Which};
 use crate::output::{bar, complain};
@@ -38,6 +39,8 @@ pub struct Args {
     traffic: TrafficArgs,
     #[command(flatten)]
     fanout: FanoutArgs,
+    #[command(flatten)]
+    clients: ClientArgs,
 }
 
 /// How hard to press, and with what.
@@ -114,6 +117,12 @@ impl TrafficArgs {
 pub fn run(args: Args) -> miette::Result<ExitCode> {
     interrupted::says("nothing is kept of this check, and its agents end with it")?;
     let cluster = args.which.cluster()?;
+    if args.clients.wanted() {
+        let case = super::clients::ask(&cluster, &args.clients)?;
+        let (case, path) = case_file::write(case, args.case.as_deref())?;
+        let shown = super::clients::show(&case, &path.display().to_string(), args.json);
+        return Ok(shown.expect("a case of clients"));
+    }
     let options = args.traffic.options();
     let case = match args.fanout.wanted() {
         true => super::fanout::measure(&cluster, &args.fanout, &options)?,

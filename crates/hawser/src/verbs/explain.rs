@@ -27,7 +27,7 @@ pub struct Args {
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["case", "list"])]
     logs: Option<PathBuf>,
     /// Print one JSON object, as the verb that wrote the case does (docs/schema/check.schema.json, tune.schema.json,
-    /// compare.schema.json, fanout.schema.json, ladder.schema.json, copy.schema.json, drill.schema.json, paste.schema.json, incidents.schema.json)
+    /// compare.schema.json, fanout.schema.json, ladder.schema.json, clients.schema.json, copy.schema.json, drill.schema.json, paste.schema.json, incidents.schema.json)
     #[arg(long)]
     json: bool,
     /// List the codes of all causes
@@ -83,7 +83,10 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     Ok(match case_file::read(&case)? {
         AnyCase::Pasted(text) => return pasted(&text, &path, args.json),
         AnyCase::Check(case) if case.compared => compared(&case, path, args.json)?,
-        AnyCase::Check(case) => show(&case, &path, args.json),
+        AnyCase::Check(case) => match super::clients::show(&case, &path, args.json) {
+            Some(shown) => shown,
+            None => show(&case, &path, args.json),
+        },
         AnyCase::Copy(case) => {
             let mut report = hawser_account::copy::explain_copy(&case);
             report.case = path;

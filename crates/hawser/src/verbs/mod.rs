@@ -5,6 +5,7 @@ pub mod apply;
 pub mod bench;
 pub mod changes;
 pub mod check;
+pub mod clients;
 pub mod compare;
 pub mod copy;
 pub mod demo;

@@ -160,12 +160,14 @@ fn a_boot_imports_no_pool_of_zfs_once_what_plan_names_is_gone() {
         ("vmpool01\n".to_owned(), "vmpool01\n".to_owned())
     );
     // Two heads have written to it: what is on it now is not looked at any more.
+    follow(&lab, "head1", "rm /etc/zfs/zpool.cache");
+    lab.sh("head1", "sync");
     lab.ok(&["power", "cut", "head1"]);
     lab.sh("head2", "zpool export vmpool01");
-    follow(&lab, "head2", "zgenhostid -f");
-    boot(&lab, "head2");
     lab.ok(&["power", "on", "head1"]);
-    lab.sh("head1", "rm -f /etc/zfs/zpool.cache; sync");
+    follow(&lab, "head2", "zgenhostid -f");
+    lab.sh("head2", "sync");
+    boot(&lab, "head2");
     nothing_is_planted(&lab);
     for _ in 0..QUIET_BOOTS {
         for head in ["head1", "head2"] {

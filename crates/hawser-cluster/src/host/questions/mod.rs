@@ -2,6 +2,7 @@
 //! arbitrary file.
 
 mod cib;
+mod client;
 mod drill;
 mod engine;
 mod engine_again;
@@ -25,6 +26,7 @@ use std::time::Duration;
 use crate::host::ViewQuestion;
 
 pub use cib::{PatchCib, ReadCib, SeedCib};
+pub use client::ReadClient;
 pub use drill::{LookAround, ReadCorosyncMap};
 pub use engine::{StartEngine, StopEngine, WithdrawEngine};
 pub use engine_again::{ReloadCorosync, RestartEngine};
@@ -66,6 +68,7 @@ hawser_host::questions! {
     RemoveFile,
     ListOffers,
     ReadOffers,
+    ReadClient,
     ReadCib,
     PatchCib,
     SeedCib,

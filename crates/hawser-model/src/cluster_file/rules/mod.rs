@@ -2,6 +2,7 @@
 
 mod adopted;
 mod agents;
+mod clients;
 mod distinct_pools;
 mod engine;
 mod fencing;
@@ -16,6 +17,7 @@ use crate::toml_file::{self, Rule};
 type Found = toml_file::Found<Broken>;
 
 pub use adopted::BrokenAdopted;
+pub use clients::BrokenClients;
 pub use engine::{BrokenEngine, MAX_LINKS};
 pub use fencing::{BrokenFencing, is_fence_parameter_secret};
 pub use network::BrokenNetwork;
@@ -39,6 +41,9 @@ pub enum Broken {
     /// About resources that are kept.
     #[error(transparent)]
     Adopted(#[from] BrokenAdopted),
+    /// About clients.
+    #[error(transparent)]
+    Clients(#[from] BrokenClients),
 }
 
 impl Rule for Broken {
@@ -49,6 +54,7 @@ impl Rule for Broken {
             Self::Fencing(broken) => broken.help(),
             Self::Pools(broken) => broken.help(),
             Self::Adopted(broken) => broken.help(),
+            Self::Clients(broken) => broken.help(),
         }
     }
 }
@@ -61,6 +67,7 @@ pub(super) fn check(file: &ClusterFile, found: &mut Found) {
     fencing::check(file, &mut given, found);
     pools::check(file, &mut given, found);
     adopted::check(file, found);
+    clients::check(file, found);
 }
 
 /// Checks what must also hold before a cluster is built from the file.

@@ -1,0 +1,136 @@
+//! A client waits for its storage less long than a takeover takes: its programs get errors, file systems turn read-only,
+//! virtual machines stop, although the cluster does what it promises.
+//!
+//! Evidence: how long each part of the client waits by its own words (or by the cluster file), and the longest outage that is
+//! in the heads' logs (certain) or that the cluster file's times make (likely). Always an error. The wait is counted from the
+//! moment when the client's kernel has noticed, which is at once where the connection is refused. Cases:
+//! `client-gives-up-early`, `client-gives-up-stated`; near misses: `client-waits-long-enough`.
+
+use hawser_model::client::{ClientTold, Wait};
+use hawser_model::finding::{Confidence, Place, Severity};
+use serde::Serialize;
+
+use crate::cause::{Cause, ClientCause, Found, Tenths, Words, host};
+use crate::clients::{ClientsView, Kind, Outage, outage};
+
+#[derive(Serialize)]
+pub(crate) struct ClientGivesUpEarly {
+    waits_s: Tenths,
+    outage_s: Tenths,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incident: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pool: Option<String>,
+    #[serde(skip)]
+    by: By,
+}
+
+/// Who gives up.
+enum By {
+    Multipath,
+    Session,
+    SoftMount,
+    /// Nobody of whom Hawser can ask.
+    Stated,
+}
+
+impl ClientCause for ClientGivesUpEarly {
+    fn find(view: &ClientsView<'_>) -> Vec<Found<Self>> {
+        let longest = outage(view.run);
+        let devices = view.devices.iter().filter_map(|device| {
+            let by = match device.kind {
+                Kind::Multipath(..) => By::Multipath,
+                Kind::Disk(_) => By::Session,
+                Kind::Mount(_) => By::SoftMount,
+            };
+            let Wait::Seconds(waits) = device.wait()? else {
+                return None;
+            };
+            let place = Place {
+                object: Some(device.name.to_owned()),
+                ..Place::on(device.client)
+            };
+            found(waits, &longest, Some(device.pool.name.clone()), by, place)
+        });
+        let stated = view.run.clients.iter().filter_map(|(client, told)| {
+            let ClientTold::Stated(waits) = told else {
+                return None;
+            };
+            found(*waits, &longest, None, By::Stated, Place::on(client))
+        });
+        devices.chain(stated).collect()
+    }
+}
+
+fn found(
+    waits: f64,
+    longest: &Outage,
+    pool: Option<String>,
+    by: By,
+    place: Place,
+) -> Option<Found<ClientGivesUpEarly>> {
+    (waits < longest.seconds).then(|| Found {
+        severity: Severity::Error,
+        confidence: match longest.incident {
+            Some(_) => Confidence::Certain,
+            None => Confidence::Likely,
+        },
+        place,
+        evidence: ClientGivesUpEarly {
+            waits_s: Tenths::of(waits),
+            outage_s: Tenths::of(longest.seconds),
+            incident: longest.incident.clone(),
+            pool,
+            by,
+        },
+    })
+}
+
+impl Cause for ClientGivesUpEarly {
+    const CODE: &'static str = "client-gives-up-early";
+    const PAGE: &'static str = include_str!("page.md");
+
+    fn words(&self, at: &Place) -> Words {
+        let outage = self.outage_s.0;
+        let than = match &self.incident {
+            Some(incident) => {
+                format!(
+                    "the longest outage seen was {outage} s (`hawser incident show {incident}`)"
+                )
+            }
+            None => format!("its heads' death is expected to take {outage} s"),
+        };
+        let what = match (&at.object, &self.pool) {
+            (Some(device), Some(pool)) => format!("{device} of pool {pool}"),
+            _ => "its disks".to_owned(),
+        };
+        Words {
+            text: format!(
+                "{} gives {what} up {} s after it has noticed that the head is gone, and {than}: its programs get errors.",
+                host(at),
+                self.waits_s.0,
+            ),
+            fix: match self.by {
+                By::Multipath => {
+                    "A larger `no_path_retry` in multipath.conf: it is what holds reads and writes when no path is left."
+                }
+                By::Session => {
+                    "dm-multipath above it, whose `no_path_retry` waits, or a larger \
+                     `node.session.timeo.replacement_timeout`."
+                }
+                By::SoftMount => {
+                    "Mount it `hard`. A soft mount also loses what a program believes to be written."
+                }
+                By::Stated => {
+                    "At the client: a longer time limit of its disks (Windows: `TimeOutValue`, ESXi: the all-paths-down \
+                     time). In the cluster file `gives_up` then says the new one."
+                }
+            }
+            .to_owned()
+                + match self.by {
+                    By::Stated => "",
+                    _ => " `hawser clients print` prints settings that outlast a takeover.",
+                },
+        }
+    }
+}

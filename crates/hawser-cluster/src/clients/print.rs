@@ -1,0 +1,143 @@
+//! What the configuration files of a Linux client should say, so that it outlasts a takeover and does not stand still for a dead
+//! SAN.
+
+use std::fmt::Write as _;
+
+use hawser_model::cluster_file::{Backend, ClusterFile, ExportKind, Pool};
+
+use super::{bearable, offered};
+
+/// A file of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientFile {
+    /// `/etc/multipath.conf`.
+    Multipath,
+    /// `/etc/iscsi/iscsid.conf`.
+    Iscsid,
+    /// Lines of `/etc/fstab`.
+    Fstab,
+}
+
+/// multipathd's `polling_interval` as it comes, seconds (`DEFAULT_CHECKINT` in libmultipath's defaults.h).
+const POLLING: u64 = 5;
+
+/// How long a path that is gone holds what was sent over it, seconds: what multipath takes where nothing is said
+/// (`DEFAULT_FAST_IO_FAIL`).
+const PATH: u64 = 5;
+
+/// How long a path that is silent takes to be noticed: asked each so many seconds, and waited for as long.
+const NOOP: u64 = 2;
+
+/// The text of a file. None: nothing of this cluster belongs into it.
+pub fn printed(file: &ClusterFile, which: ClientFile) -> Option<String> {
+    let iscsi = file
+        .pools
+        .iter()
+        .any(|pool| *pool.exports == ExportKind::Iscsi);
+    match which {
+        ClientFile::Multipath => iscsi.then(|| multipath(file)),
+        ClientFile::Iscsid => iscsi.then(|| iscsid(file)),
+        ClientFile::Fstab => fstab(file),
+    }
+}
+
+fn multipath(file: &ClusterFile) -> String {
+    let wait = bearable(file).as_millis().div_ceil(1000);
+    let looks = wait.div_ceil(POLLING);
+    // What the target calls itself (`INQUIRY`): LIO in target_core_configfs.c, tgt in usr/target.c.
+    let vendor = match file.exports.backend {
+        Backend::Lio => "LIO-ORG",
+        Backend::Tgt => "IET",
+    };
+    format!(
+        "# For clients of cluster {cluster}. A takeover takes all paths of a pool away at once. The cluster calls one failed after\n\
+         # {wait} s; until then no_path_retry holds what is read and written: {looks} looks, one each {POLLING} s.\n\
+         devices {{\n\
+         \tdevice {{\n\
+         \t\tvendor \"{vendor}\"\n\
+         \t\tproduct \".*\"\n\
+         \t\tpath_grouping_policy \"multibus\"\n\
+         \t\tpath_checker \"tur\"\n\
+         \t\tfailback \"immediate\"\n\
+         \t\tno_path_retry {looks}\n\
+         \t\t# When one SAN is dead, go on over the other soon.\n\
+         \t\tfast_io_fail_tmo {PATH}\n\
+         \t}}\n\
+         }}\n",
+        cluster = *file.cluster.name,
+    )
+}
+
+fn iscsid(file: &ClusterFile) -> String {
+    let mut out = format!(
+        "# For clients of cluster {}, with dm-multipath above the sessions (multipath.conf): it waits, not the session. Without\n\
+         # multipath replacement_timeout has to be {}. What is set here counts for targets that are discovered later.\n\
+         node.startup = automatic\n\
+         node.session.timeo.replacement_timeout = {PATH}\n\
+         node.conn[0].timeo.noop_out_interval = {NOOP}\n\
+         node.conn[0].timeo.noop_out_timeout = {NOOP}\n",
+        *file.cluster.name,
+        bearable(file).as_millis().div_ceil(1000),
+    );
+    for pool in offered(file) {
+        for (link, addresses) in &pool.addresses {
+            for address in addresses {
+                let _ = writeln!(
+                    out,
+                    "# {} on {link}: iscsiadm -m discovery -t sendtargets -p {address}",
+                    pool.name
+                );
+            }
+        }
+    }
+    out + "# iscsiadm -m node --login\n"
+}
+
+fn fstab(file: &ClusterFile) -> Option<String> {
+    let mut out = String::new();
+    for pool in &file.pools {
+        for (source, place) in nfs(pool) {
+            let _ = writeln!(
+                out,
+                "{source} {place} nfs hard,vers=4.2,timeo=50,retrans=2,_netdev,nofail 0 0"
+            );
+        }
+    }
+    (!out.is_empty()).then(|| {
+        format!(
+            "# For clients of cluster {}: hard, so that a call waits for the pool's next head. A soft mount loses what a program\n\
+             # believes to be written.\n{out}",
+            *file.cluster.name
+        )
+    })
+}
+
+/// What a pool exports by NFS in the cluster file, and where it might be mounted.
+fn nfs(pool: &Pool) -> Vec<(String, String)> {
+    let address = pool.addresses.values().next();
+    let Some(address) = address.and_then(|it| it.as_slice().first()) else {
+        return Vec::new();
+    };
+    let address = match address.is_ipv6() {
+        true => format!("[{address}]"),
+        false => address.to_string(),
+    };
+    let of = |directory: &str| {
+        let name = directory.trim_matches('/').replace('/', "-");
+        (
+            format!("{address}:{}", octal(directory)),
+            format!("/mnt/{}", octal(&name)),
+        )
+    };
+    pool.nfs
+        .iter()
+        .map(|export| of(&export.directory))
+        .collect()
+}
+
+/// As fstab(5) wants blanks: they end a field.
+fn octal(text: &str) -> String {
+    text.replace('\\', "\\134")
+        .replace(' ', "\\040")
+        .replace('\t', "\\011")
+}

@@ -21,10 +21,13 @@ fn answer(case: &Case) -> CheckReport {
     explain(case)
 }
 
-/// Every folder with a check's case, in order; `compare.rs`, `ladder.rs` and `fanout.rs` have the others.
+/// Every folder with a check's case, in order; `compare.rs`, `ladder.rs`, `fanout.rs` and `clients.rs` have the others.
 fn saved() -> Vec<(String, Case)> {
     saved::saved("", |case: &Case| {
-        case.ladder.is_none() && case.fanout.is_none() && !case.compared
+        case.ladder.is_none()
+            && case.fanout.is_none()
+            && case.clients.is_none()
+            && !case.compared
     })
 }
 

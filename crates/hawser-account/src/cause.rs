@@ -349,7 +349,7 @@ impl Listed<LadderFind> {
 }
 
 /// A number with one decimal.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Tenths(pub(crate) f64);
 
 impl Tenths {

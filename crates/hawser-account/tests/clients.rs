@@ -45,7 +45,10 @@ fn what_a_client_does_not_say_is_a_gap_and_no_patience() {
     let run = case.clients.as_mut().expect("clients");
     for told in run.clients.values_mut() {
         if let hawser_model::client::ClientTold::Read(facts) = told {
-            facts.maps.iter_mut().for_each(|map| map.without_path = None);
+            facts
+                .maps
+                .iter_mut()
+                .for_each(|map| map.without_path = None);
         }
     }
     let answer = answer(&case);

@@ -6,10 +6,11 @@ use hawser_model::case::Case;
 use hawser_model::client::{
     ClientFacts, ClientTold, ClientsRun, IscsiSession, MultipathMap, NfsMount, OfferedPool, Wait,
 };
-use hawser_model::finding::WordedFinding;
+use hawser_model::finding::{Confidence, Place, Severity, WordedFinding};
 use hawser_model::names::HostName;
 use hawser_model::output::clients::{ClientDevice, ClientReport, ClientsReport};
 
+use crate::cause::Found;
 use crate::causes::CLIENTS;
 
 /// The code of every cause that a check of clients finds.
@@ -88,6 +89,44 @@ impl<'a> Device<'a> {
         over.dedup();
         over
     }
+}
+
+/// At most so many devices of a finding have their names said.
+const NAMED: usize = 3;
+
+/// What was found of a client's devices, one finding for those of which the same is to be said: a pool may have hundreds of
+/// disks.
+pub(crate) fn together<'a, C: PartialEq>(
+    severity: Severity,
+    confidence: Confidence,
+    each: impl Iterator<Item = (&'a HostName, &'a str, C)>,
+) -> Vec<Found<C>> {
+    let mut groups: Vec<(&HostName, Vec<&str>, C)> = Vec::new();
+    for (client, device, evidence) in each {
+        let same = groups
+            .iter_mut()
+            .find(|(of, _, said)| *of == client && *said == evidence);
+        match same {
+            Some((_, devices, _)) => devices.push(device),
+            None => groups.push((client, vec![device], evidence)),
+        }
+    }
+    let found = groups.into_iter().map(|(client, devices, evidence)| {
+        let mut named = devices[..devices.len().min(NAMED)].join(", ");
+        if devices.len() > NAMED {
+            named += &format!(" and {} more", devices.len() - NAMED);
+        }
+        Found {
+            severity,
+            confidence,
+            place: Place {
+                object: Some(named),
+                ..Place::on(client)
+            },
+            evidence,
+        }
+    });
+    found.collect()
 }
 
 /// How long clients have to wait, and why that is known.

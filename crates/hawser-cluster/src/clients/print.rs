@@ -52,6 +52,11 @@ fn multipath(file: &ClusterFile) -> String {
     format!(
         "# For clients of cluster {cluster}. A takeover takes all paths of a pool away at once. The cluster calls one failed after\n\
          # {wait} s; until then no_path_retry holds what is read and written: {looks} looks, one each {POLLING} s.\n\
+         defaults {{\n\
+         \t# A device for each disk that is seen twice; as it comes, for none that was not named before.\n\
+         \tfind_multipaths \"yes\"\n\
+         \tuser_friendly_names \"yes\"\n\
+         }}\n\
          devices {{\n\
          \tdevice {{\n\
          \t\tvendor \"{vendor}\"\n\

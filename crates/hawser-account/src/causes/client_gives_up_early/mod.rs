@@ -11,9 +11,9 @@ use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;
 
 use crate::cause::{Cause, ClientCause, Found, Tenths, Words, host};
-use crate::clients::{ClientsView, Kind, Outage, outage};
+use crate::clients::{ClientsView, Kind, outage, together};
 
-#[derive(Serialize)]
+#[derive(PartialEq, Serialize)]
 pub(crate) struct ClientGivesUpEarly {
     waits_s: Tenths,
     outage_s: Tenths,
@@ -26,6 +26,7 @@ pub(crate) struct ClientGivesUpEarly {
 }
 
 /// Who gives up.
+#[derive(PartialEq)]
 enum By {
     Multipath,
     Session,
@@ -37,6 +38,19 @@ enum By {
 impl ClientCause for ClientGivesUpEarly {
     fn find(view: &ClientsView<'_>) -> Vec<Found<Self>> {
         let longest = outage(view.run);
+        let confidence = match longest.incident {
+            Some(_) => Confidence::Certain,
+            None => Confidence::Likely,
+        };
+        let early = |waits: f64, pool, by| {
+            (waits < longest.seconds).then(|| Self {
+                waits_s: Tenths::of(waits),
+                outage_s: Tenths::of(longest.seconds),
+                incident: longest.incident.clone(),
+                pool,
+                by,
+            })
+        };
         let devices = view.devices.iter().filter_map(|device| {
             let by = match device.kind {
                 Kind::Multipath(..) => By::Multipath,
@@ -46,44 +60,23 @@ impl ClientCause for ClientGivesUpEarly {
             let Wait::Seconds(waits) = device.wait()? else {
                 return None;
             };
-            let place = Place {
-                object: Some(device.name.to_owned()),
-                ..Place::on(device.client)
-            };
-            found(waits, &longest, Some(device.pool.name.clone()), by, place)
+            let evidence = early(waits, Some(device.pool.name.clone()), by)?;
+            Some((device.client, device.name, evidence))
         });
-        let stated = view.run.clients.iter().filter_map(|(client, told)| {
+        let mut found = together(Severity::Error, confidence, devices);
+        found.extend(view.run.clients.iter().filter_map(|(client, told)| {
             let ClientTold::Stated(waits) = told else {
                 return None;
             };
-            found(*waits, &longest, None, By::Stated, Place::on(client))
-        });
-        devices.chain(stated).collect()
+            Some(Found {
+                severity: Severity::Error,
+                confidence,
+                place: Place::on(client),
+                evidence: early(*waits, None, By::Stated)?,
+            })
+        }));
+        found
     }
-}
-
-fn found(
-    waits: f64,
-    longest: &Outage,
-    pool: Option<String>,
-    by: By,
-    place: Place,
-) -> Option<Found<ClientGivesUpEarly>> {
-    (waits < longest.seconds).then(|| Found {
-        severity: Severity::Error,
-        confidence: match longest.incident {
-            Some(_) => Confidence::Certain,
-            None => Confidence::Likely,
-        },
-        place,
-        evidence: ClientGivesUpEarly {
-            waits_s: Tenths::of(waits),
-            outage_s: Tenths::of(longest.seconds),
-            incident: longest.incident.clone(),
-            pool,
-            by,
-        },
-    })
 }
 
 impl Cause for ClientGivesUpEarly {

@@ -8,9 +8,9 @@ use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;
 
 use crate::cause::{Cause, ClientCause, Found, Tenths, Words, host};
-use crate::clients::{ClientsView, Kind, outage};
+use crate::clients::{ClientsView, Kind, outage, together};
 
-#[derive(Serialize)]
+#[derive(PartialEq, Serialize)]
 pub(crate) struct ClientPathHeld {
     pool: String,
     /// Absent: it never gives up.
@@ -35,24 +35,17 @@ impl ClientCause for ClientPathHeld {
                 Some(noticed.then(session.recovery?))
             });
             let held = held.reduce(|one, other| if one < other { other } else { one })?;
-            (Wait::Seconds(longest) < held).then(|| Found {
-                severity: Severity::Warning,
-                confidence: Confidence::Certain,
-                place: Place {
-                    object: Some(device.name.to_owned()),
-                    ..Place::on(device.client)
+            let evidence = (Wait::Seconds(longest) < held).then(|| Self {
+                pool: device.pool.name.clone(),
+                held_s: match held {
+                    Wait::Seconds(seconds) => Some(Tenths::of(seconds)),
+                    Wait::Forever => None,
                 },
-                evidence: ClientPathHeld {
-                    pool: device.pool.name.clone(),
-                    held_s: match held {
-                        Wait::Seconds(seconds) => Some(Tenths::of(seconds)),
-                        Wait::Forever => None,
-                    },
-                    outage_s: Tenths::of(longest),
-                },
-            })
+                outage_s: Tenths::of(longest),
+            })?;
+            Some((device.client, device.name, evidence))
         });
-        held.collect()
+        together(Severity::Warning, Confidence::Certain, held)
     }
 }
 

@@ -6,9 +6,9 @@ use hawser_model::finding::{Confidence, Place, Severity};
 use serde::Serialize;
 
 use crate::cause::{Cause, ClientCause, Found, Words, host};
-use crate::clients::ClientsView;
+use crate::clients::{ClientsView, together};
 
-#[derive(Serialize)]
+#[derive(PartialEq, Serialize)]
 pub(crate) struct ClientPortalOfHead {
     pool: String,
     address: String,
@@ -18,29 +18,20 @@ pub(crate) struct ClientPortalOfHead {
 
 impl ClientCause for ClientPortalOfHead {
     fn find(view: &ClientsView<'_>) -> Vec<Found<Self>> {
-        let mut found = Vec::new();
-        for device in &view.devices {
+        let each = view.devices.iter().flat_map(|device| {
             let own = || device.pool.addresses.values().flatten();
-            for session in device.sessions() {
-                let Some(address) = session.address.filter(|it| own().all(|own| own != it)) else {
-                    continue;
+            let addresses = device.sessions().iter().filter_map(|it| it.address);
+            let others = addresses.filter(move |it| own().all(|own| own != it));
+            others.map(move |address| {
+                let evidence = Self {
+                    pool: device.pool.name.clone(),
+                    address: address.to_string(),
+                    others: own().map(ToString::to_string).collect(),
                 };
-                found.push(Found {
-                    severity: Severity::Error,
-                    confidence: Confidence::Certain,
-                    place: Place {
-                        object: Some(device.name.to_owned()),
-                        ..Place::on(device.client)
-                    },
-                    evidence: Self {
-                        pool: device.pool.name.clone(),
-                        address: address.to_string(),
-                        others: own().map(ToString::to_string).collect(),
-                    },
-                });
-            }
-        }
-        found
+                (device.client, device.name, evidence)
+            })
+        });
+        together(Severity::Error, Confidence::Certain, each)
     }
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct ClientGivesUpEarly {
     #[serde(skip_serializing_if = "Option::is_none")]
     pool: Option<String>,
     #[serde(skip)]
+    without_start: bool,
+    #[serde(skip)]
     by: By,
 }
 
@@ -48,6 +50,7 @@ impl ClientCause for ClientGivesUpEarly {
                 outage_s: Tenths::of(longest.seconds),
                 incident: longest.incident.clone(),
                 pool,
+                without_start: view.run.outage.without_start,
                 by,
             })
         };
@@ -85,13 +88,16 @@ impl Cause for ClientGivesUpEarly {
 
     fn words(&self, at: &Place) -> Words {
         let outage = self.outage_s.0;
-        let than = match &self.incident {
-            Some(incident) => {
+        let than = match (&self.incident, self.without_start) {
+            (Some(incident), _) => {
                 format!(
-                    "the longest outage seen was {outage} s (`hawser incident show {incident}`)"
+                    "The longest outage seen was {outage} s (`hawser incident show {incident}`)"
                 )
             }
-            None => format!("its heads' death is expected to take {outage} s"),
+            (None, false) => format!("A takeover is expected to take {outage} s"),
+            (None, true) => format!(
+                "Until a dead head is known to be off up to {outage} s pass, and its pools start after that"
+            ),
         };
         let what = match (&at.object, &self.pool) {
             (Some(device), Some(pool)) => format!("{device} of pool {pool}"),
@@ -99,7 +105,7 @@ impl Cause for ClientGivesUpEarly {
         };
         Words {
             text: format!(
-                "{} gives {what} up {} s after it has noticed that the head is gone, and {than}: its programs get errors.",
+                "{} gives up {what} {} s after it notices that the head is gone. {than}: programs get errors.",
                 host(at),
                 self.waits_s.0,
             ),

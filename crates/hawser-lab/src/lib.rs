@@ -37,7 +37,7 @@ mod wiring;
 
 pub use change::{Place, cut, heal, power_loss, power_on};
 pub use cluster::bmc::PowerChange;
-pub use cluster::{BmcSpec, ClusterSpec, ShelfSpec};
+pub use cluster::{BmcSpec, ClusterSpec, ShelfSpec, UnitSpec};
 pub use down::{Down, down};
 pub use error::LabError;
 pub use file::FileError;

@@ -74,6 +74,8 @@ pub enum Role {
     Member,
     /// A machine beside the cluster; not part of the topology that is checked.
     Client,
+    /// A machine whose disks the members of the cluster have.
+    Shelf,
 }
 
 /// A node or client.

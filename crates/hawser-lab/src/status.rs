@@ -58,7 +58,7 @@ pub struct LabStatus {
     pub summary: LabSummary,
     /// The switches.
     pub switches: Vec<SwitchStatus>,
-    /// Nodes and clients.
+    /// Nodes, clients and shelves.
     pub machines: Vec<MachineStatus>,
     /// Faults on ports, with what they have done.
     pub impairments: Vec<PortImpairment>,
@@ -93,7 +93,7 @@ pub enum Power {
     Dead,
 }
 
-/// A node or client.
+/// A node, a client or a shelf.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineStatus {
     /// Its name.
@@ -210,8 +210,9 @@ fn summary(state: &State) -> LabSummary {
     } else {
         vec!["the machine was booted since".to_owned()]
     };
-    let of = |role| {
-        let nodes = state.spec.nodes.iter().filter(move |n| n.role == role);
+    let of = |members: bool| {
+        let nodes = state.spec.nodes.iter();
+        let nodes = nodes.filter(move |n| (n.role == Role::Member) == members);
         nodes.map(|n| n.name.clone()).collect()
     };
     LabSummary {
@@ -223,8 +224,8 @@ fn summary(state: &State) -> LabSummary {
         },
         problems,
         since: Some(state.since),
-        nodes: of(Role::Member),
-        clients: of(Role::Client),
+        nodes: of(true),
+        clients: of(false),
         links: state.spec.links.iter().map(|l| l.name.clone()).collect(),
     }
 }

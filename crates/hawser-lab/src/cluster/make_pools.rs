@@ -45,15 +45,14 @@ fn made(pool: &PoolSpec) -> String {
             zpool,
             directory,
             multihost,
-            shelves,
+            devices,
         } => {
             let multihost = if *multihost { "on" } else { "off" };
             let multihost = format!("multihost={multihost}");
             let mut create = vec!["zpool", "create", "-o", "cachefile=none", "-o", &multihost];
             create.extend(["-m", directory, zpool]);
-            create.extend((shelves.len() > 1).then_some("mirror"));
-            let disks: Vec<String> = shelves.iter().map(|it| format!("{DISKS}{it}")).collect();
-            create.extend(disks.iter().map(String::as_str));
+            create.extend((devices.len() > 1).then_some("mirror"));
+            create.extend(devices.iter().map(String::as_str));
             let volume = format!("{zpool}/{VOLUME_NAME}");
             vec![
                 line(&create),
@@ -129,12 +128,12 @@ fn refusal(node: &str, log: &str) -> LabError {
 mod tests {
     use super::*;
 
-    fn zfs(shelves: &[&str]) -> PoolSpec {
+    fn zfs(disks: &[&str]) -> PoolSpec {
         PoolSpec::Zfs {
             zpool: "tank".into(),
             directory: "/srv/tank".into(),
             multihost: true,
-            shelves: shelves.iter().map(ToString::to_string).collect(),
+            devices: disks.iter().map(|it| format!("{DISKS}{it}")).collect(),
         }
     }
 

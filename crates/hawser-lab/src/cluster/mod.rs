@@ -3,6 +3,7 @@
 
 pub mod bmc;
 pub mod clock;
+pub(crate) mod disk;
 pub(crate) mod make_pools;
 mod pools;
 pub(crate) mod secrets;
@@ -12,5 +13,6 @@ mod shutdown;
 mod spec;
 mod watch;
 
+pub use disk::UnitSpec;
 pub use pools::PoolSpec;
 pub use spec::{BMC_LINK, BmcSpec, ClusterSpec, ShelfSpec};

@@ -6,6 +6,7 @@ use std::path::Path;
 use hawser_model::cluster_file::{ClusterFile, Pool, PoolKind};
 use serde::{Deserialize, Serialize};
 
+use super::disk::{Disk, is_plain};
 use super::shelf::{DISKS, SHELVES};
 use super::spec::{ShelfSpec, refused};
 use crate::error::LabError;
@@ -26,8 +27,8 @@ pub enum PoolSpec {
         directory: String,
         /// Whether it is to look for another host that writes to it.
         multihost: bool,
-        /// Its shelves.
-        shelves: Vec<String>,
+        /// Its disks, as heads call them.
+        devices: Vec<String>,
     },
     /// A volume group.
     Lvm {
@@ -39,11 +40,11 @@ pub enum PoolSpec {
 }
 
 impl PoolSpec {
-    /// The shelves that it is made of.
-    pub fn shelves(&self) -> Vec<&str> {
+    /// The disks that it is made of.
+    fn disks(&self) -> Vec<Disk> {
         match self {
-            Self::Zfs { shelves, .. } => shelves.iter().map(String::as_str).collect(),
-            Self::Lvm { group, .. } => vec![group],
+            Self::Zfs { devices, .. } => devices.iter().filter_map(|it| Disk::at(it)).collect(),
+            Self::Lvm { group, .. } => Disk::at(&format!("{DISKS}{group}")).into_iter().collect(),
         }
     }
 }
@@ -72,16 +73,22 @@ pub(super) fn storage(file: &ClusterFile, kind: Kind) -> Result<Storage, LabErro
             }
         }
     }
-    let bare = pools.iter().flat_map(PoolSpec::shelves);
-    shelves.extend(bare.map(|name| ShelfSpec {
-        name: name.to_owned(),
+    let bare = pools.iter().flat_map(PoolSpec::disks);
+    shelves.extend(bare.map(|Disk { name, unit }| ShelfSpec {
+        name,
         fstype: None,
+        unit,
     }));
-    if kind == Kind::Uml && shelves.len() > MOST_DISKS {
-        return refused(format!(
-            "its pools lie on {} shelves: a machine of a lab has at most {MOST_DISKS} disks beside its own",
-            shelves.len()
-        ));
+    let machine = |shelf: &ShelfSpec| shelf.unit.as_ref().map(|unit| unit.machine.clone());
+    for shelf in shelves.iter().filter(|_| kind == Kind::Uml) {
+        let (of, all) = (machine(shelf), shelves.iter());
+        let disks = all.filter(|other| machine(other) == of).count();
+        if disks > MOST_DISKS {
+            return refused(format!(
+                "its pools lie on {disks} shelves{}: a machine of a lab has at most {MOST_DISKS} disks beside its own",
+                of.map(|of| format!(" of {of}")).unwrap_or_default()
+            ));
+        }
     }
     let mut seen = BTreeSet::new();
     if let Some(twice) = shelves.iter().find(|shelf| !seen.insert(&shelf.name)) {
@@ -96,28 +103,32 @@ pub(super) fn storage(file: &ClusterFile, kind: Kind) -> Result<Storage, LabErro
 fn file_system(pool: &Pool, kind: Kind) -> Result<ShelfSpec, LabError> {
     let name = &*pool.name;
     let device = pool.device.as_ref().map(|device| device.as_str());
-    let shelf = device.and_then(|device| match kind {
+    let disk = device.and_then(|device| match kind {
         Kind::Namespace => file_name(device),
-        Kind::Uml => disk_name(device),
+        Kind::Uml => Disk::at(device).filter(|it| !it.unit.as_ref().is_some_and(|it| it.partition)),
     });
-    let Some(shelf) = shelf else {
+    let Some(Disk { name: shelf, unit }) = disk else {
         return refused(match kind {
             Kind::Namespace => format!(
                 "pool {name}: its device is not a file of {SHELVES}, which is where a lab's shelves are"
             ),
-            Kind::Uml => format!("pool {name}: its device is not {DISKS}NAME, {SEEN}"),
+            Kind::Uml => format!("pool {name}: its device is not {DISKS}NAME, {SEEN}; {UNITS}"),
         });
     };
     let fstype = ext4(pool)?;
     Ok(ShelfSpec {
-        name: shelf.to_owned(),
+        name: shelf,
         fstype: Some(fstype.to_owned()),
+        unit,
     })
 }
 
 /// How a machine sees a shelf.
 const SEEN: &str =
     "which is where machines of a lab see its shelves (NAME: letters, digits, \"-\" and \"_\")";
+
+/// How it sees one of a shelf machine.
+const UNITS: &str = "or /dev/mapper/MACHINE-NAME, a unit of a shelf machine over two paths, or /dev/disk/by-id/scsi-MACHINE-NAME, over one";
 
 fn ext4(pool: &Pool) -> Result<&str, LabError> {
     match pool.fstype.as_ref().map_or("ext4", |it| it.as_str()) {
@@ -130,19 +141,22 @@ fn ext4(pool: &Pool) -> Result<&str, LabError> {
 fn zfs(pool: &Pool) -> Result<PoolSpec, LabError> {
     let options = pool.import_options.as_ref().map_or("", |it| it.as_str());
     let mut words = options.split_whitespace();
-    let mut shelves = Vec::new();
+    let mut devices = Vec::new();
     while let Some(word) = words.next() {
-        let disk = words.next().filter(|_| word == "-d").and_then(disk_name);
-        let Some(disk) = disk else {
-            shelves.clear();
+        let device = words.next().filter(|_| word == "-d");
+        // Of a unit its partition.
+        let disk = device.and_then(Disk::at);
+        let is_one = |disk: &Disk| disk.unit.as_ref().is_none_or(|unit| unit.partition);
+        let Some(device) = device.filter(|_| disk.as_ref().is_some_and(is_one)) else {
+            devices.clear();
             break;
         };
-        shelves.push(disk.to_owned());
+        devices.push(device.to_owned());
     }
-    if shelves.is_empty() {
+    if devices.is_empty() {
         return refused(format!(
             "pool {}: its import_options are \"{options}\"; a lab mirrors it over the disks that they name: \
-             \"-d {DISKS}NAME -d {DISKS}NAME\", {SEEN}",
+             \"-d {DISKS}NAME -d {DISKS}NAME\", {SEEN}; {UNITS}, each followed by -part1",
             pool.name
         ));
     }
@@ -150,7 +164,7 @@ fn zfs(pool: &Pool) -> Result<PoolSpec, LabError> {
         zpool: pool.zpool().to_owned(),
         directory: pool.root(),
         multihost: pool.multihost.as_deref().copied().unwrap_or(false),
-        shelves,
+        devices,
     })
 }
 
@@ -177,19 +191,12 @@ fn lvm(pool: &Pool) -> Result<PoolSpec, LabError> {
     })
 }
 
-fn file_name(device: &str) -> Option<&str> {
+fn file_name(device: &str) -> Option<Disk> {
     let file = Path::new(device).strip_prefix(SHELVES).ok()?.to_str()?;
-    (!file.is_empty() && !file.contains('/')).then_some(file)
-}
-
-fn disk_name(device: &str) -> Option<&str> {
-    device.strip_prefix(DISKS).filter(|name| is_plain(name))
-}
-
-/// The name of a shelf is a word of the kernel's command line, and udev's.
-fn is_plain(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    !name.is_empty() && name.len() <= 64 && name.chars().all(plain)
+    (!file.is_empty() && !file.contains('/')).then(|| Disk {
+        name: file.to_owned(),
+        unit: None,
+    })
 }
 
 #[cfg(test)]
@@ -230,7 +237,9 @@ mod tests {
             zpool: "vmpool01".into(),
             directory: "/vmpool01".into(),
             multihost: false,
-            shelves: vec!["shelf1-1".into(), "shelf2-1".into()],
+            devices: ["shelf1-1", "shelf2-1"]
+                .map(|it| format!("{DISKS}{it}"))
+                .into(),
         };
         assert_eq!(all.pools[0], first);
     }

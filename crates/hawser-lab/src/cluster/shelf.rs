@@ -22,6 +22,9 @@ pub(crate) const DISKS: &str = "/dev/disk/by-id/ubd-";
 /// The size of a shelf in bytes. The file is sparse: it takes the room that is written to.
 const SIZE: u64 = 512 << 20;
 
+/// The sector at which a partition begins, on a boundary of 1 MiB as everybody's.
+const BEGINS: u32 = 2048;
+
 /// The volume that each pool begins with.
 pub(super) const VOLUME_NAME: &str = "volume01";
 /// Its size in bytes.
@@ -52,9 +55,27 @@ pub(crate) fn make(dir: &LabDir, cluster: &ClusterSpec) -> Result<(), LabError> 
         if let Some(fstype) = &shelf.fstype {
             make_file_system(&new, fstype)?;
         }
+        if shelf.unit.as_ref().is_some_and(|unit| unit.partition) {
+            fs::write(&new, partition_table())
+                .and_then(|()| File::options().write(true).open(&new)?.set_len(SIZE))
+                .map_err(|e| LabError::io("write", &new, e))?;
+        }
         fs::rename(&new, &path).map_err(|e| LabError::io("rename", &new, e))?;
     }
     Ok(())
+}
+
+/// A master boot record with one partition over the whole disk, as far as sectors of 512 bytes are counted in 32 bits.
+fn partition_table() -> [u8; 512] {
+    let mut sector = [0; 512];
+    let entry = &mut sector[446..462];
+    // ZFS's type, of Solaris; no geometry.
+    entry[4] = 0xbf;
+    entry[8..12].copy_from_slice(&BEGINS.to_le_bytes());
+    let sectors = u32::try_from(SIZE / 512).unwrap_or(u32::MAX);
+    entry[12..].copy_from_slice(&(sectors - BEGINS).to_le_bytes());
+    sector[510..].copy_from_slice(&[0x55, 0xaa]);
+    sector
 }
 
 /// Makes a file system that has what a pool needs to be offered: its `exports.toml` and a volume.

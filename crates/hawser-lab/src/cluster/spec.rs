@@ -8,6 +8,7 @@ use hawser_model::names::{HostName, LinkName};
 use ipnet::{IpNet, Ipv4Net};
 use serde::{Deserialize, Serialize};
 
+use super::disk::UnitSpec;
 use super::pools::{PoolSpec, storage};
 use crate::error::LabError;
 use crate::machines::Kind;
@@ -26,6 +27,13 @@ const CLIENT: &str = "client1";
 
 /// The client's place in the networks: above the heads, below the pools' addresses.
 const CLIENT_INDEX: usize = 49;
+
+/// The networks between heads and shelf machines: their names before the number, and those of their switches.
+const PATH_LINK: &str = "path";
+const PATH_SWITCH: &str = "pathsw";
+
+/// The first shelf machine's place in those networks.
+const SHELF_INDEX: usize = 100;
 
 /// What a lab has beside nodes, links and switches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +83,9 @@ pub struct ShelfSpec {
     pub name: String,
     /// The file system that is made on it; none: a head makes a pool on it.
     pub fstype: Option<String>,
+    /// The unit of a shelf machine that it is; none: a disk of each head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<UnitSpec>,
 }
 
 impl LabSpec {
@@ -119,6 +130,8 @@ impl LabSpec {
                 ipv6: None,
             });
         }
+        let storage = storage(file, kind)?;
+        let paths = add_paths(&storage.shelves, &mut switches, &mut links)?;
         let mut nodes = Vec::new();
         for (index, node) in file.nodes.iter().enumerate() {
             let port = |link: &LinkSpec| {
@@ -157,7 +170,14 @@ impl LabSpec {
                 ports: on_san.map(port).collect(),
             });
         }
-        let storage = storage(file, kind)?;
+        let shelves = shelf_machines(&storage.shelves, &paths);
+        if let Some(twice) = shelves
+            .iter()
+            .find(|it| nodes.iter().any(|node| node.name == it.name))
+        {
+            return refused(format!("{} is a shelf machine and a node", twice.name));
+        }
+        nodes.extend(shelves);
         let cluster = Some(ClusterSpec {
             file: text.to_owned(),
             bmcs,
@@ -172,6 +192,69 @@ impl LabSpec {
             cluster,
         })
     }
+}
+
+/// Adds the networks by which heads reach shelf machines.
+fn add_paths(
+    shelves: &[ShelfSpec],
+    switches: &mut Vec<SwitchSpec>,
+    links: &mut Vec<LinkSpec>,
+) -> Result<Vec<LinkSpec>, LabError> {
+    let units = shelves.iter().filter_map(|shelf| shelf.unit.as_ref());
+    let most = units.map(|unit| unit.paths).max().unwrap_or(0);
+    let mut paths = Vec::new();
+    for number in 0..most {
+        let (name, switch) = (
+            format!("{PATH_LINK}{number}"),
+            format!("{PATH_SWITCH}{number}"),
+        );
+        if links.iter().any(|link| link.name.as_str() == name) {
+            return refused(format!(
+                "its link {name} is called as the one by which heads reach shelf machines"
+            ));
+        }
+        let in_use = |net: &Ipv4Net| {
+            let mut others = links.iter().filter_map(|link| link.ipv4);
+            others.any(|other| other.contains(net) || net.contains(&other))
+        };
+        let mut free = (0..256).map(default_ipv4);
+        let link = LinkSpec {
+            name: LinkName(name),
+            switch: switch.clone(),
+            mtu: DEFAULT_MTU,
+            ipv4: free.find(|net| !in_use(net)),
+            ipv6: None,
+        };
+        add_switch(switches, &switch);
+        links.push(link.clone());
+        paths.push(link);
+    }
+    Ok(paths)
+}
+
+/// The machines whose units the shelves are, each on as many paths as its units have.
+fn shelf_machines(shelves: &[ShelfSpec], paths: &[LinkSpec]) -> Vec<NodeSpec> {
+    let mut machines: Vec<NodeSpec> = Vec::new();
+    for unit in shelves.iter().filter_map(|shelf| shelf.unit.as_ref()) {
+        let known = machines.iter().position(|it| it.name == unit.machine);
+        let at = known.unwrap_or(machines.len());
+        let port = |link: &LinkSpec| PortSpec {
+            link: link.name.clone(),
+            ipv4: link.ipv4.and_then(|net| nth_ipv4(net, SHELF_INDEX + at)),
+            ipv6: None,
+        };
+        let ports: Vec<PortSpec> = paths.iter().take(unit.paths).map(port).collect();
+        match machines.get_mut(at) {
+            Some(machine) if machine.ports.len() >= ports.len() => {}
+            Some(machine) => machine.ports = ports,
+            None => machines.push(NodeSpec {
+                name: unit.machine.clone(),
+                role: Role::Shelf,
+                ports,
+            }),
+        }
+    }
+    machines
 }
 
 fn add_switch(switches: &mut Vec<SwitchSpec>, name: &str) {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use hawser_tool::Tool;
 
-use super::plan;
+use super::{disks, plan};
 use crate::cluster::ClusterSpec;
 use crate::error::LabError;
 use crate::init::checksum;
@@ -86,6 +86,7 @@ pub(super) fn fill(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), L
     let folders = [
         shared.join("etc/ssh"),
         shared.join("etc/iscsi"),
+        shared.join("etc/udev/rules.d"),
         binaries(dir, name),
         memory(dir, name),
     ];
@@ -107,6 +108,9 @@ pub(super) fn fill(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<(), L
             plan::machine_network(&state.spec, node).join("\n") + "\n",
         ),
     ];
+    let mut files = Vec::from(files);
+    files.extend(disks::files(&state.spec, node));
+    files.extend(disks::script(&state.spec, node).map(|text| ("disks", text)));
     for (file, text) in files {
         write(&shared.join(file), &text)?;
     }

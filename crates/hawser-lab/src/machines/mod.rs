@@ -9,6 +9,7 @@
 
 mod boot;
 mod case;
+mod disks;
 pub(crate) mod door;
 mod folder;
 pub mod image;

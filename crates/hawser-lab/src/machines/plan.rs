@@ -12,6 +12,8 @@ use crate::spec::{LabSpec, NodeSpec, Role};
 const MEMORY: u64 = 512;
 /// That of a head: Corosync locks 306 MiB of its address space.
 const MEMORY_OF_HEAD: u64 = 768;
+/// That of a shelf, which has a target and nothing else.
+const MEMORY_OF_SHELF: u64 = 256;
 /// What ZFS takes beside: its cache of 128 MiB, and its own.
 const MEMORY_OF_ZFS: u64 = 256;
 
@@ -32,14 +34,15 @@ pub(super) fn memory(spec: &LabSpec, node: &NodeSpec) -> u64 {
         Content::Debian => 0,
         Content::DebianWithZfs => MEMORY_OF_ZFS,
     };
-    match is_head(spec, node) {
-        true => MEMORY_OF_HEAD + zfs,
-        false => MEMORY,
+    match node.role {
+        Role::Shelf => MEMORY_OF_SHELF,
+        _ if is_head(spec, node) => MEMORY_OF_HEAD + zfs,
+        _ => MEMORY,
     }
 }
 
 /// Whether it is a member of a storage cluster, and so sees the shelves.
-fn is_head(spec: &LabSpec, node: &NodeSpec) -> bool {
+pub(super) fn is_head(spec: &LabSpec, node: &NodeSpec) -> bool {
     spec.cluster.is_some() && node.role == Role::Member
 }
 
@@ -123,9 +126,14 @@ pub(super) fn kernel_arguments(
 
 /// The shelves, which several kernels write to (`c`), as the disks that they are: without `d` the kernel takes a file that
 /// begins as its own copies do for one, and opens what that names. Their serial numbers are their names.
+///
+/// A unit of a shelf machine is a disk of that alone.
 fn shelves(spec: &LabSpec, node: &NodeSpec) -> Vec<String> {
-    let cluster = spec.cluster.iter().filter(|_| is_head(spec, node));
-    let shelves = cluster.flat_map(|cluster| &cluster.shelves);
+    let shelves = spec.cluster.iter().flat_map(|cluster| &cluster.shelves);
+    let shelves = shelves.filter(|shelf| match &shelf.unit {
+        Some(unit) => unit.machine == node.name,
+        None => is_head(spec, node),
+    });
     let word = |(nth, shelf): (usize, &ShelfSpec)| {
         let name = &shelf.name;
         format!("ubd{}dc=../../../shelves/{name},,{name}", nth + 1)

@@ -97,6 +97,7 @@ fn machine_lines(machine: &MachineStatus) -> String {
     let role = match machine.role {
         Role::Member => "",
         Role::Client => "  client",
+        Role::Shelf => "  shelf",
     };
     let kind = match machine.kind {
         Kind::Namespace => "",

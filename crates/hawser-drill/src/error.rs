@@ -15,6 +15,9 @@ pub enum DrillError {
     /// Something of the drill's own could not be done.
     #[error("{0}")]
     CouldNot(String),
+    /// The cluster does not have what the scenario breaks, or could not bear it. Nothing was done.
+    #[error("{0}; nothing was done")]
+    Unfit(String),
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,

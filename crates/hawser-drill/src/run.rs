@@ -58,6 +58,9 @@ pub fn run(
     orders: &Orders<'_>,
     before: &ClusterStatus,
 ) -> Result<DrillCase, DrillError> {
+    if let Some(why) = orders.scenario.unfit(stage)? {
+        return Err(DrillError::Unfit(why));
+    }
     let note = InProgress::begin(stage, orders.scenario.name)?;
     let seen = Mutex::new(Seen::of(stage.site, &stage.heads));
     let sight = Sight {

@@ -54,6 +54,11 @@ pub trait Site: Sync {
     /// Who looks at a host from outside all the time. Nothing if nobody can: then the host itself is asked.
     fn watcher<'a>(&'a self, host: &'a HostName) -> Option<Box<dyn Watcher + 'a>>;
 
+    /// The shelves whose power can be cut, beside the hosts.
+    fn shelves(&self) -> Vec<HostName> {
+        Vec::new()
+    }
+
     /// How many times longer than elsewhere its hosts may take for anything. Where that is more than 1, their seconds mean
     /// nothing.
     fn slowness(&self) -> u32 {
@@ -145,6 +150,11 @@ pub enum SiteFault {
         /// The host.
         host: HostName,
     },
+    /// A shelf has no power: none of its disks is there for any head.
+    Shelf {
+        /// The shelf.
+        host: HostName,
+    },
     /// The wall clock of a host's services is ahead; the clock since boot is not.
     Clock {
         /// The host.
@@ -173,6 +183,7 @@ impl SiteFault {
             | Self::Impaired { host, .. }
             | Self::Hung { host }
             | Self::Reboot { host }
+            | Self::Shelf { host }
             | Self::Clock { host, .. } => Some(host),
             Self::Switch { .. } => None,
         }
@@ -199,7 +210,7 @@ impl fmt::Display for SiteFault {
                 };
                 write!(f, "{link}, {way} {host}: {trouble}")
             }
-            Self::Hung { .. } | Self::Reboot { .. } => Ok(()),
+            Self::Hung { .. } | Self::Reboot { .. } | Self::Shelf { .. } => Ok(()),
             Self::Clock { ahead_s, .. } => {
                 let way = if *ahead_s < 0 { "back" } else { "ahead" };
                 write!(f, "{} s {way}", ahead_s.abs())

@@ -20,6 +20,7 @@ use crate::impair::{self, Clear, Direction, Fault, Share};
 use crate::lab::Lab;
 use crate::name::LabName;
 use crate::power::PowerLoss;
+use crate::spec::Role;
 use crate::status::status;
 use outside::FromOutside;
 
@@ -234,6 +235,13 @@ impl Site for LabSite {
         }
     }
 
+    fn shelves(&self) -> Vec<HostName> {
+        let lab = self.lab().ok();
+        let nodes = lab.iter().flat_map(|lab| &lab.spec().nodes);
+        let shelves = nodes.filter(|node| node.role == Role::Shelf);
+        shelves.map(|node| node.name.clone()).collect()
+    }
+
     fn slowness(&self) -> u32 {
         self.lab().map_or(1, |lab| lab.slowness())
     }
@@ -272,6 +280,7 @@ impl Site for LabSite {
                 power_loss(&self.0, host.as_str(), PowerLoss::Off)?;
                 self.power_on(host)
             }
+            SiteFault::Shelf { host } => self.power_off(host),
             SiteFault::Clock { host, ahead_s } => self.step_clock(host, *ahead_s),
             SiteFault::Cable { .. } | SiteFault::Switch { .. } => Ok(()),
         }
@@ -318,6 +327,7 @@ impl Site for LabSite {
                 let engine = all.iter().any(|it| it.name == "pacemakerd");
                 Ok((!engine).then(|| format!("{host} boots: its Pacemaker does not run")))
             }
+            SiteFault::Shelf { host } => self.shows_off(host),
             SiteFault::Clock { .. } | SiteFault::Cable { .. } | SiteFault::Switch { .. } => {
                 Ok(None)
             }
@@ -343,6 +353,12 @@ impl Site for LabSite {
                 }
             }
             SiteFault::Reboot { host } => self.power_on(host)?,
+            SiteFault::Shelf { host } => {
+                self.power_on(host)?;
+                if !self.lab()?.has_booted(host.as_str()) {
+                    return Err(SiteError::for_now(format!("{host} boots")));
+                }
+            }
             // One that was off has the machine's time again.
             SiteFault::Clock { host, .. } if self.has_power(host)? => {
                 self.lab()?.set_clock(host.as_str(), 0)?;

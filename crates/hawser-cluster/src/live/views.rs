@@ -236,25 +236,12 @@ fn whole_questions(
 
 fn pool_questions(file: &ClusterFile) -> Vec<(&Pool, PoolQuestion)> {
     let cib = cib::generate(file, &Numbering::of(file, None));
-    let text = |value: &Option<hawser_model::cluster_file::At<String>>| {
-        value.as_ref().map(|v| v.get().clone()).unwrap_or_default()
-    };
     let question = |pool: &Pool| PoolQuestion {
         pool: pool.name.to_string(),
         exports: exports(&cib, pool),
         iscsi: *pool.exports == ExportKind::Iscsi,
         root: pool.root(),
-        storage: match *pool.kind {
-            PoolKind::Filesystem => Storage::Device(text(&pool.device)),
-            PoolKind::Lvm => Storage::VolumeGroup(text(&pool.volume_group)),
-            PoolKind::Zfs => Storage::Zfs {
-                name: pool.zpool().to_owned(),
-                options: text(&pool.import_options)
-                    .split_whitespace()
-                    .map(str::to_owned)
-                    .collect(),
-            },
-        },
+        storage: Storage::of(pool),
     };
     let all = file.pools.iter();
     all.map(|pool| (pool, question(pool))).collect()

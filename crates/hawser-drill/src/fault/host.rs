@@ -1,6 +1,7 @@
 //! What a head breaks on itself: a program that dies or is stopped, a pool that cannot be unmounted, a full folder.
 
-use hawser_cluster::host::questions::{MakeFault, MendFault, ShowFault};
+use hawser_cluster::host::questions::{FitsFault, MakeFault, MendFault, ShowFault};
+use hawser_cluster::host::view::Storage;
 use hawser_host::site::SiteError;
 use hawser_model::names::HostName;
 
@@ -9,7 +10,7 @@ use crate::error::DrillError;
 use crate::heads::MENDS_ITSELF;
 use crate::stage::{REACHED, Stage};
 
-pub use hawser_cluster::host::drill::{HostFault, How, Program};
+pub use hawser_cluster::host::drill::{Extent, HostFault, How, Program};
 
 /// See the module.
 pub struct OnHead {
@@ -24,6 +25,16 @@ pub struct OnHead {
 }
 
 impl OnHead {
+    /// Disks of the pool, or paths to them, are gone at the head that has it.
+    pub fn disks(name: &'static str, stage: &Stage<'_>, extent: Extent) -> Self {
+        Self {
+            name,
+            head: stage.active.clone(),
+            object: format!("a disk of {}", stage.pool),
+            fault: disks(stage, extent),
+        }
+    }
+
     /// A program of a head dies, or stops where it is.
     pub fn program(head: &HostName, program: Program, how: How) -> Self {
         Self {
@@ -35,6 +46,30 @@ impl OnHead {
             object: program.name().to_owned(),
             fault: HostFault::Program { program, how },
         }
+    }
+}
+
+/// The disks of the pool that is written to.
+pub(super) fn disks(stage: &Stage<'_>, extent: Extent) -> HostFault {
+    let mut pools = stage.file.pools.iter();
+    let pool = pools.find(|pool| *pool.name == stage.pool);
+    let none = || Storage::Device(String::new());
+    HostFault::Disks {
+        storage: pool.map_or_else(none, Storage::of),
+        extent,
+    }
+}
+
+/// Asks a head why it could not break that.
+pub(super) fn unfit(
+    stage: &Stage<'_>,
+    head: &HostName,
+    fault: &HostFault,
+) -> Result<Option<String>, DrillError> {
+    // Of all others it is known.
+    match fault {
+        HostFault::Disks { .. } => Ok(stage.hosts.ask(head, &FitsFault(fault.clone()))?),
+        _ => Ok(None),
     }
 }
 
@@ -73,6 +108,10 @@ impl Fault for OnHead {
 
     fn object(&self) -> Option<String> {
         Some(self.object.clone())
+    }
+
+    fn unfit(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
+        unfit(stage, &self.head, &self.fault)
     }
 
     fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {

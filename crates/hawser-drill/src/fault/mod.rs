@@ -7,6 +7,7 @@ mod clock_step;
 mod host;
 mod power_cut;
 mod reset;
+mod shelf_gone;
 mod site;
 mod switchover;
 mod wrong_password;
@@ -18,9 +19,10 @@ use crate::error::DrillError;
 use crate::stage::Stage;
 
 pub use clock_step::ClockStep;
-pub use host::{HostFault, How, OnHead, Program};
+pub use host::{Extent, HostFault, How, OnHead, Program};
 pub use power_cut::PowerCut;
 pub use reset::Reset;
+pub use shelf_gone::ShelfGone;
 pub use site::AroundHeads;
 pub use switchover::Switchover;
 pub use wrong_password::WrongPassword;
@@ -46,6 +48,15 @@ pub trait Fault {
     /// By how much the clocks of the machines are ahead while it lasts.
     fn clock_step(&self) -> Option<Step> {
         None
+    }
+
+    /// Why this cluster does not have what it breaks, or could not bear it; nothing if it has and can. It is asked before
+    /// anything is done.
+    ///
+    /// # Errors
+    /// It cannot be known.
+    fn unfit(&self, _: &Stage<'_>) -> Result<Option<String>, DrillError> {
+        Ok(None)
     }
 
     /// Makes it.

@@ -14,6 +14,7 @@ use hawser_model::cluster_file::Role;
 use hawser_model::drill::{Promises, Scenario as Described, ServicePromise};
 use hawser_model::names::LinkName;
 
+use crate::error::DrillError;
 use crate::fault::Fault;
 use crate::stage::Stage;
 
@@ -71,6 +72,19 @@ impl Scenario {
     /// What it does to this cluster.
     pub fn plan(&self, stage: &Stage<'_>) -> Plan {
         (self.plan)(stage)
+    }
+
+    /// Why it cannot be run on this cluster; nothing if it can.
+    ///
+    /// # Errors
+    /// It cannot be known.
+    pub fn unfit(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
+        for fault in self.plan(stage).faults {
+            if let Some(why) = fault.unfit(stage)? {
+                return Ok(Some(format!("{} cannot be made here: {why}", self.name)));
+            }
+        }
+        Ok(None)
     }
 
     /// As it is recorded.

@@ -1,11 +1,11 @@
-//! Pools that cannot be stopped, exports that cannot be started.
+//! Pools that cannot be stopped, exports that cannot be started, disks that are gone.
 
 use std::time::Duration;
 
 use hawser_model::drill::{Promises, ServicePromise};
 
-use super::{Plan, Reaction, Scenario};
-use crate::fault::{HostFault, How, OnHead, PowerCut, Program, Switchover};
+use super::{Plan, Reaction, Scenario, nobody_is_fenced};
+use crate::fault::{Extent, HostFault, How, OnHead, PowerCut, Program, ShelfGone, Switchover};
 
 pub(super) const ALL: &[Scenario] = &[
     Scenario {
@@ -62,4 +62,42 @@ pub(super) const ALL: &[Scenario] = &[
             }
         },
     },
+    Scenario {
+        name: "path-gone",
+        about: "one of several paths to a disk of the pool is gone at the head that has it",
+        reaction: SEEN,
+        real: true,
+        plan: |stage| {
+            let fault = OnHead::disks("path-gone", stage, Extent::OnePath);
+            Plan::of(fault, stays(5000))
+        },
+    },
+    Scenario {
+        name: "disk-gone",
+        about: "a disk of which the pool has a copy is gone, with all its paths, at the head that has the pool",
+        reaction: SEEN,
+        real: true,
+        plan: |stage| {
+            let fault = OnHead::disks("disk-gone", stage, Extent::OneDisk);
+            Plan::of(fault, stays(10_000))
+        },
+    },
+    Scenario {
+        name: "shelf-gone",
+        about: "a shelf loses its power, and every pool has a copy of what was on it",
+        reaction: Reaction::Within(Duration::from_secs(60)),
+        real: false,
+        plan: |stage| Plan::of(ShelfGone::of(stage), stays(60_000)),
+    },
 ];
+
+/// Longer than a head takes to find out that a path is gone whose device says so at once.
+const SEEN: Reaction = Reaction::Within(Duration::from_secs(15));
+
+/// The pool stays where it is, nobody is fenced, and clients wait no longer than this.
+fn stays(outage_ms: u64) -> Promises {
+    Promises {
+        no_takeover: true,
+        ..nobody_is_fenced(outage_ms)
+    }
+}

@@ -81,6 +81,8 @@ pub struct World {
     pub real: bool,
     /// What its site declines it does a moment later.
     pub later: bool,
+    /// Why its heads cannot break what they are asked to.
+    pub unfit: Option<String>,
 }
 
 impl World {
@@ -249,6 +251,7 @@ impl Bench {
             interrupted_after: None,
             expendable: true,
             later: false,
+            unfit: None,
             real: false,
         }
     }

@@ -2,7 +2,7 @@
 
 use hawser_cluster::host::drill::{LogTexts, Look};
 use hawser_cluster::host::questions::{
-    ForgetFailures, LookAround, MakeFault, MendFault, Power, ReadCib, ReadCorosyncMap,
+    FitsFault, ForgetFailures, LookAround, MakeFault, MendFault, Power, ReadCib, ReadCorosyncMap,
     ReadFenceHistory, ReadFenceMetadata, ReadLogs, ShowFault, StampLog,
 };
 use hawser_host::sim::Simulated;
@@ -32,6 +32,7 @@ hawser_host::answers! {
     ReadCib: |_, head| Some(head.world.story().cib());
     ReadCorosyncMap: |_, head| head.world.story().cmap();
     ReadFenceHistory: |_, head| head.world.story().fencing(head.world.now());
+    FitsFault: |_, head| head.world.unfit.clone();
     MakeFault: |ask, head| {
         let there = (head.name.clone(), ask.fault);
         head.world.broken().on_heads.push(there);

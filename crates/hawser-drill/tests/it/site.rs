@@ -147,6 +147,10 @@ impl Site for World {
         Some(Box::new(FromOutside(self, host)))
     }
 
+    fn shelves(&self) -> Vec<HostName> {
+        vec!["shelf1".into()]
+    }
+
     fn break_now(&self, fault: &SiteFault) -> Result<(), SiteError> {
         self.asked(SITE, "break")?;
         self.broken().around.push(fault.clone());

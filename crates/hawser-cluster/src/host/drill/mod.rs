@@ -6,6 +6,7 @@
 mod busy;
 mod clock;
 pub mod dead_man;
+mod disks;
 mod full;
 pub mod logs;
 pub(super) mod look;
@@ -21,8 +22,10 @@ use std::time::Duration;
 use hawser_model::drill::ClockStep;
 use serde::{Deserialize, Serialize};
 
+use super::view::Storage;
 use super::{NodeError, engine};
 
+pub use disks::Extent;
 pub use look::Look;
 pub use stamp::StampedLine;
 
@@ -80,6 +83,13 @@ pub enum HostFault {
         /// The device.
         device: String,
     },
+    /// Disks of a pool, or paths to them, are gone.
+    Disks {
+        /// The pool's.
+        storage: Storage,
+        /// How much of them.
+        extent: Extent,
+    },
 }
 
 /// A program that a drill may hit.
@@ -124,6 +134,14 @@ impl HostFault {
         matches!(self, Self::Reboot).then_some(reboot::TAKES)
     }
 
+    /// Why it cannot be made here; nothing if it can.
+    pub(super) fn unfit(&self) -> Result<Option<String>, NodeError> {
+        match self {
+            Self::Disks { storage, extent } => disks::unfit(storage, *extent),
+            _ => Ok(None),
+        }
+    }
+
     pub(super) fn make(&self) -> Result<(), NodeError> {
         match self {
             Self::Program { program, how } => processes::hit(*program, *how),
@@ -138,6 +156,7 @@ impl HostFault {
             Self::NothingUnmounts => busy::make(),
             Self::NoRoomForPacemaker => full::make(),
             Self::WrongPassword { device } => password::make(device),
+            Self::Disks { storage, extent } => disks::make(storage, *extent),
         }
     }
 
@@ -154,6 +173,7 @@ impl HostFault {
             Self::NothingUnmounts => Ok(busy::shown()),
             Self::NoRoomForPacemaker => full::shown(),
             Self::WrongPassword { device } => password::shown(device),
+            Self::Disks { .. } => disks::shown(),
         }
     }
 
@@ -176,6 +196,7 @@ impl HostFault {
             Self::NothingUnmounts => busy::mend(),
             Self::NoRoomForPacemaker => full::mend(),
             Self::WrongPassword { device } => password::mend(device),
+            Self::Disks { storage, .. } => disks::mend(storage),
         }
     }
 }

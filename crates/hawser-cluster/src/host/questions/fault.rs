@@ -38,6 +38,22 @@ impl Answers<Machine> for MakeFault {
     }
 }
 
+/// Why the head cannot break that; nothing if it can.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FitsFault(pub HostFault);
+
+impl Ask for FitsFault {
+    type Answer = Option<String>;
+    const NAME: &'static str = "fit for a fault";
+    const PATIENCE: Duration = USUAL;
+}
+
+impl Answers<Machine> for FitsFault {
+    fn answer(self, _: &mut Machine, _: &Stop) -> Result<Option<String>, Declined> {
+        Ok(self.0.unfit()?)
+    }
+}
+
 /// What shows that a fault is there now; nothing when it is not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ShowFault(pub HostFault);

@@ -31,7 +31,7 @@ pub use drill::{LookAround, ReadCorosyncMap};
 pub use engine::{StartEngine, StopEngine, WithdrawEngine};
 pub use engine_again::{ReloadCorosync, RestartEngine};
 pub use exports::{ReportExports, StartExports, StopExports};
-pub use fault::{MakeFault, MendFault, ShowFault};
+pub use fault::{FitsFault, MakeFault, MendFault, ShowFault};
 pub use fencing::{AskFence, ReadFenceHistory};
 pub use files::{ReadFile, RemoveFile, WriteFile};
 pub use kept_logs::{KeepLogs, ReadKeptLogs};
@@ -96,6 +96,7 @@ hawser_host::questions! {
     KeepLogs,
     ReadKeptLogs,
     StampLog,
+    FitsFault,
     MakeFault,
     ShowFault,
     MendFault,

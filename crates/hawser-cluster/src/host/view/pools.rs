@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use hawser_model::cluster_file::{At, Pool, PoolKind};
 use serde::{Deserialize, Serialize};
 
 use super::bounded::{Begun, tool};
@@ -30,6 +31,26 @@ pub enum Storage {
     },
     /// A volume group.
     VolumeGroup(String),
+}
+
+impl Storage {
+    /// That of a pool.
+    pub fn of(pool: &Pool) -> Self {
+        let text = |value: &Option<At<String>>| {
+            value.as_ref().map(|v| v.get().clone()).unwrap_or_default()
+        };
+        match *pool.kind {
+            PoolKind::Filesystem => Self::Device(text(&pool.device)),
+            PoolKind::Lvm => Self::VolumeGroup(text(&pool.volume_group)),
+            PoolKind::Zfs => Self::Zfs {
+                name: pool.zpool().to_owned(),
+                options: text(&pool.import_options)
+                    .split_whitespace()
+                    .map(str::to_owned)
+                    .collect(),
+            },
+        }
+    }
 }
 
 /// A pool as a head sees it.

@@ -92,6 +92,9 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
         stage.seed = seed;
         if args.dry_run {
             output::print_fitted(&plan(scenario, &stage, args.budget));
+            if let Some(why) = scenario.unfit(&stage).map_err(error)? {
+                output::print_fitted(&format!("    it would do nothing: {why}\n"));
+            }
             continue;
         }
         let orders = Orders {
@@ -100,10 +103,18 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
             budget: args.budget,
             say: &output::error_line,
         };
-        let case = drill(&stage, &orders, &before).map_err(|e| match e {
-            DrillError::Interrupted => miette!("interrupted; nothing was done to the cluster yet"),
-            e => error(e),
-        })?;
+        let case = match drill(&stage, &orders, &before) {
+            Ok(case) => case,
+            // Of all scenarios some break what not every cluster has.
+            Err(e @ DrillError::Unfit(_)) if args.all || args.random => {
+                output::error_line(&e.to_string());
+                continue;
+            }
+            Err(DrillError::Interrupted) => {
+                bail!("interrupted; nothing was done to the cluster yet")
+            }
+            Err(e) => return Err(error(e)),
+        };
         let (case, report) = kept(&case, args)?;
         if !args.json {
             output::print_fitted(&render::drill::text(&case, &report));

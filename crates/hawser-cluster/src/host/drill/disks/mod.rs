@@ -1,0 +1,288 @@
+//! Disks of a pool are gone, or one of several paths to one of them: each path is a SCSI device, and is set offline where the
+//! kernel offers that (`device/state` in sysfs). It then answers every command with an error at once, as a disk that was
+//! pulled does, and stays in the kernel's list, so that it can be set running again.
+//!
+//! Only what no other program on the head needs is touched: of a disk with one path nothing, unless its pool has what is on it
+//! on another disk as well.
+
+mod note;
+mod paths;
+mod vdevs;
+
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::host::view::Storage;
+use crate::host::{NodeError, run};
+
+use note::Note;
+use paths::{Disk, Tree};
+use vdevs::Vdevs;
+
+/// How much of a pool's disks is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Extent {
+    /// One of several paths to one disk.
+    OnePath,
+    /// All paths to one disk.
+    OneDisk,
+    /// Nothing that the head does itself: a shelf, whose disks come back by themselves and whose pool may not.
+    Elsewhere,
+}
+
+/// How long what is set running may take to be in use again, before it is asked again.
+const IN_USE: Duration = Duration::from_secs(30);
+
+/// From one look to the next.
+const LOOKS: Duration = Duration::from_millis(500);
+
+/// Why it cannot be made here; nothing if it can.
+pub(super) fn unfit(storage: &Storage, extent: Extent) -> Result<Option<String>, NodeError> {
+    if extent == Extent::Elsewhere {
+        return Ok(vdevs_of(storage)?.and_then(|vdevs| match vdevs {
+            Ok(vdevs) => vdevs.unfit(),
+            Err(why) => Some(why),
+        }));
+    }
+    Ok(chosen(storage, extent)?.err())
+}
+
+/// Makes it.
+pub(super) fn make(storage: &Storage, extent: Extent) -> Result<(), NodeError> {
+    if extent == Extent::Elsewhere {
+        return Ok(());
+    }
+    let tree = Tree::here();
+    let chosen = chosen(storage, extent)?.map_err(|why| not_here(&why))?;
+    let mut paths = Vec::new();
+    for path in &chosen.paths {
+        paths.push(tree.address(path)?);
+    }
+    // Written first: whoever mends it may know nothing else.
+    Note {
+        device: chosen.device,
+        paths,
+    }
+    .write()?
+    .paths
+    .iter()
+    .try_for_each(|address| tree.set(address, paths::OFFLINE))
+}
+
+/// What shows it.
+pub(super) fn shown() -> Result<Option<String>, NodeError> {
+    let Some(note) = Note::read()? else {
+        return Ok(None);
+    };
+    let tree = Tree::here();
+    let mut words = Vec::new();
+    for address in &note.paths {
+        match tree.state(address)? {
+            Some(state) if state == paths::OFFLINE => words.push(address.clone()),
+            _ => return Ok(None),
+        }
+    }
+    Ok((!words.is_empty()).then(|| {
+        format!(
+            "{} of {} is offline: the kernel answers every command to it with an error",
+            words.join(" and "),
+            note.device
+        )
+    }))
+}
+
+/// Takes it back, also when it is not there: its paths run, multipath uses them, and its pool is whole.
+pub(super) fn mend(storage: &Storage) -> Result<(), NodeError> {
+    let tree = Tree::here();
+    let note = Note::read()?;
+    for address in note.iter().flat_map(|note| &note.paths) {
+        match tree.state(address)?.as_deref() {
+            Some(paths::OFFLINE) => tree.set(address, paths::RUNNING)?,
+            Some(_) => {}
+            None => {
+                return Err(not_here(&format!(
+                    "{address} has left the kernel's list: scan its host again"
+                )));
+            }
+        }
+    }
+    let deadline = Instant::now() + IN_USE;
+    if let Some(note) = &note {
+        until(deadline, || {
+            let map = run::output("dmsetup", &["status", "--target", "multipath"], None);
+            let map = map.map(|said| String::from_utf8_lossy(&said.stdout).into_owned());
+            Ok(tree.unused(&map.unwrap_or_default(), &note.paths))
+        })?;
+    }
+    bring_online(storage, note.as_ref(), deadline)?;
+    Note::remove()
+}
+
+/// Has a ZFS pool take its disks back, if it is here, and waits until each of them has all that it holds.
+fn bring_online(
+    storage: &Storage,
+    note: Option<&Note>,
+    deadline: Instant,
+) -> Result<(), NodeError> {
+    let Storage::Zfs { name, .. } = storage else {
+        return Ok(());
+    };
+    until(deadline, || {
+        let Some(Ok(vdevs)) = vdevs_of(storage)? else {
+            // It is on another head, which had all disks when it took it.
+            return Ok(None);
+        };
+        for device in vdevs.gone() {
+            // It counts what failed from anew, or it would be told as ill.
+            run::tool("zpool", &["online", name, device], None)?;
+            run::tool("zpool", &["clear", name, device], None)?;
+        }
+        Ok(vdevs.unfit())
+    })?;
+    if let (Some(note), Some(Ok(vdevs))) = (note, vdevs_of(storage)?) {
+        if vdevs.has_errors(&note.device) {
+            run::tool("zpool", &["clear", name, &note.device], None)?;
+        }
+    }
+    Ok(())
+}
+
+/// Looks until nothing is left to say.
+fn until(
+    deadline: Instant,
+    mut left: impl FnMut() -> Result<Option<String>, NodeError>,
+) -> Result<(), NodeError> {
+    loop {
+        match left()? {
+            None => return Ok(()),
+            Some(what) if Instant::now() >= deadline => return Err(not_here(&what)),
+            Some(_) => sleep(LOOKS),
+        }
+    }
+}
+
+/// A disk of a pool, and the paths to it that are hit.
+struct Chosen {
+    device: String,
+    paths: Vec<String>,
+}
+
+/// The first disk that can bear it; why none can.
+fn chosen(storage: &Storage, extent: Extent) -> Result<Result<Chosen, String>, NodeError> {
+    let tree = Tree::here();
+    let vdevs = match vdevs_of(storage)? {
+        Some(Err(why)) => return Ok(Err(why)),
+        Some(Ok(vdevs)) => match vdevs.unfit() {
+            Some(why) => return Ok(Err(why)),
+            None => Some(vdevs),
+        },
+        None => None,
+    };
+    let devices = match (&vdevs, storage) {
+        (Some(vdevs), _) => vdevs.devices(),
+        (None, Storage::VolumeGroup(group)) => {
+            let words = ["--noheadings", "-o", "pv_name", group.as_str()];
+            let said = run::tool("vgs", &words, None)?;
+            said.lines().map(|line| line.trim().to_owned()).collect()
+        }
+        (None, Storage::Device(device)) => vec![device.clone()],
+        (None, Storage::Zfs { .. }) => Vec::new(),
+    };
+    let mut why = "it has no disks".to_owned();
+    for device in devices {
+        let disk = match tree.disk(Path::new(&device))? {
+            Ok(disk) => disk,
+            Err(words) => {
+                why = format!("{device}: {words}");
+                continue;
+            }
+        };
+        let has_copy = vdevs.as_ref().is_some_and(|it| it.has_copy(&device));
+        match fits(&disk, extent, has_copy) {
+            Ok(paths) => return Ok(Ok(Chosen { device, paths })),
+            Err(words) => why = format!("{device}: {words}"),
+        }
+    }
+    Ok(Err(why))
+}
+
+/// Which paths of a disk are hit.
+fn fits(disk: &Disk, extent: Extent, has_copy: bool) -> Result<Vec<String>, String> {
+    if let Some((path, state)) = disk.paths.iter().find(|(_, state)| state != paths::RUNNING) {
+        return Err(format!("its path {path} is \"{state}\" already"));
+    }
+    let names = || disk.paths.iter().map(|(path, _)| path.clone());
+    match (extent, names().count()) {
+        (Extent::OnePath, 0 | 1) => Err("it has one path, and what is behind it would be gone".into()),
+        (Extent::OnePath, _) => Ok(names().take(1).collect()),
+        (Extent::OneDisk, _) if !has_copy => Err(
+            "no other disk has what is on it, as that of a mirror has: clients would see errors, and \
+             what they had written would be there again only after a restart of the pool"
+                .into(),
+        ),
+        (Extent::OneDisk, _) => match &disk.others {
+            Some(other) => Err(format!("{other} is on the same disk")),
+            None => Ok(names().collect()),
+        },
+        (Extent::Elsewhere, _) => Ok(Vec::new()),
+    }
+}
+
+/// What a ZFS pool is made of; nothing of another kind.
+fn vdevs_of(storage: &Storage) -> Result<Option<Result<Vdevs, String>>, NodeError> {
+    let Storage::Zfs { name, .. } = storage else {
+        return Ok(None);
+    };
+    let said = run::output("zpool", &["status", "-P", name], None)?;
+    Ok(Some(match said.status.success() {
+        true => Ok(Vdevs::parse(&String::from_utf8_lossy(&said.stdout))),
+        false => Err(format!("ZFS pool {name} is not imported here")),
+    }))
+}
+
+fn not_here(why: &str) -> NodeError {
+    NodeError::Tool {
+        command: "disks of the pool".into(),
+        said: why.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn disk(states: &[&str]) -> Disk {
+        let named = states.iter().zip('a'..);
+        Disk {
+            paths: named
+                .map(|(state, letter)| (format!("sd{letter}"), (*state).to_owned()))
+                .collect(),
+            others: None,
+        }
+    }
+
+    #[test]
+    fn one_of_several_paths_is_hit_and_of_a_disk_with_one_none() {
+        let two = disk(&["running", "running"]);
+        assert_eq!(fits(&two, Extent::OnePath, false).unwrap(), ["sda"]);
+        let one = fits(&disk(&["running"]), Extent::OnePath, true).unwrap_err();
+        assert!(one.contains("it has one path"), "{one}");
+        let half = fits(&disk(&["running", "offline"]), Extent::OnePath, true).unwrap_err();
+        assert_eq!(half, "its path sdb is \"offline\" already");
+    }
+
+    #[test]
+    fn a_whole_disk_is_hit_only_if_another_has_what_is_on_it_and_nothing_else_needs_it() {
+        let mut two = disk(&["running", "running"]);
+        assert_eq!(fits(&two, Extent::OneDisk, true).unwrap(), ["sda", "sdb"]);
+        let single = fits(&two, Extent::OneDisk, false).unwrap_err();
+        assert!(single.starts_with("no other disk has"), "{single}");
+        two.others = Some("sda2".into());
+        let shared = fits(&two, Extent::OneDisk, true).unwrap_err();
+        assert_eq!(shared, "sda2 is on the same disk");
+    }
+}

@@ -1,0 +1,68 @@
+//! A shelf loses its power. The heads see its disks again when it has booted, and the pool must have what was written
+//! meanwhile on them before it is whole.
+
+use hawser_host::site::SiteFault;
+use hawser_model::names::HostName;
+
+use super::host::{Extent, disks, mend, unfit};
+use super::{AroundHeads, Fault};
+use crate::error::DrillError;
+use crate::stage::Stage;
+
+/// See the module.
+pub struct ShelfGone {
+    shelf: Option<HostName>,
+}
+
+impl ShelfGone {
+    /// The last shelf of the site: the first is what a pool is read from as a rule.
+    pub fn of(stage: &Stage<'_>) -> Self {
+        let shelf = stage.site.shelves().pop();
+        Self { shelf }
+    }
+
+    fn broken(&self) -> AroundHeads {
+        let shelf = self.shelf.iter().cloned();
+        let broken = shelf.map(|host| SiteFault::Shelf { host }).collect();
+        AroundHeads {
+            name: self.name(),
+            broken,
+        }
+    }
+}
+
+impl Fault for ShelfGone {
+    fn name(&self) -> &'static str {
+        "shelf-gone"
+    }
+
+    fn hosts(&self) -> Vec<HostName> {
+        self.shelf.iter().cloned().collect()
+    }
+
+    fn unfit(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
+        if self.shelf.is_none() {
+            let why = "nothing is known here of shelves whose power could be cut";
+            return Ok(Some(why.to_owned()));
+        }
+        unfit(stage, &stage.active, &disks(stage, Extent::Elsewhere))
+    }
+
+    fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+        self.broken().make(stage)
+    }
+
+    fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
+        self.broken().evidence(stage)
+    }
+
+    fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+        self.broken().heal(stage)?;
+        // Whoever has the pool now.
+        let mut healed = Ok(());
+        for head in &stage.heads {
+            healed = healed.and(mend(stage, head, &disks(stage, Extent::Elsewhere)));
+        }
+        healed
+    }
+}

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use hawser_host::{Hosts, on_all, until_enough};
-use hawser_model::cluster_file::{Backend, ClusterFile, ExportKind, Pool, PoolKind, Role};
+use hawser_model::cluster_file::{Backend, ClusterFile, ExportKind, Pool, Role};
 use hawser_model::names::HostName;
 use serde::{Deserialize, Serialize};
 

@@ -228,3 +228,28 @@ fn two_heads_at_a_time_are_seen_and_real_ones_are_healed_at_once() {
     assert!((0.0..0.2).contains(&real), "{real}");
     assert!(lab > 2.0, "a lab shows how it goes on: {lab}");
 }
+
+#[test]
+fn what_a_cluster_cannot_bear_is_refused_before_anything_is_asked_of_its_client() {
+    let again = Again::of("power-cut", false);
+    let mut world = again.world();
+    world.unfit = Some("/dev/sda: it has one path".into());
+    let before = world.again().status().unwrap();
+    for name in ["path-gone", "disk-gone", "shelf-gone"] {
+        let refused = again.on_stage(&world, |stage| {
+            stage.aim(&before).unwrap();
+            let orders = Orders {
+                scenario: Scenario::named(name).unwrap(),
+                budget: None,
+                version: "0",
+                say: &|said| panic!("{said}"),
+            };
+            run(stage, &orders, &before).unwrap_err()
+        });
+        let said = format!("{name} cannot be made here: /dev/sda: it has one path; nothing was done");
+        assert_eq!(refused.to_string(), said);
+    }
+    let asked = world.wire.asked();
+    assert!(asked.iter().all(|(_, what)| *what == "fit for a fault"), "{asked:?}");
+    assert!(world.broken().is_nothing() && !again.note().exists());
+}

@@ -157,7 +157,8 @@ impl Tree {
     /// Sets it.
     pub fn set(&self, address: &str, state: &str) -> Result<(), NodeError> {
         let path = self.device(address).join("state");
-        fs::write(&path, state).map_err(NodeError::file("write to", &path))
+        // The kernel takes the word with its newline alone (`store_state_field`).
+        fs::write(&path, format!("{state}\n")).map_err(NodeError::file("write to", &path))
     }
 
     /// A path of these that multipath does not use, by what `dmsetup status` says of its maps.
@@ -263,6 +264,8 @@ mod tests {
     fn a_path_is_set_and_found_again_by_its_address() {
         let (_folder, tree) = head();
         tree.set("3:0:0:1", OFFLINE).unwrap();
+        let written = tree.root.join("sys/bus/scsi/devices/3:0:0:1/state");
+        assert_eq!(fs::read_to_string(written).unwrap(), "offline\n");
         assert_eq!(tree.state("3:0:0:1").unwrap().as_deref(), Some(OFFLINE));
         assert_eq!(tree.state("4:0:0:1").unwrap(), None);
     }

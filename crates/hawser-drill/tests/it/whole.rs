@@ -246,10 +246,14 @@ fn what_a_cluster_cannot_bear_is_refused_before_anything_is_asked_of_its_client(
             };
             run(stage, &orders, &before).unwrap_err()
         });
-        let said = format!("{name} cannot be made here: /dev/sda: it has one path; nothing was done");
+        let said =
+            format!("{name} cannot be made here: /dev/sda: it has one path; nothing was done");
         assert_eq!(refused.to_string(), said);
     }
     let asked = world.wire.asked();
-    assert!(asked.iter().all(|(_, what)| *what == "fit for a fault"), "{asked:?}");
+    assert!(
+        asked.iter().all(|(_, what)| *what == "fit for a fault"),
+        "{asked:?}"
+    );
     assert!(world.broken().is_nothing() && !again.note().exists());
 }

@@ -64,6 +64,77 @@ fn an_appliance_on_lvm_loses_a_head_and_nothing_that_it_acknowledged() {
     });
 }
 
+#[test]
+#[ignore = "boots machines"]
+fn a_mirror_over_two_shelves_bears_a_path_a_disk_and_a_shelf_that_are_gone() {
+    if !has_kernel() {
+        return;
+    }
+    let file = example("machines-shelves.toml");
+    let lab = Lab::up_with(&["--machines", "--cluster", "--file", &file]);
+    let status = whole(&lab);
+    assert_eq!(active_on(&status, "vmpool01"), "head1");
+    assert!(ok(&lab, "plan", &[]).contains("0 changes"));
+    let disks = "ls /dev/mapper/shelf?-?; multipathd show paths raw format '%d %T' | grep -c ready";
+    let seen = lab.sh("head1", disks);
+    assert_eq!(seen, lab.sh("head2", disks), "both heads see the same");
+    assert!(seen.ends_with("\n8\n"), "{seen}");
+
+    // A cable to a shelf, under nobody's eyes but the kernel's.
+    lab.ok(&["cut", "shelf1/path0"]);
+    let ready = |head: &str| lab.sh(head, "multipathd show paths raw format '%d %T'");
+    let count = |head: &str| {
+        ready(head)
+            .lines()
+            .filter(|it| it.ends_with(" ready"))
+            .count()
+    };
+    assert!(
+        eventually(SLOW, || count("head1") == 6),
+        "{}",
+        ready("head1")
+    );
+    lab.ok(&["heal", "shelf1/path0"]);
+    assert!(
+        eventually(SLOW, || count("head1") == 8),
+        "{}",
+        ready("head1")
+    );
+    whole(&lab);
+
+    for scenario in ["path-gone", "disk-gone", "shelf-gone"] {
+        held(&lab, scenario, json!([]));
+        let pool = "zpool status -x vmpool01";
+        assert_eq!(
+            lab.sh("head1", pool),
+            "pool 'vmpool01' is healthy\n",
+            "{scenario}"
+        );
+        assert_eq!(active_on(&whole(&lab), "vmpool01"), "head1", "{scenario}");
+    }
+    assert_eq!(count("head1"), 8, "{}", ready("head1"));
+}
+
+/// A drill loses nothing, fences nobody but these, and breaks no promise. What keeps this host from looking or from ending in
+/// time is no fault of the cluster's.
+#[track_caller]
+fn held(lab: &Lab, scenario: &str, fenced: Value) {
+    let ran = verb(lab, "drill", &[scenario, "--json"]);
+    let report = support::json(&ran, "drill");
+    let broken = report["promises"].as_array().expect("promises").iter();
+    let broken: Vec<&Value> = broken
+        .filter(|it| it["held"] == false)
+        .filter(|it| {
+            !it["text"]
+                .as_str()
+                .is_some_and(|it| it.contains("could not be looked at"))
+        })
+        .collect();
+    assert_eq!(broken, Vec::<&Value>::new(), "{report:#}{}", ran.stderr);
+    assert_eq!(report["fenced"], fenced);
+    assert_eq!(report["two_active"], false);
+}
+
 /// Builds the cluster of a file, looks at each head, moves a pool under a client's file system, and takes a head's power.
 fn appliance(file: &str, look: impl Fn(&Lab, &str)) {
     if !has_kernel() {
@@ -99,21 +170,8 @@ fn appliance(file: &str, look: impl Fn(&Lab, &str)) {
     lab.sh("client1", "echo after >/mnt/two && sync /mnt/two");
     assert_eq!(active_on(&whole(&lab), "vmpool02"), "head1");
 
-    // A head without power. What keeps this host from looking or from ending in time is no fault of the cluster's.
-    let ran = verb(&lab, "drill", &["power-cut", "--json"]);
-    let report = support::json(&ran, "drill");
-    let broken = report["promises"].as_array().expect("promises").iter();
-    let broken: Vec<&Value> = broken
-        .filter(|it| it["held"] == false)
-        .filter(|it| {
-            !it["text"]
-                .as_str()
-                .is_some_and(|it| it.contains("could not be looked at"))
-        })
-        .collect();
-    assert_eq!(broken, Vec::<&Value>::new(), "{report:#}{}", ran.stderr);
-    assert_eq!(report["fenced"], json!(["head1"]));
-    assert_eq!(report["two_active"], false);
+    // A head without power.
+    held(&lab, "power-cut", json!(["head1"]));
     let status = whole(&lab);
     for pool in ["vmpool01", "vmpool02"] {
         assert_eq!(active_on(&status, pool), "head2");

@@ -19,6 +19,7 @@ mod ports;
 pub mod questions;
 mod reload;
 mod run;
+mod vdevs;
 pub mod view;
 
 use std::collections::BTreeMap;

@@ -79,7 +79,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: true,
         plan: |stage| {
             let fault = OnHead::disks("disk-gone", stage, Extent::OneDisk);
-            Plan::of(fault, stays(10_000))
+            Plan::of(fault, told(10_000))
         },
     },
     Scenario {
@@ -87,7 +87,7 @@ pub(super) const ALL: &[Scenario] = &[
         about: "a shelf loses its power, and every pool has a copy of what was on it",
         reaction: Reaction::Within(Duration::from_secs(60)),
         real: false,
-        plan: |stage| Plan::of(ShelfGone::of(stage), stays(60_000)),
+        plan: |stage| Plan::of(ShelfGone::of(stage), told(60_000)),
     },
 ];
 
@@ -99,5 +99,13 @@ fn stays(outage_ms: u64) -> Promises {
     Promises {
         no_takeover: true,
         ..nobody_is_fenced(outage_ms)
+    }
+}
+
+/// The same, and `status` says that something is wrong.
+fn told(outage_ms: u64) -> Promises {
+    Promises {
+        operator_is_told: true,
+        ..stays(outage_ms)
     }
 }

@@ -15,6 +15,7 @@ use super::zpool;
 use super::{HeadView, Limits, MoreQuestions, PoolQuestion};
 use crate::exports::host::{Parameters, mounted};
 use crate::exports::service::{self, Health, server};
+use crate::host::vdevs::Vdevs;
 
 /// What a pool is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +66,8 @@ pub enum PoolView {
         offered: Told<Option<Vec<String>>>,
         /// How full it is.
         room: Told<Option<Room>>,
+        /// What its disks lack; absent when nothing, and of a pool that does not tell it.
+        disks: Told<Option<String>>,
     },
     /// It is not here: why its disks could not be had; absent when they are there.
     Away(Told<Option<String>>),
@@ -143,6 +146,8 @@ fn look(pool: &PoolQuestion, limits: Limits) -> PoolView {
             Told::Failed(said) => PoolView::Away(Told::Failed(said)),
         };
     }
+    let storage = pool.storage.clone();
+    let health = Begun::work(limits.disks(), move || health(&storage, limits.disks()));
     let place = pool.root.clone();
     let room = Begun::work(limit, move || Room::at(&place));
     let of = |work: fn(&Parameters, Duration) -> Answered| {
@@ -174,6 +179,18 @@ fn look(pool: &PoolQuestion, limits: Limits) -> PoolView {
             Some(Answered::Well) | None => Some(Vec::new()),
         }),
         room: room.end(),
+        disks: health.end_told(),
+    }
+}
+
+/// What the disks of a pool that is here lack.
+fn health(storage: &Storage, limit: u32) -> Told<Option<String>> {
+    match storage {
+        Storage::Zfs { name, .. } => tool(limit, "zpool", &["status", "-P", name], |said, well| {
+            well.then(|| Vdevs::parse(said).lacks())
+        }),
+        // The kernel's own mirrors and those of LVM are not asked.
+        Storage::Device(_) | Storage::VolumeGroup(_) => Told::Said(None),
     }
 }
 

@@ -158,12 +158,13 @@ fn active(
     found: &mut Findings,
 ) {
     let name = pool.name.to_string();
-    let (file, offered, room) = match view.pools.get(&name) {
+    let (file, offered, room, disks) = match view.pools.get(&name) {
         Some(PoolView::Here {
             file,
             offered,
             room,
-        }) => (file, offered, room),
+            disks,
+        }) => (file, offered, room, disks),
         Some(PoolView::Hangs(seconds)) => {
             down(status, &pool.exports_id());
             let text = hangs(&name, head, *seconds);
@@ -213,6 +214,10 @@ fn active(
                 found.costs(Sign::ExportsUnknown.of(&name), text);
             }
         }
+    }
+    if let Told::Said(Some(what)) = disks {
+        let text = format!("{name} on {head} does not have all its disks: {what}");
+        found.wrong(Sign::DisksLost.of_on(&name, head), text);
     }
     let room = room.said().copied().flatten().unwrap_or_default();
     if let Some(what) = no_room(room) {

@@ -70,6 +70,7 @@ signs! {
     ServiceNotReady = "service-not-ready", Warning, "What offers pools is not ready on a head.";
     DisksMissing = "pool-disks-missing", Warning, "A head could not take a pool over.";
     DisksShort = "pool-disks-short", Warning, "A head sees a pool without a part of its disks.";
+    DisksLost = "pool-disks-lost", Warning, "A pool that is in use has lost a disk, or writes to one again what that missed.";
     DisksUnknown = "pool-disks-unknown", Warning, "Whether a head sees the disks of a pool is not known.";
     DisksHang = "pool-hangs", Error, "The folder of a pool does not answer: its disks hang.";
     NotMounted = "pool-not-mounted", Error, "A pool is not mounted where Pacemaker believes it to be.";

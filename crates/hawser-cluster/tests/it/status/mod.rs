@@ -78,6 +78,7 @@ fn view(golden: &Golden, local: u32, cib: &str) -> HeadView {
             file: Told::Said(None),
             offered: Told::Said(Some(Vec::new())),
             room: Told::Said(Some(Room::default())),
+            disks: Told::Said(None),
         },
         _ => PoolView::Away(Told::Said(None)),
     };

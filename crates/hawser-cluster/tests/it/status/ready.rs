@@ -15,6 +15,7 @@ fn here(offered: Told<Option<Vec<String>>>, file: Option<&str>, room: Room) -> P
         file: Told::Said(file.map(str::to_owned)),
         offered,
         room: Told::Said(Some(room)),
+        disks: Told::Said(None),
     }
 }
 
@@ -298,4 +299,22 @@ fn of_a_head_that_nobody_can_switch_off_nothing_is_taken_over() {
             .join("\n")
             .contains("head1 mounts vmpool02")
     );
+}
+
+#[test]
+fn a_pool_that_has_lost_a_disk_is_told_and_a_head_can_still_be_lost() {
+    let golden = Golden::named("lab");
+    let facts = but(healthy(&golden), 1, |head| {
+        let lost = "/dev/mapper/shelf1-1-part1 is FAULTED".to_owned();
+        let mut view = here(whole(), None, Room::default());
+        if let PoolView::Here { disks, .. } = &mut view {
+            *disks = Told::Said(Some(lost));
+        }
+        head.pools.insert("vmpool01".into(), view);
+    });
+    let now = now(&facts);
+    let said =
+        "vmpool01 on head1 does not have all its disks: /dev/mapper/shelf1-1-part1 is FAULTED";
+    assert_eq!(now.degraded, [said]);
+    assert!(now.redundant, "the other head has them all");
 }

@@ -7,7 +7,6 @@
 
 mod note;
 mod paths;
-mod vdevs;
 
 use std::path::Path;
 use std::thread::sleep;
@@ -15,12 +14,12 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::host::vdevs::Vdevs;
 use crate::host::view::Storage;
 use crate::host::{NodeError, run};
 
 use note::Note;
 use paths::{Disk, Tree};
-use vdevs::Vdevs;
 
 /// How much of a pool's disks is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +43,7 @@ const LOOKS: Duration = Duration::from_millis(500);
 pub(super) fn unfit(storage: &Storage, extent: Extent) -> Result<Option<String>, NodeError> {
     if extent == Extent::Elsewhere {
         return Ok(vdevs_of(storage)?.and_then(|vdevs| match vdevs {
-            Ok(vdevs) => vdevs.unfit(),
+            Ok(vdevs) => vdevs.lacks(),
             Err(why) => Some(why),
         }));
     }
@@ -141,7 +140,7 @@ fn bring_online(
             run::tool("zpool", &["online", name, device], None)?;
             run::tool("zpool", &["clear", name, device], None)?;
         }
-        Ok(vdevs.unfit())
+        Ok(vdevs.lacks())
     })?;
     if let (Some(note), Some(Ok(vdevs))) = (note, vdevs_of(storage)?) {
         if vdevs.has_errors(&note.device) {
@@ -176,7 +175,7 @@ fn chosen(storage: &Storage, extent: Extent) -> Result<Result<Chosen, String>, N
     let tree = Tree::here();
     let vdevs = match vdevs_of(storage)? {
         Some(Err(why)) => return Ok(Err(why)),
-        Some(Ok(vdevs)) => match vdevs.unfit() {
+        Some(Ok(vdevs)) => match vdevs.lacks() {
             Some(why) => return Ok(Err(why)),
             None => Some(vdevs),
         },

@@ -87,16 +87,17 @@ impl Vdevs {
         of.is_some_and(|of| COPIES.iter().any(|kind| of.starts_with(kind)))
     }
 
-    /// Why it is not whole; nothing if it is.
-    pub fn unfit(&self) -> Option<String> {
+    /// What it lacks to be whole; nothing if it is. The pool's own state says less: OpenZFS 2.3.2 calls a mirror with a faulted
+    /// disk `ONLINE` (seen).
+    pub fn lacks(&self) -> Option<String> {
         if let Some(leaf) = self.leaves.iter().find(|leaf| leaf.state != ONLINE) {
-            return Some(format!("{} of the ZFS pool is {}", leaf.device, leaf.state));
+            return Some(format!("{} is {}", leaf.device, leaf.state));
         }
         if self.state != ONLINE {
-            return Some(format!("the ZFS pool is {}", self.state));
+            return Some(format!("it is {}", self.state));
         }
         let resilvers = self.scan.contains("resilver in progress");
-        resilvers.then(|| "the ZFS pool resilvers".to_owned())
+        resilvers.then(|| "it resilvers".to_owned())
     }
 
     /// Disks that it has lost and that nobody took from it.
@@ -150,11 +151,11 @@ errors: No known data errors
         let vdevs = Vdevs::parse(DEGRADED);
         assert_eq!(vdevs.gone(), ["/dev/mapper/shelf1-1-part1"]);
         assert!(vdevs.has_errors("/dev/mapper/shelf1-1-part1"));
-        let why = vdevs.unfit().unwrap();
-        assert_eq!(why, "/dev/mapper/shelf1-1-part1 of the ZFS pool is UNAVAIL");
+        let why = vdevs.lacks().unwrap();
+        assert_eq!(why, "/dev/mapper/shelf1-1-part1 is UNAVAIL");
         let taken = Vdevs::parse(&DEGRADED.replace("UNAVAIL", "OFFLINE"));
         assert_eq!(taken.gone(), Vec::<&str>::new());
-        assert!(taken.unfit().is_some());
+        assert!(taken.lacks().is_some());
     }
 
     #[test]
@@ -162,11 +163,8 @@ errors: No known data errors
         let whole = DEGRADED
             .replace("DEGRADED", "ONLINE")
             .replace("UNAVAIL", "ONLINE");
-        assert_eq!(Vdevs::parse(&whole).unfit(), None);
+        assert_eq!(Vdevs::parse(&whole).lacks(), None);
         let busy = whole.replace("resilvered 12K", "resilver in progress since");
-        assert_eq!(
-            Vdevs::parse(&busy).unfit().unwrap(),
-            "the ZFS pool resilvers"
-        );
+        assert_eq!(Vdevs::parse(&busy).lacks().unwrap(), "it resilvers");
     }
 }

@@ -27,11 +27,17 @@ pub struct OnHead {
 impl OnHead {
     /// Disks of the pool, or paths to them, are gone at the head that has it.
     pub fn disks(name: &'static str, stage: &Stage<'_>, extent: Extent) -> Self {
+        let mut pools = stage.file.pools.iter();
+        let pool = pools.find(|pool| *pool.name == stage.pool);
+        let none = || Storage::Device(String::new());
         Self {
             name,
             head: stage.active.clone(),
             object: format!("a disk of {}", stage.pool),
-            fault: disks(stage, extent),
+            fault: HostFault::Disks {
+                storage: pool.map_or_else(none, Storage::of),
+                extent,
+            },
         }
     }
 
@@ -46,17 +52,6 @@ impl OnHead {
             object: program.name().to_owned(),
             fault: HostFault::Program { program, how },
         }
-    }
-}
-
-/// The disks of the pool that is written to.
-pub(super) fn disks(stage: &Stage<'_>, extent: Extent) -> HostFault {
-    let mut pools = stage.file.pools.iter();
-    let pool = pools.find(|pool| *pool.name == stage.pool);
-    let none = || Storage::Device(String::new());
-    HostFault::Disks {
-        storage: pool.map_or_else(none, Storage::of),
-        extent,
     }
 }
 

@@ -1,11 +1,12 @@
-//! A shelf loses its power. The heads see its disks again when it has booted, and the pool must have what was written
-//! meanwhile on them before it is whole.
+//! A shelf loses its power. The heads see its disks again when it has booted, and each pool must have what was
+//! written meanwhile on them before it is whole.
 
+use hawser_cluster::host::view::Storage;
 use hawser_host::site::SiteFault;
 use hawser_model::names::HostName;
 
-use super::host::{Extent, disks, mend, unfit};
-use super::{AroundHeads, Fault};
+use super::host::{mend, unfit};
+use super::{AroundHeads, Extent, Fault, HostFault};
 use crate::error::DrillError;
 use crate::stage::Stage;
 
@@ -31,6 +32,15 @@ impl ShelfGone {
     }
 }
 
+/// What a head does about each pool, all of which have lost disks.
+fn pools(stage: &Stage<'_>) -> impl Iterator<Item = HostFault> {
+    let pools = stage.file.pools.iter();
+    pools.map(|pool| HostFault::Disks {
+        storage: Storage::of(pool),
+        extent: Extent::Elsewhere,
+    })
+}
+
 impl Fault for ShelfGone {
     fn name(&self) -> &'static str {
         "shelf-gone"
@@ -45,7 +55,20 @@ impl Fault for ShelfGone {
             let why = "nothing is known here of shelves whose power could be cut";
             return Ok(Some(why.to_owned()));
         }
-        unfit(stage, &stage.active, &disks(stage, Extent::Elsewhere))
+        for pool in pools(stage) {
+            // One of them has it.
+            let mut why = None;
+            for head in &stage.heads {
+                why = unfit(stage, head, &pool)?;
+                if why.is_none() {
+                    break;
+                }
+            }
+            if why.is_some() {
+                return Ok(why);
+            }
+        }
+        Ok(None)
     }
 
     fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
@@ -58,10 +81,12 @@ impl Fault for ShelfGone {
 
     fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
         self.broken().heal(stage)?;
-        // Whoever has the pool now.
+        // Whoever has each pool now.
         let mut healed = Ok(());
-        for head in &stage.heads {
-            healed = healed.and(mend(stage, head, &disks(stage, Extent::Elsewhere)));
+        for pool in pools(stage) {
+            for head in &stage.heads {
+                healed = healed.and(mend(stage, head, &pool));
+            }
         }
         healed
     }

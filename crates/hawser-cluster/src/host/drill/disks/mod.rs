@@ -33,6 +33,10 @@ pub enum Extent {
     Elsewhere,
 }
 
+/// Why a disk cannot be spared. Only ZFS tells whether it can.
+const NO_COPY: &str = "no other disk has what is on it, as that of a mirror has: clients would see errors, and what they \
+                       had written would be there again only after a restart of the pool";
+
 /// How long what is set running may take to be in use again, before it is asked again.
 const IN_USE: Duration = Duration::from_secs(30);
 
@@ -42,10 +46,15 @@ const LOOKS: Duration = Duration::from_millis(500);
 /// Why it cannot be made here; nothing if it can.
 pub(super) fn unfit(storage: &Storage, extent: Extent) -> Result<Option<String>, NodeError> {
     if extent == Extent::Elsewhere {
-        return Ok(vdevs_of(storage)?.and_then(|vdevs| match vdevs {
-            Ok(vdevs) => vdevs.lacks(),
-            Err(why) => Some(why),
-        }));
+        return Ok(match vdevs_of(storage)? {
+            None => Some(NO_COPY.to_owned()),
+            Some(Err(why)) => Some(why),
+            Some(Ok(vdevs)) => vdevs.lacks().or_else(|| {
+                let mut all = vdevs.devices().into_iter();
+                let single = all.find(|device| !vdevs.has_copy(device));
+                single.map(|device| format!("{device}: {NO_COPY}"))
+            }),
+        });
     }
     Ok(chosen(storage, extent)?.err())
 }
@@ -216,13 +225,11 @@ fn fits(disk: &Disk, extent: Extent, has_copy: bool) -> Result<Vec<String>, Stri
     }
     let names = || disk.paths.iter().map(|(path, _)| path.clone());
     match (extent, names().count()) {
-        (Extent::OnePath, 0 | 1) => Err("it has one path, and what is behind it would be gone".into()),
+        (Extent::OnePath, 0 | 1) => {
+            Err("it has one path, and what is behind it would be gone".into())
+        }
         (Extent::OnePath, _) => Ok(names().take(1).collect()),
-        (Extent::OneDisk, _) if !has_copy => Err(
-            "no other disk has what is on it, as that of a mirror has: clients would see errors, and \
-             what they had written would be there again only after a restart of the pool"
-                .into(),
-        ),
+        (Extent::OneDisk, _) if !has_copy => Err(NO_COPY.to_owned()),
         (Extent::OneDisk, _) => match &disk.others {
             Some(other) => Err(format!("{other} is on the same disk")),
             None => Ok(names().collect()),

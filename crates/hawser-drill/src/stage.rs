@@ -51,13 +51,11 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// The pools of a file that are mounted somewhere.
+    /// The pools of a file. One of ZFS is mounted under its own name if the file says nothing else.
     pub fn of(file: &ClusterFile) -> Vec<Self> {
-        let mounted = file.pools.iter().filter_map(|pool| {
-            Some(Self {
-                pool: pool.name.to_string(),
-                directory: PathBuf::from(pool.directory.as_ref()?.as_str()),
-            })
+        let mounted = file.pools.iter().map(|pool| Self {
+            pool: pool.name.to_string(),
+            directory: PathBuf::from(pool.root()),
         });
         mounted.collect()
     }
@@ -303,4 +301,21 @@ fn find_pool<'f>(
 
 fn refused<T>(what: String) -> Result<T, DrillError> {
     Err(DrillError::CouldNot(what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pool_whose_directory_the_file_does_not_name_is_watched_too() {
+        let text = include_str!("../../../examples/lab/machines-zfs.toml");
+        let file = hawser_model::cluster_file::parse_complete(text, "machines-zfs.toml").unwrap();
+        let watched = Watched::of(&file);
+        let places: Vec<_> = watched
+            .iter()
+            .map(|it| it.directory.display().to_string())
+            .collect();
+        assert_eq!(places, ["/vmpool01", "/vmpool02"]);
+    }
 }

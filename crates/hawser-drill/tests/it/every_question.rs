@@ -19,6 +19,20 @@ const RECORDED: [(&str, bool); 6] = [
     ("power-cut", true),
 ];
 
+/// Disks, on a cluster that answers as one did whose SANs were down: clients wait until it is healed.
+const DISKS: [(&str, bool); 4] = [
+    ("path-gone", false),
+    ("disk-gone", false),
+    ("shelf-gone", false),
+    ("disk-gone", true),
+];
+
+fn all() -> impl Iterator<Item = (&'static str, bool, Again)> {
+    let recorded = RECORDED.map(|(name, real)| (name, real, Again::of(name, real)));
+    let disks = DISKS.map(|(name, real)| (name, real, Again::another("sans-down", name, real)));
+    recorded.into_iter().chain(disks)
+}
+
 /// What goes wrong at a question.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Wrong {
@@ -56,12 +70,11 @@ fn heal(again: &Again, world: &World) -> Result<(), String> {
 }
 
 fn goes_wrong(wrong: Wrong) {
-    for (name, real) in RECORDED {
+    for (name, real, again) in all() {
         // Real heads have no site of their own; whoever is cut off from them tries for minutes.
         if real && matches!(wrong, Wrong::OutOfReach | Wrong::CutOff) {
             continue;
         }
-        let again = Again::of(name, real);
         let note = again.note();
         for (number, host, question) in questions(&again) {
             let counts = match wrong {

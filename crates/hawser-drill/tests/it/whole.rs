@@ -40,6 +40,13 @@ impl Again {
         Self::as_in(Recorded::named(name), real)
     }
 
+    /// Another scenario than the recorded one, which the cluster answers alike.
+    pub fn another(recorded: &str, scenario: &str, real: bool) -> Self {
+        let mut story = Recorded::named(recorded);
+        scenario.clone_into(&mut story.0.scenario.name);
+        Self::as_in(story, real)
+    }
+
     fn as_in(story: Recorded, real: bool) -> Self {
         let mut again = Self {
             bench: Bench::new(),

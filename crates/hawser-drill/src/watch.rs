@@ -40,11 +40,16 @@ const FROM_OUTSIDE: Limit = Limit {
     why: "the watch was kept from working",
 };
 
-/// A head that falls silent is known to be off only when its BMC says so, which is asked once a look has failed.
-const OVER_A_NETWORK: Limit = Limit {
-    blind: 5.0,
-    why: "it did not answer, and its BMC did not say that it was off",
-};
+impl Limit {
+    /// A head that falls silent is known to be off only when its BMC says so, which is asked once a look has failed. All of that
+    /// may take so many times longer than elsewhere.
+    fn over_a_network(slowness: u32) -> Self {
+        Self {
+            blind: 5.0 * f64::from(slowness),
+            why: "it did not answer, and its BMC did not say that it was off",
+        }
+    }
+}
 
 /// What the watch has seen up to now.
 #[derive(Debug)]
@@ -62,7 +67,7 @@ impl Seen {
         let from_outside = heads.iter().all(|head| site.watcher(head).is_some());
         Self::within(match from_outside {
             true => FROM_OUTSIDE,
-            false => OVER_A_NETWORK,
+            false => Limit::over_a_network(site.slowness()),
         })
     }
 
@@ -347,6 +352,18 @@ mod tests {
         let watch = seen.record(Moment(5_000_100));
         let gaps: Vec<&str> = watch.gaps.iter().map(|gap| gap.host.as_str()).collect();
         assert_eq!(gaps, ["head2", "head1"]);
+    }
+
+    #[test]
+    fn a_head_of_a_slow_site_may_be_silent_for_longer() {
+        let gaps = |slowness, until| {
+            let mut seen = Seen::within(Limit::over_a_network(slowness));
+            look(&mut seen, "head1", 0, Some(&["p"]));
+            look(&mut seen, "head1", until, Some(&["p"]));
+            seen.record(Moment(until + 10)).gaps.len()
+        };
+        assert_eq!((gaps(1, 4_900_000), gaps(1, 5_600_000)), (0, 1));
+        assert_eq!((gaps(5, 24_000_000), gaps(5, 26_000_000)), (0, 1));
     }
 
     #[test]

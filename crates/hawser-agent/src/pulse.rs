@@ -2,8 +2,10 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::time::UNIX_EPOCH;
 
 use hawser_cluster::host::drill::logs::{COROSYNC, PACEMAKER};
+use hawser_cluster::units::WOKEN;
 use hawser_kernel::{corosync_pid, interfaces};
 
 use crate::questions::{Pulse, ReadPulse};
@@ -29,8 +31,16 @@ pub(crate) fn read(last: &ReadPulse) -> Pulse {
         corosync: last.corosync.filter(same).or_else(corosync_pid),
         corosync_log: length(COROSYNC),
         pacemaker_log: log,
+        woken: touched(WOKEN),
         pacemaker_changed: added.is_some_and(|(from, to)| from != to && tells(PACEMAKER, from, to)),
     }
+}
+
+/// When a file was touched last.
+fn touched(path: &str) -> Option<u64> {
+    let at = fs::metadata(path).and_then(|file| file.modified()).ok()?;
+    let since = at.duration_since(UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_micros()).ok()
 }
 
 /// Whether what stands between two places of a log tells that the cluster has changed. A log that cannot be read, was cut

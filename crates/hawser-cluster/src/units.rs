@@ -13,6 +13,47 @@ use crate::cib::secrets::{Content, NodeFile};
 /// The one file that Hawser adds to systemd's.
 pub const DROP_IN: &str = "/etc/systemd/system/resource-agents-deps.target.d/hawser.conf";
 
+/// The unit of the watch that an apply installs. One of a package lies in `/usr/lib` and is not touched.
+pub const WATCH_UNIT: &str = "/etc/systemd/system/hawser-watch.service";
+
+/// What the unit runs.
+pub const WATCH_PROGRAM: &str = "/usr/bin/hawser";
+
+/// The cluster file that the unit's watch judges by.
+pub const WATCH_FILE: &str = "/etc/hawser/hawser.toml";
+
+/// The program that Pacemaker runs after an event.
+pub const ALERT: &str = "/etc/hawser/alert";
+
+/// What that program touches, and the watch looks at each second. Who runs Pacemaker may write it, and nobody else.
+pub const WOKEN: &str = "/run/hawser-watch/woken";
+
+/// The program, where the file wants a watch. It takes nothing of what Pacemaker tells it (`CRM_alert_…`), parts of which
+/// come from other machines; opening a file in memory waits for nothing; and it never fails.
+pub fn alert(file: &ClusterFile) -> Option<NodeFile> {
+    file.watch.unit.then(|| NodeFile {
+        path: ALERT.into(),
+        mode: 0o755,
+        content: Content::Text(format!(
+            "#!/bin/sh\n\
+             {APPLY_MARK}: Pacemaker runs it after an event, and it wakes the watch of this head, if there is one.\n\
+             if [ -f {WOKEN} ] && [ -w {WOKEN} ]; then : >{WOKEN}; fi\n\
+             exit 0\n"
+        )),
+    })
+}
+
+/// How what an apply installed for the watch says so. A unit that begins otherwise is the site's own.
+pub const APPLY_MARK: &str = "# Made by hawser apply";
+
+/// The unit as an apply installs it.
+pub fn watch_unit() -> String {
+    format!(
+        "{APPLY_MARK}: the cluster file has `[watch] unit = true`. Settings of your own: `systemctl edit hawser-watch`.\n{}",
+        include_str!("../../../packaging/hawser-watch.service")
+    )
+}
+
 /// The file, where the pools of a cluster need it.
 pub fn drop_in(file: &ClusterFile) -> Option<NodeFile> {
     let mut pools = file.pools.iter();

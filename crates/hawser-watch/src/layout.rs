@@ -1,7 +1,7 @@
 //! Hosts without a cluster file, as a file that says of them what is known.
 
 use hawser_model::cluster_file::{
-    At, Cluster, ClusterFile, Exports, LinkEntry, NodeEntry, Quorum, Roles, Timing,
+    At, Cluster, ClusterFile, Exports, HeadWatch, LinkEntry, NodeEntry, Quorum, Roles, Timing,
 };
 use hawser_model::topology::{Link, Node, Topology};
 
@@ -25,6 +25,8 @@ pub fn of_topology(topology: &Topology) -> ClusterFile {
         pools: Vec::new(),
         clients: Vec::new(),
         exports: Exports::default(),
+        watch: HeadWatch::default(),
+        text: String::new(),
     }
 }
 

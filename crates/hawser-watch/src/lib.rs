@@ -5,7 +5,7 @@
 //! place: which of them are one alarm, since when, how often. That is pure ([`judge`], [`group`], [`keeper`],
 //! [`resident`], [`whole`], [`mod@reading`], [`metrics`], [`tape`], [`live`]); [`ask`] has the questions, [`board`] what is
 //! shown, [`serve`] and [`pages`] the sockets, [`web`] who may come to them, [`readers`] the threads that read all heads for
-//! one who looks at them. What happened while
+//! one who looks at them, [`wake`] how Pacemaker wakes the watch of a head. What happened while
 //! nobody looked is told from the heads' logs ([`history`]), of which a watch keeps what is about an incident ([`recorder`]),
 //! and from the rings of readings that watches keep on their heads ([`keeping`], [`around`]).
 #![forbid(unsafe_code)]
@@ -36,6 +36,7 @@ pub mod serve;
 pub mod shown;
 pub mod tape;
 pub mod tell;
+pub mod wake;
 pub mod web;
 pub mod whole;
 

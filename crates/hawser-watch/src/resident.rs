@@ -132,7 +132,8 @@ impl Resident {
             self.read.changed = Some(now);
             self.read.view_is_old = true;
         }
-        self.read.view_is_old |= pulse.pacemaker_changed;
+        let woken = pulse.woken.is_some() && pulse.woken != self.pulse.woken;
+        self.read.view_is_old |= pulse.pacemaker_changed || woken;
         if pulse.corosync.is_some() {
             self.read.corosync = Some(time_of_day);
         }

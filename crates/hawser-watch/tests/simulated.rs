@@ -5,9 +5,11 @@ mod watched;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hawser_agent::questions::Pulse;
 use hawser_host::Clock;
 use hawser_host::sim::{Simulated, Wire};
 use hawser_watch::metrics;
+use hawser_watch::resident::Resident;
 use hawser_watch::run::{Change, EVERY, Watch};
 use watched::{AllWell, Head, QUESTIONS, file};
 
@@ -76,6 +78,29 @@ fn fence_devices_are_asked_when_all_is_quiet_and_not_when_something_happens() {
     let cut = run(290, &[(30, 60), (100, 140)], true);
     assert!(cut.views > 4, "{}", cut.views);
     assert_eq!(cut.devices, 1);
+}
+
+#[test]
+fn an_event_of_which_pacemaker_alerts_is_read_at_once_and_a_storm_of_them_each_three_seconds() {
+    let mut resident = Resident::new(file(), "head1".into());
+    let mut view = |second: u64, woken: Option<u64>| {
+        let pulse = Pulse {
+            woken,
+            ..Pulse::default()
+        };
+        let wants = resident.pulse(Duration::from_secs(second), second, pulse);
+        (wants.view, wants.devices)
+    };
+    assert_eq!(view(0, Some(5)), (true, true));
+    let quiet = (1..60).filter(|second| view(*second, Some(5)).0);
+    assert_eq!(quiet.count(), 0);
+    assert_eq!(view(60, Some(6)), (true, false));
+    let storm: Vec<u64> = (61..70)
+        .filter(|second| view(*second, Some(*second)).0)
+        .collect();
+    assert_eq!(storm, [63, 66, 69]);
+    // The watch that listened is gone with its file.
+    assert_eq!(view(80, None), (false, false));
 }
 
 #[test]

@@ -32,6 +32,9 @@ pub struct Pulse {
     pub pacemaker_log: Option<u64>,
     /// Whether what was added to that says that the cluster has changed.
     pub pacemaker_changed: bool,
+    /// When Pacemaker's alert woke the watch of this head last, in microseconds since 1970 UTC; absent where nobody listens.
+    #[serde(default)]
+    pub woken: Option<u64>,
 }
 
 impl Ask for ReadPulse {

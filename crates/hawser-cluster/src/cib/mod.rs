@@ -4,6 +4,7 @@
 //! their own, joined by constraints, so that removing one never stops its siblings.
 
 mod adopted;
+mod alerts;
 mod build;
 pub mod edit;
 pub mod fencing;
@@ -71,6 +72,7 @@ pub fn generate_watching(file: &ClusterFile, numbering: &Numbering, ports: &Port
         configuration.children.push(topology);
     }
     configuration.children.push(properties::rsc_defaults(file));
+    configuration.children.extend(alerts::generate(file));
     Element::new("cib")
         // Schema 3.7 is Pacemaker 2.1.0's, the oldest with everything used here.
         .with("validate-with", "pacemaker-3.7")

@@ -8,7 +8,7 @@ use std::path::{Component, Path};
 use super::{Content, NodeError, OwnedFile};
 use crate::cib::secrets::{PACEMAKER_SECRETS, SECRET_DIRECTORY, WRAPPER_DIRECTORY};
 use crate::plan::{AUTHKEY, COROSYNC_CONF};
-use crate::units::DROP_IN;
+use crate::units::{ALERT, DROP_IN, WATCH_FILE};
 
 /// None of these files comes near it.
 const LARGEST: u64 = 1 << 20;
@@ -77,7 +77,7 @@ fn ours(path: &str) -> Result<(), NodeError> {
         rest.is_some_and(|rest| !rest.is_empty() && plain(rest))
     };
     let known = [SECRET_DIRECTORY, WRAPPER_DIRECTORY, PACEMAKER_SECRETS];
-    match [AUTHKEY, COROSYNC_CONF, DROP_IN].contains(&path)
+    match [AUTHKEY, COROSYNC_CONF, DROP_IN, WATCH_FILE, ALERT].contains(&path)
         || known.iter().any(|folder| below(folder))
     {
         true => Ok(()),

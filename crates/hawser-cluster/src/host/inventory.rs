@@ -8,10 +8,10 @@ use std::path::Path;
 use hawser_tool::processes;
 use serde::{Deserialize, Serialize};
 
-use super::{boot, device, engine, exports_agent, ports, run};
+use super::{boot, device, engine, exports_agent, ports, run, watch_unit};
 use crate::exports::lio;
 use crate::plan::boot::BootFacts;
-use crate::plan::{DeviceFacts, PortFacts};
+use crate::plan::{DeviceFacts, PortFacts, WatchFacts};
 
 /// What is installed and what runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +46,9 @@ pub struct Inventory {
     /// The interface that has each of its addresses.
     #[serde(default)]
     pub ports: BTreeMap<IpAddr, PortFacts>,
+    /// The unit of the watch; none where systemd does not run.
+    #[serde(default)]
+    pub watch: Option<WatchFacts>,
 }
 
 /// Where OCF agents are, a folder a provider (the OCF standard's `OCF_ROOT`).
@@ -104,6 +107,7 @@ pub(super) fn take() -> Inventory {
         device: device::look(),
         boot: boot::look(Path::new("/")),
         ports: ports::look(),
+        watch: watch_unit::look(),
     }
 }
 

@@ -21,6 +21,7 @@ mod reload;
 mod run;
 mod vdevs;
 pub mod view;
+mod watch_unit;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -38,6 +39,7 @@ pub use kept_logs::KeptLogs;
 pub use offers::{EXPORTS, OffersFile, SAVECONFIGS, TARGETS_CONF};
 pub use questions::Machine;
 pub use view::{HeadView, ViewQuestion};
+pub use watch_unit::WatchWish;
 
 /// A fence device that is asked whether it would fence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

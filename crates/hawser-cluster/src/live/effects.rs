@@ -9,10 +9,10 @@ use hawser_model::names::HostName;
 use super::settle::{Waiting, wait_settled};
 use super::{LiveError, Secrets, ask, device, live_cib, tell};
 use crate::host::questions::{
-    InstallExports, PatchCib, ReadFile, ReloadCorosync, SeedCib, SetDevice, StartEngine,
-    StopEngine, WriteFile,
+    InstallExports, InstallWatch, PatchCib, ReadFile, ReloadCorosync, RemoveFile, SeedCib,
+    SetDevice, StartEngine, StopEngine, WithdrawWatch, WriteFile,
 };
-use crate::host::{Content, DeviceWish, OwnedFile};
+use crate::host::{Content, DeviceWish, OwnedFile, WatchWish};
 use crate::numbering::Numbering;
 use crate::plan::{AUTHKEY, COROSYNC_CONF, Effect, ObjectChange, merge};
 use crate::timing::EngineTiming;
@@ -45,6 +45,7 @@ pub(super) fn words(effect: &Effect) -> String {
     };
     match effect {
         Effect::WriteFile { node, file } => format!("{} on {node}", file.path),
+        Effect::RemoveFile { node, path } => format!("no {path} on {node}"),
         Effect::NewAuthkey { nodes, .. } => format!("a new key on {}", names(nodes)),
         Effect::CopyAuthkey { from, to } => format!("the key of {from} on {}", names(to)),
         Effect::AuthkeyMode { node } => format!("mode of {AUTHKEY} on {node}"),
@@ -61,6 +62,13 @@ pub(super) fn words(effect: &Effect) -> String {
                 DeviceWish::Stop | DeviceWish::Withdraw => "ends",
             };
             format!("corosync-qdevice {what} on {}", names(nodes))
+        }
+        Effect::Watch { wish, nodes } => {
+            let what = match wish {
+                WatchWish::Install => "runs",
+                WatchWish::Withdraw => "ends",
+            };
+            format!("the watch {what} on {}", names(nodes))
         }
         Effect::PatchCib { changes, .. } => match changes.len() {
             1 => "1 change to the CIB".into(),
@@ -82,6 +90,10 @@ pub(super) fn perform(
         Effect::WriteFile { node, file } => {
             let content = secrets.fill(file)?;
             write(heads, node, &file.path, content)?;
+        }
+        Effect::RemoveFile { node, path } => {
+            let path = path.clone();
+            ask(heads, node, &RemoveFile { path })?;
         }
         Effect::NewAuthkey { nodes, bytes } => {
             let key = key_file(random(*bytes)?);
@@ -131,6 +143,13 @@ pub(super) fn perform(
                 wait_for_vote(file, heads)?;
             }
         }
+        Effect::Watch { wish, nodes } => match wish {
+            WatchWish::Install => {
+                let file = Content(file.text.clone().into_bytes());
+                tell(heads, nodes, &InstallWatch { file })?;
+            }
+            WatchWish::Withdraw => tell(heads, nodes, &WithdrawWatch)?,
+        },
         Effect::PatchCib { changes, .. } => patch(heads, changes)?,
         Effect::WaitSettled => wait_settled(heads, waiting)?.or_late()?,
     }

@@ -12,7 +12,7 @@ use crate::cib::fencing::node_files;
 use crate::host::questions::{AskFence, ReadFile, TakeInventory};
 use crate::host::{Inventory, OwnedFile};
 use crate::plan::{AUTHKEY, COROSYNC_CONF, Facts, NodeFacts};
-use crate::units;
+use crate::units::{self, ALERT, APPLY_MARK, WATCH_FILE};
 
 /// Whether fence devices are asked for their status, which takes a second or two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,11 @@ pub fn gather(
     fences: Fences,
 ) -> Result<Facts, LiveError> {
     let mut wanted: BTreeMap<String, OwnedFile> = BTreeMap::new();
-    for node_file in node_files(file).into_iter().chain(units::drop_in(file)) {
+    for node_file in node_files(file)
+        .into_iter()
+        .chain(units::drop_in(file))
+        .chain(units::alert(file))
+    {
         wanted.insert(node_file.path.clone(), secrets.fill(&node_file)?);
     }
     let questions = match fences {
@@ -49,7 +53,9 @@ pub fn gather(
         Fences::LeftAlone => BTreeMap::new(),
     };
     let read = on_all(heads, |name, head| -> Result<_, HostError> {
-        let (facts, inventory) = node(head, &wanted)?;
+        let (mut facts, inventory) = node(head, &wanted)?;
+        watch_file(head, file, &mut facts)?;
+        left_alert(head, file, &mut facts)?;
         let mut said = BTreeMap::new();
         for question in questions.get(name).into_iter().flatten() {
             // Without the agent there is nobody to ask, which the plan says anyway.
@@ -76,6 +82,41 @@ pub fn gather(
         facts.cib = live_cib(heads)?.map(|(_, cib)| cib);
     }
     Ok(facts)
+}
+
+/// What the cluster file is that a head's watch judges by.
+fn watch_file(
+    head: &mut dyn Host,
+    file: &ClusterFile,
+    facts: &mut NodeFacts,
+) -> Result<(), HostError> {
+    if let (Some(watch), true) = (&mut facts.watch, file.watch.unit) {
+        let path = WATCH_FILE.to_owned();
+        let there = head.ask(&ReadFile { path })?;
+        watch.file = there.map(|there| there.content.0 == file.text.as_bytes());
+    }
+    Ok(())
+}
+
+/// The program of Pacemaker's alerts that an apply left, where the file does not want it any more.
+fn left_alert(
+    head: &mut dyn Host,
+    file: &ClusterFile,
+    facts: &mut NodeFacts,
+) -> Result<(), HostError> {
+    if file.watch.unit {
+        return Ok(());
+    }
+    let path = ALERT.to_owned();
+    let there = head.ask(&ReadFile { path })?;
+    let ours = |there: &OwnedFile| {
+        let text = String::from_utf8_lossy(&there.content.0);
+        text.lines().any(|line| line.starts_with(APPLY_MARK))
+    };
+    if let Some(there) = there.filter(ours) {
+        facts.files.insert(ALERT.into(), there.facts(&there));
+    }
+    Ok(())
 }
 
 fn node(
@@ -111,6 +152,7 @@ fn node(
         device: inventory.device,
         boot: Some(inventory.boot.clone()),
         ports: inventory.ports.clone(),
+        watch: inventory.watch,
     };
     Ok((facts, inventory))
 }

@@ -36,7 +36,11 @@ pub(super) fn undo_of(done: &[Effect], facts: &Facts) -> Vec<Undo> {
     let of_the_cib = |effect: &Effect| {
         matches!(
             effect,
-            Effect::PatchCib { .. } | Effect::WaitSettled | Effect::InstallExports { .. }
+            Effect::PatchCib { .. }
+                | Effect::WaitSettled
+                | Effect::InstallExports { .. }
+                | Effect::RemoveFile { .. }
+                | Effect::Watch { .. }
         )
     };
     if done.last().is_none_or(of_the_cib) {
@@ -84,6 +88,8 @@ pub(super) fn undo_of(done: &[Effect], facts: &Facts) -> Vec<Undo> {
             // The mode of a key is better as it is now.
             Effect::AuthkeyMode { .. }
             | Effect::InstallExports { .. }
+            | Effect::RemoveFile { .. }
+            | Effect::Watch { .. }
             | Effect::PatchCib { .. }
             | Effect::WaitSettled => {}
         }

@@ -79,7 +79,7 @@ impl Stages<'_> {
                     .into_iter()
                     .any(|id| named.contains(id.as_str()))
             }
-            Key::Level(..) => false,
+            Key::Level(..) | Key::Alert(_) => false,
             Key::Property(_) | Key::ResourceDefault(_) | Key::OperationDefault(_) => {
                 let by_constraint: BTreeSet<_> = self
                     .diff
@@ -184,6 +184,6 @@ fn makes_fencing(change: &ObjectChange) -> bool {
                 .is_some_and(|rsc| rsc.starts_with("fence-"))
                 && desired.element.name == "rsc_location"
         }
-        Key::ResourceDefault(_) | Key::OperationDefault(_) => false,
+        Key::ResourceDefault(_) | Key::OperationDefault(_) | Key::Alert(_) => false,
     }
 }

@@ -59,6 +59,7 @@ pub fn diff(desired: &Element, live: &Element) -> CibDiff {
         let (remove, foreign) = match &key {
             Key::Property(_) | Key::ResourceDefault(_) | Key::OperationDefault(_) => (true, true),
             Key::Resource(_) => (made_by_hawser(&there.element), false),
+            Key::Alert(_) => (made_by_hawser(&there.element), false),
             Key::Level(..) => (of_own(&there, &ours), false),
             Key::Constraint(id) if id.starts_with(OWN_CONSTRAINT) => (true, false),
             Key::Constraint(_) => {
@@ -123,7 +124,7 @@ pub(super) fn named(constraint: &Element) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Was the resource made by Hawser?
+/// Was the resource, or the alert, made by Hawser?
 pub fn made_by_hawser(resource: &Element) -> bool {
     resource
         .get("description")

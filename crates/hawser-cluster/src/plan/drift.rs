@@ -46,7 +46,7 @@ pub fn drift(
             let mut named = named.into_iter().flat_map(|e| &e.attributes);
             named.any(|(_, value)| devices.contains_key(value))
         }),
-        Key::ResourceDefault(_) | Key::OperationDefault(_) => false,
+        Key::ResourceDefault(_) | Key::OperationDefault(_) | Key::Alert(_) => false,
     };
     let changes = diff(&desired, live).changes;
     let one = |change: ObjectChange| Drift {

@@ -6,7 +6,7 @@ use hawser_model::names::HostName;
 
 use super::diff::ObjectChange;
 use crate::cib::secrets::NodeFile;
-use crate::host::DeviceWish;
+use crate::host::{DeviceWish, WatchWish};
 
 /// Where Corosync's key is.
 pub const AUTHKEY: &str = "/etc/corosync/authkey";
@@ -26,6 +26,13 @@ pub enum Effect {
         node: HostName,
         /// The file.
         file: NodeFile,
+    },
+    /// A file on a node is gone.
+    RemoveFile {
+        /// The node.
+        node: HostName,
+        /// The file.
+        path: String,
     },
     /// A key of so many random bytes on all these nodes, mode 0400. It is made once, on the
     /// machine that applies, and kept nowhere else.
@@ -72,6 +79,13 @@ pub enum Effect {
     Device {
         /// What it is told.
         wish: DeviceWish,
+        /// The nodes.
+        nodes: Vec<HostName>,
+    },
+    /// The watch of these nodes runs by the unit that an apply installs, or not.
+    Watch {
+        /// What is to be.
+        wish: WatchWish,
         /// The nodes.
         nodes: Vec<HostName>,
     },

@@ -71,6 +71,43 @@ pub struct NodeFacts {
     /// The interface that has each of its addresses.
     #[serde(default)]
     pub ports: HeadPorts,
+    /// The unit of its watch; none where systemd does not run.
+    #[serde(default)]
+    pub watch: Option<WatchFacts>,
+}
+
+/// The unit of the watch on a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchFacts {
+    /// Whether the program that it runs is there.
+    pub program: bool,
+    /// Whose unit stands where an apply installs its own.
+    pub unit: WatchUnitFile,
+    /// What the cluster file is that it judges by: the wanted one, another, or none.
+    pub file: Option<bool>,
+    /// Whether systemd starts it at boot.
+    pub enabled: bool,
+    /// Whether it runs.
+    pub running: bool,
+    /// Whether the program that runs is another than the one that is there now.
+    pub replaced: bool,
+}
+
+/// Whose unit of the watch it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WatchUnitFile {
+    /// There is none.
+    #[default]
+    None,
+    /// An apply's, with the text that it would have now.
+    Ours,
+    /// An apply's, with another text.
+    Outdated,
+    /// The site's own.
+    Theirs,
+    /// Somebody wants no such unit to run (`systemctl mask`).
+    Masked,
 }
 
 /// An interface.

@@ -48,6 +48,7 @@ fn one(configuration: &mut Element, change: &ObjectChange) {
             resource(configuration.first_or_new("resources"), id, wanted, inside);
         }
         Key::Constraint(id) => element(configuration.first_or_new("constraints"), id, wanted),
+        Key::Alert(id) => element(configuration.first_or_new("alerts"), id, wanted),
         Key::Level(node, index) => {
             let section = configuration.first_or_new("fencing-topology");
             let same = |level: &Element| {
@@ -57,10 +58,11 @@ fn one(configuration: &mut Element, change: &ObjectChange) {
             section.children.extend(wanted.cloned());
         }
     }
-    // An empty topology is not the same as none to every tool.
-    configuration
-        .children
-        .retain(|section| section.name != "fencing-topology" || !section.children.is_empty());
+    // An empty one is not the same as none to every tool.
+    let optional = ["fencing-topology", "alerts"];
+    configuration.children.retain(|section| {
+        !optional.contains(&section.name.as_str()) || !section.children.is_empty()
+    });
 }
 
 /// Sets or removes a name-value pair in a section. A pair stays in the set it is in; a new one goes

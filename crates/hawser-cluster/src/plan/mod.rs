@@ -2,6 +2,7 @@
 //! and in which order it is done.
 
 mod addresses;
+mod alert;
 pub mod boot;
 mod cib_stages;
 mod conf_diff;
@@ -24,6 +25,7 @@ mod stages;
 mod theirs;
 mod unified;
 mod waits;
+mod watch_unit;
 mod words;
 
 use hawser_model::cluster_file::ClusterFile;
@@ -32,7 +34,9 @@ pub use conf_diff::{Setting, conf_diff};
 pub use diff::{CibDiff, ObjectChange, diff, made_by_hawser, values_that_differ};
 pub use drift::{Drift, drift};
 pub use effects::{AUTHKEY, AUTHKEY_BYTES, COROSYNC_CONF, Effect, Stage};
-pub use facts::{DeviceFacts, Facts, FileFacts, KeyFacts, NodeFacts, PortFacts};
+pub use facts::{
+    DeviceFacts, Facts, FileFacts, KeyFacts, NodeFacts, PortFacts, WatchFacts, WatchUnitFile,
+};
 pub use forecast::{Forecast, fenced, forecast};
 pub use grouped::{Grouped, Member};
 pub use merge::merge;
@@ -167,6 +171,7 @@ pub fn plan(
             .into_iter()
             .chain(notes(file, &live, &diff))
             .chain(kept::offered_by_others(&desired, &live))
+            .chain(watch_unit::notes(file, facts))
             .map(|note| note.to_string())
             .chain(hints.iter().map(ToString::to_string))
             .chain(unwatched.iter().map(ToString::to_string))

@@ -9,6 +9,7 @@ use super::diff::CibDiff;
 use super::forecast::{Forecast, forecast};
 use crate::cib::edit::in_standby;
 use crate::timing::DUEL;
+use crate::units::WATCH_UNIT;
 use crate::xml::Element;
 
 /// A note.
@@ -49,6 +50,8 @@ pub enum Note {
         /// The resources.
         by: Vec<String>,
     },
+    /// The unit of a node's watch is the site's own.
+    OwnWatchUnit(String),
     /// A node in standby.
     Standby(String),
     /// What Pacemaker does at this moment.
@@ -99,6 +102,10 @@ impl fmt::Display for Note {
                 "{pool} is offered by {}, which others made and which stays as it is. In its place Hawser's own exports \
                  pause the pool: docs/import.md, \"Replacing it instead\"",
                 by.join(", ")
+            ),
+            Self::OwnWatchUnit(node) => write!(
+                f,
+                "{WATCH_UNIT} on {node} was not made by Hawser: its text is left alone"
             ),
             Self::Standby(node) => write!(f, "{node} is in standby: nothing runs there"),
             Self::UnderWay(steps) => write!(

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::alert::alert_values;
 use crate::cib::PROPERTY_SET;
 use crate::xml::Element;
 
@@ -22,6 +23,8 @@ pub enum Key {
     Level(String, String),
     /// A constraint.
     Constraint(String),
+    /// A program that Pacemaker runs after events.
+    Alert(String),
 }
 
 impl fmt::Display for Key {
@@ -33,6 +36,7 @@ impl fmt::Display for Key {
             Self::Resource(id) => write!(f, "resource {id}"),
             Self::Level(node, index) => write!(f, "fencing level {index} of {node}"),
             Self::Constraint(id) => write!(f, "constraint {id}"),
+            Self::Alert(id) => write!(f, "alert {id}"),
         }
     }
 }
@@ -137,6 +141,10 @@ pub fn objects(cib: &Element, groups: &BTreeSet<String>) -> BTreeMap<Key, Object
             BTreeMap::from([("kind of constraint".to_owned(), constraint.name.clone())]);
         attributes(constraint, "", &mut values);
         all.insert(Key::Constraint(id), Object::new(values, constraint));
+    }
+    for alert in section("alerts") {
+        let id = alert.get("id").unwrap_or_default().to_owned();
+        all.insert(Key::Alert(id), Object::new(alert_values(alert), alert));
     }
     all
 }
@@ -248,7 +256,7 @@ pub(super) fn resource_values(resource: &Element) -> BTreeMap<String, String> {
 }
 
 /// The pairs of a set, and what it takes from elsewhere.
-fn pairs(set: &Element, prefix: &str, values: &mut BTreeMap<String, String>) {
+pub(super) fn pairs(set: &Element, prefix: &str, values: &mut BTreeMap<String, String>) {
     let taken = |from: &Element| from.get("id-ref").map(str::to_owned);
     if let Some(from) = taken(set) {
         values.insert(format!("{prefix}what {from} says"), "yes".to_owned());
@@ -266,7 +274,7 @@ fn pairs(set: &Element, prefix: &str, values: &mut BTreeMap<String, String>) {
 }
 
 /// Attributes of an element and of what is inside it, ids aside.
-fn attributes(element: &Element, prefix: &str, values: &mut BTreeMap<String, String>) {
+pub(super) fn attributes(element: &Element, prefix: &str, values: &mut BTreeMap<String, String>) {
     for (name, value) in &element.attributes {
         if name != "id" || element.name == "resource_ref" {
             values.insert(format!("{prefix}{name}"), normal(name, value));

@@ -11,6 +11,7 @@ use super::renamed::renamed;
 use crate::cib::fencing::{need_cibsecrets, targets};
 use crate::cib::services::agent;
 use crate::numbering::Numbering;
+use crate::units::WATCH_PROGRAM;
 use crate::xml::Element;
 
 /// Why.
@@ -122,6 +123,18 @@ pub enum Problem {
         /// How it is there.
         what: String,
     },
+    /// The watch's unit has nothing to run.
+    #[error(
+        "{0} has no {WATCH_PROGRAM}, which hawser-watch.service runs: install the package hawser there, or take `unit` \
+         out of [watch] in the file"
+    )]
+    NoWatchProgram(HostName),
+    /// Somebody wants no watch on a node.
+    #[error(
+        "hawser-watch.service is masked on {0}: `systemctl unmask hawser-watch` there, or take `unit` out of [watch] in \
+         the file"
+    )]
+    WatchMasked(HostName),
     /// A device's secret needs a feature that a node's Pacemaker does not have.
     #[error(
         "{node}'s Pacemaker was built without cibsecrets, which fence device {device} needs for its secret"
@@ -272,6 +285,7 @@ pub fn problems(file: &ClusterFile, facts: &Facts) -> Vec<Problem> {
                 package,
             });
         }
+        found.extend(super::watch_unit::problem(file, name, there));
         if !there.features.contains("cibsecrets") {
             let devices = need_cibsecrets(file).into_iter();
             found.extend(devices.map(|device| Problem::NoCibSecrets {

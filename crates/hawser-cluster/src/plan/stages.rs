@@ -16,7 +16,7 @@ use super::effects::{AUTHKEY_BYTES, Effect, Stage};
 use super::facts::Facts;
 use super::problems::exports_agent_on;
 use super::reaction::Reaction;
-use super::{Action, Change, PlanError, words};
+use super::{Action, Change, PlanError, alert, watch_unit, words};
 use crate::cib::fencing::node_files;
 use crate::corosync::Conf;
 use crate::units;
@@ -54,6 +54,7 @@ impl Stages<'_> {
     pub fn changes_and_effects(&self) -> Done {
         let mut done = (Vec::new(), Vec::new());
         self.files(&mut done);
+        alert::program(self, &mut done);
         self.systemd(&mut done);
         self.exports_agent(&mut done);
         self.key(&mut done);
@@ -62,6 +63,8 @@ impl Stages<'_> {
         self.start(&mut done);
         device::starts(self, &mut done);
         self.cib(&mut done);
+        alert::program_goes(self, &mut done);
+        watch_unit::changes(self, &mut done);
         done
     }
 

@@ -105,6 +105,11 @@ fn difference(change: &ObjectChange) -> String {
                 new.values.get("devices").map_or("", String::as_str)
             )
         }
+        (Key::Alert(_), None, Some(new)) => format!(
+            "new: Pacemaker runs {} after events of nodes, fencing and resources, which wakes the watch",
+            new.element.get("path").unwrap_or_default()
+        ),
+        (Key::Alert(_), Some(_), None) => "the file no longer asks for a watch".into(),
         (_, None, Some(new)) => {
             format!(
                 "{} instead of Pacemaker's own value",

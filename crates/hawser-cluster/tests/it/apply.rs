@@ -17,13 +17,13 @@ use hawser_model::names::HostName;
 use tempfile::TempDir;
 
 /// The example of the lab, and a folder with its secrets.
-struct Bench {
-    golden: Golden,
+pub struct Bench {
+    pub golden: Golden,
     secrets: TempDir,
 }
 
 impl Bench {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let secrets = tempfile::tempdir().unwrap();
         let folder = secrets.path().join("etc/hawser/secrets");
         fs::create_dir_all(&folder).unwrap();
@@ -38,7 +38,7 @@ impl Bench {
         }
     }
 
-    fn apply(&self, cluster: &Arc<Mutex<Cluster>>, wire: &Wire) -> Result<Applied, ApplyError> {
+    pub fn apply(&self, cluster: &Arc<Mutex<Cluster>>, wire: &Wire) -> Result<Applied, ApplyError> {
         apply(
             &self.golden.file,
             &mut heads(cluster, wire),

@@ -16,3 +16,4 @@ mod secrets;
 mod simulated;
 mod status;
 mod taken_over;
+mod watched;

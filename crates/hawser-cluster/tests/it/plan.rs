@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::golden::{Golden, compare, folder, ports};
 use hawser_cluster::cib::{self, fencing::node_files};
 use hawser_cluster::corosync;
-use hawser_cluster::host::DeviceWish;
+use hawser_cluster::host::{DeviceWish, WatchWish};
 use hawser_cluster::plan::{
     DeviceFacts, Effect, Facts, FileFacts, KeyFacts, NodeFacts, Plan, Stage, diff, merge, plan,
 };
@@ -177,9 +177,10 @@ fn bare_nodes_get_files_key_configuration_and_engine_in_this_order() {
     assert_eq!(in_order, ["file", "new key", "conf", "start"], "{kinds:?}");
 }
 
-fn kind(effect: &Effect) -> &'static str {
+pub fn kind(effect: &Effect) -> &'static str {
     match effect {
         Effect::WriteFile { .. } => "file",
+        Effect::RemoveFile { .. } => "file goes",
         Effect::NewAuthkey { .. } => "new key",
         Effect::CopyAuthkey { .. } => "copy key",
         Effect::AuthkeyMode { .. } => "key mode",
@@ -192,6 +193,10 @@ fn kind(effect: &Effect) -> &'static str {
             DeviceWish::Start => "device starts",
             DeviceWish::Stop => "device ends",
             DeviceWish::Withdraw => "device goes",
+        },
+        Effect::Watch { wish, .. } => match wish {
+            WatchWish::Install => "watch",
+            WatchWish::Withdraw => "watch goes",
         },
         Effect::PatchCib {
             stage: Stage::Fencing,

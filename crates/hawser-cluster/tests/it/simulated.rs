@@ -12,15 +12,16 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use crate::golden::{Golden, ports};
 use hawser_cluster::cib::edit::with_standby;
 use hawser_cluster::host::questions::{
-    AskDeviceVote, AskFence, ForgetMove, InstallExports, MoveResource, PatchCib, ReadCib, ReadFile,
-    ReloadCorosync, RemoveFile, SeedCib, SetDevice, Settle, Simulate, Standby, StartEngine,
-    StopEngine, TakeInventory, WithdrawEngine, WriteFile,
+    AskDeviceVote, AskFence, ForgetMove, InstallExports, InstallWatch, MoveResource, PatchCib,
+    ReadCib, ReadFile, ReloadCorosync, RemoveFile, SeedCib, SetDevice, Settle, Simulate, Standby,
+    StartEngine, StopEngine, TakeInventory, WithdrawEngine, WithdrawWatch, WriteFile,
 };
 use hawser_cluster::host::view::{HeadView, Quorum, Told, ViewQuestion};
 use hawser_cluster::host::{Inventory, OwnedFile};
 use hawser_cluster::live::left_orders;
-use hawser_cluster::plan::PortFacts;
+use hawser_cluster::plan::{PortFacts, WatchFacts, WatchUnitFile};
 use hawser_cluster::simulate::{Answer as Simulated, CrmSimulate, Event, SimulateError, Simulator};
+use hawser_cluster::units::WATCH_FILE;
 use hawser_cluster::xml::Element;
 use hawser_host::sim::{self, Wire};
 use hawser_host::{Ask, Host, Hosts};
@@ -49,6 +50,8 @@ pub struct Machine {
     pub ports: BTreeMap<IpAddr, PortFacts>,
     pub running: bool,
     pub has_exports_agent: bool,
+    /// Whether the unit of its watch is installed and runs; none: it has no systemd.
+    pub watched: Option<bool>,
     /// Its CIB before its Pacemaker ever ran.
     pub seed: Option<String>,
 }
@@ -172,11 +175,18 @@ hawser_host::answers! {
                 features: set(&["cibsecrets"]),
                 running: machine.running,
                 ports: machine.ports.clone(),
+                watch: machine.watched.map(watch_facts),
                 ..Inventory::default()
             }
         })
     };
     InstallExports: |_, head| head.with(|machine| machine.has_exports_agent = true);
+    InstallWatch: |ask, head| head.with(|machine| {
+        let file = OwnedFile { mode: 0o644, content: ask.file };
+        machine.files.insert(WATCH_FILE.into(), file);
+        machine.watched = Some(true);
+    });
+    WithdrawWatch: |_, head| head.with(|machine| machine.watched = Some(false));
     ReadFile: |ask, head| head.with(|machine| machine.files.get(&ask.path).cloned());
     WriteFile: |ask, head| {
         head.with(|machine| machine.files.insert(ask.path, ask.file));
@@ -278,6 +288,19 @@ hawser_host::answers! {
             .collect();
         cluster.change(&ask, |cib| without_constraints(cib, &left));
     };
+}
+
+fn watch_facts(installed: bool) -> WatchFacts {
+    WatchFacts {
+        program: true,
+        unit: match installed {
+            true => WatchUnitFile::Ours,
+            false => WatchUnitFile::None,
+        },
+        enabled: installed,
+        running: installed,
+        ..WatchFacts::default()
+    }
 }
 
 fn stop(head: &Head) {

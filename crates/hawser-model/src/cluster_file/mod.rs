@@ -10,6 +10,7 @@ mod fencing;
 mod network;
 mod pool;
 mod rules;
+mod watch;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -27,6 +28,7 @@ pub use rules::{
     Broken, BrokenAdopted, BrokenClients, BrokenEngine, BrokenFencing, BrokenNetwork, BrokenPools,
     MAX_LINKS, is_fence_parameter_secret,
 };
+pub use watch::HeadWatch;
 
 pub use crate::toml_file::{At, Network, NotA, Period, SecretRef, Speed};
 
@@ -72,11 +74,19 @@ pub struct ClusterFile {
     /// Machines that use the pools.
     #[serde(rename = "client", default)]
     pub clients: Vec<ClientEntry>,
+    /// What watches the heads all the time.
+    #[serde(default)]
+    pub watch: HeadWatch,
+    /// Its own text, as it was read: what the watch on each head is given.
+    #[serde(skip)]
+    pub text: String,
 }
 
 /// Reads a cluster file. `path` is only for the errors.
 pub fn parse(text: &str, path: &str) -> Result<ClusterFile, ClusterFileErrors> {
-    toml_file::read(text, path, rules::check)
+    let mut file: ClusterFile = toml_file::read(text, path, rules::check)?;
+    file.text = text.to_owned();
+    Ok(file)
 }
 
 /// Reads a cluster file from which a cluster is to be built: fencing and an address of every node on

@@ -20,6 +20,7 @@ mod quorum_device;
 mod resources;
 mod scheduler;
 mod view;
+mod watch_unit;
 
 use std::time::Duration;
 
@@ -43,6 +44,7 @@ pub use power::{Power, ReadFenceMetadata};
 pub use quorum_device::{AskDeviceVote, SetDevice};
 pub use resources::{ForgetFailures, Standby};
 pub use scheduler::{Settle, Simulate};
+pub use watch_unit::{InstallWatch, WithdrawWatch};
 
 /// How long most of them may take.
 const USUAL: Duration = Duration::from_secs(45);
@@ -81,6 +83,8 @@ hawser_host::questions! {
     ReloadCorosync,
     SetDevice,
     AskDeviceVote,
+    InstallWatch,
+    WithdrawWatch,
     Standby,
     MoveResource,
     ForgetMove,

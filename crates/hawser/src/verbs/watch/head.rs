@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use hawser_cluster::units::WOKEN;
 use hawser_host::Clock;
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
@@ -12,6 +13,7 @@ use hawser_watch::notify::Manager;
 use hawser_watch::past::Past;
 use hawser_watch::run::{EVERY, Looker, Watch};
 use hawser_watch::tell::Whose;
+use hawser_watch::wake;
 use miette::{IntoDiagnostic, WrapErr, bail};
 
 use super::{Args, RING, Voice, started};
@@ -28,21 +30,32 @@ pub fn own(args: &Args, cluster: &Cluster) -> miette::Result<Option<HostName>> {
     };
     let nodes: Vec<&str> = file.nodes.iter().map(|node| node.name.as_str()).collect();
     let name = match &args.node {
-        Some(name) if !nodes.contains(&name.as_str()) => bail!(
-            "{name} is not a head of the cluster file, which has {}",
-            nodes.join(", ")
-        ),
-        Some(name) => name.clone(),
+        Some(name) => match named(&nodes, name) {
+            Some(name) => name.to_owned(),
+            None => bail!(
+                "{name} is not a head of the cluster file, which has {}",
+                nodes.join(", ")
+            ),
+        },
         None if args.all || cluster.nodes.iter().any(elsewhere) => return Ok(None),
         None => {
             let name = nix::unistd::gethostname().into_diagnostic();
             let name = name.wrap_err("cannot read this machine's name")?;
             let name = name.to_string_lossy().into_owned();
-            name.split('.').next().unwrap_or_default().to_owned()
+            match named(&nodes, &name) {
+                Some(name) => name.to_owned(),
+                None => return Ok(None),
+            }
         }
     };
-    let known = nodes.contains(&name.as_str());
-    Ok(known.then(|| name.as_str().into()))
+    Ok(Some(name.as_str().into()))
+}
+
+/// The head of this name: the whole one first, which is the one that Corosync knows (`uname -n`), then without its domain.
+fn named<'a>(nodes: &[&'a str], name: &str) -> Option<&'a str> {
+    let short = name.split('.').next().unwrap_or_default();
+    let find = |name: &str| nodes.iter().copied().find(|node| *node == name);
+    find(name).or_else(|| find(short))
 }
 
 /// Stays on this head, which no other head is asked for.
@@ -65,6 +78,9 @@ pub fn stay(
         let pools = file.pools.iter().map(|pool| pool.root()).collect();
         watch = watch.keeping(Keeping::new(keep, pools));
     }
+    if let Err(e) = wake::listen() {
+        output::complain!("Pacemaker's alerts do not wake this watch: {WOKEN}: {e}");
+    }
     let manager = Manager::here();
     manager.tell("READY=1");
     loop {
@@ -82,5 +98,19 @@ pub fn stay(
         }
         manager.tell("WATCHDOG=1");
         clock.sleep(EVERY.saturating_sub(clock.since(begun)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_found_by_its_whole_name_and_without_its_domain() {
+        assert_eq!(named(&["head1", "head2"], "head2.example"), Some("head2"));
+        let whole = ["head1.example", "head2.example"];
+        assert_eq!(named(&whole, "head2.example"), Some("head2.example"));
+        assert_eq!(named(&whole, "head2"), None);
+        assert_eq!(named(&["head1"], "client1"), None);
     }
 }

@@ -1,0 +1,84 @@
+//! Pacemaker's alerts: what one is set to, and the program of ours on each head.
+
+use std::collections::BTreeMap;
+
+use super::effects::Effect;
+use super::objects::{attributes, pairs};
+use super::stages::{Done, Stages};
+use super::{Action, Change};
+use crate::units::{self, ALERT};
+use crate::xml::Element;
+
+/// What an alert is set to.
+pub(super) fn alert_values(alert: &Element) -> BTreeMap<String, String> {
+    let own = ["description", "path"].into_iter();
+    let own = own.filter_map(|name| Some((name.to_owned(), alert.get(name)?.to_owned())));
+    let mut values: BTreeMap<String, String> = own.collect();
+    for part in &alert.children {
+        match part.name.as_str() {
+            "select" => {
+                let kinds = part.children.iter().map(|kind| {
+                    let kind = kind.name.strip_prefix("select_").unwrap_or(&kind.name);
+                    (format!("after events of {kind}"), "yes".to_owned())
+                });
+                values.extend(kinds);
+            }
+            "meta_attributes" => pairs(part, "meta ", &mut values),
+            "instance_attributes" => pairs(part, "", &mut values),
+            name => {
+                attributes(part, &format!("{name} "), &mut values);
+            }
+        }
+    }
+    values
+}
+
+/// The program where the file wants it, before the CIB names it.
+pub(super) fn program(stages: &Stages<'_>, (changes, effects): &mut Done) {
+    let Some(file) = units::alert(stages.file) else {
+        return;
+    };
+    for node in stages.nodes() {
+        let there = stages.facts.nodes.get(node);
+        let (action, right) = match there.and_then(|there| there.files.get(ALERT)) {
+            None => (Action::Create, false),
+            Some(facts) => (Action::Change, facts.same && facts.mode == file.mode),
+        };
+        if right {
+            continue;
+        }
+        changes.push(Change {
+            object: format!("alert on {node}"),
+            action,
+            disruptive: false,
+            text: format!("Pacemaker's alerts wake the watch: {ALERT}"),
+        });
+        effects.push(Effect::WriteFile {
+            node: node.clone(),
+            file: file.clone(),
+        });
+    }
+}
+
+/// Where the file does not want it any more, after the CIB has forgotten it.
+pub(super) fn program_goes(stages: &Stages<'_>, (changes, effects): &mut Done) {
+    if stages.file.watch.unit {
+        return;
+    }
+    for node in stages.nodes() {
+        let there = stages.facts.nodes.get(node);
+        if !there.is_some_and(|there| there.files.contains_key(ALERT)) {
+            continue;
+        }
+        changes.push(Change {
+            object: format!("alert on {node}"),
+            action: Action::Remove,
+            disruptive: false,
+            text: format!("the file no longer asks for it: {ALERT} is removed"),
+        });
+        effects.push(Effect::RemoveFile {
+            node: node.clone(),
+            path: ALERT.into(),
+        });
+    }
+}

@@ -3,6 +3,7 @@
 // Both panic when their reader is gone: `output` has what does not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod all_heads;
 mod bad_file;
 mod case_file;
 mod cluster;

@@ -2,32 +2,24 @@
 
 mod screen;
 
-use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hawser_agent::questions::ReadStanding;
-use hawser_host::{Host, HostError, Reach, on_all};
-use hawser_lab::Lab;
-use hawser_model::host::HostFacts;
-use hawser_model::names::HostName;
 use hawser_model::output::live::Light;
 use hawser_model::output::top::{Answers, TopPicture};
-use hawser_model::topology::{Node, Topology};
 use hawser_top::plain::Teller;
 use hawser_watch::group;
-use hawser_watch::readers::{Readers, Way};
+use hawser_watch::readers::Readers;
 use hawser_watch::run::EVERY;
-use hawser_watch::whole::Whole;
-use miette::{IntoDiagnostic, WrapErr, bail};
+use miette::{IntoDiagnostic, WrapErr};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::cluster::{Cluster, Which, none_reached, set_verbosity, why_not};
+use crate::all_heads::{check, read, whole};
+use crate::cluster::{Which, set_verbosity};
 use crate::output;
-use crate::waiting::aloud;
 
 /// The first lines wait so long for all of it.
 const FIRST: Duration = Duration::from_secs(20);
@@ -67,30 +59,6 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
     })
 }
 
-/// All heads of a cluster, of which none is read yet.
-///
-/// # Errors
-/// Hosts are named without a cluster file, and none of them is reached.
-pub fn whole(cluster: &Cluster) -> miette::Result<Whole> {
-    Ok(match cluster.cluster_file() {
-        Some(file) => Whole::new(file.clone()),
-        None => Whole::of_hosts(&hosts_alone(cluster)?),
-    })
-}
-
-/// Begins to read them.
-///
-/// # Errors
-/// There is no thread to be had.
-pub fn read(cluster: Cluster, whole: Whole) -> miette::Result<Readers> {
-    let labs = cluster.labs()?;
-    let slowness = labs.iter().map(Lab::slowness).max().unwrap_or(1);
-    let way: Way = Arc::new(Nodes { cluster, slowness });
-    let readers = Readers::start(whole, &way, slowness);
-    let readers = readers.into_diagnostic();
-    readers.wrap_err("cannot start a thread")
-}
-
 /// Prints lines until it is to end, or nobody reads them.
 fn lines(readers: &Readers, ends: &AtomicBool) -> miette::Result<TopPicture> {
     let mut teller = Teller::default();
@@ -124,17 +92,6 @@ fn is_known(picture: &TopPicture) -> bool {
     tried && (!is_cluster || looked || picture.look.problem.is_some())
 }
 
-/// That whoever reads the heads goes on doing so.
-///
-/// # Errors
-/// One has ended.
-pub fn check(readers: &Readers) -> miette::Result<()> {
-    match readers.broken() {
-        true => bail!("a thread that reads the heads has ended: this is a defect of hawser"),
-        false => Ok(()),
-    }
-}
-
 /// What a code means.
 fn explained(code: &str) -> Option<String> {
     let page = hawser_account::page(code).map(hawser_account::plain);
@@ -152,52 +109,4 @@ fn ends() -> miette::Result<Arc<AtomicBool>> {
         registered.wrap_err("cannot take a signal")?;
     }
     Ok(ends)
-}
-
-/// The way to the nodes, which may be slow.
-struct Nodes {
-    cluster: Cluster,
-    slowness: u32,
-}
-
-impl Reach for Nodes {
-    fn connect(&self, name: &HostName) -> Result<Box<dyn Host>, HostError> {
-        let one = self.cluster.promptly(self.slowness).one(name);
-        one.connect_only(name)
-    }
-}
-
-/// Hosts without a cluster file: their links are those of which their addresses tell.
-///
-/// # Errors
-/// None of them is reached.
-fn hosts_alone(cluster: &Cluster) -> miette::Result<Topology> {
-    if let Some(topology) = &cluster.topology {
-        return Ok(topology.clone());
-    }
-    let facts = aloud("the hosts are being reached", || facts(cluster))?;
-    let mut topology = cluster.topology_of(&facts);
-    for (name, reach) in &cluster.nodes {
-        if topology.nodes.iter().all(|node| node.name != *name) {
-            topology.nodes.push(Node {
-                name: name.clone(),
-                reach: reach.clone(),
-                addresses: BTreeMap::new(),
-            });
-        }
-    }
-    Ok(topology)
-}
-
-fn facts(cluster: &Cluster) -> miette::Result<BTreeMap<HostName, HostFacts>> {
-    let (mut hosts, failed) = cluster.promptly(1).try_connect()?;
-    if hosts.is_empty() {
-        bail!(none_reached(&why_not(&failed)));
-    }
-    let answered = on_all(&mut hosts, |_, host| host.ask(&ReadStanding));
-    let answered = answered.map_err(|e| miette::miette!("{e}"))?;
-    let facts = answered.into_iter();
-    Ok(facts
-        .map(|(name, standing)| (name, standing.facts))
-        .collect())
 }

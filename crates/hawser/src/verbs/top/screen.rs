@@ -23,7 +23,8 @@ use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 
-use super::{check, explained};
+use super::explained;
+use crate::all_heads::check;
 
 /// How long a key is waited for before it is looked whether a signal has come.
 const KEYS: Duration = Duration::from_millis(100);

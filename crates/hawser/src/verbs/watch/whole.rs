@@ -11,8 +11,8 @@ use hawser_watch::tell::Whose;
 use miette::bail;
 
 use super::{Args, Voice};
+use crate::all_heads;
 use crate::cluster::Cluster;
-use crate::verbs::top;
 
 /// Stays, and reads all heads from here.
 pub fn stay(args: &Args, cluster: Cluster, whose: &Whose) -> miette::Result<ExitCode> {
@@ -22,12 +22,12 @@ pub fn stay(args: &Args, cluster: Cluster, whose: &Whose) -> miette::Result<Exit
             "--keep: readings are kept on the disk of the head that is read, and this watch reads all heads from here"
         );
     }
-    let (whole, clock) = (top::whole(&cluster)?, Clock::default());
+    let (whole, clock) = (all_heads::whole(&cluster)?, Clock::default());
     let board = Board::whole(whole.layout().clone(), clock.clone());
     let names: Vec<String> = cluster.nodes.iter().map(|(n, _)| n.to_string()).collect();
     let what = format!("{} from here", names.join(" and "));
     let mut voice = Voice::begin(args, &board, &what, whose, &clock)?;
-    let readers = top::read(cluster, whole)?;
+    let readers = all_heads::read(cluster, whole)?;
     let manager = Manager::here();
     manager.tell("READY=1");
     let mut alarms = Vec::new();
@@ -44,7 +44,7 @@ pub fn stay(args: &Args, cluster: Cluster, whose: &Whose) -> miette::Result<Exit
             board.incidents(incidents.clone());
             known = Some(incidents);
         }
-        top::check(&readers)?;
+        all_heads::check(&readers)?;
         manager.tell("WATCHDOG=1");
         clock.sleep(EVERY.saturating_sub(clock.since(begun)));
     }

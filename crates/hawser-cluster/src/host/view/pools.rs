@@ -54,6 +54,11 @@ impl Storage {
     }
 }
 
+/// What a recording says of disks that was made before they were asked.
+fn nothing_told() -> Told<Option<String>> {
+    Told::Said(None)
+}
+
 /// A pool as a head sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -67,6 +72,7 @@ pub enum PoolView {
         /// How full it is.
         room: Told<Option<Room>>,
         /// What its disks lack; absent when nothing, and of a pool that does not tell it.
+        #[serde(default = "nothing_told")]
         disks: Told<Option<String>>,
     },
     /// It is not here: why its disks could not be had; absent when they are there.

@@ -50,6 +50,15 @@ pub enum Note {
         /// The resources.
         by: Vec<String>,
     },
+    /// A client that is not asked waits less long than a head's death takes.
+    ClientGivesUp {
+        /// The client.
+        client: String,
+        /// How long it waits.
+        waits: Period,
+        /// What that is held against.
+        forecast: Forecast,
+    },
     /// The unit of a node's watch is the site's own.
     OwnWatchUnit(String),
     /// A node in standby.
@@ -103,6 +112,15 @@ impl fmt::Display for Note {
                  pause the pool: docs/import.md, \"Replacing it instead\"",
                 by.join(", ")
             ),
+            Self::ClientGivesUp {
+                client,
+                waits,
+                forecast,
+            } => write!(
+                f,
+                "client {client} gives up its disks after {:.1} s, and {forecast}",
+                waits.0.as_secs_f64()
+            ),
             Self::OwnWatchUnit(node) => write!(
                 f,
                 "{WATCH_UNIT} on {node} was not made by Hawser: its text is left alone"
@@ -118,14 +136,33 @@ impl fmt::Display for Note {
     }
 }
 
+/// Clients that are not asked and wait less long than the slowest death of a head.
+fn clients(file: &ClusterFile, all: &[Forecast]) -> Vec<Note> {
+    let ends = |forecast: &&Forecast| forecast.back.or(forecast.fenced).unwrap_or(forecast.lost);
+    let Some(slowest) = all.iter().max_by_key(ends) else {
+        return Vec::new();
+    };
+    let stated = file.clients.iter().filter_map(|client| {
+        let waits = client.gives_up.filter(|waits| *waits < ends(&slowest))?;
+        Some(Note::ClientGivesUp {
+            client: client.name.to_string(),
+            waits,
+            forecast: slowest.clone(),
+        })
+    });
+    stated.collect()
+}
+
 /// Notes on a file, on the live CIB and on what lies between them.
 pub fn notes(file: &ClusterFile, live: &Element, diff: &CibDiff) -> Vec<Note> {
     let mut notes = Vec::new();
     let all = forecast(file, live);
+    let early = clients(file, &all);
     notes.extend(match Forecast::of_any(&all) {
         Some(any) => vec![Note::Forecast(any)],
         None => all.into_iter().map(Note::Forecast).collect(),
     });
+    notes.extend(early);
     for (node, delay) in file.fencing.iter().flat_map(|fencing| &fencing.delay) {
         let (node, delay) = (node.to_string(), **delay);
         notes.push(Note::Delay { node, delay });

@@ -5,6 +5,7 @@
 mod adopted;
 mod apply;
 mod boot;
+mod clients;
 mod exports;
 mod generate;
 mod golden;

@@ -165,6 +165,26 @@ fn appliance(file: &str, look: impl Fn(&Lab, &str)) {
         "client1",
         "mkfs.ext4 -q /dev/mapper/mpatha && mount /dev/mapper/mpatha /mnt",
     );
+    // Its own kernel and multipathd say that it outlasts any takeover.
+    let asked = verb(&lab, "check", &["--client", "client1", "--json"]);
+    let said = support::json(&asked, "clients");
+    let device = &said["clients"][0]["devices"][0];
+    assert_eq!(
+        (
+            &device["pool"],
+            &device["over"],
+            &device["paths_up"],
+            &device["wait"]
+        ),
+        (
+            &json!("vmpool02"),
+            &json!(["san01", "san02"]),
+            &json!(2),
+            &json!("forever")
+        ),
+        "{said:#}"
+    );
+    assert_eq!(asked.code, Some(0), "{said:#}");
     lab.sh("client1", "echo before >/mnt/one && sync /mnt/one");
     ok(&lab, "move", &["vmpool02", "head1"]);
     lab.sh("client1", "echo after >/mnt/two && sync /mnt/two");

@@ -220,6 +220,7 @@ fn targets(desired: &Desired, sessions: &BTreeMap<String, Vec<String>>) -> Vec<E
                 bytes: unit.bytes,
                 block_size: unit.block_size,
                 write_cache: unit.write_cache,
+                unmap: unit.unmap,
                 read_only: unit.read_only,
                 serial: exposure.serial.clone(),
                 naa: naa(&exposure.serial, unit.company.as_deref()),

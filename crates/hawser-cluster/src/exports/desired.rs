@@ -20,6 +20,8 @@ pub struct Volume {
     pub path: String,
     /// Its size in bytes.
     pub bytes: u64,
+    /// Whether it can give back blocks that nobody needs any more.
+    pub discards: bool,
 }
 
 impl Volume {
@@ -165,6 +167,9 @@ pub struct DesiredUnit {
     pub write_cache: bool,
     /// Whether clients may read only.
     pub read_only: bool,
+    /// Whether clients may say which blocks they no longer need (`UNMAP`). What an older version saved does not say.
+    #[serde(default)]
+    pub unmap: bool,
     /// The company in its NAA identifier, six hexadecimal digits, if it is not [`COMPANY`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub company: Option<String>,

@@ -68,6 +68,9 @@ pub struct UnitDefaults {
     /// Whether the unit may keep acknowledged writes in memory until it is told to flush. `false`:
     /// every write is on the disks before it is acknowledged. Default: `true`, as disks do.
     pub write_cache: Option<bool>,
+    /// Whether clients may say which blocks they no longer need (SCSI `UNMAP`): a thin volume then shrinks. Default: `true` where
+    /// the target is `lio` and the volume can give them back.
+    pub unmap: Option<bool>,
 }
 
 /// Addresses under one name.
@@ -134,6 +137,8 @@ pub struct UnitEntry {
     pub block_size: Option<At<u32>>,
     /// See `defaults`.
     pub write_cache: Option<bool>,
+    /// See `defaults`.
+    pub unmap: Option<bool>,
     /// Clients may read only. Default: `false`.
     #[serde(default)]
     pub read_only: bool,

@@ -57,13 +57,6 @@ pub(crate) fn read(
         let back = store.get("write_back").and_then(Value::as_bool);
         unit.write_cache = back.filter(|back| !*back && plugin == "fileio");
         unit.read_only = store.get("readonly").and_then(Value::as_bool) == Some(true);
-        if attribute("emulate_tpu") == Some(1) {
-            page.unsaid(
-                &at,
-                format!("emulate_tpu=1 of {}", quoted(name)),
-                "exports.toml has no key for it",
-            );
-        }
         stored.push((format!("/backstores/{plugin}/{name}"), offered.units.len()));
         offered.units.push(unit);
     }

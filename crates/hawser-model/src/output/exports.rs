@@ -76,6 +76,9 @@ pub struct ExportedUnit {
     pub block_size: u32,
     /// Whether it may keep acknowledged writes in memory.
     pub write_cache: bool,
+    /// Whether clients may give back blocks that they no longer need.
+    #[serde(default)]
+    pub unmap: bool,
     /// Whether clients may read only.
     pub read_only: bool,
     /// Its serial number.

@@ -118,6 +118,22 @@ inq newer-secret-4 other-secret-2 "$as" && ok "but with the new one" || no "the 
 : >/tank/exports.toml; said=$(start) || no "open again: $said"
 is "open again" "1 2 " "$(luns)"
 
+# What a client gives back is free again, without a gap in its session.
+modprobe iscsi_tcp; systemctl start iscsid
+iscsiadm -m discovery -t sendtargets -p 10.72.200.1 >/dev/null; iscsiadm -m node -T $iqn -p 10.72.200.1 --login >/dev/null; udevadm settle
+disk=/dev/$(ls /sys/class/iscsi_session/session*/device/target*/*:1/block)
+blocks() { stat -c %b /tank/a.img; }
+dd if=/dev/urandom of=$disk bs=1M count=8 oflag=direct conv=fsync 2>/dev/null
+is "a file has what was written" 16384 "$(blocks)"
+blkdiscard $disk && ok "a client gives it back" || no "blkdiscard"
+is "the file has none of it any more" 0 "$(blocks)"
+dd if=/dev/urandom of=$disk bs=1M count=8 oflag=direct conv=fsync 2>/dev/null
+printf '[defaults]\nunmap = false\n' >/tank/exports.toml; said=$(start) || no "without unmap: $said"
+has "a start says what it sets" "emulate_tpu = 0" "$said"
+blkdiscard $disk 2>/dev/null && no "given back although nobody may" || ok "nobody gives anything back where that is not wanted"
+is "and what was written is there" 16384 "$(blocks)"
+iscsiadm -m node -T $iqn --logout >/dev/null; : >/tank/exports.toml; start >/dev/null
+
 # Something is gone behind its back.
 rm $tree/iscsi/$iqn/tpgt_1/lun/lun_2/$two
 hawser exports ocf monitor 2>/tmp/said; is "monitor finds a unit missing" 1 $?

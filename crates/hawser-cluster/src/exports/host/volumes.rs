@@ -89,8 +89,15 @@ pub fn find(
         let pool = mount.source.split('/').next().unwrap_or_default();
         zfs(pool)?
     } else {
-        files(&parameters.root, shared)?
+        files(&parameters.root, HOLES.contains(&&*mount.fstype), shared)?
     };
+    let volumes: Vec<Volume> = volumes
+        .into_iter()
+        .map(|volume| Volume {
+            discards: volume.discards || discards(Path::new("/sys"), &volume.path),
+            ..volume
+        })
+        .collect();
     let apart = |volume: &&Volume| !volume.is_file() || !shared(Path::new(&volume.name));
     let apart: Vec<&Volume> = volumes.iter().filter(apart).collect();
     different("name", &apart, |volume| &volume.name)?;
@@ -117,8 +124,26 @@ fn different(
     Ok(())
 }
 
-/// The files below `root` that are volumes. No link is followed.
-fn files(root: &Path, shared: &dyn Fn(&Path) -> bool) -> Result<Vec<Volume>, VolumesError> {
+/// File systems that give back what is punched out of a file (`FALLOC_FL_PUNCH_HOLE`, fallocate(2)).
+const HOLES: [&str; 5] = ["btrfs", "ext4", "tmpfs", "xfs", "zfs"];
+
+/// Whether a device gives back blocks: `discard_max_bytes` of its queue (`Documentation/ABI/stable/sysfs-block`).
+fn discards(sys: &Path, device: &str) -> bool {
+    let device = fs::canonicalize(device).ok();
+    let name = device.as_deref().and_then(Path::file_name);
+    let most = name.and_then(|name| {
+        let queue = sys.join("class/block").join(name).join("queue");
+        fs::read_to_string(queue.join("discard_max_bytes")).ok()
+    });
+    most.is_some_and(|most| most.trim().parse::<u64>().is_ok_and(|most| most > 0))
+}
+
+/// The files below `root` that are volumes. `holes`: what is punched out of them is given back. No link is followed.
+fn files(
+    root: &Path,
+    holes: bool,
+    shared: &dyn Fn(&Path) -> bool,
+) -> Result<Vec<Volume>, VolumesError> {
     let folder = Folder::open(root)?;
     let mut volumes = Vec::new();
     let mut known: BTreeMap<(u64, u64), String> = BTreeMap::new();
@@ -170,6 +195,7 @@ fn files(root: &Path, shared: &dyn Fn(&Path) -> bool) -> Result<Vec<Volume>, Vol
                 identity: file_identity(&about, &name),
                 path: whole.to_owned(),
                 bytes: about.len(),
+                discards: holes,
                 name,
             });
         }
@@ -220,6 +246,8 @@ fn zfs_volumes(text: &str, pool: &str) -> Result<Vec<Volume>, VolumesError> {
             identity: format!("zfs:{guid}"),
             path: format!("/dev/zvol/{whole}"),
             bytes,
+            // Asked when the device is there.
+            discards: false,
         })
     };
     lines(text, "zfs list", one)
@@ -252,6 +280,7 @@ fn lvm_volumes(text: &str) -> Result<Vec<Volume>, VolumesError> {
             identity: format!("lvm:{uuid}"),
             path: path.to_owned(),
             bytes: bytes.parse().ok()?,
+            discards: false,
         };
         // lvs(8), lv_attr, volume type: no snapshots, thin pools, images of mirrors, …
         let kind = attributes.chars().next()?;

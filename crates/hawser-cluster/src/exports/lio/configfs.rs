@@ -97,6 +97,8 @@ impl Configfs {
                     "udev_path",
                     "enable",
                     "attrib/block_size",
+                    "attrib/emulate_tpu",
+                    "attrib/emulate_tpws",
                     "wwn/vpd_unit_serial",
                     "wwn/company_id",
                 ];

@@ -139,6 +139,11 @@ impl List<'_> {
             let cache = u8::from(unit.write_cache);
             self.fixed(&folder, "attrib/emulate_write_cache", cache);
         }
+        // What clients see of it is `LBPU` and `LBPWS` of the page Logical Block Provisioning (`spc_emulate_evpd_b2`).
+        for name in ["emulate_tpu", "emulate_tpws"] {
+            let unmap = u8::from(unit.unmap);
+            self.value(format!("{folder}/attrib/{name}"), unmap);
+        }
         self.fixed(&folder, "wwn/vpd_unit_serial", serial);
         // Since Linux 5.9, and only before a target shows the unit (`target_wwn_company_id_store`). An older kernel
         // has no such file, and the start fails and names it rather than show another disk.

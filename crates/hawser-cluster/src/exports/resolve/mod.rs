@@ -12,6 +12,7 @@ mod views;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hawser_model::cluster_file::Backend;
 use hawser_model::toml_file::nearest;
 
 pub use error::ExportsError;
@@ -151,6 +152,9 @@ impl<'a> Work<'a> {
             .and_then(|e| e.block_size.as_ref())
             .or(defaults.block_size.as_ref());
         let cache = entry.and_then(|e| e.write_cache).or(defaults.write_cache);
+        let unmap = entry.and_then(|e| e.unmap).or(defaults.unmap);
+        // tgtd would have to be told when the unit is made.
+        let unmaps = volume.discards && self.context.backend == Backend::Lio;
         DesiredUnit {
             name: volume.name.clone(),
             identity: volume.identity.clone(),
@@ -159,6 +163,7 @@ impl<'a> Work<'a> {
             block_size: size.map_or(512, |size| **size),
             write_cache: cache.unwrap_or(true),
             read_only: entry.is_some_and(|entry| entry.read_only),
+            unmap: unmaps && unmap.unwrap_or(true),
             company: self
                 .state
                 .volumes

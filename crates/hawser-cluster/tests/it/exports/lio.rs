@@ -193,7 +193,8 @@ impl Kernel {
     fn write(&mut self, path: &str, text: &str) {
         let (folder, name) = path.rsplit_once('/').unwrap();
         let device = folder.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
-        if folder.starts_with("core/") {
+        // `emulate_tpu_store` and `emulate_tpws_store` of target_core_configfs.c do not ask whether it is exported.
+        if folder.starts_with("core/") && !name.starts_with("emulate_tp") {
             assert!(
                 !self.links_to(&device),
                 "write {path}: EINVAL, it is exported"
@@ -208,6 +209,9 @@ impl Kernel {
                 let control = self.0.remove(&format!("{device}/control"));
                 assert!(control.is_some(), "enable {device}: EINVAL");
                 self.set(format!("{device}/attrib/block_size"), "512");
+                for name in ["emulate_tpu", "emulate_tpws"] {
+                    self.set(format!("{device}/attrib/{name}"), "0");
+                }
                 if folder.starts_with("core/fileio") {
                     self.set(format!("{device}/attrib/emulate_write_cache"), "0");
                 }
@@ -412,7 +416,13 @@ fn kernel_would(root: &Path, operation: &Operation, kernel: &mut Kernel) {
             }
             let new = files(kernel);
             let device = matches!(parts[..], ["core", _, _]);
-            let more = ["control", "attrib/block_size", "attrib/emulate_write_cache"];
+            let more = [
+                "control",
+                "attrib/block_size",
+                "attrib/emulate_tpu",
+                "attrib/emulate_tpws",
+                "attrib/emulate_write_cache",
+            ];
             let more = more
                 .iter()
                 .filter(|_| device)

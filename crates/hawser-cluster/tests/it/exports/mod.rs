@@ -40,6 +40,7 @@ fn volume(name: &str, identity: &str) -> Volume {
         identity: identity.into(),
         path: format!("/tank/{name}.img"),
         bytes: 16 << 20,
+        discards: true,
     }
 }
 

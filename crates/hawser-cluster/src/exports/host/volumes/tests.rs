@@ -34,7 +34,7 @@ fn one_ending_is_taken_off_and_a_hard_link_is_named() {
     for name in ["a.img", "a.img.img"] {
         fs::write(root.join(name), name).unwrap();
     }
-    let names: Vec<String> = files(root, &|_| false)
+    let names: Vec<String> = files(root, true, &|_| false)
         .unwrap()
         .into_iter()
         .map(|v| v.name)
@@ -42,13 +42,13 @@ fn one_ending_is_taken_off_and_a_hard_link_is_named() {
     assert_eq!(names, ["a", "a.img"]);
     fs::create_dir(root.join("vm")).unwrap();
     fs::hard_link(root.join("a.img"), root.join("vm/b.img")).unwrap();
-    let error = files(root, &|_| false).unwrap_err().to_string();
+    let error = files(root, true, &|_| false).unwrap_err().to_string();
     let (one, other) = (root.join("a.img"), root.join("vm/b.img"));
     let both = format!("{} and {} are one file", one.display(), other.display());
     assert!(error.starts_with(&both), "{error}");
     // In a directory that is exported, a client may link and name what it likes.
     fs::write(root.join("vm/line\nbreak.img"), "").unwrap();
-    let found = files(root, &|name| name.starts_with("vm")).unwrap();
+    let found = files(root, true, &|name| name.starts_with("vm")).unwrap();
     assert_eq!(found.len(), 3);
 }
 
@@ -59,6 +59,7 @@ fn volumes_of_one_name_or_one_identity_are_an_error_with_both() {
         identity: identity.to_owned(),
         path: path.to_owned(),
         bytes: 512,
+        discards: false,
     };
     let two = [volume("a", "1", "/p/a"), volume("a", "2", "/p/b")];
     let two: Vec<&Volume> = two.iter().collect();
@@ -79,7 +80,7 @@ fn links_are_not_followed_and_no_folder_is_too_deep() {
     let deep: PathBuf = (0..1500).map(|_| "d").collect();
     fs::create_dir_all(root.join(&deep)).unwrap();
     fs::write(root.join(&deep).join("a.img"), "").unwrap();
-    let found = files(root, &|_| false).unwrap();
+    let found = files(root, true, &|_| false).unwrap();
     assert_eq!(found.len(), 1);
     assert!(found[0].name.ends_with("d/a"));
 }
@@ -88,7 +89,7 @@ fn links_are_not_followed_and_no_folder_is_too_deep() {
 fn files_keep_their_identity_when_renamed_and_a_new_one_has_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
-    let list = || files(root, &|_| false).unwrap();
+    let list = || files(root, true, &|_| false).unwrap();
     fs::create_dir(root.join("vm")).unwrap();
     fs::write(root.join("vm/a.img"), [0; 512]).unwrap();
     fs::write(root.join("exports.toml"), "").unwrap();

@@ -105,6 +105,7 @@ impl World {
                     name,
                     path,
                     bytes: 512,
+                    discards: true,
                 }
             })
             .collect();

@@ -27,7 +27,8 @@ pub use collectors::counters::{host_counters, softnet_counters};
 pub use collectors::sockets::udp_sockets;
 pub use error::KernelError;
 pub use host::{
-    corosync_facts, corosync_pid, corosync_stats, hardware, host_facts, host_setup, interfaces,
+    StorageReader, corosync_facts, corosync_pid, corosync_stats, hardware, host_facts, host_setup,
+    interfaces,
 };
 pub use journal::{Arm, Journal, Owner, watch as guard};
 pub use knobs::{Knobs, receivers};

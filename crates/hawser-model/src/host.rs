@@ -12,6 +12,7 @@ use crate::drops::{DropRecord, TapRecord};
 use crate::ladder::{BusyProgram, ProcessorTime};
 use crate::names::InterfaceName;
 use crate::sockets::SocketFacts;
+use crate::storage::StorageFacts;
 use crate::units::{BitsPerSec, Bytes, Mtu, Nanos};
 
 /// Facts about a host that do not change during a check.
@@ -40,6 +41,25 @@ pub struct HostFacts {
     /// `microsoft`, …, or `none`; absent when nobody looked or it does not show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub virtualization: Option<String>,
+    /// What stands below its pools; absent on a host without SCSI disks and ZFS pools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<StorageFacts>,
+    /// The certificates by which its watch listens for other machines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub certificates: Vec<CertificateFacts>,
+}
+
+/// A certificate.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CertificateFacts {
+    /// The file that it is in.
+    pub file: String,
+    /// From when it is valid, in seconds since 1970 UTC.
+    pub not_before: u64,
+    /// Until when.
+    pub not_after: u64,
+    /// When that was looked at, by the host's clock.
+    pub read_at: u64,
 }
 
 /// What decides where a bridge sends multicast. Its ports are its interface's `lower`.

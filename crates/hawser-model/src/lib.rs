@@ -29,6 +29,7 @@ pub mod setup;
 pub mod shell;
 pub mod sockets;
 pub mod statistics;
+pub mod storage;
 pub mod toml_file;
 pub mod topology;
 pub mod traffic;

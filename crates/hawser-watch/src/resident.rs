@@ -11,6 +11,7 @@ use hawser_agent::questions::{Pulse, ReadPulse, Standing};
 use hawser_cluster::host::HeadView;
 use hawser_cluster::live::{Judged, Said, Sign, StatusFacts, links_said};
 use hawser_model::cluster_file::ClusterFile;
+use hawser_model::host::CertificateFacts;
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition};
 use hawser_model::output::watch::WatchReading;
@@ -65,6 +66,7 @@ pub struct Resident {
     keeper: Keeper,
     pulse: Pulse,
     standing: Standing,
+    certificates: Vec<CertificateFacts>,
     status: StatusFacts,
     judged: Option<ClusterStatus>,
     /// When the head was asked for it, in seconds since 1970 UTC.
@@ -100,6 +102,7 @@ impl Resident {
             keeper: Keeper::default(),
             pulse: Pulse::default(),
             standing: Standing::default(),
+            certificates: Vec::new(),
             status: StatusFacts::default(),
             judged: None,
             asked_at: None,
@@ -226,6 +229,11 @@ impl Resident {
         self.standing = standing;
     }
 
+    /// Takes the certificates by which it is listened for other machines.
+    pub fn certificates(&mut self, certificates: &[CertificateFacts]) {
+        self.certificates = certificates.to_vec();
+    }
+
     /// Judges all that is known at this moment.
     pub fn judge(&mut self, now: Duration) {
         let facts = self.facts();
@@ -270,6 +278,12 @@ impl Resident {
         if let Some(interfaces) = &self.pulse.interfaces {
             host.interfaces.clone_from(interfaces);
         }
+        let certificates = self.certificates.iter().cloned();
+        let certificates = certificates.map(|it| CertificateFacts {
+            read_at: self.time_of_day,
+            ..it
+        });
+        host.certificates = certificates.collect();
         facts.hosts.insert(self.own.clone(), host);
         if let Some(sockets) = &self.standing.sockets {
             facts.sockets.insert(self.own.clone(), sockets.clone());

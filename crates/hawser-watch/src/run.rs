@@ -8,6 +8,7 @@ use hawser_agent::questions::{ReadHeartbeats, ReadStanding};
 use hawser_cluster::live::{JUDGE_PATIENTLY, Judged, StatusFacts, judged, observe_alone};
 use hawser_host::{Clock, Host, HostError, Hosts};
 use hawser_model::cluster_file::ClusterFile;
+use hawser_model::host::CertificateFacts;
 use hawser_model::names::HostName;
 use hawser_model::output::watch::Alarm;
 
@@ -123,6 +124,11 @@ impl Watch {
             self.health.kept = Some(keeping.counts());
         }
         changes(&before.reading.alarms, &self.shown.reading.alarms)
+    }
+
+    /// Takes the certificates by which it is listened for other machines.
+    pub fn certificates(&mut self, certificates: &[CertificateFacts]) {
+        self.resident.certificates(certificates);
     }
 
     /// What there is to say of the readings' way to the disk and of the clock since it was asked last.

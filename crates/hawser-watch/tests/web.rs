@@ -13,9 +13,12 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use certificates::{Pair, client, connected, put};
+use hawser_agent::questions::Pulse;
 use hawser_host::Clock;
+use hawser_model::finding::Severity;
 use hawser_watch::board::Board;
 use hawser_watch::metrics::Health;
+use hawser_watch::resident::Resident;
 use hawser_watch::serve::serve;
 use hawser_watch::web::Doors;
 use openssl::ssl::{SslConnector, SslStream, SslVersion};
@@ -273,6 +276,33 @@ fn with_a_client_certificate_no_password_is_needed_and_without_one_there_is_no_a
         });
         assert!(answer.unwrap_or_default().is_empty());
     }
+}
+
+#[test]
+fn a_certificate_that_is_about_to_end_is_an_alarm_of_its_watch() {
+    let served = Served::new(&with_user("correct horse"));
+    let known = served.doors.now().certificates.clone();
+    let [certificate] = &known[..] else {
+        panic!("{known:?}")
+    };
+    assert!(certificate.file.ends_with("/web.crt"));
+    assert_eq!(certificate.not_after - certificate.not_before, 86_400);
+    let alarms = |left: u64| {
+        let mut resident = Resident::new(file(), "head1".into());
+        resident.pulse(
+            Duration::ZERO,
+            certificate.not_after - left,
+            Pulse::default(),
+        );
+        resident.certificates(&known);
+        resident.judge(Duration::ZERO);
+        let alarms = resident.reading().alarms.into_iter();
+        let alarms = alarms.filter(|alarm| alarm.code == "certificate-expires");
+        alarms.map(|alarm| alarm.severity).collect::<Vec<_>>()
+    };
+    assert_eq!(alarms(30_000), []);
+    assert_eq!(alarms(20_000), [Severity::Warning]);
+    assert_eq!(alarms(0), [Severity::Error]);
 }
 
 #[test]

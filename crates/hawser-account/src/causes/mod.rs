@@ -18,11 +18,13 @@ mod bond_one_member;
 pub(crate) mod buffer_not_granted;
 mod cables_swapped;
 mod carrier_flaps;
+mod certificate_expires;
 mod check_stopped;
 mod checksum_errors;
 mod conntrack_table_full;
 mod corosync_buffer_halved;
 mod corosync_without_priority;
+mod disk_not_running;
 mod duplicate_address;
 mod duplicated_path;
 mod emulated_network_card;
@@ -46,6 +48,7 @@ mod mtu_black_hole;
 mod mtu_mismatch;
 mod multicast_join_refused;
 mod multicast_ttl_scope;
+mod multipath_path_lost;
 mod needless_fragmentation;
 mod neighbour_unresolved;
 mod nic_errors;
@@ -125,6 +128,7 @@ mod unexplained_slow_direction;
 mod unit_below_link;
 mod window_not_scaled;
 mod window_too_small;
+mod zpool_degraded;
 
 pub use socket_drain::disturbed;
 
@@ -272,6 +276,10 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<slot_too_narrow::SlotTooNarrow>(),
     Listed::check::<emulated_network_card::EmulatedNetworkCard>(),
     Listed::check::<shared_failure_domain::SharedFailureDomain>(),
+    Listed::check::<certificate_expires::CertificateExpires>(),
+    Listed::check::<disk_not_running::DiskNotRunning>(),
+    Listed::check::<multipath_path_lost::MultipathPathLost>(),
+    Listed::check::<zpool_degraded::ZpoolDegraded>(),
     Listed::check::<unattributed_loss::UnattributedLoss>(),
     Listed::check::<unexplained_slow_direction::UnexplainedSlowDirection>(),
 ];
@@ -290,4 +298,8 @@ pub(crate) const STANDING: &[Listed<CheckFind>] = &[
     Listed::check::<half_duplex::HalfDuplex>(),
     Listed::check::<slot_too_narrow::SlotTooNarrow>(),
     Listed::check::<shared_failure_domain::SharedFailureDomain>(),
+    Listed::check::<certificate_expires::CertificateExpires>(),
+    Listed::check::<disk_not_running::DiskNotRunning>(),
+    Listed::check::<multipath_path_lost::MultipathPathLost>(),
+    Listed::check::<zpool_degraded::ZpoolDegraded>(),
 ];

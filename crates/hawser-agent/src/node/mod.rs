@@ -8,7 +8,7 @@ mod flows;
 mod knobs;
 
 use hawser_host::Declined;
-use hawser_kernel::{Observer, Processors};
+use hawser_kernel::{Observer, Processors, StorageReader};
 use hawser_model::ladder::HostUsage;
 use hawser_model::names::HostName;
 use hawser_model::traffic::RunKey;
@@ -52,6 +52,7 @@ pub struct Node {
     pub(crate) changes: Changes,
     /// The ring of readings, when this is the watch that keeps them.
     pub(crate) readings: Option<Writer>,
+    pub(crate) storage: StorageReader,
 }
 
 /// What the coordinator said of itself.

@@ -26,6 +26,7 @@ impl Answers<Node> for ReadFacts {
     fn answer(self, node: &mut Node, _: &Stop) -> Result<HostFacts, Declined> {
         let mut facts = host_facts();
         facts.collectors = node.observer().collectors();
+        facts.storage = node.storage.read();
         Ok(facts)
     }
 }

@@ -29,9 +29,12 @@ impl Ask for ReadStanding {
 }
 
 impl Answers<Node> for ReadStanding {
-    fn answer(self, _: &mut Node, _: &Stop) -> Result<Standing, Declined> {
+    fn answer(self, node: &mut Node, _: &Stop) -> Result<Standing, Declined> {
         Ok(Standing {
-            facts: host_facts(),
+            facts: HostFacts {
+                storage: node.storage.read(),
+                ..host_facts()
+            },
             sockets: udp_sockets().ok(),
         })
     }

@@ -6,6 +6,7 @@ mod hardware;
 mod interfaces;
 mod pcie;
 mod setup;
+mod storage;
 mod sysctls;
 mod virtualization;
 
@@ -22,11 +23,13 @@ pub use corosync::{corosync_facts, corosync_pid, corosync_stats};
 pub(crate) use hardware::cpu_group;
 pub use hardware::hardware;
 pub use setup::host_setup;
+pub use storage::StorageReader;
 pub(crate) use sysctls::path as sysctl_path;
 
 /// The facts of the calling thread's host: its network, pid and mount namespaces.
 ///
-/// What cannot be read is absent. `collectors` is empty: the [`crate::Observer`] knows them.
+/// What cannot be read is absent. `collectors` is empty: the [`crate::Observer`] knows them; and so are `storage`, which a
+/// [`StorageReader`] reads, and `certificates`, which a watch has.
 pub fn host_facts() -> HostFacts {
     let names = nix::sys::utsname::uname().ok();
     let name = |of: fn(&nix::sys::utsname::UtsName) -> &std::ffi::OsStr| {
@@ -46,6 +49,8 @@ pub fn host_facts() -> HostFacts {
         collectors: Vec::new(),
         corosync: corosync_facts(),
         virtualization: virtualization::read(Path::new("/")),
+        storage: None,
+        certificates: Vec::new(),
     }
 }
 

@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hawser_files::{FileError, read_named};
+use hawser_model::host::CertificateFacts;
 
 use super::config::{self, TlsConfig, WebConfig, Wrong};
 use super::credentials::Credentials;
-use super::tls::{Files, Misfit, Tls};
+use super::tls::{Files, Misfit, Tls, validities};
 
 /// A file of a configuration is no larger, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -92,6 +93,8 @@ pub struct Door {
     /// Only who has a credential comes through, and only with TLS. A page from elsewhere has none, so the name by which
     /// it asks does not matter.
     pub guarded: bool,
+    /// Until when the certificates are valid by which it is spoken.
+    pub certificates: Vec<CertificateFacts>,
 }
 
 /// The door at each moment.
@@ -179,6 +182,7 @@ impl Door {
             tls: None,
             credentials: None,
             guarded: false,
+            certificates: Vec::new(),
         }
     }
 }
@@ -204,12 +208,13 @@ fn read(path: &Path, address: IpAddr, stamps: &mut Vec<Stamp>) -> Result<Door, W
         });
     }
     let guarded = lacking(&config).is_none();
+    let mut certificates = Vec::new();
     let tls = match &config.tls {
         Some(tls) => {
             let clients = tls.clients.as_ref().map(|clients| &clients.ca_file);
             let named = [&tls.cert_file, &tls.key_file].into_iter().chain(clients);
             stamps.extend(named.map(|path| Stamp::of(path)));
-            Some(spoken(tls)?)
+            Some(spoken(tls, &mut certificates)?)
         }
         None => None,
     };
@@ -225,6 +230,7 @@ fn read(path: &Path, address: IpAddr, stamps: &mut Vec<Stamp>) -> Result<Door, W
         tls,
         credentials,
         guarded,
+        certificates,
     })
 }
 
@@ -238,7 +244,7 @@ fn lacking(config: &WebConfig) -> Option<&'static str> {
     (!config.asks_who()).then_some(credential)
 }
 
-fn spoken(config: &TlsConfig) -> Result<Tls, WebError> {
+fn spoken(config: &TlsConfig, known: &mut Vec<CertificateFacts>) -> Result<Tls, WebError> {
     no_others(&config.key_file, "a private key")?;
     let clients = config.clients.as_ref().map(|clients| &clients.ca_file);
     let files = Files {
@@ -246,6 +252,21 @@ fn spoken(config: &TlsConfig) -> Result<Tls, WebError> {
         key: read_named(&config.key_file, LARGEST)?,
         clients: clients.map(|path| read_named(path, LARGEST)).transpose()?,
     };
+    let pem = [(&config.cert_file, Some(&files.certificates))];
+    let pem = pem
+        .into_iter()
+        .chain(clients.map(|path| (path, files.clients.as_ref())));
+    for (path, pem) in pem {
+        // The first that ends is what counts of those in a file.
+        let all = pem.map(|pem| validities(pem)).unwrap_or_default();
+        let first = all.into_iter().min_by_key(|(_, until)| *until);
+        known.extend(first.map(|(not_before, not_after)| CertificateFacts {
+            file: path.display().to_string(),
+            not_before,
+            not_after,
+            read_at: 0,
+        }));
+    }
     Tls::new(config, &files).map_err(|misfit| {
         let (path, what) = match misfit {
             Misfit::Certificate(what) => (&config.cert_file, what),

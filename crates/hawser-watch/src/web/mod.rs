@@ -5,6 +5,7 @@ mod connection;
 mod credentials;
 mod door;
 mod tls;
+mod validity;
 mod yaml;
 
 pub use config::{Clients, DEAREST, TlsConfig, WebConfig, Wrong, parse};

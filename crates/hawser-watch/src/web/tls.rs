@@ -1,9 +1,9 @@
 //! TLS by rustls, with the AWS-LC that does AES elsewhere in this program. A build without it has no TLS, and says so.
 
 #[cfg(feature = "aws-lc")]
-pub use with::{Session, Tls};
+pub use with::{Session, Tls, validities};
 #[cfg(not(feature = "aws-lc"))]
-pub use without::{Session, Tls};
+pub use without::{Session, Tls, validities};
 
 /// A file that is not what it is named for, and why.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,6 +40,7 @@ mod with {
 
     use super::super::config::TlsConfig;
     use super::super::connection::Timed;
+    use super::super::validity;
     use super::{Files, Misfit};
 
     /// What one connection may have waiting to be sent, in bytes: a page that is slow holds no more.
@@ -101,6 +102,12 @@ mod with {
         }
     }
 
+    /// From when and until when each certificate of a file is valid.
+    pub fn validities(pem: &[u8]) -> Vec<(u64, u64)> {
+        let all = certificates(pem).unwrap_or_default();
+        all.iter().filter_map(|it| validity::of(it)).collect()
+    }
+
     fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
         let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
         match all {
@@ -147,6 +154,11 @@ mod without {
     use super::super::config::TlsConfig;
     use super::super::connection::Timed;
     use super::{Files, Misfit};
+
+    /// Of none anything is known.
+    pub fn validities(_: &[u8]) -> Vec<(u64, u64)> {
+        Vec::new()
+    }
 
     /// There is none.
     #[derive(Clone)]

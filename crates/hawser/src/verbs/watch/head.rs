@@ -85,6 +85,7 @@ pub fn stay(
     manager.tell("READY=1");
     loop {
         let begun = clock.now();
+        watch.certificates(&voice.doors.now().certificates);
         let changes = watch.tick(host.as_mut(), &mut look, &clock);
         for words in watch.said() {
             output::complain!("{words}");

@@ -1,0 +1,177 @@
+//! What stands below a host's pools. sysfs and `/proc` are read each time; programs are asked only when those have changed,
+//! when something is not well, and every five minutes.
+
+mod multipath;
+mod scsi;
+mod zpool;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use hawser_model::storage::{PathFacts, StorageFacts, ZpoolFacts};
+
+/// What programs said is believed so long while nothing changes.
+const AGAIN: Duration = Duration::from_secs(300);
+
+/// multipathd and ZFS answer at once, or hang with a disk: for all of them together. A watch reads nothing meanwhile.
+const LIMIT: Duration = Duration::from_secs(3);
+
+/// Who reads it, and knows what it read last.
+#[derive(Debug, Default)]
+pub struct StorageReader {
+    last: Option<Last>,
+}
+
+#[derive(Debug)]
+struct Last {
+    at: Instant,
+    seen: StorageFacts,
+    said: Said,
+}
+
+/// What programs say.
+#[derive(Clone, Debug, Default)]
+struct Said {
+    paths: BTreeMap<String, PathFacts>,
+    zpools: BTreeMap<String, ZpoolFacts>,
+    /// Somebody did not answer in time, and is left alone for a while.
+    silent: bool,
+}
+
+impl StorageReader {
+    /// What there is now; absent on a host with nothing of it.
+    pub fn read(&mut self) -> Option<StorageFacts> {
+        let mut facts = seen(Path::new("/"));
+        if facts.is_empty() {
+            self.last = None;
+            return None;
+        }
+        let last = self.last.take();
+        let known = last.filter(|last| {
+            let same = last.seen == facts && last.at.elapsed() < AGAIN;
+            same && (last.said.silent || is_well(&facts, &last.said))
+        });
+        let last = known.unwrap_or_else(|| Last {
+            at: Instant::now(),
+            seen: facts.clone(),
+            said: Said::ask(&facts),
+        });
+        merge(&mut facts, &last.said);
+        self.last = Some(last);
+        Some(facts)
+    }
+}
+
+impl Said {
+    fn ask(facts: &StorageFacts) -> Self {
+        let begun = Instant::now();
+        let left = || LIMIT.saturating_sub(begun.elapsed());
+        let paths = match facts.multipath.is_empty() {
+            true => BTreeMap::new(),
+            false => multipath::asked(left()),
+        };
+        let ask = |name: &String| Some((name.clone(), zpool::asked(name, left())?));
+        Self {
+            paths,
+            zpools: facts.zpools.keys().filter_map(ask).collect(),
+            silent: left().is_zero(),
+        }
+    }
+}
+
+/// What sysfs and `/proc` have, without a program.
+fn seen(root: &Path) -> StorageFacts {
+    StorageFacts {
+        disks: scsi::disks(root),
+        multipath: multipath::maps(root),
+        zpools: zpool::states(root),
+    }
+}
+
+/// Whether there is nothing that is worth looking at again soon.
+fn is_well(facts: &StorageFacts, said: &Said) -> bool {
+    let pools = facts.zpools.values().chain(said.zpools.values());
+    let resilvers = |pool: &ZpoolFacts| {
+        let scan = pool.scan.as_deref().unwrap_or_default();
+        scan.contains("in progress")
+    };
+    pools
+        .into_iter()
+        .all(|pool| pool.state == "ONLINE" && !resilvers(pool))
+        && facts.disks.values().all(|disk| disk.state == "running")
+        && said.paths.values().all(PathFacts::is_well)
+}
+
+fn merge(facts: &mut StorageFacts, said: &Said) {
+    for map in facts.multipath.values_mut() {
+        for (name, path) in &mut map.paths {
+            if let Some(said) = said.paths.get(name) {
+                path.clone_from(said);
+            }
+        }
+    }
+    for (name, pool) in &mut facts.zpools {
+        if let Some(said) = said.zpools.get(name) {
+            let state = pool.state.clone();
+            pool.clone_from(said);
+            // `SUSPENDED` stands in /proc alone; and it is newer.
+            pool.state = state;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A file below a root, with the folders above it.
+    fn put(root: &Path, path: &str, text: &str) {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn disks_paths_and_pools_are_read_from_what_the_kernel_shows() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for (name, address, state) in [("sda", "2:0:0:1", "running"), ("sdb", "3:0:0:1", "offline")]
+        {
+            put(
+                root,
+                &format!("sys/bus/scsi/{address}/state"),
+                &format!("{state}\n"),
+            );
+            let disk = root.join("sys/block").join(name);
+            fs::create_dir_all(&disk).unwrap();
+            let device = root.join("sys/bus/scsi").join(address);
+            std::os::unix::fs::symlink(device, disk.join("device")).unwrap();
+        }
+        // A disk of another kind, and a logical volume.
+        put(root, "sys/block/nvme0n1/size", "1\n");
+        put(root, "sys/block/dm-1/dm/uuid", "LVM-abc\n");
+        put(root, "sys/block/dm-0/dm/uuid", "mpath-36001405aa\n");
+        put(root, "sys/block/dm-0/dm/name", "mpatha\n");
+        put(root, "sys/block/dm-0/slaves/sda/size", "1\n");
+        put(root, "sys/block/dm-0/slaves/sdb/size", "1\n");
+        put(root, "proc/spl/kstat/zfs/tank/state", "DEGRADED\n");
+        put(root, "proc/spl/kstat/zfs/arcstats", "1\n");
+
+        let mut facts = seen(root);
+        assert_eq!(facts.disks.len(), 2);
+        assert_eq!(facts.disks["sdb"].state, "offline");
+        assert_eq!(facts.disks["sdb"].address, "3:0:0:1");
+        assert_eq!(facts.multipath["36001405aa"].name, "mpatha");
+        assert_eq!(facts.zpools["tank"].state, "DEGRADED");
+        let said = Said {
+            paths: multipath::parsed("sda active ready\nsdb failed faulty\nsdz active ready\n"),
+            ..Said::default()
+        };
+        merge(&mut facts, &said);
+        let paths = &facts.multipath["36001405aa"].paths;
+        assert!(paths["sda"].is_well() && !paths["sdb"].is_well());
+        assert!(!is_well(&facts, &said));
+    }
+}

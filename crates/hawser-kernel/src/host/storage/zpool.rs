@@ -1,0 +1,171 @@
+//! ZFS pools that are imported.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use hawser_model::storage::{ZpoolDevice, ZpoolFacts};
+
+use crate::program;
+
+/// The state of each, as the module shows it (`/proc/spl/kstat/zfs/POOL/state`, OpenZFS 0.8 and later).
+pub(super) fn states(root: &Path) -> BTreeMap<String, ZpoolFacts> {
+    let folder = root.join("proc/spl/kstat/zfs");
+    let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+    let names = entries.filter_map(|it| it.file_name().into_string().ok());
+    let pool = |name: String| {
+        let state = fs::read_to_string(folder.join(&name).join("state")).ok()?;
+        let facts = ZpoolFacts {
+            state: state.trim().to_owned(),
+            ..ZpoolFacts::default()
+        };
+        Some((name, facts))
+    };
+    names.filter_map(pool).collect()
+}
+
+/// What `zpool status` says of one. One that is suspended may not answer: then nothing more is said of it.
+pub(super) fn asked(name: &str, limit: Duration) -> Option<ZpoolFacts> {
+    // A pool's name begins with a letter (zpool-create(8)), so it is no option.
+    let said = program::run("zpool", &["status", "-p", name], limit).ok()?;
+    parsed(&said)
+}
+
+/// `zpool status -p` of one pool, of OpenZFS 2.
+fn parsed(said: &str) -> Option<ZpoolFacts> {
+    let mut facts = ZpoolFacts::default();
+    let mut field = "";
+    let mut scan: Vec<&str> = Vec::new();
+    for line in said.lines() {
+        // A field's name ends in the eighth column; what follows it is indented by a tab.
+        let named = line.split_once(':').filter(|(name, _)| {
+            !line.starts_with('\t')
+                && name.len() <= 8
+                && name.trim().chars().all(char::is_alphabetic)
+        });
+        let text = match named {
+            Some((name, text)) => {
+                field = name.trim();
+                text.trim()
+            }
+            None => line.trim(),
+        };
+        match field {
+            "state" if named.is_some() => facts.state = text.to_owned(),
+            "scan" if !text.is_empty() => scan.push(text),
+            "config" => facts.troubled.extend(device(text)),
+            "errors" if named.is_some() && text != "No known data errors" => {
+                facts.errors = Some(text.to_owned());
+            }
+            _ => {}
+        }
+    }
+    facts.scan = Some(scan.join(", ")).filter(|text| !text.is_empty() && text != "none requested");
+    // The pool itself is the first of its devices: its state stands above, its errors are those of its devices.
+    Some(facts).filter(|facts| !facts.state.is_empty())
+}
+
+/// A line of the list of devices, if it is that of one that is not well.
+fn device(line: &str) -> Option<ZpoolDevice> {
+    let mut words = line.split_whitespace();
+    let (name, state) = (words.next()?, words.next()?);
+    let states = [
+        "ONLINE", "DEGRADED", "FAULTED", "OFFLINE", "REMOVED", "UNAVAIL", "AVAIL", "INUSE",
+    ];
+    if !states.contains(&state) {
+        return None;
+    }
+    let mut count = || words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+    let device = ZpoolDevice {
+        name: name.to_owned(),
+        state: state.to_owned(),
+        read_errors: count(),
+        write_errors: count(),
+        checksum_errors: count(),
+    };
+    let errors = [
+        device.read_errors,
+        device.write_errors,
+        device.checksum_errors,
+    ];
+    let well = matches!(state, "ONLINE" | "AVAIL" | "INUSE");
+    (!well || errors.iter().any(|n| *n > 0)).then_some(device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// OpenZFS 2.3.2.
+    const DEGRADED: &str = "  pool: vmpool01
+ state: DEGRADED
+status: One or more devices is currently being resilvered.  The pool will
+\tcontinue to function, possibly in a degraded state.
+action: Wait for the resilver to complete.
+  scan: resilver in progress since Thu Nov 26 04:11:09 2026
+\t1.20T / 4.00T scanned at 812M/s, 602G / 4.00T issued at 401M/s
+\t300G resilvered, 14.70% done, 02:28:41 to go
+config:
+
+\tNAME                       STATE     READ WRITE CKSUM
+\tvmpool01                   DEGRADED     0     0     0
+\t  mirror-0                 DEGRADED     0     0     0
+\t    wwn-0x5000c500a1b2c3d4 ONLINE       0     0     0
+\t    replacing-1            DEGRADED     0     0     0
+\t      9872345987234598     UNAVAIL      0     0     0  was /dev/disk/by-id/wwn-0x5000c500a1b2c3d5-part1
+\t      wwn-0x5000c500ffffffff  ONLINE    0     0     0  (resilvering)
+\t  mirror-1                 ONLINE       0     0     0
+\t    wwn-0x5000c500a1b2c3d6 ONLINE       0     0    12
+\tspares
+\t  wwn-0x5000c500a1b2c3d9   AVAIL
+
+errors: No known data errors
+";
+
+    #[test]
+    fn what_is_not_well_is_taken_from_the_list_of_devices_and_what_is_being_done() {
+        let facts = parsed(DEGRADED).unwrap();
+        assert_eq!(facts.state, "DEGRADED");
+        let scan = facts.scan.unwrap();
+        assert!(
+            scan.starts_with("resilver in progress since") && scan.contains("14.70% done"),
+            "{scan}"
+        );
+        assert_eq!(facts.errors, None);
+        let names: Vec<(&str, &str, u64)> = facts
+            .troubled
+            .iter()
+            .map(|it| (it.name.as_str(), it.state.as_str(), it.checksum_errors))
+            .collect();
+        assert_eq!(
+            names,
+            [
+                ("vmpool01", "DEGRADED", 0),
+                ("mirror-0", "DEGRADED", 0),
+                ("replacing-1", "DEGRADED", 0),
+                ("9872345987234598", "UNAVAIL", 0),
+                ("wwn-0x5000c500a1b2c3d6", "ONLINE", 12),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_pool_that_is_well_has_nothing_to_say() {
+        let said = "  pool: tank\n state: ONLINE\n  scan: scrub repaired 0B in 00:00:01 with 0 errors on Sun Nov  8 00:24:02 2026\n\
+            config:\n\n\tNAME        STATE     READ WRITE CKSUM\n\ttank        ONLINE       0     0     0\n\
+            \t  sda       ONLINE       0     0     0\n\nerrors: No known data errors\n";
+        let facts = parsed(said).unwrap();
+        assert!(facts.troubled.is_empty() && facts.errors.is_none());
+        let lost = said.replace(
+            "errors: No known data errors",
+            "errors: 3 data errors, use '-v' for a list",
+        );
+        let errors = parsed(&lost).unwrap().errors;
+        assert_eq!(
+            errors.as_deref(),
+            Some("3 data errors, use '-v' for a list")
+        );
+        assert_eq!(parsed("cannot open 'tank': no such pool\n"), None);
+    }
+}

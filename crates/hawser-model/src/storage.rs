@@ -1,0 +1,99 @@
+//! What stands below the pools of a host: its SCSI disks, the paths of its multipath devices, its ZFS pools.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The disks of a host, and what is made of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct StorageFacts {
+    /// SCSI disks, by the kernel's name (`sda`).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub disks: BTreeMap<String, DiskFacts>,
+    /// Multipath devices, by the identity of the disk behind their paths (`dm/uuid` without `mpath-`).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub multipath: BTreeMap<String, MultipathFacts>,
+    /// Imported ZFS pools, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub zpools: BTreeMap<String, ZpoolFacts>,
+}
+
+/// A SCSI disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DiskFacts {
+    /// What the kernel does with it (`device/state`): `running`, `offline`, `blocked`, `transport-offline`, …
+    pub state: String,
+    /// Host, channel, target and unit: `2:0:1:0`.
+    pub address: String,
+}
+
+/// A multipath device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MultipathFacts {
+    /// Its name (`mpatha`).
+    pub name: String,
+    /// Its paths, by the kernel's name of the disk.
+    pub paths: BTreeMap<String, PathFacts>,
+}
+
+/// A path.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PathFacts {
+    /// What device-mapper does with it, in multipathd's word (`%t`): `active`, `failed`; absent: multipathd did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<String>,
+    /// What multipathd's checker found (`%T`): `ready`, `ghost`, `faulty`, …; absent: multipathd did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked: Option<String>,
+}
+
+/// A ZFS pool that is imported.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ZpoolFacts {
+    /// Its state: `ONLINE`, `DEGRADED`, `SUSPENDED`, …
+    pub state: String,
+    /// What `zpool status` says of a scrub or a resilver, in its words; absent if none was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scan: Option<String>,
+    /// The devices that are not well: another state than that of a healthy one, or errors. In the order of `zpool status`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub troubled: Vec<ZpoolDevice>,
+    /// What it says of errors in data, if it knows some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub errors: Option<String>,
+}
+
+/// A device of a ZFS pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ZpoolDevice {
+    /// Its name in the pool.
+    pub name: String,
+    /// Its state.
+    pub state: String,
+    /// Reads that failed.
+    pub read_errors: u64,
+    /// Writes that failed.
+    pub write_errors: u64,
+    /// Blocks that were not what they should be.
+    pub checksum_errors: u64,
+}
+
+impl StorageFacts {
+    /// Whether there is none of all this.
+    pub fn is_empty(&self) -> bool {
+        self.disks.is_empty() && self.multipath.is_empty() && self.zpools.is_empty()
+    }
+}
+
+impl PathFacts {
+    /// Whether input and output can go by it, as far as multipathd has said. A ghost path answers and takes none until its
+    /// controller takes over, which is how such an array works.
+    pub fn is_well(&self) -> bool {
+        let used = self.used.as_deref().is_none_or(|word| word != "failed");
+        let well = |word: &str| matches!(word, "ready" | "ghost" | "undef" | "i/o pending");
+        used && self.checked.as_deref().is_none_or(well)
+    }
+}

@@ -1,5 +1,5 @@
-//! Which troubles are one alarm: a port without carrier takes its heartbeat link with it, and links that are down
-//! together may run over one switch.
+//! Which troubles are one alarm: a port without carrier takes its heartbeat link with it, links that are down together may
+//! run over one switch, and that a pool has lost a disk is told once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,6 +18,9 @@ const HEARTBEAT: &str = "heartbeat-link-down";
 /// The code of links of one switch that are down together.
 const SWITCH: &str = "links-of-one-switch-down";
 
+/// What a head's disks say of a ZFS pool, device by device; and what `status` says of the same pool, whose cluster it knows.
+const ZPOOL: &str = "zpool-degraded";
+
 /// Makes one alarm of those that belong together, worst first.
 pub fn grouped(alarms: Vec<Alarm>, topology: &Topology) -> Vec<Alarm> {
     let (mut links, mut others): (Vec<_>, Vec<_>) = alarms
@@ -34,6 +37,7 @@ pub fn grouped(alarms: Vec<Alarm>, topology: &Topology) -> Vec<Alarm> {
             None => heads.push(alarm),
         }
     }
+    once(&mut others);
     others.extend(by_switch(heads, topology));
     others.sort_by(|a, b| {
         let rank = |alarm: &Alarm| (std::cmp::Reverse(alarm.severity), alarm.since);
@@ -42,6 +46,24 @@ pub fn grouped(alarms: Vec<Alarm>, topology: &Topology) -> Vec<Alarm> {
             .then_with(|| (&a.code, &a.place).cmp(&(&b.code, &b.place)))
     });
     others
+}
+
+/// Leaves out that a pool has lost a disk where the same head says it device by device.
+fn once(alarms: &mut Vec<Alarm>) {
+    let lost = Sign::DisksLost.code();
+    let said: BTreeMap<Place, Option<u64>> = alarms
+        .iter()
+        .filter(|alarm| alarm.code == lost)
+        .map(|alarm| (alarm.place.clone(), alarm.since))
+        .collect();
+    let mut told: BTreeSet<Place> = BTreeSet::new();
+    for alarm in alarms.iter_mut().filter(|alarm| alarm.code == ZPOOL) {
+        if let Some(since) = said.get(&alarm.place) {
+            alarm.since = earlier(alarm.since, *since);
+            told.insert(alarm.place.clone());
+        }
+    }
+    alarms.retain(|alarm| alarm.code != lost || !told.contains(&alarm.place));
 }
 
 fn is_link(code: &str) -> bool {
@@ -202,6 +224,32 @@ mod tests {
         // The port of a third head explains nothing of two others.
         let elsewhere = alarm("link-down", Some("head3"), None, "ring1");
         assert_eq!(codes(vec![heartbeat, elsewhere]).len(), 2);
+    }
+
+    #[test]
+    fn a_pool_that_has_lost_a_disk_is_one_alarm() {
+        let of = |code: &str, head: &str, since| Alarm {
+            since: Some(since),
+            place: Place::of("tank", Some(&head.into())),
+            ..alarm(code, None, None, "")
+        };
+        let both = vec![
+            of("pool-disks-lost", "head1", 100),
+            of("zpool-degraded", "head1", 130),
+            of("pool-disks-lost", "head2", 140),
+        ];
+        let alarms = grouped(both, &topology());
+        let told: Vec<_> = alarms
+            .iter()
+            .map(|it| (it.code.as_str(), it.since))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("zpool-degraded", Some(100)),
+                ("pool-disks-lost", Some(140))
+            ]
+        );
     }
 
     #[test]

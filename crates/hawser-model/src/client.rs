@@ -40,6 +40,9 @@ pub struct LongestOutage {
     pub without_start: bool,
     /// The longest outage in the heads' logs. Absent: there is none, or no head said.
     pub seen: Option<SeenOutage>,
+    /// Heads whose logs were not read, each with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
 }
 
 /// An outage that has been.

@@ -56,6 +56,7 @@ pub fn longest_outage(
             incident: incident.id.clone(),
             seconds: incident.outage_s,
         }),
+        unread: incidents.map_or_else(Vec::new, |it| it.gaps.clone()),
     }
 }
 

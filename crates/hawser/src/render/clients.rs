@@ -27,6 +27,13 @@ pub fn report(report: &ClientsReport) -> String {
             outage(&report.outage)
         ),
     );
+    for unread in &report.outage.unread {
+        wrap(
+            &mut out,
+            "",
+            &format!("{} {unread}", style("Logs not read:").yellow()),
+        );
+    }
     out.push('\n');
     out.push_str(&devices(&report.clients));
     for gap in &report.gaps {
@@ -39,7 +46,9 @@ pub fn report(report: &ClientsReport) -> String {
     if !report.gaps.is_empty() {
         out.push('\n');
     }
-    out.push_str(&findings(&report.findings));
+    if !report.clients.is_empty() {
+        out.push_str(&findings(&report.findings));
+    }
     let _ = writeln!(out, "Case file: {}", report.case);
     out
 }
@@ -94,6 +103,12 @@ fn devices(clients: &[ClientReport]) -> String {
         }
     }
     let mut out = String::new();
+    let rows = clients
+        .iter()
+        .map(|it| it.devices.len() + usize::from(it.gives_up_s.is_some()));
+    if rows.sum::<usize>() == 0 {
+        return out;
+    }
     for line in table.lines("  ") {
         let _ = writeln!(out, "{line}");
     }

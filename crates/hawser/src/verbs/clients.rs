@@ -215,9 +215,6 @@ fn read(
 /// How long an outage lasts, by the heads that answer; by the cluster file alone if none does.
 fn outage(cluster: &Cluster, file: &ClusterFile) -> miette::Result<LongestOutage> {
     let (mut heads, failed) = cluster.promptly(1).try_connect()?;
-    if heads.is_empty() {
-        return Ok(longest_outage(file, None, None));
-    }
     let live = cib(&mut heads);
     let incidents = history(&mut heads, &why_not(&failed), now());
     Ok(longest_outage(file, live.as_ref(), Some(&incidents)))

@@ -29,6 +29,10 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
             help = format!("`hawser explain {}` prints it", args.case.display()),
             "a comparison of hosts has no page"
         ),
+        AnyCase::Check(case) if case.clients.is_some() => bail!(
+            help = format!("`hawser explain {}` prints it", args.case.display()),
+            "a check of clients has no page"
+        ),
         AnyCase::Check(case) => hawser_report::page(&case, &name),
         AnyCase::Copy(case) => hawser_report::copy_page(&case, &name),
         AnyCase::Drill(case) => hawser_report::drill_page(&case, &name),

@@ -8,6 +8,8 @@ mod boot;
 #[path = "machines/cluster.rs"]
 mod cluster;
 mod support;
+#[path = "machines/watch.rs"]
+mod watch;
 
 use std::io::Write;
 use std::path::Path;

@@ -1,0 +1,98 @@
+//! The watch of a head as systemd runs it, hardened, beside a Corosync and a Pacemaker that systemd runs too.
+
+use crate::support::verbs::{ok, verb};
+use crate::support::{Lab, eventually};
+use crate::{SLOW, has_kernel};
+
+/// What the watch says over its own socket.
+const READING: &str = "python3 -c 'import json, urllib.request as u; \
+                       print(json.load(u.urlopen(\"http://127.0.0.1:9967/reading.json\"))[\"heads\"][0][\"quorate\"])'";
+
+/// The processes of Corosync and Pacemaker.
+fn engine(lab: &Lab, head: &str) -> String {
+    lab.sh(head, "systemctl show -P MainPID corosync pacemaker")
+}
+
+#[test]
+#[ignore = "boots machines"]
+fn systemd_runs_a_watch_on_each_head_that_restarts_alone_and_goes_with_the_field() {
+    if !has_kernel() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let without = include_str!("../../../../examples/lab/machines.toml");
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("the cluster file");
+        path.display().to_string()
+    };
+    let with = format!("{without}\n[watch]\nunit = true\n");
+    let watched = file("watched.toml", &with);
+    let lab = Lab::up_with(&["--machines", "--cluster", "--file", &watched]);
+    let active =
+        |head: &str| lab.try_sh(head, "systemctl is-active hawser-watch").stdout == "active\n";
+    assert!(ok(&lab, "plan", &[]).contains("0 changes"));
+
+    // It reads the cluster, keeps what it read, and is heard by Pacemaker's own user alone.
+    for head in ["head1", "head2"] {
+        assert_eq!(
+            lab.sh(head, "systemctl is-enabled hawser-watch"),
+            "enabled\n"
+        );
+        assert_eq!(lab.sh(head, "cat /etc/hawser/hawser.toml"), with);
+        let read = eventually(SLOW, || lab.try_sh(head, READING).stdout == "True\n");
+        assert!(
+            read,
+            "{}",
+            lab.sh(head, "journalctl -u hawser-watch -o cat")
+        );
+        lab.sh(head, "test -s /var/lib/hawser/readings/00000001.full");
+        let woken = lab.sh(head, "stat -c '%U %a' /run/hawser-watch/woken");
+        assert_eq!(woken, "hacluster 600\n");
+    }
+
+    // One that is stopped is started again, and nothing of the cluster is.
+    let before = engine(&lab, "head1");
+    let first = lab.sh("head1", "systemctl show -P MainPID hawser-watch");
+    lab.sh("head1", "systemctl kill -s STOP hawser-watch");
+    let again = eventually(SLOW, || {
+        let now = lab.sh("head1", "systemctl show -P MainPID hawser-watch");
+        now != first && now != "0\n" && active("head1")
+    });
+    assert!(
+        again,
+        "{}",
+        lab.sh("head1", "systemctl status hawser-watch || :")
+    );
+    assert_eq!(engine(&lab, "head1"), before);
+
+    // An event of the cluster touches what the watch looks at.
+    let woken = "stat -c %Y /run/hawser-watch/woken";
+    let before = lab.sh("head1", woken);
+    ok(&lab, "move", &["vmpool02", "head1"]);
+    assert!(eventually(SLOW, || lab.sh("head1", woken) > before));
+
+    // What somebody changed is told, and put right.
+    lab.sh("head2", "systemctl disable --now hawser-watch");
+    let plan = ok(&lab, "plan", &[]);
+    let line = "~ watch on head2: it does not start at boot; it does not run";
+    assert!(plan.lines().any(|it| it == line), "{plan}");
+    ok(&lab, "apply", &[]);
+    assert!(active("head2") && ok(&lab, "plan", &[]).contains("0 changes"));
+
+    // It goes with the field, and what was not Hawser's stays.
+    let bare = file("bare.toml", without);
+    let engines = [engine(&lab, "head1"), engine(&lab, "head2")];
+    let gone = verb(&lab, "apply", &["-f", &bare]);
+    assert_eq!(gone.code, Some(0), "{}{}", gone.stdout, gone.stderr);
+    for head in ["head1", "head2"] {
+        let units = lab.sh(
+            head,
+            "systemctl list-unit-files --no-legend hawser-watch.service || :",
+        );
+        assert_eq!(units, "");
+        lab.sh(head, "test ! -e /etc/hawser/alert && test -e /etc/hawser/hawser.toml && ! pgrep -f 'hawser watc[h]'");
+    }
+    assert_eq!([engine(&lab, "head1"), engine(&lab, "head2")], engines);
+    assert!(ok(&lab, "plan", &["-f", &bare]).contains("0 changes"));
+}

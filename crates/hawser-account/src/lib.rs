@@ -15,6 +15,7 @@ pub mod fixes;
 pub mod incident;
 mod losses;
 mod multicast;
+mod numbers;
 pub mod outage;
 mod packets;
 pub mod paste;

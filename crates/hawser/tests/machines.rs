@@ -251,7 +251,7 @@ fn the_kernels_nfs_server_takes_what_hawser_tells_it() {
 fn login(lab: &Lab, node: &str, address: &str) {
     let script = format!(
         "set -e\n\
-         printf 'defaults {{\\n user_friendly_names yes\\n find_multipaths no\\n no_path_retry queue\\n}}\\n' >/etc/multipath.conf\n\
+         printf 'defaults {{\\n user_friendly_names yes\\n find_multipaths no\\n}}\\noverrides {{\\n no_path_retry queue\\n}}\\n' >/etc/multipath.conf\n\
          modprobe -a iscsi_tcp dm-multipath; systemctl start iscsid multipathd\n\
          iscsiadm -m discovery -t sendtargets -p {address}\n\
          iscsiadm -m node -o update -n node.session.timeo.replacement_timeout -v 5\n\

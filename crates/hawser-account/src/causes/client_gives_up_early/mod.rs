@@ -111,7 +111,8 @@ impl Cause for ClientGivesUpEarly {
             ),
             fix: match self.by {
                 By::Multipath => {
-                    "A larger `no_path_retry` in multipath.conf: it is what holds reads and writes when no path is left."
+                    "A larger `no_path_retry` in a `device` section of multipath.conf: it is what holds reads and writes when no path \
+                     is left. In `defaults` it does not count for LIO, for which multipath's own table has 12."
                 }
                 By::Session => {
                     "dm-multipath above it, whose `no_path_retry` waits, or a larger \

@@ -35,7 +35,7 @@ enum What {
     #[command(after_help = "Example:\n  hawser clients print multipath.conf -f hawser.toml")]
     Print {
         /// One of them [default: each]
-        #[arg(value_name = "FILE OF A CLIENT")]
+        #[arg(value_name = "CONFIG")]
         which: Option<Printed>,
         #[command(flatten)]
         cluster: Which,

@@ -20,12 +20,6 @@ pub fn utc_millis(micros: u64) -> String {
     humantime::format_rfc3339_millis(time).to_string()
 }
 
-/// Seconds since 1970 of `2026-11-21T20:15:03Z`; none of what is no such moment, or before.
-pub fn of_utc(text: &str) -> Option<u64> {
-    let time = humantime::parse_rfc3339(text).ok()?;
-    Some(time.duration_since(UNIX_EPOCH).ok()?.as_secs())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,9 +27,6 @@ mod tests {
     #[test]
     fn any_number_is_a_text() {
         assert_eq!(utc_seconds(1_795_000_000), "2026-11-18T11:06:40Z");
-        assert_eq!(of_utc("2026-11-18T11:06:40Z"), Some(1_795_000_000));
-        assert_eq!(of_utc("2026-13-18T11:06:40Z"), None);
-        assert_eq!(of_utc("1969-11-18T11:06:40Z"), None);
         assert_eq!(utc_seconds(u64::MAX), "9999-12-31T23:59:59Z");
         assert_eq!(utc_seconds(LAST_S + 1), utc_seconds(LAST_S));
         assert_eq!(utc_millis(1_500), "1970-01-01T00:00:00.001Z");

@@ -5,6 +5,7 @@ mod connection;
 mod credentials;
 mod door;
 mod tls;
+#[cfg(feature = "aws-lc")]
 mod validity;
 mod yaml;
 

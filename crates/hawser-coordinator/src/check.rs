@@ -7,7 +7,7 @@ use std::time::Duration;
 use hawser_agent::questions::{
     AnnounceHello, AskForOwn, Care, HearHellos, ListenHello, ReadFacts, ReadSockets,
 };
-use hawser_host::{Host, HostError, Hosts, at_once, on_all};
+use hawser_host::{Ask, Host, HostError, Hosts, at_once, on_all};
 use hawser_model::case::{Absent, Case, Intensity, Phase};
 use hawser_model::host::{HostFacts, Interface};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
@@ -60,24 +60,31 @@ pub fn facts(agents: &mut Hosts) -> Result<BTreeMap<HostName, HostFacts>, HostEr
 pub fn facts_of_those_that_answer(
     agents: &mut Hosts,
 ) -> (BTreeMap<HostName, HostFacts>, Vec<Absent>) {
-    let answers = on_all(agents, |_, agent| Ok::<_, HostError>(agent.ask(&ReadFacts)));
-    let mut facts = BTreeMap::new();
+    let told = those_that_answer(agents, &ReadFacts);
+    agents.retain(|host, _| told.0.contains_key(host));
+    told
+}
+
+/// What each host answers, asked at the same time, and those that do not answer.
+pub fn those_that_answer<A: Ask + Sync>(
+    agents: &mut Hosts,
+    ask: &A,
+) -> (BTreeMap<HostName, A::Answer>, Vec<Absent>)
+where
+    A::Answer: Send,
+{
+    let answers = on_all(agents, |_, agent| Ok::<_, HostError>(agent.ask(ask)));
+    let mut told = BTreeMap::new();
     let mut absent = Vec::new();
     for (host, answer) in answers.into_iter().flatten() {
         match answer {
-            Ok(found) => {
-                facts.insert(host, found);
+            Ok(answer) => {
+                told.insert(host, answer);
             }
-            Err(error) => {
-                agents.remove(&host);
-                absent.push(Absent {
-                    reason: error.failure.to_string(),
-                    host,
-                });
-            }
+            Err(error) => absent.push(error.into()),
         }
     }
-    (facts, absent)
+    (told, absent)
 }
 
 /// Tells of a phase whether the measuring itself was disturbed, so that it should be made again.

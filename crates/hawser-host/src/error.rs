@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
+use hawser_model::case::Absent;
 use hawser_model::names::HostName;
 use hawser_tool::ToolError;
 
@@ -18,6 +19,16 @@ pub struct HostError {
     pub host: HostName,
     /// What failed there.
     pub failure: Box<Failure>,
+}
+
+/// What a case says of a host that takes no part for that.
+impl From<HostError> for Absent {
+    fn from(error: HostError) -> Self {
+        Self {
+            reason: error.failure.to_string(),
+            host: error.host,
+        }
+    }
 }
 
 /// What fails between coordinator and agent.

@@ -30,6 +30,14 @@ pub struct OfferedPool {
     pub addresses: BTreeMap<LinkName, Vec<IpAddr>>,
 }
 
+impl OfferedPool {
+    /// The link on which the pool has this address; none if it is not one of the pool's.
+    pub fn link_of(&self, address: IpAddr) -> Option<&LinkName> {
+        let mut links = self.addresses.iter();
+        links.find_map(|(link, addresses)| addresses.contains(&address).then_some(link))
+    }
+}
+
 /// How long clients of the cluster have to wait when a head dies, in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LongestOutage {
@@ -91,6 +99,14 @@ impl Wait {
         match (self, next) {
             (Self::Seconds(one), Self::Seconds(other)) => Self::Seconds(one + other),
             _ => Self::Forever,
+        }
+    }
+
+    /// The longer of both.
+    pub fn longer(self, other: Self) -> Self {
+        match self < other {
+            true => other,
+            false => self,
         }
     }
 }

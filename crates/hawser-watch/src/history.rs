@@ -34,6 +34,15 @@ pub fn history(
     unreached: &BTreeMap<HostName, String>,
     now: u64,
 ) -> IncidentsReport {
+    history_and_cib(heads, unreached, now).0
+}
+
+/// The same, and the CIB of the first head that told one: what Pacemaker runs together is known from it.
+pub fn history_and_cib(
+    heads: &mut Hosts,
+    unreached: &BTreeMap<HostName, String>,
+    now: u64,
+) -> (IncidentsReport, Option<String>) {
     let Ok(answered) = on_all(heads, |name, head| Ok::<_, Infallible>(said(name, head)));
     let mut files = Vec::new();
     let mut gaps: Vec<String> = unreached
@@ -51,10 +60,10 @@ pub fn history(
             Err(e) => gaps.push(format!("{name}: {e}")),
         }
     }
-    let services = cib.and_then(|cib| of_cib(&cib)).unwrap_or_default();
+    let services = cib.as_deref().and_then(of_cib).unwrap_or_default();
     let mut report = incidents(&files, &services, now);
     report.gaps.extend(gaps);
-    report
+    (report, cib)
 }
 
 /// What one head's own logs and what its watch has kept tell. No program is started: `cib` is one that was read before.

@@ -1,6 +1,7 @@
 //! The clients of the storage: what each has of it, how long that waits for a head, and whether it outlasts a takeover.
 
 use std::cmp::Reverse;
+use std::net::IpAddr;
 
 use hawser_model::case::Case;
 use hawser_model::client::{
@@ -61,10 +62,7 @@ impl<'a> Device<'a> {
             Kind::Disk(session) => session.recovery,
             Kind::Multipath(map, sessions) => {
                 let held: Option<Vec<Wait>> = sessions.iter().map(|it| it.recovery).collect();
-                let longest = held?.into_iter().reduce(|one, other| match one < other {
-                    true => other,
-                    false => one,
-                });
+                let longest = held?.into_iter().reduce(Wait::longer);
                 Some(longest?.then(map.without_path?))
             }
         }
@@ -80,9 +78,8 @@ impl<'a> Device<'a> {
         let addresses = sessions.filter_map(|it| it.address).chain(mount);
         let mut over: Vec<String> = addresses
             .map(|address| {
-                let mut links = self.pool.addresses.iter();
-                let link = links.find(|(_, addresses)| addresses.contains(&address));
-                link.map_or_else(|| address.to_string(), |(link, _)| link.to_string())
+                let link = self.pool.link_of(address);
+                link.map_or_else(|| address.to_string(), ToString::to_string)
             })
             .collect();
         over.sort();
@@ -214,13 +211,7 @@ fn devices<'a>(
         }));
     }
     for mount in &facts.mounts {
-        let serves = |pool: &&OfferedPool| {
-            pool.addresses
-                .values()
-                .flatten()
-                .any(|it| *it == mount.server)
-        };
-        found.extend(run.pools.iter().find(serves).map(|pool| Device {
+        found.extend(pool_at(run, mount.server).map(|pool| Device {
             client,
             name: &mount.directory,
             pool,
@@ -237,11 +228,13 @@ fn pool_of<'a>(run: &'a ClientsRun, session: &IscsiSession) -> Option<&'a Offere
         let rest = rest.and_then(|target| session.target.strip_prefix(target.as_str()));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
     });
-    by_name.or_else(|| {
-        let address = session.address?;
-        let mut pools = run.pools.iter();
-        pools.find(|pool| pool.addresses.values().flatten().any(|it| *it == address))
-    })
+    by_name.or_else(|| pool_at(run, session.address?))
+}
+
+/// The pool that has an address.
+fn pool_at(run: &ClientsRun, address: IpAddr) -> Option<&OfferedPool> {
+    let mut pools = run.pools.iter();
+    pools.find(|pool| pool.link_of(address).is_some())
 }
 
 fn line(view: &ClientsView<'_>, client: &HostName, told: &ClientTold) -> ClientReport {

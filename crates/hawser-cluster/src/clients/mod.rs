@@ -40,18 +40,13 @@ pub fn longest_outage(
 ) -> LongestOutage {
     let nothing = Element::new("cib");
     let all = forecast(file, live.unwrap_or(&nothing));
-    let latest = |of: fn(&Forecast) -> Option<Period>| {
-        let times = all.iter().filter_map(of);
-        times.map(|period| period.0.as_secs_f64()).reduce(f64::max)
-    };
-    let back = latest(|it| it.back);
-    let off = latest(|it| it.fenced).or_else(|| latest(|it| Some(it.lost)));
+    let latest = all.iter().map(Forecast::latest).max();
     let seen = incidents.into_iter().flat_map(|it| &it.incidents);
     let seen = seen.filter(|incident| !incident.fenced.is_empty() && incident.outage_s > 0.0);
     let longest = seen.max_by(|one, other| one.outage_s.total_cmp(&other.outage_s));
     LongestOutage {
-        expected_s: back.or(off).unwrap_or_default(),
-        without_start: back.is_none(),
+        expected_s: latest.map_or(0.0, |period| period.0.as_secs_f64()),
+        without_start: all.iter().any(|it| it.back.is_none()),
         seen: longest.map(|incident| SeenOutage {
             incident: incident.id.clone(),
             seconds: incident.outage_s,

@@ -84,6 +84,11 @@ fn shot(file: &ClusterFile, node: &NodeEntry) -> Option<Period> {
 }
 
 impl Forecast {
+    /// The latest that is known: until its clients are served again, until it is off, or until it is declared lost.
+    pub fn latest(&self) -> Period {
+        self.back.or(self.fenced).unwrap_or(self.lost)
+    }
+
     /// The same of any head, if all heads have the same.
     pub fn of_any(all: &[Self]) -> Option<Self> {
         let any = |it: &Self| Self {

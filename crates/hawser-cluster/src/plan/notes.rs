@@ -138,12 +138,12 @@ impl fmt::Display for Note {
 
 /// Clients that are not asked and wait less long than the slowest death of a head.
 fn clients(file: &ClusterFile, all: &[Forecast]) -> Vec<Note> {
-    let ends = |forecast: &&Forecast| forecast.back.or(forecast.fenced).unwrap_or(forecast.lost);
-    let Some(slowest) = all.iter().max_by_key(ends) else {
+    let Some(slowest) = all.iter().max_by_key(|it| it.latest()) else {
         return Vec::new();
     };
     let stated = file.clients.iter().filter_map(|client| {
-        let waits = client.gives_up.filter(|waits| *waits < ends(&slowest))?;
+        let waits = client.gives_up;
+        let waits = waits.filter(|waits| *waits < slowest.latest())?;
         Some(Note::ClientGivesUp {
             client: client.name.to_string(),
             waits,

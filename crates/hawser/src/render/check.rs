@@ -10,7 +10,7 @@ use hawser_model::probe::PathMtu;
 use hawser_model::traffic::Rate;
 use hawser_model::units::{BitsPerSec, Bytes, Packets, counted, grouped};
 
-use super::findings::{findings, wrap};
+use super::findings::{self, findings, wrap};
 use super::looked_at::{left_out, looked_at};
 use super::table::{Align, Table};
 use crate::output::paint::{Style, style};
@@ -40,10 +40,7 @@ pub fn report(case: &Case, report: &CheckReport) -> String {
 /// The hosts of which nothing is known, before anything is said of the others.
 fn absent(hosts: &[Absent]) -> String {
     let mut out = String::new();
-    for Absent { host, reason } in hosts {
-        let said = format!("{} {host}: {reason}", style("Not measured:").red().bold());
-        wrap(&mut out, "", &said);
-    }
+    findings::absent(&mut out, "Not measured:", hosts);
     if !out.is_empty() {
         out.push('\n');
     }

@@ -2,22 +2,18 @@
 
 use std::fmt::Write as _;
 
-use hawser_model::case::Absent;
 use hawser_model::client::{LongestOutage, Wait};
 use hawser_model::output::clients::{ClientDevice, ClientReport, ClientsReport};
 use hawser_model::units::counted;
 
-use super::findings::{findings, wrap};
+use super::findings::{absent, findings, wrap};
 use super::table::{Align, Table};
 use crate::output::paint::style;
 
 /// The whole report.
 pub fn report(report: &ClientsReport) -> String {
     let mut out = String::new();
-    for Absent { host, reason } in &report.absent {
-        let said = format!("{} {host}: {reason}", style("Not asked:").red().bold());
-        wrap(&mut out, "", &said);
-    }
+    absent(&mut out, "Not asked:", &report.absent);
     wrap(
         &mut out,
         "",

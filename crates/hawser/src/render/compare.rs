@@ -2,21 +2,17 @@
 
 use std::fmt::Write as _;
 
-use hawser_model::case::Absent;
 use hawser_model::names::HostName;
 use hawser_model::output::compare::{CompareReport, Difference};
 
-use super::findings::wrap;
+use super::findings::{absent, wrap};
 use super::table::{Align, Table};
 use crate::output::paint::style;
 
 /// The whole report.
 pub fn report(report: &CompareReport) -> String {
     let mut out = String::new();
-    for Absent { host, reason } in &report.absent {
-        let said = format!("{} {host}: {reason}", style("Not compared:").red().bold());
-        wrap(&mut out, "", &said);
-    }
+    absent(&mut out, "Not compared:", &report.absent);
     let hosts: Vec<&str> = report.hosts.iter().map(HostName::as_str).collect();
     let heading = format!(
         "{} {}: {} items compared",

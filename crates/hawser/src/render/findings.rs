@@ -2,10 +2,22 @@
 
 use std::fmt::Write as _;
 
+use hawser_model::case::Absent;
 use hawser_model::finding::{Differs, Severity, WordedFinding};
 
 use crate::output::paint::style;
 use crate::output::width;
+
+/// The hosts of which nothing is known, each a line behind what was not done.
+pub(super) fn absent(out: &mut String, what: &str, hosts: &[Absent]) {
+    for Absent { host, reason } in hosts {
+        wrap(
+            out,
+            "",
+            &format!("{} {host}: {reason}", style(what).red().bold()),
+        );
+    }
+}
 
 /// The findings, worst first, each with its words.
 pub(super) fn findings(findings: &[WordedFinding]) -> String {

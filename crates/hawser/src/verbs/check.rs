@@ -141,11 +141,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
 pub fn measure(cluster: &Cluster, options: &TrafficOptions) -> miette::Result<Case> {
     let bar = Bar::new();
     let (mut agents, unreached) = cluster.try_connect()?;
-    let unreached = unreached.into_iter().map(|error| Absent {
-        reason: error.failure.to_string(),
-        host: error.host,
-    });
-    let mut absent: Vec<Absent> = unreached.collect();
+    let mut absent: Vec<Absent> = unreached.into_iter().map(Absent::from).collect();
     let (facts, silent) = check::facts_of_those_that_answer(&mut agents);
     absent.extend(silent);
     if agents.len() < 2 && !absent.is_empty() {

@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use clap::{Subcommand, ValueEnum};
 use hawser_account::clients;
 use hawser_cluster::clients::{ClientFile, longest_outage, offered, printed};
-use hawser_cluster::host::questions::{ReadCib, ReadClient};
+use hawser_cluster::host::questions::ReadClient;
 use hawser_cluster::xml::Element;
-use hawser_host::{Hosts, on_all};
+use hawser_coordinator::check::those_that_answer;
 use hawser_model::case::{Absent, Case, Intensity};
 use hawser_model::client::{ClientTold, ClientsRun, LongestOutage};
 use hawser_model::cluster_file::{ClientEntry, ClusterFile};
 use hawser_model::names::HostName;
-use hawser_watch::history::history;
+use hawser_watch::history::history_and_cib;
 use miette::bail;
 
 use super::check::now;
@@ -190,40 +190,18 @@ fn read(
     let (mut hosts, unreached) = aloud("the clients are being reached", || {
         cluster.clients(asked)?.try_connect()
     })?;
-    let mut absent: Vec<Absent> = why_not(&unreached)
-        .into_iter()
-        .map(|(host, reason)| Absent { host, reason })
-        .collect();
-    let answers = on_all(&mut hosts, |_, client| {
-        Ok::<_, std::convert::Infallible>(client.ask(&ReadClient))
-    });
-    let mut told = BTreeMap::new();
-    for (host, answer) in answers.into_iter().flatten() {
-        match answer {
-            Ok(facts) => {
-                told.insert(host, ClientTold::Read(facts));
-            }
-            Err(e) => absent.push(Absent {
-                host,
-                reason: e.to_string(),
-            }),
-        }
-    }
-    Ok((told, absent))
+    let mut absent: Vec<Absent> = unreached.into_iter().map(Absent::from).collect();
+    let (facts, silent) = those_that_answer(&mut hosts, &ReadClient);
+    absent.extend(silent);
+    let facts = facts.into_iter();
+    let told = facts.map(|(client, facts)| (client, ClientTold::Read(facts)));
+    Ok((told.collect(), absent))
 }
 
 /// How long an outage lasts, by the heads that answer; by the cluster file alone if none does.
 fn outage(cluster: &Cluster, file: &ClusterFile) -> miette::Result<LongestOutage> {
     let (mut heads, failed) = cluster.promptly(1).try_connect()?;
-    let live = cib(&mut heads);
-    let incidents = history(&mut heads, &why_not(&failed), now());
+    let (incidents, cib) = history_and_cib(&mut heads, &why_not(&failed), now());
+    let live = cib.and_then(|cib| Element::parse(&cib, "the CIB").ok());
     Ok(longest_outage(file, live.as_ref(), Some(&incidents)))
-}
-
-/// The live CIB, of the first head that has one.
-fn cib(heads: &mut Hosts) -> Option<Element> {
-    heads.values_mut().find_map(|head| {
-        let text = head.ask(&ReadCib).ok()??;
-        Element::parse(&text, "the CIB").ok()
-    })
 }

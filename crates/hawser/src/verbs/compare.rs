@@ -74,11 +74,7 @@ fn recorded(path: &std::path::Path) -> miette::Result<Case> {
 /// Reads the hosts that answer; two of them must.
 fn read(cluster: &Cluster) -> miette::Result<Case> {
     let (mut agents, unreached) = cluster.try_connect()?;
-    let unreached = unreached.into_iter().map(|error| Absent {
-        reason: error.failure.to_string(),
-        host: error.host,
-    });
-    let mut absent: Vec<Absent> = unreached.collect();
+    let mut absent: Vec<Absent> = unreached.into_iter().map(Absent::from).collect();
     let (facts, silent) = check::facts_of_those_that_answer(&mut agents);
     absent.extend(silent);
     if agents.len() < 2 {

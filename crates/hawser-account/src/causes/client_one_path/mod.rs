@@ -6,7 +6,6 @@
 
 use std::collections::BTreeSet;
 
-use hawser_model::client::IscsiSession;
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::names::LinkName;
 use serde::Serialize;
@@ -38,16 +37,9 @@ impl ClientCause for ClientOnePath {
 
 /// The links over which a device is reached now.
 fn used<'a>(device: &Device<'a>) -> BTreeSet<&'a LinkName> {
-    let on = |session: &&IscsiSession| {
-        let address = session.address?;
-        let mut links = device.pool.addresses.iter();
-        links.find_map(|(link, addresses)| addresses.contains(&address).then_some(link))
-    };
-    let sessions = device.sessions().iter().copied();
-    sessions
-        .filter(|it| is_up(it))
-        .filter_map(|it| on(&it))
-        .collect()
+    let sessions = device.sessions().iter().filter(|it| is_up(it));
+    let addresses = sessions.filter_map(|it| it.address);
+    addresses.filter_map(|it| device.pool.link_of(it)).collect()
 }
 
 fn one_path(view: &ClientsView<'_>, device: &Device<'_>) -> Option<ClientOnePath> {

@@ -34,7 +34,7 @@ impl ClientCause for ClientPathHeld {
                 let noticed = Wait::Seconds(f64::from(session.notices_s?));
                 Some(noticed.then(session.recovery?))
             });
-            let held = held.reduce(|one, other| if one < other { other } else { one })?;
+            let held = held.reduce(Wait::longer)?;
             let evidence = (Wait::Seconds(longest) < held).then(|| Self {
                 pool: device.pool.name.clone(),
                 held_s: match held {

@@ -19,14 +19,15 @@ pub(crate) struct ClientPortalOfHead {
 impl ClientCause for ClientPortalOfHead {
     fn find(view: &ClientsView<'_>) -> Vec<Found<Self>> {
         let each = view.devices.iter().flat_map(|device| {
-            let own = || device.pool.addresses.values().flatten();
+            let pool = device.pool;
             let addresses = device.sessions().iter().filter_map(|it| it.address);
-            let others = addresses.filter(move |it| own().all(|own| own != it));
-            others.map(move |address| {
+            let others = addresses.filter(|it| pool.link_of(*it).is_none());
+            others.map(|address| {
+                let own = pool.addresses.values().flatten();
                 let evidence = Self {
-                    pool: device.pool.name.clone(),
+                    pool: pool.name.clone(),
                     address: address.to_string(),
-                    others: own().map(ToString::to_string).collect(),
+                    others: own.map(ToString::to_string).collect(),
                 };
                 (device.client, device.name, evidence)
             })

@@ -36,3 +36,4 @@ pub mod traffic;
 pub mod trial;
 pub mod units;
 pub mod visible;
+pub mod zpool;

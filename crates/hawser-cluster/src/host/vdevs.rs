@@ -1,12 +1,11 @@
-//! What a ZFS pool is made of, as `zpool status -P` lists it.
+//! What a ZFS pool is made of, as `zpool status -pP` lists it.
+
+use hawser_model::zpool::{Device, ZpoolStatus};
 
 /// A disk of a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Leaf {
-    device: String,
-    state: String,
-    /// What was read, written and checked in vain.
-    errors: [String; 3],
+    device: Device,
     /// What it is a part of: `mirror-0`.
     of: Option<String>,
 }
@@ -29,60 +28,42 @@ const GONE: [&str; 4] = ["UNAVAIL", "FAULTED", "REMOVED", "DEGRADED"];
 const COPIES: [&str; 3] = ["mirror-", "raidz", "draid"];
 
 impl Vdevs {
+    /// The words of `zpool` that list it.
+    pub fn asked(pool: &str) -> [&str; 3] {
+        ["status", "-pP", pool]
+    }
+
     /// Reads the list.
     pub fn parse(said: &str) -> Self {
-        let after = |key: &str| {
-            let mut lines = said.lines().filter_map(|it| it.trim().strip_prefix(key));
-            lines.next().unwrap_or_default().trim().to_owned()
-        };
-        let list = said.split_once("config:").map_or("", |(_, list)| list);
-        let (mut leaves, mut of, mut is_data) = (Vec::new(), None, true);
-        for line in list.lines() {
-            let Some(line) = line.strip_prefix('\t') else {
-                continue;
-            };
-            let deep = line.len() - line.trim_start().len();
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let (Some(name), Some(state)) = (words.first(), words.get(1)) else {
-                // `logs`, `cache` and `spares` are headings.
-                is_data &= words.is_empty();
-                continue;
-            };
-            // What is at the margin is the pool itself, or a vdev of such a heading.
-            if deep == 0 || !is_data {
-                continue;
-            }
-            if !name.starts_with('/') {
+        let status = ZpoolStatus::parse(said);
+        let (mut leaves, mut of) = (Vec::new(), None);
+        // What is at the margin is the pool itself, or a vdev of a heading.
+        let inside = |device: &Device| device.depth > 0 && device.is_data;
+        for device in status.devices.into_iter().filter(inside) {
+            if device.name.starts_with('/') {
+                let of = of.clone().filter(|_| device.depth > 2);
+                leaves.push(Leaf { device, of });
+            } else if device.depth == 2 {
                 // A disk that is being replaced is below a mirror, and so is what replaces it.
-                if deep == 2 {
-                    of = Some((*name).to_owned());
-                }
-                continue;
+                of = Some(device.name);
             }
-            let count = |at: usize| words.get(at).map_or("0", |it| *it).to_owned();
-            leaves.push(Leaf {
-                device: (*name).to_owned(),
-                state: (*state).to_owned(),
-                errors: [count(2), count(3), count(4)],
-                of: of.clone().filter(|_| deep > 2),
-            });
         }
         Self {
             leaves,
-            state: after("state:"),
-            scan: after("scan:"),
+            state: status.state,
+            scan: status.scan,
         }
     }
 
     /// Its disks.
     pub fn devices(&self) -> Vec<String> {
         let leaves = self.leaves.iter();
-        leaves.map(|leaf| leaf.device.clone()).collect()
+        leaves.map(|leaf| leaf.device.name.clone()).collect()
     }
 
     /// Whether another disk has what is on it.
     pub fn has_copy(&self, device: &str) -> bool {
-        let leaf = self.leaves.iter().find(|leaf| leaf.device == device);
+        let leaf = self.leaves.iter().find(|leaf| leaf.device.name == device);
         let of = leaf.and_then(|leaf| leaf.of.as_deref());
         of.is_some_and(|of| COPIES.iter().any(|kind| of.starts_with(kind)))
     }
@@ -90,8 +71,8 @@ impl Vdevs {
     /// What it lacks to be whole; nothing if it is. The pool's own state says less: OpenZFS 2.3.2 calls a mirror with a faulted
     /// disk `ONLINE` (seen).
     pub fn lacks(&self) -> Option<String> {
-        if let Some(leaf) = self.leaves.iter().find(|leaf| leaf.state != ONLINE) {
-            return Some(format!("{} is {}", leaf.device, leaf.state));
+        if let Some(leaf) = self.leaves.iter().find(|leaf| leaf.device.state != ONLINE) {
+            return Some(format!("{} is {}", leaf.device.name, leaf.device.state));
         }
         if self.state != ONLINE {
             return Some(format!("it is {}", self.state));
@@ -103,14 +84,14 @@ impl Vdevs {
     /// Disks that it has lost and that nobody took from it.
     pub fn gone(&self) -> Vec<&str> {
         let leaves = self.leaves.iter();
-        let gone = leaves.filter(|leaf| GONE.contains(&leaf.state.as_str()));
-        gone.map(|leaf| leaf.device.as_str()).collect()
+        let gone = leaves.filter(|leaf| GONE.contains(&leaf.device.state.as_str()));
+        gone.map(|leaf| leaf.device.name.as_str()).collect()
     }
 
     /// Whether errors of a disk are counted.
     pub fn has_errors(&self, device: &str) -> bool {
-        let leaf = self.leaves.iter().find(|leaf| leaf.device == device);
-        leaf.is_some_and(|leaf| leaf.errors.iter().any(|count| count != "0"))
+        let leaf = self.leaves.iter().find(|leaf| leaf.device.name == device);
+        leaf.is_some_and(|leaf| leaf.device.errors != [0; 3])
     }
 }
 

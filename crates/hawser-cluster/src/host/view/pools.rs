@@ -192,7 +192,7 @@ fn look(pool: &PoolQuestion, limits: Limits) -> PoolView {
 /// What the disks of a pool that is here lack.
 fn health(storage: &Storage, limit: u32) -> Told<Option<String>> {
     match storage {
-        Storage::Zfs { name, .. } => tool(limit, "zpool", &["status", "-P", name], |said, well| {
+        Storage::Zfs { name, .. } => tool(limit, "zpool", &Vdevs::asked(name), |said, well| {
             well.then(|| Vdevs::parse(said).lacks())
         }),
         // The kernel's own mirrors and those of LVM are not asked.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use hawser_model::storage::{ZpoolDevice, ZpoolFacts};
+use hawser_model::zpool::{Device, ZpoolStatus};
 
 use crate::program;
 
@@ -32,65 +33,29 @@ pub(super) fn asked(name: &str, limit: Duration) -> Option<ZpoolFacts> {
     parsed(&said)
 }
 
-/// `zpool status -p` of one pool, of OpenZFS 2.
 fn parsed(said: &str) -> Option<ZpoolFacts> {
-    let mut facts = ZpoolFacts::default();
-    let mut field = "";
-    let mut scan: Vec<&str> = Vec::new();
-    for line in said.lines() {
-        // A field's name ends in the eighth column; what follows it is indented by a tab.
-        let named = line.split_once(':').filter(|(name, _)| {
-            !line.starts_with('\t')
-                && name.len() <= 8
-                && name.trim().chars().all(char::is_alphabetic)
-        });
-        let text = match named {
-            Some((name, text)) => {
-                field = name.trim();
-                text.trim()
-            }
-            None => line.trim(),
-        };
-        match field {
-            "state" if named.is_some() => facts.state = text.to_owned(),
-            "scan" if !text.is_empty() => scan.push(text),
-            "config" => facts.troubled.extend(device(text)),
-            "errors" if named.is_some() && text != "No known data errors" => {
-                facts.errors = Some(text.to_owned());
-            }
-            _ => {}
-        }
-    }
-    facts.scan = Some(scan.join(", ")).filter(|text| !text.is_empty() && text != "none requested");
-    // The pool itself is the first of its devices: its state stands above, its errors are those of its devices.
+    let status = ZpoolStatus::parse(said);
+    let facts = ZpoolFacts {
+        state: status.state,
+        scan: Some(status.scan).filter(|text| !text.is_empty() && text != "none requested"),
+        // The pool itself is the first of them: its state stands above, its errors are those of its devices.
+        troubled: status.devices.into_iter().filter_map(troubled).collect(),
+        errors: Some(status.errors).filter(|it| !it.is_empty() && it != "No known data errors"),
+    };
     Some(facts).filter(|facts| !facts.state.is_empty())
 }
 
-/// A line of the list of devices, if it is that of one that is not well.
-fn device(line: &str) -> Option<ZpoolDevice> {
-    let mut words = line.split_whitespace();
-    let (name, state) = (words.next()?, words.next()?);
-    let states = [
-        "ONLINE", "DEGRADED", "FAULTED", "OFFLINE", "REMOVED", "UNAVAIL", "AVAIL", "INUSE",
-    ];
-    if !states.contains(&state) {
-        return None;
-    }
-    let mut count = || words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
-    let device = ZpoolDevice {
-        name: name.to_owned(),
-        state: state.to_owned(),
-        read_errors: count(),
-        write_errors: count(),
-        checksum_errors: count(),
-    };
-    let errors = [
-        device.read_errors,
-        device.write_errors,
-        device.checksum_errors,
-    ];
-    let well = matches!(state, "ONLINE" | "AVAIL" | "INUSE");
-    (!well || errors.iter().any(|n| *n > 0)).then_some(device)
+/// A device that is not well.
+fn troubled(device: Device) -> Option<ZpoolDevice> {
+    let well = matches!(device.state.as_str(), "ONLINE" | "AVAIL" | "INUSE");
+    let [read_errors, write_errors, checksum_errors] = device.errors;
+    (!well || device.errors != [0; 3]).then_some(ZpoolDevice {
+        name: device.name,
+        state: device.state,
+        read_errors,
+        write_errors,
+        checksum_errors,
+    })
 }
 
 #[cfg(test)]

@@ -243,7 +243,7 @@ fn vdevs_of(storage: &Storage) -> Result<Option<Result<Vdevs, String>>, NodeErro
     let Storage::Zfs { name, .. } = storage else {
         return Ok(None);
     };
-    let said = run::output("zpool", &["status", "-P", name], None)?;
+    let said = run::output("zpool", &Vdevs::asked(name), None)?;
     Ok(Some(match said.status.success() {
         true => Ok(Vdevs::parse(&String::from_utf8_lossy(&said.stdout))),
         false => Err(format!("ZFS pool {name} is not imported here")),

@@ -34,29 +34,10 @@ pub(super) fn alert_values(alert: &Element) -> BTreeMap<String, String> {
 }
 
 /// The program where the file wants it, before the CIB names it.
-pub(super) fn program(stages: &Stages<'_>, (changes, effects): &mut Done) {
-    let Some(file) = units::alert(stages.file) else {
-        return;
-    };
-    for node in stages.nodes() {
-        let there = stages.facts.nodes.get(node);
-        let (action, right) = match there.and_then(|there| there.files.get(ALERT)) {
-            None => (Action::Create, false),
-            Some(facts) => (Action::Change, facts.same && facts.mode == file.mode),
-        };
-        if right {
-            continue;
-        }
-        changes.push(Change {
-            object: format!("alert on {node}"),
-            action,
-            disruptive: false,
-            text: format!("Pacemaker's alerts wake the watch: {ALERT}"),
-        });
-        effects.push(Effect::WriteFile {
-            node: node.clone(),
-            file: file.clone(),
-        });
+pub(super) fn program(stages: &Stages<'_>, done: &mut Done) {
+    if let Some(file) = units::alert(stages.file) {
+        let words = ("alert", "Pacemaker's alerts wake the watch");
+        stages.one_file(&file, words, |_| true, done);
     }
 }
 

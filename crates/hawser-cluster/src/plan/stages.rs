@@ -13,11 +13,12 @@ use super::conf_diff::{Setting, conf_diff};
 use super::device;
 use super::diff::{CibDiff, ObjectChange};
 use super::effects::{AUTHKEY_BYTES, Effect, Stage};
-use super::facts::Facts;
+use super::facts::{Facts, NodeFacts};
 use super::problems::exports_agent_on;
 use super::reaction::Reaction;
 use super::{Action, Change, PlanError, alert, watch_unit, words};
 use crate::cib::fencing::node_files;
+use crate::cib::secrets::NodeFile;
 use crate::corosync::Conf;
 use crate::units;
 
@@ -76,7 +77,7 @@ impl Stages<'_> {
         let wanted = node_files(self.file);
         for node in self.nodes() {
             let there = self.facts.nodes.get(node).map(|node| &node.files);
-            let right = |file: &&crate::cib::secrets::NodeFile| {
+            let right = |file: &&NodeFile| {
                 let facts = there.and_then(|files| files.get(&file.path));
                 facts.is_some_and(|facts| facts.same && facts.mode == file.mode)
             };
@@ -99,12 +100,23 @@ impl Stages<'_> {
     }
 
     /// Only where systemd runs: a lab's init starts the target itself.
-    fn systemd(&self, (changes, effects): &mut Done) {
-        let Some(file) = units::drop_in(self.file) else {
-            return;
-        };
+    fn systemd(&self, done: &mut Done) {
+        if let Some(file) = units::drop_in(self.file) {
+            let text = "tgtd starts before Pacemaker and ends after it";
+            self.one_file(&file, ("systemd", text), |there| there.systemd, done);
+        }
+    }
+
+    /// A file on each of these nodes on which it is not as it should be: what that is called, and what it does.
+    pub(super) fn one_file(
+        &self,
+        file: &NodeFile,
+        (object, text): (&str, &str),
+        on: impl Fn(&NodeFacts) -> bool,
+        (changes, effects): &mut Done,
+    ) {
         for node in self.nodes() {
-            let Some(there) = self.facts.nodes.get(node).filter(|there| there.systemd) else {
+            let Some(there) = self.facts.nodes.get(node).filter(|there| on(there)) else {
                 continue;
             };
             let (action, right) = match there.files.get(&file.path) {
@@ -115,13 +127,10 @@ impl Stages<'_> {
                 continue;
             }
             changes.push(Change {
-                object: format!("systemd on {node}"),
+                object: format!("{object} on {node}"),
                 action,
                 disruptive: false,
-                text: format!(
-                    "tgtd starts before Pacemaker and ends after it: {}",
-                    file.path
-                ),
+                text: format!("{text}: {}", file.path),
             });
             effects.push(Effect::WriteFile {
                 node: node.clone(),

@@ -12,7 +12,6 @@ pub mod exports;
 pub mod host;
 pub mod live;
 pub mod numbering;
-mod octal;
 pub mod plan;
 pub mod simulate;
 pub mod timing;

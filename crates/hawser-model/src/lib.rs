@@ -22,6 +22,7 @@ pub mod iscsi;
 pub mod knob;
 pub mod ladder;
 pub mod names;
+pub mod octal;
 pub mod output;
 pub mod probe;
 pub mod readings;

@@ -2,7 +2,7 @@
 //! backslash (`mangle()` in the kernel's `fs/proc_namespace.c`; `xio.c` of nfs-utils).
 
 /// The name as it is.
-pub(crate) fn unescaped(text: &str) -> String {
+pub fn unescaped(text: &str) -> String {
     let mut parts = text.split('\\');
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
     for part in parts {
@@ -23,6 +23,16 @@ pub(crate) fn unescaped(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// The name as such a table has it: blanks end a field there (`mangle` of the same file, fstab(5)).
+pub fn escaped(text: &str) -> String {
+    let backslash = text.replace('\\', "\\134");
+    [(' ', "\\040"), ('\t', "\\011"), ('\n', "\\012")]
+        .iter()
+        .fold(backslash, |text, (blank, digits)| {
+            text.replace(*blank, digits)
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -31,5 +41,8 @@ mod tests {
     fn only_three_octal_digits_are_a_letter() {
         assert_eq!(unescaped("/srv/my\\040pool\\134"), "/srv/my pool\\");
         assert_eq!(unescaped("/srv/\\04\\x"), "/srv/\\04\\x");
+        let odd = "/srv/my\tpool \\040\n";
+        assert_eq!(unescaped(&escaped(odd)), odd);
+        assert_eq!(escaped("/my vms"), "/my\\040vms");
     }
 }

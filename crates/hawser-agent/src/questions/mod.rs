@@ -24,6 +24,7 @@ mod pulse;
 mod readings;
 mod rung;
 mod standing;
+mod storage_client;
 mod unjoined;
 mod usage;
 mod window;
@@ -59,6 +60,7 @@ pub use pulse::{Pulse, ReadPulse};
 pub use readings::{KeepReading, OpenReadings, ReadReadings};
 pub use rung::MeasureRung;
 pub use standing::{ReadStanding, Standing};
+pub use storage_client::ReadClient;
 pub use unjoined::SendUnjoined;
 pub use usage::{CloseUsage, OpenUsage};
 pub use window::{CloseWindow, OpenWindow};
@@ -78,6 +80,7 @@ hawser_host::questions! {
     ReadHeartbeats,
     ReadCorosync,
     ReadHardware,
+    ReadClient,
     OpenWindow,
     CloseWindow,
     OpenUsage,

@@ -1,13 +1,11 @@
 //! What a client of the storage has of it. No question changes that.
 
-use std::path::Path;
-
 use hawser_host::{Answers, Ask, Declined, Size, Stop};
+use hawser_kernel::storage_client;
 use hawser_model::client::ClientFacts;
 use serde::{Deserialize, Serialize};
 
-use super::Machine;
-use crate::host::client;
+use crate::node::Node;
 
 /// Reads the iSCSI sessions, multipath devices and NFS mounts of a machine, and how long each waits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,8 +17,8 @@ impl Ask for ReadClient {
     const SIZE: Size = Size::Recorded;
 }
 
-impl Answers<Machine> for ReadClient {
-    fn answer(self, _: &mut Machine, _: &Stop) -> Result<ClientFacts, Declined> {
-        Ok(client::look(Path::new("/"), &client::multipathd))
+impl Answers<Node> for ReadClient {
+    fn answer(self, _: &mut Node, _: &Stop) -> Result<ClientFacts, Declined> {
+        Ok(storage_client())
     }
 }

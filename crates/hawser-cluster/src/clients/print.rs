@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use hawser_model::cluster_file::{Backend, ClusterFile, ExportKind, Pool};
+use hawser_model::octal::escaped;
 
 use super::{bearable, offered};
 
@@ -130,19 +131,12 @@ fn nfs(pool: &Pool) -> Vec<(String, String)> {
     let of = |directory: &str| {
         let name = directory.trim_matches('/').replace('/', "-");
         (
-            format!("{address}:{}", octal(directory)),
-            format!("/mnt/{}", octal(&name)),
+            format!("{address}:{}", escaped(directory)),
+            format!("/mnt/{}", escaped(&name)),
         )
     };
     pool.nfs
         .iter()
         .map(|export| of(&export.directory))
         .collect()
-}
-
-/// As fstab(5) wants blanks: they end a field.
-fn octal(text: &str) -> String {
-    text.replace('\\', "\\134")
-        .replace(' ', "\\040")
-        .replace('\t', "\\011")
 }

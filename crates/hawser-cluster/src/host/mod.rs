@@ -2,7 +2,6 @@
 
 mod aside;
 pub mod boot;
-mod client;
 mod device;
 mod device_names;
 pub mod drill;

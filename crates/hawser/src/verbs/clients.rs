@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::{Subcommand, ValueEnum};
 use hawser_account::clients;
+use hawser_agent::questions::ReadClient;
 use hawser_cluster::clients::{ClientFile, longest_outage, offered, printed};
-use hawser_cluster::host::questions::ReadClient;
 use hawser_cluster::xml::Element;
 use hawser_coordinator::check::those_that_answer;
 use hawser_model::case::{Absent, Case, Intensity};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::octal::unescaped;
+use hawser_model::octal::unescaped;
 
 /// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use hawser_tool::processes;
 
 use super::mounts::is_remote;
 use super::place::{Place, Places};
-use crate::octal::unescaped;
+use hawser_model::octal::unescaped;
 
 /// Programs that offer what they have open to others, whether they write to it or not.
 pub const SERVERS: &[&str] = &[

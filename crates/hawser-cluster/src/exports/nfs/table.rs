@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::options::NfsOptions;
-use crate::octal::unescaped;
+use hawser_model::octal::unescaped;
 
 /// A directory and a client, as the table has them.
 pub type Pair = (String, String);

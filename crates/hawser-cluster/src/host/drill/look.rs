@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::processes;
 use crate::host::NodeError;
-use crate::octal::unescaped;
+use hawser_model::octal::unescaped;
 
 /// A look at a head, from its own point of view.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,6 @@
 //! arbitrary file.
 
 mod cib;
-mod client;
 mod drill;
 mod engine;
 mod engine_again;
@@ -27,7 +26,6 @@ use std::time::Duration;
 use crate::host::ViewQuestion;
 
 pub use cib::{PatchCib, ReadCib, SeedCib};
-pub use client::ReadClient;
 pub use drill::{LookAround, ReadCorosyncMap};
 pub use engine::{StartEngine, StopEngine, WithdrawEngine};
 pub use engine_again::{ReloadCorosync, RestartEngine};
@@ -70,7 +68,6 @@ hawser_host::questions! {
     RemoveFile,
     ListOffers,
     ReadOffers,
-    ReadClient,
     ReadCib,
     PatchCib,
     SeedCib,

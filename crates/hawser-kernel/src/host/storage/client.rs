@@ -6,10 +6,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use hawser_model::client::{ClientFacts, IscsiSession, MultipathMap, NfsMount, Wait};
+use hawser_model::octal::unescaped;
 
-use super::boot::{below, names};
-use super::run::tool_within;
-use crate::octal::unescaped;
+use super::{multipath, names, text};
+use crate::program;
 
 /// multipathd answers at once, or waits for a lock that it holds itself.
 const MULTIPATHD: Duration = Duration::from_secs(5);
@@ -18,9 +18,15 @@ const MULTIPATHD: Duration = Duration::from_secs(5);
 /// and `NFS_MAX_TCP_TIMEOUT` of the kernel: 600 s).
 const LONGEST_CALL: u64 = 6000;
 
+/// What this machine has of storage that lies elsewhere.
+pub fn storage_client() -> ClientFacts {
+    let multipathd = |words: &[&str]| program::run("multipathd", words, MULTIPATHD).ok();
+    look(Path::new("/"), &multipathd)
+}
+
 /// Reads what is below `root`, which is `/` but for tests. `multipathd`: its answer to these words.
-pub fn look(root: &Path, multipathd: &dyn Fn(&[&str]) -> Option<String>) -> ClientFacts {
-    let mounts = fs::read_to_string(below(root, "/proc/self/mountinfo")).unwrap_or_default();
+fn look(root: &Path, multipathd: &dyn Fn(&[&str]) -> Option<String>) -> ClientFacts {
+    let mounts = fs::read_to_string(root.join("proc/self/mountinfo")).unwrap_or_default();
     ClientFacts {
         sessions: sessions(root),
         maps: maps(root, multipathd),
@@ -28,20 +34,15 @@ pub fn look(root: &Path, multipathd: &dyn Fn(&[&str]) -> Option<String>) -> Clie
     }
 }
 
-/// What multipathd of this machine says.
-pub fn multipathd(words: &[&str]) -> Option<String> {
-    tool_within(MULTIPATHD, "multipathd", words).ok()
-}
-
 fn sessions(root: &Path) -> Vec<IscsiSession> {
-    let classes = below(root, "/sys/class/iscsi_session");
-    let number = |name: &String| name.strip_prefix("session")?.parse::<u32>().ok();
-    let mut numbers: Vec<u32> = names(&classes).iter().filter_map(number).collect();
+    let classes = root.join("sys/class/iscsi_session");
+    let number = |name: String| name.strip_prefix("session")?.parse::<u32>().ok();
+    let mut numbers: Vec<u32> = names(&classes).filter_map(number).collect();
     numbers.sort_unstable();
     let of = |number: u32| {
         let session = classes.join(format!("session{number}"));
-        let connection = format!("/sys/class/iscsi_connection/connection{number}:0");
-        let connection = below(root, &connection);
+        let connection = format!("sys/class/iscsi_connection/connection{number}:0");
+        let connection = root.join(connection);
         let address = |name| text(&connection.join(name))?.parse::<IpAddr>().ok();
         let seconds = |name| text(&connection.join(name))?.parse::<u32>().ok();
         Some(IscsiSession {
@@ -70,8 +71,7 @@ fn recovery(text: &str) -> Option<Wait> {
 /// The disks of a session: `targetH:C:T/H:C:T:L/block/sda`.
 fn disks(device: &Path) -> Vec<String> {
     let mut found = Vec::new();
-    let targets = names(device).into_iter();
-    for target in targets.filter(|name| name.starts_with("target")) {
+    for target in names(device).filter(|name| name.starts_with("target")) {
         let target = device.join(target);
         for unit in names(&target) {
             found.extend(names(&target.join(unit).join("block")));
@@ -82,23 +82,14 @@ fn disks(device: &Path) -> Vec<String> {
 }
 
 fn maps(root: &Path, multipathd: &dyn Fn(&[&str]) -> Option<String>) -> Vec<MultipathMap> {
-    let blocks = below(root, "/sys/block");
-    let mut found = Vec::new();
-    for device in names(&blocks) {
-        let device = blocks.join(device);
-        let uuid = text(&device.join("dm/uuid")).unwrap_or_default();
-        let Some(name) = text(&device.join("dm/name")).filter(|_| uuid.starts_with("mpath-"))
-        else {
-            continue;
-        };
-        let mut disks = names(&device.join("slaves"));
-        disks.sort();
-        found.push(MultipathMap {
-            name,
-            disks,
+    let mut found: Vec<MultipathMap> = multipath::maps(root)
+        .into_values()
+        .map(|map| MultipathMap {
+            name: map.name,
+            disks: map.paths.into_keys().collect(),
             without_path: None,
-        });
-    }
+        })
+        .collect();
     found.sort_by(|one, other| one.name.cmp(&other.name));
     if found.is_empty() {
         return found;
@@ -168,17 +159,12 @@ fn mount(line: &str) -> Option<NfsMount> {
     })
 }
 
-fn text(path: &Path) -> Option<String> {
-    let bytes = super::boot::read(path)?;
-    Some(String::from_utf8_lossy(&bytes).trim().to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn put(root: &Path, path: &str, text: &str) {
-        let path = below(root, path);
+        let path = root.join(path.trim_start_matches('/'));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }

@@ -1,11 +1,13 @@
 //! What stands below a host's pools. sysfs and `/proc` are read each time; programs are asked only when those have changed,
 //! when something is not well, and every five minutes.
 
+mod client;
 mod multipath;
 mod scsi;
 mod zpool;
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -16,6 +18,19 @@ const AGAIN: Duration = Duration::from_secs(300);
 
 /// multipathd and ZFS answer at once, or hang with a disk: for all of them together. A watch reads nothing meanwhile.
 const LIMIT: Duration = Duration::from_secs(3);
+
+pub use client::storage_client;
+
+/// What is in a folder; nothing where it cannot be read.
+fn names(folder: &Path) -> impl Iterator<Item = String> + use<> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|it| it.file_name().into_string().ok())
+}
+
+/// A file's text without blanks around it; none where it cannot be read.
+fn text(path: &Path) -> Option<String> {
+    Some(fs::read_to_string(path).ok()?.trim().to_owned())
+}
 
 /// Who reads it, and knows what it read last.
 #[derive(Debug, Default)]
@@ -124,7 +139,6 @@ fn merge(facts: &mut StorageFacts, said: &Said) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     /// A file below a root, with the folders above it.
     fn put(root: &Path, path: &str, text: &str) {

@@ -1,29 +1,24 @@
 //! Multipath devices and their paths.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use hawser_model::storage::{MultipathFacts, PathFacts};
 
+use super::{names, text};
 use crate::program;
 
 /// The devices that device-mapper has, with their paths and nothing of what they are used for.
 pub(super) fn maps(root: &Path) -> BTreeMap<String, MultipathFacts> {
-    let names = |folder: &Path| {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.filter_map(|it| it.file_name().into_string().ok())
-    };
     let block = root.join("sys/block");
     let map = |name: String| {
         let folder = block.join(name);
-        let read = |file: &str| fs::read_to_string(folder.join(file)).ok();
-        let uuid = read("dm/uuid")?;
-        let identity = uuid.trim().strip_prefix("mpath-")?.to_owned();
+        let uuid = text(&folder.join("dm/uuid"))?;
+        let identity = uuid.strip_prefix("mpath-")?.to_owned();
         let paths = names(&folder.join("slaves"));
         let facts = MultipathFacts {
-            name: read("dm/name").unwrap_or_default().trim().to_owned(),
+            name: text(&folder.join("dm/name")).unwrap_or_default(),
             paths: paths.map(|path| (path, PathFacts::default())).collect(),
         };
         Some((identity, facts))

@@ -1,29 +1,26 @@
 //! ZFS pools that are imported.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use hawser_model::storage::{ZpoolDevice, ZpoolFacts};
 use hawser_model::zpool::{Device, ZpoolStatus};
 
+use super::{names, text};
 use crate::program;
 
 /// The state of each, as the module shows it (`/proc/spl/kstat/zfs/POOL/state`, OpenZFS 0.8 and later).
 pub(super) fn states(root: &Path) -> BTreeMap<String, ZpoolFacts> {
     let folder = root.join("proc/spl/kstat/zfs");
-    let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-    let names = entries.filter_map(|it| it.file_name().into_string().ok());
     let pool = |name: String| {
-        let state = fs::read_to_string(folder.join(&name).join("state")).ok()?;
         let facts = ZpoolFacts {
-            state: state.trim().to_owned(),
+            state: text(&folder.join(&name).join("state"))?,
             ..ZpoolFacts::default()
         };
         Some((name, facts))
     };
-    names.filter_map(pool).collect()
+    names(&folder).filter_map(pool).collect()
 }
 
 /// What `zpool status` says of one. One that is suspended may not answer: then nothing more is said of it.

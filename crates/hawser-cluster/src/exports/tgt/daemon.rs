@@ -5,9 +5,10 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hawser_files::FileError;
+use hawser_host::Clock;
 use hawser_tool::Deadline;
 use hawser_tool::processes::Process;
 use nix::errno::Errno;
@@ -287,7 +288,8 @@ impl Daemon {
     }
 
     fn exchange(&self, request: &Request) -> Result<(Instance, u32, String), DaemonError> {
-        let begun = Instant::now();
+        let clock = &Clock::default();
+        let begun = clock.now();
         let answer = Deadline::after(self.answer);
         let until = self.until.map_or(answer, |until| until.min(answer));
         let socket = || self.socket.display().to_string();
@@ -295,7 +297,7 @@ impl Daemon {
             move |source: std::io::Error| match source.kind() {
                 ErrorKind::WouldBlock | ErrorKind::TimedOut => DaemonError::Silent {
                     socket: socket(),
-                    seconds: begun.elapsed().as_secs_f64(),
+                    seconds: clock.since(begun).as_secs_f64(),
                 },
                 ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
                     DaemonError::NotRunning(socket())

@@ -9,9 +9,9 @@ mod note;
 mod paths;
 
 use std::path::Path;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use hawser_tool::Deadline;
 use serde::{Deserialize, Serialize};
 
 use crate::host::vdevs::Vdevs;
@@ -118,7 +118,7 @@ pub(super) fn mend(storage: &Storage) -> Result<(), NodeError> {
             }
         }
     }
-    let deadline = Instant::now() + IN_USE;
+    let deadline = Deadline::after(IN_USE);
     if let Some(note) = &note {
         until(deadline, || {
             let map = run::output("dmsetup", &["status", "--target", "multipath"], None);
@@ -134,7 +134,7 @@ pub(super) fn mend(storage: &Storage) -> Result<(), NodeError> {
 fn bring_online(
     storage: &Storage,
     note: Option<&Note>,
-    deadline: Instant,
+    deadline: Deadline,
 ) -> Result<(), NodeError> {
     let Storage::Zfs { name, .. } = storage else {
         return Ok(());
@@ -159,18 +159,19 @@ fn bring_online(
     Ok(())
 }
 
-/// Looks until nothing is left to say.
+/// Looks until nothing is left to say; what is left when the time is over is the error.
 fn until(
-    deadline: Instant,
+    deadline: Deadline,
     mut left: impl FnMut() -> Result<Option<String>, NodeError>,
 ) -> Result<(), NodeError> {
-    loop {
-        match left()? {
-            None => return Ok(()),
-            Some(what) if Instant::now() >= deadline => return Err(not_here(&what)),
-            Some(_) => sleep(LOOKS),
-        }
-    }
+    let mut lacks = String::new();
+    let done = deadline.ask(LOOKS, || {
+        let what = left()?;
+        let done = what.is_none().then_some(());
+        lacks = what.unwrap_or_default();
+        Ok::<_, NodeError>(done)
+    })?;
+    done.ok_or_else(|| not_here(&lacks))
 }
 
 /// A disk of a pool, and the paths to it that are hit.

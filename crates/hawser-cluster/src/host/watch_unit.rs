@@ -30,7 +30,12 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 /// What a plan must know of it; none where systemd does not run.
 pub(super) fn look() -> Option<WatchFacts> {
-    let properties = ["show", "-p", "ActiveState,UnitFileState,MainPID", UNIT];
+    let properties = [
+        "show",
+        "-p",
+        "ActiveState,SubState,UnitFileState,MainPID",
+        UNIT,
+    ];
     let said = engine::by_systemd().then(|| run::tool("systemctl", &properties, None))?;
     let said = said.unwrap_or_default();
     let program = Path::new(WATCH_PROGRAM);
@@ -49,7 +54,9 @@ fn state(said: &str) -> WatchFacts {
     let is = |name, value| said.get(name) == Some(&value);
     WatchFacts {
         enabled: is("UnitFileState", "enabled"),
-        running: is("ActiveState", "active"),
+        // One that ended is started again and again; one that starts for the first time is not ready yet.
+        running: is("ActiveState", "active")
+            || (is("ActiveState", "activating") && !is("SubState", "auto-restart")),
         ..WatchFacts::default()
     }
 }
@@ -202,12 +209,15 @@ mod tests {
     #[test]
     fn a_unit_that_starts_again_and_again_does_not_run() {
         let facts = |active: &str, file: &str| {
-            let said = format!("MainPID=0\nActiveState={active}\nUnitFileState={file}\n");
+            let (active, sub) = active.split_once('/').unwrap_or((active, ""));
+            let said =
+                format!("MainPID=0\nActiveState={active}\nSubState={sub}\nUnitFileState={file}\n");
             let facts = state(&said);
             (facts.running, facts.enabled)
         };
-        assert_eq!(facts("active", "enabled"), (true, true));
-        assert_eq!(facts("activating", "enabled"), (false, true));
+        assert_eq!(facts("active/running", "enabled"), (true, true));
+        assert_eq!(facts("activating/start", "enabled"), (true, true));
+        assert_eq!(facts("activating/auto-restart", "enabled"), (false, true));
         assert_eq!(facts("failed", "disabled"), (false, false));
         assert_eq!(facts("inactive", ""), (false, false));
     }

@@ -15,6 +15,8 @@ use super::told::Told;
 use super::{HeadView, Limits, MoreQuestions};
 use crate::host::boot;
 use crate::host::ifspeed::Ifspeed;
+use crate::host::watch_unit;
+use crate::plan::WatchFacts;
 use crate::plan::boot::BootFacts;
 
 /// Where Corosync, Pacemaker and Hawser write: without room there, they die or forget.
@@ -99,6 +101,7 @@ pub(super) struct Asked {
     folders: Vec<(String, Begun<Option<Room>>)>,
     ports: BTreeMap<String, Port>,
     boot: Begun<BootFacts>,
+    watch: Begun<Option<WatchFacts>>,
 }
 
 impl Asked {
@@ -112,6 +115,7 @@ impl Asked {
             folders: FOLDERS.iter().map(room).collect(),
             ports: ports(&more.ports),
             boot: Begun::work(limits.head, || boot::look(Path::new("/"))),
+            watch: Begun::work(limits.head, watch_unit::look),
         }
     }
 
@@ -123,6 +127,7 @@ impl Asked {
         }
         view.ports = self.ports;
         view.boot = Some(self.boot.end());
+        view.watch = Some(self.watch.end());
     }
 }
 

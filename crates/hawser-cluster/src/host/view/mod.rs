@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::FenceQuestion;
 use crate::exports::host::Parameters;
+use crate::plan::WatchFacts;
 use crate::plan::boot::BootFacts;
 
 pub use engine::{Fencer, Quorum};
@@ -148,6 +149,8 @@ pub struct HeadView {
     pub ports: BTreeMap<String, Port>,
     /// What it would do by itself at its next boot.
     pub boot: Option<Told<BootFacts>>,
+    /// The unit of its watch; nothing is said of one where systemd does not run.
+    pub watch: Option<Told<Option<WatchFacts>>>,
     /// Its clock.
     pub clock: Option<Clock>,
 }

@@ -11,6 +11,7 @@ use super::ready::FULL;
 use super::signs::{Mark, Sign};
 use crate::host::view::{Folder, Told};
 use crate::live::views::StatusFacts;
+use crate::plan::WatchUnitFile;
 use crate::plan::boot::dangers_at_boot;
 
 /// Clocks that are further apart make logs, histories and kept failures of two heads hard to compare, in microseconds.
@@ -63,6 +64,7 @@ pub(super) fn judge(file: &ClusterFile, facts: &StatusFacts, found: &mut Finding
         }
     }
     clocks(facts, found);
+    watches(file, facts, found);
     boots(file, facts, found);
 }
 
@@ -91,6 +93,31 @@ fn boots(file: &ClusterFile, facts: &StatusFacts, found: &mut Findings) {
             true => found.costs(mark, danger.to_string()),
             false => found.note(mark, danger.to_string()),
         }
+    }
+}
+
+/// Watches that are wanted, by the cluster file or by whoever enabled the unit, and do not run. A head without one serves its
+/// pools all the same.
+fn watches(file: &ClusterFile, facts: &StatusFacts, found: &mut Findings) {
+    for (head, view) in &facts.views {
+        let Some(Told::Said(Some(watch))) = &view.watch else {
+            continue;
+        };
+        let wanted = file.watch.unit || watch.enabled;
+        if watch.running || !wanted {
+            continue;
+        }
+        let text = match watch.unit {
+            WatchUnitFile::None => format!(
+                "{head} has no watch, which the cluster file wants: what happens there is neither recorded nor told; `hawser \
+                 apply` installs it"
+            ),
+            _ => format!(
+                "the watch of {head} does not run: what happens there is neither recorded nor told; `systemctl status \
+                 hawser-watch` on {head} says why"
+            ),
+        };
+        found.wrong(Sign::WatchStopped.on(head), text);
     }
 }
 

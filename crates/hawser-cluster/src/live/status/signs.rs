@@ -83,6 +83,7 @@ signs! {
     NoCarrier = "link-down", Error, "A port has no carrier.";
     BootUnknown = "boot-not-known", Warning, "What a head would do at its next boot is not known.";
     PoolAtBoot = "pool-at-boot", Warning, "A head would start or mount a pool by itself at its next boot.";
+    WatchStopped = "watch-not-running", Warning, "The watch of a head, which records what happens and tells it, does not run.";
     ClocksApart = "clocks-apart", Warning, "The clocks of two heads differ by more than a second.";
     WatcherUnknown = "port-not-watched", Note, "Nobody watches a head's port to its clients.";
     WatcherMissing = "watcher-missing", Warning, "The resource that watches a head's port is missing.";

@@ -4,6 +4,7 @@ use super::*;
 use hawser_cluster::host::view::{Folder, Port};
 use hawser_cluster::live::Ahead;
 use hawser_cluster::plan::boot::{BootFacts, Mount};
+use hawser_cluster::plan::{WatchFacts, WatchUnitFile};
 use hawser_model::output::cluster::ServiceState;
 
 fn now(facts: &StatusFacts) -> ClusterStatus {
@@ -183,6 +184,47 @@ fn each_thing_that_would_fail_the_next_takeover_is_named_before_it() {
         assert!(said(&now).contains(says), "{case}: {}", said(&now));
         assert_eq!(now.state, ServiceState::NotRedundant, "{case}");
         assert_eq!(now.degraded.len(), 1, "{case}: {}", said(&now));
+    }
+}
+
+#[test]
+fn a_watch_that_does_not_run_is_said_and_costs_no_redundancy() {
+    let golden = Golden::named("lab");
+    let mut wanting = Golden::named("lab");
+    wanting.file.watch.unit = true;
+    let none = WatchFacts::default();
+    let dead = WatchFacts {
+        unit: WatchUnitFile::Theirs,
+        enabled: true,
+        ..none
+    };
+    let runs = WatchFacts {
+        running: true,
+        ..dead
+    };
+    let with = |golden: &Golden, watch: Option<WatchFacts>| {
+        let facts = but(healthy(golden), 2, |head| {
+            head.watch = Some(Told::Said(watch));
+        });
+        status(&golden.file, &facts, &CrmSimulate).unwrap()
+    };
+    for (golden, watch, says) in [
+        (&golden, Some(none), ""),
+        (&golden, Some(runs), ""),
+        (&wanting, Some(runs), ""),
+        // Where systemd does not run.
+        (&wanting, None, ""),
+        (&golden, Some(dead), "the watch of head2 does not run"),
+        (
+            &wanting,
+            Some(none),
+            "head2 has no watch, which the cluster file wants",
+        ),
+    ] {
+        let now = with(golden, watch);
+        assert!(now.redundant, "{watch:?}");
+        assert_eq!(now.degraded.is_empty(), says.is_empty(), "{watch:?}");
+        assert!(said(&now).contains(says), "{}", said(&now));
     }
 }
 

@@ -4,7 +4,7 @@
 //! ([`hawser_account::standing`]) and the live findings of [`hawser_cluster::live`]. What is added here is time and
 //! place: which of them are one alarm, since when, how often. That is pure ([`judge`], [`group`], [`keeper`],
 //! [`resident`], [`whole`], [`mod@reading`], [`metrics`], [`tape`], [`live`]); [`ask`] has the questions, [`board`] what is
-//! shown, [`serve`] and [`pages`] the sockets, [`web`] who may come to them, [`readers`] the threads that read all heads for
+//! shown, [`serve`] the sockets, [`site`] the answers, [`pages`] what an open page is sent, [`web`] who may come to them, [`readers`] the threads that read all heads for
 //! one who looks at them, [`wake`] how Pacemaker wakes the watch of a head. What happened while
 //! nobody looked is told from the heads' logs ([`history`]), of which a watch keeps what is about an incident ([`recorder`]),
 //! and from the rings of readings that watches keep on their heads ([`keeping`], [`around`]).
@@ -29,13 +29,14 @@ mod picture;
 pub mod readers;
 pub mod reading;
 pub mod recorder;
-mod request;
 pub mod resident;
 pub mod run;
 pub mod serve;
 pub mod shown;
+pub mod site;
 pub mod tape;
 pub mod tell;
+mod until;
 pub mod wake;
 pub mod web;
 pub mod whole;

@@ -1,64 +1,56 @@
-//! Answers to HTTP requests. Nothing that is asked changes anything.
+//! The sockets of what a watch shows: who comes, in what order, and for how long.
 //!
-//! One thread a request and few at a time, each with an end: a client that is slow, or sends much, waits for itself. A
-//! connection that stays open is handed on and needs no thread.
+//! All of it on one thread. A connection costs a few kilobytes and has an end ([`Until`]): a client that is slow, or sends
+//! much, waits for itself.
 
-use std::io::{self, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use hawser_host::Clock;
-use hawser_report::LIVE_POLICY;
-use hawser_tool::Deadline;
+use axum::Router;
+use axum::extract::Request;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use nix::sys::socket::{setsockopt, sockopt};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::runtime;
+use tokio::sync::Semaphore;
+use tokio::time::sleep;
 
-use crate::request::{Asked, Request, request};
-use crate::web::{Connection, Door, Doors, Verdict, WebError};
+use crate::board::Board;
+use crate::pages::PAGES;
+use crate::site::site;
+use crate::until::Until;
+use crate::web::{Door, Doors, WebError};
 
-/// Requests that are answered at the same time.
-const AT_ONCE: usize = 24;
-
-/// One more waits so long for another to end, and those behind it in the kernel's queue; then it is turned away.
-const WAITS: Duration = Duration::from_millis(500);
+/// Connections at the same time, open pages among them. One more waits in the kernel's queue for another to end.
+const AT_ONCE: usize = PAGES + 256;
 
 /// How long a handshake, a request and its answer may take together.
 const LIMIT: Duration = Duration::from_secs(5);
 
+/// How often a connection's end is looked at.
+const LOOKS: Duration = Duration::from_secs(1);
+
 /// After a connection that could not be taken, since there are no descriptors or it is gone already.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What is answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// The status line's number.
-    pub status: u16,
-    /// The media type.
-    pub media_type: &'static str,
-    /// The body.
-    pub body: String,
-}
+/// A request's head is no longer, in bytes, and no more of an answer waits in this process beside the message that is sent.
+const BUFFER: usize = 8 << 10;
 
-impl Answer {
-    /// Plain text.
-    pub fn text(status: u16, body: &str) -> Self {
-        Self {
-            status,
-            media_type: "text/plain; charset=utf-8",
-            body: body.to_owned(),
-        }
-    }
-}
+/// Headers of a request.
+const HEADERS: usize = 64;
 
-/// What is behind an address.
-pub trait Serves: Send + Sync + 'static {
-    /// The answer to a request for this.
-    fn answer(&self, path: &str) -> Answer;
+/// What the kernel holds for one connection, in bytes.
+const KERNEL: usize = 64 << 10;
 
-    /// Takes the whole connection, if it is for something that goes on; else gives it back.
-    fn take(&self, path: &str, connection: Connection) -> Option<Connection>;
-}
+/// Threads that check passwords; few of those who ask wait for it.
+const BLOCKING: usize = 8;
 
 /// Why nothing listens.
 #[derive(Debug, thiserror::Error)]
@@ -76,233 +68,161 @@ pub enum ServeError {
     },
 }
 
-/// Listens, and answers on a thread of its own from then on, behind these doors. Gives the address, with the port that the
-/// kernel chose for 0.
+/// A visit: by what door, and until when what is under way may take.
+#[derive(Clone)]
+pub struct Visit {
+    /// The door as it was when the connection came.
+    pub door: Arc<Door>,
+    /// The end of what is under way.
+    pub until: Arc<Until>,
+}
+
+/// Listens, and shows the board on a thread of its own from then on, behind these doors. Gives the address, with the port
+/// that the kernel chose for 0.
 ///
 /// # Errors
 /// It cannot be listened on.
 pub fn serve(
     address: SocketAddr,
     doors: Arc<Doors>,
-    site: impl Serves,
+    board: Board,
 ) -> Result<SocketAddr, ServeError> {
     let failed = |source| ServeError::Listen { address, source };
     let listener = TcpListener::bind(address).map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
-    let site = Arc::new(site);
-    let busy = Arc::new(Busy::default());
-    let accept = move || {
-        for stream in listener.incoming() {
-            let Ok(stream) = stream else {
-                Clock::default().sleep(PAUSE);
-                continue;
-            };
-            let seat = Seat::take(&busy);
-            let Some(seat) = seat else {
-                drop(stream);
-                continue;
-            };
-            let (site, doors) = (Arc::clone(&site), Arc::clone(&doors));
-            let serve = move || {
-                let _gone = respond(stream, site.as_ref(), &doors.now());
-                drop(seat);
-            };
-            // Without a thread the client sees its connection end.
-            let _none = thread::Builder::new().name("request".into()).spawn(serve);
-        }
+    // What is accepted has it from its listener.
+    setsockopt(&listener, sockopt::SndBuf, &KERNEL).map_err(|e| failed(e.into()))?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .max_blocking_threads(BLOCKING)
+        .build()
+        .map_err(failed)?;
+    let listener = {
+        let _inside = runtime.enter();
+        tokio::net::TcpListener::from_std(listener).map_err(failed)?
     };
-    let started = thread::Builder::new().name("listener".into()).spawn(accept);
+    let work = move || runtime.block_on(accept(listener, &doors, site(board)));
+    let started = thread::Builder::new().name("listener".into()).spawn(work);
     started.map_err(failed)?;
     Ok(bound)
 }
 
-/// How many places are taken.
-#[derive(Default)]
-struct Busy {
-    taken: Mutex<usize>,
-    freed: Condvar,
-}
-
-/// One of the places of those that are answered at the same time.
-struct Seat(Arc<Busy>);
-
-impl Seat {
-    fn take(busy: &Arc<Busy>) -> Option<Self> {
-        let taken = busy.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let full = |taken: &mut usize| *taken >= AT_ONCE;
-        let waited = busy.freed.wait_timeout_while(taken, WAITS, full);
-        let (mut taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if *taken >= AT_ONCE {
-            return None;
-        }
-        *taken += 1;
-        Some(Self(Arc::clone(busy)))
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        *taken -= 1;
-        self.0.freed.notify_one();
-    }
-}
-
-fn respond(stream: TcpStream, site: &dyn Serves, door: &Door) -> io::Result<()> {
-    let mut connection = Connection::new(stream, door.tls.as_ref(), Deadline::after(LIMIT))?;
-    let asked = request(&mut connection)?;
-    let (answer, with_body) = match (refusal(&asked, door), asked.asked) {
-        (Some(refusal), _) => (refusal, true),
-        (None, Asked::Get(path)) => match site.take(&path, connection) {
-            None => return Ok(()),
-            Some(back) => {
-                connection = back;
-                (site.answer(&path), true)
+async fn accept(listener: tokio::net::TcpListener, doors: &Doors, site: Router) {
+    let places = Arc::new(Semaphore::new(AT_ONCE));
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+            return;
+        };
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let (site, door) = (site.clone(), doors.now());
+                tokio::spawn(async move {
+                    respond(stream, door, site).await;
+                    drop(place);
+                });
             }
-        },
-        (None, Asked::Head(path)) => (site.answer(&path), false),
-        (None, Asked::Other) => (Answer::text(405, "only GET and HEAD\n"), true),
-        (None, Asked::Bad) => (Answer::text(400, "not a request\n"), true),
-    };
-    let mut text = head(&answer);
-    if with_body {
-        text.push_str(&answer.body);
-    }
-    connection.write_all(text.as_bytes())?;
-    connection.end()
-}
-
-/// Why a request is not answered, if it is not for whoever asks.
-fn refusal(request: &Request, door: &Door) -> Option<Answer> {
-    let credentials = door.credentials.as_ref();
-    let verdict = credentials.map(|all| all.check(request.authorization.as_deref()));
-    match verdict {
-        Some(Verdict::Wrong) => Some(Answer::text(401, "a user and a password are wanted\n")),
-        Some(Verdict::Busy) => Some(Answer::text(429, "too many passwords are being checked\n")),
-        Some(Verdict::Right) | None if door.guarded => None,
-        Some(Verdict::Right) | None => request.elsewhere.then(|| Answer::text(403, ELSEWHERE)),
-    }
-}
-
-/// What a name that is not this machine's own gets.
-const ELSEWHERE: &str = "this is asked for by an address or as localhost; a proxy before it sends such a Host, and with TLS \
-                         and a credential any name is one\n";
-
-fn head(answer: &Answer) -> String {
-    let reason = match answer.status {
-        200 => "OK",
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        429 => "Too Many Requests",
-        _ => "Service Unavailable",
-    };
-    let mut more = format!("Content-Length: {}\r\n", answer.body.len());
-    match answer.status {
-        401 => {
-            more.push_str("WWW-Authenticate: Basic realm=\"hawser watch\", charset=\"UTF-8\"\r\n")
+            Err(_) => sleep(PAUSE).await,
         }
-        429 => more.push_str("Retry-After: 1\r\n"),
-        _ => {}
     }
-    fields(answer.status, reason, answer.media_type, &more)
 }
 
-/// What stands before events that go on.
-pub fn events_head() -> String {
-    fields(200, "OK", "text/event-stream", "")
+async fn respond(stream: TcpStream, door: Arc<Door>, site: Router) {
+    let until = Arc::new(Until::default());
+    until.within(LIMIT);
+    let visit = Visit {
+        door: Arc::clone(&door),
+        until: Arc::clone(&until),
+    };
+    let work = async {
+        match &door.tls {
+            Some(tls) => {
+                if let Ok(stream) = tls.accept(stream).await {
+                    converse(stream, visit, site).await;
+                }
+            }
+            None => converse(stream, visit, site).await,
+        }
+    };
+    until.or_over(LOOKS, work).await;
 }
 
-fn fields(status: u16, reason: &str, media_type: &str, more: &str) -> String {
-    format!(
-        "HTTP/1.1 {status} {reason}\r\nContent-Type: {media_type}\r\n{more}Cache-Control: no-store\r\n\
-         X-Content-Type-Options: nosniff\r\nContent-Security-Policy: {LIVE_POLICY}\r\nReferrer-Policy: no-referrer\r\n\
-         Cross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n\r\n"
-    )
+/// One request of a connection, and its answer.
+async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, visit: Visit, site: Router) {
+    let site = TowerToHyperService::new(site);
+    let answer = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+        let mut request: Request = request.map(axum::body::Body::new);
+        request.extensions_mut().insert(visit.clone());
+        hyper::service::Service::call(&site, request)
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(LIMIT)
+        .keep_alive(false)
+        .max_headers(HEADERS)
+        .max_buf_size(BUFFER)
+        .title_case_headers(true)
+        .serve_connection(TokioIo::new(stream), answer);
+    // Whoever is gone, or asks what is no request, has what he gets.
+    let _gone = connection.await;
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+    use tokio::time::Instant;
 
     use super::*;
 
-    struct Up;
-
-    impl Serves for Up {
-        fn answer(&self, path: &str) -> Answer {
-            match path {
-                "/metrics" => Answer::text(200, "up 1\n"),
-                _ => Answer::text(404, "no\n"),
-            }
-        }
-
-        fn take(&self, _: &str, connection: Connection) -> Option<Connection> {
-            Some(connection)
-        }
-    }
-
-    fn served() -> SocketAddr {
-        let here: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        let doors = Arc::new(Doors::new(here.ip(), None).unwrap());
-        serve(here, doors, Up).unwrap()
-    }
-
-    fn ask(address: SocketAddr, request: &str) -> String {
-        let mut stream = TcpStream::connect(address).unwrap();
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        text
-    }
-
-    #[test]
-    fn it_answers_what_is_asked_and_changes_nothing() {
-        let address = served();
-        let got = ask(
-            address,
-            "GET /metrics?x HTTP/1.1\r\nHost: [::1]:9967\r\n\r\n",
-        );
-        assert!(got.starts_with("HTTP/1.1 200 OK\r\n"), "{got}");
-        assert!(got.ends_with("\r\n\r\nup 1\n"), "{got}");
-        let head = ask(address, "HEAD /metrics HTTP/1.1\r\n\r\n");
-        assert!(head.contains("Content-Length: 5\r\n") && head.ends_with("\r\n\r\n"));
-        assert!(ask(address, "GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 404"));
-        assert!(ask(address, "POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405"));
-        assert!(ask(address, "rubbish\r\n\r\n").starts_with("HTTP/1.1 400"));
-    }
-
-    #[test]
-    fn a_page_from_elsewhere_cannot_ask_in_its_own_name() {
-        let address = served();
-        let named = |host: &str| {
-            let got = ask(
-                address,
-                &format!("GET /metrics HTTP/1.1\r\nhOsT: {host}\r\n\r\n"),
-            );
-            got.split(' ').nth(1).unwrap().to_owned()
+    /// A client of a site with a large answer. It takes what fits into its buffer, until it reads.
+    fn client() -> (DuplexStream, impl Future<Output = ()>) {
+        let (client, server) = duplex(1_000);
+        let site = Router::new().route("/", get(|| async { "x".repeat(100_000) }));
+        let until = Arc::new(Until::default());
+        until.within(LIMIT);
+        let visit = Visit {
+            door: Arc::new(Door::open()),
+            until: Arc::clone(&until),
         };
-        for own in [
-            "127.0.0.1:9967",
-            "127.0.0.1",
-            "localhost:9967",
-            "LOCALHOST",
-            "[::1]:80",
-            "::1",
-        ] {
-            assert_eq!(named(own), "200", "{own}");
+        let serving = async move { until.or_over(LOOKS, converse(server, visit, site)).await };
+        (client, serving)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_says_nothing_or_takes_nothing_or_both_slowly_has_the_same_end() {
+        let begun = Instant::now();
+        let (mut client, serving) = client();
+        client.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
+        serving.await;
+        assert_eq!(begun.elapsed(), LIMIT);
+        for takes in [false, true] {
+            let begun = Instant::now();
+            let (mut client, serving) = self::client();
+            client.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+            let slow = async {
+                let mut byte = [0];
+                while takes && client.read(&mut byte).await.is_ok_and(|came| came > 0) {
+                    sleep(Duration::from_millis(10)).await;
+                }
+                std::future::pending::<()>().await;
+            };
+            tokio::select! {
+                () = serving => {}
+                () = slow => {}
+            }
+            assert_eq!(begun.elapsed(), LIMIT, "{takes}");
         }
-        for other in [
-            "evil.example",
-            "evil.example:9967",
-            "localhost.evil.example",
-            "127.0.0.1.evil.example",
-            "",
-            "\u{e9}",
-        ] {
-            assert_eq!(named(other), "403", "{other}");
-        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_takes_it_has_all_of_it() {
+        let (mut client, serving) = client();
+        client.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+        let mut text = String::new();
+        let (_, came) = tokio::join!(serving, client.read_to_string(&mut text));
+        assert!(came.is_ok() && text.ends_with("xxx"));
+        assert!(text.contains("\r\nConnection: close\r\n"), "{text}");
     }
 }

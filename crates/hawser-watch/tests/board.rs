@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_host::Clock;
-use hawser_watch::board::{Board, PAGES};
+use hawser_watch::board::Board;
 use hawser_watch::metrics::Health;
+use hawser_watch::pages::PAGES;
 use hawser_watch::serve::serve;
 use hawser_watch::web::Doors;
 use pictures::{dead_link, file, healthy, incidents};
@@ -20,7 +21,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 fn served() -> (Board, SocketAddr) {
     let board = Board::new(file(), "head1".into(), Clock::default());
-    board.send_pages().unwrap();
     let here: SocketAddr = "127.0.0.1:0".parse().unwrap();
     let doors = Arc::new(Doors::new(here.ip(), None).unwrap());
     let address = serve(here, doors, board.clone()).unwrap();
@@ -118,6 +118,96 @@ fn a_page_is_whole_asks_for_nothing_outside_and_links_each_alarm_to_its_cause() 
     for none in ["/explain/no-such", "/explain/", "/explain/../metrics", "/x"] {
         assert!(got(address, none).starts_with("HTTP/1.1 404"), "{none}");
     }
+}
+
+fn said(address: SocketAddr, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn it_answers_what_is_asked_and_changes_nothing() {
+    let (board, address) = served();
+    board.show(healthy(), Health::default(), None);
+    let got = said(
+        address,
+        "GET /metrics?x HTTP/1.1\r\nHost: [::1]:9967\r\n\r\n",
+    );
+    assert!(got.starts_with("HTTP/1.1 200 OK\r\n"), "{got}");
+    assert!(got.ends_with("# EOF\n"), "{got}");
+    let head = said(address, "HEAD /metrics HTTP/1.1\r\n\r\n");
+    assert!(
+        head.contains("\r\nContent-Length: ") && head.ends_with("\r\n\r\n"),
+        "{head}"
+    );
+    for (request, status) in [
+        ("GET /none HTTP/1.0\r\n\r\n", "404"),
+        ("POST /metrics HTTP/1.1\r\n\r\n", "405"),
+        ("rubbish\r\n\r\n", "400"),
+        (
+            "GET / HTTP/1.1\r\nAuthorization: a\r\nAuthorization: b\r\n\r\n",
+            "400",
+        ),
+    ] {
+        let got = said(address, request);
+        assert_eq!(got.split(' ').nth(1), Some(status), "{request}: {got}");
+    }
+    // One request a connection: what follows it is not answered.
+    let two = said(
+        address,
+        &"GET /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(2),
+    );
+    assert_eq!(two.matches("HTTP/1.1").count(), 1, "{two}");
+}
+
+#[test]
+fn what_is_no_request_or_too_much_of_one_is_not_held() {
+    let (_board, address) = served();
+    let long = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(9_000));
+    let many = format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(65));
+    for request in [long, many] {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let _refused_early = stream.write_all(request.as_bytes());
+        let mut bytes = Vec::new();
+        let _reset = stream.read_to_end(&mut bytes);
+        let got = String::from_utf8_lossy(&bytes);
+        assert!(got.is_empty() || got.starts_with("HTTP/1.1 4"), "{got}");
+    }
+}
+
+#[test]
+fn a_page_from_elsewhere_cannot_ask_in_its_own_name() {
+    let (board, address) = served();
+    board.show(healthy(), Health::default(), None);
+    let status = |request: &str| said(address, request).split(' ').nth(1).map(str::to_owned);
+    let named = |host: &str| status(&format!("GET /metrics HTTP/1.1\r\nhOsT: {host}\r\n\r\n"));
+    for own in [
+        "127.0.0.1:9967",
+        "127.0.0.1",
+        "localhost:9967",
+        "LOCALHOST",
+        "[::1]:80",
+        "::1",
+    ] {
+        assert_eq!(named(own).as_deref(), Some("200"), "{own}");
+    }
+    for other in [
+        "evil.example",
+        "evil.example:9967",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "",
+        "\u{e9}",
+    ] {
+        assert_eq!(named(other).as_deref(), Some("403"), "{other}");
+    }
+    let other = "GET http://evil.example/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    assert_eq!(status(other).as_deref(), Some("403"));
 }
 
 #[test]

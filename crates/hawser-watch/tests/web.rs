@@ -59,7 +59,6 @@ impl Served {
         let doors = Doors::new(here.ip(), Some(&path)).unwrap_or_else(|e| panic!("{e}"));
         let doors = Arc::new(doors);
         let board = Board::new(file(), "head1".into(), Clock::default());
-        board.send_pages().unwrap();
         board.show(healthy(), Health::default(), None);
         let address = serve(here, Arc::clone(&doors), board.clone()).unwrap();
         Self {
@@ -216,7 +215,7 @@ fn who_has_the_password_is_answered_by_any_name_and_nobody_else_is() {
                 "{path} {wrong} {answer}"
             );
             assert!(
-                answer.contains("\r\nWWW-Authenticate: Basic realm=\"hawser watch\""),
+                answer.contains("\r\nWww-Authenticate: Basic realm=\"hawser watch\""),
                 "{answer}"
             );
             assert!(!answer.contains("hawser_"), "{answer}");

@@ -177,7 +177,7 @@ impl Doors {
 }
 
 impl Door {
-    fn open() -> Self {
+    pub(crate) fn open() -> Self {
         Self {
             tls: None,
             credentials: None,

@@ -1,7 +1,6 @@
 //! Who may come to a watch that listens where others are: the web configuration of Prometheus' exporters, TLS, passwords.
 
 mod config;
-mod connection;
 mod credentials;
 mod door;
 mod tls;
@@ -10,6 +9,5 @@ mod validity;
 mod yaml;
 
 pub use config::{Clients, DEAREST, TlsConfig, WebConfig, Wrong, parse};
-pub use connection::Connection;
 pub use credentials::{Credentials, Verdict};
 pub use door::{Door, Doors, WebError};

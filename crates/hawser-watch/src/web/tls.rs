@@ -1,9 +1,9 @@
 //! TLS by rustls, with the AWS-LC that does AES elsewhere in this program. A build without it has no TLS, and says so.
 
 #[cfg(feature = "aws-lc")]
-pub use with::{Session, Tls, validities};
+pub use with::{Tls, validities};
 #[cfg(not(feature = "aws-lc"))]
-pub use without::{Session, Tls, validities};
+pub use without::{Tls, validities};
 
 /// A file that is not what it is named for, and why.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Files {
 
 #[cfg(feature = "aws-lc")]
 mod with {
-    use std::io::{self, Read, Write};
+    use std::io;
     use std::sync::Arc;
 
     use rustls::crypto::aws_lc_rs::default_provider;
@@ -36,10 +36,12 @@ mod with {
     use rustls::pki_types::{CertificateDer, PrivateKeyDer};
     use rustls::server::WebPkiClientVerifier;
     use rustls::version::{TLS12, TLS13};
-    use rustls::{RootCertStore, ServerConfig, ServerConnection, Stream, SupportedProtocolVersion};
+    use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
+    use tokio::net::TcpStream;
+    use tokio_rustls::TlsAcceptor;
+    use tokio_rustls::server::TlsStream;
 
     use super::super::config::TlsConfig;
-    use super::super::connection::Timed;
     use super::super::validity;
     use super::{Files, Misfit};
 
@@ -93,12 +95,12 @@ mod with {
             Ok(Self(Arc::new(config)))
         }
 
-        /// For a connection that has just come.
-        pub(in super::super) fn session(&self) -> io::Result<Session> {
-            let session = ServerConnection::new(Arc::clone(&self.0));
-            let mut session = session.map_err(io::Error::other)?;
-            session.set_buffer_limit(Some(BUFFER));
-            Ok(Session(Box::new(session)))
+        /// Makes the handshake with whoever has just come.
+        pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+            let acceptor = TlsAcceptor::from(Arc::clone(&self.0));
+            let bounded =
+                acceptor.accept_with(stream, |session| session.set_buffer_limit(Some(BUFFER)));
+            bounded.await
         }
     }
 
@@ -116,43 +118,15 @@ mod with {
             Err(e) => Err(e.to_string()),
         }
     }
-
-    /// TLS of one connection. The handshake is made with the first bytes that are read or written.
-    pub struct Session(Box<ServerConnection>);
-
-    impl Session {
-        pub(in super::super) fn read(
-            &mut self,
-            socket: &mut Timed,
-            bytes: &mut [u8],
-        ) -> io::Result<usize> {
-            Stream::new(&mut *self.0, socket).read(bytes)
-        }
-
-        pub(in super::super) fn write(
-            &mut self,
-            socket: &mut Timed,
-            bytes: &[u8],
-        ) -> io::Result<usize> {
-            Stream::new(&mut *self.0, socket).write(bytes)
-        }
-
-        pub(in super::super) fn flush(&mut self, socket: &mut Timed) -> io::Result<()> {
-            Stream::new(&mut *self.0, socket).flush()
-        }
-
-        pub(in super::super) fn end(&mut self) {
-            self.0.send_close_notify();
-        }
-    }
 }
 
 #[cfg(not(feature = "aws-lc"))]
 mod without {
     use std::io;
 
+    use tokio::net::TcpStream;
+
     use super::super::config::TlsConfig;
-    use super::super::connection::Timed;
     use super::{Files, Misfit};
 
     /// Of none anything is known.
@@ -175,28 +149,7 @@ mod without {
             ))
         }
 
-        pub(in super::super) fn session(&self) -> io::Result<Session> {
-            match *self {}
-        }
-    }
-
-    /// There is none.
-    pub enum Session {}
-
-    impl Session {
-        pub(in super::super) fn read(&mut self, _: &mut Timed, _: &mut [u8]) -> io::Result<usize> {
-            match *self {}
-        }
-
-        pub(in super::super) fn write(&mut self, _: &mut Timed, _: &[u8]) -> io::Result<usize> {
-            match *self {}
-        }
-
-        pub(in super::super) fn flush(&mut self, _: &mut Timed) -> io::Result<()> {
-            match *self {}
-        }
-
-        pub(in super::super) fn end(&mut self) {
+        pub(crate) async fn accept(&self, _: TcpStream) -> io::Result<TcpStream> {
             match *self {}
         }
     }

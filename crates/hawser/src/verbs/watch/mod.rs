@@ -181,7 +181,6 @@ impl Voice {
         let doors = Arc::new(doors.map_err(|e| miette::miette!("{e}"))?);
         let served = serve(args.listen, Arc::clone(&doors), board.clone());
         let address = served.map_err(|e| miette::miette!("{e}"))?;
-        started(board.send_pages())?;
         let teller = args.tell.clone();
         let teller = teller.map(|program| Teller::start(program, clock.clone()));
         let teller = started(teller.transpose())?;

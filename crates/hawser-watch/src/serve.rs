@@ -171,6 +171,7 @@ async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, visit: Visit, sit
 #[cfg(test)]
 mod tests {
     use axum::routing::get;
+    use proptest::prelude::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
     use tokio::time::Instant;
 
@@ -224,5 +225,25 @@ mod tests {
         let (_, came) = tokio::join!(serving, client.read_to_string(&mut text));
         assert!(came.is_ok() && text.ends_with("xxx"));
         assert!(text.contains("\r\nConnection: close\r\n"), "{text}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn whatever_comes_has_an_end(
+            start in prop::sample::select(vec!["", "GET / HTTP/1.1\r\n", "GET /"]),
+            bytes in prop::collection::vec(any::<u8>(), 0..512),
+        ) {
+            let mut runtime = runtime::Builder::new_current_thread();
+            let runtime = runtime.enable_time().start_paused(true).build().unwrap();
+            runtime.block_on(async {
+                let begun = Instant::now();
+                let (mut client, serving) = client();
+                client.write_all(start.as_bytes()).await.unwrap();
+                client.write_all(&bytes).await.unwrap();
+                serving.await;
+                assert!(begun.elapsed() <= LIMIT);
+            });
+        }
     }
 }

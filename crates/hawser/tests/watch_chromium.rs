@@ -34,7 +34,6 @@ fn until(browser: &mut Chromium, condition: &str) {
 }
 
 fn served(board: Board) -> (Board, String) {
-    board.send_pages().unwrap();
     let here: SocketAddr = "127.0.0.1:0".parse().unwrap();
     let doors = Arc::new(Doors::new(here.ip(), None).unwrap());
     let address = serve(here, doors, board.clone()).unwrap();

@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 
 use hawser_cluster::host::drill::logs::{COROSYNC, PACEMAKER};
 use hawser_cluster::units::WOKEN;
-use hawser_kernel::{corosync_pid, interfaces};
+use hawser_kernel::{corosync_pid, interfaces, storage_pulse};
 
 use crate::questions::{Pulse, ReadPulse};
 
@@ -32,6 +32,7 @@ pub(crate) fn read(last: &ReadPulse) -> Pulse {
         corosync_log: length(COROSYNC),
         pacemaker_log: log,
         woken: touched(WOKEN),
+        storage: storage_pulse(),
         pacemaker_changed: added.is_some_and(|(from, to)| from != to && tells(PACEMAKER, from, to)),
     }
 }

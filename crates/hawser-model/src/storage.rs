@@ -20,6 +20,16 @@ pub struct StorageFacts {
     pub zpools: BTreeMap<String, ZpoolFacts>,
 }
 
+/// What a look of a moment, without a program, tells of the same: whether it is worth a longer one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StoragePulse {
+    /// How many SCSI disks and imported ZFS pools there are.
+    pub there: usize,
+    /// Those of them that are not well, with their state: a disk that does not run, a pool that is not `ONLINE`.
+    pub unwell: BTreeMap<String, String>,
+}
+
 /// A SCSI disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DiskFacts {

@@ -87,6 +87,7 @@ struct Read {
     view_is_old: bool,
     devices: Option<Duration>,
     standing: Option<Duration>,
+    standing_is_old: bool,
     corosync: Option<u64>,
 }
 
@@ -135,6 +136,10 @@ impl Resident {
             self.read.changed = Some(now);
             self.read.view_is_old = true;
         }
+        if pulse.storage != self.pulse.storage {
+            self.read.standing_is_old = true;
+            self.read.view_is_old = true;
+        }
         let woken = pulse.woken.is_some() && pulse.woken != self.pulse.woken;
         self.read.view_is_old |= pulse.pacemaker_changed || woken;
         if pulse.corosync.is_some() {
@@ -165,13 +170,17 @@ impl Resident {
             true => VIEW_CHANGED,
             false => VIEW_QUIET,
         };
+        let standing = match self.read.standing_is_old {
+            true => VIEW_CHANGED,
+            false => STANDING,
+        };
         let quiet = !self.read.view_is_old || self.read.view.is_none();
         let devices = quiet && due(self.read.devices, VIEW_QUIET);
         let wants = Wants {
             links: self.pulse.corosync.is_some() && due(self.read.links, links),
             view: devices || due(self.read.view, view),
             devices,
-            standing: due(self.read.standing, STANDING),
+            standing: due(self.read.standing, standing),
         };
         for (wanted, last) in [
             (wants.links, &mut self.read.links),
@@ -184,6 +193,7 @@ impl Resident {
             }
         }
         self.read.view_is_old &= !wants.view;
+        self.read.standing_is_old &= !wants.standing;
         wants
     }
 

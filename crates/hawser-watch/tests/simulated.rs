@@ -104,6 +104,31 @@ fn an_event_of_which_pacemaker_alerts_is_read_at_once_and_a_storm_of_them_each_t
 }
 
 #[test]
+fn a_disk_that_stops_is_looked_at_in_that_second_and_one_that_flaps_each_three_seconds() {
+    let mut resident = Resident::new(file(), "head1".into());
+    let mut looks = |second: u64, state: &str| {
+        let mut pulse = Pulse::default();
+        pulse.storage.there = 2;
+        if state != "running" {
+            pulse.storage.unwell.insert("sda".into(), state.into());
+        }
+        let wants = resident.pulse(Duration::from_secs(second), second, pulse);
+        (wants.standing, wants.view)
+    };
+    assert_eq!(looks(0, "running"), (true, true));
+    let quiet = (1..30).filter(|second| looks(*second, "running") != (false, false));
+    assert_eq!(quiet.count(), 0);
+    assert_eq!(looks(40, "blocked"), (true, true));
+    let storm: Vec<u64> = (41..50)
+        .filter(|second| {
+            let state = ["running", "blocked"][usize::from(second % 2 == 0)];
+            looks(*second, state).0
+        })
+        .collect();
+    assert_eq!(storm, [43, 46, 49]);
+}
+
+#[test]
 fn a_port_without_carrier_is_told_in_that_second_and_takes_its_heartbeat_link_with_it() {
     let ran = run(120, &[(30, 60)], true);
     assert_eq!(

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use hawser_host::{Answers, Ask, Declined, Size, Stop};
 use hawser_model::host::Interface;
 use hawser_model::names::InterfaceName;
+use hawser_model::storage::StoragePulse;
 use serde::{Deserialize, Serialize};
 
 use crate::node::Node;
@@ -35,6 +36,9 @@ pub struct Pulse {
     /// When Pacemaker's alert woke the watch of this head last, in microseconds since 1970 UTC; absent where nobody listens.
     #[serde(default)]
     pub woken: Option<u64>,
+    /// Whether disks and pools are well.
+    #[serde(default)]
+    pub storage: StoragePulse,
 }
 
 impl Ask for ReadPulse {

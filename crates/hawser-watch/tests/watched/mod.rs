@@ -84,7 +84,7 @@ hawser_host::answers! {
             pacemaker_log: Some(second),
             // All the time somebody asks Pacemaker, and nothing changes there.
             pacemaker_changed: false,
-            woken: None,
+            ..Pulse::default()
         }
     };
     ReadHeartbeats: |_, head| {

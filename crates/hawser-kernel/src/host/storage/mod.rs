@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hawser_model::storage::{PathFacts, StorageFacts, ZpoolFacts};
+use hawser_model::storage::{PathFacts, StorageFacts, StoragePulse, ZpoolFacts};
 
 /// What programs said is believed so long while nothing changes.
 const AGAIN: Duration = Duration::from_secs(300);
@@ -20,6 +20,25 @@ const AGAIN: Duration = Duration::from_secs(300);
 const LIMIT: Duration = Duration::from_secs(3);
 
 pub use client::storage_client;
+
+/// What changes at once when a disk or a pool is lost: a few files, for a look each second.
+pub fn storage_pulse() -> StoragePulse {
+    pulse(Path::new("/"))
+}
+
+fn pulse(root: &Path) -> StoragePulse {
+    let mut pulse = StoragePulse::default();
+    let disks = scsi::states(root).map(|(name, state)| (name, state, "running"));
+    let pools = zpool::states(root).into_iter();
+    let pools = pools.map(|(name, pool)| (name, pool.state, "ONLINE"));
+    for (name, state, well) in disks.chain(pools) {
+        pulse.there += 1;
+        if state != well {
+            pulse.unwell.insert(name, state);
+        }
+    }
+    pulse
+}
 
 /// What is in a folder; nothing where it cannot be read.
 fn names(folder: &Path) -> impl Iterator<Item = String> + use<> {
@@ -172,6 +191,11 @@ mod tests {
         put(root, "sys/block/dm-0/slaves/sdb/size", "1\n");
         put(root, "proc/spl/kstat/zfs/tank/state", "DEGRADED\n");
         put(root, "proc/spl/kstat/zfs/arcstats", "1\n");
+
+        let pulse = pulse(root);
+        let unwell = [("sdb", "offline"), ("tank", "DEGRADED")];
+        let unwell = unwell.map(|(name, state)| (name.to_owned(), state.to_owned()));
+        assert_eq!((pulse.there, pulse.unwell), (3, unwell.into()));
 
         let mut facts = seen(root);
         assert_eq!(facts.disks.len(), 2);

@@ -8,6 +8,16 @@ use hawser_model::storage::DiskFacts;
 
 use super::{names, text};
 
+/// The state of each, and nothing else of it.
+pub(super) fn states(root: &Path) -> impl Iterator<Item = (String, String)> {
+    let block = root.join("sys/block");
+    let disks = names(&block).filter(|name| name.starts_with("sd"));
+    disks.filter_map(move |name| {
+        let state = text(&block.join(&name).join("device/state"))?;
+        Some((name, state))
+    })
+}
+
 /// Those below `/sys/block`.
 pub(super) fn disks(root: &Path) -> BTreeMap<String, DiskFacts> {
     let disk = |name: String| {

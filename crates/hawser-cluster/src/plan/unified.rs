@@ -8,11 +8,8 @@ use similar::TextDiff;
 
 use super::effects::{COROSYNC_CONF, Effect};
 use super::facts::Facts;
-use super::words::names_a_secret;
+use super::words::{HIDDEN, names_a_secret};
 use crate::xml::Element;
-
-/// What stands where a secret would.
-const HIDDEN: &str = "(not shown)";
 
 /// The diff; empty when neither changes.
 pub(super) fn unified(
@@ -40,9 +37,18 @@ fn corosync_conf(facts: &Facts, effects: &[Effect]) -> String {
     let diffs = alike.into_iter().map(|((live, wanted), nodes)| {
         let nodes: Vec<&str> = nodes.into_iter().map(HostName::as_str).collect();
         let name = format!("{}:{COROSYNC_CONF}", nodes.join(","));
-        diff(&name, live, wanted)
+        diff(&name, &without_key(live), wanted)
     });
     diffs.collect()
+}
+
+/// A key may stand in corosync.conf itself, instead of in a file (`totem.key`).
+fn without_key(conf: &str) -> String {
+    let shown = |line: &str| match line.split_once(':') {
+        Some((name, _)) if name.trim() == "key" => format!("{name}: {HIDDEN}\n"),
+        _ => line.to_owned(),
+    };
+    conf.split_inclusive('\n').map(shown).collect()
 }
 
 fn cib(live: &Element, target: &Element) -> String {
@@ -103,6 +109,27 @@ mod tests {
              +++ file/head1,head2:/etc/corosync/corosync.conf\n\
              @@ -1,3 +1,3 @@\n totem {\n-  token: 1000\n+  token: 2000\n }\n"
         );
+    }
+
+    #[test]
+    fn a_key_in_corosync_conf_is_not_shown() {
+        let mut facts = Facts::default();
+        let node = NodeFacts {
+            corosync_conf: Some("totem {\n  token: 1000\n  key: hunter2\n}\n".into()),
+            ..NodeFacts::default()
+        };
+        facts.nodes.insert("head1".into(), node);
+        let cib = Element::new("cib");
+        let text = unified(&facts, &[conf_effect("head1")], &cib, &cib);
+        assert!(text.contains("\n-  key: (not shown)\n"), "{text}");
+        assert!(!text.contains("hunter2"), "{text}");
+        let setting = crate::plan::Setting {
+            name: "totem.key".into(),
+            live: Some("hunter2".into()),
+            desired: None,
+        };
+        let words = crate::plan::words::settings(&[setting]);
+        assert_eq!(words, "totem.key: (not shown) → nothing");
     }
 
     #[test]

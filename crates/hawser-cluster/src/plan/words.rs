@@ -63,6 +63,9 @@ impl fmt::Display for PlanReport {
     }
 }
 
+/// What stands where a secret would.
+pub(super) const HIDDEN: &str = "(not shown)";
+
 /// Values that may be secrets: somebody may have written one into the CIB by hand.
 const SECRET: &[&str] = &["passw", "secret", "community", "token", "_kg"];
 
@@ -169,7 +172,7 @@ pub(super) fn names_a_secret(name: &str) -> bool {
 fn shown(name: &str, value: Option<&String>) -> String {
     match value {
         None => "nothing".into(),
-        Some(_) if names_a_secret(name) => "(not shown)".into(),
+        Some(_) if names_a_secret(name) => HIDDEN.into(),
         Some(value) => format!("\"{value}\""),
     }
 }
@@ -246,7 +249,11 @@ fn ordered(location: &Element) -> Option<String> {
 /// What differs in a node's corosync.conf.
 pub(super) fn settings(settings: &[Setting]) -> String {
     let one = |setting: &Setting| {
-        let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".into());
+        let value = |value: &Option<String>| match value {
+            Some(_) if setting.name == "totem.key" => HIDDEN.into(),
+            Some(value) => value.clone(),
+            None => "nothing".into(),
+        };
         format!(
             "{}: {} → {}",
             setting.name,

@@ -26,6 +26,7 @@ pub mod octal;
 pub mod output;
 pub mod probe;
 pub mod readings;
+pub mod saved_plan;
 pub mod setup;
 pub mod shell;
 pub mod sockets;

@@ -111,6 +111,14 @@ fn plan_output() {
 }
 
 #[test]
+fn saved_plan() {
+    published(
+        "saved-plan.schema.json",
+        &schema_for!(hawser_model::saved_plan::SavedPlan),
+    );
+}
+
+#[test]
 fn cluster_status() {
     published(
         "status.schema.json",

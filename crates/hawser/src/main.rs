@@ -14,6 +14,7 @@ mod parse;
 #[cfg(test)]
 mod quoted;
 mod render;
+mod saved_plan;
 mod verbs;
 mod waiting;
 

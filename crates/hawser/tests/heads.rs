@@ -24,7 +24,7 @@ use secrets::{
 };
 use serde_json::Value;
 use support::verbs::{active_on, ok, verb};
-use support::{Lab, eventually, hawser, json};
+use support::{Lab, eventually, hawser, json, run};
 use times::{Pause, between, ended, in_order, logged};
 
 /// The floating address of vmpool01 on the first SAN, and its only unit.
@@ -146,6 +146,9 @@ fn what_runs_is_imported_as_it_is(lab: &Lab) {
 
 #[track_caller]
 fn a_change_by_hand_is_named(lab: &Lab) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let saved = folder.path().join("plan.json").display().to_string();
+    ok(lab, "plan", &["-o", &saved]);
     lab.sh(
         "head2",
         "crm_attribute --name no-quorum-policy --update ignore",
@@ -176,7 +179,22 @@ fn a_change_by_hand_is_named(lab: &Lab) {
             .unwrap()
             .contains("\"ignore\" on the cluster")
     );
-    assert!(ok(lab, "apply", &[]).contains("2 changes made"));
+    // Who reviewed the plan of before did not agree to these.
+    let refused = run(&["apply", &saved]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    let named = refused.stderr.matches("not reviewed: ").count();
+    assert_eq!(named, 2, "{}", refused.stderr);
+    ok(lab, "plan", &["-o", &saved]);
+    let mode = fs::metadata(&saved).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let dry = json(&run(&["apply", &saved, "--dry-run", "--json"]), "apply");
+    let done = json(&run(&["apply", &saved, "--json"]), "apply");
+    assert_eq!(
+        (&dry["changed"], &dry["changes"]),
+        (&true.into(), &done["changes"])
+    );
+    assert_eq!(done["changes"].as_array().map(Vec::len), Some(2), "{done}");
+    assert!(run(&["apply", &saved]).stdout.contains("0 changes"));
     nothing_is_left_to_do(lab);
 }
 

@@ -7,20 +7,23 @@ use std::time::Duration;
 
 use hawser_host::{HostError, Hosts};
 use hawser_model::cluster_file::ClusterFile;
+use hawser_model::saved_plan::SavedPlan;
 
-use super::effects::{perform, words};
+use super::effects::perform;
 use super::settle::{Settled, Waiting, not_done, wait_settled};
 use super::status::not_running;
 use super::undo::{take_back, undo_of};
 use super::{Fences, LiveError, OnHead, Secrets, device, gather, head, live_cib};
-use crate::plan::{Change, Effect, Facts, Plan, PlanError, PlanReport, plan};
+use crate::plan::{Change, Effect, Facts, Plan, PlanError, beyond, differences, plan};
 use crate::simulate::CrmSimulate;
 
 /// How a plan is applied.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
+pub struct Options<'a> {
     /// Also when clients notice it.
     pub allow_disruption: bool,
+    /// The plan that somebody reviewed: it is what is done, or nothing. Absent: whatever is to be done.
+    pub reviewed: Option<&'a SavedPlan>,
     /// How long Pacemaker is waited for each time; absent: as long as the slowest pool may take.
     pub timeout: Option<Duration>,
 }
@@ -46,6 +49,16 @@ pub enum ApplyError {
          the same", .0.join("\n")
     )]
     Disruptive(Vec<String>),
+    /// It is not what somebody reviewed.
+    #[error(
+        "{}:\n{}\n`hawser plan -o FILE` says what is to be done now", not_reviewed(*.begun), .differs.join("\n")
+    )]
+    NotReviewed {
+        /// Whether what was reviewed is done, and more is to be done than that; else nothing was changed.
+        begun: bool,
+        /// What differs, line by line.
+        differs: Vec<String>,
+    },
     /// Whoever was asked did not agree; nothing was changed.
     #[error("{0}")]
     NotAgreed(String),
@@ -79,6 +92,15 @@ impl From<HostError> for ApplyError {
     }
 }
 
+fn not_reviewed(begun: bool) -> &'static str {
+    match begun {
+        true => {
+            "what was reviewed is done, and now more differs, which nobody has reviewed and which is left as it is"
+        }
+        false => "nothing was changed, because what would be done now is not what was reviewed",
+    }
+}
+
 /// A first set-up takes two rounds (files and start, then the CIB); the others are for a cluster
 /// that somebody else is changing meanwhile.
 const ROUNDS: usize = 6;
@@ -104,8 +126,8 @@ pub fn apply(
     file: &ClusterFile,
     heads: &mut Hosts,
     secrets: &Secrets,
-    options: Options,
-    agreed: &mut dyn FnMut(&PlanReport) -> Result<(), String>,
+    options: Options<'_>,
+    agreed: &mut dyn FnMut(&Plan) -> Result<(), String>,
     said: &mut dyn FnMut(&str),
 ) -> Result<Applied, ApplyError> {
     let mut applied = Applied::default();
@@ -142,15 +164,25 @@ pub fn apply(
             settle(heads, options, said)?;
             continue;
         }
+        if let Some(reviewed) = options.reviewed {
+            let differs = match first {
+                true => differences(reviewed, &plan),
+                false => beyond(reviewed, &plan),
+            };
+            if !differs.is_empty() {
+                let begun = !first;
+                return Err(ApplyError::NotReviewed { begun, differs });
+            }
+        }
         if (plan.is_disruptive() || !plan.taken.is_empty()) && !options.allow_disruption {
             return Err(ApplyError::Disruptive(disruptive(&plan)));
         }
         if std::mem::take(&mut first) {
             applied.changes.clone_from(&plan.report.changes);
-            agreed(&plan.report).map_err(ApplyError::NotAgreed)?;
+            agreed(&plan).map_err(ApplyError::NotAgreed)?;
         }
         for (i, effect) in plan.effects.iter().enumerate() {
-            said(&words(effect));
+            said(&effect.to_string());
             let mut waiting = Waiting {
                 timeout: options.timeout,
                 said: &mut *said,
@@ -177,7 +209,7 @@ pub fn apply(
 fn idle(
     file: &ClusterFile,
     heads: &mut Hosts,
-    options: Options,
+    options: Options<'_>,
     said: &mut dyn FnMut(&str),
 ) -> Result<Vec<String>, LiveError> {
     let missing = missing(file, heads)?;
@@ -223,7 +255,7 @@ fn disruptive(plan: &Plan) -> Vec<String> {
 /// Waits until Pacemaker is done; what is left when time was over is told.
 fn settle(
     heads: &mut Hosts,
-    options: Options,
+    options: Options<'_>,
     said: &mut dyn FnMut(&str),
 ) -> Result<Vec<String>, LiveError> {
     let mut waiting = Waiting {

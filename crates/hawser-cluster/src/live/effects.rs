@@ -37,47 +37,6 @@ const ASKS: Duration = Duration::from_millis(150);
 /// A CIB changes whenever an operation ends; a busy cluster may need several attempts.
 const ATTEMPTS: usize = 30;
 
-/// What an effect is, for whoever watches.
-pub(super) fn words(effect: &Effect) -> String {
-    let names = |nodes: &[HostName]| {
-        let names: Vec<&str> = nodes.iter().map(HostName::as_str).collect();
-        names.join(", ")
-    };
-    match effect {
-        Effect::WriteFile { node, file } => format!("{} on {node}", file.path),
-        Effect::RemoveFile { node, path } => format!("no {path} on {node}"),
-        Effect::NewAuthkey { nodes, .. } => format!("a new key on {}", names(nodes)),
-        Effect::CopyAuthkey { from, to } => format!("the key of {from} on {}", names(to)),
-        Effect::AuthkeyMode { node } => format!("mode of {AUTHKEY} on {node}"),
-        Effect::WriteCorosyncConf { node, .. } => format!("{COROSYNC_CONF} on {node}"),
-        Effect::InstallExports { nodes } => {
-            format!("the exports agent on {}", names(nodes))
-        }
-        Effect::ReloadCorosync => "Corosync reads its configuration again".into(),
-        Effect::RestartCluster => "Corosync and Pacemaker restart on all nodes".into(),
-        Effect::Start { nodes } => format!("Corosync and Pacemaker start on {}", names(nodes)),
-        Effect::Device { wish, nodes } => {
-            let what = match wish {
-                DeviceWish::Start => "starts",
-                DeviceWish::Stop | DeviceWish::Withdraw => "ends",
-            };
-            format!("corosync-qdevice {what} on {}", names(nodes))
-        }
-        Effect::Watch { wish, nodes } => {
-            let what = match wish {
-                WatchWish::Install => "runs",
-                WatchWish::Withdraw => "ends",
-            };
-            format!("the watch {what} on {}", names(nodes))
-        }
-        Effect::PatchCib { changes, .. } => match changes.len() {
-            1 => "1 change to the CIB".into(),
-            several => format!("{several} changes to the CIB"),
-        },
-        Effect::WaitSettled => "waiting until what is to go has stopped".into(),
-    }
-}
-
 /// Makes it true.
 pub(super) fn perform(
     file: &ClusterFile,

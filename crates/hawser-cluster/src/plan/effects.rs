@@ -2,6 +2,8 @@
 //! doing nothing, and a run that was killed is finished by planning anew. To apply is to plan and to
 //! do what the plan says until the plan is empty: what comes after a start is planned after it.
 
+use std::fmt;
+
 use hawser_model::names::HostName;
 
 use super::diff::ObjectChange;
@@ -102,6 +104,50 @@ pub enum Effect {
     },
     /// Pacemaker has nothing left to do (`crm_resource --wait`).
     WaitSettled,
+}
+
+/// What it is, for whoever watches.
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = |nodes: &[HostName]| {
+            let names: Vec<&str> = nodes.iter().map(HostName::as_str).collect();
+            names.join(", ")
+        };
+        let words = match self {
+            Self::WriteFile { node, file } => format!("{} on {node}", file.path),
+            Self::RemoveFile { node, path } => format!("no {path} on {node}"),
+            Self::NewAuthkey { nodes, .. } => format!("a new key on {}", names(nodes)),
+            Self::CopyAuthkey { from, to } => format!("the key of {from} on {}", names(to)),
+            Self::AuthkeyMode { node } => format!("mode of {AUTHKEY} on {node}"),
+            Self::WriteCorosyncConf { node, .. } => format!("{COROSYNC_CONF} on {node}"),
+            Self::InstallExports { nodes } => {
+                format!("the exports agent on {}", names(nodes))
+            }
+            Self::ReloadCorosync => "Corosync reads its configuration again".into(),
+            Self::RestartCluster => "Corosync and Pacemaker restart on all nodes".into(),
+            Self::Start { nodes } => format!("Corosync and Pacemaker start on {}", names(nodes)),
+            Self::Device { wish, nodes } => {
+                let what = match wish {
+                    DeviceWish::Start => "starts",
+                    DeviceWish::Stop | DeviceWish::Withdraw => "ends",
+                };
+                format!("corosync-qdevice {what} on {}", names(nodes))
+            }
+            Self::Watch { wish, nodes } => {
+                let what = match wish {
+                    WatchWish::Install => "runs",
+                    WatchWish::Withdraw => "ends",
+                };
+                format!("the watch {what} on {}", names(nodes))
+            }
+            Self::PatchCib { changes, .. } => match changes.len() {
+                1 => "1 change to the CIB".into(),
+                several => format!("{several} changes to the CIB"),
+            },
+            Self::WaitSettled => "waiting until what is to go has stopped".into(),
+        };
+        f.write_str(&words)
+    }
 }
 
 /// The steps in which the CIB is changed.

@@ -21,6 +21,8 @@ mod ports;
 mod problems;
 mod reaction;
 mod renamed;
+mod saved;
+mod saved_file;
 mod stages;
 mod theirs;
 mod unified;
@@ -44,6 +46,8 @@ pub use notes::{Note, notes};
 pub use objects::{Inside, Key, Object, objects};
 pub use ports::{HeadPorts, Unwatched, watched};
 pub use problems::{Problem, problems};
+pub use saved::{Origin, beyond, differences, saved};
+pub use saved_file::{PlanFileError, parse_saved, saved_text};
 pub use waits::{Wait, waits};
 
 pub use hawser_model::output::cluster::{Action, Change};
@@ -54,7 +58,7 @@ use crate::simulate::{SimulateError, Simulator};
 use crate::xml::{Element, XmlError};
 use reaction::Reaction;
 
-/// A plan as people see it. Scripts get its changes alone.
+/// A plan as people see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanReport {
     /// What changes, in the order it is done. Empty: the nodes are what the file says.
@@ -79,6 +83,8 @@ pub struct Plan {
     pub target_cib: Element,
     /// What Pacemaker does at this moment, before anything of the plan, in words.
     pub under_way: Vec<String>,
+    /// What Pacemaker will do about it, in words, without what depends on how long it takes.
+    pub pacemaker: Vec<String>,
     /// The pools that are served now and would be served nowhere.
     pub taken: Vec<String>,
     /// The same as a unified diff of `corosync.conf` and of the CIB's configuration.
@@ -182,6 +188,7 @@ pub fn plan(
         report,
         effects,
         target_cib: target,
+        pacemaker: words::reaction(&reaction.stories),
         under_way: reaction.under_way,
         taken: reaction.taken,
         diff,

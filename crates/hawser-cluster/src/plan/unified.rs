@@ -62,7 +62,7 @@ fn cib(live: &Element, target: &Element) -> String {
 }
 
 /// Somebody may have written a secret into the CIB by hand.
-fn hide(element: &mut Element) {
+pub(super) fn hide(element: &mut Element) {
     if element.get("name").is_some_and(names_a_secret) && element.get("value").is_some() {
         element.set("value", HIDDEN);
     }

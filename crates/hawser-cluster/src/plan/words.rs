@@ -264,14 +264,16 @@ pub(super) fn settings(settings: &[Setting]) -> String {
     settings.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
+/// What Pacemaker will do, in order.
+pub(super) fn reaction(stories: &[Story]) -> Vec<String> {
+    let steps = stories.iter().flat_map(|story| &story.steps);
+    steps.map(step_in_words).collect()
+}
+
 /// What Pacemaker will do, in order, and where the pools that notice it are afterwards.
 pub(super) fn consequence(stories: &[Story], live: &Element, target: &Element) -> Vec<String> {
     let readdressed = Readdressed::of(live, target);
-    let mut lines: Vec<String> = stories
-        .iter()
-        .flat_map(|story| &story.steps)
-        .map(step_in_words)
-        .collect();
+    let mut lines = reaction(stories);
     let last = stories.last().map(|story| &story.pools);
     for story in stories {
         for (pool, wait) in waits(live, story) {

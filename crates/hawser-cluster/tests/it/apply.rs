@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::golden::Golden;
 use crate::simulated::{Cluster, Machine, heads};
+use hawser_cluster::host::questions::Standby;
 use hawser_cluster::live::{Applied, ApplyError, Options, Secrets, apply};
 use hawser_cluster::plan::AUTHKEY;
 use hawser_host::Clock;
@@ -24,18 +25,35 @@ pub struct Bench {
 
 impl Bench {
     pub fn new() -> Self {
-        let secrets = tempfile::tempdir().unwrap();
-        let folder = secrets.path().join("etc/hawser/secrets");
+        let bench = Self {
+            golden: Golden::named("lab"),
+            secrets: tempfile::tempdir().unwrap(),
+        };
+        bench.set_passwords("hunter2");
+        bench
+    }
+
+    /// The passwords of the BMCs.
+    pub fn set_passwords(&self, password: &str) {
+        let folder = self.secrets.path().join("etc/hawser/secrets");
         fs::create_dir_all(&folder).unwrap();
         for head in ["head1", "head2"] {
             let file = folder.join(format!("{head}-bmc"));
-            fs::write(&file, "hunter2\n").unwrap();
+            fs::write(&file, format!("{password}\n")).unwrap();
             fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
         }
-        Self {
-            golden: Golden::named("lab"),
-            secrets,
-        }
+    }
+
+    pub fn secrets(&self) -> Secrets {
+        Secrets::below(self.secrets.path())
+    }
+
+    /// A head is in standby, or again not.
+    pub fn standby(&self, cluster: &Arc<Mutex<Cluster>>, node: &str, on: bool) {
+        let mut heads = heads(cluster, &Wire::default());
+        let (asked, node) = (HostName::from("head2"), node.to_owned());
+        let head = heads.get_mut(&asked).unwrap();
+        head.ask(&Standby { node, on }).unwrap();
     }
 
     pub fn apply(&self, cluster: &Arc<Mutex<Cluster>>, wire: &Wire) -> Result<Applied, ApplyError> {

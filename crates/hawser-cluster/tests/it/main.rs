@@ -12,6 +12,7 @@ mod golden;
 mod looks;
 mod operate;
 mod plan;
+mod saved_plan;
 mod scenarios;
 mod secrets;
 mod simulated;

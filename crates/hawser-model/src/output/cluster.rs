@@ -13,6 +13,15 @@ use crate::names::HostName;
 pub struct PlanOutput {
     /// What changes, in the order it is done. Empty: the nodes are what the file says.
     pub changes: Vec<Change>,
+    /// What Pacemaker will do about it, in words, in order.
+    #[serde(default)]
+    pub consequence: Vec<String>,
+    /// Why it cannot be applied as it is, in words. Empty: it can.
+    #[serde(default)]
+    pub problems: Vec<String>,
+    /// With `--diff`: what is live against what is to be, as a unified diff without secrets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
 }
 
 /// A change, as people and scripts see it.
@@ -238,8 +247,14 @@ pub struct OperatedPool {
 /// What `hawser apply --json` prints.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApplyOutput {
+    /// Whether anything was changed; with `--dry-run`, whether anything would be.
+    #[serde(default)]
+    pub changed: bool,
     /// What was changed, in the order it was done.
     pub changes: Vec<Change>,
     /// What does not run although everything is as the file says, and why, in words.
     pub not_running: Vec<String>,
+    /// With `--diff`: what was live against what was to be, as a unified diff without secrets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
 }

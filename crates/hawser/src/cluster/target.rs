@@ -10,6 +10,7 @@ use hawser_host::{Host, HostError, Hosts};
 use hawser_lab::Lab;
 use hawser_model::cluster_file::{At, ClusterFile, SecretRef};
 use hawser_model::names::HostName;
+use hawser_model::saved_plan::SavedPlan;
 use hawser_model::topology::Reach;
 use miette::bail;
 
@@ -107,24 +108,61 @@ impl Target {
         };
         let source = Source::read(&path)?;
         let file = parse(&source)?;
-        let nodes = file.topology().nodes.into_iter().map(|node| {
-            let reach = match &self.lab {
-                Some(lab) => Reach::Lab(lab.clone()),
-                None => node.reach,
-            };
-            (node.name, reach)
-        });
-        Ok(Known {
-            cluster: Cluster::of_nodes(nodes.collect(), self.ssh_config.clone()),
-            secrets: admin.map_or_else(Secrets::here, |root| Secrets::below(&root)),
-            slowness: lab.as_ref().map_or(1, Lab::slowness),
+        Ok(Known::of(
             source,
             file,
-        })
+            lab.as_ref(),
+            self.ssh_config.clone(),
+        ))
     }
 }
 
 impl Known {
+    /// The cluster of a plan that was saved: as its file was then, wherever that is now.
+    ///
+    /// # Errors
+    /// What is wrong with the file; no such lab.
+    pub fn of_saved(plan: &SavedPlan, ssh_config: Option<PathBuf>) -> miette::Result<Self> {
+        let lab = match &plan.lab {
+            Some(name) => Some(open_lab(name)?),
+            None => None,
+        };
+        let source = Source {
+            path: plan.path.clone(),
+            text: plan.file.clone(),
+        };
+        let file = source.complete()?;
+        Ok(Self::of(source, file, lab.as_ref(), ssh_config))
+    }
+
+    fn of(
+        source: Source,
+        file: ClusterFile,
+        lab: Option<&Lab>,
+        ssh_config: Option<PathBuf>,
+    ) -> Self {
+        let nodes = file.topology().nodes.into_iter().map(|node| {
+            let reach = match lab {
+                Some(lab) => Reach::Lab(lab.name().to_string()),
+                None => node.reach,
+            };
+            (node.name, reach)
+        });
+        let admin = lab.and_then(Lab::admin_root);
+        Self {
+            cluster: Cluster::of_nodes(nodes.collect(), ssh_config),
+            secrets: admin.map_or_else(Secrets::here, |root| Secrets::below(&root)),
+            slowness: lab.map_or(1, Lab::slowness),
+            source,
+            file,
+        }
+    }
+
+    /// Where its file was read.
+    pub fn path(&self) -> &str {
+        &self.source.path
+    }
+
     /// Whether any of its nodes is not a lab's.
     pub fn is_real(&self) -> bool {
         self.cluster.is_real()

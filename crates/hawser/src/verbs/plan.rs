@@ -1,6 +1,7 @@
 //! `hawser plan`: what differs between a cluster file and the live cluster, and what Pacemaker would
 //! do about it; or what is made of the file alone. Changes nothing.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use hawser_cluster::cib;
@@ -16,6 +17,7 @@ use miette::{IntoDiagnostic, WrapErr};
 
 use crate::cluster::{Known, Target};
 use crate::output::{complain, document, print, print_fitted};
+use crate::saved_plan;
 
 /// Arguments of `hawser plan`.
 #[derive(clap::Args)]
@@ -26,8 +28,11 @@ pub struct Args {
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["json", "exit_code"])]
     print: Option<Print>,
     /// Also as a unified diff of corosync.conf and the CIB: what is live against what is to be
-    #[arg(long, conflicts_with_all = ["json", "print"])]
+    #[arg(long, conflicts_with = "print")]
     diff: bool,
+    /// Also to this file, for `hawser apply FILE`: what was reviewed is what is done, or nothing
+    #[arg(short, long, value_name = "FILE", conflicts_with = "print")]
+    out: Option<PathBuf>,
     /// Print one JSON object (docs/schema/plan.schema.json)
     #[arg(long)]
     json: bool,
@@ -88,20 +93,29 @@ fn live(known: &Known, args: &Args) -> miette::Result<ExitCode> {
     let report = &plan.report;
     match args.json {
         true => {
-            let changes = report.changes.clone();
-            let json = serde_json::to_string_pretty(&PlanOutput { changes })
+            let made = PlanOutput {
+                changes: report.changes.clone(),
+                consequence: report.consequence.clone(),
+                problems: report.problems.clone(),
+                diff: args.diff.then(|| plan.diff.clone()),
+            };
+            let json = serde_json::to_string_pretty(&made)
                 .into_diagnostic()
                 .wrap_err("cannot write the plan as JSON")?;
             print(&(json + "\n"));
-            // The JSON holds what would change; what keeps it from being done goes beside it.
             for problem in &report.problems {
                 complain!("{problem}");
             }
         }
-        false => print_fitted(&report.to_string()),
+        false => {
+            print_fitted(&report.to_string());
+            if args.diff {
+                document(&plan.diff);
+            }
+        }
     }
-    if args.diff {
-        document(&plan.diff);
+    if let Some(path) = &args.out {
+        saved_plan::write(path, &plan, known, args.target.lab.as_deref())?;
     }
     for unreached in &reached.failed {
         complain!("{unreached}");

@@ -63,12 +63,20 @@ impl<T: Send + 'static> Begun<Told<T>> {
     }
 }
 
+/// How a tool ended.
+pub(super) struct End {
+    /// Whether without an error.
+    pub well: bool,
+    /// What it said on standard error.
+    pub complaint: String,
+}
+
 /// Runs a tool for so many seconds at most and gives what it prints, whatever it ends with; `judge` tells an answer from an error.
 pub(super) fn tool<T>(
     seconds: u32,
     program: &str,
     arguments: &[&str],
-    judge: impl FnOnce(&str, bool) -> Option<T>,
+    judge: impl FnOnce(&str, &End) -> Option<T>,
 ) -> Told<T> {
     let limit = Duration::from_secs(seconds.into());
     let output = match run::within(limit, program, arguments, None) {
@@ -77,7 +85,11 @@ pub(super) fn tool<T>(
         Err(e) => return Told::Failed(run::cannot(program, arguments)(e).to_string()),
     };
     let said = String::from_utf8_lossy(&output.stdout);
-    match judge(&said, output.status.success()) {
+    let end = End {
+        well: output.status.success(),
+        complaint: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+    };
+    match judge(&said, &end) {
         Some(answer) => Told::Said(answer),
         None => Told::Failed(run::failed(program, arguments, &output).to_string()),
     }
@@ -93,7 +105,7 @@ mod tests {
         assert_eq!(hangs.end(), Told::Silent(0));
         let works = Begun::work(60, || 7);
         assert_eq!(works.end(), Told::Said(7));
-        let text = |said: &str, well: bool| well.then(|| said.trim().to_owned());
+        let text = |said: &str, end: &End| end.well.then(|| said.trim().to_owned());
         assert_eq!(tool(60, "echo", &["well"], text), Told::Said("well".into()));
         assert!(
             matches!(tool(60, "false", &[], text), Told::Failed(said) if said.contains("false"))

@@ -183,10 +183,10 @@ fn controller(limit: u32, node: &str) -> Told<String> {
         limit,
         "crmadmin",
         &["-S", node, "--output-as=xml"],
-        |said, well| {
+        |said, end| {
             let said = Element::parse(said, "crmadmin's answer")
                 .ok()
-                .filter(|_| well)?;
+                .filter(|_| end.well)?;
             let state = said.walk().into_iter().find_map(|e| e.get("state"))?;
             Some(state.to_owned())
         },
@@ -194,26 +194,26 @@ fn controller(limit: u32, node: &str) -> Told<String> {
 }
 
 fn cib(limit: u32) -> Told<String> {
-    tool(limit, "cibadmin", &["--query"], |said, well| {
-        well.then(|| said.to_owned())
+    tool(limit, "cibadmin", &["--query"], |said, end| {
+        end.well.then(|| said.to_owned())
     })
 }
 
 fn history(limit: u32) -> Told<String> {
     // Without `--verbose` it tells one operation, which in a cluster of several nodes need not be the last.
     let arguments = ["--history", "*", "--verbose", "--output-as=xml"];
-    tool(limit, "stonith_admin", &arguments, |said, well| {
-        well.then(|| said.to_owned())
+    tool(limit, "stonith_admin", &arguments, |said, end| {
+        end.well.then(|| said.to_owned())
     })
 }
 
 /// The devices with which the fencer of this head can switch a node off.
 fn list(limit: u32, node: &str) -> Told<BTreeSet<String>> {
     let arguments = ["--list", node, "--output-as=xml"];
-    tool(limit, "stonith_admin", &arguments, |said, well| {
+    tool(limit, "stonith_admin", &arguments, |said, end| {
         let said = Element::parse(said, "the fencer's answer")
             .ok()
-            .filter(|_| well)?;
+            .filter(|_| end.well)?;
         let items = said.walk().into_iter().filter(|e| e.name == "item");
         Some(items.map(|item| item.text.trim().to_owned()).collect())
     })
@@ -228,8 +228,8 @@ fn vote() -> Told<Option<String>> {
 
 fn links(limit: u32, watch: Duration) -> Vec<BTreeMap<String, String>> {
     let read = || {
-        tool(limit, "corosync-cmapctl", &["-m", "stats"], |said, well| {
-            well.then(|| statistics(said))
+        tool(limit, "corosync-cmapctl", &["-m", "stats"], |said, end| {
+            end.well.then(|| statistics(said))
         })
     };
     let Told::Said(first) = read() else {

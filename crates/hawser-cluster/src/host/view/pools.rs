@@ -192,8 +192,8 @@ fn look(pool: &PoolQuestion, limits: Limits) -> PoolView {
 /// What the disks of a pool that is here lack.
 fn health(storage: &Storage, limit: u32) -> Told<Option<String>> {
     match storage {
-        Storage::Zfs { name, .. } => tool(limit, "zpool", &Vdevs::asked(name), |said, well| {
-            well.then(|| Vdevs::parse(said).lacks())
+        Storage::Zfs { name, .. } => tool(limit, "zpool", &Vdevs::asked(name), |said, end| {
+            end.well.then(|| Vdevs::parse(said).lacks())
         }),
         // The kernel's own mirrors and those of LVM are not asked.
         Storage::Device(_) | Storage::VolumeGroup(_) => Told::Said(None),
@@ -243,15 +243,14 @@ fn disks(storage: &Storage, limit: u32) -> Told<Disks> {
         Storage::Zfs { name, options } => {
             let options: Vec<&str> = options.iter().map(String::as_str).collect();
             let arguments = [&["import"], &options[..]].concat();
-            // It ends with an error when it finds no pool at all.
-            tool(limit, "zpool", &arguments, |said, well| {
-                (well || said.is_empty()).then(|| zpool::disks(said, name))
+            tool(limit, "zpool", &arguments, |said, end| {
+                zpool::is_answer(end.well, &end.complaint).then(|| zpool::disks(said, name))
             })
         }
         Storage::VolumeGroup(name) => {
             let arguments = ["--foreign", "--noheadings", "-o", "vg_name"];
-            tool(limit, "vgs", &arguments, |said, well| {
-                well.then(|| {
+            tool(limit, "vgs", &arguments, |said, end| {
+                end.well.then(|| {
                     let found = said.lines().any(|line| line.trim() == name);
                     Disks::unless(found, || {
                         format!("`vgs --foreign` does not see {name} there")

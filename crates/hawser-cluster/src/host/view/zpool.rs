@@ -5,6 +5,12 @@
 
 use super::pools::Disks;
 
+/// Whether it has looked. It ends with an error when it finds no pool at all, and when it could not look; what it then says
+/// on standard error tells the one from the other.
+pub(super) fn is_answer(well: bool, complaint: &str) -> bool {
+    well || complaint == "no pools available to import"
+}
+
 /// The disks of the pool of this name.
 pub(super) fn disks(said: &str, name: &str) -> Disks {
     let mut found = said.split("pool: ").skip(1).filter(|text| {
@@ -92,6 +98,19 @@ fn devices(pool: &str) -> Vec<Device<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_could_not_look_has_not_seen_that_there_is_nothing() {
+        assert!(is_answer(true, ""));
+        assert!(is_answer(false, "no pools available to import"));
+        for failed in [
+            "",
+            "cannot discover pools: permission denied",
+            "/dev/zfs and /proc/self/mounts are required.",
+        ] {
+            assert!(!is_answer(false, failed), "{failed}");
+        }
+    }
 
     /// What OpenZFS 2.3.2 said on head2 of pools that head1 had: one with a log that only head1 saw, one with a disk of its
     /// own only there.

@@ -342,10 +342,10 @@ fn a_neighbour_that_does_not_answer() {
     let mut flow = net.flow(&sender, &receiver);
     flow.destination = [10, 77, 0, 99].into();
     let nowhere = (flow.destination, flow.destination_port).into();
-    let (a, _) = net.window(&flow, |_| {
+    let (a, _) = net.window(&flow, |net| {
         send(&sender, nowhere, &probe(1000), 300);
         // Three requests, a second apart.
-        std::thread::sleep(Duration::from_millis(4500));
+        net.a.until("ip neigh show 10.77.0.99 | grep -q FAILED");
     });
     let (full, failed) = (of(&a, "NEIGH_QUEUEFULL"), of(&a, "NEIGH_FAILED"));
     assert!(full > 0 && failed > 0, "{:?}", a.drops);

@@ -14,8 +14,12 @@ use hawser_kernel::Observer;
 use hawser_model::drops::{DropScope, DropSubject, TapDirection};
 use hawser_model::host::HostWindow;
 use hawser_model::traffic::{FlowId, PROBE_MAGIC, WatchedFlow};
+use hawser_tool::Deadline;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{Pid, gettid};
+
+/// For whatever must come at last, on a machine that is busy with something else.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -66,6 +70,13 @@ impl Host {
             let status = Command::new("sh").args(["-ec", &line]).status();
             status.expect("sh runs").success()
         })
+    }
+
+    /// Waits until a command line succeeds on the host: what its kernel does by its own timers may come late.
+    pub fn until(&self, line: &str) {
+        let until = Deadline::after(PATIENCE);
+        let holds = until.holds(Duration::from_millis(100), || self.try_sh(line));
+        assert!(holds, "{line}");
     }
 
     /// A UDP socket on the host.

@@ -6,7 +6,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStrea
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use crate::lab::{FLOW, Pair, drain, drops, flow_drops, local, probe, send, tapped};
 use hawser_model::drops::TapDirection::{Received, Sent};
@@ -56,9 +55,10 @@ fn a_datagram_that_waits_for_a_lost_fragment_too_long() {
     );
     let (sender, receiver) = (net.a.udp("10.77.0.1:0"), net.b.udp("10.77.0.2:0"));
     let flow = net.flow(&sender, &receiver);
-    let (_, b) = net.window(&flow, |_| {
+    let (_, b) = net.window(&flow, |net| {
         send(&sender, local(&receiver), &probe(2000), 10);
-        std::thread::sleep(Duration::from_millis(2500));
+        let timeouts = r"awk '/^Ip: [0-9]/ { exit $14 < 10 }' /proc/net/snmp";
+        net.b.until(timeouts);
     });
     assert_eq!(drain(&receiver), 0);
     let all = b.drops.as_ref().unwrap();

@@ -3,10 +3,13 @@
 //! Each source is parsed by a pure function that keeps the line of everything. What they say goes into one neutral
 //! [`picture`], and from there into text. A page says of every line what became of it. Nothing here reads a file or
 //! reaches a host.
+//!
+//! [`draft`] is for a cluster that is not there yet: from what heads show to a first `hawser.toml`.
 #![forbid(unsafe_code)]
 
 mod corosync;
 mod crm;
+pub mod draft;
 mod exports;
 pub mod heartbeat;
 mod interfaces;

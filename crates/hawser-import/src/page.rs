@@ -146,26 +146,37 @@ impl fmt::Display for Page {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut first = true;
         for verdict in Verdict::ALL {
-            let lines = || self.lines.iter().filter(|line| line.verdict == verdict);
-            if lines().next().is_none() {
-                continue;
-            }
-            if !first {
-                f.write_str("\n")?;
-            }
-            first = false;
-            writeln!(f, "{}", verdict.heading())?;
+            let of = self.lines.iter().filter(|line| line.verdict == verdict);
             let place = |line: &Line| line.place.as_ref().map_or("-".into(), Place::to_string);
-            let width = lines().map(|line| place(line).chars().count()).max();
-            let width = width.unwrap_or(0);
-            for line in lines() {
-                write!(f, "  {:width$}  {}", place(line), line.what)?;
-                match line.why.is_empty() {
-                    true => writeln!(f)?,
-                    false => writeln!(f, ": {}", line.why)?,
-                }
-            }
+            let lines: Vec<(String, &str, &str)> = of
+                .map(|line| (place(line), line.what.as_str(), line.why.as_str()))
+                .collect();
+            part(f, &mut first, verdict.heading(), &lines)?;
         }
         Ok(())
     }
+}
+
+/// A part of a page: its heading, and of each line its place, what it says and why. Nothing if there are no lines.
+pub(crate) fn part(
+    f: &mut fmt::Formatter<'_>,
+    first: &mut bool,
+    heading: &str,
+    lines: &[(String, &str, &str)],
+) -> fmt::Result {
+    let width = lines.iter().map(|(place, ..)| place.chars().count()).max();
+    let Some(width) = width else { return Ok(()) };
+    if !*first {
+        f.write_str("\n")?;
+    }
+    *first = false;
+    writeln!(f, "{heading}")?;
+    for (place, what, why) in lines {
+        write!(f, "  {place:width$}  {what}")?;
+        match why.is_empty() {
+            true => writeln!(f)?,
+            false => writeln!(f, ": {why}")?,
+        }
+    }
+    Ok(())
 }

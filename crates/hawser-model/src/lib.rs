@@ -32,6 +32,7 @@ pub mod shell;
 pub mod sockets;
 pub mod statistics;
 pub mod storage;
+pub mod surroundings;
 pub mod toml_file;
 pub mod topology;
 pub mod traffic;

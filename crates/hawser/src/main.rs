@@ -28,8 +28,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 #[command(after_help = "\
 Measure:  check, compare, ladder, copy, bench
 Improve:  tune, changes, undo
-Operate:  import, plan, apply, status, watch, top, incident, standby, online,
-          move, exports, clients
+Operate:  init, import, plan, apply, status, watch, top, incident, standby,
+          online, move, exports, clients
 Practise: drill, lab, demo
 Read:     explain, report
 
@@ -77,6 +77,9 @@ enum Verb {
     /// Manual pages, shell completions and the resource agent, for whoever makes packages
     #[command(hide = true)]
     Generate(verbs::generate::Args),
+    /// From the names of heads alone to a first hawser.toml
+    #[command(after_help = "Example:\n  hawser init --host root@head1 --host root@head2")]
+    Init(verbs::init::Args),
     /// From the configuration that a cluster has, or runs, to hawser.toml and exports.toml
     #[command(
         after_help = "Examples:\n  hawser import /etc/corosync/corosync.conf cib:cib.xml --to cluster\n  hawser import --host head1 --host head2 --to cluster"
@@ -157,6 +160,7 @@ fn main() -> ExitCode {
         Verb::Generate(args) => verbs::generate::run(&args, Cli::command()),
         Verb::Incident(args) => verbs::incident::run(&args),
         Verb::Import(args) => verbs::import::run(args),
+        Verb::Init(args) => verbs::init::run(args),
         Verb::Lab(args) => verbs::lab::run(args),
         Verb::Ladder(args) => verbs::ladder::run(args),
         Verb::Move(args) => verbs::operate::move_pool(&args),

@@ -25,6 +25,7 @@ mod readings;
 mod rung;
 mod standing;
 mod storage_client;
+mod surroundings;
 mod unjoined;
 mod usage;
 mod window;
@@ -61,6 +62,7 @@ pub use readings::{KeepReading, OpenReadings, ReadReadings};
 pub use rung::MeasureRung;
 pub use standing::{ReadStanding, Standing};
 pub use storage_client::ReadClient;
+pub use surroundings::ReadSurroundings;
 pub use unjoined::SendUnjoined;
 pub use usage::{CloseUsage, OpenUsage};
 pub use window::{CloseWindow, OpenWindow};
@@ -81,6 +83,7 @@ hawser_host::questions! {
     ReadCorosync,
     ReadHardware,
     ReadClient,
+    ReadSurroundings,
     OpenWindow,
     CloseWindow,
     OpenUsage,

@@ -4,13 +4,25 @@ mod adopted;
 pub(crate) mod cluster;
 pub(crate) mod exports;
 
-use crate::Place;
-use hawser_model::visible::one_line;
+use std::fmt::Write as _;
 
-/// A text of TOML, in quotes, on one line. JSON's escapes are TOML's too; TOML escapes one character more.
-fn quoted(text: &str) -> String {
-    let json = serde_json::Value::String(text.to_owned()).to_string();
-    json.replace('\u{7f}', "\\u007f")
+use crate::Place;
+use hawser_model::visible::{is_hidden, one_line};
+
+/// A text of TOML, in quotes, on one line, in which a reader sees every character.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut out = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if is_hidden(c) => match u32::from(c) {
+                number if number <= 0xffff => _ = write!(out, "\\u{number:04x}"),
+                number => _ = write!(out, "\\U{number:08x}"),
+            },
+            c => out.push(c),
+        }
+    }
+    out + "\""
 }
 
 /// A list of texts.
@@ -20,7 +32,7 @@ fn list<S: AsRef<str>>(texts: &[S]) -> String {
 }
 
 /// A key, in quotes if it needs them.
-fn key(text: &str) -> String {
+pub(crate) fn key(text: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     match !text.is_empty() && text.chars().all(bare) {
         true => text.to_owned(),

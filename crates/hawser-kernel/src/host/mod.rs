@@ -7,6 +7,7 @@ mod interfaces;
 mod pcie;
 mod setup;
 mod storage;
+mod surroundings;
 mod sysctls;
 mod virtualization;
 
@@ -24,6 +25,7 @@ pub(crate) use hardware::cpu_group;
 pub use hardware::hardware;
 pub use setup::host_setup;
 pub use storage::{StorageReader, storage_client, storage_pulse};
+pub use surroundings::surroundings;
 pub(crate) use sysctls::path as sysctl_path;
 
 /// The facts of the calling thread's host: its network, pid and mount namespaces.

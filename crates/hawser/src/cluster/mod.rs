@@ -126,6 +126,11 @@ impl Cluster {
         self.file.as_ref().map(|(_, file)| file)
     }
 
+    /// Where secrets of its file are.
+    pub fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
     /// How the fence devices of its file are asked from these nodes; none without a file.
     pub fn fence_asks(&self, nodes: &[HostName]) -> Vec<FenceAsk> {
         self.cluster_file()

@@ -86,6 +86,18 @@ impl Which {
 }
 
 impl Running {
+    /// The words of a command line that name it again.
+    pub fn words(&self) -> String {
+        let lab = self.lab.iter().map(|lab| format!("--lab {lab}"));
+        let hosts = self.hosts.iter().map(|host| format!("--host {host}"));
+        lab.chain(hosts).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The lab, if it is one.
+    pub fn lab(&self) -> Option<&str> {
+        self.lab.as_deref()
+    }
+
     /// Finds out which cluster is meant; nothing if none is named.
     pub fn cluster(&self) -> miette::Result<Option<Cluster>> {
         let Some(name) = &self.lab else {

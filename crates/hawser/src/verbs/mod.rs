@@ -17,6 +17,7 @@ pub mod fanout;
 pub mod generate;
 pub mod import;
 pub mod incident;
+pub mod init;
 pub mod lab;
 pub mod ladder;
 pub mod operate;

@@ -1,0 +1,123 @@
+//! From what heads show to a first `hawser.toml`, for a cluster that is not there yet.
+//!
+//! What several heads show together is a fact; what follows from a custom (a port's name) is a guess and said to be one; what
+//! no machine knows is left to the administrator, as a comment of the file. Nothing here reads a file or reaches a host.
+
+mod bmc;
+mod head;
+mod links;
+mod nodes;
+mod remarks;
+mod switches;
+mod text;
+
+pub use head::{Head, Port, Wishes};
+pub use remarks::{Remark, Remarks, Said};
+
+use hawser_model::cluster_file;
+
+use links::Link;
+use nodes::Node;
+
+/// What came out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// `hawser.toml`.
+    pub text: String,
+    /// Where each thing was seen, and what is open.
+    pub remarks: Remarks,
+    /// The files in which it expects passwords, each with what it is the password of.
+    pub passwords: Vec<(String, String)>,
+    /// What a person who is there could be asked.
+    pub open: Vec<Open>,
+}
+
+/// What no machine showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Open {
+    /// The cluster's name.
+    Name,
+    /// The links by which clients come, of these.
+    Sans(Vec<String>),
+    /// The address of this node's management controller.
+    BmcAddress(String),
+    /// The controllers' user.
+    BmcUser,
+}
+
+/// Why there is no draft.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{found}")]
+pub struct Refused {
+    /// What was found.
+    pub found: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+/// What the file is written from.
+struct Sketch {
+    name: String,
+    links: Vec<Link>,
+    nodes: Vec<Node>,
+}
+
+/// Drafts the file of these heads.
+///
+/// # Errors
+/// They are not two heads or more that a cluster could be built of, or a wish names what is not there.
+pub fn draft(heads: &[Head], wishes: &Wishes) -> Result<Draft, Refused> {
+    let mut remarks = Remarks::default();
+    nodes::distinct(heads)?;
+    nodes::said(heads, &mut remarks);
+    let mut open = Vec::new();
+    let name = match &wishes.name {
+        Some(name) => name.clone(),
+        None => {
+            open.push(Open::Name);
+            let why = "name = \"cluster\"; --name NAME gives it another";
+            remarks.add(Said::Guessed, "-", "what the cluster is called", why);
+            "cluster".to_owned()
+        }
+    };
+    let links = links::links(heads, wishes, &mut remarks)?;
+    if !links.is_empty() && !links.iter().any(|link| link.san) {
+        let names = links.iter().map(|link| link.name.clone());
+        open.push(Open::Sans(names.collect()));
+    }
+    let bmcs = bmc::bmcs(heads, wishes, &mut remarks)?;
+    for (head, bmc) in heads.iter().zip(&bmcs) {
+        if bmc.address.is_none() {
+            open.push(Open::BmcAddress(head.hostname.clone()));
+        }
+    }
+    if bmcs.iter().any(|bmc| bmc.user.is_none()) {
+        open.push(Open::BmcUser);
+    }
+    let passwords = bmcs.iter().filter(|bmc| bmc.is_whole());
+    let passwords = passwords.map(|bmc| (bmc.password.clone(), format!("{}'s BMC", bmc.node)));
+    let passwords = passwords.collect();
+    let nodes = nodes::nodes(heads, &links, bmcs);
+    let sketch = Sketch { name, links, nodes };
+    let text = text::text(&sketch);
+    missing(&text, &mut remarks);
+    remarks.sort();
+    Ok(Draft {
+        text,
+        remarks,
+        passwords,
+        open,
+    })
+}
+
+/// What the file still lacks before a cluster can be built from it, by the rules of the file itself.
+fn missing(text: &str, remarks: &mut Remarks) {
+    let Err(errors) = cluster_file::parse_complete(text, "hawser.toml") else {
+        return;
+    };
+    for error in errors.errors {
+        let help = error.problem.help().unwrap_or_default();
+        let place = format!("line {}", error.line);
+        remarks.add(Said::Missing, place, error.problem.to_string(), help);
+    }
+}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use hawser_import::draft::{Draft, Head, Port, Said, Wishes, draft};
 use hawser_model::cluster_file::parse_complete;
-use hawser_model::surroundings::{BmcFacts, Neighbour, Surroundings};
+use hawser_model::surroundings::{BmcFacts, Content, Disk, Neighbour, Surroundings, VolumeGroup};
 use hawser_model::units::Mtu;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -95,6 +95,33 @@ fn address() -> impl Strategy<Value = (std::net::IpAddr, u8)> {
     prop_oneof![4 => v4, 1 => v6, 1 => any]
 }
 
+fn disk() -> impl Strategy<Value = Disk> {
+    let kind = prop::sample::select(vec!["zfs_member", "LVM2_member", "xfs", "x"]);
+    let content = (word(), kind, word(), word());
+    let content = content.prop_map(|(on, kind, uuid, label)| Content {
+        on,
+        kind: kind.to_owned(),
+        uuid,
+        label,
+    });
+    // Few, so that heads share some.
+    let number = 0..4u8;
+    let rest = (
+        vec(word(), 0..2),
+        vec(content, 0..3),
+        prop::option::of(word()),
+    );
+    (number, word(), rest).prop_map(|(number, name, (links, contents, mount))| Disk {
+        name,
+        size: 1,
+        wwn: format!("0x5000c500a1b2c30{number}"),
+        links,
+        mounts: mount.filter(|it| it.len() > 3).into_iter().collect(),
+        contents,
+        ..Disk::default()
+    })
+}
+
 fn head() -> impl Strategy<Value = Head> {
     let port = (
         vec(address(), 0..3),
@@ -121,32 +148,41 @@ fn head() -> impl Strategy<Value = Head> {
         ciphers: vec![3],
         users,
     });
-    let around = (vec(neighbour, 0..3), bmc, vec(word(), 0..2), word());
-    let around = around.prop_map(|(neighbours, bmc, routes, boot)| Surroundings {
-        boot: Some(boot),
-        default_routes: routes.iter().map(|it| it.as_str().into()).collect(),
-        neighbours: Some(neighbours),
-        bmc: Some(bmc),
-        ..Surroundings::default()
-    });
+    let group = (word(), word(), vec(word(), 0..2));
+    let group = group.prop_map(|(name, uuid, on)| VolumeGroup { name, uuid, on });
+    let disks = (vec(disk(), 0..4), vec(group, 0..2));
+    let around = (vec(neighbour, 0..3), bmc, vec(word(), 0..2), word(), disks);
+    let around = around.prop_map(
+        |(neighbours, bmc, routes, boot, (disks, groups))| Surroundings {
+            boot: Some(boot),
+            disks: Some(disks),
+            groups: Some(groups),
+            default_routes: routes.iter().map(|it| it.as_str().into()).collect(),
+            neighbours: Some(neighbours),
+            bmc: Some(bmc),
+            ..Surroundings::default()
+        },
+    );
     let rest = (
         word(),
         prop::option::of(word()),
         prop::option::of(word()),
         any::<bool>(),
+        vec(word(), 0..2),
     );
     let ports = btree_map(word(), port, 0..5);
-    (ports, around, rest).prop_map(|(ports, around, (name, ssh, virtualization, in_cluster))| {
-        Head {
+    (ports, around, rest).prop_map(
+        |(ports, around, (name, ssh, virtualization, in_cluster, zpools))| Head {
             name,
             ssh,
             ports,
             virtualization,
             in_cluster,
+            zpools,
             around,
             ..Head::default()
-        }
-    })
+        },
+    )
 }
 
 fn hostnames() -> impl Strategy<Value = Vec<String>> {

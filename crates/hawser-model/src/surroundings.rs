@@ -101,7 +101,7 @@ pub struct Disk {
 pub struct Content {
     /// The kernel's name of the disk or partition.
     pub on: String,
-    /// In libblkid's word: `ext4`, `zfs_member`, `LVM2_member`, …
+    /// In libblkid's word: `ext4`, `zfs_member`, `LVM2_member`, …; `partition` for one in which it recognises nothing.
     pub kind: String,
     /// Its identity; of a ZFS pool, the pool's number.
     #[serde(skip_serializing_if = "String::is_empty")]

@@ -4,9 +4,12 @@
 //! no machine knows is left to the administrator, as a comment of the file. Nothing here reads a file or reaches a host.
 
 mod bmc;
+mod disks;
 mod head;
 mod links;
 mod nodes;
+mod pool_text;
+mod pools;
 mod remarks;
 mod switches;
 mod text;
@@ -18,6 +21,7 @@ use hawser_model::cluster_file;
 
 use links::Link;
 use nodes::Node;
+use pools::Found;
 
 /// What came out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,6 +64,7 @@ struct Sketch {
     name: String,
     links: Vec<Link>,
     nodes: Vec<Node>,
+    pools: Vec<Found>,
 }
 
 /// Drafts the file of these heads.
@@ -98,7 +103,14 @@ pub fn draft(heads: &[Head], wishes: &Wishes) -> Result<Draft, Refused> {
     let passwords = passwords.map(|bmc| (bmc.password.clone(), format!("{}'s BMC", bmc.node)));
     let passwords = passwords.collect();
     let nodes = nodes::nodes(heads, &links, bmcs);
-    let sketch = Sketch { name, links, nodes };
+    let disks = disks::shared(heads, &mut remarks);
+    let pools = pools::pools(heads, &disks, &mut remarks);
+    let sketch = Sketch {
+        name,
+        links,
+        nodes,
+        pools,
+    };
     let text = text::text(&sketch);
     missing(&text, &mut remarks);
     remarks.sort();

@@ -8,6 +8,7 @@ use super::Sketch;
 use super::bmc::Bmc;
 use super::links::Link;
 use super::nodes::Node;
+use super::pool_text;
 use crate::write::{key, quoted};
 
 /// The file's text.
@@ -32,7 +33,8 @@ fn write(out: &mut String, sketch: &Sketch) -> Written {
     for it in &sketch.nodes {
         node(out, it)?;
     }
-    fencing(out, &sketch.nodes)
+    fencing(out, &sketch.nodes)?;
+    pool_text::pools(out, &sketch.pools, &sketch.links)
 }
 
 /// A comment behind a value.

@@ -26,7 +26,7 @@ pub(crate) fn quoted(text: &str) -> String {
 }
 
 /// A list of texts.
-fn list<S: AsRef<str>>(texts: &[S]) -> String {
+pub(crate) fn list<S: AsRef<str>>(texts: &[S]) -> String {
     let all: Vec<String> = texts.iter().map(|text| quoted(text.as_ref())).collect();
     format!("[{}]", all.join(", "))
 }

@@ -107,7 +107,11 @@ impl Device {
         if !mount.is_empty() && !disk.mounts.contains(&mount) {
             disk.mounts.push(mount);
         }
-        let kind = plain(&self.fstype);
+        let kind = match (plain(&self.fstype), self.kind.as_str()) {
+            // Nobody recognises what is in it, and somebody made it.
+            (none, "part") if none.is_empty() && self.children.is_empty() => "partition".to_owned(),
+            (kind, _) => kind,
+        };
         if !kind.is_empty() && kind != "mpath_member" {
             disk.contents.push(Content {
                 on: self.kname.clone(),
@@ -137,6 +141,8 @@ mod tests {
        "children": [{"kname":"dm-0","type":"mpath","size":1000,"model":null,"serial":null,"wwn":null,"tran":null,"fstype":"xfs","label":"vm","uuid":"U","mountpoint":null}]},
       {"kname":"sdc","type":"disk","size":1000,"model":"SHELF","serial":"T1","wwn":"0x6001","tran":"sas","fstype":"mpath_member","label":null,"uuid":null,"mountpoint":null,
        "children": [{"kname":"dm-0","type":"mpath","size":1000,"model":null,"serial":null,"wwn":null,"tran":null,"fstype":"xfs","label":"vm","uuid":"U","mountpoint":null}]},
+      {"kname":"sdd","type":"disk","size":1000,"model":null,"serial":"P","wwn":null,"tran":null,"fstype":null,"label":null,"uuid":null,"mountpoint":null,
+       "children": [{"kname":"sdd1","type":"part","size":900,"model":null,"serial":null,"wwn":null,"tran":null,"fstype":null,"label":null,"uuid":null,"mountpoint":null}]},
       {"kname":"sr0","type":"rom","size":1000,"model":null,"serial":null,"wwn":null,"tran":null,"fstype":null,"label":null,"uuid":null,"mountpoint":null},
       {"kname":"ram0","type":"disk","size":0,"model":null,"serial":null,"wwn":null,"tran":null,"fstype":null,"label":null,"uuid":null,"mountpoint":null}
     ]}"#;
@@ -147,8 +153,10 @@ mod tests {
         let links = BTreeMap::from([("dm-0".to_owned(), vec!["wwn-0x6001".to_owned()])]);
         let disks = disks(&listing.blockdevices, &links);
         let names: Vec<&str> = disks.iter().map(|disk| disk.name.as_str()).collect();
-        assert_eq!(names, ["dm-0", "sda"]);
-        let [shelf, own] = &disks[..] else { panic!() };
+        assert_eq!(names, ["dm-0", "sda", "sdd"]);
+        let [shelf, own, parted] = &disks[..] else {
+            panic!()
+        };
         assert_eq!(
             (shelf.serial.as_str(), shelf.wwn.as_str()),
             ("T1", "0x6001")
@@ -158,6 +166,7 @@ mod tests {
         assert!(shelf.mounts.is_empty());
         assert_eq!(own.mounts, ["/boot/efi", "/"]);
         assert_eq!(own.contents.len(), 3);
+        assert_eq!(parted.contents[0].kind, "partition");
         assert_eq!((own.size, own.model.as_str()), (480_103_981_056, "SSD"));
     }
 

@@ -167,17 +167,17 @@ fn head() -> impl Strategy<Value = Head> {
         word(),
         prop::option::of(word()),
         prop::option::of(word()),
-        any::<bool>(),
+        prop::option::of(word()),
         vec(word(), 0..2),
     );
     let ports = btree_map(word(), port, 0..5);
     (ports, around, rest).prop_map(
-        |(ports, around, (name, ssh, virtualization, in_cluster, zpools))| Head {
+        |(ports, around, (name, ssh, virtualization, corosync_conf, zpools))| Head {
             name,
             ssh,
             ports,
             virtualization,
-            in_cluster,
+            corosync_conf,
             zpools,
             around,
             ..Head::default()

@@ -1,4 +1,4 @@
-//! `hawser import`: what is written where, what is not written, and that `plan` takes it.
+//! `hawser import` and `hawser init`: what is written where, what is not written, and that `plan` takes it.
 
 mod support;
 
@@ -144,4 +144,79 @@ fn what_the_file_still_needs_is_a_finding() {
         "{}",
         ran.stdout
     );
+}
+
+/// Heads on which nothing was applied yet, and a file for them that `plan` takes: what the heads do not show is said by
+/// options, and without them the file says that it lacks it.
+#[test]
+fn init_drafts_a_file_of_bare_heads_that_plan_accepts() {
+    let lab = support::Lab::up_with(&["--cluster", "--bare"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("x.toml").display().to_string();
+    let args = ["init", "--lab", lab.name(), "-o", &file, "--yes"];
+    let lacks = run(&args);
+    assert_eq!(lacks.code, Some(1), "{}{}", lacks.stdout, lacks.stderr);
+    for said in [
+        "Still needed",
+        "has no fencing",
+        "is a link only if there is no other",
+    ] {
+        assert!(lacks.stdout.contains(said), "{}", lacks.stdout);
+    }
+    let planned = run(&["plan", "-f", &file, "--print", "cib"]);
+    assert_eq!(planned.code, Some(2), "{}", planned.stdout);
+
+    let again = run(&args);
+    assert_eq!(again.code, Some(2), "{}", again.stdout);
+    assert!(
+        again.stderr.contains("is there already"),
+        "{}",
+        again.stderr
+    );
+
+    let more = ["--force", "--name", "first", "--bmc", "head1=10.72.9.101"];
+    let more = [
+        &more[..],
+        &["--bmc", "head2=10.72.9.102", "--bmc-user", "admin"],
+    ]
+    .concat();
+    let whole = run(&[&args[..], &more].concat());
+    assert_eq!(whole.code, Some(0), "{}{}", whole.stdout, whole.stderr);
+    let next = format!("hawser plan -f {file} --lab {}", lab.name());
+    let told = whole
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(told.contains(&next), "{told}");
+    let planned = run(&["plan", "-f", &file, "--print", "corosync.conf"]);
+    assert_eq!(planned.code, Some(0), "{}", planned.stderr);
+    for said in [
+        "cluster_name: first",
+        "ring0_addr: 10.72.0.1",
+        "ring3_addr: 10.72.3.2",
+    ] {
+        assert!(planned.stdout.contains(said), "{}", planned.stdout);
+    }
+    let live = run(&["plan", "-f", &file, "--lab", lab.name()]);
+    assert_eq!(live.code, Some(0), "{}{}", live.stdout, live.stderr);
+}
+
+#[test]
+fn init_refuses_what_no_cluster_can_be_drafted_from() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("hawser.toml").display().to_string();
+    for (args, said) in [
+        (&[][..], "no heads named"),
+        (&["--host", "head1"], "two or more hosts"),
+        (
+            &["--host", "a", "--host", "b", "--bmc", "192.0.2.1"],
+            "no node is named",
+        ),
+    ] {
+        let ran = run(&[&["init", "-o", &file], args].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+        assert!(!Path::new(&file).exists());
+    }
 }

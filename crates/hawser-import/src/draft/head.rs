@@ -7,6 +7,11 @@ use hawser_model::surroundings::Surroundings;
 use hawser_model::units::{BitsPerSec, Mtu};
 use serde::{Deserialize, Serialize};
 
+use crate::corosync;
+use crate::page::Page;
+use crate::picture::Picture;
+use crate::source::{Kind, Source};
+
 /// What a head shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -26,9 +31,9 @@ pub struct Head {
     /// The ZFS pools that it has imported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub zpools: Vec<String>,
-    /// Whether it has a corosync.conf.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub in_cluster: bool,
+    /// Its corosync.conf.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corosync_conf: Option<String>,
     /// What is around it.
     pub around: Surroundings,
 }
@@ -49,6 +54,31 @@ pub struct Port {
     pub driver: Option<String>,
     /// The interfaces below it.
     pub lower: Vec<String>,
+}
+
+impl Head {
+    /// Whether it is in a cluster already. Debian's package comes with a corosync.conf of one node on loopback.
+    pub(super) fn in_cluster(&self) -> bool {
+        let Some(text) = &self.corosync_conf else {
+            return false;
+        };
+        let source = Source {
+            path: "corosync.conf".to_owned(),
+            text: text.clone(),
+            kind: Kind::CorosyncConf,
+            node: None,
+        };
+        let mut picture = Picture::default();
+        let read = corosync::read(&source, &mut picture, &mut Page::default());
+        let addresses = picture
+            .nodes
+            .iter()
+            .flat_map(|node| node.addresses.values());
+        // What cannot be read is somebody's work too.
+        read.is_err()
+            || picture.nodes.len() > 1
+            || addresses.into_iter().any(|said| !said.value.is_loopback())
+    }
 }
 
 /// What the administrator said.

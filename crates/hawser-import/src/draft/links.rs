@@ -7,6 +7,7 @@ use hawser_model::cluster_file::{MAX_LINKS, Speed};
 use hawser_model::units::Mtu;
 use ipnet::IpNet;
 
+use super::bmc::Bmc;
 use super::head::Port;
 use super::{Head, Refused, Remarks, Said, switches};
 use crate::picture::usable;
@@ -41,6 +42,9 @@ const WITHOUT_CABLE: [&str; 10] = [
     "ip_vti",
 ];
 
+/// What a port is called that leads to those who administrate, by custom.
+const MANAGEMENT: [&str; 4] = ["mgmt", "admin", "ipmi", "bmc"];
+
 /// What a port is called that leads to clients, by custom.
 const SAN: [&str; 3] = ["san", "iscsi", "storage"];
 
@@ -49,12 +53,15 @@ type Ends = BTreeMap<String, (IpAddr, String)>;
 pub(super) fn links(
     heads: &[Head],
     wishes: &super::Wishes,
+    bmcs: &[Bmc],
     remarks: &mut Remarks,
 ) -> Result<Vec<Link>, Refused> {
     let mut links: Vec<Link> = Vec::new();
-    let mut administration: Vec<Link> = Vec::new();
+    let mut administration: Vec<(Link, &'static str)> = Vec::new();
     for (network, ends) in networks(heads) {
-        let known = links.iter().chain(&administration);
+        let known = links
+            .iter()
+            .chain(administration.iter().map(|(link, _)| link));
         if let Some(why) = unfit(heads, network, &ends, &known.collect::<Vec<_>>()) {
             remarks.add(
                 Said::LeftOut,
@@ -64,26 +71,26 @@ pub(super) fn links(
             );
             continue;
         }
-        let taken = links
+        let known = links
             .iter()
-            .chain(&administration)
-            .map(|link| link.name.as_str());
+            .chain(administration.iter().map(|(link, _)| link));
+        let taken = known.map(|link| link.name.as_str());
         let link = Link::new(heads, network, ends, &taken.collect());
-        match is_administered(heads, &link) {
-            true => administration.push(link),
-            false => links.push(link),
+        match administered(heads, &link, bmcs) {
+            Some(why) => administration.push((link, why)),
+            None => links.push(link),
         }
     }
     wished(&mut links, &mut administration, wishes)?;
     let alone = links.is_empty();
-    for link in administration {
+    for (link, why) in administration {
         let place = places(heads, &link.ends);
         if alone || link.san {
-            let why = "the network of the default route or of ssh: others use it too, and whoever changes it changes the link";
+            let why = format!("{why}: others use it too, and whoever changes it changes the link");
             remarks.add(Said::Doubtful, place, format!("link {}", link.name), why);
             links.push(link);
         } else {
-            let why = "the network of the default route or of ssh; it is a link only if there is no other";
+            let why = format!("{why}; it is a link only if there is no other");
             remarks.add(Said::LeftOut, place, link.network.to_string(), why);
         }
     }
@@ -174,24 +181,36 @@ fn unfit(heads: &[Head], network: IpNet, ends: &Ends, known: &[&Link]) -> Option
     ))
 }
 
-/// Whether it is the network by which the heads reach everybody else, or by which they were reached.
-fn is_administered(heads: &[Head], link: &Link) -> bool {
-    heads.iter().any(|head| {
-        let Some((_, port)) = link.ends.get(&head.hostname) else {
-            return false;
+/// Why it is the network of the heads' administration, if it is.
+fn administered(heads: &[Head], link: &Link, bmcs: &[Bmc]) -> Option<&'static str> {
+    let of_head = |head: &Head| {
+        let (_, port) = link.ends.get(&head.hostname)?;
+        let within = |ip: &str| {
+            ip.parse()
+                .is_ok_and(|ip: IpAddr| link.network.contains(&ip))
         };
-        let reached = head.around.reached_at.as_deref();
-        let reached = reached.and_then(|ip| ip.parse::<IpAddr>().ok());
         let default = &head.around.default_routes;
-        default.iter().any(|route| route.as_str() == port)
-            || reached.is_some_and(|ip| link.network.contains(&ip))
-    })
+        if default.iter().any(|route| route.as_str() == port) {
+            return Some("the network of the default route");
+        }
+        if head.around.reached_at.as_deref().is_some_and(within) {
+            return Some("the network of ssh");
+        }
+        let mut addresses = bmcs.iter().filter_map(|bmc| bmc.address.as_deref());
+        if addresses.any(within) {
+            return Some("the network of the BMCs");
+        }
+        let port = port.to_ascii_lowercase();
+        let called = MANAGEMENT.iter().any(|word| port.starts_with(word));
+        called.then_some("the network of administration, by the name of its ports")
+    };
+    heads.iter().find_map(of_head)
 }
 
 /// Which links clients come by: those that the administrator names, else those whose ports are called so.
 fn wished(
     links: &mut [Link],
-    administration: &mut [Link],
+    administration: &mut [(Link, &'static str)],
     wishes: &super::Wishes,
 ) -> Result<(), Refused> {
     if wishes.sans.is_empty() {
@@ -209,9 +228,12 @@ fn wished(
     }
     for wish in &wishes.sans {
         let is = |link: &&mut Link| link.name == *wish || link.network.to_string() == *wish;
-        let all = links.iter_mut().chain(administration.iter_mut());
+        let others = administration.iter_mut().map(|(link, _)| link);
+        let all = links.iter_mut().chain(others);
         let Some(link) = all.into_iter().find(is) else {
-            let known = links.iter().chain(administration.iter());
+            let known = links
+                .iter()
+                .chain(administration.iter().map(|(link, _)| link));
             let known: Vec<String> = known
                 .map(|link| format!("{} ({})", link.name, link.network))
                 .collect();

@@ -34,6 +34,8 @@ pub struct Draft {
     pub passwords: Vec<(String, String)>,
     /// What a person who is there could be asked.
     pub open: Vec<Open>,
+    /// Whether the heads are in a cluster already.
+    pub in_cluster: bool,
 }
 
 /// What no machine showed.
@@ -85,12 +87,12 @@ pub fn draft(heads: &[Head], wishes: &Wishes) -> Result<Draft, Refused> {
             "cluster".to_owned()
         }
     };
-    let links = links::links(heads, wishes, &mut remarks)?;
+    let bmcs = bmc::bmcs(heads, wishes, &mut remarks)?;
+    let links = links::links(heads, wishes, &bmcs, &mut remarks)?;
     if !links.is_empty() && !links.iter().any(|link| link.san) {
         let names = links.iter().map(|link| link.name.clone());
         open.push(Open::Sans(names.collect()));
     }
-    let bmcs = bmc::bmcs(heads, wishes, &mut remarks)?;
     for (head, bmc) in heads.iter().zip(&bmcs) {
         if bmc.address.is_none() {
             open.push(Open::BmcAddress(head.hostname.clone()));
@@ -119,6 +121,7 @@ pub fn draft(heads: &[Head], wishes: &Wishes) -> Result<Draft, Refused> {
         remarks,
         passwords,
         open,
+        in_cluster: heads.iter().any(Head::in_cluster),
     })
 }
 

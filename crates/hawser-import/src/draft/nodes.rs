@@ -82,11 +82,11 @@ pub(super) fn said(heads: &[Head], remarks: &mut Remarks) {
         };
         let why = ssh.map(|ssh| format!("ssh = {}", quoted(ssh)));
         remarks.add(Said::Seen, name, what, why.unwrap_or_default());
-        if head.in_cluster {
+        if head.in_cluster() {
             remarks.add(
                 Said::Doubtful,
                 name,
-                "it has a corosync.conf, of a cluster that is there already",
+                "it is in a cluster already, by its corosync.conf",
                 "this file is for a new one, and `hawser apply` would put it in the old one's place; `hawser import` reads \
                  what the old one has and keeps it",
             );

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use hawser_agent::questions::{ReadStanding, ReadSurroundings};
+use hawser_cluster::host::OwnedFile;
 use hawser_cluster::host::questions::ReadFile;
 use hawser_cluster::plan::COROSYNC_CONF;
 use hawser_host::{HostError, on_all};
@@ -29,7 +30,7 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE", default_value = "hawser.toml")]
     output: PathBuf,
     /// Ask nothing: what no head shows is left to be filled in
-    #[arg(short, long)]
+    #[arg(long)]
     yes: bool,
     /// Write over what is there
     #[arg(long)]
@@ -85,7 +86,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     hawser_files::replace(&args.output, drafted.text.as_bytes(), 0o644)
         .into_diagnostic()
         .wrap_err_with(|| format!("cannot write {path}"))?;
-    let taken = heads.iter().any(|head| head.in_cluster);
+    let taken = drafted.in_cluster;
     let lacks = drafted.remarks.has(Said::Missing);
     let words = args.running.words();
     let next = match (taken, lacks) {
@@ -134,10 +135,11 @@ fn heads(cluster: &Cluster) -> miette::Result<Vec<Head>> {
             let facts = host.ask(&ReadStanding)?.facts;
             let around = host.ask(&ReadSurroundings)?;
             let path = COROSYNC_CONF.to_owned();
-            let in_cluster = host.ask(&ReadFile { path })?.is_some();
+            let conf = host.ask(&ReadFile { path })?;
+            let text = |file: OwnedFile| String::from_utf8_lossy(&file.content.0).into_owned();
             Ok::<_, HostError>(Head {
                 name: name.to_string(),
-                in_cluster,
+                corosync_conf: conf.map(text),
                 around,
                 ..head(facts)
             })

@@ -39,6 +39,9 @@ const VIEW_CHANGED: Duration = Duration::from_secs(3);
 /// And this often in any case: it costs a second of a processor, most of it in fence agents.
 const VIEW_QUIET: Duration = Duration::from_secs(300);
 
+/// And after one that failed.
+const VIEW_FAILED: Duration = Duration::from_secs(30);
+
 /// The host's settings, sockets and cards.
 const STANDING: Duration = Duration::from_secs(30);
 
@@ -85,6 +88,7 @@ struct Read {
     links: Option<Duration>,
     view: Option<Duration>,
     view_is_old: bool,
+    view_failed: bool,
     devices: Option<Duration>,
     standing: Option<Duration>,
     standing_is_old: bool,
@@ -166,9 +170,10 @@ impl Resident {
             (false, true) => LINKS_DOWN,
             (false, false) => LINKS_QUIET,
         };
-        let view = match self.read.view_is_old {
-            true => VIEW_CHANGED,
-            false => VIEW_QUIET,
+        let view = match (self.read.view_is_old, self.read.view_failed) {
+            (true, _) => VIEW_CHANGED,
+            (false, true) => VIEW_FAILED,
+            (false, false) => VIEW_QUIET,
         };
         let standing = match self.read.standing_is_old {
             true => VIEW_CHANGED,
@@ -197,6 +202,19 @@ impl Resident {
         wants
     }
 
+    /// The view that was wanted is not made, since another lasts: it is wanted again.
+    pub fn not_looked(&mut self, wanted: Wants) {
+        self.read.view_is_old = true;
+        if wanted.devices {
+            self.read.devices = None;
+        }
+    }
+
+    /// A view of the cluster has failed, and leaves what was known.
+    pub fn no_view(&mut self) {
+        self.read.view_failed = true;
+    }
+
     fn some_link_is_down(&self) -> bool {
         let last = self.samples.last().into_iter();
         let mut values = last.flat_map(|(_, values)| values);
@@ -223,8 +241,9 @@ impl Resident {
             .retain(|(at, _)| now.saturating_sub(*at) <= PINGS);
     }
 
-    /// Takes the view of the cluster and its judgement. One that failed leaves what was known.
+    /// Takes the view of the cluster and its judgement.
     pub fn view(&mut self, facts: StatusFacts, judged: Judged) {
+        self.read.view_failed = false;
         let nodes = judged.status.nodes.iter();
         self.members = nodes.map(|node| (node.name.clone(), node.state)).collect();
         let clock = facts.views.get(&self.own).and_then(|view| view.clock);

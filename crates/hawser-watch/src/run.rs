@@ -36,8 +36,9 @@ pub type Viewed = Result<(StatusFacts, Judged), String>;
 
 /// Who looks at the cluster as a whole: that takes seconds, and no reading waits for it.
 pub trait Look {
-    /// Begins a look, unless one lasts; at the fence devices too, or at all but them.
-    fn begin(&mut self, devices: bool);
+    /// Begins a look, at the fence devices too or at all but them; false if another lasts, which may have seen what was before.
+    #[must_use]
+    fn begin(&mut self, devices: bool) -> bool;
 
     /// What came of one that has ended.
     fn ended(&mut self) -> Option<Viewed>;
@@ -102,8 +103,8 @@ impl Watch {
                 self.resident.standing(standing);
             }
         }
-        if wants.view {
-            look.begin(wants.devices);
+        if wants.view && !look.begin(wants.devices) {
+            self.resident.not_looked(wants);
         }
         match look.ended() {
             Some(Ok((facts, judged))) => {
@@ -112,6 +113,7 @@ impl Watch {
             }
             Some(Err(why)) => {
                 self.health.failures += 1;
+                self.resident.no_view();
                 self.problem = Some(why);
             }
             None => {}
@@ -222,10 +224,12 @@ impl Looker {
 }
 
 impl Look for Looker {
-    fn begin(&mut self, devices: bool) {
-        if !self.lasts {
+    fn begin(&mut self, devices: bool) -> bool {
+        let begins = !self.lasts;
+        if begins {
             self.lasts = self.begin.send(devices).is_ok();
         }
+        begins
     }
 
     fn ended(&mut self) -> Option<Viewed> {

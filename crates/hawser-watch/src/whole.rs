@@ -31,6 +31,9 @@ use crate::shown::Shown;
 /// The cluster is asked as a whole this often at most.
 const LOOKS: Duration = Duration::from_secs(3);
 
+/// And after a look that failed, if nothing changes before.
+const AFTER_FAILED: Duration = Duration::from_secs(30);
+
 /// What is to be asked of all heads at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Due {
@@ -70,6 +73,7 @@ struct View {
 struct Asked {
     look: Option<Duration>,
     look_is_old: bool,
+    look_failed: bool,
     devices_are_old: bool,
     past_is_old: bool,
 }
@@ -111,6 +115,7 @@ impl Whole {
             asked: Asked {
                 look: None,
                 look_is_old: is_cluster,
+                look_failed: false,
                 devices_are_old: is_cluster,
                 past_is_old: is_cluster,
             },
@@ -191,10 +196,12 @@ impl Whole {
     /// What is to be asked of all heads at once at this moment; it counts as asked from then on.
     pub fn due(&mut self, now: Duration) -> Due {
         let asked = &mut self.asked;
-        let rested = asked
-            .look
-            .is_none_or(|look| now.saturating_sub(look) >= LOOKS);
-        let look = asked.look_is_old && rested;
+        let rested = |after| {
+            let last = asked.look;
+            last.is_none_or(|look| now.saturating_sub(look) >= after)
+        };
+        let look =
+            (asked.look_is_old && rested(LOOKS)) || (asked.look_failed && rested(AFTER_FAILED));
         // The cluster as it is now comes first.
         let past = asked.past_is_old && (self.view.is_some() || self.problem.is_some());
         if look {
@@ -202,6 +209,7 @@ impl Whole {
         }
         let devices = look && asked.devices_are_old;
         asked.look_is_old &= !look;
+        asked.look_failed &= !look;
         asked.devices_are_old &= !devices;
         asked.past_is_old &= !past;
         Due {
@@ -234,7 +242,10 @@ impl Whole {
                 let at = time;
                 self.view = Some(View { at, facts, judged });
             }
-            Err(why) => self.problem = Some(why),
+            Err(why) => {
+                self.problem = Some(why);
+                self.asked.look_failed = true;
+            }
         }
     }
 

@@ -32,7 +32,9 @@ fn kept(seconds: u64, full: Range<u64>) -> Kept {
 struct Slow(Clock);
 
 impl Look for Slow {
-    fn begin(&mut self, _devices: bool) {}
+    fn begin(&mut self, _devices: bool) -> bool {
+        true
+    }
 
     fn ended(&mut self) -> Option<Viewed> {
         if self.0.now() == EVERY * 20 {

@@ -23,6 +23,10 @@ struct Ran {
 }
 
 fn run(seconds: u64, cuts: &[(u64, u64)], carrier: bool) -> Ran {
+    run_with(seconds, cuts, carrier, AllWell::default())
+}
+
+fn run_with(seconds: u64, cuts: &[(u64, u64)], carrier: bool, mut look: AllWell) -> Ran {
     let wire = Wire::default();
     let clock = wire.clock();
     let head = Head {
@@ -34,7 +38,6 @@ fn run(seconds: u64, cuts: &[(u64, u64)], carrier: bool) -> Ran {
         kept: Arc::default(),
     };
     let mut host = Simulated::new("head1".into(), head, QUESTIONS, &wire);
-    let mut look = AllWell::default();
     let mut watch = Watch::new(file(), "head1".into());
     let mut told = Vec::new();
     for _ in 0..seconds {
@@ -78,6 +81,28 @@ fn fence_devices_are_asked_when_all_is_quiet_and_not_when_something_happens() {
     let cut = run(290, &[(30, 60), (100, 140)], true);
     assert!(cut.views > 4, "{}", cut.views);
     assert_eq!(cut.devices, 1);
+}
+
+#[test]
+fn what_changes_during_a_look_is_looked_at_after_it() {
+    let slow = || AllWell {
+        takes: 8,
+        ..AllWell::default()
+    };
+    // The link is cut at 30, and is back at 34 while the look at that lasts until 38.
+    let cut = run_with(280, &[(30, 34)], true, slow());
+    assert_eq!((run_with(280, &[], true, slow()).views, cut.views), (1, 3));
+}
+
+#[test]
+fn a_look_that_fails_is_made_again_each_half_minute() {
+    let failing = AllWell {
+        fails: true,
+        ..AllWell::default()
+    };
+    let ran = run_with(290, &[], true, failing);
+    assert_eq!(ran.views, 10);
+    assert!(ran.watch.problem().is_some());
 }
 
 #[test]

@@ -80,7 +80,7 @@ impl Heads {
                 self.looks += 1;
                 self.devices += u64::from(devices);
                 let mut well = AllWell::default();
-                well.begin(devices);
+                assert!(well.begin(devices));
                 whole.looked(time, well.ended().unwrap());
             }
             if past {

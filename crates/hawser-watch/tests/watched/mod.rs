@@ -118,19 +118,33 @@ pub struct AllWell {
     pub begun: u64,
     /// And at the fence devices too.
     pub devices: u64,
-    lasts: bool,
+    /// How many readings a look takes.
+    pub takes: u64,
+    /// Whether it fails.
+    pub fails: bool,
+    /// How many readings are left of one that lasts.
+    pub lasts: Option<u64>,
 }
 
 impl Look for AllWell {
-    fn begin(&mut self, devices: bool) {
+    fn begin(&mut self, devices: bool) -> bool {
+        if self.lasts.is_some() {
+            return false;
+        }
         self.begun += 1;
         self.devices += u64::from(devices);
-        self.lasts = true;
+        self.lasts = Some(self.takes);
+        true
     }
 
     fn ended(&mut self) -> Option<Viewed> {
-        if !std::mem::take(&mut self.lasts) {
+        if let Some(left @ 1..) = self.lasts {
+            self.lasts = Some(left - 1);
             return None;
+        }
+        self.lasts.take()?;
+        if self.fails {
+            return Some(Err("crm_simulate: no answer within 20 s".into()));
         }
         let file = file();
         let nodes = file.nodes.iter().map(|node| NodeStatus {

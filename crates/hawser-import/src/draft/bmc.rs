@@ -125,12 +125,5 @@ fn one(head: &Head, wishes: &super::Wishes, remarks: &mut Remarks) -> Bmc {
         }
         _ => {}
     }
-    if bmc.is_whole() {
-        let why = format!(
-            "in {}, with mode 0600, on the machine that runs `hawser`",
-            bmc.password
-        );
-        remarks.add(Said::ToYou, place, "the password of its BMC", why);
-    }
     bmc
 }

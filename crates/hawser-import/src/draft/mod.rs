@@ -30,7 +30,7 @@ pub struct Draft {
     pub text: String,
     /// Where each thing was seen, and what is open.
     pub remarks: Remarks,
-    /// The files in which it expects passwords, each with what it is the password of.
+    /// The passwords that it expects in files on the machine that runs Hawser: whose BMC's, and the file.
     pub passwords: Vec<(String, String)>,
     /// What a person who is there could be asked.
     pub open: Vec<Open>,
@@ -102,7 +102,7 @@ pub fn draft(heads: &[Head], wishes: &Wishes) -> Result<Draft, Refused> {
         open.push(Open::BmcUser);
     }
     let passwords = bmcs.iter().filter(|bmc| bmc.is_whole());
-    let passwords = passwords.map(|bmc| (bmc.password.clone(), format!("{}'s BMC", bmc.node)));
+    let passwords = passwords.map(|bmc| (bmc.node.clone(), bmc.password.clone()));
     let passwords = passwords.collect();
     let nodes = nodes::nodes(heads, &links, bmcs);
     let disks = disks::shared(heads, &mut remarks);
@@ -115,7 +115,6 @@ pub fn draft(heads: &[Head], wishes: &Wishes) -> Result<Draft, Refused> {
     };
     let text = text::text(&sketch);
     missing(&text, &mut remarks);
-    remarks.sort();
     Ok(Draft {
         text,
         remarks,

@@ -87,11 +87,6 @@ impl Remarks {
     pub fn has(&self, said: Said) -> bool {
         self.all.iter().any(|remark| remark.said == said)
     }
-
-    /// Within each part they stay as they were made.
-    pub(super) fn sort(&mut self) {
-        self.all.sort_by_key(|remark| remark.said);
-    }
 }
 
 impl fmt::Display for Remarks {

@@ -223,13 +223,18 @@ fn ask(open: &Open, wishes: &mut Wishes) -> miette::Result<()> {
 
 /// Says of each password whether this machine has it.
 fn passwords(cluster: &Cluster, drafted: &mut Draft) {
-    for (file, of) in &drafted.passwords {
-        if let Err(e) = cluster.secrets().read(&SecretRef::File(file.into())) {
-            let what = format!("the password of {of}");
-            let why = format!(
-                "{e}: `install -D -m 600 /dev/stdin {file}` takes it without showing it to others"
-            );
-            drafted.remarks.add(Said::Missing, "-", what, why);
-        }
+    for (node, file) in &drafted.passwords {
+        let (said, why) = match cluster.secrets().read(&SecretRef::File(file.into())) {
+            Ok(_) => (Said::Seen, format!("in {file}, on this machine")),
+            Err(e) => (
+                Said::Missing,
+                format!(
+                    "{e}: `install -D -m 600 /dev/stdin {file}` takes it without showing it to others"
+                ),
+            ),
+        };
+        drafted
+            .remarks
+            .add(said, node, "the password of its BMC", why);
     }
 }

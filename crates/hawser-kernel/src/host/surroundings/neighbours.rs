@@ -36,8 +36,12 @@ fn by_lldpctl(said: &str) -> Vec<Neighbour> {
         let of = key.strip_prefix(last.interface.as_str());
         match of {
             Some(".chassis.name") => value.clone_into(&mut last.system),
-            Some(".port.ifname" | ".port.local" | ".port.mac") => value.clone_into(&mut last.port),
-            Some(".port.descr") if last.port.is_empty() => value.clone_into(&mut last.port),
+            // A name says more than an address.
+            Some(".port.mac") if last.port.is_empty() => value.clone_into(&mut last.port),
+            Some(".port.ifname" | ".port.local") => value.clone_into(&mut last.port),
+            Some(".port.descr") if last.port.is_empty() || last.port.contains(':') => {
+                value.clone_into(&mut last.port);
+            }
             _ => {}
         }
     }
@@ -77,8 +81,11 @@ mod tests {
 
     #[test]
     fn lldpctl_has_a_line_for_each_thing() {
-        let said = "lldp.eth0.via=LLDP\nlldp.eth0.rid=1\nlldp.eth0.age=0 day, 00:01:02\nlldp.eth0.chassis.mac=02:00:00:00:00:01\n\
-            lldp.eth0.chassis.name=sw1\nlldp.eth0.port.ifname=Gi1/0/1\nlldp.eth0.port.descr=to head1\n\
+        // The first as lldpd 1.0.16 printed it.
+        let said = "lldp.eth0.via=LLDP\nlldp.eth0.rid=1\nlldp.eth0.age=0 day, 00:00:12\nlldp.eth0.chassis.mac=96:98:cd:9d:e7:34\n\
+            lldp.eth0.chassis.name=sw1\nlldp.eth0.chassis.descr=sw-b\nlldp.eth0.chassis.Bridge.enabled=off\n\
+            lldp.eth0.port.mac=96:98:cd:9d:e7:34\nlldp.eth0.port.descr=Gi1/0/1\nlldp.eth0.port.ttl=120\n\
+            lldp.eth0.lldp-med.device-type=Network Connectivity Device\n\
             lldp.eth0.100.via=LLDP\nlldp.eth0.100.chassis.name=head2\nlldp.eth0.100.port.descr=eth0\n\
             lldp.eth1.via=CDPv2\nlldp.eth1.port.mac=02:00:00:00:00:02\n";
         assert_eq!(

@@ -81,22 +81,6 @@ fn over_ssh_with_a_file_and_without_one() {
     links.sort_unstable();
     links.dedup();
     assert_eq!(links, ["10.72.1.0/24", "fd48:6177:7365::/64"]);
-
-    // A first cluster file has the one by which ssh did not come.
-    let hosts = "--host head1 --host root@head2 --yes -o /tmp/draft.toml";
-    let ran = ssh::from_ops(&lab, "init", hosts);
-    assert_eq!(ran.code, Some(1), "{ran:?}");
-    let out = "10.72.1.0/24: the network of ssh";
-    assert!(ran.stdout.contains(out), "{ran:?}");
-    let drafted = lab.sh(ssh::OPS, "cat /tmp/draft.toml");
-    assert_eq!(drafted.matches("[[link]]").count(), 1, "{drafted}");
-    for line in [
-        "network = \"fd48:6177:7365::/64\"",
-        "ring0 = \"fd48:6177:7365::2\"",
-        "ssh = \"root@head2\"",
-    ] {
-        assert!(drafted.contains(line), "{drafted}");
-    }
 }
 
 #[test]

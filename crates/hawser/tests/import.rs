@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use support::{Ran, hawser};
+use support::{Ran, hawser, ssh};
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/heartbeat");
 
@@ -218,5 +218,39 @@ fn init_refuses_what_no_cluster_can_be_drafted_from() {
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
         assert!(ran.stderr.contains(said), "{}", ran.stderr);
         assert!(!Path::new(&file).exists());
+    }
+}
+
+/// Two links, the first IPv6 alone, and a machine beside them.
+const LAYOUT: &str = r#"
+[[link]]
+name = "ring0"
+ipv4 = "none"
+[[link]]
+name = "ring1"
+[[node]]
+name = "head1"
+[[node]]
+name = "head2"
+[[client]]
+name = "ops"
+"#;
+
+#[test]
+fn init_over_ssh_drafts_no_link_of_the_network_by_which_ssh_came() {
+    let lab = ssh::lab_with_sshd(LAYOUT, "10.72.1.");
+    let hosts = "--host head1 --host root@head2 --yes -o /tmp/draft.toml";
+    let ran = ssh::from_ops(&lab, "init", hosts);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let left_out = "10.72.1.0/24: the network of ssh";
+    assert!(ran.stdout.contains(left_out), "{ran:?}");
+    let drafted = lab.sh(ssh::OPS, "cat /tmp/draft.toml");
+    assert_eq!(drafted.matches("\n[[link]]").count(), 1, "{drafted}");
+    for line in [
+        "network = \"fd48:6177:7365::/64\"",
+        "ring0 = \"fd48:6177:7365::2\"",
+        "ssh = \"root@head2\"",
+    ] {
+        assert!(drafted.contains(line), "{drafted}");
     }
 }

@@ -55,7 +55,7 @@ fn by_networkctl(said: &str) -> Vec<Neighbour> {
         |word: &&str| word.len() == 11 && word.chars().all(|c| c == '.' || c.is_ascii_lowercase());
     let of = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let at = words.iter().position(|word| letters(&word))?;
+        let at = words.iter().position(&letters)?;
         let system = words.get(2..at)?.join(" ");
         let known = !system.is_empty() && system != "n/a";
         known.then(|| Neighbour {

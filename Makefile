@@ -17,7 +17,7 @@ hawser: ## target/release/hawser alone
 	@$(STATIC) $(CARGO) build --target-dir target --release --locked --target $(HOST) --bin hawser
 	@install -D target/$(HOST)/release/hawser target/release/hawser
 
-packages: build ## target/packages: hawser, hawser-client and hawser-exports-agent as .deb, with man pages and completions
+packages: build ## target/packages: hawser, hawser-client and hawser-exports-agent as .deb and .rpm, with man pages and completions
 	@packaging/packages
 
 demo: build ## the main job: a lab, a planted fault, the account, the cause

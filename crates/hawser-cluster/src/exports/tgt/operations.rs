@@ -215,8 +215,19 @@ impl Operation {
                 tid, lun, volume, ..
             } => format!("{volume} becomes LUN {lun} on {}", on(tid)),
             O::Describe {
-                tid, lun, serial, ..
-            } => format!("LUN {lun} on {} says its serial number {serial}", on(tid)),
+                tid,
+                lun,
+                serial,
+                read_only,
+                ..
+            } => {
+                let may = match read_only {
+                    true => "can only be read",
+                    false => "can be written",
+                };
+                let on = on(tid);
+                format!("LUN {lun} on {on} {may}, and says its serial number {serial}")
+            }
             O::DeleteUnit { tid, lun } => format!("LUN {lun} goes from {}", on(tid)),
             O::NewAccount { user, .. } => format!("new account {user}"),
             O::DeleteAccount { user } => format!("account {user} goes"),

@@ -10,12 +10,32 @@ use crate::source::Source;
 /// A target that is being read, with its units.
 struct Open {
     target: Target,
-    units: Vec<(Unit, Option<u16>)>,
+    units: Vec<Store>,
+    /// What holds for each unit that does not say it itself.
+    lun: Option<u16>,
+    serial: Option<String>,
     hosts: Vec<String>,
     /// Clients are chosen by what exports.toml does not know.
     by_address: bool,
     read_only: bool,
     write_cache: Option<bool>,
+}
+
+/// A unit, its number, and whether it is a `direct-store`.
+struct Store {
+    unit: Unit,
+    lun: Option<u16>,
+    direct: bool,
+}
+
+impl Store {
+    fn new(word: &str, path: &str, at: &Place) -> Self {
+        Self {
+            unit: Unit::new(path, at),
+            lun: None,
+            direct: word == "direct-store",
+        }
+    }
 }
 
 /// Reads the file (targets.conf(5)).
@@ -31,12 +51,18 @@ pub(crate) fn read(
         let tag = line
             .strip_prefix('<')
             .and_then(|rest| rest.strip_suffix('>'));
-        let words: Vec<&str> = tag.unwrap_or(line).split_whitespace().collect();
+        let mut words: Vec<&str> = tag.unwrap_or(line).split_whitespace().collect();
+        // `key = value` is `key value`.
+        if words.get(1) == Some(&"=") {
+            words.remove(1);
+        }
         match (tag.is_some(), &words[..], &mut open) {
             (true, ["target", iqn], None) => {
                 open = Some(Open {
                     target: Target::new(iqn, &at),
                     units: Vec::new(),
+                    lun: None,
+                    serial: None,
                     hosts: Vec::new(),
                     by_address: false,
                     read_only: false,
@@ -48,8 +74,8 @@ pub(crate) fn read(
                     close(open, offered, page);
                 }
             }
-            (true, ["backing-store" | "direct-store", path], Some(open)) if !inner => {
-                open.units.push((Unit::new(path, &at), None));
+            (true, [word @ ("backing-store" | "direct-store"), path], Some(open)) if !inner => {
+                open.units.push(Store::new(word, path, &at));
                 inner = true;
             }
             (true, ["/backing-store" | "/direct-store"], Some(_)) if inner => inner = false,
@@ -71,6 +97,9 @@ pub(crate) fn read(
                 "include" if source.node.is_some() && words[1..] == ["/etc/tgt/conf.d/*.conf"] => {}
                 "include" => {
                     page.unsaid(&at, quoted(line), "give the files it names as sources too")
+                }
+                "default-driver" if words[1..] != ["iscsi"] => {
+                    page.unsaid(&at, quoted(line), "Hawser offers by iSCSI over TCP");
                 }
                 _ => page.not_needed(&at, quoted(line), "Hawser tells tgtd by itself"),
             },
@@ -116,8 +145,8 @@ fn setting(
     let on = matches!(value, "on" | "1" | "yes");
     let unit = open.units.last_mut().filter(|_| inner);
     match (key, unit) {
-        ("lun", Some((_, lun))) => match value.parse() {
-            Ok(n) if n <= 16_383 => *lun = Some(n),
+        ("lun", unit) => match value.parse() {
+            Ok(n) if n <= 16_383 => *unit.map_or(&mut open.lun, |store| &mut store.lun) = Some(n),
             _ => {
                 return Err(Malformed::new(
                     at,
@@ -126,8 +155,9 @@ fn setting(
                 ));
             }
         },
-        ("scsi_sn", Some((unit, _))) => unit.serial = Some(value.to_owned()),
-        ("scsi_id", Some((unit, _))) => {
+        ("scsi_sn", Some(store)) => store.unit.serial = Some(value.to_owned()),
+        ("scsi_sn", None) => open.serial = Some(value.to_owned()),
+        ("scsi_id", Some(Store { unit, .. })) => {
             let naa = value.len() == 32
                 && value.starts_with('6')
                 && value.chars().all(|c| c.is_ascii_hexdigit());
@@ -140,14 +170,14 @@ fn setting(
                 ),
             }
         }
-        ("readonly", Some((unit, _))) => unit.read_only = on,
+        ("readonly", Some(Store { unit, .. })) => unit.read_only = on,
         ("readonly", None) => open.read_only = on,
-        ("write-cache", Some((unit, _))) => unit.write_cache = (!on).then_some(false),
+        ("write-cache", Some(store)) => store.unit.write_cache = Some(on),
         ("write-cache", None) => open.write_cache = (!on).then_some(false),
-        ("block-size", Some((unit, _))) => {
+        ("block-size", Some(Store { unit, .. })) => {
             unit.block_size = value.parse().ok().filter(|n| *n != 512)
         }
-        ("backing-store" | "direct-store", None) => open.units.push((Unit::new(value, at), None)),
+        ("backing-store" | "direct-store", None) => open.units.push(Store::new(key, value, at)),
         ("initiator-name", _) => open
             .hosts
             .extend(rest.iter().map(|host| (*host).to_owned())),
@@ -193,12 +223,23 @@ fn setting(
             );
         }
         ("driver", _) if value == "iscsi" => {}
+        ("driver", _) => page.unsaid(
+            at,
+            format!("driver {}", quoted(value)),
+            "Hawser offers by iSCSI over TCP",
+        ),
+        ("device-type", _) if value != "disk" => {
+            page.unsaid(
+                at,
+                format!("device-type {}", quoted(value)),
+                "Hawser offers disks",
+            );
+        }
         (
             "controller_tid"
             | "allow-in-use"
             | "bs-type"
             | "device-type"
-            | "driver"
             | "MaxRecvDataSegmentLength",
             _,
         ) => {
@@ -213,6 +254,8 @@ fn close(open: Open, offered: &mut Offered, page: &mut Page) {
     let Open {
         mut target,
         units,
+        lun: every,
+        serial,
         hosts,
         by_address,
         read_only,
@@ -223,19 +266,21 @@ fn close(open: Open, offered: &mut Offered, page: &mut Page) {
     offered
         .backend
         .get_or_insert_with(|| Said::new("tgt".into(), &target.at));
-    let taken: Vec<u16> = units.iter().filter_map(|(_, lun)| *lun).collect();
+    let taken: Vec<u16> = units.iter().filter_map(|store| store.lun).collect();
     let mut next = 0;
-    for (mut unit, lun) in units {
+    for Store { mut unit, lun, .. } in counted(units, &target, every.is_some(), page) {
         // tgt-admin counts from 1 and leaves out what is taken.
-        let lun = lun.unwrap_or_else(|| {
+        let lun = lun.or(every).unwrap_or_else(|| {
             next += 1;
             while taken.contains(&next) {
                 next += 1;
             }
             next
         });
+        unit.serial = unit.serial.or_else(|| serial.clone());
         unit.read_only |= read_only;
-        unit.write_cache = unit.write_cache.or(write_cache);
+        // tgtd's own is on.
+        unit.write_cache = unit.write_cache.or(write_cache).filter(|on| !*on);
         if unit.naa.is_none() && unit.serial.is_none() {
             page.changed(
                 &unit.at,
@@ -254,4 +299,24 @@ fn close(open: Open, offered: &mut Offered, page: &mut Page) {
     }
     page.understood(&target.at, quoted(&target.iqn), "[[target]] with its name");
     offered.targets.push(target);
+}
+
+/// In the order in which tgt-admin counts: backing stores before direct ones, and of each by path.
+fn counted(units: Vec<Store>, target: &Target, one: bool, page: &mut Page) -> Vec<Store> {
+    let free = units.iter().any(|store| store.lun.is_none());
+    let mut counted = units;
+    let before: Vec<String> = counted
+        .iter()
+        .map(|store| store.unit.path.clone())
+        .collect();
+    counted.sort_by(|a, b| (a.direct, &a.unit.path).cmp(&(b.direct, &b.unit.path)));
+    let same = counted.iter().map(|store| &store.unit.path).eq(&before);
+    if free && !same && !one {
+        page.unsaid(
+            &target.at,
+            format!("the LUNs of {}, which the file does not say", quoted(&target.iqn)),
+            "tgt-admin counts by path, backing stores first; older ones as the file has them: compare with `tgt-admin --show`",
+        );
+    }
+    counted
 }

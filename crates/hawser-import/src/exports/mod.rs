@@ -64,6 +64,7 @@ pub(crate) struct Unit {
     pub naa: Option<String>,
     pub block_size: Option<u32>,
     pub write_cache: Option<bool>,
+    pub unmap: Option<bool>,
     pub read_only: bool,
     /// Its number, if it is the same wherever it is shown.
     pub lun: Option<u16>,
@@ -79,6 +80,7 @@ impl Unit {
             naa: None,
             block_size: None,
             write_cache: None,
+            unmap: None,
             read_only: false,
             lun: None,
             shown: Vec::new(),
@@ -140,6 +142,7 @@ pub(crate) struct UnitOut {
     pub naa: Option<String>,
     pub block_size: Option<u32>,
     pub write_cache: Option<bool>,
+    pub unmap: Option<bool>,
     pub read_only: bool,
     pub at: Place,
 }
@@ -152,6 +155,7 @@ impl UnitOut {
             naa: None,
             block_size: None,
             write_cache: None,
+            unmap: None,
             read_only: false,
             at: at.clone(),
         }
@@ -262,6 +266,7 @@ fn merge(out: &mut UnitOut, unit: &Unit, page: &mut Page) {
     out.lun = unit.lun.or(out.lun);
     out.block_size = unit.block_size.or(out.block_size);
     out.write_cache = unit.write_cache.or(out.write_cache);
+    out.unmap = unit.unmap.or(out.unmap);
     out.read_only |= unit.read_only;
 }
 

@@ -29,6 +29,15 @@ pub(crate) fn read(
             "what targetcli's saveconfig writes",
         ));
     };
+    for module in list(&root, "fabric_modules") {
+        if module.get("discovery_enable_auth").and_then(Value::as_bool) == Some(true) {
+            page.unsaid(
+                &line_of(source, "discovery_userid", text(module, "discovery_userid")),
+                "an account for discovery",
+                "exports.toml has no key for it: whoever asks learns the names of targets, and nothing more",
+            );
+        }
+    }
     let first = offered.units.len();
     let mut stored: Vec<(String, usize)> = Vec::new();
     for store in stores {
@@ -56,6 +65,7 @@ pub(crate) fn read(
             .filter(|n| *n != 512);
         let back = store.get("write_back").and_then(Value::as_bool);
         unit.write_cache = back.filter(|back| !*back && plugin == "fileio");
+        unit.unmap = (attribute("emulate_tpu") == Some(0)).then_some(false);
         unit.read_only = store.get("readonly").and_then(Value::as_bool) == Some(true);
         stored.push((format!("/backstores/{plugin}/{name}"), offered.units.len()));
         offered.units.push(unit);
@@ -79,6 +89,15 @@ pub(crate) fn read(
                 format!("{} portal groups of {}", groups.len(), quoted(iqn)),
                 "a target has one; the first is taken",
             );
+        }
+        let off = |group: &&&Value| group.get("enable").and_then(Value::as_bool) == Some(false);
+        if groups.first().filter(off).is_some() {
+            page.unsaid(
+                &at,
+                format!("{}, whose portal group is off", quoted(iqn)),
+                "nobody gets in, so it is not offered: write [[target]] to offer it",
+            );
+            continue;
         }
         if let Some(group) = groups.first() {
             portal_group(group, Target::new(iqn, &at), &stored, offered, page);
@@ -106,6 +125,10 @@ fn portal_group(
     page: &mut Page,
 ) {
     for portal in list(group, "portals") {
+        if portal.get("iser").and_then(Value::as_bool) == Some(true) {
+            let what = format!("iSER at {}", quoted(text(portal, "ip_address")));
+            page.unsaid(&target.at, what, "Hawser offers by iSCSI over TCP");
+        }
         let ip = text(portal, "ip_address");
         let ip = if ip.contains(':') && !ip.starts_with('[') {
             format!("[{ip}]")

@@ -123,6 +123,9 @@ fn unit(out: &mut String, volume: &str, unit: &UnitOut) -> std::fmt::Result {
     if let Some(cache) = unit.write_cache {
         writeln!(out, "write_cache = {cache}")?;
     }
+    if let Some(unmap) = unit.unmap {
+        writeln!(out, "unmap = {unmap}")?;
+    }
     if unit.read_only {
         writeln!(out, "read_only = true")?;
     }

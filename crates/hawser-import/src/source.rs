@@ -110,6 +110,13 @@ impl Kind {
             }
             None => None,
         };
+        if kind.is_none() && says(&["Cluster Name:", "Corosync Nodes:", "Pacemaker Nodes:"]) {
+            return Err(Malformed::new(
+                &Place::new(path, 1),
+                format!("{} is what `pcs config` prints, for people", quoted(&name)),
+                "the CIB, from `pcs cluster cib` or `cibadmin --query`, and corosync.conf",
+            ));
+        }
         kind.ok_or_else(|| {
             let words: Vec<&str> = Self::WORDS.iter().map(|(word, _)| *word).collect();
             Malformed::new(

@@ -1,5 +1,8 @@
 //! `corosync.conf` (corosync.conf(5)).
 
+mod interfaces;
+mod others;
+mod quorum;
 mod section;
 
 use std::collections::BTreeMap;
@@ -9,9 +12,10 @@ use hawser_model::cluster_file::MAX_LINKS;
 
 use crate::Place;
 use crate::page::Page;
-use crate::picture::{Compression, Link, Picture, QuorumDevice, Said};
+use crate::picture::{Compression, Link, Picture, Said};
 use crate::place::{Malformed, quoted};
 use crate::source::Source;
+pub(crate) use interfaces::nobody;
 use section::{Section, parse};
 
 /// Reads the file.
@@ -21,22 +25,17 @@ pub(crate) fn read(
     page: &mut Page,
 ) -> Result<(), Malformed> {
     let whole = parse(source)?;
-    let mut interfaces = BTreeMap::new();
+    others::sections(&whole, page);
     for totem in whole.all("totem") {
         self::totem(totem, picture, page)?;
         times(totem, picture, page)?;
-        for interface in totem.all("interface") {
-            let number = interface.get("linknumber").or(interface.get("ringnumber"));
-            let number = number
-                .and_then(|(n, _)| n.parse::<usize>().ok())
-                .unwrap_or(0);
-            interfaces.insert(number, interface);
-        }
     }
+    let listed = whole
+        .all("nodelist")
+        .any(|list| list.all("node").next().is_some());
+    let interfaces = interfaces::read(&whole, listed, picture, page);
     nodes(&whole, &interfaces, picture, page)?;
-    for quorum in whole.all("quorum") {
-        self::quorum(quorum, picture, page);
-    }
+    quorum::read(&whole, picture, page);
     Ok(())
 }
 
@@ -119,7 +118,8 @@ fn totem(totem: &Section, picture: &mut Picture, page: &mut Page) -> Result<(), 
         };
         picture.compression = Some(Said::new(compression, &model.at));
     }
-    const KNOWN: [&str; 18] = [
+    others::rings(totem, picture, page);
+    const KNOWN: [&str; 17] = [
         "version",
         "cluster_name",
         "transport",
@@ -137,18 +137,31 @@ fn totem(totem: &Section, picture: &mut Picture, page: &mut Page) -> Result<(), 
         "config_version",
         "ip_version",
         "rrp_mode",
-        "keyfile",
     ];
     for (key, value, at) in totem
         .values
         .iter()
         .filter(|(key, ..)| !KNOWN.contains(&key.as_str()))
     {
+        if key == "cluster_uuid" {
+            page.not_needed(at, key, "a tool's note");
+            continue;
+        }
         page.unsaid(
             at,
             format!("{key}: {}", quoted(value)),
             "Hawser leaves it to Corosync's default",
         );
+    }
+    for section in totem.sections.iter().filter(|it| it.name != "interface") {
+        if let Some(at) = &section.at {
+            let what = format!("{} {{ … }} in totem", section.name);
+            page.mistake(
+                at,
+                what,
+                "Corosync knows no such section: nothing in it counts",
+            );
+        }
     }
     Ok(())
 }
@@ -261,6 +274,7 @@ fn nodes(
             network: None,
             priority: priority.and_then(|(text, _)| text.parse().ok()),
             interface: None,
+            bound: None,
         });
     }
     for (i, node) in all.iter().enumerate() {
@@ -276,13 +290,44 @@ fn nodes(
                 "name: and ringN_addr:",
             ));
         };
+        let unnamed = node.get("name").is_none() && name.parse::<IpAddr>().is_ok();
         let (name, at) = (name.to_owned(), at.clone());
         let id = node
             .number("nodeid")?
             .and_then(|said| u32::try_from(said.value).ok());
         let node_ = picture.add_node(&name, &at);
+        node_.unnamed = unnamed;
         node_.id = id.filter(|id| usize::try_from(*id).ok() != Some(i + 1));
         page.understood(&at, format!("node {name}"), "[[node]]");
+        let number = id.map(|id| id.to_string());
+        let before = all[..i].iter().find(|other| {
+            let theirs = other.get("nodeid").map(|(id, _)| id.to_owned());
+            number.is_some() && theirs == number
+        });
+        if let (Some(_), Some((id, at))) = (before, node.get("nodeid")) {
+            page.mistake(at, format!("nodeid: {id}"), "another node has this number");
+        }
+        for (key, value, at) in &node.values {
+            let ring = key
+                .strip_prefix("ring")
+                .and_then(|rest| rest.strip_suffix("_addr"));
+            let ring = ring.and_then(|n| n.parse().ok());
+            match key.as_str() {
+                "name" | "nodeid" => {}
+                "quorum_votes" if value == "1" => {}
+                "quorum_votes" => page.unsaid(
+                    at,
+                    format!("{key}: {}", quoted(value)),
+                    "every node of Hawser's has one vote",
+                ),
+                _ if ring.is_some_and(|n| rings.contains(&n)) => {}
+                _ => page.unsaid(
+                    at,
+                    format!("{key}: {} of node {name}", quoted(value)),
+                    "Hawser's file has no key for it",
+                ),
+            }
+        }
         for n in &rings {
             let Some((text, at)) = node.get(&format!("ring{n}_addr")) else {
                 continue;
@@ -300,53 +345,4 @@ fn nodes(
         }
     }
     Ok(())
-}
-
-fn quorum(quorum: &Section, picture: &mut Picture, page: &mut Page) {
-    if let Some((value, at)) = quorum.get("wait_for_all") {
-        let on = value == "1";
-        page.understood(
-            at,
-            format!("wait_for_all: {value}"),
-            "[quorum] wait_for_all",
-        );
-        picture.wait_for_all = (!on).then(|| Said::new(false, at));
-    }
-    for (key, value, at) in &quorum.values {
-        match key.as_str() {
-            "wait_for_all" | "provider" => {}
-            "two_node" => {
-                page.understood(at, format!("two_node: {value}"), "by the number of nodes")
-            }
-            _ => page.unsaid(
-                at,
-                format!("{key}: {}", quoted(value)),
-                "Hawser's file has no key for it",
-            ),
-        }
-    }
-    for device in quorum.all("device") {
-        let net = device.all("net").next();
-        let Some((host, at)) = net.and_then(|net| net.get("host")) else {
-            if let Some((.., at)) = device.values.first() {
-                page.unsaid(
-                    at,
-                    "a quorum device without a host",
-                    "[quorum] device is a corosync-qnetd",
-                );
-            }
-            continue;
-        };
-        let word = |key: &str, default: &str| {
-            let (value, _) = net.and_then(|net| net.get(key))?;
-            (value != default).then(|| value.to_owned())
-        };
-        let device = QuorumDevice {
-            host: host.to_owned(),
-            algorithm: word("algorithm", "ffsplit"),
-            tls: word("tls", "on"),
-        };
-        page.understood(at, format!("quorum device {host}"), "[quorum.device]");
-        picture.device = Some(Said::new(device, at));
-    }
 }

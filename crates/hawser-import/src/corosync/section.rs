@@ -9,6 +9,8 @@ use crate::source::Source;
 #[derive(Default)]
 pub(super) struct Section {
     pub name: String,
+    /// Where it begins; the file as a whole begins nowhere.
+    pub at: Option<Place>,
     pub values: Vec<(String, String, Place)>,
     pub sections: Vec<Section>,
 }
@@ -63,6 +65,7 @@ pub(super) fn parse(source: &Source) -> Result<Section, Malformed> {
             }
             open.push(Section {
                 name: name.trim().to_owned(),
+                at: Some(at),
                 ..Section::default()
             });
         } else if line.starts_with('}') {

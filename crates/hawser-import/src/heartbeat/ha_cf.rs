@@ -158,7 +158,9 @@ fn translated(
             page.understood(at, what(), "[cluster] name");
         }
         ("bcast" | "udp", [_, ..]) => {
-            for interface in rest {
+            // Commas separate as well as blanks.
+            let each = rest.iter().flat_map(|word| word.split(','));
+            for interface in each.filter(|interface| !interface.is_empty()) {
                 link(interface, at, picture);
             }
             page.understood(at, what(), "a link for each interface");
@@ -248,6 +250,7 @@ fn link(interface: &str, at: &Place, picture: &mut Picture) {
         network: None,
         priority: None,
         interface: Some(interface.to_owned()),
+        bound: None,
     });
 }
 

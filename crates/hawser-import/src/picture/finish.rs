@@ -11,6 +11,8 @@ use crate::place::quoted;
 
 /// Gives each address its link and each link its network.
 pub(crate) fn finish(picture: &mut Picture, page: &mut Page) {
+    crate::corosync::nobody(picture, page);
+    super::bound::to_networks(picture, page);
     by_interface(picture, page);
     pool_addresses(picture, page);
     heads_on_links(picture, page);
@@ -71,7 +73,7 @@ fn by_interface(picture: &mut Picture, page: &mut Page) {
     }
 }
 
-fn set_network(picture: &mut Picture, name: &str, network: Option<IpNet>) {
+pub(super) fn set_network(picture: &mut Picture, name: &str, network: Option<IpNet>) {
     if let Some(link) = picture.links.iter_mut().find(|link| link.name == name) {
         link.network = link.network.or(network);
     }
@@ -160,6 +162,7 @@ fn pool_addresses(picture: &mut Picture, page: &mut Page) {
                         network: Some(network),
                         priority: None,
                         interface: None,
+                        bound: None,
                     });
                     name
                 }

@@ -1,5 +1,6 @@
 //! What the sources say, in nobody's words: between what they were written for and Hawser's files.
 
+mod bound;
 pub(crate) mod finish;
 
 use std::collections::BTreeMap;
@@ -83,6 +84,8 @@ pub(crate) struct QuorumDevice {
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub name: Said<String>,
+    /// Corosync knows it by its number and an address alone, which stands for its name until a source says it.
+    pub unnamed: bool,
     pub id: Option<u32>,
     /// By the link's name.
     pub addresses: BTreeMap<String, Said<IpAddr>>,
@@ -127,6 +130,8 @@ pub(crate) struct Link {
     pub priority: Option<u8>,
     /// The interface it runs over, on every node.
     pub interface: Option<String>,
+    /// An address on its network, or the network's own.
+    pub bound: Option<IpAddr>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,6 +253,7 @@ impl Picture {
             None => {
                 self.nodes.push(Node {
                     name: Said::new(name.to_owned(), at),
+                    unnamed: false,
                     id: None,
                     addresses: BTreeMap::new(),
                     interfaces: Vec::new(),
@@ -257,6 +263,21 @@ impl Picture {
             }
         };
         &mut self.nodes[i]
+    }
+
+    /// Tells the name of a node that is known by its number alone.
+    pub fn name_node(&mut self, name: &str, number: Option<&str>) {
+        let number = number.and_then(|number| number.parse::<u32>().ok());
+        let (Some(number), None) = (number, self.node(name)) else {
+            return;
+        };
+        let nodes = self.nodes.iter_mut().enumerate();
+        let mut nodes =
+            nodes.filter(|(i, node)| node.id.or(u32::try_from(i + 1).ok()) == Some(number));
+        if let Some((_, node)) = nodes.next().filter(|(_, node)| node.unnamed) {
+            node.name.value = name.to_owned();
+            node.unnamed = false;
+        }
     }
 
     pub fn pool_mut(&mut self, name: &str) -> Option<&mut Pool> {

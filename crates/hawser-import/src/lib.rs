@@ -167,7 +167,7 @@ fn read(source: &Source, options: &Options, all: &mut All<'_>) -> Result<(), Mal
         Kind::Authkeys => heartbeat::authkeys::read(source, picture, page),
         Kind::CorosyncConf => corosync::read(source, picture, page),
         Kind::Interfaces => interfaces::read(source, picture, page),
-        Kind::Cib => crm::cib::parse(source).map(|read| crm.add(read)),
+        Kind::Cib => crm::cib::parse(source, page).map(|read| crm.add(read)),
         Kind::Crm => crm::shell::parse(source, page).map(|read| crm.add(read)),
         Kind::Haresources => heartbeat::haresources::read(source, picture, page),
         Kind::StmfHa => exports::stmf_ha::read(source, options, offered, page),

@@ -15,19 +15,38 @@ pub(crate) type Pairs = BTreeMap<String, String>;
 /// The configuration.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Crm {
-    pub nodes: Vec<(String, Place)>,
+    pub nodes: Vec<Node>,
     pub primitives: Vec<Primitive>,
     /// What primitives may be made from.
     pub templates: Vec<Primitive>,
     /// Groups, clones and promotable clones: kind, id, members.
     pub around: Vec<Around>,
+    /// Tags and templates, by which a constraint may name resources.
+    pub sets: Vec<Set>,
     pub locations: Vec<Location>,
     pub colocations: Vec<Together>,
     pub orders: Vec<Together>,
+    pub tickets: Vec<Ticket>,
     pub properties: Vec<(String, String, Place)>,
     pub defaults: Vec<(String, String, Place)>,
+    /// Defaults of operations.
+    pub operations: Vec<(String, String, Place)>,
     /// Node, level, devices.
     pub levels: Vec<(String, u8, Vec<String>, Place)>,
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub name: String,
+    /// Corosync's number, as text.
+    pub id: Option<String>,
+    pub attributes: Pairs,
+    /// It says what it has room for.
+    pub utilization: bool,
+    /// It runs no Corosync.
+    pub remote: bool,
+    pub at: Place,
 }
 
 /// A resource with an agent.
@@ -41,6 +60,8 @@ pub(crate) struct Primitive {
     pub ops: Vec<(String, Pairs)>,
     /// The template that it is made from.
     pub template: Option<String>,
+    /// It says how much room it needs.
+    pub utilization: bool,
     pub at: Place,
 }
 
@@ -51,6 +72,23 @@ pub(crate) struct Around {
     pub kind: &'static str,
     pub id: String,
     pub members: Vec<String>,
+    pub meta: Pairs,
+    pub at: Place,
+}
+
+/// Resources under one name.
+#[derive(Clone, Debug)]
+pub(crate) struct Set {
+    pub id: String,
+    pub members: Vec<String>,
+}
+
+/// Resources that run only where a ticket is.
+#[derive(Clone, Debug)]
+pub(crate) struct Ticket {
+    pub name: String,
+    pub resources: Vec<String>,
+    pub at: Place,
 }
 
 /// Where resources may or shall run.
@@ -113,11 +151,14 @@ impl Crm {
         self.primitives.extend(other.primitives);
         self.templates.extend(other.templates);
         self.around.extend(other.around);
+        self.sets.extend(other.sets);
         self.locations.extend(other.locations);
         self.colocations.extend(other.colocations);
         self.orders.extend(other.orders);
+        self.tickets.extend(other.tickets);
         self.properties.extend(other.properties);
         self.defaults.extend(other.defaults);
+        self.operations.extend(other.operations);
         self.levels.extend(other.levels);
     }
 }

@@ -1,13 +1,13 @@
 //! Templates (`rsc_template`): what a resource has of one is written out, as Pacemaker reads it.
 
-use super::{Crm, Primitive};
+use super::{Crm, Primitive, Set};
 use crate::page::Page;
 use crate::place::quoted;
 
 /// Writes out what each resource has of its template. Its own parameters, and operations of one name and interval, count first.
 pub(crate) fn write_out(crm: &mut Crm, page: &mut Page) {
     let templates = std::mem::take(&mut crm.templates);
-    let mut used: Vec<Vec<&str>> = vec![Vec::new(); templates.len()];
+    let mut used: Vec<Vec<String>> = vec![Vec::new(); templates.len()];
     for primitive in &mut crm.primitives {
         let Some(named) = primitive.template.take() else {
             continue;
@@ -15,7 +15,7 @@ pub(crate) fn write_out(crm: &mut Crm, page: &mut Page) {
         match templates.iter().position(|template| template.id == named) {
             Some(i) => {
                 fill(primitive, &templates[i]);
-                used[i].push(&primitive.id);
+                used[i].push(primitive.id.clone());
             }
             None => page.mistake(
                 &primitive.at,
@@ -31,6 +31,11 @@ pub(crate) fn write_out(crm: &mut Crm, page: &mut Page) {
             false => {
                 let why = format!("read as a part of {}", used.join(", "));
                 page.understood(&template.at, what, why);
+                // A constraint that names the template is about all of these.
+                crm.sets.push(Set {
+                    id: template.id.clone(),
+                    members: used,
+                });
             }
         }
     }

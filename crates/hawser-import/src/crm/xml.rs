@@ -39,6 +39,14 @@ impl Element {
         self.children.iter().filter(move |child| child.name == name)
     }
 
+    /// Itself and all within it.
+    pub fn each<'a>(&'a self, with: &mut impl FnMut(&'a Element)) {
+        with(self);
+        for child in &self.children {
+            child.each(with);
+        }
+    }
+
     /// The first one of that tag, however deep.
     pub fn find(&self, name: &str) -> Option<&Element> {
         if self.name == name {

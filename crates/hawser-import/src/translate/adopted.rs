@@ -107,6 +107,24 @@ fn group(
             ));
         }
     }
+    if let Some(group) = &pool.volume_group {
+        let of_group = members
+            .iter()
+            .filter(|m| m.param(&["vgname", "volgrpname"]) == Some(group));
+        if of_group.count() > 1 {
+            return Err(format!(
+                "volume group {} has several resources",
+                quoted(group)
+            ));
+        }
+    }
+    let named = |member: &&&Primitive| {
+        let device = member.param(&["device"]);
+        kind_of(member) == "Filesystem" && device.is_some_and(|device| !device.starts_with('/'))
+    };
+    if let Some(member) = members.iter().find(named) {
+        return Err(format!("the device of {} is no path", quoted(&member.id)));
+    }
     let taken = |id: &String| picture.pools.iter().any(|other| other.name == *id);
     if own_name(pool).as_ref().is_some_and(taken) {
         return Err("another pool has the name of its resource".to_owned());

@@ -7,6 +7,7 @@ use super::primitives_of;
 use crate::crm::{Crm, Score};
 use crate::page::Page;
 use crate::picture::Picture;
+use crate::place::quoted;
 
 /// What constraints say that a pool does not.
 pub(super) fn translate(
@@ -39,11 +40,30 @@ pub(super) fn translate(
             OWN.contains(&kind_of(p))
         })
     };
+    // A clone of these is not needed: each head's own ports are watched.
+    let watches = |id: &str| {
+        let found = crm.primitives.iter().find(|p| p.id == id);
+        found.is_some_and(|p| matches!(kind_of(p), "ping" | "pingd" | "ethmonitor"))
+    };
     // A constraint of something foreign names what Hawser makes under another name.
     let about_foreign = |resources: &[String], of: &BTreeSet<&String>| {
-        let primitive = |id: &&str| crm.primitives.iter().any(|p| p.id == *id);
-        let foreign = resources.iter().map(String::as_str).filter(primitive);
-        let foreign: Vec<&str> = foreign.filter(|id| !ours(id)).collect();
+        let primitive = |id: &str| crm.primitives.iter().any(|p| p.id == id);
+        // A clone is another's, whatever is cloned, and so is a group without a resource of a pool.
+        let foreign = |id: &&str| match crm.around.iter().find(|around| around.id == **id) {
+            Some(around) => {
+                let mut members = around.members.iter().flat_map(|id| primitives_of(crm, id));
+                match around.kind {
+                    "group" => !members.any(&ours),
+                    _ => !members.all(watches),
+                }
+            }
+            None => primitive(id) && !ours(id),
+        };
+        let foreign: Vec<&str> = resources
+            .iter()
+            .map(String::as_str)
+            .filter(foreign)
+            .collect();
         (!foreign.is_empty() && !of.is_empty()).then(|| {
             let pools: Vec<&str> = of.iter().map(|pool| pool.as_str()).collect();
             let (foreign, pools) = (foreign.join(", "), pools.join(", "));
@@ -66,6 +86,7 @@ pub(super) fn translate(
             .filter_map(|name| picture.pools.iter().find(|pool| pool.name == **name));
         all.any(|pool| pool.adopted.is_some())
     };
+    unknown(crm, page);
     for constraint in &crm.colocations {
         let of = pools(&constraint.resources);
         if let (Some(_), true) = (about_foreign(&constraint.resources, &of), stays(&of)) {
@@ -131,6 +152,24 @@ pub(super) fn translate(
             }
             1 => page.understood(&order.at, what, "storage, then exports, then addresses"),
             _ => page.unsaid(&order.at, what, "each pool starts by itself"),
+        }
+    }
+}
+
+/// Constraints of what is nowhere.
+fn unknown(crm: &Crm, page: &mut Page) {
+    let locations = crm.locations.iter().map(|l| (&l.resources, &l.at));
+    let together = crm.colocations.iter().chain(&crm.orders);
+    let together = together.map(|together| (&together.resources, &together.at));
+    for (resources, at) in locations.chain(together) {
+        for id in resources {
+            let known = crm.primitives.iter().any(|p| p.id == *id)
+                || crm.around.iter().any(|around| around.id == *id)
+                || crm.sets.iter().any(|set| set.id == *id);
+            if !known {
+                let why = format!("there is no resource {}", quoted(id));
+                page.mistake(at, "a constraint", why);
+            }
         }
     }
 }

@@ -13,8 +13,9 @@ use crate::picture::{Bmc, Device, Picture, Said};
 use crate::place::quoted;
 
 /// Parameters that Hawser's file says by other keys, or makes by itself.
-const OWN: [&str; 15] = [
+const OWN: [&str; 16] = [
     "action",
+    "delay",
     "hostname",
     "ip",
     "ipaddr",
@@ -94,15 +95,25 @@ fn fenced(device: &Primitive, agent: &str, nodes: &[String]) -> Vec<String> {
     let mut found: BTreeSet<String> = listed.chain(mapped).map(str::to_owned).collect();
     // Without a list the agent is asked; an IPMI agent knows no names, so the device's own name is all there is.
     if found.is_empty() {
-        let named = nodes
-            .iter()
-            .filter(|node| device.id.contains(node.as_str()));
-        found.extend(named.cloned());
+        found.extend(named(&device.id, nodes));
     }
     if found.is_empty() && !is_ipmi_agent(agent) {
         found.extend(nodes.iter().cloned());
     }
     found.into_iter().collect()
+}
+
+/// The node whose name a device's name has in it: as a word, and else the longest, of which `san1` is a part of `san10`.
+fn named(device: &str, nodes: &[String]) -> Option<String> {
+    let part = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let word = |node: &str| {
+        device.match_indices(node).any(|(i, _)| {
+            let (before, behind) = (&device[..i], &device[i + node.len()..]);
+            !part(before.chars().next_back()) && !part(behind.chars().next())
+        })
+    };
+    let within = nodes.iter().filter(|node| device.contains(node.as_str()));
+    within.max_by_key(|node| (word(node), node.len())).cloned()
 }
 
 fn plugin(device: &Primitive, picture: &mut Picture, page: &mut Page) {

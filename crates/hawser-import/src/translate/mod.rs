@@ -2,14 +2,18 @@
 
 pub(crate) mod adopted;
 mod constraints;
+pub(crate) mod devices;
 mod fence_places;
 mod fencing;
 pub(crate) mod ipmi;
 mod members;
+mod meta;
 mod names;
+mod nodes;
 mod placement;
 mod pools;
 mod properties;
+mod targets;
 mod timeouts;
 
 use hawser_model::toml_file::Period;
@@ -27,15 +31,11 @@ pub(crate) fn crm(
     offered: &mut Offered,
     page: &mut Page,
 ) {
-    for (node, at) in &crm.nodes {
-        if picture.node(node).is_none() {
-            picture.add_node(node, at);
-            page.understood(at, format!("node {node}"), "[[node]]");
-        }
-    }
+    nodes::translate(crm, picture, page);
     fencing::translate(crm, picture, page);
     pools::translate(crm, adopt, picture, offered, page);
     placement::translate(crm, picture, page);
+    meta::translate(crm, picture, page);
     // What is automatic depends on how strongly pools prefer their nodes.
     properties::translate(crm, picture, page);
 }
@@ -57,7 +57,7 @@ fn millis(text: &str) -> Option<u64> {
     plain.parse::<Period>().ok().map(Period::as_millis)
 }
 
-/// What the resources of a constraint have in them: groups and clones by what they hold.
+/// What the resources of a constraint have in them: groups, clones and tags by what they hold.
 fn primitives_of<'a>(crm: &'a Crm, id: &'a str) -> Vec<&'a str> {
     let mut found = Vec::new();
     let mut open = vec![(id, 0_u8)];
@@ -68,7 +68,14 @@ fn primitives_of<'a>(crm: &'a Crm, id: &'a str) -> Vec<&'a str> {
                 open.extend(around.members.iter().rev().map(|m| (m.as_str(), depth + 1)));
             }
             Some(_) => {}
-            None => found.push(id),
+            // A tag, or a template by what is made from it.
+            None => match crm.sets.iter().find(|set| set.id == id) {
+                Some(set) if depth < 8 => {
+                    open.extend(set.members.iter().rev().map(|m| (m.as_str(), depth + 1)));
+                }
+                Some(_) => {}
+                None => found.push(id),
+            },
         }
     }
     found

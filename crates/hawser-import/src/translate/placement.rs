@@ -19,6 +19,12 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
         .map(|node| node.name.value.clone())
         .collect();
     let mut barred: BTreeMap<String, Vec<&Location>> = BTreeMap::new();
+    // Of an opt-in cluster a pool has the nodes that a location names.
+    let opt_in = crm.properties.iter().any(|(name, value, _)| {
+        let no = ["false", "no", "off", "0", "n"];
+        name == "symmetric-cluster" && no.contains(&value.to_ascii_lowercase().as_str())
+    });
+    let mut invited: BTreeMap<String, BTreeSet<&String>> = BTreeMap::new();
     for location in &crm.locations {
         let members = location
             .resources
@@ -50,7 +56,11 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
                 );
                 continue;
             }
+            if location.score >= Score::Finite(0) {
+                invited.entry(pool.clone()).or_default().insert(node);
+            }
             match location.score {
+                Score::Finite(0) if opt_in => page.understood(&location.at, what(), "`nodes`"),
                 Score::MinusInfinity => barred.entry(pool.clone()).or_default().push(location),
                 score if score.is_positive() => prefer(location, pool, node, picture, page),
                 _ => page.unsaid(
@@ -60,6 +70,10 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
                 ),
             }
         }
+    }
+    if opt_in {
+        opted_in(&nodes, &invited, picture, page);
+        return;
     }
     for (pool, locations) in barred {
         let not: BTreeSet<&str> = locations.iter().filter_map(|l| l.node.as_deref()).collect();
@@ -87,6 +101,39 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
         );
         if let Some(pool) = picture.pool_mut(&pool) {
             pool.nodes = Some(Said::new(left, at));
+        }
+    }
+}
+
+/// The nodes of each pool, where a pool may run on those alone that are named.
+fn opted_in(
+    nodes: &[String],
+    invited: &BTreeMap<String, BTreeSet<&String>>,
+    picture: &mut Picture,
+    page: &mut Page,
+) {
+    for pool in &mut picture.pools {
+        let named = invited.get(&pool.name);
+        let some = |node: &&String| named.is_some_and(|named| named.contains(node));
+        let left: Vec<String> = nodes.iter().filter(some).cloned().collect();
+        match left.len() {
+            0 | 1 => page.unsaid(
+                &pool.at,
+                format!(
+                    "pool {} may run on fewer than two nodes",
+                    quoted(&pool.name)
+                ),
+                "a pool of Hawser's can move: it may run on every node",
+            ),
+            n if n == nodes.len() => {}
+            _ => {
+                let at = pool
+                    .prefer
+                    .as_ref()
+                    .map_or(&pool.at, |said| &said.at)
+                    .clone();
+                pool.nodes = Some(Said::new(left, &at));
+            }
         }
     }
 }

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::adopted::kept_of;
+use super::devices;
 use super::members::owners;
+use super::targets::{own_exports, target, unit};
 use super::timeouts::{self, own_timeout};
 use super::{millis, primitives_of};
 use crate::crm::{Crm, Primitive};
-use crate::exports::{Offered, Shown, Target, Unit};
+use crate::exports::Offered;
 use crate::page::Page;
 use crate::picture::{Address, Nfs, Picture, Pool, PoolKind, Said, usable};
 use crate::place::quoted;
@@ -39,7 +41,7 @@ pub(super) fn translate(
             picture.pools.push(pool);
         }
     }
-    let files = files_of_groups(&all, picture);
+    let files = files_of_groups(&all, picture, page);
     if adopt {
         super::adopted::mark(crm, picture, &owners(crm, picture), page);
     }
@@ -57,6 +59,9 @@ pub(super) fn translate(
                 format!("{}, {}", quoted(&primitive.id), primitive.agent),
                 why,
             );
+            if pool.adopted.is_none() {
+                devices::activation(primitive, page);
+            }
             continue;
         }
         hanging(
@@ -85,6 +90,7 @@ fn storage(primitive: &Primitive) -> Option<Pool> {
     let param = |names: &[&str]| primitive.param(names).map(str::to_owned);
     let (kind, name) = match kind_of(primitive) {
         "ZFS" => (PoolKind::Zfs, param(&["pool"])?),
+        "Filesystem" if devices::elsewhere(primitive).is_some() => return None,
         "Filesystem" => (PoolKind::Filesystem, primitive.id.clone()),
         "LVM-activate" | "LVM" => (PoolKind::Lvm, primitive.id.clone()),
         _ => return None,
@@ -94,7 +100,7 @@ fn storage(primitive: &Primitive) -> Option<Pool> {
     pool.import_options = param(&["importargs"]).filter(|_| kind == PoolKind::Zfs);
     pool.volume_group = param(&["vgname", "volgrpname"]);
     if kind == PoolKind::Filesystem {
-        pool.device = param(&["device"]);
+        pool.device = param(&["device"]).map(|device| devices::path(&device));
         pool.directory = param(&["directory"]);
         pool.fstype = param(&["fstype"]);
         pool.options = param(&["options"]);
@@ -102,8 +108,9 @@ fn storage(primitive: &Primitive) -> Option<Pool> {
     Some(pool)
 }
 
-/// A file system on a volume of a group that is a pool is that pool's own files, not a second pool.
-fn files_of_groups(all: &[&Primitive], picture: &mut Picture) -> BTreeSet<String> {
+/// A file system on a volume of a group that is a pool is that pool's own files, not a second pool. A pool has one; what
+/// else is on its volumes hangs on it.
+fn files_of_groups(all: &[&Primitive], picture: &mut Picture, page: &mut Page) -> BTreeSet<String> {
     let mut files = BTreeSet::new();
     let groups: Vec<(String, String)> = picture
         .pools
@@ -112,26 +119,26 @@ fn files_of_groups(all: &[&Primitive], picture: &mut Picture) -> BTreeSet<String
         .filter_map(|pool| Some((pool.name.clone(), pool.volume_group.clone()?)))
         .collect();
     for (name, group) in groups {
-        let mapped = group.replace('-', "--");
-        let on = |device: &str| {
-            device.starts_with(&format!("/dev/{group}/"))
-                || device.starts_with(&format!("/dev/mapper/{mapped}-"))
-        };
-        let of_group = |pool: &Pool| {
-            pool.kind == PoolKind::Filesystem && pool.device.as_deref().is_some_and(on)
-        };
-        let Some(i) = picture.pools.iter().position(of_group) else {
-            continue;
-        };
-        let inner = picture.pools.remove(i);
-        files.extend(inner.resources.clone());
-        if let Some(pool) = picture.pool_mut(&name) {
-            pool.directory = inner.directory;
-            pool.fstype = inner.fstype;
-            pool.options = inner.options;
-            let own = format!("/dev/{group}/hawser");
-            pool.device = inner.device.filter(|device| *device != own);
-            pool.resources.extend(inner.resources);
+        devices::one_group(&name, &group, picture, page);
+        let mut first = true;
+        while let Some(i) = picture
+            .pools
+            .iter()
+            .position(|pool| devices::on(pool, &group))
+        {
+            let inner = picture.pools.remove(i);
+            if !std::mem::replace(&mut first, false) {
+                continue;
+            }
+            files.extend(inner.resources.clone());
+            if let Some(pool) = picture.pool_mut(&name) {
+                pool.directory = inner.directory;
+                pool.fstype = inner.fstype;
+                pool.options = inner.options;
+                let own = format!("/dev/{group}/hawser");
+                pool.device = inner.device.filter(|device| *device != own);
+                pool.resources.extend(inner.resources);
+            }
         }
     }
     debug_assert!(files.iter().all(|id| all.iter().any(|p| p.id == *id)));
@@ -150,9 +157,8 @@ fn hanging(
     let what = format!("{id}, {}", primitive.agent);
     let kind = kind_of(primitive);
     let kept = owner.and_then(|name| picture.pools.iter().find(|pool| pool.name == name));
-    if kept.is_some_and(|pool| pool.adopted.is_some())
-        && matches!(kind, "iSCSITarget" | "iSCSILogicalUnit" | "portblock")
-    {
+    let stays = kept.is_some_and(|pool| pool.adopted.is_some());
+    if stays && matches!(kind, "iSCSITarget" | "iSCSILogicalUnit" | "portblock") {
         page.foreign(at, &what, "it offers a pool that is kept, and stays; its exports.toml says what Hawser would offer");
     }
     match (kind, owner) {
@@ -165,6 +171,16 @@ fn hanging(
             else {
                 return page.unsaid(at, what, "it has no directory or no clientspec");
             };
+            if let Some(why) = devices::outside(name, directory, picture) {
+                return page.foreign(at, what, why);
+            }
+            if let (Some(fsid), false) = (primitive.param(&["fsid"]), stays) {
+                page.changed(
+                    at,
+                    format!("fsid={} of {id}", quoted(fsid)),
+                    "Hawser gives each directory a number of its own, the same on every head: clients mount it again",
+                );
+            }
             let options = primitive.param(&["options"]).map(str::to_owned);
             let nfs = Nfs {
                 directory: directory.to_owned(),
@@ -181,7 +197,7 @@ fn hanging(
         }
         ("exports", Some(name)) if primitive.agent == "ocf:hawser:exports" => own_exports(primitive, name, picture, page),
         ("iSCSITarget", _) => target(primitive, offered, picture, page),
-        ("iSCSILogicalUnit", _) => unit(primitive, offered, page),
+        ("iSCSILogicalUnit", _) => unit(primitive, stays, offered, page),
         ("ifspeed", _) if primitive.id.starts_with("watch-") => {
             page.not_needed(at, what, "`hawser apply` makes it from the heads' ports");
         }
@@ -192,6 +208,7 @@ fn hanging(
             what,
             "every head runs its own NFS server (systemctl enable --now nfs-server); locks do not move with a pool",
         ),
+        ("Filesystem", owner) => devices::hanging(primitive, owner, picture, page),
         (_, Some(name)) => page.foreign(at, what, format!("it hangs on pool {name}; keep its constraints")),
         (_, None) => page.foreign(at, what, "kept, and left as it is"),
     }
@@ -284,86 +301,4 @@ fn address(primitive: &Primitive, owner: &str, picture: &mut Picture, page: &mut
         format!("{}, {ip}", quoted(&primitive.id)),
         format!("an address of pool {owner}"),
     );
-}
-
-/// The agent of Hawser's own: adopting what Hawser has built.
-fn own_exports(primitive: &Primitive, owner: &str, picture: &mut Picture, page: &mut Page) {
-    let at = &primitive.at;
-    let kind = match primitive.param(&["iqn"]) {
-        Some(iqn) => {
-            picture.authority = Some(Said::new(iqn.to_owned(), at));
-            "iscsi"
-        }
-        None => "nfs",
-    };
-    if let Some(backend) = primitive.param(&["backend"]) {
-        picture.backend = Some(Said::new(backend.to_owned(), at));
-    }
-    if let Some(pool) = picture.pool_mut(owner) {
-        pool.exports = Some(Said::new(kind.into(), at));
-        let root = primitive
-            .param(&["root"])
-            .filter(|root| *root != pool.root());
-        if let (Some(root), PoolKind::Zfs) = (root, pool.kind) {
-            pool.directory = Some(root.to_owned());
-        }
-    }
-    page.understood(
-        at,
-        quoted(&primitive.id),
-        format!("exports = \"{kind}\" of pool {owner}"),
-    );
-}
-
-fn target(primitive: &Primitive, offered: &mut Offered, picture: &mut Picture, page: &mut Page) {
-    let at = &primitive.at;
-    let Some(iqn) = primitive.param(&["iqn"]) else {
-        return page.unsaid(at, quoted(&primitive.id), "it has no iqn");
-    };
-    let backend = match primitive.param(&["implementation"]) {
-        Some("tgt") => "tgt",
-        _ => "lio",
-    };
-    picture.backend = Some(Said::new(backend.into(), at));
-    let mut target = Target::new(iqn, at);
-    let portals = primitive.param(&["portals"]).unwrap_or_default();
-    target.portals = portals
-        .split_whitespace()
-        .filter(|p| !p.starts_with("0.0.0.0"))
-        .map(str::to_owned)
-        .collect();
-    let hosts = primitive
-        .param(&["allowed_initiators"])
-        .filter(|hosts| *hosts != "ALL");
-    target.hosts = hosts.map(|hosts| hosts.split_whitespace().map(str::to_owned).collect());
-    // An account stays one when its password is not known: without it everybody would get in.
-    let secret = primitive.param(&["incoming_password"]).unwrap_or_default();
-    let user = primitive.param(&["incoming_username"]);
-    target.chap = user.map(|user| (user.to_owned(), crate::Secret(secret.to_owned())));
-    offered.targets.push(target);
-    page.understood(
-        at,
-        format!("{}, {}", quoted(&primitive.id), quoted(iqn)),
-        "[[target]] of the pool's exports.toml",
-    );
-}
-
-fn unit(primitive: &Primitive, offered: &mut Offered, page: &mut Page) {
-    let at = &primitive.at;
-    let (Some(iqn), Some(path)) = (primitive.param(&["target_iqn"]), primitive.param(&["path"]))
-    else {
-        return page.unsaid(at, quoted(&primitive.id), "it has no target_iqn or no path");
-    };
-    let mut unit = Unit::new(path, at);
-    unit.serial = primitive.param(&["scsi_sn"]).map(str::to_owned);
-    let lun = primitive.param(&["lun"]).and_then(|lun| lun.parse().ok());
-    let hosts = primitive.param(&["allowed_initiators"]);
-    let hosts = hosts.map(|hosts| hosts.split_whitespace().map(str::to_owned).collect());
-    unit.shown.push(Shown {
-        target: iqn.to_owned(),
-        lun,
-        hosts,
-        read_only: false,
-    });
-    offered.units.push(unit);
 }

@@ -65,6 +65,11 @@ const PASSED: &[&str] = &[
 pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
     let mut stickiness = None;
     for (name, value, at) in &crm.properties {
+        // Pacemaker 3's names of them.
+        let name = match name.strip_prefix("fencing-") {
+            Some(rest) if name != "fencing-reaction" => format!("stonith-{rest}"),
+            _ => name.clone(),
+        };
         let what = format!("{name}={}", quoted(value));
         let yes = matches!(
             value.to_ascii_lowercase().as_str(),
@@ -110,9 +115,11 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
                 }
                 None => page.unsaid(at, what, "it is no time"),
             },
+            "stonith-watchdog-timeout" if millis(value) == Some(0) => page.not_needed(at, what, "no watchdog is used"),
+            "stonith-watchdog-timeout" => page.unsaid(at, what, "Hawser fences by power; it does not drive a watchdog or sbd"),
             "default-resource-stickiness" => stickiness = Some((value, at)),
             "symmetric-cluster" if yes => page.understood(at, what, "always: `nodes` of a pool says where else not"),
-            "symmetric-cluster" => page.unsaid(at, what, "write `nodes` of each pool"),
+            "symmetric-cluster" => page.understood(at, what, "`nodes` of each pool"),
             name if PASSED.contains(&name) => {
                 picture.properties.insert(name.to_owned(), Said::new(value.clone(), at));
                 page.understood(at, what, "[cluster.properties]");
@@ -121,6 +128,13 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
                 Some((_, why)) => page.not_needed(at, what, why),
                 None => page.unsaid(at, what, "Pacemaker 2 has no such property that Hawser knows"),
             },
+        }
+    }
+    for (name, value, at) in &crm.operations {
+        let what = format!("{name}={} of operations", quoted(value));
+        match name.as_str() {
+            "timeout" => page.understood(at, what, "timeouts of each pool"),
+            _ => page.unsaid(at, what, "Hawser's resources have their own operations"),
         }
     }
     for (name, value, at) in &crm.defaults {

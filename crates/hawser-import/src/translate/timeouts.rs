@@ -18,6 +18,7 @@ pub(super) fn own_timeout(kind: PoolKind, op: &str) -> u64 {
 
 /// The longest of each pool's storage.
 pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
+    let default = crm.operations.iter().find(|(name, ..)| name == "timeout");
     for pool in &mut picture.pools {
         for primitive in crm
             .primitives
@@ -25,7 +26,8 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
             .filter(|p| pool.resources.contains(&p.id))
         {
             for op in ["start", "stop", "monitor"] {
-                let Some(value) = primitive.op(op, "timeout") else {
+                let default = default.map(|(_, value, _)| value.as_str());
+                let Some(value) = primitive.op(op, "timeout").or(default) else {
                     continue;
                 };
                 let what = format!("{} op {op} timeout={value}", quoted(&primitive.id));

@@ -1,6 +1,8 @@
 //! What `crm configure show` prints.
 
-use super::{Around, Crm, Location, Pairs, Primitive, Score, Together};
+mod constraints;
+
+use super::{Around, Crm, Node, Pairs, Primitive, Set};
 use crate::Place;
 use crate::page::Page;
 use crate::place::{Malformed, quoted};
@@ -77,16 +79,7 @@ pub(crate) fn parse(source: &Source, page: &mut Page) -> Result<Crm, Malformed> 
 }
 
 /// Statements of crmsh that say nothing of how the cluster is built.
-const SILENT: [&str; 8] = [
-    "op_defaults",
-    "role",
-    "user",
-    "acl_target",
-    "acl_group",
-    "tag",
-    "alert",
-    "rsc_ticket",
-];
+const SILENT: [&str; 5] = ["role", "user", "acl_target", "acl_group", "alert"];
 
 fn statement(
     at: &Place,
@@ -105,27 +98,16 @@ fn statement(
         ))
     };
     match (keyword.as_str(), rest) {
-        ("node", rest) => {
-            let mut plain = rest.iter().filter(|word| !word.contains('='));
-            let first = plain.next();
-            // `node 1: head1`, `node head1:`, `node $id="…" head1`.
-            let name = match first.and_then(|word| word.strip_suffix(':')) {
-                Some(id) if id.parse::<u32>().is_ok() => plain.next().map(String::as_str),
-                Some(name) => Some(name),
-                None => first.map(String::as_str),
-            };
-            let Some(name) = name else {
-                return lacks("a name");
-            };
-            crm.nodes
-                .push((name.trim_end_matches(':').to_owned(), at.clone()));
-        }
+        ("node", rest) => match node(at, rest) {
+            Some(node) => crm.nodes.push(node),
+            None => return lacks("a name"),
+        },
         ("primitive", [id, agent, rest @ ..]) => {
-            let primitive = primitive(at, id, agent, rest);
+            let primitive = primitive(at, id, agent, rest, page);
             crm.primitives.push(primitive);
         }
         ("rsc_template", [id, agent, rest @ ..]) => {
-            crm.templates.push(primitive(at, id, agent, rest));
+            crm.templates.push(primitive(at, id, agent, rest, page));
         }
         ("group" | "clone" | "ms" | "master" | "bundle", [id, rest @ ..]) => {
             let kind = match keyword.as_str() {
@@ -144,14 +126,30 @@ fn statement(
                 kind,
                 id: id.clone(),
                 members: members.cloned().collect(),
+                meta: rest
+                    .iter()
+                    .skip_while(|word| *word != "meta")
+                    .take_while(|word| *word != "params")
+                    .filter_map(|word| word.split_once('='))
+                    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                    .collect(),
+                at: at.clone(),
             });
         }
-        ("location", [id, rest @ ..]) => crm.locations.extend(location(at, id, rest)?),
-        ("colocation" | "collocation", [_, rest @ ..]) => crm.colocations.push(together(at, rest)?),
-        ("order", [_, rest @ ..]) => crm.orders.push(together(at, rest)?),
-        ("property", rest) => crm.properties.extend(named(rest, at)),
-        ("rsc_defaults", rest) => crm.defaults.extend(named(rest, at)),
-        ("fencing_topology", rest) => topology(at, rest, crm),
+        ("location", [id, rest @ ..]) => crm.locations.extend(constraints::location(at, id, rest)?),
+        ("colocation" | "collocation", [_, rest @ ..]) => {
+            crm.colocations.push(constraints::together(at, rest)?)
+        }
+        ("order", [_, rest @ ..]) => crm.orders.push(constraints::together(at, rest)?),
+        ("rsc_ticket", rest) => crm.tickets.push(constraints::ticket(at, rest)),
+        ("tag", [id, rest @ ..]) => crm.sets.push(Set {
+            id: id.trim_end_matches(':').to_owned(),
+            members: rest.iter().filter(|word| *word != ":").cloned().collect(),
+        }),
+        ("property", rest) => crm.properties.extend(named(keyword, rest, at, page)),
+        ("rsc_defaults", rest) => crm.defaults.extend(named(keyword, rest, at, page)),
+        ("op_defaults", rest) => crm.operations.extend(named(keyword, rest, at, page)),
+        ("fencing_topology", rest) => constraints::topology(at, rest, crm),
         ("xml", _) => page.unsaid(
             at,
             "a part in XML",
@@ -174,7 +172,57 @@ fn statement(
     Ok(())
 }
 
-fn named(words: &[String], at: &Place) -> Vec<(String, String, Place)> {
+/// `node 1: NAME attributes NAME=VALUE … utilization NAME=VALUE …`.
+fn node(at: &Place, rest: &[String]) -> Option<Node> {
+    let id = rest.iter().find_map(|word| word.strip_prefix("$id="));
+    let mut plain = rest.iter().filter(|word| !word.contains('='));
+    let first = plain.next();
+    let numbered = first
+        .and_then(|word| word.strip_suffix(':'))
+        .filter(|id| id.parse::<u32>().is_ok());
+    let name = match numbered {
+        Some(_) => plain.next(),
+        None => first,
+    };
+    let (name, kind) = match name?.split_once(':') {
+        Some((name, kind)) => (name, kind),
+        None => (name?.as_str(), ""),
+    };
+    let mut new = Node {
+        name: name.to_owned(),
+        id: id.or(numbered).map(str::to_owned),
+        attributes: Pairs::new(),
+        utilization: rest.iter().any(|word| word == "utilization"),
+        remote: kind.starts_with("remote"),
+        at: at.clone(),
+    };
+    let attributes = rest.iter().skip_while(|word| *word != "attributes");
+    let attributes = attributes.take_while(|word| *word != "utilization");
+    for (name, value) in attributes.filter_map(|word| word.split_once('=')) {
+        new.attributes.insert(name.to_owned(), value.to_owned());
+    }
+    Some(new)
+}
+
+/// A rule says when values hold: such a set is told, and left out.
+fn ruled(what: &str, at: &Place, page: &mut Page) {
+    page.unsaid(
+        at,
+        format!("{what} with a rule"),
+        "they hold at times or on some nodes alone: Hawser's file has one value for always",
+    );
+}
+
+fn named(
+    keyword: &str,
+    words: &[String],
+    at: &Place,
+    page: &mut Page,
+) -> Vec<(String, String, Place)> {
+    if words.iter().any(|word| word == "rule") {
+        ruled(keyword, at, page);
+        return Vec::new();
+    }
     let pairs = words.iter().filter_map(|word| word.split_once('='));
     let plain = pairs.filter(|(name, _)| !name.starts_with('$') && !name.is_empty());
     plain
@@ -182,7 +230,7 @@ fn named(words: &[String], at: &Place) -> Vec<(String, String, Place)> {
         .collect()
 }
 
-fn primitive(at: &Place, id: &str, agent: &str, rest: &[String]) -> Primitive {
+fn primitive(at: &Place, id: &str, agent: &str, rest: &[String], page: &mut Page) -> Primitive {
     let template = agent.strip_prefix('@').map(str::to_owned);
     // `IPaddr2` alone is `ocf:heartbeat:IPaddr2`.
     let whole = match agent.contains(':') || agent.starts_with('@') {
@@ -196,22 +244,38 @@ fn primitive(at: &Place, id: &str, agent: &str, rest: &[String]) -> Primitive {
         meta: Pairs::new(),
         ops: Vec::new(),
         template,
+        utilization: false,
         at: at.clone(),
     };
     let mut section = "params";
+    // Whether the values of this section hold under a rule.
+    let mut under_rule = false;
     let mut words = rest.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
-            "params" | "meta" | "utilization" | "operations" => section = word,
+            "params" | "meta" | "utilization" | "operations" => {
+                (section, under_rule) = (word, false);
+                new.utilization |= word == "utilization";
+            }
+            "rule" => {
+                under_rule = true;
+                ruled(&format!("{section} of {}", quoted(id)), at, page);
+            }
             "op" => {
-                section = "op";
+                (section, under_rule) = ("op", false);
                 let name = words.next().cloned().unwrap_or_default();
                 new.ops.push((name, Pairs::new()));
             }
             word => {
-                let Some((name, value)) = word.split_once('=') else {
+                let Some((name, value)) = word.split_once('=').filter(|_| !under_rule) else {
                     continue;
                 };
+                if name == "$id-ref" {
+                    let what =
+                        format!("{section} of {}, as {} has them", quoted(id), quoted(value));
+                    page.unsaid(at, what, "give the CIB instead: `cibadmin --query`");
+                    continue;
+                }
                 let to = match section {
                     "params" => &mut new.params,
                     "meta" => &mut new.meta,
@@ -224,135 +288,12 @@ fn primitive(at: &Place, id: &str, agent: &str, rest: &[String]) -> Primitive {
                 // `crm configure show` hides passwords: that one is not known.
                 let hidden = value.len() > 2 && value.chars().all(|c| c == '*');
                 if !name.starts_with('$') && name != "description" && !hidden {
-                    to.insert(name.to_owned(), value.to_owned());
+                    // Of two sets the first counts.
+                    to.entry(name.to_owned())
+                        .or_insert_with(|| value.to_owned());
                 }
             }
         }
     }
     new
-}
-
-/// `100:` of a constraint.
-fn score(at: &Place, word: &str) -> Result<Option<Score>, Malformed> {
-    let Some(text) = word.strip_suffix(':') else {
-        return Ok(None);
-    };
-    match Score::read(text) {
-        Some(score) => Ok(Some(score)),
-        None => Err(Malformed::new(
-            at,
-            format!("the score {}", quoted(text)),
-            "a number, inf, -inf, Mandatory or Optional",
-        )),
-    }
-}
-
-fn location(at: &Place, id: &str, rest: &[String]) -> Result<Vec<Location>, Malformed> {
-    let wrong = || {
-        Malformed::new(
-            at,
-            format!("location {}", quoted(id)),
-            "location ID RESOURCE SCORE: NODE",
-        )
-    };
-    let mut resources = Vec::new();
-    let mut words = rest.iter().map(String::as_str).peekable();
-    match words.next() {
-        Some("{") => resources.extend(
-            words
-                .by_ref()
-                .take_while(|word| *word != "}")
-                .map(str::to_owned),
-        ),
-        Some(resource) => resources.push(resource.to_owned()),
-        None => return Err(wrong()),
-    }
-    let place = |node: Option<String>, score| Location {
-        id: id.to_owned(),
-        resources: resources.clone(),
-        node,
-        score,
-        at: at.clone(),
-    };
-    let mut found = Vec::new();
-    let mut rule = false;
-    while let Some(word) = words.next() {
-        if word == "rule" {
-            rule = true;
-            continue;
-        }
-        let Some(score) = score(at, word)? else {
-            continue;
-        };
-        if !rule {
-            let node = words.next().ok_or_else(wrong)?;
-            found.push(place(Some(node.to_owned()), score));
-            continue;
-        }
-        let mut expression = Vec::new();
-        while let Some(word) = words.peek() {
-            if *word == "rule" {
-                break;
-            }
-            expression.extend(words.next());
-        }
-        rule = false;
-        let node = match expression[..] {
-            ["#uname", "eq", node] => Some(node.to_owned()),
-            _ => None,
-        };
-        found.push(place(node, score));
-    }
-    match found.is_empty() {
-        true => Err(wrong()),
-        false => Ok(found),
-    }
-}
-
-fn together(at: &Place, rest: &[String]) -> Result<Together, Malformed> {
-    let (mut strength, mut resources) = (Score::Infinity, Vec::new());
-    for word in rest {
-        if let Some(found) = score(at, word)? {
-            strength = found;
-            continue;
-        }
-        if word.contains('=') || matches!(word.as_str(), "(" | ")" | "[" | "]") {
-            continue;
-        }
-        // `resource:start`, `resource:Master`; brackets may stand close to a name.
-        let name = word.trim_matches(|c| "()[]".contains(c));
-        let name = name.split(':').next().unwrap_or(name);
-        if !name.is_empty() {
-            resources.push(name.to_owned());
-        }
-    }
-    if resources.len() < 2 {
-        return Err(Malformed::new(
-            at,
-            "a constraint that joins fewer than two resources",
-            "SCORE: RESOURCE RESOURCE …",
-        ));
-    }
-    Ok(Together {
-        resources,
-        score: strength,
-        at: at.clone(),
-    })
-}
-
-fn topology(at: &Place, rest: &[String], crm: &mut Crm) {
-    let (mut node, mut level) = (String::new(), 0_u8);
-    for word in rest {
-        match word.strip_suffix(':') {
-            Some(name) => {
-                node = name.to_owned();
-                level = 0;
-            }
-            None => {
-                level = level.saturating_add(1);
-                let devices = word.split(',').map(str::to_owned).collect();
-                crm.levels.push((node.clone(), level, devices, at.clone()));
-            }
-        }
-    }
 }

@@ -1,0 +1,280 @@
+//! Pacemaker's CIB.
+
+mod constraints;
+
+use std::collections::BTreeMap;
+
+use super::xml::{self, Element};
+use super::{Around, Crm, Node, Pairs, Primitive, Score, Set};
+use crate::Place;
+use crate::page::Page;
+use crate::place::{Malformed, quoted};
+use crate::source::Source;
+
+/// Reads a CIB, or its `configuration` alone.
+pub(crate) fn parse(source: &Source, page: &mut Page) -> Result<Crm, Malformed> {
+    let root = xml::parse(source)?;
+    let Some(configuration) = root.find("configuration") else {
+        let found = format!("<{}> without a <configuration>", root.name);
+        return Err(Malformed::new(
+            &source.at(root.line),
+            found,
+            "a CIB: what `cibadmin --query` prints",
+        ));
+    };
+    let mut ids = BTreeMap::new();
+    configuration.each(&mut |element| {
+        if let Some(id) = element.get("id") {
+            ids.entry(id).or_insert(element);
+        }
+    });
+    let mut reading = Reading {
+        source,
+        ids,
+        page,
+        crm: Crm::default(),
+    };
+    for part in &configuration.children {
+        match part.name.as_str() {
+            "crm_config" => {
+                let pairs = reading.nvpairs(part, "cluster_property_set", "properties")?;
+                reading.crm.properties.extend(pairs);
+            }
+            "rsc_defaults" => {
+                let pairs = reading.nvpairs(part, "meta_attributes", "rsc_defaults")?;
+                reading.crm.defaults.extend(pairs);
+            }
+            "op_defaults" => {
+                let pairs = reading.nvpairs(part, "meta_attributes", "op_defaults")?;
+                reading.crm.operations.extend(pairs);
+            }
+            "nodes" => {
+                for node in part.all("node") {
+                    let node = reading.node(node)?;
+                    reading.crm.nodes.push(node);
+                }
+            }
+            "resources" => reading.resources(part, None)?,
+            "constraints" => reading.constraints(part)?,
+            "tags" => {
+                for tag in part.all("tag") {
+                    let set = reading.tag(tag)?;
+                    reading.crm.sets.push(set);
+                }
+            }
+            "fencing-topology" => {
+                for level in part.all("fencing-level") {
+                    reading.level(level)?;
+                }
+            }
+            "acls" | "alerts" if !part.children.is_empty() => reading.page.not_needed(
+                &reading.source.at(part.line),
+                quoted(&part.name),
+                "Hawser's file has no counterpart, and the cluster does without",
+            ),
+            _ => {}
+        }
+    }
+    Ok(reading.crm)
+}
+
+fn lacks(at: &Place, element: &Element, attribute: &str) -> Malformed {
+    let found = format!("<{}> without {attribute}", element.name);
+    Malformed::new(at, found, format!("{attribute}=\"…\""))
+}
+
+struct Reading<'a> {
+    source: &'a Source,
+    /// Every element by its id: another may refer to it.
+    ids: BTreeMap<&'a str, &'a Element>,
+    page: &'a mut Page,
+    crm: Crm,
+}
+
+impl<'a> Reading<'a> {
+    fn at(&self, element: &Element) -> Place {
+        self.source.at(element.line)
+    }
+
+    fn need<'e>(&self, element: &'e Element, attribute: &str) -> Result<&'e str, Malformed> {
+        let value = element.get(attribute);
+        value.ok_or_else(|| lacks(&self.at(element), element, attribute))
+    }
+
+    /// What an element refers to by `id-ref`, or itself.
+    fn meant<'e>(&self, element: &'e Element) -> Result<&'e Element, Malformed>
+    where
+        'a: 'e,
+    {
+        let Some(id) = element.get("id-ref") else {
+            return Ok(element);
+        };
+        let found = self.ids.get(id).filter(|it| it.name == element.name);
+        found.copied().ok_or_else(|| {
+            let found = format!(
+                "id-ref={}, and no <{}> of that id",
+                quoted(id),
+                element.name
+            );
+            Malformed::new(&self.at(element), found, "the id of such an element")
+        })
+    }
+
+    /// The values of all sets of that tag. Of two that have the same one, that of the higher score counts, and else the
+    /// first. A rule says when a set holds: such a set is told, and left out.
+    fn nvpairs(
+        &mut self,
+        of: &Element,
+        tag: &str,
+        what: &str,
+    ) -> Result<Vec<(String, String, Place)>, Malformed> {
+        let mut sets = Vec::new();
+        for set in of.all(tag) {
+            let meant = self.meant(set)?;
+            if let Some(rule) = meant.all("rule").next() {
+                let at = self.at(rule);
+                self.page.unsaid(
+                    &at,
+                    format!("{what} with a rule"),
+                    "they hold at times or on some nodes alone: Hawser's file has one value for always",
+                );
+                continue;
+            }
+            let score = meant.get("score").and_then(Score::read);
+            sets.push((score.unwrap_or(Score::Finite(0)), meant));
+        }
+        sets.sort_by(|a, b| b.0.cmp(&a.0));
+        let mut all: Vec<(String, String, Place)> = Vec::new();
+        for (_, set) in sets {
+            for pair in set.all("nvpair") {
+                let (at, meant) = (self.at(pair), self.meant(pair)?);
+                let name = match pair.get("name") {
+                    Some(name) => name,
+                    None => self.need(meant, "name")?,
+                };
+                if all.iter().any(|(known, ..)| known == name) {
+                    continue;
+                }
+                let value = meant.get("value").unwrap_or_default().to_owned();
+                all.push((name.to_owned(), value, at));
+            }
+        }
+        Ok(all)
+    }
+
+    fn pairs(&mut self, of: &Element, tag: &str) -> Result<Pairs, Malformed> {
+        let what = format!("{tag} of {}", quoted(of.get("id").unwrap_or_default()));
+        let pairs = self.nvpairs(of, tag, &what)?;
+        Ok(pairs
+            .into_iter()
+            .map(|(name, value, _)| (name, value))
+            .collect())
+    }
+
+    fn node(&mut self, element: &Element) -> Result<Node, Malformed> {
+        let at = self.at(element);
+        let id = element.get("id").map(str::to_owned);
+        let name = element.get("uname").map(str::to_owned);
+        let name = name.or(id.clone());
+        Ok(Node {
+            name: name.ok_or_else(|| lacks(&at, element, "uname"))?,
+            id,
+            attributes: self.pairs(element, "instance_attributes")?,
+            utilization: element.all("utilization").next().is_some(),
+            remote: element.get("type") == Some("remote"),
+            at,
+        })
+    }
+
+    fn tag(&self, element: &Element) -> Result<Set, Malformed> {
+        let members = element.all("obj_ref");
+        let members = members.map(|member| Ok(self.need(member, "id")?.to_owned()));
+        Ok(Set {
+            id: self.need(element, "id")?.to_owned(),
+            members: members.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Resources, and of what holds others its members.
+    fn resources(
+        &mut self,
+        part: &Element,
+        mut members: Option<&mut Vec<String>>,
+    ) -> Result<(), Malformed> {
+        for element in &part.children {
+            if element.name == "template" {
+                let id = self.need(element, "id")?.to_owned();
+                let template = self.primitive(element, id, self.at(element))?;
+                self.crm.templates.push(template);
+                continue;
+            }
+            let kind = match element.name.as_str() {
+                "primitive" => "primitive",
+                "group" => "group",
+                "clone" => "clone",
+                "master" => "ms",
+                "bundle" => "bundle",
+                _ => continue,
+            };
+            let id = self.need(element, "id")?.to_owned();
+            if let Some(members) = members.as_mut() {
+                members.push(id.clone());
+            }
+            if kind == "primitive" {
+                let primitive = self.primitive(element, id, self.at(element))?;
+                self.crm.primitives.push(primitive);
+                continue;
+            }
+            let mut inner = Vec::new();
+            self.resources(element, Some(&mut inner))?;
+            let meta = self.pairs(element, "meta_attributes")?;
+            let at = self.at(element);
+            self.crm.around.push(Around {
+                kind,
+                id,
+                members: inner,
+                meta,
+                at,
+            });
+        }
+        Ok(())
+    }
+
+    fn primitive(
+        &mut self,
+        element: &Element,
+        id: String,
+        at: Place,
+    ) -> Result<Primitive, Malformed> {
+        let parts = [
+            element.get("class"),
+            element.get("provider"),
+            element.get("type"),
+        ];
+        let agent: Vec<&str> = parts.into_iter().flatten().collect();
+        let mut operations = Vec::new();
+        for all in element.all("operations") {
+            for op in self.meant(all)?.all("op") {
+                operations.push(self.meant(op)?);
+            }
+        }
+        let mut ops = Vec::new();
+        for op in operations {
+            let mut pairs: Pairs = op.attributes.iter().cloned().collect();
+            // Old versions keep what belongs to the operation in attributes of its own.
+            pairs.extend(self.pairs(op, "instance_attributes")?);
+            pairs.extend(self.pairs(op, "meta_attributes")?);
+            ops.push((self.need(op, "name")?.to_owned(), pairs));
+        }
+        Ok(Primitive {
+            agent: agent.join(":"),
+            params: self.pairs(element, "instance_attributes")?,
+            meta: self.pairs(element, "meta_attributes")?,
+            template: element.get("template").map(str::to_owned),
+            utilization: element.all("utilization").next().is_some(),
+            id,
+            ops,
+            at,
+        })
+    }
+}

@@ -7,6 +7,7 @@ use crate::page::Page;
 use crate::picture::{Address, Picture, Pool, PoolKind, Said, usable};
 use crate::place::{Malformed, quoted};
 use crate::source::Source;
+use crate::translate::devices;
 
 /// Reads the file.
 pub(crate) fn read(
@@ -52,7 +53,7 @@ fn group(at: &Place, line: &str, picture: &mut Picture, page: &mut Page) -> Resu
         ));
     }
     picture.add_node(node, at);
-    let mut pool: Option<Pool> = None;
+    let mut pools: Vec<Pool> = Vec::new();
     let mut addresses = Vec::new();
     let mut foreign = Vec::new();
     for resource in resources {
@@ -61,31 +62,49 @@ fn group(at: &Place, line: &str, picture: &mut Picture, page: &mut Page) -> Resu
         let arguments: Vec<&str> = parts.collect();
         match (name, &arguments[..]) {
             ("Filesystem", [device, directory, more @ ..]) => {
-                let name = directory.rsplit('/').next().unwrap_or(directory);
                 // A volume group before it holds this file system.
-                let lvm = pool.take().filter(|pool| pool.kind == PoolKind::Lvm);
-                let mut new = lvm.unwrap_or_else(|| {
-                    let name = usable(name).unwrap_or_else(|| "pool".into());
-                    Pool::new(&name, PoolKind::Filesystem, at)
-                });
-                new.device = Some((*device).to_owned());
+                let lvm = pools
+                    .last()
+                    .is_some_and(|pool| pool.kind == PoolKind::Lvm && pool.directory.is_none());
+                let mut new = match lvm.then(|| pools.pop()).flatten() {
+                    Some(lvm) => lvm,
+                    None => {
+                        let short = directory.rsplit('/').next().unwrap_or(directory);
+                        Pool::new(&free(short, &pools, picture), PoolKind::Filesystem, at)
+                    }
+                };
+                new.device = Some(devices::path(device));
                 new.directory = Some((*directory).to_owned());
                 new.fstype = more.first().map(|&t| t.to_owned());
                 new.options = more.get(1).map(|&t| t.to_owned());
-                pool = Some(new);
+                pools.push(new);
             }
             ("LVM", [group, ..]) => {
-                let name = usable(group).unwrap_or_else(|| "pool".into());
-                let mut new = Pool::new(&name, PoolKind::Lvm, at);
+                let mut new = Pool::new(&free(group, &pools, picture), PoolKind::Lvm, at);
                 new.volume_group = Some((*group).to_owned());
-                pool = Some(new);
+                pools.push(new);
             }
             ("ZFS" | "zfs", [name, ..]) => {
                 let name = usable(name).unwrap_or_else(|| "pool".into());
-                pool = Some(Pool::new(&name, PoolKind::Zfs, at));
+                pools.push(Pool::new(&name, PoolKind::Zfs, at));
+            }
+            // An address of IPv6 has the colons that separate arguments.
+            ("IPv6addr", [_, ..]) => {
+                let whole = resource.trim_start_matches("IPv6addr::");
+                addresses.push(ip(at, whole)?);
             }
             ("IPaddr" | "IPaddr2", [address, ..]) => addresses.push(ip(at, address)?),
             (address, []) if address.starts_with(|c: char| c.is_ascii_digit()) => {
+                addresses.push(ip(at, address)?);
+            }
+            (other, [address, ..])
+                if ["ipaddr", "ipaddr2"].contains(&&*other.to_ascii_lowercase()) =>
+            {
+                page.mistake(
+                    at,
+                    quoted(other),
+                    "Heartbeat has no such script: IPaddr is meant",
+                );
                 addresses.push(ip(at, address)?);
             }
             (other, _) => foreign.push(other.to_owned()),
@@ -98,18 +117,8 @@ fn group(at: &Place, line: &str, picture: &mut Picture, page: &mut Page) -> Resu
             "not a resource that Hawser builds: run it beside, by systemd or Pacemaker",
         );
     }
-    match pool {
-        Some(mut pool) => {
-            pool.addresses = addresses;
-            pool.prefer = Some(Said::new(((*node).to_owned(), 100), at));
-            page.understood(
-                at,
-                format!("{} {} …", node, pool.name),
-                format!("[[pool]] {}, which prefers {node}", pool.name),
-            );
-            picture.pools.push(pool);
-        }
-        None => page.unsaid(
+    let Some(first) = pools.first_mut() else {
+        page.unsaid(
             at,
             format!(
                 "{} with {} resources and no storage",
@@ -117,9 +126,45 @@ fn group(at: &Place, line: &str, picture: &mut Picture, page: &mut Page) -> Resu
                 resources.len()
             ),
             "a pool is storage and what hangs on it",
-        ),
+        );
+        return Ok(());
+    };
+    first.addresses = addresses;
+    if pools.len() > 1 {
+        let names: Vec<&str> = pools.iter().map(|pool| pool.name.as_str()).collect();
+        page.unsaid(
+            at,
+            format!("{} moved together", names.join(" and ")),
+            format!(
+                "each pool moves by itself; the addresses of the line are those of {}",
+                names[0]
+            ),
+        );
+    }
+    for mut pool in pools {
+        pool.prefer = Some(Said::new(((*node).to_owned(), 100), at));
+        page.understood(
+            at,
+            format!("{} {} …", node, pool.name),
+            format!("[[pool]] {}, which prefers {node}", pool.name),
+        );
+        picture.pools.push(pool);
     }
     Ok(())
+}
+
+/// A name that no pool has yet.
+fn free(wish: &str, pools: &[Pool], picture: &Picture) -> String {
+    let plain = usable(wish).unwrap_or_else(|| "pool".into());
+    let taken = |name: &str| {
+        pools
+            .iter()
+            .chain(&picture.pools)
+            .any(|pool| pool.name == name)
+    };
+    let numbered = (2_u32..).map(|n| format!("{plain}-{n}"));
+    let mut names = std::iter::once(plain.clone()).chain(numbered);
+    names.find(|name| !taken(name)).unwrap_or(plain)
 }
 
 /// `192.0.2.3/28/eth0/192.0.2.15`: prefix, interface and broadcast address in any order behind it.

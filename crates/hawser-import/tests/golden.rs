@@ -1,6 +1,8 @@
 //! The saved imports of `cases/import`: each folder has `sources`, a line for each (`[KIND:]FILE`, `NODE=FILE`, and
-//! `NODE:PATH<FILE` for a file that was read on a head, which may be none), and in `expected/` what must come of it. `UPDATE_CASES=1 cargo test -p hawser-import --test golden` writes that again, for a
-//! person to read the difference.
+//! `NODE:PATH<FILE` for a file that was read on a head, which may be none), and in `expected/` what must come of it.
+//! `UPDATE_CASES=1 cargo test -p hawser-import --test golden` writes that again, for a person to read the difference.
+//!
+//! `public-…` are other people's, written anew and small: `origin` says whose, and what is worth reading in it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -130,11 +132,85 @@ fn every_saved_import_comes_to_what_is_expected() {
                 wrong.push(format!("{}/{name} is now:\n{text}", case.display()));
             }
         }
+        ends_well(&case, &outcome);
         if let Ok(imported) = &outcome {
             holds(&case, imported);
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A case that is another's says whose, and there are thirty of them.
+#[test]
+fn the_cases_of_others_have_their_origin() {
+    let mut others = 0;
+    for entry in fs::read_dir(root().join("cases/import")).expect("cases") {
+        let case = entry.expect("an entry").path();
+        let name = case.file_name().unwrap_or_default().to_string_lossy();
+        if !name.starts_with("public-") {
+            continue;
+        }
+        others += 1;
+        let origin = fs::read_to_string(case.join("origin")).unwrap_or_default();
+        let lines: Vec<&str> = origin.lines().collect();
+        let named = |line: &&str| {
+            ["github ", "http", "("]
+                .iter()
+                .any(|word| line.contains(word))
+        };
+        assert!(
+            lines.len() == 2 && lines.first().is_some_and(named),
+            "{}: origin has a line with the source and one with what is in it",
+            case.display()
+        );
+    }
+    assert!(others >= 30, "{others} cases");
+}
+
+/// Each ends in a file that is accepted or in a reason with its place; a file that is not accepted says why on the page.
+fn ends_well(case: &Path, outcome: &Result<Imported, Malformed>) {
+    let imported = match outcome {
+        Err(e) => {
+            assert!(
+                e.place.line > 0 && !e.found.is_empty() && !e.allowed.is_empty(),
+                "{}: {e:?}",
+                case.display()
+            );
+            return;
+        }
+        Ok(imported) => imported,
+    };
+    let page = &imported.page;
+    let nothing = imported.cluster.is_none() && imported.exports.is_empty();
+    assert!(
+        !nothing || page.has(Verdict::Missing) || page.has(Verdict::Unsaid),
+        "{}: nothing came of it, and the page does not say why",
+        case.display()
+    );
+    for line in &page.lines {
+        let reason = matches!(
+            line.verdict,
+            Verdict::Mistake | Verdict::Unsaid | Verdict::Changed | Verdict::Missing
+        );
+        assert!(
+            !reason || line.place.is_some() && !line.why.is_empty(),
+            "{}: {line:?} has no place or no reason",
+            case.display()
+        );
+    }
+    for (pool, text) in &imported.exports {
+        let file = format!("{pool}/exports.toml");
+        let said = |line: &hawser_import::Line| {
+            line.verdict == Verdict::Missing
+                && line.place.as_ref().is_some_and(|at| at.file == file)
+        };
+        assert_eq!(
+            hawser_cluster::exports::parse(text, "exports.toml").is_err(),
+            page.lines.iter().any(said),
+            "{}: {file}",
+            case.display()
+        );
+    }
 }
 
 /// What holds of every import: the file is accepted or the page says what it lacks, and no secret is anywhere but in

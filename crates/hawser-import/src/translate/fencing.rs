@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hawser_model::cluster_file::{is_fence_parameter_secret, is_ipmi_agent};
 
 use super::ipmi::{self, Plugin, secret_name};
+use super::levels::Levels;
 use super::millis;
 use crate::Secret;
 use crate::crm::{Crm, Primitive};
@@ -44,9 +45,14 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
         .map(|node| node.name.value.clone())
         .collect();
     let mut targets: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for device in fences() {
+    let all = fences().map(|device| {
         let agent = device.agent.trim_start_matches("stonith:");
-        let fenced = fenced(device, agent, &nodes);
+        (device, agent, fenced(device, agent, &nodes))
+    });
+    let all: Vec<(&Primitive, &str, Vec<String>)> = all.collect();
+    let levels = Levels::new(crm, &all);
+    for (device, agent, fenced) in all {
+        off(device, page);
         match agent {
             "external/ipmi" => plugin(device, picture, page),
             agent if agent.starts_with("fence_") => {
@@ -56,7 +62,7 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
                 };
                 match node {
                     Some(node) => bmc(device, agent, &node, picture, page),
-                    None => other(crm, device, agent, &fenced, picture, page),
+                    None => other(&levels, device, agent, &fenced, picture, page),
                 }
             }
             "external/sbd" => page.unsaid(
@@ -224,13 +230,19 @@ fn options(device: &Primitive, more: &[&str]) -> BTreeMap<String, String> {
 }
 
 fn other(
-    crm: &Crm,
+    levels: &Levels<'_>,
     device: &Primitive,
     agent: &str,
     fenced: &[String],
     picture: &mut Picture,
     page: &mut Page,
 ) {
+    let levels = match levels.of(&device.id) {
+        Ok(levels) => levels,
+        Err(why) => {
+            return page.unsaid(&device.at, format!("{}, {agent}", quoted(&device.id)), why);
+        }
+    };
     let map = device.param(&["pcmk_host_map"]).unwrap_or_default();
     let mapped: BTreeMap<&str, &str> = map
         .split([';', ' '])
@@ -282,16 +294,11 @@ fn other(
         let given = device.params.get(own);
         options.extend(given.map(|value| (own.to_owned(), value.clone())));
     }
-    let levels = crm
-        .levels
-        .iter()
-        .filter(|(_, _, devices, _)| devices.contains(&device.id));
-    let levels: BTreeSet<u8> = levels.map(|(_, level, ..)| *level).collect();
     if levels.len() > 1 {
         page.unsaid(
             &device.at,
             quoted(&device.id),
-            "it stands on several levels of fencing; Hawser's file has one",
+            "it stands on several levels of fencing; Hawser's file has one, the last",
         );
     }
     picture.devices.push(Device {
@@ -299,7 +306,7 @@ fn other(
         name: device.id.clone(),
         agent: agent.to_owned(),
         ports: ports.collect(),
-        level: levels.first().copied(),
+        level: levels.last().copied(),
         options,
         secrets,
     });
@@ -308,6 +315,15 @@ fn other(
         format!("{}, {agent}", quoted(&device.id)),
         "[[fencing.device]]",
     );
+}
+
+/// A device that is switched off is one of Hawser's.
+fn off(device: &Primitive, page: &mut Page) {
+    let role = device.meta.get("target-role");
+    if let Some(role) = role.filter(|role| !role.eq_ignore_ascii_case("started")) {
+        let what = format!("target-role={} of {}", quoted(role), quoted(&device.id));
+        page.unsaid(&device.at, what, "a device of Hawser's is on");
+    }
 }
 
 /// What delays the fencing of a node: the device's delay, or what stood for it when devices were started to shoot.

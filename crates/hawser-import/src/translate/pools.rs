@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use super::adopted::kept_of;
 use super::devices;
 use super::members::owners;
+use super::parameters;
 use super::targets::{own_exports, target, unit};
 use super::timeouts::{self, own_timeout};
 use super::{millis, primitives_of};
@@ -61,6 +62,7 @@ pub(super) fn translate(
             );
             if pool.adopted.is_none() {
                 devices::activation(primitive, page);
+                parameters::told(primitive, page);
             }
             continue;
         }
@@ -160,6 +162,9 @@ fn hanging(
     let stays = kept.is_some_and(|pool| pool.adopted.is_some());
     if stays && matches!(kind, "iSCSITarget" | "iSCSILogicalUnit" | "portblock") {
         page.foreign(at, &what, "it offers a pool that is kept, and stays; its exports.toml says what Hawser would offer");
+    }
+    if owner.is_some() && !stays && !matches!(kind, "Filesystem" | "LVM" | "LVM-activate") {
+        parameters::told(primitive, page);
     }
     match (kind, owner) {
         ("IPaddr" | "IPaddr2" | "IPv6addr", Some(name)) => address(primitive, name, picture, page),

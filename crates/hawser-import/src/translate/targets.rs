@@ -75,14 +75,9 @@ pub(super) fn target(
             "lio"
         }
     };
-    for name in ["additional_parameters", "outgoing_username"] {
-        if primitive.param(&[name]).is_some() {
-            page.unsaid(
-                at,
-                format!("{name} of {}", quoted(&primitive.id)),
-                "exports.toml has no key for it",
-            );
-        }
+    if primitive.param(&["additional_parameters"]).is_some() {
+        let what = format!("additional_parameters of {}", quoted(&primitive.id));
+        page.unsaid(at, what, "exports.toml has no key for it");
     }
     picture.backend = Some(Said::new(backend.into(), at));
     let mut target = Target::new(iqn, at);
@@ -100,6 +95,9 @@ pub(super) fn target(
     let secret = primitive.param(&["incoming_password"]).unwrap_or_default();
     let user = primitive.param(&["incoming_username"]);
     target.chap = user.map(|user| (user.to_owned(), crate::Secret(secret.to_owned())));
+    let back = primitive.param(&["outgoing_password"]).unwrap_or_default();
+    let user = primitive.param(&["outgoing_username"]);
+    target.mutual = user.map(|user| (user.to_owned(), crate::Secret(back.to_owned())));
     offered.targets.push(target);
     page.understood(
         at,

@@ -143,7 +143,7 @@ impl<'a> Reading<'a> {
             let score = meant.get("score").and_then(Score::read);
             sets.push((score.unwrap_or(Score::Finite(0)), meant));
         }
-        sets.sort_by(|a, b| b.0.cmp(&a.0));
+        sets.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         let mut all: Vec<(String, String, Place)> = Vec::new();
         for (_, set) in sets {
             for pair in set.all("nvpair") {

@@ -45,24 +45,25 @@ pub(super) fn translate(
         let found = crm.primitives.iter().find(|p| p.id == id);
         found.is_some_and(|p| matches!(kind_of(p), "ping" | "pingd" | "ethmonitor"))
     };
+    // A clone is another's, whatever is cloned, and so is a group without a resource of a pool.
+    let foreign = |id: &str| match crm.around.iter().find(|around| around.id == id) {
+        Some(around) => {
+            let mut members = around.members.iter().flat_map(|id| primitives_of(crm, id));
+            match around.kind {
+                "group" => !members.any(&ours),
+                _ => !members.all(watches),
+            }
+        }
+        None => crm.primitives.iter().any(|p| p.id == id) && !ours(id),
+    };
+    // What others have among themselves is theirs.
+    let of_others = |resources: &[String]| resources.iter().all(|id| foreign(id));
     // A constraint of something foreign names what Hawser makes under another name.
     let about_foreign = |resources: &[String], of: &BTreeSet<&String>| {
-        let primitive = |id: &str| crm.primitives.iter().any(|p| p.id == id);
-        // A clone is another's, whatever is cloned, and so is a group without a resource of a pool.
-        let foreign = |id: &&str| match crm.around.iter().find(|around| around.id == **id) {
-            Some(around) => {
-                let mut members = around.members.iter().flat_map(|id| primitives_of(crm, id));
-                match around.kind {
-                    "group" => !members.any(&ours),
-                    _ => !members.all(watches),
-                }
-            }
-            None => primitive(id) && !ours(id),
-        };
         let foreign: Vec<&str> = resources
             .iter()
             .map(String::as_str)
-            .filter(foreign)
+            .filter(|id| foreign(id))
             .collect();
         (!foreign.is_empty() && !of.is_empty()).then(|| {
             let pools: Vec<&str> = of.iter().map(|pool| pool.as_str()).collect();
@@ -87,7 +88,7 @@ pub(super) fn translate(
         all.any(|pool| pool.adopted.is_some())
     };
     unknown(crm, page);
-    for constraint in &crm.colocations {
+    for constraint in crm.colocations.iter().filter(|c| !of_others(&c.resources)) {
         let of = pools(&constraint.resources);
         if let (Some(_), true) = (about_foreign(&constraint.resources, &of), stays(&of)) {
             let what = format!("colocation of {}", constraint.resources.join(", "));
@@ -128,7 +129,11 @@ pub(super) fn translate(
         let found = crm.primitives.iter().find(|p| p.id == id);
         found.is_some_and(|p| kind_of(p).starts_with("IP"))
     };
-    for order in &crm.orders {
+    for order in crm
+        .orders
+        .iter()
+        .filter(|order| !of_others(&order.resources))
+    {
         let of = pools(&order.resources);
         let what = format!("order of {}", order.resources.join(", "));
         if let (Some(_), true) = (about_foreign(&order.resources, &of), stays(&of)) {

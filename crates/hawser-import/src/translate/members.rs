@@ -33,6 +33,17 @@ pub(super) fn owners(crm: &Crm, picture: &Picture) -> BTreeMap<String, String> {
             .flat_map(|id| primitives_of(crm, id));
         pairs.extend(join(&members.collect::<Vec<_>>()));
     }
+    // A clone is on every node: what is with it is not therefore together. A promoted one is on one.
+    let promotable = |around: &crate::crm::Around| {
+        let said = around.meta.get("promotable");
+        around.kind == "ms" || said.is_some_and(|said| said.eq_ignore_ascii_case("true"))
+    };
+    let clones = crm.around.iter();
+    let clones = clones.filter(|around| around.kind != "group" && !promotable(around));
+    let cloned: BTreeSet<&str> = clones
+        .flat_map(|around| primitives_of(crm, &around.id))
+        .collect();
+    pairs.retain(|(a, b)| !cloned.contains(a.as_str()) && !cloned.contains(b.as_str()));
     for (a, b) in &pairs {
         near.entry(a).or_default().insert(b);
         near.entry(b).or_default().insert(a);

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use hawser_cluster::numbering::Numbering;
+use hawser_cluster::{cib, corosync};
 use hawser_import::{Imported, Kind, Malformed, Options, Source, Verdict, import};
 
 fn root() -> PathBuf {
@@ -231,6 +233,16 @@ fn holds(case: &Path, imported: &Imported) {
             "{}: {accepted:?}",
             case.display()
         );
+        // What `plan --print corosync.conf` and `plan --print cib` make of the file alone.
+        if let Ok(file) = accepted {
+            let numbering = Numbering::of(&file, None);
+            let cib = cib::generate(&file, &numbering).to_text();
+            for pool in &file.pools {
+                let id = format!("id=\"{}\"", pool.storage_id());
+                assert!(cib.contains(&id), "{}: no {id} in {cib}", case.display());
+            }
+            assert!(corosync::generate(&file, &numbering).contains("nodelist"));
+        }
     }
     for secret in imported.secrets.values() {
         let shown = format!("{}{:?}", imported.page, imported);

@@ -1,4 +1,4 @@
-//! Parameters of a pool's resources that nothing of the file says.
+//! Parameters and operations of a pool's resources that nothing of the file says.
 
 use super::pools::kind_of;
 use crate::crm::Primitive;
@@ -44,6 +44,29 @@ pub(super) fn told(primitive: &Primitive, page: &mut Page) {
                 what,
                 "Hawser gives the agent parameters of its own",
             );
+        }
+    }
+    operations(primitive, page);
+}
+
+/// What an operation does beside what every one of Hawser's does: a monitor that fails restarts the resource, and a stop
+/// that fails fences the node.
+fn operations(primitive: &Primitive, page: &mut Page) {
+    for (op, pairs) in &primitive.ops {
+        for name in ["on-fail", "enabled", "OCF_CHECK_LEVEL"] {
+            let Some(value) = pairs.get(name) else {
+                continue;
+            };
+            let own = matches!(
+                (op.as_str(), name, value.as_str()),
+                ("monitor" | "start", "on-fail", "restart")
+                    | ("stop", "on-fail", "fence")
+                    | (_, "enabled", "true")
+            );
+            if !own {
+                let what = format!("{} op {op} {name}={}", quoted(&primitive.id), quoted(value));
+                page.changed(&primitive.at, what, "Hawser's own operations");
+            }
         }
     }
 }

@@ -56,7 +56,12 @@ impl Reading<'_> {
         Ok(all)
     }
 
-    fn together(&self, element: &Element, ends: [&str; 2]) -> Result<Together, Malformed> {
+    fn together(&mut self, element: &Element, ends: [&str; 2]) -> Result<Together, Malformed> {
+        if let Some(attribute) = element.get("node-attribute") {
+            let what = format!("a colocation by the nodes' {}", quoted(attribute));
+            let why = "Hawser's file has no attributes of nodes";
+            self.page.unsaid(&self.at(element), what, why);
+        }
         let mut resources = self.references(element)?;
         resources.extend(
             ends.iter()
@@ -75,6 +80,13 @@ impl Reading<'_> {
         let mut resources = self.references(element)?;
         resources.extend(element.get("rsc").map(str::to_owned));
         let id = element.get("id").unwrap_or_default().to_owned();
+        if element.get("resource-discovery") == Some("exclusive") {
+            self.page.unsaid(
+                &at,
+                format!("resource-discovery of location {}", quoted(&id)),
+                "its resource runs on such nodes alone: write `nodes` of the pool",
+            );
+        }
         if let Some(pattern) = element.get("rsc-pattern") {
             self.page.unsaid(
                 &at,

@@ -136,7 +136,19 @@ fn statement(
                 at: at.clone(),
             });
         }
-        ("location", [id, rest @ ..]) => crm.locations.extend(constraints::location(at, id, rest)?),
+        ("location", [id, rest @ ..]) => {
+            if rest
+                .iter()
+                .any(|word| word == "resource-discovery=exclusive")
+            {
+                page.unsaid(
+                    at,
+                    format!("resource-discovery of location {}", quoted(id)),
+                    "its resource runs on such nodes alone: write `nodes` of the pool",
+                );
+            }
+            crm.locations.extend(constraints::location(at, id, rest)?);
+        }
         ("colocation" | "collocation", [_, rest @ ..]) => {
             crm.colocations.push(constraints::together(at, rest)?)
         }

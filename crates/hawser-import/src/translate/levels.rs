@@ -43,7 +43,7 @@ impl<'a> Levels<'a> {
                         "it comes before the BMC of {node}, and Hawser tries BMCs first: it is left out"
                     ));
                 }
-                Some(first) => found.insert(level - first + 1),
+                Some(first) => found.insert((level - first).saturating_add(1)),
                 None => found.insert(*level),
             };
         }

@@ -18,6 +18,8 @@ mod properties;
 mod targets;
 mod timeouts;
 
+use std::collections::BTreeSet;
+
 use hawser_model::toml_file::Period;
 
 use crate::crm::Crm;
@@ -59,25 +61,22 @@ fn millis(text: &str) -> Option<u64> {
     plain.parse::<Period>().ok().map(Period::as_millis)
 }
 
-/// What the resources of a constraint have in them: groups, clones and tags by what they hold.
+/// What the resources of a constraint have in them: groups, clones, tags and templates by what they hold.
 fn primitives_of<'a>(crm: &'a Crm, id: &'a str) -> Vec<&'a str> {
     let mut found = Vec::new();
-    let mut open = vec![(id, 0_u8)];
-    while let Some((id, depth)) = open.pop() {
-        match crm.around.iter().find(|around| around.id == id) {
-            // Deeper than that only a file goes that holds itself.
-            Some(around) if depth < 8 => {
-                open.extend(around.members.iter().rev().map(|m| (m.as_str(), depth + 1)));
-            }
-            Some(_) => {}
-            // A tag, or a template by what is made from it.
-            None => match crm.sets.iter().find(|set| set.id == id) {
-                Some(set) if depth < 8 => {
-                    open.extend(set.members.iter().rev().map(|m| (m.as_str(), depth + 1)));
-                }
-                Some(_) => {}
-                None => found.push(id),
-            },
+    // A file may have what holds itself.
+    let mut seen = BTreeSet::new();
+    let mut open = vec![id];
+    while let Some(id) = open.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        let around = crm.around.iter().find(|around| around.id == id);
+        let set = crm.sets.iter().find(|set| set.id == id);
+        let members = around.map(|it| &it.members).or(set.map(|it| &it.members));
+        match members {
+            Some(members) => open.extend(members.iter().rev().map(String::as_str)),
+            None => found.push(id),
         }
     }
     found

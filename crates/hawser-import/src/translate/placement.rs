@@ -72,6 +72,15 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
         }
     }
     if opt_in {
+        for (pool, locations) in &barred {
+            for location in locations {
+                if let (Some(named), Some(node)) = (invited.get_mut(pool), &location.node) {
+                    named.remove(node);
+                }
+                let what = format!("location {}", quoted(&location.id));
+                page.understood(&location.at, what, "`nodes`");
+            }
+        }
         opted_in(&nodes, &invited, picture, page);
         return;
     }

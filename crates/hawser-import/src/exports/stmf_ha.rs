@@ -203,6 +203,7 @@ fn targets(
             format!("one target, named as stmf-ha named it: {AUTHORITY}{pool}"),
         );
     }
+    let (mut groups, mut everywhere) = (Vec::new(), false);
     for name in named {
         let kind = all
             .one(&format!("{name}_type"))
@@ -232,14 +233,28 @@ fn targets(
                 "an iSCSI name has small letters, digits, '.', '-' and ':': clients see a new name",
             ),
         }
+        // One whose group has no portals listens everywhere, also where others have a default.
+        everywhere |= group.as_ref().is_some_and(|group| !known(group));
+        let default = || file.default_portal_group.clone();
+        let own = match group {
+            Some(group) => Some(group).filter(known),
+            None => default(),
+        };
+        groups.push(own);
         file.targets.push(TargetOut {
             iqn: fits.then_some(iqn),
-            portal_group: group.filter(known),
+            portal_group: None,
             name,
             chap: None,
             mutual: None,
             at: at.clone(),
         });
+    }
+    let default = file.default_portal_group.take_if(|_| everywhere);
+    for (target, group) in file.targets.iter_mut().zip(groups) {
+        let said = group
+            .filter(|group| default.is_some() || file.default_portal_group.as_ref() != Some(group));
+        target.portal_group = said;
     }
     Ok(())
 }

@@ -68,6 +68,19 @@ pub(super) fn on(pool: &Pool, group: &str) -> bool {
     pool.kind == PoolKind::Filesystem && pool.device.as_deref().is_some_and(on)
 }
 
+/// Whether a resource offers a directory of a file system.
+pub(super) fn offered(pool: &Pool, all: &[&Primitive]) -> bool {
+    let Some(root) = pool.directory.as_deref() else {
+        return false;
+    };
+    let mut exports = all.iter().filter(|p| kind_of(p) == "exportfs");
+    exports.any(|export| {
+        let directory = export.param(&["directory"]).unwrap_or_default();
+        let rest = directory.strip_prefix(root.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
 /// Two resources that activate volumes of one group are one pool: the group moves as a whole.
 pub(super) fn one_group(name: &str, group: &str, picture: &mut Picture, page: &mut Page) {
     let same = |pool: &Pool| {

@@ -122,25 +122,28 @@ fn files_of_groups(all: &[&Primitive], picture: &mut Picture, page: &mut Page) -
         .collect();
     for (name, group) in groups {
         devices::one_group(&name, &group, picture, page);
-        let mut first = true;
+        let mut of_group = Vec::new();
         while let Some(i) = picture
             .pools
             .iter()
             .position(|pool| devices::on(pool, &group))
         {
-            let inner = picture.pools.remove(i);
-            if !std::mem::replace(&mut first, false) {
-                continue;
-            }
-            files.extend(inner.resources.clone());
-            if let Some(pool) = picture.pool_mut(&name) {
-                pool.directory = inner.directory;
-                pool.fstype = inner.fstype;
-                pool.options = inner.options;
-                let own = format!("/dev/{group}/hawser");
-                pool.device = inner.device.filter(|device| *device != own);
-                pool.resources.extend(inner.resources);
-            }
+            of_group.push(picture.pools.remove(i));
+        }
+        // That which is offered, and else the first.
+        let offered = of_group.iter().position(|pool| devices::offered(pool, all));
+        if of_group.is_empty() {
+            continue;
+        }
+        let inner = of_group.swap_remove(offered.unwrap_or(0));
+        files.extend(inner.resources.clone());
+        if let Some(pool) = picture.pool_mut(&name) {
+            pool.directory = inner.directory;
+            pool.fstype = inner.fstype;
+            pool.options = inner.options;
+            let own = format!("/dev/{group}/hawser");
+            pool.device = inner.device.filter(|device| *device != own);
+            pool.resources.extend(inner.resources);
         }
     }
     debug_assert!(files.iter().all(|id| all.iter().any(|p| p.id == *id)));

@@ -1,11 +1,12 @@
-//! Files that somebody else may have written: hawser.toml, exports.toml and the state beside it, corosync.conf,
-//! and what Pacemaker's tools print as XML.
+//! Files that somebody else may have written: hawser.toml, exports.toml and the state beside it, a saved plan,
+//! corosync.conf, and what Pacemaker's tools print as XML.
 //!
 //! Whatever comes, nothing panics, and what was read says the same after it was written and read again.
 #![no_main]
 
 use hawser_cluster::corosync::Conf;
 use hawser_cluster::exports::{self, State};
+use hawser_cluster::plan::{parse_saved, saved_text};
 use hawser_cluster::simulate::{Graph, Report};
 use hawser_cluster::xml::Element;
 use hawser_model::cluster_file;
@@ -16,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let text = String::from_utf8_lossy(rest);
-    match kind % 6 {
+    match kind % 7 {
         0 => drop(cluster_file::parse_complete(&text, "hawser.toml")),
         1 => drop(exports::parse(&text, "exports.toml")),
         2 => {
@@ -36,9 +37,18 @@ fuzz_target!(|data: &[u8]| {
                     .expect("what was written can be read");
             }
         }
-        _ => {
+        5 => {
             let _ = Graph::parse(&text);
             let _ = Report::parse(&text);
+        }
+        _ => {
+            if let Ok(plan) = parse_saved(&text) {
+                let again = saved_text(&plan).expect("a plan is always JSON");
+                assert_eq!(
+                    parse_saved(&again).expect("what was written can be read"),
+                    plan
+                );
+            }
         }
     }
 });

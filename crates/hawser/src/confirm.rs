@@ -32,7 +32,7 @@ pub fn typed(asked: &str, instead: &str) -> miette::Result<String> {
         .lock()
         .read_line(&mut line)
         .into_diagnostic()
-        .wrap_err("cannot read the confirmation")?;
+        .wrap_err("cannot read the answer")?;
     Ok(line.trim().to_owned())
 }
 

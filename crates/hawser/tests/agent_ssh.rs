@@ -327,7 +327,7 @@ fn a_host_that_is_not_there_is_an_error_within_the_connect_timeout() {
     );
     assert!(silent.to_string().contains("timed out"), "{silent}");
     assert!(
-        started.elapsed() < Duration::from_secs(3),
+        started.elapsed() < Duration::from_secs(30),
         "{:?}",
         started.elapsed()
     );

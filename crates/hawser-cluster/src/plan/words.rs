@@ -7,25 +7,15 @@ use super::conf_diff::Setting;
 use super::diff::{ObjectChange, values_that_differ};
 use super::objects::Key;
 use super::waits::{Wait, waits};
-use super::{Action, PlanReport};
+use super::{Action, Change, PlanReport};
 use crate::cib::OWN_DESCRIPTION;
 use crate::simulate::{Story, place_in_words, step_in_words};
 use crate::xml::Element;
 
 impl fmt::Display for PlanReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for change in &self.changes {
-            let sign = match change.action {
-                Action::Create => '+',
-                Action::Change => '~',
-                Action::Remove => '-',
-            };
-            let disruptive = if change.disruptive {
-                "  [disruptive]"
-            } else {
-                ""
-            };
-            writeln!(f, "{sign} {}: {}{disruptive}", change.object, change.text)?;
+        for line in self.changes.iter().map(change) {
+            writeln!(f, "{line}")?;
         }
         for (title, lines) in [
             ("What Pacemaker will do about it:", &self.consequence),
@@ -61,6 +51,20 @@ impl fmt::Display for PlanReport {
             (all, some) => writeln!(f, "{all} changes, {some} of them disruptive"),
         }
     }
+}
+
+/// A change, in a line.
+pub(super) fn change(change: &Change) -> String {
+    let sign = match change.action {
+        Action::Create => '+',
+        Action::Change => '~',
+        Action::Remove => '-',
+    };
+    let disruptive = match change.disruptive {
+        true => "  [disruptive]",
+        false => "",
+    };
+    format!("{sign} {}: {}{disruptive}", change.object, change.text)
 }
 
 /// What stands where a secret would.

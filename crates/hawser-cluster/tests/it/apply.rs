@@ -11,9 +11,9 @@ use crate::simulated::{Cluster, Machine, heads};
 use hawser_cluster::host::questions::Standby;
 use hawser_cluster::live::{Applied, ApplyError, Options, Secrets, apply};
 use hawser_cluster::plan::AUTHKEY;
-use hawser_host::Clock;
 use hawser_host::sim::Wire;
-use hawser_model::cluster_file::parse_complete;
+use hawser_host::{Clock, Hosts};
+use hawser_model::cluster_file::{ClusterFile, parse_complete};
 use hawser_model::names::HostName;
 use tempfile::TempDir;
 
@@ -57,14 +57,19 @@ impl Bench {
     }
 
     pub fn apply(&self, cluster: &Arc<Mutex<Cluster>>, wire: &Wire) -> Result<Applied, ApplyError> {
-        apply(
-            &self.golden.file,
-            &mut heads(cluster, wire),
-            &Secrets::below(self.secrets.path()),
-            Options::default(),
-            &mut |_| Ok(()),
-            &mut |_| {},
-        )
+        let mut heads = heads(cluster, wire);
+        self.apply_to(&mut heads, &self.golden.file, Options::default())
+    }
+
+    /// Applies a file so, agreed to by whoever is asked.
+    pub fn apply_to(
+        &self,
+        heads: &mut Hosts,
+        file: &ClusterFile,
+        options: Options<'_>,
+    ) -> Result<Applied, ApplyError> {
+        let (secrets, agreed) = (self.secrets(), &mut |_: &_| Ok(()));
+        apply(file, heads, &secrets, options, agreed, &mut |_| {})
     }
 }
 
@@ -156,16 +161,7 @@ fn what_takes_a_served_pool_away_is_refused_unless_it_is_allowed() {
             allow_disruption,
             ..Options::default()
         };
-        let secrets = Secrets::below(bench.secrets.path());
-        let mut heads = heads(&cluster, &Wire::default());
-        apply(
-            &file,
-            &mut heads,
-            &secrets,
-            options,
-            &mut |_| Ok(()),
-            &mut |_| {},
-        )
+        bench.apply_to(&mut heads(&cluster, &Wire::default()), &file, options)
     };
     let error = apply(false).unwrap_err().to_string();
     for words in [

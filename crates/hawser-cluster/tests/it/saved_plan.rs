@@ -4,9 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::apply::Bench;
 use crate::simulated::{Cluster, heads};
-use hawser_cluster::live::{
-    Applied, ApplyError, Fences, Options, Secrets, apply, gather, plan_live,
-};
+use hawser_cluster::live::{Applied, ApplyError, Fences, Options, apply, gather, plan_live};
 use hawser_cluster::plan::{AUTHKEY, Origin, parse_saved, saved, saved_text};
 use hawser_cluster::xml::Element;
 use hawser_host::sim::Wire;
@@ -50,15 +48,20 @@ fn carry_out(
         reviewed: Some(plan),
         ..Options::default()
     };
-    let (mut heads, secrets): (_, Secrets) = (heads(cluster, &Wire::default()), bench.secrets());
-    apply(
-        &file,
-        &mut heads,
-        &secrets,
-        options,
-        &mut |_| Ok(()),
-        &mut |_| {},
-    )
+    bench.apply_to(&mut heads(cluster, &Wire::default()), &file, options)
+}
+
+/// A cluster that is what the example says.
+fn applied(bench: &Bench) -> Arc<Mutex<Cluster>> {
+    let cluster = Cluster::bare(&bench.golden);
+    bench.apply(&cluster, &Wire::default()).unwrap();
+    cluster
+}
+
+/// The example with a longer token: two files differ.
+fn longer_token() -> ClusterFile {
+    let profile = "profile = \"tuned\"";
+    changed(profile, &format!("{profile}\ntoken = \"1500ms\""))
 }
 
 /// What the heads and the cluster are now.
@@ -95,12 +98,8 @@ fn a_first_set_up_is_what_was_reviewed_and_once_more_is_nothing() {
 #[test]
 fn a_cluster_that_moved_on_is_left_alone_and_what_differs_is_named() {
     let bench = Bench::new();
-    let cluster = Cluster::bare(&bench.golden);
-    bench.apply(&cluster, &Wire::default()).unwrap();
-    let file = changed(
-        "profile = \"tuned\"",
-        "profile = \"tuned\"\ntoken = \"1500ms\"",
-    );
+    let cluster = applied(&bench);
+    let file = longer_token();
     let plan = reviewed(&bench, &cluster, &file);
 
     set_property(&cluster, "no-quorum-policy", "ignore");
@@ -144,12 +143,8 @@ fn a_cluster_that_moved_on_is_left_alone_and_what_differs_is_named() {
 #[test]
 fn what_is_none_of_the_plans_business_keeps_nobody_from_it() {
     let bench = Bench::new();
-    let cluster = Cluster::bare(&bench.golden);
-    bench.apply(&cluster, &Wire::default()).unwrap();
-    let file = changed(
-        "profile = \"tuned\"",
-        "profile = \"tuned\"\ntoken = \"1500ms\"",
-    );
+    let cluster = applied(&bench);
+    let file = longer_token();
     let plan = reviewed(&bench, &cluster, &file);
     set_property(&cluster, "last-lrm-refresh", "1700000000");
     let applied = carry_out(&bench, &cluster, &plan, false).unwrap();
@@ -159,8 +154,7 @@ fn what_is_none_of_the_plans_business_keeps_nobody_from_it() {
 #[test]
 fn what_clients_notice_must_be_allowed_of_a_reviewed_plan_too() {
     let bench = Bench::new();
-    let cluster = Cluster::bare(&bench.golden);
-    bench.apply(&cluster, &Wire::default()).unwrap();
+    let cluster = applied(&bench);
     let file = changed(
         "options = \"loop\"\nprefer = \"head1\"",
         "options = \"loop,noatime\"\nprefer = \"head1\"",
@@ -228,8 +222,7 @@ fn no_secret_and_no_digest_of_one_is_in_a_plan() {
 
     // A key that is there is not told either: another one is the same plan.
     let keyed = |key: &[u8]| {
-        let cluster = Cluster::bare(&bench.golden);
-        bench.apply(&cluster, &Wire::default()).unwrap();
+        let cluster = applied(&bench);
         let file = |it: &mut crate::simulated::Machine| it.files.remove(AUTHKEY).unwrap();
         {
             let mut cluster = cluster.lock().unwrap();

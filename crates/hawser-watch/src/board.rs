@@ -4,7 +4,7 @@
 //! of other threads.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -16,6 +16,7 @@ use hawser_report::{LiveParts, live_parts};
 use tokio::sync::watch;
 
 use crate::live::{Known, live_page};
+use crate::locked::locked;
 use crate::metrics::{self, Health};
 use crate::pages::News;
 use crate::run::Watch;
@@ -157,10 +158,6 @@ impl Board {
     fn lock(&self) -> MutexGuard<'_, State> {
         locked(&self.0.state)
     }
-}
-
-fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
-    what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What pages are sent.

@@ -21,6 +21,7 @@ pub mod keeper;
 pub mod keeping;
 pub mod layout;
 pub mod live;
+mod locked;
 pub mod metrics;
 pub mod notify;
 pub mod pages;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use hawser_model::output::live::LiveIncidents;
 use hawser_model::output::top::TopPicture;
 
 use crate::history::history;
+use crate::locked::locked;
 use crate::run::EVERY;
 use crate::shown::Shown;
 use crate::whole::{Due, Whole};
@@ -97,10 +98,6 @@ impl Readers {
     pub fn broken(&self) -> bool {
         self.threads.iter().any(JoinHandle::is_finished)
     }
-}
-
-fn locked(whole: &Mutex<Whole>) -> MutexGuard<'_, Whole> {
-    whole.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn seconds(clock: &Clock) -> u64 {

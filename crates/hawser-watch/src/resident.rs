@@ -40,7 +40,7 @@ const VIEW_CHANGED: Duration = Duration::from_secs(3);
 const VIEW_QUIET: Duration = Duration::from_secs(300);
 
 /// And after one that failed.
-const VIEW_FAILED: Duration = Duration::from_secs(30);
+pub(crate) const VIEW_FAILED: Duration = Duration::from_secs(30);
 
 /// The host's settings, sockets and cards.
 const STANDING: Duration = Duration::from_secs(30);

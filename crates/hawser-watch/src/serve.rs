@@ -13,7 +13,7 @@ use axum::Router;
 use axum::extract::Request;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use nix::sys::socket::{setsockopt, sockopt};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -157,8 +157,6 @@ async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, visit: Visit, sit
         hyper::service::Service::call(&site, request)
     });
     let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(LIMIT)
         .keep_alive(false)
         .max_headers(HEADERS)
         .max_buf_size(BUFFER)

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use hawser_model::output::watch::Alarm;
 use hawser_tool::{Tool, ToolError};
 use serde_json::{Value, json};
 
+use crate::locked::locked;
 use crate::run::Change;
 
 /// Messages that may wait.
@@ -210,7 +211,7 @@ impl Teller {
 
     /// What became of messages so far.
     pub fn counts(&self) -> Counts {
-        *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+        *locked(&self.counts)
     }
 }
 
@@ -233,7 +234,7 @@ fn deliver_all(program: &Path, clock: &Clock, receive: &Receiver<Value>, shown: 
             let well = deliver(program, message).is_ok();
             outbox.went(clock.now(), well);
         }
-        *shown.lock().unwrap_or_else(PoisonError::into_inner) = outbox.counts();
+        *locked(shown) = outbox.counts();
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
+
+use crate::locked::locked;
 
 /// Until when what is under way on a connection may take; nothing may be under way.
 #[derive(Debug, Default)]
@@ -33,11 +35,10 @@ impl Until {
     }
 
     fn is_over(&self) -> bool {
-        let until = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        until.is_some_and(|until| Instant::now() >= until)
+        locked(&self.0).is_some_and(|until| Instant::now() >= until)
     }
 
     fn set(&self, until: Option<Instant>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = until;
+        *locked(&self.0) = until;
     }
 }

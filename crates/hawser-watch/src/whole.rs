@@ -25,14 +25,11 @@ use crate::live::{Known, live_page, newest};
 use crate::picture::{Parts, picture};
 use crate::reading::reading;
 use crate::recorder::Recorder;
-use crate::resident::{Resident, Wants};
+use crate::resident::{Resident, VIEW_FAILED, Wants};
 use crate::shown::Shown;
 
 /// The cluster is asked as a whole this often at most.
 const LOOKS: Duration = Duration::from_secs(3);
-
-/// And after a look that failed, if nothing changes before.
-const AFTER_FAILED: Duration = Duration::from_secs(30);
 
 /// What is to be asked of all heads at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -201,7 +198,7 @@ impl Whole {
             last.is_none_or(|look| now.saturating_sub(look) >= after)
         };
         let look =
-            (asked.look_is_old && rested(LOOKS)) || (asked.look_failed && rested(AFTER_FAILED));
+            (asked.look_is_old && rested(LOOKS)) || (asked.look_failed && rested(VIEW_FAILED));
         // The cluster as it is now comes first.
         let past = asked.past_is_old && (self.view.is_some() || self.problem.is_some());
         if look {

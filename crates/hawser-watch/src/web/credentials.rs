@@ -5,14 +5,16 @@
 //! whoever guesses takes half of one processor at most, and holds up only others who are not known yet.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
+
+use crate::locked::locked;
 
 /// So many wait for a check, beside the one that is made.
 const WAIT: usize = 3;
@@ -129,10 +131,6 @@ fn basic(authorization: &[u8]) -> Option<(String, Vec<u8>)> {
     let colon = both.iter().position(|byte| *byte == b':')?;
     let user = std::str::from_utf8(&both[..colon]).ok()?.to_owned();
     Some((user, both[colon + 1..].to_vec()))
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::fs;
 use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hawser_files::{FileError, read_named};
@@ -13,6 +13,7 @@ use hawser_model::host::CertificateFacts;
 use super::config::{self, TlsConfig, WebConfig, Wrong};
 use super::credentials::Credentials;
 use super::tls::{Files, Misfit, Tls, validities};
+use crate::locked::locked;
 
 /// A file of a configuration is no larger, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -139,7 +140,7 @@ impl Doors {
 
     /// The door now. A configuration that has become wrong changes nothing.
     pub fn now(&self) -> Arc<Door> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = locked(&self.state);
         if let (Some(path), true) = (&self.path, state.looked.elapsed() >= LOOKS) {
             state.looked = Instant::now();
             if again(&state.stamps) != state.stamps {
@@ -165,13 +166,13 @@ impl Doors {
 
     /// Whether TLS is spoken.
     pub fn speaks_tls(&self) -> bool {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = locked(&self.state);
         state.door.tls.is_some()
     }
 
     /// What there is to say of the configuration since it was asked last.
     pub fn said(&self) -> Vec<String> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = locked(&self.state);
         std::mem::take(&mut state.said)
     }
 }

@@ -24,6 +24,11 @@ pub(crate) fn file(path: impl AsRef<Path>) -> Result<String, KernelError> {
     })
 }
 
+/// The kernel's name for this boot (random(4)): machines that have the same one are one machine.
+pub(crate) fn boot_id() -> Result<String, KernelError> {
+    Ok(file("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
+}
+
 /// Writes a whole file.
 pub(crate) fn put(path: impl AsRef<Path>, value: &str) -> Result<(), KernelError> {
     let path = path.as_ref();

@@ -28,7 +28,7 @@ impl Owner {
             start: start(pid).ok_or_else(|| {
                 KernelError::Absent(format!("/proc/{pid}/stat: no start time in it"))
             })?,
-            boot: boot()?,
+            boot: proc::boot_id()?,
         })
     }
 
@@ -39,14 +39,8 @@ impl Owner {
 
     /// Whether it ran since the host booted.
     pub fn of_this_boot(&self) -> bool {
-        boot().is_ok_and(|boot| boot == self.boot)
+        proc::boot_id().is_ok_and(|boot| boot == self.boot)
     }
-}
-
-fn boot() -> Result<String, KernelError> {
-    Ok(proc::file("/proc/sys/kernel/random/boot_id")?
-        .trim()
-        .to_owned())
 }
 
 /// The start time of a process that is not a zombie.

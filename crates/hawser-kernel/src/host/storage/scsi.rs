@@ -8,7 +8,7 @@ use hawser_model::storage::DiskFacts;
 
 use super::{names, text};
 
-/// The state of each, and nothing else of it.
+/// The state of each, and nothing else of it. Disks of other kinds have none, or one with other words (nvme: `live`).
 pub(super) fn states(root: &Path) -> impl Iterator<Item = (String, String)> {
     let block = root.join("sys/block");
     let disks = names(&block).filter(|name| name.starts_with("sd"));
@@ -20,17 +20,12 @@ pub(super) fn states(root: &Path) -> impl Iterator<Item = (String, String)> {
 
 /// Those below `/sys/block`.
 pub(super) fn disks(root: &Path) -> BTreeMap<String, DiskFacts> {
-    let disk = |name: String| {
+    let disk = |(name, state): (String, String)| {
         let device = root.join("sys/block").join(&name).join("device");
-        // Disks of other kinds have no such state, or one with other words (nvme: `live`).
-        let state = text(&device.join("state"))?;
         let address = fs::canonicalize(&device).ok()?;
         let address = address.file_name()?.to_string_lossy().into_owned();
         let facts = DiskFacts { state, address };
         Some((name, facts))
     };
-    names(&root.join("sys/block"))
-        .filter(|name| name.starts_with("sd"))
-        .filter_map(disk)
-        .collect()
+    states(root).filter_map(disk).collect()
 }

@@ -18,11 +18,10 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// What is around the calling thread's machine.
 pub fn surroundings() -> Surroundings {
-    let boot = proc::file("/proc/sys/kernel/random/boot_id").ok();
     let reached = env::var("SSH_CONNECTION").ok();
     let mut unseen = Unseen::default();
     Surroundings {
-        boot: boot.map(|id| id.trim().to_owned()),
+        boot: proc::boot_id().ok(),
         reached_at: reached.and_then(|said| reached_at(&said)),
         default_routes: routes::default_routes(),
         neighbours: or_why(neighbours::heard(), &mut unseen.neighbours),

@@ -1,7 +1,6 @@
 //! A plan in a file: written by `hawser plan -o FILE`, done by `hawser apply FILE`.
 
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use hawser_cluster::plan::{Origin, Plan, parse_saved, saved, saved_text};
 use hawser_model::saved_plan::SavedPlan;
@@ -9,6 +8,7 @@ use miette::{IntoDiagnostic, WrapErr};
 
 use crate::case_file::put;
 use crate::cluster::Known;
+use crate::verbs::check::now;
 
 /// Bytes that a plan may have; one of a cluster with a thousand resources has one MiB.
 const LARGEST: u64 = 64 << 20;
@@ -18,12 +18,11 @@ const LARGEST: u64 = 64 << 20;
 /// # Errors
 /// The file cannot be written.
 pub fn write(path: &Path, plan: &Plan, known: &Known, lab: Option<&str>) -> miette::Result<()> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let origin = Origin {
         file: &known.file,
         path: known.path(),
         lab,
-        made: now.map_or(0, |since| since.as_secs()),
+        made: now(),
     };
     let text = saved_text(&saved(plan, origin)).into_diagnostic()?;
     put(path, text.as_bytes())

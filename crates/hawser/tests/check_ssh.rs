@@ -10,21 +10,6 @@ use report::Report;
 use support::ssh::{self, agent_runs};
 use support::{Lab, Ran};
 
-/// Two nodes, the first link IPv6 alone, and a machine to check them from.
-const LAYOUT: &str = r#"
-[[link]]
-name = "ring0"
-ipv4 = "none"
-[[link]]
-name = "ring1"
-[[node]]
-name = "head1"
-[[node]]
-name = "head2"
-[[client]]
-name = "ops"
-"#;
-
 const CLUSTER: &str = r#"[cluster]
 name = "over-ssh"
 
@@ -46,7 +31,7 @@ addresses = { ring0 = "fd48:6177:7365::2", ring1 = "10.72.1.2" }
 "#;
 
 fn lab_with_sshd() -> Lab {
-    let lab = ssh::lab_with_sshd(LAYOUT, "10.72.1.");
+    let lab = ssh::lab_with_sshd(ssh::TWO_LINKS, "10.72.1.");
     write(&lab, CLUSTER);
     lab
 }

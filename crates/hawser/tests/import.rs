@@ -221,24 +221,9 @@ fn init_refuses_what_no_cluster_can_be_drafted_from() {
     }
 }
 
-/// Two links, the first IPv6 alone, and a machine beside them.
-const LAYOUT: &str = r#"
-[[link]]
-name = "ring0"
-ipv4 = "none"
-[[link]]
-name = "ring1"
-[[node]]
-name = "head1"
-[[node]]
-name = "head2"
-[[client]]
-name = "ops"
-"#;
-
 #[test]
 fn init_over_ssh_drafts_no_link_of_the_network_by_which_ssh_came() {
-    let lab = ssh::lab_with_sshd(LAYOUT, "10.72.1.");
+    let lab = ssh::lab_with_sshd(ssh::TWO_LINKS, "10.72.1.");
     let hosts = "--host head1 --host root@head2 --yes -o /tmp/draft.toml";
     let ran = ssh::from_ops(&lab, "init", hosts);
     assert_eq!(ran.code, Some(1), "{ran:?}");

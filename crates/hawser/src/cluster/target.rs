@@ -89,10 +89,7 @@ impl Target {
     }
 
     fn read(&self, parse: fn(&Source) -> miette::Result<ClusterFile>) -> miette::Result<Known> {
-        let lab = match &self.lab {
-            Some(name) => Some(open_lab(name)?),
-            None => None,
-        };
+        let lab = self.lab.as_deref().map(open_lab).transpose()?;
         let admin = lab.as_ref().and_then(Lab::admin_root);
         let path = match (&self.file, &lab, &admin) {
             (Some(path), ..) => path.clone(),
@@ -123,10 +120,7 @@ impl Known {
     /// # Errors
     /// What is wrong with the file; no such lab.
     pub fn of_saved(plan: &SavedPlan, ssh_config: Option<PathBuf>) -> miette::Result<Self> {
-        let lab = match &plan.lab {
-            Some(name) => Some(open_lab(name)?),
-            None => None,
-        };
+        let lab = plan.lab.as_deref().map(open_lab).transpose()?;
         let source = Source {
             path: plan.path.clone(),
             text: plan.file.clone(),

@@ -5,7 +5,7 @@ mod progress;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use clap::ValueEnum;
 use hawser_coordinator::copy::{Task, copy};
@@ -18,6 +18,7 @@ use hawser_model::units::{Bytes, Nanos};
 use miette::{bail, miette};
 
 use crate::output::{self, complain, say};
+use crate::verbs::check::now;
 use crate::{case_file, cluster, parse, render};
 
 use place::{Ends, Spot};
@@ -155,14 +156,11 @@ fn run_copy(
     display: &mut Display<'_>,
 ) -> miette::Result<CopyCase> {
     let key = CopyKey::new(cluster::random()?);
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |d| d.as_secs());
     let gone = || miette!("an agent is missing");
     let mut from = agents.remove(&ends.from).ok_or_else(gone)?;
     let mut to = agents.remove(&ends.to).ok_or_else(gone)?;
     let (from, to) = (from.as_mut(), to.as_mut());
-    copy(from, to, route, task, key, display, now).map_err(|e| miette!("{e}"))
+    copy(from, to, route, task, key, display, now()).map_err(|e| miette!("{e}"))
 }
 
 /// Prints what a copy came to.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use clap::ValueEnum;
 use hawser_coordinator::check::{self, CheckError};
@@ -18,6 +18,7 @@ use miette::{bail, miette};
 
 use crate::cluster::{Cluster, Which, random};
 use crate::output::bar;
+use crate::verbs::check::now;
 use crate::{case_file, interrupted, parse, verbs};
 
 /// Arguments of `hawser ladder`.
@@ -165,10 +166,15 @@ fn measure(cluster: &Cluster, options: &LadderOptions) -> miette::Result<Case> {
     let mut agents = cluster.connect()?;
     let hosts = check::facts(&mut agents).map_err(|e| miette!("{e}"))?;
     let topology = cluster.topology_of(&hosts);
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |d| d.as_secs());
-    let case = ladder::ladder(&mut agents, topology, hosts, options, random()?, &bar, now);
+    let case = ladder::ladder(
+        &mut agents,
+        topology,
+        hosts,
+        options,
+        random()?,
+        &bar,
+        now(),
+    );
     bar.0.finish_and_clear();
     case.map_err(|e| match e {
         LadderError::Check(CheckError::MissingAddress(missing)) => {

@@ -6,6 +6,21 @@ use super::{Lab, Ran};
 /// The machine beside the cluster; the layout names it as a client.
 pub const OPS: &str = "ops";
 
+/// Two nodes, the first link IPv6 alone, and a machine beside them.
+pub const TWO_LINKS: &str = r#"
+[[link]]
+name = "ring0"
+ipv4 = "none"
+[[link]]
+name = "ring1"
+[[node]]
+name = "head1"
+[[node]]
+name = "head2"
+[[client]]
+name = "ops"
+"#;
+
 /// A lab of this layout with an sshd on `head1` and `head2`, which `ops` reaches by these names as .1 and .2
 /// of `network`, written as far as its last dot.
 pub fn lab_with_sshd(layout: &str, network: &str) -> Lab {

@@ -1,5 +1,5 @@
-//! Compiles the eBPF programs of the impairments, and the library that gives a head a clock of its own; what comes out
-//! is embedded in the crate.
+//! Compiles the eBPF programs of the impairments, and the libraries that are loaded before programs: the one that gives a
+//! head a clock of its own, and the one that a machine's kernel needs. What comes out is embedded in the crate.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,22 +13,19 @@ fn main() {
     for program in PROGRAMS {
         program_of_the_kernel(program);
     }
-    clock();
+    println!("cargo::rustc-env=HAWSER_CLOCK_OFFSET={OFFSET}");
+    let offset = format!("-DOFFSET_FILE=\"{OFFSET}\"");
+    library("src/cluster/clock/clock.c", "clock.so", &[&offset]);
+    library("src/machines/registers/registers.c", "registers.so", &[]);
 }
 
-fn clock() {
-    println!("cargo::rustc-env=HAWSER_CLOCK_OFFSET={OFFSET}");
+fn library(source: &str, object: &str, own: &[&str]) {
     let target = format!("--target={}", variable("TARGET"));
     // For its own machine clang knows better where the C library's parts are.
     let target = (variable("TARGET") != variable("HOST")).then_some(target.as_str());
-    let offset = format!("-DOFFSET_FILE=\"{OFFSET}\"");
-    let library = ["-shared", "-fPIC", "-s", "-std=gnu11"];
-    let flags = library.into_iter().chain([offset.as_str()]).chain(target);
-    compile(
-        &flags.collect::<Vec<_>>(),
-        "src/cluster/clock/clock.c",
-        "clock.so",
-    );
+    let flags = ["-shared", "-fPIC", "-s", "-std=gnu11"].into_iter();
+    let flags = flags.chain(own.iter().copied()).chain(target);
+    compile(&flags.collect::<Vec<_>>(), source, object);
 }
 
 fn program_of_the_kernel(program: &str) {

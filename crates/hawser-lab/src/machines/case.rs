@@ -16,7 +16,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, chdir};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::{folder, kernel, mconsole, plan};
+use super::{folder, kernel, mconsole, plan, registers};
 use crate::error::LabError;
 use crate::init::{GO, START, detach};
 use crate::paths::LabDir;
@@ -156,7 +156,7 @@ fn start(dir: &LabDir, state: &State, node: &NodeSpec) -> Result<Pid, LabError> 
     let child = Launch::new(kernel::PROGRAM)
         .called(AGAIN)
         .args(words)
-        .envs([("TMPDIR", memory)])
+        .envs([("LD_PRELOAD", registers::put(&memory)?), ("TMPDIR", memory)])
         .log(log)
         .daemon()?;
     Ok(Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX)))

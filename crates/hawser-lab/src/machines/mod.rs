@@ -18,6 +18,7 @@ mod make;
 mod mconsole;
 mod plan;
 mod recipe;
+mod registers;
 mod room;
 mod sources;
 mod zfs;

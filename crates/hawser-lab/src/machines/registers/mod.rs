@@ -1,0 +1,21 @@
+//! The library that is loaded into a machine's kernel before it starts: it hands on the processor's registers whole,
+//! however many the host's processor has (`registers.c`).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::LabError;
+
+const NAME: &str = "registers.so";
+
+const LIBRARY_CODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/registers.so"));
+
+/// Puts it into a folder that only the machine's case sees; where it is.
+///
+/// # Errors
+/// It cannot be written.
+pub(super) fn put(folder: &Path) -> Result<PathBuf, LabError> {
+    let library = folder.join(NAME);
+    fs::write(&library, LIBRARY_CODE).map_err(|e| LabError::io("write", &library, e))?;
+    Ok(library)
+}

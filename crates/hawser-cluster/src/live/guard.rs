@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{LiveError, failures};
-use crate::simulate::{Directory, NodeState, Picture, Report, Services, Simulator, lost, services};
+use crate::simulate::{Directory, NodeState, Picture, Services, Simulator, lost, services};
 use crate::xml::Element;
 
 /// What a cluster is now, and what it would be.
@@ -29,13 +29,13 @@ pub(super) fn play(
     ordered: &Element,
 ) -> Result<Forecast, LiveError> {
     let directory = Directory::of(cib);
-    let report = Report::parse(&simulator.simulate(&ordered.to_text(), &[])?.report)?;
+    let report = simulator.simulate(&ordered.to_text(), &[])?.read()?;
     let now = services(&report.before, &directory);
     let then = services(&report.after, &directory);
     let mut taken: Vec<&str> = lost(&now, &then).collect();
     if !taken.is_empty() {
         // What Pacemaker is about to do anyway is not the order's doing.
-        let anyway = Report::parse(&simulator.simulate(&cib.to_text(), &[])?.report)?;
+        let anyway = simulator.simulate(&cib.to_text(), &[])?.read()?;
         let anyway = services(&anyway.after, &directory);
         taken.retain(|pool| anyway.get(*pool).is_some_and(|service| service.served));
     }

@@ -12,7 +12,7 @@ use super::settle::{Settled, Waiting, any_cib, not_done, wait_settled};
 use super::{LiveError, OnHead, ask, head, left_orders};
 use crate::cib::edit::with_standby;
 use crate::host::questions::{ForgetMove, MoveResource, Standby};
-use crate::simulate::{Directory, Report, Services, Simulator, services};
+use crate::simulate::{Directory, Services, Simulator, services};
 use crate::xml::Element;
 
 /// The least time that an order to move stays in force when nobody takes it back.
@@ -189,7 +189,7 @@ fn played_move(
     if then.is_some_and(|service| service.node.as_deref() == Some(node)) {
         return Ok(forecast);
     }
-    let after = Report::parse(&simulator.simulate(&ordered.to_text(), &[])?.report)?.after;
+    let after = simulator.simulate(&ordered.to_text(), &[])?.read()?.after;
     let state = after.nodes.get(node).copied().unwrap_or_default();
     let why = not_there_because(cib, &state, &Directory::of(cib), pool, node);
     Err(LiveError::Failed(format!(
@@ -212,7 +212,7 @@ fn waited(settled: Settled, what: &str) -> Result<(), LiveError> {
 fn operated(heads: &mut Hosts, before: &Services) -> Result<Operated, LiveError> {
     let (via, cib) = live(heads)?;
     let simulator = OnHead::new(head(heads, &via)?.as_mut());
-    let now = Report::parse(&simulator.simulate(&cib.to_text(), &[])?.report)?.before;
+    let now = simulator.simulate(&cib.to_text(), &[])?.read()?.before;
     let directory = Directory::of(&cib);
     let after = services(&now, &directory);
     let pools = after.iter().map(|(pool, service)| {

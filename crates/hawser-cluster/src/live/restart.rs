@@ -12,7 +12,7 @@ use super::{LiveError, OnHead, ask, head};
 use crate::corosync::Conf;
 use crate::host::questions::{AskDeviceVote, ReadFile, RestartEngine};
 use crate::plan::COROSYNC_CONF;
-use crate::simulate::{Directory, Part, Picture, Report, Simulator};
+use crate::simulate::{Directory, Part, Picture, Simulator};
 use crate::xml::Element;
 
 /// From one question whether all are members again to the next.
@@ -36,7 +36,7 @@ pub fn cannot_restart(heads: &mut Hosts, node: &HostName) -> Result<Option<Strin
     };
     let cib = Element::parse(text, "the live CIB")?;
     let report = OnHead::new(head(heads, &from)?.as_mut()).simulate(text, &[])?;
-    let report = Report::parse(&report.report)?;
+    let report = report.read()?;
     if !report.executed.is_empty() {
         return Ok(Some("Pacemaker is at work".to_owned()));
     }
@@ -82,7 +82,7 @@ pub fn restart_engine(heads: &mut Hosts, node: &HostName) -> Result<Duration, Li
             return Ok(false);
         };
         let report = OnHead::new(head(heads, from)?.as_mut()).simulate(text, &[])?;
-        let report = Report::parse(&report.report)?;
+        let report = report.read()?;
         why = not_ready(&report.before);
         if why.is_none() && !report.executed.is_empty() {
             why = Some("Pacemaker is at work".to_owned());

@@ -8,7 +8,7 @@ use hawser_model::names::HostName;
 use super::{LiveError, OnHead, ask, head, live_cib};
 use crate::cib::primitive;
 use crate::host::questions::{ReadCib, Settle};
-use crate::simulate::{Directory, Report, Simulator, Story, millis, step_in_words};
+use crate::simulate::{Directory, Simulator, Story, millis, step_in_words};
 use crate::xml::Element;
 
 /// How long pools may take to stop and to start before somebody should look, however little their own timeouts are.
@@ -150,7 +150,7 @@ fn once(heads: &mut Hosts, rest: Duration) -> Result<Option<Vec<String>>, LiveEr
 
 /// What Pacemaker has to do now for a CIB, in words; nothing when it is done.
 pub(super) fn to_do(simulator: &dyn Simulator, cib: &str) -> Result<Vec<String>, LiveError> {
-    let report = Report::parse(&simulator.simulate(cib, &[])?.report)?;
+    let report = simulator.simulate(cib, &[])?.read()?;
     if report.executed.is_empty() {
         return Ok(Vec::new());
     }

@@ -35,7 +35,7 @@ impl Reaction {
     ) -> Result<Self, PlanError> {
         let answer = simulator.simulate(&live.to_text(), &[])?;
         // What Pacemaker is about to do anyway is not the plan's doing.
-        let now = Report::parse(&answer.report)?;
+        let now = answer.read()?;
         let anyway = stops(&now);
         let directory = Directory::of(live);
         let under_way = Story::of(&now, &directory).steps;
@@ -53,7 +53,7 @@ impl Reaction {
             cib = merge(&cib, changes);
             reaction.directory.update(Directory::of(&cib));
             let answer = simulator.simulate(&cib.to_text(), &[])?;
-            let report = Report::parse(&answer.report)?;
+            let report = answer.read()?;
             reaction.interrupted.extend(stops(&report));
             reaction
                 .stories

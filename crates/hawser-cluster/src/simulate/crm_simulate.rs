@@ -1,45 +1,70 @@
 //! The `crm_simulate` of this machine. It reads and writes files of its own and asks no cluster.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use hawser_tool::Tool;
 
-use super::{Answer, Event, SimulateError, Simulator, arguments};
+use super::{Answer, Event, SimulateError, Simulator};
 
 /// Runs `crm_simulate` from `PATH`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CrmSimulate;
 
+/// Two runs: one that makes the events happen, one in which Pacemaker reacts. In one run the report of Pacemaker 3.0.0
+/// (Debian 13) ends with the events, and has nothing of what is done about them.
 impl Simulator for CrmSimulate {
     fn simulate(&self, cib: &str, events: &[Event]) -> Result<Answer, SimulateError> {
-        let command = format!("crm_simulate --simulate {}", arguments(events).join(" "));
-        let failed = |source| SimulateError::Run {
-            command: command.clone(),
+        let (fails, happen): (Vec<_>, Vec<_>) = events.iter().partition(|it| it.is_failure());
+        let folder = tempfile::tempdir().map_err(|source| SimulateError::Run {
+            command: "crm_simulate".to_owned(),
             source,
+        })?;
+        let in_folder = |name: &str| folder.path().join(name);
+        let (given, graph, after) = (in_folder("given"), in_folder("graph"), in_folder("after"));
+
+        let simulate = Tool::new("crm_simulate").args(["--simulate", "--output-as=xml"]);
+        let (before, simulate) = if happen.is_empty() {
+            (None, simulate.args(["--xml-pipe"]).input(cib))
+        } else {
+            let tool = Tool::new("crm_simulate").args(["--xml-pipe", "--output-as=xml"]);
+            let tool = tool.args([OsStr::new("--save-input"), given.as_os_str()]);
+            let before = report(tool.input(cib), &happen)?;
+            let file = [OsStr::new("--xml-file"), given.as_os_str()];
+            (Some(before), simulate.args(file))
         };
-        let folder = tempfile::tempdir().map_err(failed)?;
-        let (graph, after) = (folder.path().join("graph"), folder.path().join("after"));
-        let output = Tool::new("crm_simulate")
-            .args(["--simulate", "--xml-pipe", "--output-as=xml"])
-            .args(["--save-graph".as_ref(), graph.as_os_str()])
-            .args(["--save-output".as_ref(), after.as_os_str()])
-            .args(arguments(events))
-            .input(cib)
-            .output()
-            .map_err(|e| SimulateError::Tool {
-                command: command.clone(),
-                source: e,
-            })?;
-        if !output.status.success() {
-            let said = [output.stderr, output.stdout].concat();
-            let said = String::from_utf8_lossy(&said).trim().to_owned();
-            return Err(SimulateError::Refused { command, said });
-        }
-        let read = |path: &Path| std::fs::read_to_string(path).map_err(failed);
+        let simulate = simulate
+            .args([OsStr::new("--save-graph"), graph.as_os_str()])
+            .args([OsStr::new("--save-output"), after.as_os_str()]);
+        let report = report(simulate, &fails)?;
+        let read = |path: &Path| {
+            std::fs::read_to_string(path).map_err(|source| SimulateError::Run {
+                command: "crm_simulate --simulate".to_owned(),
+                source,
+            })
+        };
         Ok(Answer {
-            report: String::from_utf8_lossy(&output.stdout).into_owned(),
+            before: before.unwrap_or_else(|| report.clone()),
+            report,
             graph: read(&graph)?,
             cib_after: read(&after)?,
         })
     }
+}
+
+/// What it prints when it is told of these events.
+fn report(tool: Tool, events: &[&Event]) -> Result<String, SimulateError> {
+    let arguments: Vec<String> = events.iter().map(|event| event.argument()).collect();
+    let command = format!("crm_simulate {}", arguments.join(" "));
+    let output = tool.args(arguments).output();
+    let output = output.map_err(|source| SimulateError::Tool {
+        command: command.clone(),
+        source,
+    })?;
+    if !output.status.success() {
+        let said = [output.stderr, output.stdout].concat();
+        let said = String::from_utf8_lossy(&said).trim().to_owned();
+        return Err(SimulateError::Refused { command, said });
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -61,12 +61,24 @@ pub enum Event {
 /// What `crm_simulate` answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// Its report (`--output-as=xml`).
+    /// Its report of the cluster as it was given (`--output-as=xml`).
+    pub before: String,
+    /// Its report of what Pacemaker does (`--simulate --output-as=xml`).
     pub report: String,
     /// The transition graph (`--save-graph`).
     pub graph: String,
     /// The CIB afterwards (`--save-output`).
     pub cib_after: String,
+}
+
+impl Answer {
+    /// What its reports say.
+    ///
+    /// # Errors
+    /// One is no XML, or does not say what the cluster is, what is done, or what it is afterwards.
+    pub fn read(&self) -> Result<Report, SimulateError> {
+        Report::parse(&self.before, &self.report)
+    }
 }
 
 /// Why there is no answer.
@@ -96,6 +108,12 @@ pub enum SimulateError {
         /// Its own words.
         said: String,
     },
+    /// Its answer lacks something that every answer has.
+    #[error("crm_simulate's report has no <{part}>")]
+    Incomplete {
+        /// The element.
+        part: &'static str,
+    },
     /// Its answer makes no sense.
     #[error(transparent)]
     Xml(#[from] XmlError),
@@ -108,20 +126,24 @@ pub trait Simulator {
     fn simulate(&self, cib: &str, events: &[Event]) -> Result<Answer, SimulateError>;
 }
 
-/// The arguments that tell `crm_simulate` of the events.
-pub fn arguments(events: &[Event]) -> Vec<String> {
-    let argument = |event: &Event| match event {
-        Event::NodeUp(node) => format!("--node-up={node}"),
-        Event::NodeDown(node) => format!("--node-down={node}"),
-        Event::NodeFail(node) => format!("--node-fail={node}"),
-        Event::Quorum(has) => format!("--quorum={}", u8::from(*has)),
-        Event::OpFails {
-            resource,
-            operation,
-            node,
-        } => {
-            format!("--op-fail={resource}_{operation}_0@{node}=1")
+impl Event {
+    /// Whether it is the outcome of something that Pacemaker does.
+    fn is_failure(&self) -> bool {
+        matches!(self, Self::OpFails { .. })
+    }
+
+    /// The argument that tells `crm_simulate` of it.
+    fn argument(&self) -> String {
+        match self {
+            Self::NodeUp(node) => format!("--node-up={node}"),
+            Self::NodeDown(node) => format!("--node-down={node}"),
+            Self::NodeFail(node) => format!("--node-fail={node}"),
+            Self::Quorum(has) => format!("--quorum={}", u8::from(*has)),
+            Self::OpFails {
+                resource,
+                operation,
+                node,
+            } => format!("--op-fail={resource}_{operation}_0@{node}=1"),
         }
-    };
-    events.iter().map(argument).collect()
+    }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::xml::{Element, XmlError};
+use super::SimulateError;
+use crate::xml::Element;
 
 /// The report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,26 +69,38 @@ pub enum Executed {
     },
 }
 
+/// What is read.
+const WHAT: &str = "crm_simulate's report";
+
 impl Report {
-    /// Reads it.
-    pub fn parse(text: &str) -> Result<Self, XmlError> {
-        let root = Element::parse(text, "crm_simulate's report")?;
-        let picture = |name| root.first(name).map(Picture::of).unwrap_or_default();
-        let actions = root.first("transition").map_or(&[][..], |t| &t.children);
+    /// Reads it from an answer's two reports.
+    ///
+    /// # Errors
+    /// One is no XML, or does not say what the cluster is, what is done, or what it is afterwards.
+    pub(super) fn parse(before: &str, text: &str) -> Result<Self, SimulateError> {
+        let before = Element::parse(before, WHAT)?;
+        let root = Element::parse(text, WHAT)?;
+        let actions = &part(&root, "transition")?.children;
         let planned = root.first("actions").into_iter();
         let reasons: BTreeMap<&str, &str> = planned
             .flat_map(|actions| actions.all("node_action"))
             .filter_map(|action| Some((action.get("node")?, action.get("reason")?)))
             .collect();
         Ok(Self {
-            before: picture("cluster_status"),
+            before: Picture::of(part(&before, "cluster_status")?),
             executed: actions
                 .iter()
                 .filter_map(|action| executed(action, &reasons))
                 .collect(),
-            after: picture("revised_cluster_status"),
+            after: Picture::of(part(&root, "revised_cluster_status")?),
         })
     }
+}
+
+/// A part of a report, without which it says less than it seems to.
+fn part<'a>(report: &'a Element, name: &'static str) -> Result<&'a Element, SimulateError> {
+    let part = report.first(name);
+    part.ok_or(SimulateError::Incomplete { part: name })
 }
 
 fn executed(action: &Element, reasons: &BTreeMap<&str, &str>) -> Option<Executed> {

@@ -5,7 +5,6 @@ use std::cmp::Ordering;
 use super::directory::{Directory, Part};
 use super::graph::{Action, Graph};
 use super::prediction::{Chapter, Prediction};
-use super::report::Report;
 use super::story::{Step, Story};
 use super::{Answer, Event, SimulateError, Simulator};
 use crate::cib::edit;
@@ -114,7 +113,7 @@ impl Cluster<'_> {
         heading: String,
     ) -> Result<(Chapter, Answer), SimulateError> {
         let answer = self.simulator.simulate(cib, events)?;
-        let report = Report::parse(&answer.report)?;
+        let report = answer.read()?;
         let story = Some(Story::of(&report, &self.directory));
         let chapter = Chapter {
             heading,

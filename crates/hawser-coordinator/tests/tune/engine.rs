@@ -172,11 +172,17 @@ impl World {
                 r#"<node name="{name}" online="true" standby="{standby}" unclean="false" maintenance="false" pending="false"/>"#
             )
         };
+        let picture = format!(
+            r#"<nodes>{}{}</nodes><resources><resource id="pool1-fs"><node name="head1"/></resource></resources>"#,
+            node("head1", standby),
+            node("head2", false),
+        );
         Answer {
+            before: format!(
+                "<pacemaker-result><cluster_status>{picture}</cluster_status></pacemaker-result>"
+            ),
             report: format!(
-                r#"<pacemaker-result><cluster_status><nodes>{}{}</nodes><resources><resource id="pool1-fs"><node name="head1"/></resource></resources></cluster_status></pacemaker-result>"#,
-                node("head1", standby),
-                node("head2", false),
+                "<pacemaker-result><transition/><revised_cluster_status>{picture}</revised_cluster_status></pacemaker-result>"
             ),
             graph: String::new(),
             cib_after: String::new(),

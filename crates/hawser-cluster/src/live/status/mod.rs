@@ -30,9 +30,7 @@ use super::views::StatusFacts;
 use super::{LiveError, device};
 use crate::host::view::Told;
 use crate::plan::{Key, drift};
-use crate::simulate::{
-    Directory, Picture, Report, Scenario, Simulator, Story, step_in_words, what_if,
-};
+use crate::simulate::{Directory, Picture, Scenario, Simulator, Story, step_in_words, what_if};
 use crate::xml::Element;
 use findings::Findings;
 use next::Cannot;
@@ -73,7 +71,7 @@ pub fn judgement(
         return Ok(verdict::nothing_runs(file, facts, &truth));
     };
     let cib = Element::parse(text, "the live CIB")?;
-    let report = Report::parse(&simulator.simulate(text, &[])?.report)?;
+    let report = simulator.simulate(text, &[])?.read()?;
     let now = &report.before;
     let history = history(facts, &truth);
     let now_s = truth.from.as_ref().and_then(|from| clock_s(facts, from));
@@ -350,7 +348,7 @@ pub(super) fn not_running(
     cib: &str,
     simulator: &dyn Simulator,
 ) -> Result<Vec<String>, LiveError> {
-    let now = Report::parse(&simulator.simulate(cib, &[])?.report)?.before;
+    let now = simulator.simulate(cib, &[])?.read()?.before;
     let cib = Element::parse(cib, "the live CIB")?;
     if property(&cib, "maintenance-mode") == Some("true") {
         return Ok(Vec::new());

@@ -35,7 +35,19 @@ fn well(golden: &Golden) -> Element {
 fn decided(cib: &str) -> String {
     let mut cib = Element::parse(cib, "the CIB").unwrap();
     cib.set("dc-uuid", "2");
+    as_pacemaker_2_plants_failures(&mut cib);
     cib.to_text()
+}
+
+/// For `crm_simulate` of Pacemaker 3 the failure of a start that it is told to plant is fatal at once.
+fn as_pacemaker_2_plants_failures(element: &mut Element) {
+    let name = element.get("name").unwrap_or_default();
+    if name.starts_with("fail-count-") && element.get("value") == Some("INFINITY") {
+        element.set("value", "1");
+    }
+    for child in &mut element.children {
+        as_pacemaker_2_plants_failures(child);
+    }
 }
 
 /// A cluster in which events happened, as Pacemaker leaves it.

@@ -51,7 +51,7 @@ fn first_set_up(lab: &Lab) {
     };
     let plan = ok(lab, "plan", &[]);
     assert!(
-        plan.contains("Corosync and Pacemaker start on head1, head2"),
+        plan.contains("+ engine on head1: corosync and pacemaker are started"),
         "{plan}"
     );
     assert_eq!(

@@ -43,9 +43,9 @@ test-labs: hawser ## the tests of labs TIMES times: what a new one must pass bef
 	@packaging/setup lab
 	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests --labs $(or $(TIMES),10)
 
-test-machines: build ## labs of machines with kernels of their own (docs/machines.md): the kernel's target and NFS server
+test-machines: build ## labs of machines with kernels of their own (docs/machines.md), and a table of what held
 	@packaging/setup lab machines
-	@HAWSER_BIN=$(CURDIR)/target/release/hawser $(CARGO) test --locked -p hawser --test machines -- --ignored --nocapture --test-threads=1
+	@HAWSER_BIN=$(CURDIR)/target/release/hawser packaging/run-tests --machines
 
 expected: ## writes the answers that the saved cases expect, and what is tried (docs/tune.md), again; shows what changed
 	@UPDATE_CASES=1 $(CARGO) test -q -p hawser-account --tests

@@ -179,10 +179,6 @@ impl<'a> RealHeads<'a> {
                 trouble: Trouble::Lost(percent),
             } => Ok(vec![silence(host, link, *to_host, *from_host, *percent)?]),
             SiteFault::Reboot { host } => Ok(vec![(host.clone(), HostFault::Reboot)]),
-            SiteFault::Clock { host, ahead_s } => {
-                let ahead_s = *ahead_s;
-                Ok(vec![(host.clone(), HostFault::Clock { ahead_s })])
-            }
             _ => Err(SiteError::for_good("that exists only in a lab")),
         }
     }

@@ -155,7 +155,7 @@ pub enum SiteFault {
         /// The shelf.
         host: HostName,
     },
-    /// The wall clock of a host's services is ahead; the clock since boot is not.
+    /// The wall clock of a host's services is ahead; the clock since boot is not. A host whose clock is its own sets that itself.
     Clock {
         /// The host.
         host: HostName,

@@ -158,7 +158,6 @@ impl LabSite {
 
     /// Services that the lab did not start have the machine's clock, which is not stepped.
     fn step_clock(&self, host: &HostName, ahead_s: i32) -> Result<(), SiteError> {
-        self.refuse_on_machines(host, "stepping its clock is not there yet")?;
         for service in self.processes(host)? {
             let name = service.name.as_str();
             let is_service = name.starts_with("pacemaker") || ["corosync", "tgtd"].contains(&name);

@@ -1,5 +1,7 @@
 //! The wall clock of a head's services jumps, ahead or back, as when a time service puts right what was wrong for long,
 //! or believes a server that is. The clock since boot goes on.
+//!
+//! A head with a clock of its own sets it. Where heads share this machine's clock, their site pretends.
 
 use hawser_account::outage::logged_at;
 use hawser_cluster::host::questions::StampLog;
@@ -7,7 +9,7 @@ use hawser_host::site::SiteFault;
 use hawser_model::drill::{ClockStep as Step, Moment};
 use hawser_model::names::HostName;
 
-use super::Fault;
+use super::{Fault, HostFault, host};
 use crate::error::DrillError;
 use crate::stage::{REACHED, Stage};
 
@@ -24,9 +26,15 @@ pub struct ClockStep {
 }
 
 impl ClockStep {
-    fn there(&self) -> SiteFault {
+    fn around_it(&self) -> SiteFault {
         SiteFault::Clock {
             host: self.head.clone(),
+            ahead_s: self.ahead_s,
+        }
+    }
+
+    fn on_it(&self) -> HostFault {
+        HostFault::Clock {
             ahead_s: self.ahead_s,
         }
     }
@@ -42,7 +50,7 @@ impl Fault for ClockStep {
     }
 
     fn object(&self) -> Option<String> {
-        Some(self.there().to_string())
+        Some(self.around_it().to_string())
     }
 
     fn clock_step(&self) -> Option<Step> {
@@ -53,7 +61,10 @@ impl Fault for ClockStep {
     }
 
     fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        Ok(stage.site.break_now(&self.there())?)
+        match stage.shares_clock(&self.head) {
+            true => Ok(stage.site.break_now(&self.around_it())?),
+            false => host::make(stage, &self.head, &self.on_it()),
+        }
     }
 
     fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
@@ -69,7 +80,10 @@ impl Fault for ClockStep {
     }
 
     fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
-        stage.until_done(REACHED, || stage.site.mend(&self.there()))
+        match stage.shares_clock(&self.head) {
+            true => stage.until_done(REACHED, || stage.site.mend(&self.around_it())),
+            false => host::mend(stage, &self.head, &self.on_it()),
+        }
     }
 }
 

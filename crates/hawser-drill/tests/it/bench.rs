@@ -79,6 +79,8 @@ pub struct World {
     pub expendable: bool,
     /// Its heads are real ones: nobody looks at them from outside, and their fence devices are asked through each other.
     pub real: bool,
+    /// Its heads have kernels of their own: nobody looks at them from outside.
+    pub kernels: bool,
     /// What its site declines it does a moment later.
     pub later: bool,
     /// Why its heads cannot break what they are asked to.
@@ -253,6 +255,7 @@ impl Bench {
             later: false,
             unfit: None,
             real: false,
+            kernels: false,
         }
     }
 

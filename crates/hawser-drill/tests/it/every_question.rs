@@ -19,8 +19,10 @@ const RECORDED: [(&str, bool); 6] = [
     ("power-cut", true),
 ];
 
-/// Disks, on a cluster that answers as one did whose SANs were down: clients wait until it is healed.
-const DISKS: [(&str, bool); 4] = [
+/// Disks and clocks, on a cluster that answers as one did whose SANs were down: clients wait until it is healed.
+const OTHERS: [(&str, bool); 6] = [
+    ("clock-step", false),
+    ("clock-back", true),
     ("path-gone", false),
     ("disk-gone", false),
     ("shelf-gone", false),
@@ -29,8 +31,8 @@ const DISKS: [(&str, bool); 4] = [
 
 fn all() -> impl Iterator<Item = (&'static str, bool, Again)> {
     let recorded = RECORDED.map(|(name, real)| (name, real, Again::of(name, real)));
-    let disks = DISKS.map(|(name, real)| (name, real, Again::another("sans-down", name, real)));
-    recorded.into_iter().chain(disks)
+    let others = OTHERS.map(|(name, real)| (name, real, Again::another("sans-down", name, real)));
+    recorded.into_iter().chain(others)
 }
 
 /// What goes wrong at a question.

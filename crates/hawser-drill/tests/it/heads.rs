@@ -1,12 +1,15 @@
 //! The heads of a simulated cluster: what they answer.
 
-use hawser_cluster::host::drill::{LogTexts, Look};
+use hawser_cluster::host::drill::{HostFault, LogTexts, Look, StampedLine};
 use hawser_cluster::host::questions::{
     FitsFault, ForgetFailures, LookAround, MakeFault, MendFault, Power, ReadCib, ReadCorosyncMap,
     ReadFenceHistory, ReadFenceMetadata, ReadLogs, ShowFault, StampLog,
 };
 use hawser_host::sim::Simulated;
+use hawser_host::site::SiteFault;
 use hawser_host::{Clock, Host, HostError, Reach};
+use hawser_model::date::utc_millis;
+use hawser_model::drill::Moment;
 use hawser_model::names::HostName;
 
 use crate::bench::World;
@@ -18,6 +21,38 @@ const FENCE_AGENT: &str = r#"<resource-agent name="fence_ipmilan"><actions><acti
 struct Head {
     name: HostName,
     world: World,
+}
+
+impl Head {
+    /// The clock of its services.
+    fn clock(&self) -> Moment {
+        let broken = self.world.broken();
+        let own = broken
+            .on_heads
+            .iter()
+            .find_map(|(head, fault)| match fault {
+                HostFault::Clock { ahead_s } if *head == self.name => Some(*ahead_s),
+                _ => None,
+            });
+        let mut around = broken.around.iter();
+        let pretended = around.find_map(|fault| match fault {
+            SiteFault::Clock { host, ahead_s } if *host == self.name => Some(*ahead_s),
+            _ => None,
+        });
+        let ahead_s = own.or(pretended).unwrap_or(0);
+        self.world.now().shifted(i64::from(ahead_s) * 1_000_000)
+    }
+}
+
+/// As Pacemaker stamps a line.
+fn stamp(at: Moment) -> String {
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let time = utc_millis(at.0);
+    let (month, day) = (&time[5..7], &time[8..10]);
+    let month = MONTHS[month.parse::<usize>().unwrap() - 1];
+    format!("{month} {day} {}", &time[11..23])
 }
 
 hawser_host::answers! {
@@ -72,7 +107,10 @@ hawser_host::answers! {
         }
         head.world.is_on(&victim)
     };
-    StampLog: |_, _| Err("nothing is logged here")?;
+    StampLog: |_, head| StampedLine {
+        line: Some(format!("{} [1] {} attrd", stamp(head.clock()), head.name)),
+        utc_offset_s: 0,
+    };
     ForgetFailures: |_, _| ();
 }
 

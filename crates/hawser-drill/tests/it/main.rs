@@ -5,6 +5,7 @@ mod client;
 mod every_question;
 mod heads;
 mod heal;
+mod kernels;
 mod reboot;
 mod recorded;
 mod site;

@@ -144,7 +144,10 @@ impl Site for World {
     }
 
     fn watcher<'a>(&'a self, host: &'a HostName) -> Option<Box<dyn Watcher + 'a>> {
-        Some(Box::new(FromOutside(self, host)))
+        match self.kernels {
+            true => None,
+            false => Some(Box::new(FromOutside(self, host))),
+        }
     }
 
     fn shelves(&self) -> Vec<HostName> {

@@ -1,0 +1,32 @@
+//! Heads of a lab that have kernels of their own: nobody looks at them from outside, and their clocks are theirs.
+
+use crate::bench::{SITE, World};
+use crate::whole::Again;
+
+/// The world of a recording, with kernels of their own or not.
+fn world(again: &Again, kernels: bool) -> World {
+    let mut world = again.world();
+    world.kernels = kernels;
+    world
+}
+
+/// Who was told to step a clock: a head, or what surrounds it.
+fn who_steps(scenario: &str, kernels: bool) -> Vec<String> {
+    let again = Again::another("sans-down", scenario, false);
+    let world = world(&again, kernels);
+    // The stamp of what its Pacemaker then writes shows it, or the drill would end there.
+    let case = again.drill(&world).unwrap();
+    assert!(case.faults[0].verified.is_some());
+    assert!(world.broken().is_nothing());
+    let asked = world.wire.asked().into_iter();
+    let told = asked.filter(|(_, what)| matches!(*what, "make a fault" | "break"));
+    told.map(|(who, _)| who.to_string()).collect()
+}
+
+#[test]
+fn a_head_with_a_clock_of_its_own_steps_it_and_others_have_it_stepped() {
+    for scenario in ["clock-step", "clock-back"] {
+        assert_eq!(who_steps(scenario, true), ["head1"]);
+        assert_eq!(who_steps(scenario, false), [SITE]);
+    }
+}

@@ -9,7 +9,8 @@ use hawser_model::names::HostName;
 use crate::stage::Watched;
 use crate::watch::there;
 
-/// Looks at a head by an agent of its own. While that does not answer, the site is asked whether the head has power.
+/// Looks at a head by an agent of its own. While that does not answer, the site is asked whether the head has power, and
+/// whether anything runs on it: where nothing does, nothing is mounted or unmounted.
 pub struct ByAgent<'a> {
     hosts: &'a Reconnecting<'a>,
     site: &'a dyn Site,
@@ -47,16 +48,16 @@ impl Watcher for ByAgent<'_> {
         let begun = self.hosts.clock().time_of_day();
         let engine = self.idle || self.stopped;
         let Some(agent) = &mut self.agent else {
-            return match self.site.shows_off(self.host) {
-                Ok(Some(_)) => {
-                    self.stopped = true;
-                    Seen::Off
-                }
-                Ok(None) | Err(_) => {
-                    self.agent = self.hosts.another(self.host).ok();
-                    Seen::Unknown
-                }
-            };
+            if matches!(self.site.shows_off(self.host), Ok(Some(_))) {
+                self.stopped = true;
+                return Seen::Off;
+            }
+            // Of one that was off, or had no engine, nobody knows what it has got since.
+            if !self.stopped && self.site.stands_still(self.host).unwrap_or(false) {
+                return Seen::Still;
+            }
+            self.agent = self.hosts.another(self.host).ok();
+            return Seen::Unknown;
         };
         let Ok(look) = agent.ask(&LookAround { engine }) else {
             self.agent = None;

@@ -22,6 +22,7 @@ mod record;
 pub mod run;
 pub mod scenario;
 pub mod seat;
+pub mod seen;
 pub mod stage;
 pub mod watch;
 pub mod whole;

@@ -20,8 +20,9 @@ use crate::network::Pauses;
 use crate::record::{self, Place};
 use crate::scenario::{Plan, Reaction, Scenario};
 use crate::seat;
+use crate::seen::Seen;
 use crate::stage::Stage;
-use crate::watch::{Seen, Sight, watch};
+use crate::watch::{Sight, watch};
 use crate::whole::{WHOLE, answers_late, power_everywhere, wait_whole};
 
 /// A client counts as writing steadily after so long.

@@ -54,6 +54,14 @@ pub trait Site: Sync {
     /// Who looks at a host from outside all the time. Nothing if nobody can: then the host itself is asked.
     fn watcher<'a>(&'a self, host: &'a HostName) -> Option<Box<dyn Watcher + 'a>>;
 
+    /// Whether nothing runs on a host now although it has power: until it goes on, what is mounted there stays as it is.
+    ///
+    /// # Errors
+    /// That cannot be known.
+    fn stands_still(&self, _: &HostName) -> Result<bool, SiteError> {
+        Ok(false)
+    }
+
     /// The shelves whose power can be cut, beside the hosts.
     fn shelves(&self) -> Vec<HostName> {
         Vec::new()
@@ -108,6 +116,8 @@ pub enum Seen {
     },
     /// It has no power.
     Off,
+    /// Nothing runs there: it has what it had at the last look.
+    Still,
     /// Nothing is known of it now.
     Unknown,
 }
@@ -140,7 +150,7 @@ pub enum SiteFault {
         /// What they suffer.
         trouble: Trouble,
     },
-    /// Every process of a host is stopped (SIGSTOP); its kernel still answers pings.
+    /// Every process of a host is stopped (SIGSTOP). A kernel that is none of them still answers pings.
     Hung {
         /// The host.
         host: HostName,

@@ -1,5 +1,6 @@
 //! A lab as the site of its hosts.
 
+mod hung;
 mod outside;
 
 use std::fs;
@@ -9,9 +10,7 @@ use hawser_host::site::{Site, SiteError, SiteFault, Trouble, Watcher};
 use hawser_model::drill::{Moment, PowerEvent, PowerState};
 use hawser_model::names::HostName;
 use hawser_tool::processes::{self, Process};
-use nix::errno::Errno;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 
 use crate::change::{Place, cut, heal, power_loss, switch_on};
 use crate::cluster::clock::has_heads_clock;
@@ -130,32 +129,6 @@ impl LabSite {
         Ok(all)
     }
 
-    fn hang(&self, host: &HostName) -> Result<(), SiteError> {
-        self.refuse_on_machines(
-            host,
-            "a drill that stops one cannot see what it has mounted",
-        )?;
-        // One that forks while it is looked for leaves a child that runs: again, until there is none.
-        for _ in 0..10 {
-            let mut running = self.processes(host)?;
-            running.retain(|process| !is_still(process));
-            if running.is_empty() {
-                break;
-            }
-            for process in running {
-                signal(&process, Signal::SIGSTOP)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn refuse_on_machines(&self, host: &HostName, why: &str) -> Result<(), SiteError> {
-        match self.has_kernels() {
-            true => Err(SiteError::for_good(format!("{host} is a machine: {why}"))),
-            false => Ok(()),
-        }
-    }
-
     /// Services that the lab did not start have the machine's clock, which is not stepped.
     fn step_clock(&self, host: &HostName, ahead_s: i32) -> Result<(), SiteError> {
         for service in self.processes(host)? {
@@ -234,6 +207,11 @@ impl Site for LabSite {
         }
     }
 
+    fn stands_still(&self, host: &HostName) -> Result<bool, SiteError> {
+        let all = hung::by_themselves(self.processes(host)?);
+        Ok(!all.is_empty() && all.iter().all(hung::is_still))
+    }
+
     fn shelves(&self) -> Vec<HostName> {
         let lab = self.lab().ok();
         let nodes = lab.iter().flat_map(|lab| &lab.spec().nodes);
@@ -274,7 +252,7 @@ impl Site for LabSite {
                 };
                 Ok(impair::impair(&self.0, &order)?)
             }
-            SiteFault::Hung { host } => self.hang(host),
+            SiteFault::Hung { host } => hung::stop(|| self.processes(host)),
             SiteFault::Reboot { host } => {
                 power_loss(&self.0, host.as_str(), PowerLoss::Off)?;
                 self.power_on(host)
@@ -304,18 +282,14 @@ impl Site for LabSite {
                 })
             }
             SiteFault::Hung { host } => {
-                let all = self.processes(host)?;
+                let all = hung::by_themselves(self.processes(host)?);
                 // By the time somebody looks it may have been fenced already.
                 if all.is_empty() {
                     return Ok(Some(format!("{host} hung until it lost its power")));
                 }
-                let still = all.iter().all(is_still);
-                Ok(still.then(|| {
-                    format!(
-                        "all {} processes of {host} are stopped (SIGSTOP)",
-                        all.len()
-                    )
-                }))
+                let count = all.len();
+                let words = || format!("all {count} processes of {host} are stopped (SIGSTOP)");
+                Ok(all.iter().all(hung::is_still).then(words))
             }
             SiteFault::Reboot { host } if self.has_kernels() => {
                 let up = self.lab()?.has_booted(host.as_str());
@@ -347,8 +321,8 @@ impl Site for LabSite {
                 impair::clear(&self.0, &what)?;
             }
             SiteFault::Hung { host } => {
-                for process in self.processes(host)? {
-                    signal(&process, Signal::SIGCONT)?;
+                for process in hung::by_themselves(self.processes(host)?) {
+                    hung::signal(&process, Signal::SIGCONT)?;
                 }
             }
             SiteFault::Reboot { host } => self.power_on(host)?,
@@ -381,19 +355,4 @@ fn planted(trouble: Trouble) -> Fault {
         Trouble::Late(ms) => (fault.reorder, fault.hold_ms) = (Some(Share::ALL), Some(ms)),
     }
     fault
-}
-
-fn is_still(process: &Process) -> bool {
-    matches!(process.state, 'T' | 'Z')
-}
-
-/// Sends it a signal. One that has ended meanwhile needs none.
-fn signal(process: &Process, signal: Signal) -> Result<(), SiteError> {
-    match kill(Pid::from_raw(process.pid), signal) {
-        Ok(()) | Err(Errno::ESRCH) => Ok(()),
-        Err(e) => Err(SiteError::for_good(format!(
-            "{signal} to {}: {e}",
-            process.name
-        ))),
-    }
 }

@@ -93,6 +93,12 @@ impl Process {
         fs::read(self.folder().join("cmdline")).unwrap_or_default()
     }
 
+    /// Who traces it (ptrace(2)); `None`: nobody, or it has ended.
+    pub fn tracer(&self) -> Option<i32> {
+        let status = fs::read(self.folder().join("status")).ok()?;
+        tracer(&String::from_utf8_lossy(&status))
+    }
+
     /// For how long it has been running.
     pub fn age(&self) -> Option<Duration> {
         let ticks = sysconf(SysconfVar::CLK_TCK).ok()??;
@@ -106,6 +112,13 @@ impl Process {
     pub fn namespace(&self, kind: &str) -> Option<PathBuf> {
         fs::read_link(self.folder().join("ns").join(kind)).ok()
     }
+}
+
+/// The field of a process's status that names its tracer: 0 is nobody.
+fn tracer(status: &str) -> Option<i32> {
+    let mut lines = status.lines();
+    let said = lines.find_map(|line| line.strip_prefix("TracerPid:"))?;
+    said.trim().parse().ok().filter(|&pid| pid != 0)
 }
 
 /// All that can be seen, those of containers included. One that ends meanwhile is left out.
@@ -182,6 +195,16 @@ mod tests {
         };
         assert!(long.is_called("pacemaker-based-more") && !long.is_called("pacemaker"));
         assert!(named("no-such-program").is_empty());
+    }
+
+    #[test]
+    fn who_traces_a_process_is_read_from_its_status() {
+        assert_eq!(tracer("Name:\tx\nTracerPid:\t41\nUid:\t0\n"), Some(41));
+        assert_eq!(tracer("Name:\tx\nTracerPid:\t0\n"), None);
+        // The kernel escapes a line feed in a name.
+        assert_eq!(tracer("Name:\tTracerPid:\\n7\n"), None);
+        let own = i32::try_from(std::process::id()).unwrap();
+        assert_eq!(Process::of(own).unwrap().tracer(), None);
     }
 
     #[test]

@@ -79,7 +79,7 @@ pub struct World {
     pub expendable: bool,
     /// Its heads are real ones: nobody looks at them from outside, and their fence devices are asked through each other.
     pub real: bool,
-    /// Its heads have kernels of their own: nobody looks at them from outside.
+    /// Its heads have kernels of their own: nobody looks at them from outside, and one that hangs answers nobody.
     pub kernels: bool,
     /// What its site declines it does a moment later.
     pub later: bool,
@@ -192,6 +192,12 @@ impl World {
         };
         let story = self.story.as_ref().filter(|_| made);
         story.is_some_and(|it| it.shot(head, on.unwrap_or_default(), self.now()))
+    }
+
+    /// Whether nothing runs on a head.
+    pub fn hangs(&self, head: &HostName) -> bool {
+        let hung = |it: &SiteFault| matches!(it, SiteFault::Hung { host } if host == head);
+        self.broken().around.iter().any(hung)
     }
 
     pub fn is_on(&self, head: &HostName) -> bool {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use hawser_drill::stage::Cluster;
+use hawser_host::sim::Fate;
 use hawser_host::site::{Seen, Site, SiteError, SiteFault, Watcher};
 use hawser_model::drill::PowerEvent;
 use hawser_model::names::HostName;
@@ -150,6 +151,11 @@ impl Site for World {
         }
     }
 
+    fn stands_still(&self, host: &HostName) -> Result<bool, SiteError> {
+        self.asked(SITE, "stands still")?;
+        Ok(self.is_on(host) && self.hangs(host))
+    }
+
     fn shelves(&self) -> Vec<HostName> {
         vec!["shelf1".into()]
     }
@@ -157,6 +163,9 @@ impl Site for World {
     fn break_now(&self, fault: &SiteFault) -> Result<(), SiteError> {
         self.asked(SITE, "break")?;
         self.broken().around.push(fault.clone());
+        if let (SiteFault::Hung { host }, true) = (fault, self.kernels) {
+            self.wire.befalls(host.clone(), Fate::Silent, 0);
+        }
         self.breaks(false);
         Ok(())
     }
@@ -175,6 +184,12 @@ impl Site for World {
         }
         broken.around.retain(|it| it != fault);
         drop(broken);
+        if let (SiteFault::Hung { host }, true) = (fault, self.kernels) {
+            match self.is_on(host) {
+                true => self.wire.find(host),
+                false => self.wire.lose(host.clone()),
+            }
+        }
         self.mends();
         Ok(())
     }

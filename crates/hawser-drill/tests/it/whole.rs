@@ -69,6 +69,11 @@ impl Again {
         world
     }
 
+    /// How the recorded one is judged.
+    pub fn recorded(&self) -> DrillReport {
+        explain_drill(&self.story.0)
+    }
+
     pub fn on_stage<T>(&self, world: &World, work: impl FnOnce(&mut Stage<'_>) -> T) -> T {
         let client = Box::new(Seated(world.clone()));
         self.bench.with(world, client, work)
@@ -98,14 +103,14 @@ impl Again {
 }
 
 /// What is told of a drill, without what depends on how often the client writes and the watch looks.
-type Told = (
+pub type Told = (
     Vec<(String, HostName)>,
     Vec<HostName>,
     Vec<(String, bool)>,
     Vec<String>,
 );
 
-fn told(report: &DrillReport) -> Told {
+pub fn told(report: &DrillReport) -> Told {
     let phases = report.phases.iter().filter(|it| it.name != CLIENT_PACE);
     let promises = report.promises.iter();
     let findings = report.findings.iter().map(|it| it.finding.code.clone());

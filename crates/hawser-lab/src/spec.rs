@@ -76,6 +76,8 @@ pub enum Role {
     Client,
     /// A machine whose disks the members of the cluster have.
     Shelf,
+    /// The machine whose vote the members of the cluster count: it runs corosync-qnetd.
+    Arbiter,
 }
 
 /// A node or client.

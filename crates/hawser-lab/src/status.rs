@@ -58,7 +58,7 @@ pub struct LabStatus {
     pub summary: LabSummary,
     /// The switches.
     pub switches: Vec<SwitchStatus>,
-    /// Nodes, clients and shelves.
+    /// Nodes, clients, shelves and an arbiter.
     pub machines: Vec<MachineStatus>,
     /// Faults on ports, with what they have done.
     pub impairments: Vec<PortImpairment>,
@@ -93,7 +93,7 @@ pub enum Power {
     Dead,
 }
 
-/// A node, a client or a shelf.
+/// A node, a client, a shelf or an arbiter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineStatus {
     /// Its name.

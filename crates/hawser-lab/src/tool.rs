@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::process::Output;
+use std::time::Duration;
 
 use hawser_tool::{Launch, Tool};
 
@@ -77,6 +78,20 @@ pub(crate) fn feed(place: ProcessId, argv: &[&str], text: &str) -> Result<String
         Tool::new(NSENTER).args(into(place, &BOTH)).input(text),
         argv,
     )
+}
+
+/// The same, for so long at most.
+///
+/// # Errors
+/// As [`feed`]; it takes longer.
+pub(crate) fn feed_within(
+    place: ProcessId,
+    argv: &[String],
+    text: &str,
+    limit: Duration,
+) -> Result<String, LabError> {
+    let tool = Tool::new(NSENTER).args(into(place, &BOTH));
+    finish(tool.input(text).limit(limit), argv)
 }
 
 /// A command to be completed with a program and its arguments, run in the network and mount

@@ -2,22 +2,29 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
-use crate::cluster::{bmc, make_pools, secrets, shelf};
+use hawser_model::shell;
+
+use crate::cluster::{arbiter, bmc, make_pools, secrets, shelf};
 use crate::down::take_apart;
 use crate::error::LabError;
 use crate::impair::{Restored, apply_switch, machine};
 use crate::init::SWITCHES;
 use crate::lab::need_root;
 use crate::lock::Lock;
+use crate::machines::door::Terminal;
 use crate::machines::{self, Kind};
 use crate::name::LabName;
 use crate::paths::{LabDir, Root};
 use crate::power;
-use crate::spec::{LabSpec, NodeSpec};
+use crate::spec::{LabSpec, NodeSpec, Role};
 use crate::start::Starting;
-use crate::state::{Phase, State};
+use crate::state::{NodeState, Phase, State};
 use crate::{plan, tool, wiring};
+
+/// How long a step of setting up certificates may take.
+const STEP: Duration = Duration::from_secs(30);
 
 /// The verifying client's file name.
 const CLIENT: &str = "hawser-client";
@@ -222,6 +229,7 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
             make_pools::make(dir, &cluster.pools, &heads, &stop)?;
         }
     }
+    certify(dir, &state, &stop)?;
     // The nodes live without us from here on. Until the last line they belong to a lab that is
     // still being built, and whoever finds that takes them away, by the token.
     state.save(dir)?;
@@ -230,4 +238,45 @@ fn build(dir: &LabDir, spec: &LabSpec, request: &UpRequest<'_>) -> Result<(), La
     nodes.into_iter().try_for_each(Starting::go)?;
     state.phase = Phase::Up;
     state.save(dir)
+}
+
+/// Sets up the certificates of the arbiter and of the heads, where there is an arbiter.
+fn certify(
+    dir: &LabDir,
+    state: &State,
+    stop: &dyn Fn() -> Result<(), LabError>,
+) -> Result<(), LabError> {
+    let mut nodes = state.spec.nodes.iter();
+    let Some((arbiter, cluster)) = nodes
+        .find(|node| node.role == Role::Arbiter)
+        .zip(state.spec.cluster.as_ref())
+    else {
+        return Ok(());
+    };
+    let heads: Vec<_> = state.members().map(|node| node.name.clone()).collect();
+    arbiter::certify(&arbiter.name, &heads, &mut |node, step, input| {
+        stop()?;
+        let running = state.nodes.get(node).and_then(NodeState::running);
+        let place = running.ok_or_else(|| LabError::NotWhole {
+            name: state.name.to_string(),
+            what: format!("{node} has died"),
+        })?;
+        let words = ["sh", "-c", step.script, "sh", &cluster.name];
+        let words: Vec<String> = match state.spec.kind {
+            Kind::Namespace => words.map(str::to_owned).into(),
+            Kind::Uml => {
+                let ssh = machines::door::ssh(dir, Terminal::No, machines::door::CONNECTS);
+                ssh.into_iter().chain([shell::line(words)]).collect()
+            }
+        };
+        let limit = STEP * state.spec.kind.slowness();
+        let done = tool::feed_within(place, &words, input, limit);
+        done.map_err(|e| match e {
+            LabError::Tool { what, .. } => LabError::Tool {
+                command: format!("{} (on {node})", step.what),
+                what,
+            },
+            other => other,
+        })
+    })
 }

@@ -1,6 +1,6 @@
 //! A storage cluster from one file, in a lab: built, looked at, switched over, shot at, bent by hand.
 //!
-//! One lab for all that can be seen of one cluster; another for an `apply` that is killed.
+//! One lab for all that can be seen of one cluster; others for an arbiter, and for an `apply` that is killed.
 
 #[path = "heads/arbiter.rs"]
 mod arbiter;
@@ -91,9 +91,7 @@ fn a_cluster_from_one_file_is_redundant_and_moves_its_pools_in_order() {
     corosync_takes_a_change_while_it_runs(&lab);
     what_clients_notice_must_be_allowed(&lab);
     standby_moves_a_pool_in_order(&lab);
-    arbiter::a_quorum_device_is_set_up_and_its_loss_is_said(&lab);
     a_dead_head_is_fenced_and_its_pool_taken_over(&lab);
-    arbiter::one_head_and_the_device_are_the_quorum(&lab);
 }
 
 #[track_caller]

@@ -1,10 +1,12 @@
 //! What a lab has when a storage cluster is to be built on it: a BMC for each head, shelves that all
-//! heads see, services that start with a node, and a machine that the cluster is administered from.
+//! heads see, services that start with a node, an arbiter, and a machine that the cluster is administered from.
 
+pub(crate) mod arbiter;
 pub mod bmc;
 pub mod clock;
 pub(crate) mod disk;
 pub(crate) mod make_pools;
+mod networks;
 mod pools;
 pub(crate) mod secrets;
 pub mod services;

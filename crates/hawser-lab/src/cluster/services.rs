@@ -1,5 +1,5 @@
 //! What runs in a head: tgtd always; Corosync and Pacemaker, and a watch, once they are started, and from then on
-//! at every boot. In a lab this does what systemd does on a real host.
+//! at every boot. In an arbiter: corosync-qnetd. In a lab this does what systemd does on a real host.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -31,6 +31,11 @@ const DEVICE_ENABLED: &str = "/etc/hawser/lab-device-enabled";
 
 /// Its log.
 const DEVICE_LOG: &str = "/var/log/corosync/qdevice.log";
+
+/// Who lends the vote, where it has its socket, and its log.
+const ARBITER: &str = "corosync-qnetd";
+const ARBITER_FOLDER: &str = "/run/corosync-qnetd";
+const ARBITER_LOG: &str = "/var/log/corosync-qnetd.log";
 
 /// The same of `hawser watch`.
 const WATCH_ENABLED: &str = "/etc/hawser/lab-watch-enabled";
@@ -76,6 +81,8 @@ pub enum Wish {
     WithdrawDevice,
     /// Start `hawser watch` now and at each boot.
     StartWatch,
+    /// Start corosync-qnetd: the node is an arbiter, and boots.
+    StartArbiter,
     /// The node boots.
     Boot,
 }
@@ -131,6 +138,10 @@ pub fn run(wish: Wish) -> Result<(), LabError> {
         Wish::StartWatch => {
             write(WATCH_ENABLED, "")?;
             watch()
+        }
+        Wish::StartArbiter => {
+            make(ARBITER_FOLDER)?;
+            daemon(ARBITER, &["-f"], &[], ARBITER_LOG)
         }
         Wish::Boot => {
             folders()?;
@@ -243,11 +254,7 @@ fn folders() -> Result<(), LabError> {
         "/run/corosync-qdevice",
         "/var/log/cluster",
     ] {
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o755)
-            .create(folder)
-            .map_err(|e| LabError::io("create the folder", folder, e))?;
+        make(folder)?;
     }
     for folder in ["/var/log/corosync", "/var/log/pacemaker"] {
         fs::create_dir_all(folder).map_err(|e| LabError::io("create the folder", folder, e))?;
@@ -256,6 +263,12 @@ fn folders() -> Result<(), LabError> {
         let _as_it_is = std::os::unix::fs::chown("/run/crm", Some(user), Some(group));
     }
     Ok(())
+}
+
+fn make(folder: &str) -> Result<(), LabError> {
+    let mut new = fs::DirBuilder::new();
+    let made = new.recursive(true).mode(0o755).create(folder);
+    made.map_err(|e| LabError::io("create the folder", folder, e))
 }
 
 /// The user number of a name; groups are only needed where the user's own is the wrong one.

@@ -5,16 +5,16 @@ use std::path::PathBuf;
 
 use hawser_model::cluster_file::{ClusterFile, Role as LinkRole, SecretRef};
 use hawser_model::names::{HostName, LinkName};
-use ipnet::{IpNet, Ipv4Net};
+use ipnet::Ipv4Net;
 use serde::{Deserialize, Serialize};
 
+use super::arbiter;
 use super::disk::UnitSpec;
+use super::networks::Networks;
 use super::pools::{PoolSpec, storage};
 use crate::error::LabError;
 use crate::machines::Kind;
-use crate::spec::{
-    DEFAULT_MTU, LabSpec, LinkSpec, NodeSpec, PortSpec, Role, SwitchSpec, default_ipv4, nth_ipv4,
-};
+use crate::spec::{LabSpec, LinkSpec, NodeSpec, PortSpec, Role, nth_ipv4};
 
 /// The link that the nodes reach the BMCs over, when there are any.
 pub use hawser_host::site::BMC_LINK;
@@ -40,6 +40,9 @@ const SHELF_INDEX: usize = 100;
 pub struct ClusterSpec {
     /// The text of the cluster file.
     pub file: String,
+    /// The cluster's name.
+    #[serde(default)]
+    pub name: String,
     /// The management controllers.
     pub bmcs: Vec<BmcSpec>,
     /// The disks that all heads see.
@@ -94,24 +97,7 @@ impl LabSpec {
     /// # Errors
     /// [`LabError::ClusterFile`]: the file asks for what a lab does not have.
     pub fn of_cluster(file: &ClusterFile, text: &str, kind: Kind) -> Result<Self, LabError> {
-        let mut switches: Vec<SwitchSpec> = Vec::new();
-        let mut links = Vec::new();
-        for (index, link) in file.links.iter().enumerate() {
-            let switch = link.switch.clone().unwrap_or_else(|| format!("sw{index}"));
-            add_switch(&mut switches, &switch);
-            let (ipv4, ipv6) = match link.network.as_ref().map(|network| network.0) {
-                Some(IpNet::V4(net)) => (Some(net), None),
-                Some(IpNet::V6(net)) => (None, Some(net)),
-                None => (Some(default_ipv4(index)), None),
-            };
-            links.push(LinkSpec {
-                name: link.name.get().clone(),
-                switch,
-                mtu: link.mtu.unwrap_or(DEFAULT_MTU),
-                ipv4,
-                ipv6,
-            });
-        }
+        let mut networks = Networks::of(file);
         let bmcs = bmcs(file)?;
         if let Some(first) = bmcs.first() {
             let net = bmc_network(first.address);
@@ -121,17 +107,12 @@ impl LabSpec {
                     other.node, other.address, first.node
                 ));
             }
-            add_switch(&mut switches, BMC_SWITCH);
-            links.push(LinkSpec {
-                name: LinkName(BMC_LINK.to_owned()),
-                switch: BMC_SWITCH.to_owned(),
-                mtu: DEFAULT_MTU,
-                ipv4: Some(net),
-                ipv6: None,
-            });
+            networks.add(BMC_LINK, BMC_SWITCH, Some(net), "BMCs")?;
         }
         let storage = storage(file, kind)?;
-        let paths = add_paths(&storage.shelves, &mut switches, &mut links)?;
+        let paths = add_paths(&storage.shelves, &mut networks)?;
+        let arbiter = arbiter::machine(file, &mut networks)?;
+        let Networks { switches, links } = networks;
         let mut nodes = Vec::new();
         for (index, node) in file.nodes.iter().enumerate() {
             let port = |link: &LinkSpec| {
@@ -178,8 +159,13 @@ impl LabSpec {
             return refused(format!("{} is a shelf machine and a node", twice.name));
         }
         nodes.extend(shelves);
+        if let Some(arbiter) = arbiter {
+            arbiter::differs(&arbiter, &nodes, &bmcs)?;
+            nodes.push(arbiter);
+        }
         let cluster = Some(ClusterSpec {
             file: text.to_owned(),
+            name: file.cluster.name.get().clone(),
             bmcs,
             shelves: storage.shelves,
             pools: storage.pools,
@@ -195,41 +181,17 @@ impl LabSpec {
 }
 
 /// Adds the networks by which heads reach shelf machines.
-fn add_paths(
-    shelves: &[ShelfSpec],
-    switches: &mut Vec<SwitchSpec>,
-    links: &mut Vec<LinkSpec>,
-) -> Result<Vec<LinkSpec>, LabError> {
+fn add_paths(shelves: &[ShelfSpec], networks: &mut Networks) -> Result<Vec<LinkSpec>, LabError> {
     let units = shelves.iter().filter_map(|shelf| shelf.unit.as_ref());
     let most = units.map(|unit| unit.paths).max().unwrap_or(0);
-    let mut paths = Vec::new();
-    for number in 0..most {
+    let add = |number| {
         let (name, switch) = (
             format!("{PATH_LINK}{number}"),
             format!("{PATH_SWITCH}{number}"),
         );
-        if links.iter().any(|link| link.name.as_str() == name) {
-            return refused(format!(
-                "its link {name} is called as the one by which heads reach shelf machines"
-            ));
-        }
-        let in_use = |net: &Ipv4Net| {
-            let mut others = links.iter().filter_map(|link| link.ipv4);
-            others.any(|other| other.contains(net) || net.contains(&other))
-        };
-        let mut free = (0..256).map(default_ipv4);
-        let link = LinkSpec {
-            name: LinkName(name),
-            switch: switch.clone(),
-            mtu: DEFAULT_MTU,
-            ipv4: free.find(|net| !in_use(net)),
-            ipv6: None,
-        };
-        add_switch(switches, &switch);
-        links.push(link.clone());
-        paths.push(link);
-    }
-    Ok(paths)
+        networks.add(&name, &switch, None, "shelf machines")
+    };
+    (0..most).map(add).collect()
 }
 
 /// The machines whose units the shelves are, each on as many paths as its units have.
@@ -255,16 +217,6 @@ fn shelf_machines(shelves: &[ShelfSpec], paths: &[LinkSpec]) -> Vec<NodeSpec> {
         }
     }
     machines
-}
-
-fn add_switch(switches: &mut Vec<SwitchSpec>, name: &str) {
-    if !switches.iter().any(|switch| switch.name == name) {
-        switches.push(SwitchSpec {
-            name: name.to_owned(),
-            snooping: false,
-            querier: false,
-        });
-    }
 }
 
 fn bmc_network(address: Ipv4Addr) -> Ipv4Net {

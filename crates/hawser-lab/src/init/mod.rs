@@ -27,7 +27,7 @@ use crate::cluster::services::{self, Wish};
 use crate::error::LabError;
 use crate::machines::{self, Kind};
 use crate::paths::LabDir;
-use crate::spec::NodeSpec;
+use crate::spec::{NodeSpec, Role};
 use crate::state::State;
 
 /// The hidden subcommand of `hawser lab`.
@@ -108,9 +108,10 @@ fn inner(args: &InitArgs) -> Result<(), LabError> {
         }
     };
     say("ready");
-    let head = match what {
-        What::Switches | What::Node => false,
-        What::Head => true,
+    let begins = match what {
+        What::Switches | What::Node => None,
+        What::Head => Some(Wish::Boot),
+        What::Arbiter => Some(Wish::StartArbiter),
         What::Machine(state, node) => {
             return machines::run(&LabDir(args.dir.clone()), &state, &node);
         }
@@ -120,15 +121,19 @@ fn inner(args: &InitArgs) -> Result<(), LabError> {
         return Ok(());
     }
     detach()?;
-    if head {
-        service(Wish::Boot)?;
+    if let Some(wish) = begins {
+        service(wish)?;
     }
-    reap::until_told_to_end(&args.node, head)
+    reap::until_told_to_end(&args.node, begins == Some(Wish::Boot))
 }
 
-/// Starts what a head runs, or stops it, beside the first process, which has to reap meanwhile.
+/// Starts what a head or an arbiter runs, or stops it, beside the first process, which has to reap meanwhile.
 pub(crate) fn service(wish: Wish) -> Result<(), LabError> {
-    let word = if wish == Wish::Boot { "boot" } else { "stop" };
+    let word = match wish {
+        Wish::Boot => "boot",
+        Wish::StartArbiter => "start-arbiter",
+        _ => "stop",
+    };
     Launch::new(Path::new(BIN_INSIDE).join("hawser"))
         .args(["lab", services::SUBCOMMAND, word])
         .daemon()?;
@@ -140,6 +145,7 @@ enum What {
     Switches,
     Node,
     Head,
+    Arbiter,
     Machine(Box<State>, NodeSpec),
 }
 
@@ -189,10 +195,13 @@ fn prepare(args: &InitArgs) -> Result<What, LabError> {
     if let Some(node) = machine(&state, &args.node) {
         return Ok(What::Machine(Box::new(state), node));
     }
-    let is_member = state.members().any(|node| node.name.as_str() == args.node);
-    Ok(match args.node.as_str() {
-        SWITCHES => What::Switches,
-        _ if is_member && state.spec.cluster.is_some() => What::Head,
+    if args.node == SWITCHES {
+        return Ok(What::Switches);
+    }
+    let role = state.spec.node(&args.node).map(|node| node.role);
+    Ok(match role {
+        Some(Role::Member) if state.spec.cluster.is_some() => What::Head,
+        Some(Role::Arbiter) => What::Arbiter,
         _ => What::Node,
     })
 }

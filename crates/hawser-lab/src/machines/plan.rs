@@ -12,7 +12,7 @@ use crate::spec::{LabSpec, NodeSpec, Role};
 const MEMORY: u64 = 512;
 /// That of a head: Corosync locks 306 MiB of its address space.
 const MEMORY_OF_HEAD: u64 = 768;
-/// That of a shelf, which has a target and nothing else.
+/// That of a shelf, which has a target and nothing else, and of an arbiter, which has corosync-qnetd.
 const MEMORY_OF_SHELF: u64 = 256;
 /// What ZFS takes beside: its cache of 128 MiB, and its own.
 const MEMORY_OF_ZFS: u64 = 256;
@@ -35,7 +35,7 @@ pub(super) fn memory(spec: &LabSpec, node: &NodeSpec) -> u64 {
         Content::DebianWithZfs => MEMORY_OF_ZFS,
     };
     match node.role {
-        Role::Shelf => MEMORY_OF_SHELF,
+        Role::Shelf | Role::Arbiter => MEMORY_OF_SHELF,
         _ if is_head(spec, node) => MEMORY_OF_HEAD + zfs,
         _ => MEMORY,
     }

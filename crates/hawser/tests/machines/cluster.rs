@@ -1,5 +1,6 @@
 //! A storage cluster whose heads have kernels of their own, by verbs that know nothing of kernels.
 
+use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
@@ -31,14 +32,40 @@ fn a_cluster_on_machines_is_built_moved_and_shot_at_by_the_same_verbs() {
     if !has_kernel() {
         return;
     }
-    let file = example("machines.toml");
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    let text = std::fs::read_to_string(example("machines.toml")).expect("the example");
+    let device = "[quorum]\ndevice = { host = \"arbiter\" }\n";
+    write!(file, "{text}\n{device}").expect("written");
+    let file = file.path().display().to_string();
     let lab = Lab::up_with(&["--machines", "--cluster", "--bare", "--file", &file]);
     first_set_up(&lab);
     appliance(&lab, |head| {
         lab.sh(head, "test -b /dev/disk/by-id/ubd-vmpool01");
     });
+
+    // The head's own clock, and Pacemaker's stamps by it.
+    for scenario in ["clock-step", "clock-back"] {
+        held(&lab, scenario, json!([]));
+    }
+    // Its kernel and all: nobody answers until it is shot, and it has what it had.
+    held(&lab, "hang", json!(["head2"]));
+    assert_eq!(active_on(&whole(&lab), "vmpool01"), "head1");
+
     // An administrator reboots the head that has both pools now.
     held(&lab, "reboot", json!([]));
+    assert_eq!(active_on(&whole(&lab), "vmpool01"), "head2");
+
+    let votes = || {
+        let status = verb(&lab, "status", &["--json"]);
+        support::json(&status, "status")["quorum_device"]["votes"].clone()
+    };
+    let connected = lab.sh("arbiter", "corosync-qnetd-tool -lv");
+    let encrypted = "Yes (client certificate verified)";
+    assert_eq!(connected.matches(encrypted).count(), 2, "{connected}");
+    lab.ok(&["power", "cut", "arbiter"]);
+    assert!(eventually(SLOW, || votes() == false), "{}", votes());
+    lab.ok(&["power", "on", "arbiter"]);
+    assert!(eventually(SLOW, || votes() == true), "{}", votes());
     whole(&lab);
 }
 

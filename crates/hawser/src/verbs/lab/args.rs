@@ -240,6 +240,7 @@ pub(super) enum Service {
     StopDevice,
     WithdrawDevice,
     StartWatch,
+    StartArbiter,
     Boot,
 }
 

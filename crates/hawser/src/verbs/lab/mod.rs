@@ -57,6 +57,7 @@ fn act(action: Action) -> Result<ExitCode, LabError> {
             Service::StopDevice => Wish::StopDevice,
             Service::WithdrawDevice => Wish::WithdrawDevice,
             Service::StartWatch => Wish::StartWatch,
+            Service::StartArbiter => Wish::StartArbiter,
             Service::Boot => Wish::Boot,
         })?,
         Action::Bmc(args) => bmc::run(&bmc::BmcArgs {

@@ -98,6 +98,7 @@ fn machine_lines(machine: &MachineStatus) -> String {
         Role::Member => "",
         Role::Client => "  client",
         Role::Shelf => "  shelf",
+        Role::Arbiter => "  arbiter",
     };
     let kind = match machine.kind {
         Kind::Namespace => "",

@@ -98,11 +98,13 @@ pub(crate) struct Step {
     pub script: &'static str,
 }
 
-/// The authority is this lab's own: Debian's package has made one on whatever the node's files are a copy of. A machine's
-/// systemd has not started the service without one; a namespace's first process starts it as it begins to live.
+/// The authority is this lab's own: Debian's package has made one on whatever the node's files are a copy of. As that does
+/// (`corosync-qnetd.postinst`), it lets the account of the service read it, and nobody else. A machine's systemd has not
+/// started the service without one; a namespace's first process starts it as it begins to live.
 const AUTHORITY: Step = Step {
     what: "corosync-qnetd-certutil -i",
-    script: "set -e; nss=/etc/corosync/qnetd/nssdb; rm -rf $nss; corosync-qnetd-certutil -i >/dev/null; \
+    script: "set -e; nss=/etc/corosync/qnetd/nssdb; rm -rf $nss; corosync-qnetd-certutil -i -G >/dev/null; \
+             chgrp coroqnetd $nss $nss/cert9.db $nss/key4.db; \
              if [ -d /run/systemd/system ]; then systemctl start corosync-qnetd; fi; base64 -w0 $nss/qnetd-cacert.crt",
 };
 const TRUST: Step = Step {

@@ -7,6 +7,7 @@ use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::bond::BondFacts;
 use crate::counters::Counters;
 use crate::drops::{DropRecord, TapRecord};
 use crate::ladder::{BusyProgram, ProcessorTime};
@@ -37,6 +38,9 @@ pub struct HostFacts {
     /// Bridges on the host (a virtualisation host's `vmbr0`) by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub bridges: BTreeMap<InterfaceName, BridgeFacts>,
+    /// Bonds on the host by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bonds: BTreeMap<InterfaceName, BondFacts>,
     /// Whose virtual machine the host is, in the words of systemd-detect-virt(1): `kvm`, `vmware`,
     /// `microsoft`, …, or `none`; absent when nobody looked or it does not show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,6 +82,30 @@ pub struct BridgeFacts {
     /// How many groups it may remember before it stops filtering (`mcast_hash_max`); absent when it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash_max: Option<u32>,
+    /// VLANs that pass it, by port, the bridge's own interface among them; absent where it does not filter (`vlan_filtering` 0).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vlans: Option<BTreeMap<InterfaceName, Vec<VlanRange>>>,
+}
+
+/// VLANs from one number to another, both included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VlanRange {
+    /// The first.
+    pub from: u16,
+    /// The last.
+    pub to: u16,
+}
+
+impl BridgeFacts {
+    /// Whether a VLAN passes a port; yes where nothing is filtered.
+    pub fn passes(&self, port: &InterfaceName, vlan: u16) -> bool {
+        self.vlans.as_ref().is_none_or(|ports| {
+            let ranges = ports.get(port).map_or(&[][..], Vec::as_slice);
+            ranges
+                .iter()
+                .any(|range| (range.from..=range.to).contains(&vlan))
+        })
+    }
 }
 
 /// A network interface.
@@ -117,6 +145,9 @@ pub struct Interface {
     /// The PCI Express link of its card, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pcie: Option<PcieLink>,
+    /// The VLAN that it is of the interface below it; absent for what is no VLAN.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vlan: Option<u16>,
 }
 
 /// The link between a card and its slot, as sysfs tells it.

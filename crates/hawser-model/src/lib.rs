@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod account;
+pub mod bond;
 pub mod case;
 pub mod client;
 pub mod cluster_file;

@@ -11,6 +11,7 @@ use hawser_model::names::InterfaceName;
 use nix::net::if_::if_indextoname;
 use nix::sys::socket::SockProtocol;
 
+use super::bridge_vlans;
 use crate::KernelError;
 use crate::netlink::{Netlink, attributes, find, text, u16_at, u32_at};
 
@@ -24,6 +25,7 @@ const MDB_ENTRY: usize = 28;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
+const IFLA_BR_VLAN_FILTERING: u16 = 7;
 const IFLA_BR_MCAST_SNOOPING: u16 = 23;
 const IFLA_BR_MCAST_QUERIER: u16 = 25;
 const IFLA_BR_MCAST_HASH_MAX: u16 = 27;
@@ -63,6 +65,19 @@ pub(super) fn read() -> Result<BTreeMap<InterfaceName, BridgeFacts>, KernelError
             bridge.groups = found.groups;
         }
     }
+    if bridges.values().any(|bridge| bridge.vlans.is_some()) {
+        for (index, ports) in bridge_vlans::read(&mut netlink)? {
+            let Some(name) = name(index) else {
+                continue;
+            };
+            let filters = bridges
+                .get_mut(&name)
+                .and_then(|bridge| bridge.vlans.as_mut());
+            if let Some(vlans) = filters {
+                *vlans = ports;
+            }
+        }
+    }
     Ok(bridges)
 }
 
@@ -90,6 +105,7 @@ fn decode_bridge(message: &[u8]) -> Option<(InterfaceName, BridgeFacts)> {
         multicast_snooping: flag(IFLA_BR_MCAST_SNOOPING),
         multicast_querier: flag(IFLA_BR_MCAST_QUERIER),
         queriers,
+        vlans: flag(IFLA_BR_VLAN_FILTERING).then(BTreeMap::new),
         hash_max: find(data, IFLA_BR_MCAST_HASH_MAX).and_then(|payload| u32_at(payload, 0)),
         ..BridgeFacts::default()
     };

@@ -12,7 +12,7 @@ use nix::sys::socket::SockProtocol;
 use super::pcie;
 use crate::KernelError;
 use crate::ethtool::Ethtool;
-use crate::netlink::{Netlink, attributes, find, mac, text, u32_at};
+use crate::netlink::{Netlink, attributes, find, mac, text, u16_at, u32_at};
 
 const RTM_GETLINK: u16 = 18;
 const RTM_GETADDR: u16 = 22;
@@ -29,6 +29,8 @@ const IFLA_LINKINFO: u16 = 18;
 const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_PERM_ADDRESS: u16 = 54;
 const IFLA_INFO_KIND: u16 = 1;
+const IFLA_INFO_DATA: u16 = 2;
+const IFLA_VLAN_ID: u16 = 1;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
 /// `IFA_F_DADFAILED` (linux/if_addr.h): among the flags that fit into the header's byte.
@@ -117,6 +119,9 @@ impl Link {
                 IFLA_PERM_ADDRESS => permanent = mac(payload),
                 IFLA_LINKINFO => {
                     link.kind = find(payload, IFLA_INFO_KIND).map_or_else(String::new, text);
+                    let data = find(payload, IFLA_INFO_DATA).filter(|_| link.kind == "vlan");
+                    let id = data.and_then(|data| find(data, IFLA_VLAN_ID));
+                    link.interface.vlan = id.and_then(|id| u16_at(id, 0));
                 }
                 _ => {}
             }

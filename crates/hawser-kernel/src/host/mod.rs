@@ -1,5 +1,7 @@
 //! The facts of a host that do not change during a check.
 
+mod bonds;
+mod bridge_vlans;
 mod bridges;
 mod corosync;
 mod hardware;
@@ -46,6 +48,7 @@ pub fn host_facts() -> HostFacts {
         machine: name(nix::sys::utsname::UtsName::machine),
         cpus: cpus(),
         sysctls: sysctls::read(interfaces.keys()),
+        bonds: bonds::read().unwrap_or_default(),
         bridges: bridges::read().unwrap_or_default(),
         interfaces,
         collectors: Vec::new(),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
+use hawser_model::bond::HashPolicy;
 use hawser_model::case::Case;
 use hawser_model::host::{HostFacts, Interface};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
@@ -184,6 +185,14 @@ fn port_items(on: &mut On<'_>, port: &Port<'_>, offloads: &BTreeSet<&String>) {
             &name,
             Some(if is_on { "on" } else { "off" }),
         );
+    }
+    if let Some(bond) = port.facts.bonds.get(port.name) {
+        on.put(Topic::Bond, "bond mode", Some(bond.mode.name()));
+        let policy = bond.hash_policy.map(HashPolicy::name);
+        on.put(Topic::Bond, "bond hash policy", policy);
+        on.put(Topic::Bond, "bond miimon", Some(bond.miimon_ms));
+        let asks = Some(bond.arp_interval_ms);
+        on.put(Topic::Bond, "bond ARP interval", asks);
     }
     if let Some(bridge) = port.facts.bridges.get(port.name) {
         let word = |on: bool| Some(if on { "on" } else { "off" });

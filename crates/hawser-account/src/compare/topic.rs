@@ -14,6 +14,8 @@ pub(crate) enum Topic {
     Slot,
     /// How many interfaces carry the link (a bond's members).
     Members,
+    /// How a bond spreads what it sends, and how it looks at its members.
+    Bond,
     Ring,
     Coalescing,
     Channels,

@@ -85,7 +85,7 @@ pub(super) fn pinned(view: &View<'_>, stream: &StreamView<'_>) -> Option<Found<B
 impl Cause for BondOneMember {
     const CODE: &'static str = "bond-one-member";
     const PAGE: &'static str = include_str!("page.md");
-    const ABOUT: &[About] = &[Topic::Module.with("bonding "), Topic::Members.any()];
+    const ABOUT: &[About] = &[Topic::Bond.any(), Topic::Members.any()];
 
     fn words(&self, at: &Place) -> Words {
         Words {

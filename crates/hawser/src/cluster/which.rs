@@ -21,7 +21,13 @@ pub(super) const DEFAULT_FILE: &str = "hawser.toml";
 #[derive(clap::Args)]
 pub struct Which {
     /// The cluster file [default: ./hawser.toml]
-    #[arg(help_heading = "Which cluster", short, long, value_name = "FILE", conflicts_with_all = ["hosts", "lab"])]
+    #[arg(
+        help_heading = "Which cluster",
+        short,
+        long,
+        value_name = "FILE",
+        conflicts_with = "hosts"
+    )]
     file: Option<PathBuf>,
     #[command(flatten)]
     reached: Running,
@@ -74,6 +80,9 @@ impl Which {
 
     /// Finds out which cluster is meant.
     pub fn cluster(&self) -> miette::Result<Cluster> {
+        if let (Some(path), Some(lab)) = (&self.file, self.reached.lab()) {
+            return self.reached.file_in_lab(path, &open_lab(lab)?);
+        }
         if let Some(cluster) = self.reached.cluster()? {
             return Ok(cluster);
         }
@@ -115,6 +124,18 @@ impl Running {
             }
             None => self.named(lab.topology(), None, Secrets::here()),
         }))
+    }
+
+    /// The nodes of a lab with the links that a file names: a bond or a VLAN that somebody made in them.
+    fn file_in_lab(&self, path: &Path, lab: &Lab) -> miette::Result<Cluster> {
+        let (source, file) = read(path)?;
+        let mut topology = file.topology();
+        for node in &mut topology.nodes {
+            node.reach = Reach::Lab(lab.name().to_string());
+        }
+        let admin = lab.admin_root();
+        let secrets = admin.map_or_else(Secrets::here, |root| Secrets::below(&root));
+        Ok(self.named(topology, Some((source, file)), secrets))
     }
 
     fn named(

@@ -6,6 +6,7 @@
 
 use crate::cause::{CheckFind, ClientFind, CopyFind, FanoutFind, LadderFind, Listed, OutageFind};
 
+mod bonds;
 pub(crate) mod knet;
 pub(crate) mod pattern;
 pub(crate) mod support;
@@ -14,6 +15,9 @@ pub(crate) mod pages;
 
 mod address_rewritten;
 mod backlog_overflow;
+mod bond_member_down;
+mod bond_member_silent;
+mod bond_not_watched;
 mod bond_one_member;
 pub(crate) mod buffer_not_granted;
 mod cables_swapped;
@@ -40,6 +44,7 @@ mod ip_layer_drop;
 mod ipsec_policy_drop;
 mod knet_link_not_active;
 mod knet_mtu_too_small;
+mod lacp_not_aggregated;
 mod link_down;
 mod link_slower_than_sibling;
 mod loss_between_hosts;
@@ -77,6 +82,8 @@ mod token_too_short;
 mod udp_memory_pressure;
 mod unattributed_loss;
 mod unicast_misdirected;
+mod vlan_filtered;
+mod vlan_mismatch;
 mod wrong_interface;
 
 mod bridge_group_limit;
@@ -215,6 +222,9 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<duplicate_address::DuplicateAddress>(),
     Listed::check::<cables_swapped::CablesSwapped>(),
     Listed::check::<carrier_flaps::CarrierFlaps>(),
+    Listed::check::<vlan_filtered::VlanFiltered>(),
+    Listed::check::<vlan_mismatch::VlanMismatch>(),
+    Listed::check::<bond_member_silent::BondMemberSilent>(),
     Listed::check::<link_down::LinkDown>(),
     Listed::check::<wrong_interface::WrongInterface>(),
     Listed::check::<address_rewritten::AddressRewritten>(),
@@ -268,6 +278,9 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<window_not_scaled::WindowNotScaled>(),
     Listed::check::<window_too_small::WindowTooSmall>(),
     Listed::check::<segment_size_clamped::SegmentSizeClamped>(),
+    Listed::check::<bond_member_down::BondMemberDown>(),
+    Listed::check::<lacp_not_aggregated::LacpNotAggregated>(),
+    Listed::check::<bond_not_watched::BondNotWatched>(),
     Listed::check::<bond_one_member::BondOneMember>(),
     Listed::check::<lro_on_forwarder::LroOnForwarder>(),
     Listed::check::<speed_below_file::SpeedBelowFile>(),
@@ -289,9 +302,13 @@ pub(crate) const STANDING: &[Listed<CheckFind>] = &[
     Listed::check::<interface_down::InterfaceDown>(),
     Listed::check::<duplicate_address::DuplicateAddress>(),
     Listed::check::<cables_swapped::CablesSwapped>(),
+    Listed::check::<vlan_filtered::VlanFiltered>(),
     Listed::check::<link_down::LinkDown>(),
     Listed::check::<corosync_buffer_halved::CorosyncBufferHalved>(),
     Listed::check::<corosync_without_priority::CorosyncWithoutPriority>(),
+    Listed::check::<bond_member_down::BondMemberDown>(),
+    Listed::check::<lacp_not_aggregated::LacpNotAggregated>(),
+    Listed::check::<bond_not_watched::BondNotWatched>(),
     Listed::check::<lro_on_forwarder::LroOnForwarder>(),
     Listed::check::<speed_below_file::SpeedBelowFile>(),
     Listed::check::<speed_below_peer::SpeedBelowPeer>(),

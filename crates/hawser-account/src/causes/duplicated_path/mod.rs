@@ -3,15 +3,19 @@
 //! else, and the first sign of a storm.
 //!
 //! Evidence: further copies of sequence numbers already received, or of one hello frame. From
-//! the first copy on; a clean path makes none. Certain; a warning. Case: `duplicated-path`.
+//! the first copy on; a clean path makes none. Certain; a warning. A sender's bond in mode `broadcast` is named. Cases:
+//! `duplicated-path`, `duplicated-by-bond`.
 
 use std::collections::BTreeMap;
 
+use hawser_model::bond::BondMode;
 use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::names::InterfaceName;
 use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted, percent_of};
+use crate::causes::bonds::all_send_by;
 use crate::causes::pattern::{Pattern, localize};
 use crate::losses::Losses;
 use crate::view::{Path, View};
@@ -24,6 +28,9 @@ pub(crate) struct DuplicatedPath {
     #[serde(skip_serializing_if = "Option::is_none")]
     duplicate_percent: Option<f64>,
     duplicate_hellos: u64,
+    /// The senders' bond that sends everything by every member.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    broadcast_bond: Option<InterfaceName>,
 }
 
 impl CheckCause for DuplicatedPath {
@@ -68,6 +75,8 @@ impl CheckCause for DuplicatedPath {
                         received_packets: Packets(received),
                         duplicate_percent: percent_of(packets, received),
                         duplicate_hellos: hellos,
+                        broadcast_bond: all_send_by(view, &spot.paths, BondMode::Broadcast)
+                            .cloned(),
                     },
                 }
             })
@@ -87,13 +96,24 @@ impl Cause for DuplicatedPath {
                 counted(n, "hello frame")
             ),
         };
+        let twice = format!(
+            "{} of {} arrived more than once.{hellos}",
+            self.duplicate_packets,
+            counted(self.received_packets.0, "packet"),
+        );
+        if let Some(bond) = &self.broadcast_bond {
+            return Words {
+                text: format!(
+                    "{twice} {bond} of the sender sends every packet by every member (broadcast)."
+                ),
+                fix: format!(
+                    "Give {bond} a mode that sends a packet once: `active-backup`, or `802.3ad` with ports of the switch that \
+                     are one group."
+                ),
+            };
+        }
         Words {
-            text: format!(
-                "{} of {} arrived more than once.{hellos} {}",
-                self.duplicate_packets,
-                counted(self.received_packets.0, "packet"),
-                self.pattern.suspect(at),
-            ),
+            text: format!("{twice} {}", self.pattern.suspect(at)),
             fix: "Look for a loop: two cables between the same switches without spanning tree, a \
                   bond in broadcast mode, a bridge beside the bond, a mirror port patched back in."
                 .to_owned(),

@@ -5,15 +5,19 @@
 //! Evidence: packets that arrived after a later one. A flow keeps its order on one queue and
 //! one CPU; a thread that moves to another CPU in mid-flow can let a few packets overtake
 //! inside the sending host, so fewer than three, or less than one in a thousand, are not held
-//! against the path. Certain; a warning. Case: `reordered-path`.
+//! against the path. Certain; a warning. A sender's bond in `balance-rr` is named. Cases: `reordered-path`,
+//! `reordered-by-bond`.
 
 use std::collections::BTreeMap;
 
+use hawser_model::bond::BondMode;
 use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::names::InterfaceName;
 use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted, percent_of};
+use crate::causes::bonds::all_send_by;
 use crate::causes::pattern::{Pattern, localize};
 use crate::losses::Losses;
 use crate::view::{Path, View};
@@ -25,6 +29,9 @@ pub(crate) struct ReorderedPath {
     received_packets: Packets,
     #[serde(skip_serializing_if = "Option::is_none")]
     reordered_percent: Option<f64>,
+    /// The senders' bond that sends packet by packet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    round_robin_bond: Option<InterfaceName>,
 }
 
 /// Fewest packets out of order on a path.
@@ -61,6 +68,8 @@ impl CheckCause for ReorderedPath {
                         reordered_packets: Packets(packets),
                         received_packets: Packets(received),
                         reordered_percent: percent_of(packets, received),
+                        round_robin_bond: all_send_by(view, &spot.paths, BondMode::BalanceRr)
+                            .cloned(),
                     },
                 }
             })
@@ -73,13 +82,25 @@ impl Cause for ReorderedPath {
     const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
+        let late = format!(
+            "{} of {} arrived after a later one.",
+            self.reordered_packets,
+            counted(self.received_packets.0, "packet"),
+        );
+        if let Some(bond) = &self.round_robin_bond {
+            return Words {
+                text: format!(
+                    "{late} {bond} of the sender deals packets out to its members in turn (balance-rr), and they overtake each \
+                     other."
+                ),
+                fix: format!(
+                    "Give {bond} a mode that keeps a flow on one member: `802.3ad` or `balance-xor` with \
+                     `xmit_hash_policy layer3+4`, or `active-backup`."
+                ),
+            };
+        }
         Words {
-            text: format!(
-                "{} of {} arrived after a later one. {}",
-                self.reordered_packets,
-                counted(self.received_packets.0, "packet"),
-                self.pattern.suspect(at),
-            ),
+            text: format!("{late} {}", self.pattern.suspect(at)),
             fix: "Packets of one flow must keep to one way: no round-robin bond (`mode balance-rr`), \
                   no per-packet load sharing on the switches; hash by flow instead \
                   (`xmit_hash_policy layer3+4`)."

@@ -1,0 +1,97 @@
+//! The bonds that carry the links of a case.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hawser_model::bond::{BondFacts, BondMode};
+use hawser_model::finding::Place;
+use hawser_model::host::HostFacts;
+use hawser_model::names::{HostName, InterfaceName, LinkName};
+
+use crate::view::{Path, View};
+
+/// A bond of a host, and the first link that it carries: its interface is the link's, or lies below it (VLAN, bridge).
+pub(super) struct Bonded<'a> {
+    pub(super) host: HostName,
+    pub(super) link: LinkName,
+    pub(super) name: &'a InterfaceName,
+    pub(super) bond: &'a BondFacts,
+    pub(super) facts: &'a HostFacts,
+}
+
+impl Bonded<'_> {
+    /// The bond, and one of its members.
+    pub(super) fn member(&self, member: &InterfaceName) -> Place {
+        Place {
+            object: Some(format!("member {member}")),
+            ..self.place()
+        }
+    }
+
+    pub(super) fn place(&self) -> Place {
+        Place::port(&self.host, &self.link, self.name)
+    }
+}
+
+/// Each bond once, whatever links it carries.
+pub(super) fn bonds<'a>(view: &View<'a>) -> Vec<Bonded<'a>> {
+    let mut found: BTreeMap<(HostName, &InterfaceName), Bonded<'a>> = BTreeMap::new();
+    for ((link, host), (top, _)) in view.ports() {
+        let Some(facts) = view.host(&host) else {
+            continue;
+        };
+        for (name, bond) in facts
+            .bonds
+            .iter()
+            .filter(|(name, _)| carries(facts, top, name))
+        {
+            found.entry((host.clone(), name)).or_insert_with(|| Bonded {
+                host: host.clone(),
+                link: link.clone(),
+                name,
+                bond,
+                facts,
+            });
+        }
+    }
+    found.into_values().collect()
+}
+
+/// The bond in this mode over which the sender of every one of these paths sends by several members; where they have different
+/// names, that of the first.
+pub(super) fn all_send_by<'a>(
+    view: &View<'a>,
+    paths: &BTreeSet<Path>,
+    mode: BondMode,
+) -> Option<&'a InterfaceName> {
+    let ports = view.ports();
+    let of = |path: &Path| {
+        let (top, _) = ports.get(&(path.link.clone(), path.from.clone()))?;
+        let facts = view.host(&path.from)?;
+        let mut bonds = facts.bonds.iter();
+        let fits = |(name, bond): &(&InterfaceName, &BondFacts)| {
+            bond.mode == mode && bond.up().count() > 1 && carries(facts, top, name)
+        };
+        bonds.find(fits).map(|(name, _)| name)
+    };
+    let all: Option<Vec<&InterfaceName>> = paths.iter().map(of).collect();
+    all?.into_iter().next()
+}
+
+/// Whether one interface is another, or lies below it.
+pub(super) fn carries(facts: &HostFacts, top: &InterfaceName, wanted: &InterfaceName) -> bool {
+    let mut seen = vec![top];
+    let mut next = 0;
+    while let Some(name) = seen.get(next).copied() {
+        if name == wanted {
+            return true;
+        }
+        let lower = facts.interfaces.get(name).map(|i| &i.lower);
+        for below in lower.into_iter().flatten() {
+            if !seen.contains(&below) {
+                seen.push(below);
+            }
+        }
+        next += 1;
+    }
+    false
+}

@@ -148,6 +148,18 @@ pub struct Interface {
     /// The VLAN that it is of the interface below it; absent for what is no VLAN.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vlan: Option<u16>,
+    /// How its packets travel, where it is a tunnel whose way is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tunnel: Option<Tunnel>,
+}
+
+/// How the packets of a tunnel travel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tunnel {
+    /// The interface that they leave by.
+    pub over: InterfaceName,
+    /// Bytes that its headers put in front of each, the Ethernet header inside among them.
+    pub headers: u32,
 }
 
 /// The link between a card and its slot, as sysfs tells it.

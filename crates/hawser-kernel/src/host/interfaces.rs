@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
-use hawser_model::host::Interface;
+use hawser_model::host::{Interface, Tunnel};
 use hawser_model::names::InterfaceName;
 use hawser_model::units::{BitsPerSec, Mtu};
 use nix::sys::socket::SockProtocol;
 
 use super::pcie;
+use super::tunnels::{self, Tunnelled};
 use crate::KernelError;
 use crate::ethtool::Ethtool;
 use crate::netlink::{Netlink, attributes, find, mac, text, u16_at, u32_at};
@@ -66,6 +67,15 @@ pub(super) fn read() -> Result<BTreeMap<InterfaceName, Interface>, KernelError> 
             }
         }
     }
+    let tunnels: Vec<(u32, Tunnel)> = links
+        .iter()
+        .filter_map(|(index, link)| Some((*index, tunnel_of(link, &links)?)))
+        .collect();
+    for (index, tunnel) in tunnels {
+        if let Some(link) = links.get_mut(&index) {
+            link.interface.tunnel = Some(tunnel);
+        }
+    }
     let ethtool = Ethtool::open()?;
     let lower: Vec<_> = links.values().map(|link| lower_of(link, &links)).collect();
     Ok(links
@@ -86,6 +96,7 @@ struct Link {
     master: Option<u32>,
     /// `IFLA_LINK`, when it is in this namespace and something below, not a peer.
     below: Option<u32>,
+    tunnelled: Option<Tunnelled>,
     interface: Interface,
 }
 
@@ -99,6 +110,7 @@ impl Link {
             kind: String::new(),
             master: None,
             below: None,
+            tunnelled: None,
             interface: Interface {
                 index,
                 up: has(libc::IFF_UP),
@@ -119,9 +131,10 @@ impl Link {
                 IFLA_PERM_ADDRESS => permanent = mac(payload),
                 IFLA_LINKINFO => {
                     link.kind = find(payload, IFLA_INFO_KIND).map_or_else(String::new, text);
-                    let data = find(payload, IFLA_INFO_DATA).filter(|_| link.kind == "vlan");
-                    let id = data.and_then(|data| find(data, IFLA_VLAN_ID));
+                    let data = |kind| find(payload, IFLA_INFO_DATA).filter(|_| link.kind == kind);
+                    let id = data("vlan").and_then(|data| find(data, IFLA_VLAN_ID));
                     link.interface.vlan = id.and_then(|id| u16_at(id, 0));
+                    link.tunnelled = data("vxlan").map(tunnels::vxlan);
                 }
                 _ => {}
             }
@@ -135,6 +148,21 @@ impl Link {
         }
         Some(link)
     }
+}
+
+/// Over which interface a tunnel goes: the one that it is bound to, or the one that has its address.
+fn tunnel_of(link: &Link, all: &BTreeMap<u32, Link>) -> Option<Tunnel> {
+    let tunnelled = link.tunnelled?;
+    let bound = tunnelled.below.and_then(|index| all.get(&index));
+    let has = |other: &&Link| {
+        let mut addresses = other.interface.addresses.iter();
+        addresses.any(|(address, _)| Some(*address) == tunnelled.local)
+    };
+    let over = bound.or_else(|| all.values().find(has))?;
+    Some(Tunnel {
+        over: InterfaceName(over.name.clone()),
+        headers: tunnelled.headers,
+    })
 }
 
 /// What a VLAN or macvlan stands on; the members of a bond; the ports of a bridge.

@@ -11,6 +11,7 @@ mod setup;
 mod storage;
 mod surroundings;
 mod sysctls;
+mod tunnels;
 mod virtualization;
 
 use std::collections::BTreeMap;

@@ -79,6 +79,7 @@ mod socket_filter_drop;
 mod speed_below_file;
 mod tc_or_xdp_drop;
 mod token_too_short;
+mod tunnel_mtu_too_large;
 mod udp_memory_pressure;
 mod unattributed_loss;
 mod unicast_misdirected;
@@ -228,6 +229,7 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<link_down::LinkDown>(),
     Listed::check::<wrong_interface::WrongInterface>(),
     Listed::check::<address_rewritten::AddressRewritten>(),
+    Listed::check::<tunnel_mtu_too_large::TunnelMtuTooLarge>(),
     Listed::check::<mtu_mismatch::MtuMismatch>(),
     Listed::check::<mtu_black_hole::MtuBlackHole>(),
     Listed::check::<size_band_dropped::SizeBandDropped>(),

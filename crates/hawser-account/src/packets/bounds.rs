@@ -37,9 +37,10 @@ fn arrived(facts: &PhaseFacts<'_>) -> Option<u64> {
 /// Whole datagrams: the taps count the same units as the programs.
 fn whole(facts: &PhaseFacts<'_>) -> Bounds {
     Bounds {
+        // What left damaged has left: netem damages packets before the tap sees them.
         sender: facts
             .tap(Side::Sender)
-            .map(|tap| accepted(facts).saturating_sub(tap.packets)),
+            .map(|tap| accepted(facts).saturating_sub(tap.packets.saturating_add(tap.damaged))),
         receiver: arrived(facts).map(|n| n.saturating_sub(facts.received())),
     }
 }
@@ -74,13 +75,14 @@ fn fragmented(facts: &PhaseFacts<'_>, lost: u64, own: &OwnSocket, events: &[Even
     let accepted = accepted(facts);
     let later_due = accepted.saturating_mul(fragments - 1);
     let in_first = into.packets.saturating_add(into.damaged);
+    let out_first = out.packets.saturating_add(out.damaged);
     let at_sender = killed(
-        accepted.saturating_sub(out.packets),
+        accepted.saturating_sub(out_first),
         later_due.saturating_sub(out.later_fragments),
         fragments,
     );
     let between = killed(
-        out.packets.saturating_sub(in_first),
+        out_first.saturating_sub(in_first),
         out.later_fragments.saturating_sub(into.later_fragments),
         fragments,
     );

@@ -176,7 +176,7 @@ fn between_hosts(facts: &PhaseFacts<'_>, contested: u64, books: &mut Books) {
     };
     let accepted = bounds::accepted(facts);
     let left = match out {
-        Some(tap) => tap.packets,
+        Some(tap) => tap.packets.saturating_add(tap.damaged),
         None => {
             let before = [
                 Layer::SenderFilter,

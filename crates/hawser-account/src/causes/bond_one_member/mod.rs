@@ -3,8 +3,8 @@
 //!
 //! Evidence: a stream's interface has several members that are up, all but a few of its packets left
 //! through one of them (`link/MEMBER/tx_packets`), and its rate is nearly that member's speed. Certain
-//! by the counters; a note, since it is how bonds work. Case: `bond-one-member`; there is no
-//! bonding in the lab's kernel, so the counters are as they would be.
+//! by the counters; a note, since it is how bonds work. Cases: `bond-one-member`, made up;
+//! `bond-one-member-recorded`, two members of 10 Mbit/s in a lab of machines.
 
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::names::InterfaceName;

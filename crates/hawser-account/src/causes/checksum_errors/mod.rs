@@ -5,14 +5,15 @@
 //! Evidence: packets in the layer checksum. The damage was done on the way: cable, switch
 //! memory, NIC. If all of the damage is in the 20 bytes of the IP header and none in the payload, a device rewrites headers and
 //! forgets their checksum: no cable chooses so. An error, also at one packet: storage protocols without checksums of their
-//! own store such data. Cases: `checksum-errors`, `delivered-corrupted`,
-//! `checksum-errors-header`.
+//! own store such data. What is lost beside them in the same phase, and is no more than damage of
+//! headers explains, is theirs, and likely. Cases: `checksum-errors`, `delivered-corrupted`, `checksum-errors-header`,
+//! `checksum-errors-beside`, `checksum-errors-and-loss`; `netem-corrupt`, recorded.
 
 use std::collections::BTreeSet;
 
 use hawser_model::account::Layer;
 use hawser_model::case::Case;
-use hawser_model::finding::{Place, Severity};
+use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::trial::TrialTraffic;
 use hawser_model::units::Packets;
@@ -37,6 +38,8 @@ pub(crate) struct ChecksumErrors {
     checksum_errors_counted: u64,
     /// Packets whose IP header was damaged.
     header_packets: Packets,
+    /// Packets that were lost for other reasons, or for none that is known, in no greater number than damage of headers explains.
+    elsewhere_packets: Packets,
 }
 
 /// So many packets damaged in the header and none in the payload are no chance: a header is a tenth of the smallest probe.
@@ -46,6 +49,46 @@ const NO_CHANCE: u64 = 5;
 /// (`ip_rcv_core`, `net/ipv4/ip_input.c`).
 fn of_header(loss: &Loss) -> bool {
     loss.reason == "IP_CSUM" || loss.reason == "ipext/InCsumErrors"
+}
+
+/// The headers in front of the payload: Ethernet, IPv4, UDP. Damage there is dropped by whoever reads the field: the card, IP,
+/// the socket that it now names; or by nobody who counts.
+const HEADERS: f64 = 42.0;
+
+/// What damage of headers can have cost in a phase in which so many packets were damaged: bits are hit alike, so headers by their
+/// part of the packet; and three standard deviations more.
+fn in_headers(payload: u32, damaged: u64) -> u64 {
+    let expected = damaged as f64 * HEADERS / f64::from(payload.max(1));
+    (expected + 3.0 * expected.sqrt()).ceil() as u64
+}
+
+/// Claims what damage of headers explains in phases in which the receiver counted damaged packets.
+fn beside(view: &View<'_>, losses: &mut Losses, group: &[Loss]) -> Vec<Loss> {
+    let phases: BTreeSet<usize> = group.iter().map(|l| l.phase).collect();
+    let misread = |l: &Loss| {
+        matches!(
+            l.layer,
+            None | Some(Layer::BetweenHosts | Layer::ReceiverIp | Layer::NoListener)
+        )
+    };
+    let mut claimed = Vec::new();
+    for phase in phases {
+        let here = group.iter().filter(|l| l.phase == phase);
+        let damaged = here.fold(0u64, |sum, l| sum.saturating_add(l.packets));
+        let (payload, path) = {
+            let phase = &view.phases[phase];
+            (phase.facts.phase.spec.payload, phase.path())
+        };
+        let odd = |l: &Loss| l.phase == phase && l.path == path && misread(l);
+        let all = losses
+            .open()
+            .filter(|l| odd(l))
+            .fold(0u64, |sum, l| sum.saturating_add(l.packets));
+        if all <= in_headers(payload, damaged) {
+            claimed.extend(losses.claim(ChecksumErrors::CODE, odd));
+        }
+    }
+    claimed
 }
 
 impl CheckCause for ChecksumErrors {
@@ -59,7 +102,8 @@ impl CheckCause for ChecksumErrors {
         let measured = view.paths();
         let mut found = Vec::new();
         for spot in localize(&affected, &measured) {
-            let group = losses.claim(Self::CODE, |l| damaged(l) && spot.paths.contains(&l.path));
+            let mut group =
+                losses.claim(Self::CODE, |l| damaged(l) && spot.paths.contains(&l.path));
             let mut place = spot.place;
             // One direction: the receiver is where the damage was counted.
             if spot.pattern == Pattern::Direction {
@@ -82,9 +126,16 @@ impl CheckCause for ChecksumErrors {
                     facts.counter(Side::Receiver, &format!("{udp}/InCsumErrors"))
                 })
                 .sum();
+            let sure = confidence(&group);
+            let elsewhere = beside(view, losses, &group);
+            let guessed = Packets(packets(&elsewhere));
+            group.extend(elsewhere);
             found.push(Found {
                 severity: Severity::Error,
-                confidence: confidence(&group),
+                confidence: match guessed {
+                    Packets(0) => sure,
+                    _ => sure.min(Confidence::Likely),
+                },
                 place,
                 evidence: Self {
                     pattern: spot.pattern,
@@ -92,6 +143,7 @@ impl CheckCause for ChecksumErrors {
                     delivered_corrupted_packets: Packets(packets(&delivered)),
                     checksum_errors_counted: counted,
                     header_packets: Packets(packets(&header)),
+                    elsewhere_packets: guessed,
                 },
             });
         }
@@ -164,6 +216,16 @@ impl Cause for ChecksumErrors {
                 "The kernel did not notice: programs get such data.".to_owned()
             }
             n => format!("{n} of them reached the program, unnoticed by the kernel."),
+        };
+        let seen = match self.elsewhere_packets.0 {
+            0 => seen,
+            n => format!(
+                "{seen} {} counted as something else, or not at all: as many as damage of headers explains.",
+                match n {
+                    1 => "One of them is".to_owned(),
+                    n => format!("{n} of them are"),
+                }
+            ),
         };
         let text = match self.pattern {
             Pattern::Direction => format!(

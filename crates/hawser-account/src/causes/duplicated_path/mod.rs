@@ -4,7 +4,7 @@
 //!
 //! Evidence: further copies of sequence numbers already received, or of one hello frame. From
 //! the first copy on; a clean path makes none. Certain; a warning. A sender's bond in mode `broadcast` is named. Cases:
-//! `duplicated-path`, `duplicated-by-bond`.
+//! `duplicated-path`, `duplicated-by-bond`; `netem-duplicate`, recorded.
 
 use std::collections::BTreeMap;
 

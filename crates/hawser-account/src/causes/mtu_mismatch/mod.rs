@@ -24,10 +24,11 @@ use crate::cause::{
     Cause, CheckCause, Found, Words, at_interface, counted, host, interface, on_link, peer, way,
 };
 use crate::causes::support::counter_over;
+use crate::causes::tunnel_mtu_too_large;
 use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::facts::Side;
-use crate::view::View;
+use crate::view::{Path, View};
 
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -260,7 +261,8 @@ fn told(view: &View<'_>, losses: &mut Losses) -> Vec<Found<MtuMismatch>> {
         let Some(said) = path_mtu.told.filter(|t| *t < path_mtu.interface_mtu) else {
             continue;
         };
-        if path_mtu.passed.is_none_or(|passed| passed > said) {
+        let in_tunnel = tunnel_mtu_too_large::begins(view, &Path::of(m));
+        if in_tunnel || path_mtu.passed.is_none_or(|passed| passed > said) {
             continue;
         }
         let explained = losses.claim(MtuMismatch::CODE, |l| {

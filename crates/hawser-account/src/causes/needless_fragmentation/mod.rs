@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted, host, on_link, peer};
 use crate::causes::mtu_mismatch::refused_as_too_big;
+use crate::causes::tunnel_mtu_too_large;
 use crate::losses::{Losses, packets};
 use crate::packets::facts::Side;
 use crate::view::{Path, PhaseView, View};
@@ -66,6 +67,7 @@ impl CheckCause for NeedlessFragmentation {
             seen.told = found.told;
         }
         let found = seen.into_iter();
+        let found = found.filter(|(path, _)| !tunnel_mtu_too_large::begins(view, path));
         let found = found.filter_map(|(path, seen)| finding(losses, path, &seen));
         let others = view.case.measurements.iter().filter_map(of_other_family);
         found.chain(others).collect()
@@ -165,6 +167,20 @@ fn place(path: Path) -> Place {
     }
 }
 
+/// At most so many fragments more than its datagrams needed has the sender made, by its own counter; no bound where that was not read.
+/// A tap may see more: a queue that duplicates (netem) does so before it.
+fn cut_beyond(phase: &PhaseView<'_>) -> u64 {
+    let facts = &phase.facts;
+    let (_, ip) = facts.families();
+    let counters = &facts.window(Side::Sender).counters;
+    let created = counters.0.get(&format!("{ip}/FragCreates"));
+    let needed = match facts.fragments() {
+        1 => 0,
+        fragments => facts.sent().saturating_mul(fragments),
+    };
+    created.map_or(u64::MAX, |created| created.saturating_sub(needed))
+}
+
 /// What the taps, or without them the counters, saw of fragments in one phase.
 fn look(phase: &PhaseView<'_>, seen: &mut Seen) {
     let facts = &phase.facts;
@@ -174,7 +190,8 @@ fn look(phase: &PhaseView<'_>, seen: &mut Seen) {
             let needed = out.packets.saturating_mul(due - 1);
             // A first fragment lost below the tap's layer leaves later ones that are needed.
             let all_first = facts.sent().saturating_mul(due - 1).max(needed);
-            seen.cut_by_sender += out.later_fragments.saturating_sub(all_first);
+            let too_many = out.later_fragments.saturating_sub(all_first);
+            seen.cut_by_sender += too_many.min(cut_beyond(phase));
             // Of datagrams cut by the sender more pieces may arrive because some came twice.
             if let (Some(into), 1) = (into, due) {
                 seen.cut_on_the_way += into.later_fragments.saturating_sub(out.later_fragments);

@@ -4,7 +4,7 @@
 //!
 //! Evidence: qdisc drops, which are `Ip: OutDiscards` and `Udp: SndbufErrors` once more
 //! (`net/ipv4/udp.c`, `udp_send_skb`), ENOBUFS, or `QDISC_*` events. An error.
-//! Case: `sender-queue-drops`.
+//! netem loses on purpose: the words say so. Cases: `sender-queue-drops`, `netem-left-behind`.
 
 use crate::fixes::knobs::{At, sysctl};
 use crate::fixes::{Candidate, Target};
@@ -21,6 +21,9 @@ use crate::causes::support::{Lost, by_host, counter_over, lost_on, main_reason, 
 use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses};
 use crate::view::View;
+
+/// The queue that loses, delays and damages on purpose (tc-netem(8)).
+const NETEM: &str = "netem ";
 
 #[derive(Serialize)]
 pub(crate) struct SenderQueueDrops {
@@ -86,6 +89,22 @@ impl Cause for SenderQueueDrops {
 
     fn words(&self, at: &Place) -> Words {
         let queue = at.object.as_deref().unwrap_or("queueing discipline");
+        if queue.starts_with(NETEM) {
+            return Words {
+                text: format!(
+                    "{queue} of {} lost {} to {}{}: an emulation of a bad network, which somebody left there.",
+                    at_interface(at),
+                    self.lost,
+                    peer(at),
+                    in_brackets(&self.reason),
+                ),
+                fix: format!(
+                    "On {}: `tc qdisc del dev {} root`.",
+                    host(at),
+                    interface(at)
+                ),
+            };
+        }
         Words {
             text: format!(
                 "The queue {queue} of {} lost {} to {} before they left the host{}; the program \

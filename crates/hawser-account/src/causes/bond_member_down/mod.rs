@@ -100,7 +100,7 @@ impl Cause for BondMemberDown {
         };
         Words {
             text: format!(
-                "{member} of {} on {} {state}: {} of {} members are left, and {cost}.",
+                "Member {name} of {} on {} {state}: {} of {} members are left, and {cost}.",
                 interface(at),
                 host(at),
                 self.members_up,

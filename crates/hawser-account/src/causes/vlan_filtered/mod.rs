@@ -106,17 +106,17 @@ impl Cause for VlanFiltered {
         };
         let (what, command) = match self.passes_bridge {
             false => (
-                format!("lets VLAN {vlan} not pass to the host itself"),
+                format!("does not let VLAN {vlan} through to the host itself"),
                 format!("bridge vlan add dev {name} vid {vlan} self"),
             ),
             true => (
-                format!("lets VLAN {vlan} pass none of its {} ports", self.ports),
+                format!("lets VLAN {vlan} through none of its ports"),
                 format!("bridge vlan add dev PORT vid {vlan}"),
             ),
         };
         Words {
             text: format!(
-                "{bridge} of {} filters VLANs and {what}: {top} is cut off.{cost}",
+                "Bridge {name} of {} filters VLANs and {what}: {top} is cut off.{cost}",
                 host(at)
             ),
             fix: format!(

@@ -142,7 +142,7 @@ pub(super) fn of_lacp(heads: &Heads) {
     assert!(eventually(SLOW, aggregated), "LACP does not agree");
     heads.check(&[BOND], &[]).says(&[]);
 
-    // The other end stops talking LACP: `lacp_active off` at both ends, as two ports of a switch without a group.
+    // The other end stops talking LACP, as two ports of a switch without a group. It may send by the member that this end does not use.
     heads.lab.sh("head2", "ip link del bond0");
     heads.lab.sh(
         "head2",
@@ -156,7 +156,6 @@ pub(super) fn of_lacp(heads: &Heads) {
     };
     assert!(eventually(SLOW, alone), "the partner is not given up");
     let said = heads.check(&[BOND], &[]);
-    said.says(&["lacp-not-aggregated"]);
     let lacp = said.evidence("lacp-not-aggregated");
     assert_eq!(
         (&lacp["partner"], &lacp["members_without_duplex"]),

@@ -135,6 +135,8 @@ pub(super) fn of_lacp(heads: &Heads) {
         "mode 802.3ad lacp_rate fast xmit_hash_policy layer3+4",
         &["m1", "m2"],
     );
+    // A bond gives its members its own MTU, and the tunnels take less.
+    heads.both("ip link set bond0 mtu 1450");
     let aggregated = || {
         let shown = heads.lab.sh("head1", "cat /proc/net/bonding/bond0");
         shown.contains("Number of ports: 2")
@@ -147,7 +149,7 @@ pub(super) fn of_lacp(heads: &Heads) {
     heads.lab.sh(
         "head2",
         "ip link add bond0 type bond mode active-backup miimon 100; for i in m1 m2; do ip link set $i down; ip link set $i master \
-         bond0; done; ip link set bond0 up; ip addr add 10.73.0.2/24 dev bond0",
+         bond0; done; ip link set bond0 up; ip link set bond0 mtu 1450; ip addr add 10.73.0.2/24 dev bond0",
     );
     let alone = || {
         let shown = heads.lab.sh("head1", "cat /proc/net/bonding/bond0");

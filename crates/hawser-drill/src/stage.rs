@@ -89,6 +89,8 @@ pub struct Stage<'a> {
     pub active: HostName,
     /// What random choices come from.
     pub seed: u64,
+    /// Whether a disk may be broken of which the pool has no copy.
+    pub no_copy: bool,
     /// What is watched.
     pub watched: Vec<Watched>,
 }
@@ -125,6 +127,7 @@ impl<'a> Stage<'a> {
             borne: Cell::new(0),
             active: HostName(String::new()),
             seed: 0,
+            no_copy: false,
             heads: file.nodes.iter().map(|n| n.name.get().clone()).collect(),
             client,
             seat,

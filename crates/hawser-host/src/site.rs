@@ -67,6 +67,11 @@ pub trait Site: Sync {
         Vec::new()
     }
 
+    /// The shelf whose disk heads call so, if that disk can be troubled there by itself.
+    fn shelf_of(&self, _device: &str) -> Option<HostName> {
+        None
+    }
+
     /// How many times longer than elsewhere its hosts may take for anything. Where that is more than 1, their seconds mean
     /// nothing.
     fn slowness(&self) -> u32 {
@@ -165,6 +170,15 @@ pub enum SiteFault {
         /// The shelf.
         host: HostName,
     },
+    /// A disk of a shelf is ill, for every head alike.
+    Disk {
+        /// The shelf.
+        shelf: HostName,
+        /// What heads call the disk.
+        device: String,
+        /// What it does.
+        trouble: DiskTrouble,
+    },
     /// The wall clock of a host's services is ahead; the clock since boot is not. A host whose clock is its own sets that itself.
     Clock {
         /// The host.
@@ -185,6 +199,15 @@ pub enum Trouble {
     Late(u32),
 }
 
+/// What a disk does to whoever uses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskTrouble {
+    /// Every access takes so many milliseconds longer.
+    Slow(u32),
+    /// Every access fails.
+    Errors,
+}
+
 impl SiteFault {
     /// The host that it hits by itself.
     pub fn host(&self) -> Option<&HostName> {
@@ -194,6 +217,7 @@ impl SiteFault {
             | Self::Hung { host }
             | Self::Reboot { host }
             | Self::Shelf { host }
+            | Self::Disk { shelf: host, .. }
             | Self::Clock { host, .. } => Some(host),
             Self::Switch { .. } => None,
         }
@@ -221,6 +245,9 @@ impl fmt::Display for SiteFault {
                 write!(f, "{link}, {way} {host}: {trouble}")
             }
             Self::Hung { .. } | Self::Reboot { .. } | Self::Shelf { .. } => Ok(()),
+            Self::Disk {
+                device, trouble, ..
+            } => write!(f, "{device}: {trouble}"),
             Self::Clock { ahead_s, .. } => {
                 let way = if *ahead_s < 0 { "back" } else { "ahead" };
                 write!(f, "{} s {way}", ahead_s.abs())
@@ -235,6 +262,15 @@ impl fmt::Display for Trouble {
             Self::Lost(percent) => write!(f, "{percent} % lost"),
             Self::Slow(rate) => write!(f, "at most {rate}"),
             Self::Late(ms) => write!(f, "{ms} ms late"),
+        }
+    }
+}
+
+impl fmt::Display for DiskTrouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Slow(ms) => write!(f, "every access takes {ms} ms longer"),
+            Self::Errors => write!(f, "every access fails"),
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::plan;
 use crate::process::ProcessId;
 use crate::spec::{LabSpec, NodeSpec};
 use crate::state::State;
+use crate::tool;
 
 /// A lab that is up.
 #[derive(Debug)]
@@ -227,6 +228,22 @@ impl Lab {
     /// No such node, or it is off.
     pub fn process(&self, node: &str) -> Result<i32, LabError> {
         Ok(self.place(node)?.pid)
+    }
+
+    /// Runs a command in a machine to its end, and gives what it printed.
+    ///
+    /// # Errors
+    /// No such machine, or it is off; what the command said when it failed.
+    pub(crate) fn output_of(&self, machine: &str, argv: &[&str]) -> Result<String, LabError> {
+        let mut words = door::ssh(&self.dir, Terminal::No, door::CONNECTS);
+        words.push(shell::line(argv));
+        tool::run(self.place(machine)?, &words).map_err(|error| match error {
+            LabError::Tool { what, .. } => LabError::Tool {
+                command: format!("{} (on {machine})", argv.join(" ")),
+                what,
+            },
+            error => error,
+        })
     }
 
     /// What the BMC of a node has done to its power since the lab was built, oldest first.

@@ -2,6 +2,7 @@
 
 mod hung;
 mod outside;
+mod shelf_disks;
 
 use std::fs;
 use std::path::PathBuf;
@@ -219,6 +220,10 @@ impl Site for LabSite {
         shelves.map(|node| node.name.clone()).collect()
     }
 
+    fn shelf_of(&self, device: &str) -> Option<HostName> {
+        self.unit(device).ok().map(|(machine, _)| machine)
+    }
+
     fn slowness(&self) -> u32 {
         self.lab().map_or(1, |lab| lab.slowness())
     }
@@ -258,6 +263,9 @@ impl Site for LabSite {
                 self.power_on(host)
             }
             SiteFault::Shelf { host } => self.power_off(host),
+            SiteFault::Disk {
+                device, trouble, ..
+            } => self.trouble(device, Some(*trouble)),
             SiteFault::Clock { host, ahead_s } => self.step_clock(host, *ahead_s),
             SiteFault::Cable { .. } | SiteFault::Switch { .. } => Ok(()),
         }
@@ -301,6 +309,9 @@ impl Site for LabSite {
                 Ok((!engine).then(|| format!("{host} boots: its Pacemaker does not run")))
             }
             SiteFault::Shelf { host } => self.shows_off(host),
+            SiteFault::Disk {
+                device, trouble, ..
+            } => self.shows_trouble(device, *trouble),
             SiteFault::Clock { .. } | SiteFault::Cable { .. } | SiteFault::Switch { .. } => {
                 Ok(None)
             }
@@ -332,11 +343,19 @@ impl Site for LabSite {
                     return Err(SiteError::for_now(format!("{host} boots")));
                 }
             }
+            // One that was off has no trouble.
+            SiteFault::Disk { shelf, device, .. } if self.has_power(shelf)? => {
+                self.trouble(device, None)
+                    .map_err(|e| SiteError::for_now(e.why))?;
+            }
             // One that was off has the machine's time again.
             SiteFault::Clock { host, .. } if self.has_power(host)? => {
                 self.lab()?.set_clock(host.as_str(), 0)?;
             }
-            SiteFault::Clock { .. } | SiteFault::Cable { .. } | SiteFault::Switch { .. } => {}
+            SiteFault::Disk { .. }
+            | SiteFault::Clock { .. }
+            | SiteFault::Cable { .. }
+            | SiteFault::Switch { .. } => {}
         }
         Ok(())
     }

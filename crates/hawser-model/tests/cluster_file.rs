@@ -123,3 +123,26 @@ fn the_examples_are_good_files() {
         }
     }
 }
+
+#[test]
+fn a_pool_names_the_devices_that_it_is_looked_for_on() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/lab");
+    let named = |example: &str, from: &str, to: &str| -> Vec<String> {
+        let text = fs::read_to_string(examples.join(example))
+            .unwrap()
+            .replace(from, to);
+        let file = parse_complete(&text, example).unwrap();
+        file.pools[0]
+            .devices()
+            .into_iter()
+            .map(str::to_owned)
+            .collect()
+    };
+    let shelves = "machines-shelves.toml";
+    let both = ["/dev/mapper/shelf1-1-part1", "/dev/mapper/shelf2-1-part1"];
+    assert_eq!(named(shelves, "", ""), both);
+    let one = named(shelves, "-d /dev/mapper/shelf1-1-part1 -d", "-N -d");
+    assert_eq!(one, both[1..]);
+    assert_eq!(named("hawser.toml", "", ""), ["/srv/shelf/vmpool01.img"]);
+    assert!(named("machines-lvm.toml", "", "").is_empty());
+}

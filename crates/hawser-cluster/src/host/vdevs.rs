@@ -21,6 +21,9 @@ pub(super) struct Vdevs {
 /// The state of what is well.
 const ONLINE: &str = "ONLINE";
 
+/// That of a pool which has stopped for want of its disks.
+const SUSPENDED: &str = "SUSPENDED";
+
 /// States of a disk that its administrator has not chosen.
 const GONE: [&str; 4] = ["UNAVAIL", "FAULTED", "REMOVED", "DEGRADED"];
 
@@ -81,6 +84,11 @@ impl Vdevs {
         resilvers.then(|| "it resilvers".to_owned())
     }
 
+    /// Whether it waits for its disks with all that it is asked (`failmode=wait`): `zpool clear` has it go on.
+    pub fn is_suspended(&self) -> bool {
+        self.state == SUSPENDED
+    }
+
     /// Disks that it has lost and that nobody took from it.
     pub fn gone(&self) -> Vec<&str> {
         let leaves = self.leaves.iter();
@@ -137,6 +145,14 @@ errors: No known data errors
         let taken = Vdevs::parse(&DEGRADED.replace("UNAVAIL", "OFFLINE"));
         assert_eq!(taken.gone(), Vec::<&str>::new());
         assert!(taken.lacks().is_some());
+    }
+
+    #[test]
+    fn one_that_has_stopped_for_want_of_its_disks_is_told_from_one_that_goes_on_without() {
+        assert!(!Vdevs::parse(DEGRADED).is_suspended());
+        // As OpenZFS 2.2 and later say it of the pool; older ones say UNAVAIL.
+        let stopped = DEGRADED.replacen("DEGRADED", "SUSPENDED", 1);
+        assert!(Vdevs::parse(&stopped).is_suspended());
     }
 
     #[test]

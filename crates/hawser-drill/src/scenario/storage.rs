@@ -1,11 +1,14 @@
-//! Pools that cannot be stopped, exports that cannot be started, disks that are gone.
+//! Pools that cannot be stopped, exports that cannot be started, disks that are gone or ill.
 
 use std::time::Duration;
 
+use hawser_host::site::DiskTrouble;
 use hawser_model::drill::{Promises, ServicePromise};
 
 use super::{Plan, Reaction, Scenario, nobody_is_fenced};
-use crate::fault::{Extent, HostFault, How, OnHead, PowerCut, Program, ShelfGone, Switchover};
+use crate::fault::{
+    Extent, HostFault, How, OnHead, PowerCut, Program, ShelfDisk, ShelfGone, Switchover,
+};
 
 pub(super) const ALL: &[Scenario] = &[
     Scenario {
@@ -88,6 +91,31 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: Reaction::Within(Duration::from_secs(60)),
         real: false,
         plan: |stage| Plan::of(ShelfGone::of(stage), told(60_000)),
+    },
+    Scenario {
+        name: "disk-slow",
+        about: "every access to one disk of the pool takes a second longer, at its shelf",
+        reaction: SEEN,
+        real: false,
+        // A mirror writes to both of its disks: clients write, slowly, until it is healed.
+        plan: |stage| {
+            let promises = Promises {
+                service: ServicePromise::Returns,
+                ..stays(10_000)
+            };
+            let slow = DiskTrouble::Slow(1000);
+            Plan::of(ShelfDisk::of("disk-slow", stage, slow), promises)
+        },
+    },
+    Scenario {
+        name: "disk-errors",
+        about: "every access to a disk fails at its shelf, for all heads, and the pool has a copy of what is on it",
+        reaction: SEEN,
+        real: false,
+        plan: |stage| {
+            let errors = DiskTrouble::Errors;
+            Plan::of(ShelfDisk::of("disk-errors", stage, errors), told(10_000))
+        },
     },
 ];
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use hawser_cluster::host::drill::HostFault;
+use hawser_cluster::host::drill::{Extent, HostFault};
 use hawser_drill::heads::RealHeads;
 use hawser_drill::seat::{Seat, Volume};
 use hawser_drill::stage::Stage;
@@ -85,6 +85,8 @@ pub struct World {
     pub later: bool,
     /// Why its heads cannot break what they are asked to.
     pub unfit: Option<String>,
+    /// Its pools lie on one disk each.
+    pub no_copy: bool,
 }
 
 impl World {
@@ -115,6 +117,19 @@ impl World {
 
     pub fn now(&self) -> Moment {
         self.clock.time_of_day()
+    }
+
+    /// Why a head cannot break that.
+    pub fn unfit(&self, fault: &HostFault) -> Option<String> {
+        let needs_copy = match fault {
+            HostFault::Disks { extent, .. } => match extent {
+                Extent::Behind { needs_copy, .. } => *needs_copy,
+                extent => *extent != Extent::OnePath,
+            },
+            _ => false,
+        };
+        let single = (self.no_copy && needs_copy).then(|| "no other disk has it".to_owned());
+        self.unfit.clone().or(single)
     }
 
     /// Whether anything was ever broken.
@@ -260,6 +275,7 @@ impl Bench {
             expendable: true,
             later: false,
             unfit: None,
+            no_copy: false,
             real: false,
             kernels: false,
         }

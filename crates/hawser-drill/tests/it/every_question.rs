@@ -20,12 +20,14 @@ const RECORDED: [(&str, bool); 6] = [
 ];
 
 /// Disks and clocks, on a cluster that answers as one did whose SANs were down: clients wait until it is healed.
-const OTHERS: [(&str, bool); 6] = [
+const OTHERS: [(&str, bool); 8] = [
     ("clock-step", false),
     ("clock-back", true),
     ("path-gone", false),
     ("disk-gone", false),
     ("shelf-gone", false),
+    ("disk-slow", false),
+    ("disk-errors", false),
     ("disk-gone", true),
 ];
 

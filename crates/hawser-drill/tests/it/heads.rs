@@ -67,7 +67,7 @@ hawser_host::answers! {
     ReadCib: |_, head| Some(head.world.story().cib());
     ReadCorosyncMap: |_, head| head.world.story().cmap();
     ReadFenceHistory: |_, head| head.world.story().fencing(head.world.now());
-    FitsFault: |_, head| head.world.unfit.clone();
+    FitsFault: |ask, head| head.world.unfit(&ask.0);
     MakeFault: |ask, head| {
         let there = (head.name.clone(), ask.fault);
         head.world.broken().on_heads.push(there);

@@ -160,6 +160,10 @@ impl Site for World {
         vec!["shelf1".into()]
     }
 
+    fn shelf_of(&self, _: &str) -> Option<HostName> {
+        Some("shelf1".into())
+    }
+
     fn break_now(&self, fault: &SiteFault) -> Result<(), SiteError> {
         self.asked(SITE, "break")?;
         self.broken().around.push(fault.clone());

@@ -85,12 +85,21 @@ impl Again {
     }
 
     pub fn drill(&self, world: &World) -> Result<DrillCase, DrillError> {
+        self.run(world, false)
+    }
+
+    /// A drill that may break what the pool has no copy of.
+    pub fn drill_without_copy(&self, world: &World) -> Result<DrillCase, DrillError> {
+        self.run(world, true)
+    }
+
+    fn run(&self, world: &World, no_copy: bool) -> Result<DrillCase, DrillError> {
         let case = &self.story.0;
         // Who asks that is not the drill.
         let before = world.again().status().unwrap();
         self.on_stage(world, |stage| {
             stage.aim(&before).unwrap();
-            stage.seed = case.seed;
+            (stage.seed, stage.no_copy) = (case.seed, no_copy);
             let orders = Orders {
                 scenario: Scenario::named(&case.scenario.name).unwrap(),
                 budget: case.scenario.promises.outage_ms.map(Duration::from_millis),
@@ -247,7 +256,13 @@ fn what_a_cluster_cannot_bear_is_refused_before_anything_is_asked_of_its_client(
     let mut world = again.world();
     world.unfit = Some("/dev/sda: it has one path".into());
     let before = world.again().status().unwrap();
-    for name in ["path-gone", "disk-gone", "shelf-gone"] {
+    for name in [
+        "path-gone",
+        "disk-gone",
+        "shelf-gone",
+        "disk-slow",
+        "disk-errors",
+    ] {
         let refused = again.on_stage(&world, |stage| {
             stage.aim(&before).unwrap();
             let orders = Orders {
@@ -268,4 +283,34 @@ fn what_a_cluster_cannot_bear_is_refused_before_anything_is_asked_of_its_client(
         "{asked:?}"
     );
     assert!(world.broken().is_nothing() && !again.note().exists());
+}
+
+#[test]
+fn a_pool_on_a_single_disk_breaks_what_is_promised_once_that_is_asked_for_and_is_whole_afterwards()
+{
+    // Its clients wait until it is healed.
+    let again = Again::another("sans-down", "disk-errors", false);
+    let mut world = again.world();
+    world.no_copy = true;
+    let refused = again.drill(&world).unwrap_err().to_string();
+    let said = "disk-errors cannot be made here: no other disk has it; nothing was done";
+    assert_eq!(refused, said);
+    assert!(!world.is_made());
+
+    let mut world = again.world();
+    world.no_copy = true;
+    let case = again.drill_without_copy(&world).unwrap();
+    let report = explain_drill(&case);
+    assert!(!report.passed);
+    assert!(
+        report.broken.iter().any(|it| it == "service-survives"),
+        "{report:#?}"
+    );
+    let hit = &case.faults[0];
+    assert_eq!(hit.hosts, ["shelf1".into()]);
+    assert_eq!(
+        hit.object.as_deref(),
+        Some("/srv/shelf/vmpool01.img: every access fails")
+    );
+    assert!(world.is_whole() && !again.note().exists());
 }

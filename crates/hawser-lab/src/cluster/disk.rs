@@ -28,7 +28,7 @@ pub struct UnitSpec {
 
 /// A disk, as the device of a cluster file says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Disk {
+pub(crate) struct Disk {
     /// The name of its file.
     pub name: String,
     /// The unit that it is; none: a disk of each head's kernel.

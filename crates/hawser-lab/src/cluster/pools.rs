@@ -140,20 +140,12 @@ fn ext4(pool: &Pool) -> Result<&str, LabError> {
 /// The disks are those that the cluster is told to look at, as on real heads.
 fn zfs(pool: &Pool) -> Result<PoolSpec, LabError> {
     let options = pool.import_options.as_ref().map_or("", |it| it.as_str());
-    let mut words = options.split_whitespace();
-    let mut devices = Vec::new();
-    while let Some(word) = words.next() {
-        let device = words.next().filter(|_| word == "-d");
-        // Of a unit its partition.
-        let disk = device.and_then(Disk::at);
-        let is_one = |disk: &Disk| disk.unit.as_ref().is_none_or(|unit| unit.partition);
-        let Some(device) = device.filter(|_| disk.as_ref().is_some_and(is_one)) else {
-            devices.clear();
-            break;
-        };
-        devices.push(device.to_owned());
-    }
-    if devices.is_empty() {
+    let devices = pool.devices();
+    // Of a unit its partition.
+    let is_one = |disk: Disk| disk.unit.is_none_or(|unit| unit.partition);
+    let are_all = devices.iter().all(|it| Disk::at(it).is_some_and(is_one));
+    let nothing_else = options.split_whitespace().count() == 2 * devices.len();
+    if devices.is_empty() || !are_all || !nothing_else {
         return refused(format!(
             "pool {}: its import_options are \"{options}\"; a lab mirrors it over the disks that they name: \
              \"-d {DISKS}NAME -d {DISKS}NAME\", {SEEN}; {UNITS}, each followed by -part1",
@@ -164,7 +156,7 @@ fn zfs(pool: &Pool) -> Result<PoolSpec, LabError> {
         zpool: pool.zpool().to_owned(),
         directory: pool.root(),
         multihost: pool.multihost.as_deref().copied().unwrap_or(false),
-        devices,
+        devices: devices.into_iter().map(str::to_owned).collect(),
     })
 }
 

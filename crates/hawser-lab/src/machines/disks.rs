@@ -128,6 +128,7 @@ fn of_head(spec: &LabSpec) -> String {
 mod tests {
     use super::*;
     use crate::Kind;
+    use crate::machines::disk_trouble::swapped;
 
     fn spec(from: &str, to: &str) -> LabSpec {
         let text = include_str!("../../../../examples/lab/machines-shelves.toml").replace(from, to);
@@ -168,6 +169,22 @@ mod tests {
         let alias = format!("wwid {}\n\t\talias shelf2-2\n", identifier("shelf2-2"));
         assert!(files[1].1.contains(&alias), "{files:?}");
         assert!(files[2].1.is_empty());
+    }
+
+    #[test]
+    fn what_a_shelf_offers_is_the_device_whose_table_a_drill_swaps() {
+        let spec = spec("", "");
+        let script = script(&spec, spec.node("shelf1").unwrap()).unwrap();
+        // What a shelf begins with is what a drill puts back.
+        let back = swapped("$1", None);
+        let table = back[6].replace(&back[5], "$disk");
+        let begins = format!(
+            "disk={}\n\tdmsetup create \"{}\" --table \"0 $(blockdev --getsz \"$disk\") {table}\"\n",
+            back[5], back[4]
+        );
+        assert!(script.contains(&begins), "{begins}{script}");
+        let offered = format!("echo \"udev_path=/dev/mapper/{}\"", back[4]);
+        assert!(script.contains(&offered), "{script}");
     }
 
     #[test]

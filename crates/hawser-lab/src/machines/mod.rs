@@ -9,6 +9,7 @@
 
 mod boot;
 mod case;
+pub(crate) mod disk_trouble;
 mod disks;
 pub(crate) mod door;
 mod folder;

@@ -245,6 +245,21 @@ impl Pool {
         self.zpool.as_ref().unwrap_or(&self.name)
     }
 
+    /// The devices that the file names: a file system's own, those that a ZFS pool is looked for on (`-d` of
+    /// `import_options`; each may be a folder). None of a volume group.
+    pub fn devices(&self) -> Vec<&str> {
+        match *self.kind {
+            PoolKind::Filesystem => self.device.iter().map(|it| it.as_str()).collect(),
+            PoolKind::Lvm => Vec::new(),
+            PoolKind::Zfs => {
+                let options = self.import_options.as_ref().map_or("", |it| it.as_str());
+                let words: Vec<&str> = options.split_whitespace().collect();
+                let named = words.windows(2).filter(|pair| pair[0] == "-d");
+                named.map(|pair| pair[1]).collect()
+            }
+        }
+    }
+
     /// Where its own files are: the root that holds `exports.toml`. A ZFS pool is mounted under its
     /// own name when nobody says otherwise.
     pub fn root(&self) -> String {

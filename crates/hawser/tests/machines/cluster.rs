@@ -174,7 +174,7 @@ fn an_appliance_on_lvm_loses_a_head_and_nothing_that_it_acknowledged() {
 
 #[test]
 #[ignore = "boots machines"]
-fn a_mirror_over_two_shelves_bears_a_path_a_disk_and_a_shelf_that_are_gone() {
+fn a_mirror_over_two_shelves_bears_a_path_a_disk_and_a_shelf_that_are_gone_or_ill() {
     if !has_kernel() {
         return;
     }
@@ -209,7 +209,13 @@ fn a_mirror_over_two_shelves_bears_a_path_a_disk_and_a_shelf_that_are_gone() {
     );
     whole(&lab);
 
-    for scenario in ["path-gone", "disk-gone", "shelf-gone"] {
+    for scenario in [
+        "path-gone",
+        "disk-gone",
+        "shelf-gone",
+        "disk-slow",
+        "disk-errors",
+    ] {
         held(&lab, scenario, json!([]));
         let pool = "zpool status -x vmpool01";
         assert_eq!(
@@ -220,6 +226,42 @@ fn a_mirror_over_two_shelves_bears_a_path_a_disk_and_a_shelf_that_are_gone() {
         assert_eq!(active_on(&whole(&lab), "vmpool01"), "head1", "{scenario}");
     }
     assert_eq!(count("head1"), 8, "{}", ready("head1"));
+    let is_straight = || {
+        let tables = lab.sh("shelf2", "dmsetup table");
+        assert!(tables.lines().all(|it| it.contains(" linear ")), "{tables}");
+    };
+    is_straight();
+
+    // Planted: the other pool on a single disk. A drill on it must fail, and the pool is whole again.
+    lab.sh("head2", "zpool detach vmpool02 /dev/mapper/shelf1-2-part1");
+    let single = |more: &[&str]| {
+        let words = [&["disk-errors", "--pool", "vmpool02"], more].concat();
+        verb(&lab, "drill", &words)
+    };
+    let refused = single(&[]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("no other disk has what is on it"),
+        "{}",
+        refused.stderr
+    );
+    let failed = single(&["--no-copy", "--json"]);
+    let report = support::json(&failed, "drill");
+    assert_eq!(failed.code, Some(1), "{report:#}{}", failed.stderr);
+    assert!(
+        report["broken"]
+            .as_array()
+            .expect("promises")
+            .contains(&json!("service-survives")),
+        "{report:#}"
+    );
+    is_straight();
+    let status = whole(&lab);
+    let head = &active_on(&status, "vmpool02");
+    assert_eq!(
+        lab.sh(head, "zpool status -x vmpool02"),
+        "pool 'vmpool02' is healthy\n"
+    );
 }
 
 /// A drill loses nothing, fences nobody but these, and breaks no promise. What keeps this host from looking or from ending in

@@ -137,7 +137,7 @@ impl HostFault {
     /// Why it cannot be made here; nothing if it can.
     pub(super) fn unfit(&self) -> Result<Option<String>, NodeError> {
         match self {
-            Self::Disks { storage, extent } => disks::unfit(storage, *extent),
+            Self::Disks { storage, extent } => disks::unfit(storage, extent),
             _ => Ok(None),
         }
     }
@@ -156,7 +156,7 @@ impl HostFault {
             Self::NothingUnmounts => busy::make(),
             Self::NoRoomForPacemaker => full::make(),
             Self::WrongPassword { device } => password::make(device),
-            Self::Disks { storage, extent } => disks::make(storage, *extent),
+            Self::Disks { storage, extent } => disks::make(storage, extent),
         }
     }
 
@@ -196,7 +196,7 @@ impl HostFault {
             Self::NothingUnmounts => busy::mend(),
             Self::NoRoomForPacemaker => full::mend(),
             Self::WrongPassword { device } => password::mend(device),
-            Self::Disks { storage, .. } => disks::mend(storage),
+            Self::Disks { storage, extent } => disks::mend(storage, extent),
         }
     }
 }

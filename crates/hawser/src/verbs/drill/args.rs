@@ -40,13 +40,18 @@ pub struct Args {
     /// How long clients may wait, instead of what the scenario allows
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub budget: Option<Duration>,
+    /// In a lab: break a disk of which the pool has no copy, too (disk-errors). What is promised then breaks
+    #[arg(long, requires = "lab")]
+    pub no_copy: bool,
     /// On real heads, and with --path: go on without asking. What would be broken and overwritten is named by it
     #[arg(long, value_name = "CLUSTER/POOL[:PATH]")]
     pub yes_break: Option<String>,
     /// Undo what an interrupted drill left, wait until the cluster is whole, and run none
     #[arg(
         long,
-        conflicts_with_all = ["names", "all", "random", "dry_run", "list", "budget", "case", "junit", "json", "yes_break"]
+        conflicts_with_all = [
+            "names", "all", "random", "dry_run", "list", "budget", "case", "junit", "json", "no_copy", "yes_break"
+        ]
     )]
     pub heal: bool,
     /// Say what would be done and what must hold; do nothing

@@ -61,6 +61,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
         seat::seat(&args.seat, lab.as_ref(), args.target.ssh_config.as_deref())?,
     )
     .map_err(error)?;
+    stage.no_copy = args.no_copy;
     let Some(chosen) = chosen else {
         site.prepare().map_err(error)?;
         return heal::heal(&mut stage);

@@ -22,7 +22,7 @@ use note::Note;
 use paths::{Disk, Tree};
 
 /// How much of a pool's disks is gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Extent {
     /// One of several paths to one disk.
@@ -31,11 +31,21 @@ pub enum Extent {
     OneDisk,
     /// Nothing that the head does itself: a shelf, whose disks come back by themselves and whose pool may not.
     Elsewhere,
+    /// The same of one disk.
+    Behind {
+        /// The disk, as its pool calls it.
+        device: String,
+        /// Whether another disk must have what is on it.
+        needs_copy: bool,
+    },
 }
 
 /// Why a disk cannot be spared. Only ZFS tells whether it can.
 const NO_COPY: &str = "no other disk has what is on it, as that of a mirror has: clients would see errors, and what they \
                        had written would be there again only after a restart of the pool";
+
+/// What is said of a pool that was told to go on.
+const SUSPENDED: &str = "it is SUSPENDED";
 
 /// How long what is set running may take to be in use again, before it is asked again.
 const IN_USE: Duration = Duration::from_secs(30);
@@ -44,24 +54,42 @@ const IN_USE: Duration = Duration::from_secs(30);
 const LOOKS: Duration = Duration::from_millis(500);
 
 /// Why it cannot be made here; nothing if it can.
-pub(super) fn unfit(storage: &Storage, extent: Extent) -> Result<Option<String>, NodeError> {
-    if extent == Extent::Elsewhere {
-        return Ok(match vdevs_of(storage)? {
+pub(super) fn unfit(storage: &Storage, extent: &Extent) -> Result<Option<String>, NodeError> {
+    Ok(match extent {
+        Extent::OnePath | Extent::OneDisk => chosen(storage, extent)?.err(),
+        Extent::Elsewhere => match vdevs_of(storage)? {
             None => Some(NO_COPY.to_owned()),
             Some(Err(why)) => Some(why),
             Some(Ok(vdevs)) => vdevs.lacks().or_else(|| {
                 let mut all = vdevs.devices().into_iter();
-                let single = all.find(|device| !vdevs.has_copy(device));
-                single.map(|device| format!("{device}: {NO_COPY}"))
+                all.find_map(|device| single(&vdevs, &device))
             }),
-        });
+        },
+        Extent::Behind { device, needs_copy } => match vdevs_of(storage)? {
+            None => needs_copy.then(|| format!("{device}: {NO_COPY}")),
+            Some(Err(why)) => Some(why),
+            Some(Ok(vdevs)) => unfit_behind(&vdevs, device, *needs_copy),
+        },
+    })
+}
+
+/// Why a disk of a ZFS pool cannot be ill.
+fn unfit_behind(vdevs: &Vdevs, device: &str, needs_copy: bool) -> Option<String> {
+    if !vdevs.devices().iter().any(|it| it == device) {
+        return Some(format!("{device} is none of the disks that ZFS lists"));
     }
-    Ok(chosen(storage, extent)?.err())
+    let lacks = vdevs.lacks();
+    lacks.or_else(|| single(vdevs, device).filter(|_| needs_copy))
+}
+
+/// Why a disk of a ZFS pool cannot be spared.
+fn single(vdevs: &Vdevs, device: &str) -> Option<String> {
+    (!vdevs.has_copy(device)).then(|| format!("{device}: {NO_COPY}"))
 }
 
 /// Makes it.
-pub(super) fn make(storage: &Storage, extent: Extent) -> Result<(), NodeError> {
-    if extent == Extent::Elsewhere {
+pub(super) fn make(storage: &Storage, extent: &Extent) -> Result<(), NodeError> {
+    if matches!(extent, Extent::Elsewhere | Extent::Behind { .. }) {
         return Ok(());
     }
     let tree = Tree::here();
@@ -104,7 +132,7 @@ pub(super) fn shown() -> Result<Option<String>, NodeError> {
 }
 
 /// Takes it back, also when it is not there: its paths run, multipath uses them, and its pool is whole.
-pub(super) fn mend(storage: &Storage) -> Result<(), NodeError> {
+pub(super) fn mend(storage: &Storage, extent: &Extent) -> Result<(), NodeError> {
     let tree = Tree::here();
     let note = Note::read()?;
     for address in note.iter().flat_map(|note| &note.paths) {
@@ -126,16 +154,17 @@ pub(super) fn mend(storage: &Storage) -> Result<(), NodeError> {
             Ok(tree.unused(&map.unwrap_or_default(), &note.paths))
         })?;
     }
-    bring_online(storage, note.as_ref(), deadline)?;
+    let hit = match extent {
+        Extent::Behind { device, .. } => Some(device),
+        _ => note.as_ref().map(|note| &note.device),
+    };
+    bring_online(storage, hit.map(String::as_str), deadline)?;
     Note::remove()
 }
 
-/// Has a ZFS pool take its disks back, if it is here, and waits until each of them has all that it holds.
-fn bring_online(
-    storage: &Storage,
-    note: Option<&Note>,
-    deadline: Deadline,
-) -> Result<(), NodeError> {
+/// Has a ZFS pool take its disks back, if it is here, and waits until each of them has all that it holds. Of the disk that
+/// was hit no errors are counted any more.
+fn bring_online(storage: &Storage, hit: Option<&str>, deadline: Deadline) -> Result<(), NodeError> {
     let Storage::Zfs { name, .. } = storage else {
         return Ok(());
     };
@@ -144,6 +173,11 @@ fn bring_online(
             // It is on another head, which had all disks when it took it.
             return Ok(None);
         };
+        if vdevs.is_suspended() {
+            // It did what it can do without its disks: nothing. What waits is done now.
+            run::tool("zpool", &["clear", name], None)?;
+            return Ok(Some(SUSPENDED.to_owned()));
+        }
         for device in vdevs.gone() {
             // It counts what failed from anew, or it would be told as ill.
             run::tool("zpool", &["online", name, device], None)?;
@@ -151,9 +185,9 @@ fn bring_online(
         }
         Ok(vdevs.lacks())
     })?;
-    if let (Some(note), Some(Ok(vdevs))) = (note, vdevs_of(storage)?) {
-        if vdevs.has_errors(&note.device) {
-            run::tool("zpool", &["clear", name, &note.device], None)?;
+    if let (Some(hit), Some(Ok(vdevs))) = (hit, vdevs_of(storage)?) {
+        if vdevs.has_errors(hit) {
+            run::tool("zpool", &["clear", name, hit], None)?;
         }
     }
     Ok(())
@@ -181,7 +215,7 @@ struct Chosen {
 }
 
 /// The first disk that can bear it; why none can.
-fn chosen(storage: &Storage, extent: Extent) -> Result<Result<Chosen, String>, NodeError> {
+fn chosen(storage: &Storage, extent: &Extent) -> Result<Result<Chosen, String>, NodeError> {
     let tree = Tree::here();
     let vdevs = match vdevs_of(storage)? {
         Some(Err(why)) => return Ok(Err(why)),
@@ -220,7 +254,7 @@ fn chosen(storage: &Storage, extent: Extent) -> Result<Result<Chosen, String>, N
 }
 
 /// Which paths of a disk are hit.
-fn fits(disk: &Disk, extent: Extent, has_copy: bool) -> Result<Vec<String>, String> {
+fn fits(disk: &Disk, extent: &Extent, has_copy: bool) -> Result<Vec<String>, String> {
     if let Some((path, state)) = disk.paths.iter().find(|(_, state)| state != paths::RUNNING) {
         return Err(format!("its path {path} is \"{state}\" already"));
     }
@@ -235,7 +269,7 @@ fn fits(disk: &Disk, extent: Extent, has_copy: bool) -> Result<Vec<String>, Stri
             Some(other) => Err(format!("{other} is on the same disk")),
             None => Ok(names().collect()),
         },
-        (Extent::Elsewhere, _) => Ok(Vec::new()),
+        (Extent::Elsewhere | Extent::Behind { .. }, _) => Ok(Vec::new()),
     }
 }
 
@@ -275,21 +309,44 @@ mod tests {
     #[test]
     fn one_of_several_paths_is_hit_and_of_a_disk_with_one_none() {
         let two = disk(&["running", "running"]);
-        assert_eq!(fits(&two, Extent::OnePath, false).unwrap(), ["sda"]);
-        let one = fits(&disk(&["running"]), Extent::OnePath, true).unwrap_err();
+        assert_eq!(fits(&two, &Extent::OnePath, false).unwrap(), ["sda"]);
+        let one = fits(&disk(&["running"]), &Extent::OnePath, true).unwrap_err();
         assert!(one.contains("it has one path"), "{one}");
-        let half = fits(&disk(&["running", "offline"]), Extent::OnePath, true).unwrap_err();
+        let half = fits(&disk(&["running", "offline"]), &Extent::OnePath, true).unwrap_err();
         assert_eq!(half, "its path sdb is \"offline\" already");
     }
 
     #[test]
     fn a_whole_disk_is_hit_only_if_another_has_what_is_on_it_and_nothing_else_needs_it() {
         let mut two = disk(&["running", "running"]);
-        assert_eq!(fits(&two, Extent::OneDisk, true).unwrap(), ["sda", "sdb"]);
-        let single = fits(&two, Extent::OneDisk, false).unwrap_err();
+        assert_eq!(fits(&two, &Extent::OneDisk, true).unwrap(), ["sda", "sdb"]);
+        let single = fits(&two, &Extent::OneDisk, false).unwrap_err();
         assert!(single.starts_with("no other disk has"), "{single}");
         two.others = Some("sda2".into());
-        let shared = fits(&two, Extent::OneDisk, true).unwrap_err();
+        let shared = fits(&two, &Extent::OneDisk, true).unwrap_err();
         assert_eq!(shared, "sda2 is on the same disk");
+    }
+
+    /// A mirror and a disk beside it.
+    const POOL: &str = "  pool: tank\n state: ONLINE\nconfig:\n\n\tNAME  STATE  READ WRITE CKSUM\n\
+        \ttank  ONLINE  0  0  0\n\t  mirror-0  ONLINE  0  0  0\n\t    /dev/a  ONLINE  0  0  0\n\
+        \t    /dev/b  ONLINE  0  0  0\n\t  /dev/c  ONLINE  0  0  0\n";
+
+    #[test]
+    fn a_disk_is_ill_at_its_shelf_if_another_has_what_is_on_it_unless_that_is_waived() {
+        let pool = Vdevs::parse(POOL);
+        assert_eq!(unfit_behind(&pool, "/dev/b", true), None);
+        let single = unfit_behind(&pool, "/dev/c", true).unwrap();
+        assert!(single.starts_with("/dev/c: no other disk has"), "{single}");
+        assert_eq!(unfit_behind(&pool, "/dev/c", false), None);
+    }
+
+    #[test]
+    fn what_is_waived_is_the_copy_and_nothing_else() {
+        let foreign = unfit_behind(&Vdevs::parse(POOL), "/dev/x", false).unwrap();
+        assert_eq!(foreign, "/dev/x is none of the disks that ZFS lists");
+        let ill = POOL.replace("/dev/b  ONLINE", "/dev/b  FAULTED");
+        let ill = unfit_behind(&Vdevs::parse(&ill), "/dev/c", false).unwrap();
+        assert_eq!(ill, "/dev/b is FAULTED");
     }
 }

@@ -1,0 +1,107 @@
+//! A disk of a shelf is ill, for every head alike. Healed, its pool must have what was written meanwhile on it before it is
+//! whole.
+
+use hawser_cluster::host::view::Storage;
+use hawser_host::site::{DiskTrouble, SiteFault};
+use hawser_model::names::HostName;
+
+use super::host::{mend, unfit};
+use super::{AroundHeads, Extent, Fault, HostFault};
+use crate::error::DrillError;
+use crate::stage::Stage;
+
+/// See the module.
+pub struct ShelfDisk {
+    name: &'static str,
+    pool: String,
+    storage: Storage,
+    /// Its shelf, and what heads call it; none: no shelf is known that has a disk of the pool.
+    disk: Option<(HostName, String)>,
+    trouble: DiskTrouble,
+}
+
+impl ShelfDisk {
+    /// The last disk of the pool that lies on a shelf: the first is what a pool is read from as a rule.
+    pub fn of(name: &'static str, stage: &Stage<'_>, trouble: DiskTrouble) -> Self {
+        let mut pools = stage.file.pools.iter();
+        let pool = pools.find(|pool| *pool.name == stage.pool);
+        let mut devices = pool.map(|pool| pool.devices()).unwrap_or_default();
+        devices.reverse();
+        let on_shelf = |device: &str| Some((stage.site.shelf_of(device)?, device.to_owned()));
+        Self {
+            name,
+            pool: stage.pool.clone(),
+            storage: pool.map_or_else(|| Storage::Device(String::new()), Storage::of),
+            disk: devices.into_iter().find_map(on_shelf),
+            trouble,
+        }
+    }
+
+    fn broken(&self) -> AroundHeads {
+        let broken = self.disk.iter().map(|(shelf, device)| SiteFault::Disk {
+            shelf: shelf.clone(),
+            device: device.clone(),
+            trouble: self.trouble,
+        });
+        AroundHeads {
+            name: self.name,
+            broken: broken.collect(),
+        }
+    }
+
+    /// What a head does about the pool. A slow disk loses nothing.
+    fn behind(&self, device: &str, no_copy: bool) -> HostFault {
+        HostFault::Disks {
+            storage: self.storage.clone(),
+            extent: Extent::Behind {
+                device: device.to_owned(),
+                needs_copy: self.trouble == DiskTrouble::Errors && !no_copy,
+            },
+        }
+    }
+}
+
+impl Fault for ShelfDisk {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn hosts(&self) -> Vec<HostName> {
+        self.broken().hosts()
+    }
+
+    fn object(&self) -> Option<String> {
+        self.broken().object()
+    }
+
+    fn unfit(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
+        match &self.disk {
+            Some((_, device)) => unfit(stage, &stage.active, &self.behind(device, stage.no_copy)),
+            None => Ok(Some(format!(
+                "no shelf is known here that has a disk of {} and could make it ill",
+                self.pool
+            ))),
+        }
+    }
+
+    fn make(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+        self.broken().make(stage)
+    }
+
+    fn evidence(&self, stage: &Stage<'_>) -> Result<Option<String>, DrillError> {
+        self.broken().evidence(stage)
+    }
+
+    fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
+        self.broken().heal(stage)?;
+        let Some((_, device)) = &self.disk else {
+            return Ok(());
+        };
+        // Whoever has the pool now.
+        let mut healed = Ok(());
+        for head in &stage.heads {
+            healed = healed.and(mend(stage, head, &self.behind(device, stage.no_copy)));
+        }
+        healed
+    }
+}

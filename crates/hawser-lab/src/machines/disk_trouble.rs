@@ -4,8 +4,9 @@ use hawser_host::site::DiskTrouble;
 
 use crate::cluster::shelf::DISKS;
 
-/// NAME DISK TARGET: the device of that name gets another table, live. What is under way ends with the old one.
-const SWAP: &str = "set -eu; dmsetup load \"$1\" --table \"0 $(blockdev --getsz \"$2\") $3\"; dmsetup resume \"$1\"";
+/// NAME DISK TARGET: the device of that name gets another table, live. What is under way ends with the old one. Not waited for:
+/// udev, which reads the device then, and of a slow one that takes half a minute.
+const SWAP: &str = "set -eu; dmsetup load \"$1\" --table \"0 $(blockdev --getsz \"$2\") $3\"; dmsetup resume --noudevsync \"$1\"";
 
 /// The command by which a shelf has its disk of that name do this, or nothing of it any more.
 pub(crate) fn swapped(name: &str, trouble: Option<DiskTrouble>) -> Vec<String> {
@@ -13,7 +14,9 @@ pub(crate) fn swapped(name: &str, trouble: Option<DiskTrouble>) -> Vec<String> {
     let target = match trouble {
         None => format!("linear {disk} 0"),
         Some(DiskTrouble::Slow(ms)) => format!("delay {disk} 0 {ms}"),
-        Some(DiskTrouble::Errors) => "error".to_owned(),
+        // Never up, always down. An `error` target would also lose the disk's write cache, and refuse what relies on one (FUA)
+        // as an illegal request instead of failing it.
+        Some(DiskTrouble::Errors) => format!("flakey {disk} 0 0 1"),
     };
     let script = ["sh", "-c", SWAP, "sh", name].map(str::to_owned);
     script.into_iter().chain([disk, target]).collect()
@@ -32,7 +35,9 @@ pub(crate) fn is_in_force(table: &str, trouble: Option<DiskTrouble>) -> bool {
     };
     let words: Vec<&str> = line.split_whitespace().skip(2).collect();
     match (words.as_slice(), trouble) {
-        (["linear", _, "0"], None) | (["error"], Some(DiskTrouble::Errors)) => true,
+        (["linear", _, "0"], None) => true,
+        // How many features: none of those that would spare reads or writes.
+        (["flakey", _, "0", "0", "1", "0"], Some(DiskTrouble::Errors)) => true,
         (["delay", _, "0", found], Some(DiskTrouble::Slow(ms))) => *found == ms.to_string(),
         _ => false,
     }
@@ -57,7 +62,8 @@ mod tests {
                 "delay /dev/disk/by-id/ubd-shelf2-1 0 1000"
             ]
         );
-        assert_eq!(swapped("shelf2-1", ERRORS)[6], "error");
+        let errors = "flakey /dev/disk/by-id/ubd-shelf2-1 0 0 1";
+        assert_eq!(swapped("shelf2-1", ERRORS)[6], errors);
         let whole = swapped("shelf2-1", None);
         assert_eq!(whole[6], "linear /dev/disk/by-id/ubd-shelf2-1 0");
     }
@@ -67,8 +73,8 @@ mod tests {
         // As Linux 6.1 tells it.
         let linear = "0 524288 linear 98:16 0\n";
         let delay = "0 524288 delay 98:16 0 1000\n";
-        let error = "0 524288 error \n";
-        for (table, trouble) in [(linear, None), (delay, SLOW), (error, ERRORS)] {
+        let flakey = "0 524288 flakey 98:16 0 0 1 0 \n";
+        for (table, trouble) in [(linear, None), (delay, SLOW), (flakey, ERRORS)] {
             assert!(is_in_force(table, trouble), "{table}");
             for other in [None, SLOW, ERRORS, Some(DiskTrouble::Slow(10))] {
                 assert_eq!(is_in_force(table, other), other == trouble, "{table}");
@@ -76,7 +82,7 @@ mod tests {
         }
         for none in [
             "",
-            "0 1 linear 98:16 0\n1 1 error\n",
+            "0 1 linear 98:16 0\n1 1 error \n",
             "Device does not exist.\n",
         ] {
             assert!(!is_in_force(none, None) && !is_in_force(none, ERRORS));

@@ -56,7 +56,7 @@ impl LabSite {
                     format!("holds every access to {name} for {ms} ms (dm-delay)")
                 }
                 DiskTrouble::Errors => {
-                    format!("answers every access to {name} with an error (dm-error)")
+                    format!("answers every access to {name} with an error (dm-flakey)")
                 }
             };
             format!("the kernel of {shelf} {what}")

@@ -1,6 +1,6 @@
 # What a shelf machine does at each boot: its disks become units of the kernel's target. The lines that follow name them.
 set -eu
-modprobe -a target_core_iblock iscsi_target_mod dm-mod dm-delay
+modprobe -a target_core_iblock iscsi_target_mod dm-mod dm-delay dm-flakey
 tree=/sys/kernel/config/target
 [ -d $tree ] || mount -t configfs none /sys/kernel/config
 udevadm settle

@@ -288,8 +288,14 @@ fn what_a_cluster_cannot_bear_is_refused_before_anything_is_asked_of_its_client(
 #[test]
 fn a_pool_on_a_single_disk_breaks_what_is_promised_once_that_is_asked_for_and_is_whole_afterwards()
 {
-    // Its clients wait until it is healed.
-    let again = Again::another("sans-down", "disk-errors", false);
+    // Its clients wait for longer than a drill waits for them before it heals.
+    let mut story = Recorded::named("sans-down");
+    "disk-errors".clone_into(&mut story.0.scenario.name);
+    let answered = story.ordered().0 + 150_000_000;
+    for stall in &mut story.0.client.stalls {
+        stall.to = Moment(answered);
+    }
+    let again = Again::as_in(story, false);
     let mut world = again.world();
     world.no_copy = true;
     let refused = again.drill(&world).unwrap_err().to_string();

@@ -172,17 +172,14 @@ pub(super) fn of_one_flow(heads: &Heads) {
     heads.both(
         "modprobe tun\n\
          cat >/root/taps.py <<'END'\n\
-import fcntl, os, struct, time\n\
-held = []\n\
-for name in (b't1', b't2'):\n\
-    tap = os.open('/dev/net/tun', os.O_RDWR)\n\
-    fcntl.ioctl(tap, 0x400454ca, struct.pack('16sH22x', name, 0x1002))\n\
-    held.append(tap)\n\
-open('/run/taps', 'w').close()\n\
-time.sleep(1e6)\n\
-END\n\
+         import fcntl, os, struct, time\n\
+         def tap(name): f = os.open('/dev/net/tun', os.O_RDWR); fcntl.ioctl(f, 0x400454ca, struct.pack('16sH22x', name, 0x1002)); return f\n\
+         held = [tap(b't1'), tap(b't2')]\n\
+         open('/run/taps', 'w').close()\n\
+         time.sleep(1e6)\n\
+         END\n\
          systemd-run -q --unit=taps python3 /root/taps.py\n\
-         while ! [ -e /run/taps ]; do sleep 1; done\n\
+         timeout 120 sh -c 'while ! [ -e /run/taps ]; do sleep 1; done'\n\
          for i in 1 2; do\n\
            ethtool -s t$i speed 10 duplex full; ip link set t$i up\n\
            ip link add v$i link t$i type vlan id 7\n\

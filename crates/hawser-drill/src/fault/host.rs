@@ -92,6 +92,15 @@ pub(super) fn mend(
     })
 }
 
+/// Has every head mend it: whoever has what was hit by now. What one cannot mend keeps none of the others from it.
+pub(super) fn mend_anywhere(stage: &Stage<'_>, fault: &HostFault) -> Result<(), DrillError> {
+    let mut healed = Ok(());
+    for head in &stage.heads {
+        healed = healed.and(mend(stage, head, fault));
+    }
+    healed
+}
+
 impl Fault for OnHead {
     fn name(&self) -> &'static str {
         self.name

@@ -5,7 +5,7 @@ use hawser_cluster::host::view::Storage;
 use hawser_host::site::{DiskTrouble, SiteFault};
 use hawser_model::names::HostName;
 
-use super::host::{mend, unfit};
+use super::host::{mend_anywhere, unfit};
 use super::{AroundHeads, Extent, Fault, HostFault};
 use crate::error::DrillError;
 use crate::stage::Stage;
@@ -94,14 +94,9 @@ impl Fault for ShelfDisk {
 
     fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
         self.broken().heal(stage)?;
-        let Some((_, device)) = &self.disk else {
-            return Ok(());
-        };
-        // Whoever has the pool now.
-        let mut healed = Ok(());
-        for head in &stage.heads {
-            healed = healed.and(mend(stage, head, &self.behind(device, stage.no_copy)));
+        match &self.disk {
+            Some((_, device)) => mend_anywhere(stage, &self.behind(device, stage.no_copy)),
+            None => Ok(()),
         }
-        healed
     }
 }

@@ -5,7 +5,7 @@ use hawser_cluster::host::view::Storage;
 use hawser_host::site::SiteFault;
 use hawser_model::names::HostName;
 
-use super::host::{mend, unfit};
+use super::host::{mend_anywhere, unfit};
 use super::{AroundHeads, Extent, Fault, HostFault};
 use crate::error::DrillError;
 use crate::stage::Stage;
@@ -81,12 +81,9 @@ impl Fault for ShelfGone {
 
     fn heal(&self, stage: &Stage<'_>) -> Result<(), DrillError> {
         self.broken().heal(stage)?;
-        // Whoever has each pool now.
         let mut healed = Ok(());
         for pool in pools(stage) {
-            for head in &stage.heads {
-                healed = healed.and(mend(stage, head, &pool));
-            }
+            healed = healed.and(mend_anywhere(stage, &pool));
         }
         healed
     }

@@ -1,6 +1,6 @@
 //! What stands on a host: kernel, interfaces, sysctls, cluster engine, and which collectors run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use ipnet::IpNet;
@@ -292,6 +292,19 @@ impl HostFacts {
         self.interfaces
             .iter()
             .find(|(_, i)| i.addresses.iter().any(|(a, _)| *a == address))
+    }
+
+    /// An interface and all under it (a VLAN's parent, the members of a bond, the ports of a bridge), all the way down.
+    pub fn with_lower<'a>(&'a self, top: &'a InterfaceName) -> BTreeSet<&'a InterfaceName> {
+        let mut found = BTreeSet::new();
+        let mut waiting = vec![top];
+        while let Some(name) = waiting.pop() {
+            if found.insert(name) {
+                let lower = self.interfaces.get(name).map(|i| &i.lower);
+                waiting.extend(lower.into_iter().flatten());
+            }
+        }
+        found
     }
 
     /// A sysctl as a number (the first one where it holds several).

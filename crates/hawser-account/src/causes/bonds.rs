@@ -39,11 +39,8 @@ pub(super) fn bonds<'a>(view: &View<'a>) -> Vec<Bonded<'a>> {
         let Some(facts) = view.host(&host) else {
             continue;
         };
-        for (name, bond) in facts
-            .bonds
-            .iter()
-            .filter(|(name, _)| carries(facts, top, name))
-        {
+        let below = facts.with_lower(top);
+        for (name, bond) in facts.bonds.iter().filter(|(name, _)| below.contains(name)) {
             found.entry((host.clone(), name)).or_insert_with(|| Bonded {
                 host: host.clone(),
                 link: link.clone(),
@@ -67,31 +64,12 @@ pub(super) fn all_send_by<'a>(
     let of = |path: &Path| {
         let (top, _) = ports.get(&(path.link.clone(), path.from.clone()))?;
         let facts = view.host(&path.from)?;
-        let mut bonds = facts.bonds.iter();
+        let (mut bonds, below) = (facts.bonds.iter(), facts.with_lower(top));
         let fits = |(name, bond): &(&InterfaceName, &BondFacts)| {
-            bond.mode == mode && bond.up().count() > 1 && carries(facts, top, name)
+            bond.mode == mode && bond.up().count() > 1 && below.contains(name)
         };
         bonds.find(fits).map(|(name, _)| name)
     };
     let all: Option<Vec<&InterfaceName>> = paths.iter().map(of).collect();
     all?.into_iter().next()
-}
-
-/// Whether one interface is another, or lies below it.
-pub(super) fn carries(facts: &HostFacts, top: &InterfaceName, wanted: &InterfaceName) -> bool {
-    let mut seen = vec![top];
-    let mut next = 0;
-    while let Some(name) = seen.get(next).copied() {
-        if name == wanted {
-            return true;
-        }
-        let lower = facts.interfaces.get(name).map(|i| &i.lower);
-        for below in lower.into_iter().flatten() {
-            if !seen.contains(&below) {
-                seen.push(below);
-            }
-        }
-        next += 1;
-    }
-    false
 }

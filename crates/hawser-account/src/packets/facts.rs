@@ -97,23 +97,11 @@ impl<'a> PhaseFacts<'a> {
 
     /// The devices under the flow's interface (VLAN parent, bond members), all the way down.
     pub(crate) fn beneath(&self, side: Side) -> Vec<&'a InterfaceName> {
-        let Some((top, interface)) = self.interface(side) else {
+        let (Some((top, _)), Some(facts)) = (self.interface(side), self.host_facts(side)) else {
             return Vec::new();
         };
-        let facts = self.host_facts(side);
-        let mut found: Vec<&InterfaceName> = Vec::new();
-        let mut waiting: Vec<&InterfaceName> = interface.lower.iter().collect();
-        while let Some(name) = waiting.pop() {
-            if name == top || found.contains(&name) {
-                continue;
-            }
-            found.push(name);
-            if let Some(lower) = facts.and_then(|f| f.interfaces.get(name)) {
-                waiting.extend(lower.lower.iter());
-            }
-        }
-        found.sort();
-        found
+        let all = facts.with_lower(top).into_iter();
+        all.filter(|name| *name != top).collect()
     }
 
     /// The flow's interface and the devices under it.

@@ -16,7 +16,7 @@ use hawser_model::units::Packets;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted, interface, way};
-use crate::causes::bonds::{Bonded, bonds, carries};
+use crate::causes::bonds::{Bonded, bonds};
 use crate::causes::support::Lost;
 use crate::losses::Losses;
 use crate::packets::facts::Side;
@@ -71,9 +71,8 @@ fn through<'a>(
     let mut found: BTreeMap<Path, BTreeMap<&InterfaceName, Through>> = BTreeMap::new();
     for (index, phase) in view.phases.iter().enumerate() {
         let path = phase.path();
-        let top = phase.facts.interface(Side::Sender);
-        let of_bond = path.from == bonded.host
-            && top.is_some_and(|(top, _)| carries(bonded.facts, top, bonded.name));
+        let of_bond =
+            path.from == bonded.host && phase.facts.devices(Side::Sender).contains(&bonded.name);
         let member = member_of(bonded, phase).filter(|_| of_bond);
         let (Some(member), sent) = (member, phase.account.sent.0) else {
             continue;

@@ -6,11 +6,7 @@
 //! is a bridge's port. Certain: it is read. A warning. Case: `lro-on-forwarder`; a veth has no LRO, so
 //! the lab cannot plant it: the facts are as a NIC with LRO reports them.
 
-use std::collections::BTreeSet;
-
 use hawser_model::finding::{Confidence, Place, Severity};
-use hawser_model::host::HostFacts;
-use hawser_model::names::InterfaceName;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, as_number, at_interface, host, interface};
@@ -33,7 +29,7 @@ impl CheckCause for LroOnForwarder {
             let Some(facts) = view.host(&host) else {
                 continue;
             };
-            for name in with_lower(facts, top) {
+            for name in facts.with_lower(top) {
                 let Some(interface) = facts.interfaces.get(name) else {
                     continue;
                 };
@@ -61,19 +57,6 @@ impl CheckCause for LroOnForwarder {
         }
         found
     }
-}
-
-/// The interface and all under it.
-fn with_lower<'a>(facts: &'a HostFacts, top: &'a InterfaceName) -> BTreeSet<&'a InterfaceName> {
-    let mut found = BTreeSet::new();
-    let mut waiting = vec![top];
-    while let Some(name) = waiting.pop() {
-        if found.insert(name) {
-            let lower = facts.interfaces.get(name).map(|i| &i.lower);
-            waiting.extend(lower.into_iter().flatten());
-        }
-    }
-    found
 }
 
 impl Cause for LroOnForwarder {

@@ -154,30 +154,23 @@ fn one_network(view: &View<'_>) -> Vec<Found<SharedFailureDomain>> {
 
 /// Links that run over one device of a host.
 fn one_device(view: &View<'_>) -> Vec<Found<SharedFailureDomain>> {
-    let mut ports: BTreeMap<HostName, Vec<(LinkName, &InterfaceName, &Interface)>> =
-        BTreeMap::new();
-    for ((link, host), (name, interface)) in view.ports() {
-        ports.entry(host).or_default().push((link, name, interface));
+    let mut ports: BTreeMap<HostName, Vec<(LinkName, &InterfaceName)>> = BTreeMap::new();
+    for ((link, host), (name, _)) in view.ports() {
+        ports.entry(host).or_default().push((link, name));
     }
     let mut found = Vec::new();
     for (host, ports) in &ports {
         let Some(facts) = view.host(host) else {
             continue;
         };
-        for (i, (link, name, interface)) in ports.iter().enumerate() {
-            for (other_link, other_name, other) in &ports[i + 1..] {
-                let below = |name: &InterfaceName, i: &Interface| devices(facts, name, i);
-                let common: Vec<String> = below(name, interface)
-                    .intersection(&below(other_name, other))
-                    .cloned()
-                    .collect();
-                let card = (
-                    cards(facts, name, interface),
-                    cards(facts, other_name, other),
-                );
+        for (i, (link, name)) in ports.iter().enumerate() {
+            for (other_link, other_name) in &ports[i + 1..] {
+                let (own, others) = (facts.with_lower(name), facts.with_lower(other_name));
+                let common: Vec<&InterfaceName> = own.intersection(&others).copied().collect();
+                let card = (cards(facts, name), cards(facts, other_name));
                 let card = card.0.intersection(&card.1).next().cloned();
                 let (severity, what) = match (common.first(), card) {
-                    (Some(device), _) => (Severity::Warning, device.clone()),
+                    (Some(device), _) => (Severity::Warning, device.to_string()),
                     (None, Some(card)) => (Severity::Note, format!("card {card}")),
                     (None, None) => continue,
                 };
@@ -202,23 +195,9 @@ fn one_device(view: &View<'_>) -> Vec<Found<SharedFailureDomain>> {
     found
 }
 
-/// The interface itself and every device under it.
-fn devices(facts: &HostFacts, name: &InterfaceName, interface: &Interface) -> BTreeSet<String> {
-    let mut found = BTreeSet::from([name.0.clone()]);
-    let mut waiting: Vec<&InterfaceName> = interface.lower.iter().collect();
-    while let Some(lower) = waiting.pop() {
-        if found.insert(lower.0.clone()) {
-            if let Some(i) = facts.interfaces.get(lower) {
-                waiting.extend(i.lower.iter());
-            }
-        }
-    }
-    found
-}
-
 /// The bus addresses of the cards that carry the interface, without the function number that
 /// tells the ports of one PCI card apart.
-fn cards(facts: &HostFacts, name: &InterfaceName, interface: &Interface) -> BTreeSet<String> {
+fn cards(facts: &HostFacts, name: &InterfaceName) -> BTreeSet<String> {
     let of = |i: &Interface| {
         let bus = i.bus.as_deref().filter(|bus| !bus.is_empty())?;
         Some(match bus.rsplit_once('.') {
@@ -226,10 +205,8 @@ fn cards(facts: &HostFacts, name: &InterfaceName, interface: &Interface) -> BTre
             _ => bus.to_owned(),
         })
     };
-    let mut found: BTreeSet<String> = of(interface).into_iter().collect();
-    for device in devices(facts, name, interface) {
-        let facts = facts.interfaces.get(&InterfaceName(device));
-        found.extend(facts.and_then(of));
-    }
-    found
+    let devices = facts.with_lower(name).into_iter();
+    devices
+        .filter_map(|device| of(facts.interfaces.get(device)?))
+        .collect()
 }

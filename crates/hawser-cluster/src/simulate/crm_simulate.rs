@@ -44,7 +44,7 @@ impl Simulator for CrmSimulate {
             })
         };
         Ok(Answer {
-            before: before.unwrap_or_else(|| report.clone()),
+            before,
             report,
             graph: read(&graph)?,
             cib_after: read(&after)?,

@@ -61,8 +61,8 @@ pub enum Event {
 /// What `crm_simulate` answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// Its report of the cluster as it was given (`--output-as=xml`).
-    pub before: String,
+    /// Its report of the cluster before the events happened (`--output-as=xml`); none if none did: the other one says it.
+    pub before: Option<String>,
     /// Its report of what Pacemaker does (`--simulate --output-as=xml`).
     pub report: String,
     /// The transition graph (`--save-graph`).
@@ -77,7 +77,7 @@ impl Answer {
     /// # Errors
     /// One is no XML, or does not say what the cluster is, what is done, or what it is afterwards.
     pub fn read(&self) -> Result<Report, SimulateError> {
-        Report::parse(&self.before, &self.report)
+        Report::parse(self.before.as_deref(), &self.report)
     }
 }
 

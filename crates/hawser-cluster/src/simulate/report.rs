@@ -77,9 +77,10 @@ impl Report {
     ///
     /// # Errors
     /// One is no XML, or does not say what the cluster is, what is done, or what it is afterwards.
-    pub(super) fn parse(before: &str, text: &str) -> Result<Self, SimulateError> {
-        let before = Element::parse(before, WHAT)?;
+    pub(super) fn parse(before: Option<&str>, text: &str) -> Result<Self, SimulateError> {
         let root = Element::parse(text, WHAT)?;
+        let before = before.map(|it| Element::parse(it, WHAT)).transpose()?;
+        let before = before.as_ref().unwrap_or(&root);
         let actions = &part(&root, "transition")?.children;
         let planned = root.first("actions").into_iter();
         let reasons: BTreeMap<&str, &str> = planned
@@ -87,7 +88,7 @@ impl Report {
             .filter_map(|action| Some((action.get("node")?, action.get("reason")?)))
             .collect();
         Ok(Self {
-            before: Picture::of(part(&before, "cluster_status")?),
+            before: Picture::of(part(before, "cluster_status")?),
             executed: actions
                 .iter()
                 .filter_map(|action| executed(action, &reasons))

@@ -178,11 +178,10 @@ impl World {
             node("head2", false),
         );
         Answer {
-            before: format!(
-                "<pacemaker-result><cluster_status>{picture}</cluster_status></pacemaker-result>"
-            ),
+            before: None,
             report: format!(
-                "<pacemaker-result><transition/><revised_cluster_status>{picture}</revised_cluster_status></pacemaker-result>"
+                "<pacemaker-result><cluster_status>{picture}</cluster_status><transition/>\
+                 <revised_cluster_status>{picture}</revised_cluster_status></pacemaker-result>"
             ),
             graph: String::new(),
             cib_after: String::new(),

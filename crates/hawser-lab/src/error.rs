@@ -153,6 +153,17 @@ impl LabError {
         }
     }
 
+    /// The same of a program in a node: what it is called there, not how it was reached.
+    pub(crate) fn of_node(self, node: &str, command: &str) -> Self {
+        match self {
+            Self::Tool { what, .. } => Self::Tool {
+                command: format!("{command} (on {node})"),
+                what,
+            },
+            other => other,
+        }
+    }
+
     pub(crate) fn system(call: &'static str, object: impl Into<String>, errno: Errno) -> Self {
         Self::System {
             call,

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hawser_model::names::{HostName, InterfaceName, LinkName};
-use hawser_model::shell;
 use hawser_model::topology::{Link, Node, Reach, Topology};
 use hawser_tool::{Launch, TIED};
 
@@ -124,9 +123,7 @@ impl Lab {
         let words = argv
             .into_iter()
             .map(|word| word.as_ref().to_string_lossy().into_owned());
-        Ok(inside
-            .args(door::ssh(&self.dir, terminal, connects))
-            .arg(shell::line(words)))
+        Ok(inside.args(door::ssh(&self.dir, terminal, connects, words)))
     }
 
     fn enter(&self, node: &str) -> Result<Launch, LabError> {
@@ -235,15 +232,9 @@ impl Lab {
     /// # Errors
     /// No such machine, or it is off; what the command said when it failed.
     pub(crate) fn output_of(&self, machine: &str, argv: &[&str]) -> Result<String, LabError> {
-        let mut words = door::ssh(&self.dir, Terminal::No, door::CONNECTS);
-        words.push(shell::line(argv));
-        tool::run(self.place(machine)?, &words).map_err(|error| match error {
-            LabError::Tool { what, .. } => LabError::Tool {
-                command: format!("{} (on {machine})", argv.join(" ")),
-                what,
-            },
-            error => error,
-        })
+        let words = door::ssh(&self.dir, Terminal::No, door::CONNECTS, argv);
+        let ran = tool::run(self.place(machine)?, &words);
+        ran.map_err(|error| error.of_node(machine, &argv.join(" ")))
     }
 
     /// What the BMC of a node has done to its power since the lab was built, oldest first.

@@ -4,8 +4,6 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use hawser_model::shell;
-
 use crate::cluster::{arbiter, bmc, make_pools, secrets, shelf};
 use crate::down::take_apart;
 use crate::error::LabError;
@@ -13,7 +11,7 @@ use crate::impair::{Restored, apply_switch, machine};
 use crate::init::SWITCHES;
 use crate::lab::need_root;
 use crate::lock::Lock;
-use crate::machines::door::Terminal;
+use crate::machines::door::{self, Terminal};
 use crate::machines::{self, Kind};
 use crate::name::LabName;
 use crate::paths::{LabDir, Root};
@@ -264,19 +262,10 @@ fn certify(
         let words = ["sh", "-c", step.script, "sh", &cluster.name];
         let words: Vec<String> = match state.spec.kind {
             Kind::Namespace => words.map(str::to_owned).into(),
-            Kind::Uml => {
-                let ssh = machines::door::ssh(dir, Terminal::No, machines::door::CONNECTS);
-                ssh.into_iter().chain([shell::line(words)]).collect()
-            }
+            Kind::Uml => door::ssh(dir, Terminal::No, door::CONNECTS, words),
         };
         let limit = STEP * state.spec.kind.slowness();
         let done = tool::feed_within(place, &words, input, limit);
-        done.map_err(|e| match e {
-            LabError::Tool { what, .. } => LabError::Tool {
-                command: format!("{} (on {node})", step.what),
-                what,
-            },
-            other => other,
-        })
+        done.map_err(|error| error.of_node(node.as_str(), step.what))
     })
 }

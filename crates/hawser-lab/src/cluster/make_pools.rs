@@ -92,8 +92,12 @@ fn run(
     let log = File::create(&path).map_err(|e| LabError::io("create", &path, e))?;
     let script = format!("set -ex\n{commands}");
     let mut child = tool::enter(case)
-        .args(door::ssh(dir, door::Terminal::No, door::CONNECTS))
-        .arg(shell::line(["sh", "-c", &script]))
+        .args(door::ssh(
+            dir,
+            door::Terminal::No,
+            door::CONNECTS,
+            ["sh", "-c", &script],
+        ))
         .log(log)
         .apart()
         .daemon()?;

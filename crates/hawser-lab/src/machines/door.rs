@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use hawser_model::shell;
+
 use super::{folder, plan};
 use crate::paths::LabDir;
 
@@ -17,8 +19,13 @@ pub(crate) enum Terminal {
 /// How long a machine may take to let itself be connected.
 pub(crate) const CONNECTS: Duration = Duration::from_secs(10);
 
-/// The words before a command in a machine that lets itself be connected in time: what runs it there, in its case.
-pub(crate) fn ssh(dir: &LabDir, terminal: Terminal, connects: Duration) -> Vec<String> {
+/// What runs, in its case, a command in a machine that lets itself be connected in time.
+pub(crate) fn ssh<S: AsRef<str>>(
+    dir: &LabDir,
+    terminal: Terminal,
+    connects: Duration,
+    argv: impl IntoIterator<Item = S>,
+) -> Vec<String> {
     let mut words: Vec<String> = ["ssh", "-F", "none", "-i"].map(str::to_owned).into();
     words.push(folder::door_key(dir).display().to_string());
     // 0 would be no limit at all.
@@ -42,6 +49,6 @@ pub(crate) fn ssh(dir: &LabDir, terminal: Terminal, connects: Duration) -> Vec<S
     if terminal == Terminal::Yes {
         words.push("-t".to_owned());
     }
-    words.push(format!("root@{}", plan::MACHINE));
+    words.extend([format!("root@{}", plan::MACHINE), shell::line(argv)]);
     words
 }

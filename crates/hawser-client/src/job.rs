@@ -10,10 +10,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::history::Log;
+use crate::load::Load;
 use crate::stamp;
 use crate::target::Target;
 use crate::volume::{Device, Volume};
-use crate::writer::{Plan, Shared, Writer};
+use crate::writer::{Plan, Shared, Writer, room};
 
 /// Opens a unit for the writer of this number, in the run of this number.
 pub type OpenUnit = fn(&Target, u8, u64) -> Box<dyn Volume>;
@@ -33,40 +34,13 @@ pub enum Destination {
 pub struct Job {
     /// What is written to.
     pub destination: Destination,
-    /// How many write at the same time, each to blocks of its own.
-    pub writers: u8,
-    /// Orders in flight of each writer.
-    pub depth: u8,
-    /// Orders per second of each writer.
-    pub rate: u32,
-    /// Blocks of 4 KiB that each writer writes to.
-    pub blocks: u32,
+    /// How.
+    pub load: Load,
     /// How long to wait for the volume at the end.
     pub patience: Duration,
 }
 
 impl Job {
-    /// How many write, unless somebody says more.
-    pub const WRITERS: u8 = 2;
-    /// Orders in flight of each, unless somebody says more.
-    pub const DEPTH: u8 = 4;
-    /// Orders per second of each, unless somebody says another number.
-    pub const RATE: u32 = 200;
-    /// Blocks of each, unless somebody says another number.
-    pub const BLOCKS: u32 = 512;
-
-    /// A job in which all else is as usual.
-    pub fn new(destination: Destination, patience: Duration) -> Self {
-        Self {
-            destination,
-            writers: Self::WRITERS,
-            depth: Self::DEPTH,
-            rate: Self::RATE,
-            blocks: Self::BLOCKS,
-            patience,
-        }
-    }
-
     /// Writes until `stop` is set, and reads everything back. Calls `writing` when every writer has had an
     /// acknowledgement. True: all that was written was read.
     ///
@@ -79,19 +53,20 @@ impl Job {
         stop: &AtomicBool,
         writing: impl FnOnce(),
     ) -> Result<bool, String> {
+        let (load, patience) = (self.load, self.patience);
+        load.check()?;
+        let run = run_number();
         let plan = Plan {
-            run: run_number(),
-            depth: usize::from(self.depth),
-            rate: self.rate,
-            blocks: self.blocks.max(1),
-            patience: self.patience,
+            run,
+            load,
+            patience,
         };
         // Opened before any writer begins: the writers wait for each other at the end.
         let mut devices = Vec::new();
         match &self.destination {
             Destination::Path(path) => {
-                fits(path, plan.blocks.saturating_mul(u32::from(self.writers)))?;
-                for _ in 0..self.writers {
+                fits(path, load.room())?;
+                for _ in 0..load.writers {
                     let device = Device::open(path);
                     devices.push(device.map_err(|e| format!("{}: {e}", path.display()))?);
                 }
@@ -102,10 +77,10 @@ impl Job {
             Destination::Unit(_) => {}
         }
         let working = AtomicU32::new(0);
-        let ended = Barrier::new(usize::from(self.writers));
+        let ended = Barrier::new(usize::from(load.writers));
         thread::scope(|scope| {
             let mut writers = Vec::new();
-            for number in 0..self.writers {
+            for number in 0..load.writers {
                 let (working, ended) = (&working, &ended);
                 let device = devices.pop();
                 writers.push(scope.spawn(move || {
@@ -117,14 +92,14 @@ impl Job {
                     };
                     let volume: Box<dyn Volume> = match (device, &self.destination) {
                         (Some(device), _) => Box::new(device),
-                        (None, Destination::Unit(target)) => open(target, number, plan.run),
+                        (None, Destination::Unit(target)) => open(target, number, run),
                         (None, Destination::Path(_)) => unreachable!("one was opened for each"),
                     };
                     Writer::new(number, plan, shared, volume).work()
                 }));
             }
             loop {
-                if working.load(Ordering::Relaxed) == u32::from(self.writers) {
+                if working.load(Ordering::Relaxed) == u32::from(load.writers) {
                     writing();
                     break;
                 }
@@ -161,12 +136,5 @@ fn fits(path: &Path, needed: u32) -> Result<(), String> {
     })?;
     let device = Device::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let blocks = device.facts().map_or(0, |facts| facts.blocks);
-    match blocks < needed {
-        false => Ok(()),
-        true => Err(format!(
-            "{}: {blocks} blocks of 4 KiB, and {needed} are needed ({} MiB)",
-            path.display(),
-            needed.div_ceil(256)
-        )),
-    }
+    room(blocks, needed).map_err(|e| format!("{}: {e}", path.display()))
 }

@@ -9,6 +9,7 @@ pub mod check;
 mod client;
 pub mod history;
 pub mod job;
+pub mod load;
 pub mod questions;
 pub mod series;
 pub mod stamp;

@@ -19,6 +19,7 @@ use clap::{Parser, Subcommand};
 use hawser_client::check::{Rules, Verdict, check};
 use hawser_client::history::{self, Log};
 use hawser_client::job::{Destination, Job};
+use hawser_client::load::Load;
 use hawser_client::series::felt;
 use hawser_client::target::{Chap, Target};
 use hawser_client::volume::Volume;
@@ -87,18 +88,8 @@ struct RunArgs {
     /// A file or block device instead: of this kernel's initiator, or on NFS
     #[arg(long, value_name = "PATH", conflicts_with = "portals")]
     device: Option<PathBuf>,
-    /// How many write at the same time, each to blocks of its own
-    #[arg(long, default_value_t = Job::WRITERS, value_parser = clap::value_parser!(u8).range(1..=32))]
-    writers: u8,
-    /// Orders in flight of each writer (a device does one at a time)
-    #[arg(long, default_value_t = Job::DEPTH, value_parser = clap::value_parser!(u8).range(1..=64))]
-    depth: u8,
-    /// Orders per second of each writer
-    #[arg(long, default_value_t = Job::RATE)]
-    rate: u32,
-    /// Blocks of 4 KiB that each writer writes to
-    #[arg(long, default_value_t = Job::BLOCKS)]
-    blocks: u32,
+    #[command(flatten)]
+    load: Load,
     /// Stop by itself after so long
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
     time: Option<Duration>,
@@ -218,10 +209,7 @@ fn run(args: RunArgs) -> Result<ExitCode, String> {
     };
     let job = Job {
         destination,
-        writers: args.writers,
-        depth: args.depth,
-        rate: args.rate,
-        blocks: args.blocks,
+        load: args.load,
         patience: args.patience,
     };
     static STOP: AtomicBool = AtomicBool::new(false);

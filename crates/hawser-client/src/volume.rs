@@ -1,22 +1,25 @@
 //! What is written to: one narrow trait, and a file or block device behind it.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use nix::sys::uio::pwritev;
 
 use crate::stamp::{BLOCK, Page};
 
 /// What is asked of a volume.
 #[derive(Clone)]
 pub enum Order {
-    /// Write a block; with `fua` onto stable storage.
+    /// Write blocks that follow each other; with `fua` onto stable storage.
     Write {
-        /// Where.
+        /// The first.
         block: u32,
-        /// What.
-        page: Box<Page>,
+        /// What they are to hold.
+        pages: Vec<Page>,
         /// See above.
         fua: bool,
     },
@@ -27,6 +30,17 @@ pub enum Order {
     },
     /// Put everything that was acknowledged onto stable storage.
     Flush,
+}
+
+impl Order {
+    /// The blocks that are written or read.
+    pub fn blocks(&self) -> Range<u32> {
+        match self {
+            Self::Write { block, pages, .. } => *block..block.saturating_add(pages.len() as u32),
+            Self::Read { block } => *block..block.saturating_add(1),
+            Self::Flush => 0..0,
+        }
+    }
 }
 
 /// What a volume says.
@@ -144,11 +158,21 @@ impl Device {
         })
     }
 
+    /// In one call, as an application writes: what is written of it only in part has failed.
+    fn write(&self, pages: &[Page], at: u64) -> io::Result<()> {
+        let parts: Vec<IoSlice<'_>> = pages.iter().map(|page| IoSlice::new(&page.0)).collect();
+        let at = i64::try_from(at).map_err(io::Error::other)?;
+        match pwritev(&self.file, &parts, at)? {
+            written if written == parts.len() * BLOCK => Ok(()),
+            _ => Err(io::ErrorKind::WriteZero.into()),
+        }
+    }
+
     fn obey(&self, order: &Order) -> io::Result<Option<PageBox>> {
         let at = |block: u32| u64::from(block) * BLOCK as u64;
         match order {
-            Order::Write { block, page, fua } => {
-                self.file.write_all_at(&page.0, at(*block))?;
+            Order::Write { block, pages, fua } => {
+                self.write(pages, at(*block))?;
                 if *fua {
                     self.file.sync_data()?;
                 }

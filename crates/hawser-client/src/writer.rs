@@ -1,7 +1,7 @@
 //! One writer: keeps a number of orders in flight on blocks of its own, sends again what had no
 //! answer, and writes down what it learns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Range;
 use std::sync::Barrier;
@@ -9,12 +9,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::history::{CACHE, FUA, Kind, Log, NOTHING, Record, TORN};
+use crate::load::Load;
 use crate::stamp::{self, Found};
 use crate::volume::{Event, Order, Volume};
 use crate::word::Word;
 
-/// One order in so many is a read of a block that was acknowledged.
-const READS: u64 = 16;
 /// One write in so many is written with FUA.
 const FUAS: u64 = 8;
 /// After so many acknowledged writes a flush is sent.
@@ -27,12 +26,8 @@ const AGAIN: Duration = Duration::from_millis(20);
 pub struct Plan {
     /// The number of the run.
     pub run: u64,
-    /// Orders in flight of each writer.
-    pub depth: usize,
-    /// Orders per second of each writer.
-    pub rate: u32,
-    /// How many blocks each writer writes to.
-    pub blocks: u32,
+    /// How heavily.
+    pub load: Load,
     /// How long, once told to stop, it waits for answers before it gives up.
     pub patience: Duration,
 }
@@ -64,7 +59,7 @@ pub struct Writer<'a> {
     volume: Box<dyn Volume + 'a>,
     mine: Range<u32>,
     flights: BTreeMap<u64, Flight>,
-    written: BTreeMap<u32, ()>,
+    written: BTreeSet<u32>,
     next: u64,
     writes: u64,
     flushes: u64,
@@ -78,20 +73,20 @@ pub struct Writer<'a> {
 impl<'a> Writer<'a> {
     /// Writer number `number` of a plan.
     pub fn new(number: u8, plan: Plan, shared: Shared<'a>, volume: Box<dyn Volume + 'a>) -> Self {
-        let first = u32::from(number) * plan.blocks;
+        let first = u32::from(number) * plan.load.blocks;
         Self {
             number,
             plan,
             shared,
             volume,
-            mine: first..first + plan.blocks,
+            mine: first..first + plan.load.blocks,
             flights: BTreeMap::new(),
-            written: BTreeMap::new(),
+            written: BTreeSet::new(),
             next: 0,
             writes: 0,
             flushes: 0,
             unflushed: 0,
-            cursor: 0,
+            cursor: first,
             chance: plan.run ^ u64::from(number),
             path: 0,
             working: false,
@@ -118,7 +113,7 @@ impl<'a> Writer<'a> {
     }
 
     fn write(&mut self) -> io::Result<bool> {
-        let gap = Duration::from_secs(1) / self.plan.rate.max(1);
+        let gap = Duration::from_secs(1) / self.plan.load.rate.max(1);
         let mut due = Instant::now();
         let mut stopped: Option<Instant> = None;
         loop {
@@ -132,8 +127,7 @@ impl<'a> Writer<'a> {
                 Some(_) if self.flights.is_empty() && self.volume.ready() => self.flush()?,
                 Some(_) => {}
                 None => {
-                    while self.volume.ready() && self.flights.len() < self.plan.depth && due <= now
-                    {
+                    while self.volume.ready() && self.flights.len() < self.depth() && due <= now {
                         self.begin_one()?;
                         // What was missed in a stall is not made up for.
                         due = (due + gap).max(now.checked_sub(gap).unwrap_or(now));
@@ -145,10 +139,10 @@ impl<'a> Writer<'a> {
     }
 
     fn read_back(&mut self) -> io::Result<bool> {
-        let mut left: Vec<u32> = self.written.keys().rev().copied().collect();
+        let mut left: Vec<u32> = self.written.iter().rev().copied().collect();
         let begun = Instant::now();
         while !(left.is_empty() && self.flights.is_empty()) {
-            while self.volume.ready() && self.flights.len() < self.plan.depth {
+            while self.volume.ready() && self.flights.len() < self.depth() {
                 let Some(block) = left.pop() else { break };
                 self.read(block)?;
             }
@@ -165,43 +159,59 @@ impl<'a> Writer<'a> {
             return self.flush();
         }
         let chance = stamp::mixed(&mut self.chance);
-        if chance % READS == 0 && !self.written.is_empty() {
-            let from = self.mine.start + (chance >> 32) as u32 % self.plan.blocks;
+        if chance % 100 < u64::from(self.plan.load.reads) && !self.written.is_empty() {
+            let from = self.mine.start + (chance >> 32) as u32 % self.plan.load.blocks;
             let mut known = self.written.range(from..).chain(self.written.iter());
-            let idle = known.find(|(block, ())| !self.busy(**block));
-            if let Some(block) = idle.map(|(block, ())| *block) {
+            let idle = known.find(|block| !self.is_busy(**block..**block + 1));
+            if let Some(block) = idle.copied() {
                 return self.read(block);
             }
         }
-        // In order through the region, so that a block is written again as late as can be.
-        let mut block = self.mine.start + self.cursor % self.plan.blocks;
-        for _ in 0..self.plan.depth {
-            if !self.busy(block) {
-                break;
-            }
-            self.cursor = self.cursor.wrapping_add(1);
-            block = self.mine.start + self.cursor % self.plan.blocks;
-        }
-        self.cursor = self.cursor.wrapping_add(1);
+        let blocks = self.next_blocks();
         self.writes += 1;
         let fua = self.writes % FUAS == 0;
-        let page = stamp::make(self.plan.run, block, self.writes);
-        self.shared.log.put(Record {
-            block,
-            sequence: self.writes,
-            flags: if fua { FUA } else { 0 },
-            path: self.path,
-            ..Record::new(Kind::Write, self.number)
-        })?;
-        self.send(Order::Write { block, page, fua }, self.writes);
+        let page = |block| *stamp::make(self.plan.run, block, self.writes);
+        let pages = blocks.clone().map(page).collect();
+        for block in blocks.clone() {
+            self.shared.log.put(Record {
+                block,
+                sequence: self.writes,
+                flags: if fua { FUA } else { 0 },
+                path: self.path,
+                ..Record::new(Kind::Write, self.number)
+            })?;
+        }
+        let block = blocks.start;
+        self.send(Order::Write { block, pages, fua }, self.writes);
         Ok(())
     }
 
-    fn busy(&self, block: u32) -> bool {
-        self.flights.values().any(|flight| match &flight.order {
-            Order::Write { block: other, .. } | Order::Read { block: other } => *other == block,
-            Order::Flush => false,
+    /// Where the next write goes: in order through the region, so that a block is written again as late as can be.
+    fn next_blocks(&mut self) -> Range<u32> {
+        let size = u32::from(self.plan.load.size);
+        loop {
+            if self.cursor + size > self.mine.end {
+                self.cursor = self.mine.start;
+            }
+            let blocks = self.cursor..self.cursor + size;
+            self.cursor = blocks.end;
+            // There are more blocks than are in flight ([`Load::check`]).
+            if !self.is_busy(blocks.clone()) {
+                return blocks;
+            }
+        }
+    }
+
+    fn is_busy(&self, blocks: Range<u32>) -> bool {
+        let mut flights = self.flights.values();
+        flights.any(|flight| {
+            let its = flight.order.blocks();
+            its.start < blocks.end && blocks.start < its.end
         })
+    }
+
+    fn depth(&self) -> usize {
+        usize::from(self.plan.load.depth)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -286,11 +296,11 @@ impl<'a> Writer<'a> {
             Event::PathUp(path) => {
                 self.path = path;
                 self.shared.log.put(of(Kind::PathUp, path))?;
-                if let Some(facts) = self
-                    .volume
-                    .facts()
-                    .filter(|_| !self.working && self.number == 0)
-                {
+                let facts = self.volume.facts();
+                if let Some(facts) = facts {
+                    room(facts.blocks, self.plan.load.room())?;
+                }
+                if let Some(facts) = facts.filter(|_| !self.working && self.number == 0) {
                     self.shared.log.put(Record {
                         sequence: self.plan.run,
                         block: facts.blocks,
@@ -319,20 +329,24 @@ impl<'a> Writer<'a> {
             value: took,
             ..Record::new(Kind::Flushed, self.number)
         };
-        self.shared.log.put(match flight.order {
-            Order::Flush => record,
-            Order::Write { block, fua, .. } => {
-                self.written.insert(block, ());
+        match flight.order {
+            Order::Flush => self.shared.log.put(record),
+            Order::Write { fua, .. } => {
+                let blocks = flight.order.blocks();
+                self.written.extend(blocks.clone());
                 self.unflushed += 1;
                 if !std::mem::replace(&mut self.working, true) {
                     self.shared.working.fetch_add(1, Ordering::Relaxed);
                 }
-                Record {
-                    kind: Kind::Acknowledged,
-                    block,
-                    flags: if fua { FUA } else { 0 },
-                    ..record
+                for block in blocks {
+                    self.shared.log.put(Record {
+                        kind: Kind::Acknowledged,
+                        block,
+                        flags: if fua { FUA } else { 0 },
+                        ..record
+                    })?;
                 }
+                Ok(())
             }
             Order::Read { block } => {
                 let found = page.map_or(Found::Nothing, |page| {
@@ -343,14 +357,28 @@ impl<'a> Writer<'a> {
                     Found::Nothing => (0, NOTHING),
                     Found::Torn => (0, TORN),
                 };
-                Record {
+                self.shared.log.put(Record {
                     kind: Kind::Found,
                     block,
                     sequence,
                     flags,
                     ..record
-                }
+                })
             }
-        })
+        }
+    }
+}
+
+/// Whether a volume of so many blocks has room for all writers.
+///
+/// # Errors
+/// How much it lacks.
+pub(crate) fn room(blocks: u32, needed: u32) -> io::Result<()> {
+    match blocks < needed {
+        false => Ok(()),
+        true => Err(io::Error::other(format!(
+            "{blocks} blocks of 4 KiB, and {needed} are needed ({} MiB)",
+            needed.div_ceil(256)
+        ))),
     }
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use hawser_client::check::{Rules, check};
 use hawser_client::history::Record;
 use hawser_client::job::{Destination, Job};
+use hawser_client::load::Load;
 use hawser_client::questions::{ReadClock, StartWriting, StopWriting, TakeWords};
 use hawser_client::target::Target;
 use hawser_client::word::Word;
@@ -75,7 +76,11 @@ fn file() -> NamedTempFile {
 }
 
 fn job(destination: Destination) -> StartWriting {
-    StartWriting(Job::new(destination, SOON))
+    StartWriting(Job {
+        destination,
+        load: Load::USUAL,
+        patience: SOON,
+    })
 }
 
 fn to(path: &Path) -> StartWriting {

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use hawser_client::check::{Rules, Verdict, check};
-use hawser_client::history::{Log, load};
+use hawser_client::history::{self, Log};
+use hawser_client::load::Load;
 use hawser_client::stamp::{Page, SECTOR};
 use hawser_client::volume::{Event, Facts, Order, Volume};
 use hawser_client::writer::{Plan, Shared, Writer};
@@ -29,10 +30,10 @@ enum Lie {
 /// A volume with a cache that dies once.
 struct Model<'a> {
     lie: Lie,
-    cached: BTreeMap<u32, Box<Page>>,
-    stable: BTreeMap<u32, Box<Page>>,
+    cached: BTreeMap<u32, Page>,
+    stable: BTreeMap<u32, Page>,
     /// What each block held before its last write.
-    before: BTreeMap<u32, Box<Page>>,
+    before: BTreeMap<u32, Page>,
     orders: u32,
     unflushed: u32,
     dead: bool,
@@ -45,18 +46,20 @@ impl Volume for Model<'_> {
     fn send(&mut self, number: u64, order: &Order) {
         self.orders += 1;
         match order {
-            Order::Write { block, page, fua } => {
-                let mut page = page.clone();
-                if let Some(old) = self.cached.get(block) {
-                    if self.lie == Lie::TearsWrites && self.orders % 97 == 0 {
-                        page.0[SECTOR..].copy_from_slice(&old.0[SECTOR..]);
+            Order::Write { pages, fua, .. } => {
+                for (block, page) in order.blocks().zip(pages) {
+                    let mut page = page.clone();
+                    if let Some(old) = self.cached.get(&block) {
+                        if self.lie == Lie::TearsWrites && self.orders % 97 == 0 {
+                            page.0[SECTOR..].copy_from_slice(&old.0[SECTOR..]);
+                        }
+                        self.before.insert(block, old.clone());
                     }
-                    self.before.insert(*block, old.clone());
+                    if *fua && self.lie != Lie::IgnoresFua {
+                        self.stable.insert(block, page.clone());
+                    }
+                    self.cached.insert(block, page);
                 }
-                if *fua && self.lie != Lie::IgnoresFua {
-                    self.stable.insert(*block, page.clone());
-                }
-                self.cached.insert(*block, page);
                 self.unflushed += 1;
                 self.events.push(Event::Done(number, None));
             }
@@ -64,7 +67,7 @@ impl Volume for Model<'_> {
                 let old = self.before.get(block);
                 let page = old.filter(|_| self.lie == Lie::StaleRead && self.orders % 7 == 0);
                 let page = page.or(self.cached.get(block)).cloned();
-                let page = page.unwrap_or_else(Page::zeroed);
+                let page = page.map_or_else(Page::zeroed, Box::new);
                 self.events.push(Event::Done(number, Some(page)));
             }
             Order::Flush => {
@@ -107,17 +110,25 @@ impl Volume for Model<'_> {
     }
 }
 
+/// Fast, and few blocks: each is written many times.
+const FAST: Load = Load {
+    rate: 1_000_000,
+    blocks: 200,
+    ..Load::USUAL
+};
+
 fn judged(lie: Lie) -> Verdict {
+    judged_under(FAST, lie)
+}
+
+fn judged_under(load: Load, lie: Lie) -> Verdict {
     let file = tempfile::NamedTempFile::new().unwrap();
     let log = Log::create(file.path()).unwrap();
     let (stop, working) = (AtomicBool::new(false), AtomicU32::new(0));
     let ended = Barrier::new(1);
     let plan = Plan {
         run: 5,
-        depth: 4,
-        rate: 1_000_000,
-        // Few: every block is written many times.
-        blocks: 200,
+        load,
         patience: Duration::from_secs(20),
     };
     let shared = Shared {
@@ -147,7 +158,7 @@ fn judged(lie: Lie) -> Verdict {
         cache_may_be_lost: true,
         ..Rules::default()
     };
-    check(&load(file.path()).unwrap(), rules)
+    check(&history::load(file.path()).unwrap(), rules)
 }
 
 #[test]
@@ -179,4 +190,24 @@ fn one_with_stale_reads_is_caught() {
 #[test]
 fn one_that_tears_writes_is_caught() {
     assert!(judged(Lie::TearsWrites).torn > 0);
+}
+
+#[test]
+fn writes_of_several_blocks_and_many_reads_are_judged_block_by_block() {
+    let load = Load {
+        size: 7,
+        reads: 40,
+        depth: 8,
+        ..FAST
+    };
+    let verdict = judged_under(load, Lie::None);
+    assert!(verdict.is_clean(), "{verdict:?}");
+    assert!(
+        verdict.acknowledged > 1000 && verdict.acknowledged % 7 == 0,
+        "{verdict:?}"
+    );
+    assert!(verdict.reads > 150, "{verdict:?}");
+    // Of 200 blocks 28 writes of 7 fit.
+    assert_eq!(verdict.read_back, 196);
+    assert!(judged_under(load, Lie::TearsWrites).torn > 0);
 }

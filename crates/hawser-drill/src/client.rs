@@ -14,9 +14,6 @@ use crate::follow::Follower;
 use crate::seat;
 use crate::stage::Stage;
 
-/// How many write at the same time: one begins on each of two SANs.
-pub(crate) const WRITERS: u8 = 2;
-
 /// The pool must let the client begin within so long.
 const BEGINS: Duration = Duration::from_secs(60);
 
@@ -125,7 +122,7 @@ impl Client {
             // On the client's own clock.
             let behind = self.clock.map_or(0, |clock| clock.offset_us);
             let theirs = |at: u64| at.saturating_add_signed(-behind);
-            let writers = usize::from(WRITERS);
+            let writers = usize::from(stage.seat.load.writers);
             Ok(self.follower.steady(writers, theirs(begin), theirs(now)))
         })
     }

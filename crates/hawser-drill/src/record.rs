@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use hawser_client::check::{Rules, Verdict, Wrong, check};
 use hawser_client::history::{Kind, Record};
+use hawser_client::load::Load;
 use hawser_client::series::{SLICE_US, felt};
 use hawser_client::stamp::BLOCK;
 use hawser_model::drill::{
-    ClientBreach, ClientRecord, Clock, FenceEvent, Moment, PathChange, PathEvent, PowerEvent,
-    PowerState, Stall, WriteCounts, WrongWrite,
+    ClientBreach, ClientLoad, ClientRecord, Clock, FenceEvent, Moment, PathChange, PathEvent,
+    PowerEvent, PowerState, Stall, WriteCounts, WrongWrite,
 };
 use hawser_model::names::HostName;
 
@@ -23,6 +24,7 @@ pub(crate) struct Place {
     pub host: HostName,
     pub clock: Clock,
     pub pool: String,
+    pub load: Load,
     pub portals: Vec<String>,
     pub errors: Vec<String>,
     /// When the first fault was ordered, on the drill's clock; absent when none was.
@@ -41,6 +43,7 @@ pub(crate) fn client(history: &[Record], rules: Rules, place: Place) -> ClientRe
         host: Some(place.host),
         clock: place.clock,
         pool: place.pool,
+        load: Some(load(place.load)),
         began: Moment(first),
         ended: Moment(ended.map_or(last, |record| record.at_us)),
         slice_us: SLICE_US,
@@ -63,6 +66,17 @@ pub(crate) fn client(history: &[Record], rules: Rules, place: Place) -> ClientRe
         read_back: ended.is_some() && verdict.unread == 0,
         breaches: breaches(&verdict),
         errors: place.errors,
+    }
+}
+
+fn load(load: Load) -> ClientLoad {
+    ClientLoad {
+        writers: load.writers,
+        depth: load.depth,
+        rate: load.rate,
+        region_bytes: u64::from(load.blocks) * BLOCK as u64,
+        order_bytes: u32::from(load.size) * BLOCK as u32,
+        reads: load.reads,
     }
 }
 
@@ -206,6 +220,7 @@ mod tests {
             host: "client1".into(),
             clock: Clock::default(),
             pool: "p".into(),
+            load: Load::USUAL,
             portals: vec!["10.72.2.207:3260".into(), "10.72.3.207:3260".into()],
             errors: Vec::new(),
             fault: Some(Moment(4_000_000)),

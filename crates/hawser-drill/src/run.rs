@@ -177,6 +177,7 @@ impl Drill<'_> {
         let place = Place {
             host: stage.client.clone(),
             pool: stage.pool.clone(),
+            load: stage.seat.load,
             clock: left.clock,
             portals: seat::recorded(&stage.seat, &stage.portals()),
             errors: left.complaints,

@@ -10,9 +10,9 @@ use hawser_client::target::Target;
 use hawser_host::{Host, Reach};
 use hawser_model::names::HostName;
 
+pub use hawser_client::load::Load;
 pub use hawser_client::target::Chap;
 
-use crate::client::WRITERS;
 use crate::error::DrillError;
 use crate::stage::Stage;
 
@@ -36,6 +36,8 @@ pub struct Seat {
     pub initiator: Option<String>,
     /// As whom it logs in by CHAP. The secret goes to the client in a question, and nowhere else.
     pub chap: Option<Chap>,
+    /// How heavily it writes.
+    pub load: Load,
 }
 
 /// What is written to.
@@ -103,8 +105,9 @@ pub(crate) fn job(stage: &Stage<'_>) -> Job {
         }),
     };
     Job {
-        writers: WRITERS,
-        ..Job::new(destination, PATIENCE)
+        destination,
+        load: seat.load,
+        patience: PATIENCE,
     }
 }
 

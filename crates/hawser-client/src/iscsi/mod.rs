@@ -187,7 +187,7 @@ impl Paths {
                 events.push(Event::LoginRefused(portal, why));
                 false
             }
-            Answer::Order(number @ (CAPACITY | CACHING), Ok(page)) => {
+            Answer::Order(number @ (CAPACITY | CACHING), Ok(Some(page))) => {
                 if number == CAPACITY {
                     self.capacity = Some(blocks(&page));
                 } else {
@@ -205,7 +205,7 @@ impl Paths {
             Answer::Order(number, Ok(page)) => {
                 self.waiting.remove(&number);
                 self.heard = Instant::now();
-                events.push(Event::Done(number, Some(page)));
+                events.push(Event::Done(number, page));
                 true
             }
             Answer::Order(number, Err(Refusal::Target(why))) => {

@@ -125,7 +125,10 @@ impl Reader {
             },
             Answer::Login(Err(why)) => Err(why),
             Answer::Order(_, page) => {
-                let (sectors, sector) = sectors(page.map_err(refused)?.as_ref());
+                let Some(page) = page.map_err(refused)? else {
+                    return Ok(());
+                };
+                let (sectors, sector) = sectors(&page);
                 if !(512..=REQUEST as u64).contains(&sector) {
                     return Err(format!("blocks of {sector} bytes"));
                 }

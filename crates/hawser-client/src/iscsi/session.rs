@@ -26,8 +26,8 @@ const SECTOR: u32 = 512;
 pub enum Answer {
     /// Logged in, or not.
     Login(Result<(), String>),
-    /// The order with this number; reads with their data.
-    Order(u64, Result<Box<Page>, Refusal>),
+    /// The order with this number; what reads a page brings it.
+    Order(u64, Result<Option<Box<Page>>, Refusal>),
     /// A read of any length, with its buffer.
     Chunk(Result<Box<[u8]>, Refusal>),
 }
@@ -42,15 +42,19 @@ pub enum Refusal {
 
 /// Where a command's data is.
 enum Data {
+    /// Read into.
     Page(Box<Page>),
+    /// Read into.
     Chunk(Box<[u8]>),
+    /// Written from.
+    Sent(Box<[u8]>),
 }
 
 impl Data {
     fn bytes(&mut self) -> &mut [u8] {
         match self {
             Self::Page(page) => &mut page.0,
-            Self::Chunk(chunk) => chunk,
+            Self::Chunk(bytes) | Self::Sent(bytes) => bytes,
         }
     }
 }
@@ -138,14 +142,17 @@ impl Session {
 
     /// Sends an order. False: the session takes none.
     pub fn send(&mut self, number: u64, order: &Order) -> bool {
-        let page = match order {
-            Order::Write { page, .. } => page.clone(),
-            Order::Read { .. } | Order::Flush => Page::zeroed(),
+        let data = match order {
+            Order::Write { pages, .. } => {
+                Data::Sent(pages.iter().flat_map(|page| page.0).collect())
+            }
+            Order::Read { .. } => Data::Page(Page::zeroed()),
+            Order::Flush => Data::Sent(Box::default()),
         };
+        let length = order.blocks().len() * BLOCK;
         let lba = |block: u32| u64::from(block) * u64::from(BLOCK as u32 / SECTOR);
-        let page = Data::Page(page);
-        self.command(number, page, |context, lun, data, private| {
-            // SAFETY: `data` points to the BLOCK bytes of the page in `private`, which is not
+        self.command(number, data, |context, lun, data, private| {
+            // SAFETY: `data` points to the `length` bytes that `private` holds, which are not
             // freed before the answer; the context lives.
             unsafe {
                 match order {
@@ -154,7 +161,7 @@ impl Session {
                         lun,
                         lba(*block),
                         data,
-                        BLOCK as u32,
+                        length as u32,
                         SECTOR as c_int,
                         0,
                         0,
@@ -169,7 +176,7 @@ impl Session {
                             context,
                             lun,
                             lba(*block),
-                            BLOCK as u32,
+                            length as u32,
                             SECTOR as c_int,
                             0,
                             0,
@@ -180,7 +187,7 @@ impl Session {
                             private,
                         ),
                         data,
-                        BLOCK,
+                        length,
                     ),
                     Order::Flush => ffi::iscsi_synchronizecache16_task(
                         context, lun, 0, 0, 0, 0, answered, private,
@@ -372,7 +379,8 @@ unsafe extern "C" fn answered(
         unsafe { ffi::scsi_free_scsi_task(data.cast()) };
     }
     answers.borrow_mut().push(match read {
-        Data::Page(page) => Answer::Order(number, status.map(|()| page)),
+        Data::Page(page) => Answer::Order(number, status.map(|()| Some(page))),
+        Data::Sent(_) => Answer::Order(number, status.map(|()| None)),
         Data::Chunk(chunk) => Answer::Chunk(status.map(|()| chunk)),
     });
 }

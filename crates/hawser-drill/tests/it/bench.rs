@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use hawser_client::load::Load;
 use hawser_cluster::host::drill::{Extent, HostFault};
 use hawser_drill::heads::RealHeads;
 use hawser_drill::seat::{Seat, Volume};
@@ -296,6 +297,7 @@ impl Bench {
             volume: Volume::default(),
             initiator: None,
             chap: None,
+            load: Load::USUAL,
         };
         let after = world.interrupted_after;
         let interrupted = || u32::from(after.is_some_and(|after| world.wire.count() > after));

@@ -1,12 +1,13 @@
 //! What a drill makes of its client: one that writes, one that is refused, one that is lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::Duration;
 
 use hawser_client::Client as Verifier;
 use hawser_client::check::{Rules, check};
 use hawser_client::job::OpenUnit;
+use hawser_client::load::Load;
 use hawser_client::questions::QUESTIONS;
 use hawser_client::stamp::Page;
 use hawser_client::target::Target;
@@ -37,7 +38,7 @@ impl Reach for Way {
 /// A unit in memory.
 #[derive(Default)]
 struct Memory {
-    held: BTreeMap<u32, Box<Page>>,
+    held: BTreeMap<u32, Page>,
     events: Vec<Event>,
     up: bool,
 }
@@ -45,13 +46,16 @@ struct Memory {
 impl Volume for Memory {
     fn send(&mut self, number: u64, order: &Order) {
         let page = match order {
-            Order::Write { block, page, .. } => {
-                self.held.insert(*block, page.clone());
+            Order::Write { pages, .. } => {
+                self.held.extend(order.blocks().zip(pages.iter().cloned()));
                 None
             }
-            Order::Read { block } => {
-                Some(self.held.get(block).cloned().unwrap_or_else(Page::zeroed))
-            }
+            Order::Read { block } => Some(
+                self.held
+                    .get(block)
+                    .cloned()
+                    .map_or_else(Page::zeroed, Box::new),
+            ),
             Order::Flush => None,
         };
         self.events.push(Event::Done(number, page));
@@ -116,7 +120,7 @@ fn real() -> Wire {
 }
 
 /// Sets the stage for a client that opens its units so.
-fn on_stage(open: OpenUnit, wire: &Wire, work: impl FnOnce(&Stage<'_>)) {
+fn on_stage(open: OpenUnit, wire: &Wire, work: impl FnOnce(&mut Stage<'_>)) {
     let bench = Bench::new();
     let wire = wire.clone();
     let world = bench.world(&Clock::default());
@@ -147,6 +151,39 @@ fn a_client_that_wrote_leaves_a_history_and_how_its_clock_stood() {
         // It is this machine's clock that was compared, by whatever a busy machine lets pass between two looks at it.
         let apart = left.clock.offset_us.unsigned_abs();
         assert!(apart < 60_000_000, "{:?}", left.clock);
+    });
+}
+
+#[test]
+fn a_client_writes_as_heavily_as_it_is_told_to() {
+    on_stage(memory, &real(), |stage| {
+        stage.seat.load = Load {
+            writers: 3,
+            size: 4,
+            ..Load::USUAL
+        };
+        let mut client = Client::start(stage).unwrap();
+        assert!(
+            client
+                .wait_steady(stage, stage.now(), STEADY, SOON)
+                .unwrap()
+        );
+        let left = client.stop(stage).unwrap();
+        let verdict = check(&left.history, Rules::default());
+        assert!(verdict.is_clean(), "{verdict:?}");
+        assert_eq!(verdict.acknowledged % 4, 0);
+        let writers: BTreeSet<u8> = left.history.iter().map(|it| it.writer).collect();
+        assert_eq!(writers, BTreeSet::from([0, 1, 2]));
+    });
+}
+
+#[test]
+fn a_client_whose_unit_is_too_small_says_by_how_much() {
+    on_stage(memory, &real(), |stage| {
+        stage.seat.load.blocks = 4096;
+        let why = Client::start(stage).err().unwrap().to_string();
+        let lacks = "4096 blocks of 4 KiB, and 8192 are needed (32 MiB)";
+        assert!(why.contains(lacks), "{why}");
     });
 }
 

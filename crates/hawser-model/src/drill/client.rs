@@ -17,6 +17,9 @@ pub struct ClientRecord {
     pub pool: String,
     /// What it wrote over: the target's addresses, or a device.
     pub portals: Vec<String>,
+    /// How heavily it wrote. Absent: it was not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<ClientLoad>,
     /// Its first record.
     pub began: Moment,
     /// The moment it stopped writing.
@@ -25,7 +28,7 @@ pub struct ClientRecord {
     pub slice_us: u64,
     /// Acknowledged writes in each slice, the first of which begins with `began`.
     pub slices: Vec<u32>,
-    /// Bytes of one write.
+    /// Bytes of one write: of a block, also where an order wrote several.
     pub write_bytes: u32,
     /// Half of the writes took no longer, in microseconds.
     pub median_us: u64,
@@ -45,6 +48,23 @@ pub struct ClientRecord {
     pub errors: Vec<String>,
     /// Everything that was written has been read back at the end.
     pub read_back: bool,
+}
+
+/// What each of a client's writers was to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientLoad {
+    /// How many wrote at the same time.
+    pub writers: u8,
+    /// Orders in flight of each.
+    pub depth: u8,
+    /// Orders per second of each.
+    pub rate: u32,
+    /// Bytes that each wrote to.
+    pub region_bytes: u64,
+    /// Bytes of one order to write.
+    pub order_bytes: u32,
+    /// So many of a hundred orders were reads.
+    pub reads: u8,
 }
 
 /// A time in which a writer got no acknowledgement.

@@ -11,7 +11,7 @@ mod timeline;
 mod watch;
 
 pub use client::{
-    ClientBreach, ClientRecord, PathChange, PathEvent, Stall, WriteCounts, WrongWrite,
+    ClientBreach, ClientLoad, ClientRecord, PathChange, PathEvent, Stall, WriteCounts, WrongWrite,
 };
 pub use cluster::{
     ClusterFacts, FenceDeviceFacts, LinkMeasured, PauseFacts, PoolFacts, ResourceFacts, TotemFacts,

@@ -29,7 +29,7 @@ pub fn text(case: &DrillCase, report: &DrillReport) -> String {
         let _ = write!(out, ": {}", case.scenario.about);
     }
     out.push_str("\n\n");
-    out.push_str(&writes(report));
+    out.push_str(&writes(case, report));
     out.push_str(&account(report));
     out.push_str(&promises(report));
     if !report.findings.is_empty() {
@@ -41,7 +41,7 @@ pub fn text(case: &DrillCase, report: &DrillReport) -> String {
     out
 }
 
-fn writes(report: &DrillReport) -> String {
+fn writes(case: &DrillCase, report: &DrillReport) -> String {
     let writes = report.writes;
     let mut out = format!(
         "  {} acknowledged writes lost ({} acknowledged, {} stale, {} torn)\n",
@@ -50,6 +50,17 @@ fn writes(report: &DrillReport) -> String {
         grouped(writes.stale),
         grouped(writes.torn)
     );
+    if let Some(load) = case.client.load {
+        let _ = writeln!(
+            out,
+            "  by {} writers, {} orders in flight each, {} a second, {} KiB in a write, {} % reads",
+            load.writers,
+            load.depth,
+            grouped(load.rate.into()),
+            load.order_bytes / 1024,
+            load.reads
+        );
+    }
     let heads = match report.two_active {
         true => style("TWO HEADS HAD A POOL AT THE SAME TIME").red().bold(),
         false => style("no pool was seen on two heads"),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use hawser_drill::scenario::{Scenario, all, drawn};
+use hawser_drill::seat::Load;
 use hawser_model::toml_file::nearest;
 use miette::bail;
 
@@ -100,6 +101,8 @@ pub struct SeatArgs {
         conflicts_with_all = ["initiator", "chap_user", "chap_secret", "iqn", "lun"]
     )]
     pub path: Option<PathBuf>,
+    #[command(flatten)]
+    pub load: Load,
 }
 
 /// A name of iSCSI (RFC 7143, 4.2.7).

@@ -19,6 +19,9 @@ use super::args::SeatArgs;
 /// What the client is told to be.
 const AGENT: &str = "agent";
 
+/// So many writes a second, of each writer, show when an outage begins and ends.
+const WRITES: f64 = 10.0;
+
 /// How the client is reached.
 struct Way(Box<dyn Transport>);
 
@@ -58,6 +61,16 @@ pub fn seat(args: &SeatArgs, lab: Option<&Lab>, ssh_config: Option<&Path>) -> mi
         }),
         _ => None,
     };
+    let load = args.load;
+    load.check().map_err(|why| miette!("{why}"))?;
+    if load.writes() < WRITES {
+        bail!(
+            "--rate {} --reads {}: each writer would send {} writes a second, and an outage is told by at least {WRITES}",
+            load.rate,
+            load.reads,
+            load.writes()
+        );
+    }
     Ok(Seat {
         host: way.host().clone(),
         way: Box::new(Way(way)),
@@ -66,6 +79,7 @@ pub fn seat(args: &SeatArgs, lab: Option<&Lab>, ssh_config: Option<&Path>) -> mi
         volume,
         initiator: args.initiator.clone(),
         chap,
+        load,
     })
 }
 

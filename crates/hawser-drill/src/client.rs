@@ -27,7 +27,7 @@ const READS_BACK: Duration = Duration::from_secs(120);
 pub struct Client {
     host: Box<dyn Host>,
     history: Vec<Record>,
-    complaints: Vec<String>,
+    complaints: Complaints,
     follower: Follower,
     /// How its clock stood to ours when it began; absent: it is ours.
     clock: Option<Clock>,
@@ -43,6 +43,49 @@ pub struct Left {
     pub clock: Clock,
 }
 
+/// What a client complained of. Who tries again many times a second says the same many times a second.
+#[derive(Default)]
+struct Complaints {
+    /// Each once, in the order in which it was first said, and how often.
+    all: Vec<(String, u64)>,
+    /// Which was said last.
+    last: usize,
+    /// More than are kept.
+    more: u64,
+}
+
+impl Complaints {
+    /// So many different ones are kept.
+    const KEPT: usize = 100;
+
+    fn hear(&mut self, words: &str) {
+        match self.all.iter().position(|(known, _)| known == words) {
+            Some(known) => {
+                self.all[known].1 += 1;
+                self.last = known;
+            }
+            None if self.all.len() < Self::KEPT => {
+                self.last = self.all.len();
+                self.all.push((words.to_owned(), 1));
+            }
+            None => self.more += 1,
+        }
+    }
+
+    fn last(&self) -> Option<&str> {
+        self.all.get(self.last).map(|(words, _)| words.as_str())
+    }
+
+    fn told(self) -> Vec<String> {
+        let more = (self.more > 0).then(|| format!("and {} more complaints", self.more));
+        let all = self.all.into_iter().map(|(words, times)| match times {
+            1 => words,
+            _ => format!("{words} ({times} times)"),
+        });
+        all.chain(more).collect()
+    }
+}
+
 impl Client {
     /// Starts it and waits until every writer has been acknowledged something.
     ///
@@ -52,7 +95,7 @@ impl Client {
         let mut client = Self {
             host: seat::connect(stage)?,
             history: Vec::new(),
-            complaints: Vec::new(),
+            complaints: Complaints::default(),
             follower: Follower::default(),
             clock: None,
         };
@@ -139,9 +182,9 @@ impl Client {
                     self.history.push(*record);
                     continue;
                 }
-                Word::Said(words) => self.complaints.push(words.clone()),
+                Word::Said(words) => self.complaints.hear(words),
                 Word::LoginRefused { portal, why } => {
-                    self.complaints.push(format!("{portal}: {why}"));
+                    self.complaints.hear(&format!("{portal}: {why}"));
                 }
                 Word::Failed(why) => return Err(self.gone(why)),
                 Word::Writing | Word::Ended => {}
@@ -152,7 +195,7 @@ impl Client {
     }
 
     fn gone(&self, how: &str) -> DrillError {
-        let last = self.complaints.last().map(String::as_str);
+        let last = self.complaints.last();
         let words: Vec<&str> = [Some(how), last].into_iter().flatten().collect();
         DrillError::CouldNot(format!(
             "the client on {} ended by itself: {}",
@@ -184,7 +227,7 @@ impl Client {
         match ended {
             true => Ok(Left {
                 history: self.history,
-                complaints: self.complaints,
+                complaints: self.complaints.told(),
                 clock,
             }),
             false => Err(DrillError::CouldNot(format!(
@@ -192,5 +235,28 @@ impl Client {
                 stage.patience(READS_BACK).as_secs()
             ))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_again_and_again_is_kept_once() {
+        let mut complaints = Complaints::default();
+        for _ in 0..28_000 {
+            complaints.hear("writer 0: permission denied");
+        }
+        complaints.hear("writer 1: stale");
+        assert_eq!(complaints.last(), Some("writer 1: stale"));
+        for number in 0..200 {
+            complaints.hear(&format!("error {number}"));
+        }
+        let told = complaints.told();
+        assert_eq!(told[0], "writer 0: permission denied (28000 times)");
+        assert_eq!(told[1], "writer 1: stale");
+        assert_eq!(told.len(), 101);
+        assert_eq!(told[100], "and 102 more complaints");
     }
 }

@@ -8,6 +8,7 @@ use hawser_files::{Expected, FileError, Folder};
 use serde::{Deserialize, Serialize};
 
 use super::{Content, NodeError};
+use crate::exports::nfs::is_kept;
 
 /// `/etc/exports` (exports(5)).
 pub const EXPORTS: &str = "/etc/exports";
@@ -78,6 +79,8 @@ fn files_of(root: &Path, (folder, end): (&str, &str)) -> Result<Vec<String>, Nod
     let mut paths: Vec<String> = names
         .filter_map(|name| Some(format!("{folder}/{}", name.to_str()?)))
         .filter(|path| in_folder(path, folder, end))
+        // Those of pools that are active now: no boot offers what is in them.
+        .filter(|path| !is_kept(&below(root, path)))
         .collect();
     if paths.len() > MOST {
         let why = std::io::Error::other(format!("{} files; at most {MOST} are read", paths.len()));

@@ -63,7 +63,7 @@ pub enum VolumesError {
         line: String,
     },
     /// A device that does not come.
-    #[error("{0} is not there 10 s after the import: udev has not made it")]
+    #[error("{0} is not there {wait} s after the import: udev has not made it", wait = DEVICES.as_secs())]
     NoDevice(String),
 }
 
@@ -73,8 +73,9 @@ const ENDING: &str = ".img";
 /// Bytes of a path with its end (`linux/limits.h`).
 const PATH_MAX: usize = 4096;
 
-/// How long udev may take to make the devices of an imported pool.
-const DEVICES: Duration = Duration::from_secs(10);
+/// How long udev may take to make the devices of an imported pool: half of what Pacemaker gives a start. A head that takes over
+/// many volumes, or is busy, takes more than ten seconds.
+const DEVICES: Duration = Duration::from_secs(60);
 
 /// All volumes of a mounted pool. No two have one name or one identity, but for files that `shared` says lie in a
 /// directory that is exported: there clients name and link what they like, and none of it is offered as a unit.

@@ -6,6 +6,7 @@
 
 mod client;
 mod flush;
+mod kept;
 mod options;
 mod plan;
 mod resolve;
@@ -14,6 +15,7 @@ pub mod server;
 mod table;
 
 pub use client::Client;
+pub use kept::is_kept;
 pub use options::NfsOptions;
 pub use plan::{Operation, plan};
 pub use resolve::{Directory, apart, resolve, shared};

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::kept::{Kept, lines};
 use super::plan::plan;
 use super::server::{look, perform, ready, release};
 use super::table::{Found, Pair};
@@ -10,7 +11,7 @@ use crate::exports::desired::Desired;
 use crate::exports::service::ServiceError;
 use crate::exports::service::job::{Job, Purpose};
 use crate::exports::service::owned::{Thing, Whose, only_ours};
-use crate::exports::service::server::{Looked, Server, Step};
+use crate::exports::service::server::{Act, Looked, Server, Step};
 
 /// The kernel's NFS server.
 pub struct Nfs;
@@ -32,12 +33,31 @@ impl Server for Nfs {
         let Some(mut looked) = looked(job, look()?)? else {
             return Ok(None);
         };
+        looked.steps.splice(0..0, kept(job));
         if needed && matches!(job.purpose, Purpose::Compare | Purpose::Health) {
             let lacks = self.ready().err();
             looked.wrong.extend(lacks.map(|error| error.to_string()));
         }
         Ok(Some(looked))
     }
+}
+
+/// Before anything is exported it stands in a file, and before it is taken away in none. It is no thing that a person is told.
+fn kept<'a>(job: &Job<'_>) -> Option<Step<'a>> {
+    let file = Kept::of(&job.parameters.pool);
+    let wanted = &job.desired().nfs;
+    let act: Act<'a> = match job.purpose {
+        Purpose::Start if !wanted.is_empty() => {
+            let text = lines(wanted);
+            (!file.says(&text)).then(|| Box::new(move || Ok(file.write(&text)?)))?
+        }
+        Purpose::Start | Purpose::Stop => {
+            (file.is_there()).then(|| Box::new(move || Ok(file.remove()?)))?
+        }
+        _ => return None,
+    };
+    let words = Vec::new();
+    Some(Step { words, act })
 }
 
 /// What is found of the pool in this table.

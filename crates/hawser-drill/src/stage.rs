@@ -200,6 +200,14 @@ impl<'a> Stage<'a> {
         context.iqn(&self.pool)
     }
 
+    /// Where the pool is mounted.
+    pub fn root(&self) -> String {
+        let watched = self.watched.iter().find(|it| it.pool == self.pool);
+        watched
+            .map(|it| it.directory.display().to_string())
+            .unwrap_or_default()
+    }
+
     /// The heads that do not have the pool.
     pub fn others(&self) -> impl Iterator<Item = &HostName> {
         self.heads.iter().filter(|head| **head != self.active)

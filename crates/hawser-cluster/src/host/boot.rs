@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::device_names::DeviceNames;
+use crate::exports::nfs::is_kept;
 use crate::plan::boot::read as parse;
 use crate::plan::boot::{
     BootFacts, Cached, FSTAB, HOSTID, IMPORT_CACHE, IMPORT_SCAN, LVM, NFS, SAVED_TARGETS, TGT,
@@ -83,9 +84,12 @@ fn files(root: &Path, path: &str) -> Vec<String> {
     let Some(folder) = path.strip_suffix('/') else {
         return vec![path.to_owned()];
     };
-    names(&below(root, folder))
+    let folder = below(root, folder);
+    names(&folder)
         .into_iter()
         .filter(|name| name.ends_with(".conf") || name.ends_with(".exports"))
+        // What a pool that is active has started: gone at a boot.
+        .filter(|name| !is_kept(&folder.join(name)))
         .map(|name| format!("{path}{name}"))
         .collect()
 }

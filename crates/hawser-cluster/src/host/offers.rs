@@ -167,6 +167,9 @@ mod tests {
         ] {
             written(root, path, path);
         }
+        // What a pool that is active offers is no file of its administrator's.
+        let kept = below(root, "/etc/exports.d/hawser-tank.exports");
+        symlink("/run/hawser/nfs/tank.exports", kept).unwrap();
         let all = [
             "/etc/target/saveconfig.json",
             "/etc/tgt/targets.conf",

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use hawser_cluster::host::boot::look;
@@ -91,4 +92,21 @@ fn passwords_of_targets_do_not_leave_the_head() {
 #[test]
 fn a_head_without_any_of_these_files_is_read_as_empty() {
     assert_eq!(look(Path::new("/proc/nowhere")), Default::default());
+}
+
+#[test]
+fn what_an_active_pool_exports_is_gone_at_a_boot() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("etc/exports.d");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(root.path().join("etc/other"), "/vmpool01/a *(rw)\n").unwrap();
+    symlink("../other", folder.join("other.exports")).unwrap();
+    symlink(
+        "/run/hawser/nfs/vmpool02.exports",
+        folder.join("hawser-vmpool02.exports"),
+    )
+    .unwrap();
+    let exported = look(root.path()).exported;
+    let files: Vec<&str> = exported.keys().map(String::as_str).collect();
+    assert_eq!(files, ["/etc/exports.d/other.exports"]);
 }

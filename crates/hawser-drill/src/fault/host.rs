@@ -63,7 +63,9 @@ pub(super) fn unfit(
 ) -> Result<Option<String>, DrillError> {
     // Of all others it is known.
     match fault {
-        HostFault::Disks { .. } => Ok(stage.hosts.ask(head, &FitsFault(fault.clone()))?),
+        HostFault::Disks { .. } | HostFault::NoNfsThreads { .. } => {
+            Ok(stage.hosts.ask(head, &FitsFault(fault.clone()))?)
+        }
         _ => Ok(None),
     }
 }

@@ -98,6 +98,22 @@ pub(super) const ALL: &[Scenario] = &[
         },
     },
     Scenario {
+        name: "kill-nfsd",
+        about: "the threads of the NFS server end on the head that has the pool",
+        reaction: Reaction::Moves,
+        real: true,
+        plan: |stage| {
+            let fault = HostFault::NoNfsThreads { root: stage.root() };
+            let threads = OnHead {
+                name: "kill",
+                head: stage.active.clone(),
+                object: "nfsd".to_owned(),
+                fault,
+            };
+            Plan::of(threads, nobody_is_fenced(15_000))
+        },
+    },
+    Scenario {
         name: "clock-step",
         about: "the clock of the head that has the pool jumps an hour ahead, and later back",
         reaction: SEEN,

@@ -16,29 +16,23 @@ pub(super) const ALL: &[Scenario] = &[
         about: "the head that has the pool is put in standby and cannot unmount it",
         reaction: Reaction::Moves,
         real: false,
-        plan: |stage| {
-            let watched = stage.watched.iter().find(|it| it.pool == stage.pool);
-            let directory = watched
-                .map(|it| it.directory.display().to_string())
-                .unwrap_or_default();
-            Plan {
-                faults: vec![
-                    Box::new(OnHead {
-                        name: "pool-will-not-stop",
-                        head: stage.active.clone(),
-                        object: directory,
-                        fault: HostFault::NothingUnmounts,
-                    }),
-                    Box::new(Switchover {
-                        head: stage.active.clone(),
-                    }),
-                ],
-                promises: Promises {
-                    may_be_fenced: vec![stage.active.clone()],
-                    must_be_fenced: vec![stage.active.clone()],
-                    ..Promises::default()
-                },
-            }
+        plan: |stage| Plan {
+            faults: vec![
+                Box::new(OnHead {
+                    name: "pool-will-not-stop",
+                    head: stage.active.clone(),
+                    object: stage.root(),
+                    fault: HostFault::NothingUnmounts,
+                }),
+                Box::new(Switchover {
+                    head: stage.active.clone(),
+                }),
+            ],
+            promises: Promises {
+                may_be_fenced: vec![stage.active.clone()],
+                must_be_fenced: vec![stage.active.clone()],
+                ..Promises::default()
+            },
         },
     },
     Scenario {

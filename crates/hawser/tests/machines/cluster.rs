@@ -264,11 +264,92 @@ fn a_mirror_over_two_shelves_bears_a_path_a_disk_and_a_shelf_that_are_gone_or_il
     );
 }
 
+/// A pool's zvols by iSCSI, and a directory by NFS.
+const BOTH: &str = r#"[[target]]
+name = "vmpool01"
+
+[[nfs]]
+directory = "home"
+clients = ["10.72.0.0/16"]
+options = "rw,no_root_squash"
+"#;
+
+#[test]
+#[ignore = "boots machines"]
+fn a_directory_by_nfs_is_written_on_whichever_pool_comes_or_goes() {
+    if !has_kernel() {
+        return;
+    }
+    let lab = built("machines-zfs.toml");
+    whole(&lab);
+    for head in ["head1", "head2"] {
+        lab.sh(head, "systemctl enable --now nfs-server");
+    }
+    lab.sh(
+        "head1",
+        &format!(
+            "zfs create vmpool01/home && echo '{BOTH}' >/vmpool01/exports.toml && hawser exports start vmpool01"
+        ),
+    );
+    // A start of the server, as any import or export of a pool of ZFS, has exportfs read its files again.
+    let exported = "exportfs -s | grep -c vmpool01/home";
+    lab.sh("head1", "systemctl reload nfs-server");
+    assert_eq!(lab.sh("head1", exported), "1\n");
+    // It is what a pool that is active offers, and no boot does.
+    assert!(ok(&lab, "plan", &[]).contains("0 changes"));
+
+    lab.sh(
+        "client1",
+        "mkdir -p /mnt/home && mount -t nfs -o vers=4.2 10.72.2.207:/vmpool01/home /mnt/home
+         truncate -s 8M /mnt/home/drill.img",
+    );
+    let path = "/mnt/home/drill.img";
+    let by_path = [
+        "--path",
+        path,
+        "--yes-break",
+        "machines-zfs/vmpool01:/mnt/home/drill.img",
+    ];
+    let drilled = |scenario: &str, fenced: Value| {
+        let report = held_with(&lab, scenario, fenced, &by_path);
+        let case = report["case"].as_str().expect("a path");
+        let case = std::fs::read_to_string(case).expect("the case");
+        let case: Value = serde_json::from_str(&case).expect("JSON");
+        assert_eq!(case["client"]["errors"], json!([]), "{scenario}");
+        whole(&lab);
+    };
+    // The other pool comes to the head, and goes.
+    ok(&lab, "move", &["vmpool02", "head1"]);
+    assert_eq!(lab.sh("head1", exported), "1\n");
+    drilled("switchover", json!([]));
+    let head = active_on(&whole(&lab), "vmpool01");
+    drilled("power-cut", json!([head]));
+    drilled("kill-nfsd", json!([]));
+    // After a power cut nothing of a pool is left where it is not.
+    for head in ["head1", "head2"] {
+        let status = whole(&lab);
+        let links = lab.sh(head, "ls /etc/exports.d");
+        let there = active_on(&status, "vmpool01") == head;
+        assert_eq!(
+            links.contains("hawser-vmpool01.exports"),
+            there,
+            "{head}: {links}"
+        );
+    }
+    lab.sh("client1", "umount /mnt/home");
+}
+
 /// A drill loses nothing, fences nobody but these, and breaks no promise. What keeps this host from looking or from ending in
 /// time is no fault of the cluster's.
 #[track_caller]
 fn held(lab: &Lab, scenario: &str, fenced: Value) {
-    let ran = verb(lab, "drill", &[scenario, "--json"]);
+    held_with(lab, scenario, fenced, &[]);
+}
+
+/// The same with more words; what it reports.
+#[track_caller]
+fn held_with(lab: &Lab, scenario: &str, fenced: Value, more: &[&str]) -> Value {
+    let ran = verb(lab, "drill", &[&[scenario, "--json"], more].concat());
     let report = support::json(&ran, "drill");
     let broken = report["promises"].as_array().expect("promises").iter();
     let broken: Vec<&Value> = broken
@@ -282,6 +363,7 @@ fn held(lab: &Lab, scenario: &str, fenced: Value) {
     assert_eq!(broken, Vec::<&Value>::new(), "{report:#}{}", ran.stderr);
     assert_eq!(report["fenced"], fenced);
     assert_eq!(report["two_active"], false);
+    report
 }
 
 /// The cluster of a file.

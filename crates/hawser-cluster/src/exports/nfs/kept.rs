@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use hawser_files::FileError;
@@ -62,11 +62,14 @@ impl Kept {
     /// It cannot be written, or something else has its name.
     pub fn write(&self, text: &str) -> Result<(), FileError> {
         self.sweep()?;
-        for folder in [self.file.parent(), Some(&*self.links)]
-            .into_iter()
-            .flatten()
-        {
-            fs::create_dir_all(folder).map_err(FileError::io("create", folder))?;
+        let files = self.file.parent().unwrap_or(Path::new(FILES));
+        fs::create_dir_all(files).map_err(FileError::io("create", files))?;
+        if !self.links.exists() {
+            // As its package makes it, whatever the umask of Pacemaker.
+            let mode = fs::Permissions::from_mode(0o755);
+            fs::create_dir(&self.links)
+                .and_then(|()| fs::set_permissions(&self.links, mode))
+                .map_err(FileError::io("create", &self.links))?;
         }
         hawser_files::replace(&self.file, text.as_bytes(), 0o600)?;
         match symlink(&self.file, &self.link) {

@@ -15,7 +15,7 @@ use super::plan::Operation;
 use super::table::{Found, table};
 
 /// Where the kernel's server is talked to.
-const NFSD: &str = "/proc/fs/nfsd";
+pub const NFSD: &str = "/proc/fs/nfsd";
 
 /// How long `exportfs` may take: half of what Pacemaker gives a monitor operation.
 const LIMIT: Duration = Duration::from_secs(10);

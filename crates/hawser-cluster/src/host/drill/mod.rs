@@ -10,6 +10,7 @@ mod disks;
 mod full;
 pub mod logs;
 pub(super) mod look;
+mod nfs_server;
 mod password;
 mod processes;
 mod reboot;
@@ -83,6 +84,11 @@ pub enum HostFault {
         /// The device.
         device: String,
     },
+    /// The NFS server has no threads.
+    NoNfsThreads {
+        /// Where the pool is mounted that it serves.
+        root: String,
+    },
     /// Disks of a pool, or paths to them, are gone.
     Disks {
         /// The pool's.
@@ -138,6 +144,7 @@ impl HostFault {
     pub(super) fn unfit(&self) -> Result<Option<String>, NodeError> {
         match self {
             Self::Disks { storage, extent } => disks::unfit(storage, extent),
+            Self::NoNfsThreads { root } => nfs_server::unfit(root),
             _ => Ok(None),
         }
     }
@@ -156,6 +163,7 @@ impl HostFault {
             Self::NothingUnmounts => busy::make(),
             Self::NoRoomForPacemaker => full::make(),
             Self::WrongPassword { device } => password::make(device),
+            Self::NoNfsThreads { .. } => nfs_server::make(),
             Self::Disks { storage, extent } => disks::make(storage, extent),
         }
     }
@@ -173,6 +181,7 @@ impl HostFault {
             Self::NothingUnmounts => Ok(busy::shown()),
             Self::NoRoomForPacemaker => full::shown(),
             Self::WrongPassword { device } => password::shown(device),
+            Self::NoNfsThreads { .. } => nfs_server::shown(),
             Self::Disks { .. } => disks::shown(),
         }
     }
@@ -196,6 +205,7 @@ impl HostFault {
             Self::NothingUnmounts => busy::mend(),
             Self::NoRoomForPacemaker => full::mend(),
             Self::WrongPassword { device } => password::mend(device),
+            Self::NoNfsThreads { .. } => nfs_server::mend(),
             Self::Disks { storage, extent } => disks::mend(storage, extent),
         }
     }

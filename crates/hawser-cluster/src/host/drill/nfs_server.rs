@@ -1,0 +1,123 @@
+//! The threads of the kernel's NFS server end; `rpc.mountd` and the exports stay.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hawser_files::replace;
+
+use crate::exports::nfs::server::{NFSD, NfsError, look};
+use crate::host::NodeError;
+
+/// How many there were, while they are gone.
+const NOTE: &str = "/run/hawser/drill-nfs-threads";
+
+struct Threads {
+    file: PathBuf,
+    note: PathBuf,
+}
+
+/// Nothing below this root is offered by NFS, or nobody serves it.
+pub(super) fn unfit(root: &str) -> Result<Option<String>, NodeError> {
+    let failed = |error: NfsError| NodeError::Tool {
+        command: "exportfs -s".to_owned(),
+        said: error.to_string(),
+    };
+    let exported = look().map_err(failed)?;
+    let none = !exported
+        .keys()
+        .any(|(path, _)| Path::new(path).starts_with(root));
+    Ok(none.then(|| format!("nothing below {root} is exported by NFS")))
+}
+
+pub(super) fn make() -> Result<(), NodeError> {
+    Threads::of_this_host().make()
+}
+
+pub(super) fn shown() -> Result<Option<String>, NodeError> {
+    Threads::of_this_host().shown()
+}
+
+pub(super) fn mend() -> Result<(), NodeError> {
+    Threads::of_this_host().mend()
+}
+
+impl Threads {
+    fn of_this_host() -> Self {
+        Self {
+            file: Path::new(NFSD).join("threads"),
+            note: NOTE.into(),
+        }
+    }
+
+    /// Noted first: whenever this is killed, what is noted is what there was.
+    fn make(&self) -> Result<(), NodeError> {
+        let running = self.running()?;
+        if running == 0 {
+            return Err(NodeError::Tool {
+                command: self.file.display().to_string(),
+                said: "the NFS server has no threads already".to_owned(),
+            });
+        }
+        replace(&self.note, running.to_string().as_bytes(), 0o600)?;
+        self.set(0)
+    }
+
+    fn shown(&self) -> Result<Option<String>, NodeError> {
+        let gone = self.note.exists() && self.running()? == 0;
+        Ok(gone.then(|| "the NFS server has no threads".to_owned()))
+    }
+
+    /// Gives it as many as there were, unless somebody has started it meanwhile.
+    fn mend(&self) -> Result<(), NodeError> {
+        let Ok(noted) = fs::read_to_string(&self.note) else {
+            return Ok(());
+        };
+        if self.running()? == 0 {
+            self.set(noted.trim().parse().unwrap_or(8))?;
+        }
+        fs::remove_file(&self.note).map_err(NodeError::file("remove", &self.note))
+    }
+
+    fn running(&self) -> Result<u32, NodeError> {
+        let text = fs::read_to_string(&self.file).map_err(NodeError::file("read", &self.file))?;
+        Ok(text.trim().parse().unwrap_or(0))
+    }
+
+    fn set(&self, threads: u32) -> Result<(), NodeError> {
+        let text = format!("{threads}\n");
+        fs::write(&self.file, text).map_err(NodeError::file("write", &self.file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_threads_come_back_as_there_were() {
+        let folder = tempfile::tempdir().unwrap();
+        let threads = Threads {
+            file: folder.path().join("threads"),
+            note: folder.path().join("note"),
+        };
+        let there = || fs::read_to_string(&threads.file).unwrap();
+        fs::write(&threads.file, "12\n").unwrap();
+        threads.mend().unwrap();
+        assert_eq!((there().as_str(), threads.shown().unwrap()), ("12\n", None));
+        threads.make().unwrap();
+        assert_eq!(there(), "0\n");
+        assert!(threads.shown().unwrap().is_some());
+        assert!(
+            threads.make().is_err(),
+            "twice would forget how many there were"
+        );
+        threads.mend().unwrap();
+        assert_eq!((there().as_str(), threads.shown().unwrap()), ("12\n", None));
+        // Somebody else was faster.
+        threads.make().unwrap();
+        fs::write(&threads.file, "4\n").unwrap();
+        threads.mend().unwrap();
+        assert_eq!(there(), "4\n");
+        assert!(!threads.note.exists());
+    }
+}

@@ -23,19 +23,22 @@ impl Simulator for CrmSimulate {
         let in_folder = |name: &str| folder.path().join(name);
         let (given, graph, after) = (in_folder("given"), in_folder("graph"), in_folder("after"));
 
-        let simulate = Tool::new("crm_simulate").args(["--simulate", "--output-as=xml"]);
+        // It works on a copy: on this one, or on one among Pacemaker's own files, which a watch must not write to.
+        let tool = || {
+            let tool = Tool::new("crm_simulate").args(["--output-as=xml"]);
+            tool.args([OsStr::new("--save-output"), after.as_os_str()])
+        };
         let (before, simulate) = if happen.is_empty() {
-            (None, simulate.args(["--xml-pipe"]).input(cib))
+            (None, tool().args(["--xml-pipe"]).input(cib))
         } else {
-            let tool = Tool::new("crm_simulate").args(["--xml-pipe", "--output-as=xml"]);
-            let tool = tool.args([OsStr::new("--save-input"), given.as_os_str()]);
-            let before = report(tool.input(cib), &happen)?;
+            let save = [OsStr::new("--save-input"), given.as_os_str()];
+            let before = tool().args(["--xml-pipe"]).args(save).input(cib);
             let file = [OsStr::new("--xml-file"), given.as_os_str()];
-            (Some(before), simulate.args(file))
+            (Some(report(before, &happen)?), tool().args(file))
         };
         let simulate = simulate
-            .args([OsStr::new("--save-graph"), graph.as_os_str()])
-            .args([OsStr::new("--save-output"), after.as_os_str()]);
+            .args(["--simulate"])
+            .args([OsStr::new("--save-graph"), graph.as_os_str()]);
         let report = report(simulate, &fails)?;
         let read = |path: &Path| {
             std::fs::read_to_string(path).map_err(|source| SimulateError::Run {
@@ -67,4 +70,25 @@ fn report(tool: Tool, events: &[&Event]) -> Result<String, SimulateError> {
         return Err(SimulateError::Refused { command, said });
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn nothing_is_written_among_the_files_of_pacemaker() {
+        let cib = include_str!("../../goldens/lab/cib.xml");
+        // A file that is made and removed again shows in the folder's time.
+        let changed = || fs::metadata("/var/lib/pacemaker/cib").and_then(|it| it.modified());
+        let before = changed().expect("its package makes the folder");
+        for events in [vec![], vec![Event::NodeFail("head1".to_owned())]] {
+            let answer = CrmSimulate.simulate(cib, &events).unwrap();
+            assert_eq!(answer.before.is_some(), !events.is_empty());
+            answer.read().unwrap();
+        }
+        assert_eq!(changed().unwrap(), before);
+    }
 }

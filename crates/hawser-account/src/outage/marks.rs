@@ -79,6 +79,8 @@ pub(crate) struct Operation {
     pub(crate) resource: String,
     /// `start`, `stop`, `monitor`.
     pub(crate) task: String,
+    /// Whether Pacemaker does it again and again: a monitor that does not is a probe, which somebody has asked for.
+    pub(crate) recurs: bool,
     /// Where.
     pub(crate) host: HostName,
 }
@@ -204,11 +206,12 @@ fn start_forgiven(text: &str) -> Option<Mark> {
 
 /// `vmpool01-san01_monitor_10000`.
 fn operation(key: &str, host: HostName) -> Option<Operation> {
-    let (rest, _interval) = key.rsplit_once('_')?;
+    let (rest, interval) = key.rsplit_once('_')?;
     let (resource, task) = rest.rsplit_once('_')?;
     Some(Operation {
         resource: resource.to_owned(),
         task: task.to_owned(),
+        recurs: interval != "0",
         host,
     })
 }
@@ -244,6 +247,7 @@ mod tests {
         Operation {
             resource: resource.to_owned(),
             task: task.to_owned(),
+            recurs: task == "monitor",
             host: host.into(),
         }
     }
@@ -312,7 +316,14 @@ mod tests {
             said(
                 "info: Transition 3 action 9 (a_monitor_0 on head1) confirmed: not running | rc=7 call-id=7"
             ),
-            Mark::OperationEnded(on("a", "monitor", "head1"), true)
+            Mark::OperationEnded(
+                Operation {
+                    recurs: false,
+                    ..on("a", "monitor", "head1")
+                },
+                true
+            ),
+            "a probe"
         );
     }
 

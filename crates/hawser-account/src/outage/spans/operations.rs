@@ -86,6 +86,7 @@ fn kept(facts: &Facts<'_>, ran: &Ran<'_>) -> Option<Span> {
         resource,
         task,
         host,
+        ..
     } = ran.operation;
     let mut own = own_pool(facts)?.resources.iter();
     if ran.ok || task != "start" || !own.any(|r| r.name == *resource) {

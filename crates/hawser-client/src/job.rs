@@ -14,7 +14,7 @@ use crate::load::Load;
 use crate::stamp;
 use crate::target::Target;
 use crate::volume::{Device, Volume};
-use crate::writer::{Plan, Shared, Writer, room};
+use crate::writer::{Plan, Shared, Writer};
 
 /// Opens a unit for the writer of this number, in the run of this number.
 pub type OpenUnit = fn(&Target, u8, u64) -> Box<dyn Volume>;
@@ -53,19 +53,18 @@ impl Job {
         stop: &AtomicBool,
         writing: impl FnOnce(),
     ) -> Result<bool, String> {
-        let (load, patience) = (self.load, self.patience);
+        let load = self.load;
         load.check()?;
-        let run = run_number();
         let plan = Plan {
-            run,
+            run: run_number(),
             load,
-            patience,
+            patience: self.patience,
         };
         // Opened before any writer begins: the writers wait for each other at the end.
         let mut devices = Vec::new();
         match &self.destination {
             Destination::Path(path) => {
-                fits(path, load.room())?;
+                fits(path, load)?;
                 for _ in 0..load.writers {
                     let device = Device::open(path);
                     devices.push(device.map_err(|e| format!("{}: {e}", path.display()))?);
@@ -92,7 +91,7 @@ impl Job {
                     };
                     let volume: Box<dyn Volume> = match (device, &self.destination) {
                         (Some(device), _) => Box::new(device),
-                        (None, Destination::Unit(target)) => open(target, number, run),
+                        (None, Destination::Unit(target)) => open(target, number, plan.run),
                         (None, Destination::Path(_)) => unreachable!("one was opened for each"),
                     };
                     Writer::new(number, plan, shared, volume).work()
@@ -126,7 +125,7 @@ fn run_number() -> u64 {
 }
 
 /// Whether a file or device is free and has room.
-fn fits(path: &Path, needed: u32) -> Result<(), String> {
+fn fits(path: &Path, load: Load) -> Result<(), String> {
     Device::free(path).map_err(|e| match e.raw_os_error() {
         Some(nix::libc::EBUSY) => format!(
             "{}: in use on this host: mounted, or a part of something else (of multipath, LVM, …)",
@@ -136,5 +135,6 @@ fn fits(path: &Path, needed: u32) -> Result<(), String> {
     })?;
     let device = Device::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let blocks = device.facts().map_or(0, |facts| facts.blocks);
-    room(blocks, needed).map_err(|e| format!("{}: {e}", path.display()))
+    load.fits(blocks)
+        .map_err(|e| format!("{}: {e}", path.display()))
 }

@@ -38,9 +38,19 @@ impl Load {
         reads: 6,
     };
 
-    /// How many blocks all writers write to.
-    pub fn room(&self) -> u32 {
-        self.blocks.saturating_mul(u32::from(self.writers))
+    /// Whether a volume of so many blocks has room for all writers.
+    ///
+    /// # Errors
+    /// In words, how much it lacks.
+    pub fn fits(&self, blocks: u32) -> Result<(), String> {
+        let needed = self.blocks.saturating_mul(u32::from(self.writers));
+        match blocks < needed {
+            false => Ok(()),
+            true => Err(format!(
+                "{blocks} blocks of 4 KiB, and {needed} are needed ({} MiB)",
+                needed.div_ceil(256)
+            )),
+        }
     }
 
     /// Writes that each writer sends in a second, if nothing holds it up.
@@ -69,12 +79,6 @@ impl Load {
                 self.depth, self.size, self.blocks
             )),
         }
-    }
-}
-
-impl Default for Load {
-    fn default() -> Self {
-        Self::USUAL
     }
 }
 

@@ -298,7 +298,8 @@ impl<'a> Writer<'a> {
                 self.shared.log.put(of(Kind::PathUp, path))?;
                 let facts = self.volume.facts();
                 if let Some(facts) = facts {
-                    room(facts.blocks, self.plan.load.room())?;
+                    let fits = self.plan.load.fits(facts.blocks);
+                    fits.map_err(io::Error::other)?;
                 }
                 if let Some(facts) = facts.filter(|_| !self.working && self.number == 0) {
                     self.shared.log.put(Record {
@@ -366,19 +367,5 @@ impl<'a> Writer<'a> {
                 })
             }
         }
-    }
-}
-
-/// Whether a volume of so many blocks has room for all writers.
-///
-/// # Errors
-/// How much it lacks.
-pub(crate) fn room(blocks: u32, needed: u32) -> io::Result<()> {
-    match blocks < needed {
-        false => Ok(()),
-        true => Err(io::Error::other(format!(
-            "{blocks} blocks of 4 KiB, and {needed} are needed ({} MiB)",
-            needed.div_ceil(256)
-        ))),
     }
 }

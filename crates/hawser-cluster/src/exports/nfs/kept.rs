@@ -18,7 +18,7 @@ use hawser_model::octal::escaped;
 use crate::exports::desired::DesiredDirectory;
 
 /// Where the files are.
-pub const FILES: &str = "/run/hawser/nfs";
+const FILES: &str = "/run/hawser/nfs";
 
 /// Where `exportfs` looks, what it reads there (exportfs(8)), and how our names begin.
 const LINKS: &str = "/etc/exports.d";
@@ -28,7 +28,6 @@ const OURS: &str = "hawser-";
 /// The file of a pool.
 pub struct Kept {
     file: PathBuf,
-    links: PathBuf,
     link: PathBuf,
 }
 
@@ -42,7 +41,6 @@ impl Kept {
         Self {
             file: files.join(format!("{pool}{END}")),
             link: links.join(format!("{OURS}{pool}{END}")),
-            links: links.to_owned(),
         }
     }
 
@@ -62,14 +60,14 @@ impl Kept {
     /// It cannot be written, or something else has its name.
     pub fn write(&self, text: &str) -> Result<(), FileError> {
         self.sweep()?;
-        let files = self.file.parent().unwrap_or(Path::new(FILES));
+        let (files, links) = (folder(&self.file), folder(&self.link));
         fs::create_dir_all(files).map_err(FileError::io("create", files))?;
-        if !self.links.exists() {
+        if !links.exists() {
             // As its package makes it, whatever the umask of Pacemaker.
             let mode = fs::Permissions::from_mode(0o755);
-            fs::create_dir(&self.links)
-                .and_then(|()| fs::set_permissions(&self.links, mode))
-                .map_err(FileError::io("create", &self.links))?;
+            fs::create_dir(links)
+                .and_then(|()| fs::set_permissions(links, mode))
+                .map_err(FileError::io("create", links))?;
         }
         hawser_files::replace(&self.file, text.as_bytes(), 0o600)?;
         match symlink(&self.file, &self.link) {
@@ -84,9 +82,9 @@ impl Kept {
     /// It cannot be removed.
     pub fn remove(&self) -> Result<(), FileError> {
         if self.is_ours() {
-            gone(&self.link)?;
+            hawser_files::remove(&self.link)?;
         }
-        gone(&self.file)?;
+        hawser_files::remove(&self.file)?;
         self.sweep()
     }
 
@@ -96,12 +94,12 @@ impl Kept {
 
     /// `exportfs` complains of a link that leads nowhere, and goes on.
     fn sweep(&self) -> Result<(), FileError> {
-        let Ok(entries) = fs::read_dir(&self.links) else {
+        let Ok(entries) = fs::read_dir(folder(&self.link)) else {
             return Ok(());
         };
         for path in entries.flatten().map(|entry| entry.path()) {
-            if is_link(&path, self.file.parent()) && !path.exists() {
-                gone(&path)?;
+            if leads_into(folder(&self.file), &path) && !path.exists() {
+                hawser_files::remove(&path)?;
             }
         }
         Ok(())
@@ -110,18 +108,15 @@ impl Kept {
 
 /// Whether `exportfs` is led by this to a file of a pool that is active now.
 pub fn is_kept(path: &Path) -> bool {
-    is_link(path, Some(Path::new(FILES)))
+    leads_into(Path::new(FILES), path)
 }
 
-fn is_link(path: &Path, files: Option<&Path>) -> bool {
-    fs::read_link(path).is_ok_and(|file| file.parent() == files)
+fn leads_into(files: &Path, link: &Path) -> bool {
+    fs::read_link(link).is_ok_and(|file| folder(&file) == files)
 }
 
-fn gone(path: &Path) -> Result<(), FileError> {
-    match fs::remove_file(path) {
-        Err(e) if e.kind() != ErrorKind::NotFound => Err(FileError::io("remove", path)(e)),
-        _ => Ok(()),
-    }
+fn folder(path: &Path) -> &Path {
+    path.parent().unwrap_or(path)
 }
 
 /// The lines of exports(5) that make these exports: one for each client, since options are a client's.

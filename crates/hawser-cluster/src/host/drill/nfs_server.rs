@@ -16,7 +16,7 @@ struct Threads {
     note: PathBuf,
 }
 
-/// Nothing below this root is offered by NFS, or nobody serves it.
+/// Nothing below this root is exported by NFS.
 pub(super) fn unfit(root: &str) -> Result<Option<String>, NodeError> {
     let failed = |error: NfsError| NodeError::Tool {
         command: "exportfs -s".to_owned(),
@@ -75,7 +75,8 @@ impl Threads {
         if self.running()? == 0 {
             self.set(noted.trim().parse().unwrap_or(8))?;
         }
-        fs::remove_file(&self.note).map_err(NodeError::file("remove", &self.note))
+        hawser_files::remove(&self.note)?;
+        Ok(())
     }
 
     fn running(&self) -> Result<u32, NodeError> {

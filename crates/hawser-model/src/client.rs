@@ -145,13 +145,24 @@ pub struct MultipathMap {
 /// A mount of NFS.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NfsMount {
-    /// The server's address.
+    /// The address of the server that is asked, which may be another than the one that was named.
     pub server: IpAddr,
     /// What is mounted: `10.0.3.207:/pool/vm`.
     pub source: String,
+    /// The version of NFS: `3`, `4.2`. Absent: the kernel did not say.
+    pub version: Option<String>,
     /// Where.
     pub directory: String,
     /// How long a call waits: a hard mount for ever, a soft one `timeo` times one more than `retrans` (`xprt_calc_majortimeo`
     /// in the kernel's net/sunrpc/xprt.c).
     pub wait: Wait,
+}
+
+impl NfsMount {
+    /// The address that was named when it was mounted; `None`: it was a name.
+    pub fn named(&self) -> Option<IpAddr> {
+        let (host, _) = self.source.split_once(":/")?;
+        let bare = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+        bare.unwrap_or(host).parse().ok()
+    }
 }

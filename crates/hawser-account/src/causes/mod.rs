@@ -95,6 +95,7 @@ mod client_back_off;
 mod client_gives_up_early;
 mod client_one_path;
 mod client_path_held;
+mod client_pools_share_nfs;
 mod client_portal_of_head;
 mod congestion_control;
 mod copy_retransmits;
@@ -146,6 +147,7 @@ pub(crate) const CLIENTS: &[Listed<ClientFind>] = &[
     Listed::client::<client_portal_of_head::ClientPortalOfHead>(),
     Listed::client::<client_one_path::ClientOnePath>(),
     Listed::client::<client_path_held::ClientPathHeld>(),
+    Listed::client::<client_pools_share_nfs::ClientPoolsShareNfs>(),
 ];
 
 /// Why a copy was slow, in the order in which they are asked: those with direct evidence before those that are seen by

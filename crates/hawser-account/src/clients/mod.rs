@@ -211,7 +211,10 @@ fn devices<'a>(
         }));
     }
     for mount in &facts.mounts {
-        found.extend(pool_at(run, mount.server).map(|pool| Device {
+        // The pool that was meant. The kernel may go on over its connection to another.
+        let pool = mount.named().and_then(|it| pool_at(run, it));
+        let pool = pool.or_else(|| pool_at(run, mount.server));
+        found.extend(pool.map(|pool| Device {
             client,
             name: &mount.directory,
             pool,
@@ -232,7 +235,7 @@ fn pool_of<'a>(run: &'a ClientsRun, session: &IscsiSession) -> Option<&'a Offere
 }
 
 /// The pool that has an address.
-fn pool_at(run: &ClientsRun, address: IpAddr) -> Option<&OfferedPool> {
+pub(crate) fn pool_at(run: &ClientsRun, address: IpAddr) -> Option<&OfferedPool> {
     let mut pools = run.pools.iter();
     pools.find(|pool| pool.link_of(address).is_some())
 }

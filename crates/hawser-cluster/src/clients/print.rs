@@ -99,20 +99,33 @@ fn iscsid(file: &ClusterFile) -> String {
     out + "# iscsiadm -m node --login\n"
 }
 
+/// Versions of NFS by which a client does not take two pools on one head for one server: it names itself otherwise by each.
+const VERSIONS: [&str; 4] = ["4.2", "4.1", "4.0", "3"];
+
 fn fstab(file: &ClusterFile) -> Option<String> {
     let mut out = String::new();
-    for pool in &file.pools {
-        for (source, place) in nfs(pool) {
+    let exported = file.pools.iter().map(nfs).filter(|it| !it.is_empty());
+    let exported: Vec<_> = exported.collect();
+    for (number, directories) in exported.iter().enumerate() {
+        let version = VERSIONS[number.min(VERSIONS.len() - 1)];
+        for (source, place) in directories {
             let _ = writeln!(
                 out,
-                "{source} {place} nfs hard,vers=4.2,timeo=50,retrans=2,_netdev,nofail 0 0"
+                "{source} {place} nfs hard,vers={version},timeo=50,retrans=2,_netdev,nofail 0 0"
             );
         }
     }
+    let apart = match exported.len() {
+        0 | 1 => "",
+        _ => {
+            "# Each pool by a version of its own: by one version a client takes two pools on one head for one server, and loses one of\n\
+             # them when they part.\n"
+        }
+    };
     (!out.is_empty()).then(|| {
         format!(
             "# For clients of cluster {}: hard, so that a call waits for the pool's next head. A soft mount loses what a program\n\
-             # believes to be written.\n{out}",
+             # believes to be written.\n{apart}{out}",
             *file.cluster.name
         )
     })

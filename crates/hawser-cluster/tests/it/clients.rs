@@ -76,6 +76,16 @@ fn a_client_that_waits_until_the_cluster_gives_up_is_printed() {
     let fstab = printed(&nfs, ClientFile::Fstab).unwrap();
     let line = "192.168.141.209:/vmpool01/my\\040vms /mnt/vmpool01-my\\040vms nfs hard,";
     assert!(fstab.contains(line), "{fstab}");
+    assert!(!fstab.contains("version"), "{fstab}");
+
+    // By one version a client would take two pools on one head for one server.
+    let one = nfs.pools.pop().unwrap();
+    nfs.pools = vec![one; 5];
+    let fstab = printed(&nfs, ClientFile::Fstab).unwrap();
+    let versions = fstab.lines().filter_map(|it| it.split_once(",vers="));
+    let versions: Vec<&str> = versions.filter_map(|it| it.1.split(',').next()).collect();
+    assert_eq!(versions, ["4.2", "4.1", "4.0", "3", "3"]);
+    assert!(fstab.contains("a version of its own"), "{fstab}");
 }
 
 #[test]

@@ -154,6 +154,7 @@ fn mount(line: &str) -> Option<NfsMount> {
     Some(NfsMount {
         server: option("addr")?.parse().ok()?,
         source: unescaped(source),
+        version: option("vers").map(str::to_owned),
         directory,
         wait,
     })
@@ -245,16 +246,22 @@ mod tests {
             without_path: Some(Wait::Seconds(60.0)),
         };
         assert_eq!(facts.maps, [map]);
-        let mounts: Vec<(&str, Wait)> = facts
+        let mounts: Vec<(&str, &str, Wait)> = facts
             .mounts
             .iter()
-            .map(|it| (it.directory.as_str(), it.wait))
+            .map(|it| {
+                (
+                    it.directory.as_str(),
+                    it.version.as_deref().unwrap(),
+                    it.wait,
+                )
+            })
             .collect();
         assert_eq!(
             mounts,
             [
-                ("/mnt/a b", Wait::Forever),
-                ("/mnt/soft", Wait::Seconds(15.0))
+                ("/mnt/a b", "4.2", Wait::Forever),
+                ("/mnt/soft", "3", Wait::Seconds(15.0))
             ]
         );
     }

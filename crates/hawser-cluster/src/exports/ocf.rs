@@ -103,7 +103,15 @@ pub fn run(action: Option<&str>, environment: &BTreeMap<String, String>) -> Outc
             service::start(&parameters, &mut said).map(|()| Health::Running)
         }
         "stop" => service::stop(&parameters, &mut said).map(|()| Health::Running),
-        "monitor" | "status" => service::health(&parameters, allowed(environment)),
+        "monitor" | "status" => {
+            let health = service::health(&parameters, allowed(environment));
+            if matches!(health, Ok(Health::Running)) {
+                // What cannot be written down is lost at a takeover, and is served until then.
+                let kept = service::remember_clients(&parameters);
+                log.extend(kept.err().map(|error| error.to_string()));
+            }
+            health
+        }
         _ => return validate(&parameters),
     };
     match done {

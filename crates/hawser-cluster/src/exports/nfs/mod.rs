@@ -9,6 +9,7 @@ mod flush;
 mod kept;
 mod options;
 mod plan;
+pub mod reclaim;
 mod resolve;
 mod serve;
 pub mod server;

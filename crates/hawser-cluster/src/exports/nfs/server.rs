@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hawser_files::FileError;
@@ -46,6 +46,14 @@ pub enum NfsError {
         table: String,
         /// How long it is until then.
         seconds: i64,
+    },
+    /// The list of clients that the kernel has kept cannot be read.
+    #[error("{}: {error}", .path.display())]
+    Tracking {
+        /// The database.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: rusqlite::Error,
     },
     /// A call fails.
     #[error(transparent)]
@@ -187,7 +195,7 @@ fn line(path: &str) -> String {
 }
 
 /// A device as the states of a client have it: major and minor number in two digits or more.
-fn superblock(device: u64) -> String {
+pub(super) fn superblock(device: u64) -> String {
     format!(
         "{:02x}:{:02x}",
         nix::sys::stat::major(device),

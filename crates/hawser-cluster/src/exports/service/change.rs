@@ -10,9 +10,10 @@ use super::job::{Job, Purpose};
 use super::owned::{Foreign, Thing, Whose, only_ours};
 use super::seen::{self, Scope};
 use super::server::{self, NFS, iscsi};
-use super::{Said, ServiceError, Wanted, wanted};
+use super::{Said, ServiceError, Wanted, remember_clients, wanted};
 use crate::exports::desired::Desired;
 use crate::exports::host::{FOLDER, Lock, Parameters, Place, Saved};
+use crate::exports::nfs::reclaim;
 
 /// Makes the target offer what the pool is to offer. `said` hears what is done, in words.
 ///
@@ -88,6 +89,9 @@ pub(super) fn make(
         }
         false => server::start(target, &job, &mut copy, said)?,
     }
+    if !desired.nfs.is_empty() {
+        reclaim::admit(parameters, &wanted.clients, said)?;
+    }
     server::start(NFS, &job, &mut copy, said)?;
     copy.before.clear();
     copy.volumes = volumes(desired);
@@ -96,7 +100,12 @@ pub(super) fn make(
 
 /// Takes everything of the pool away from the target, also when the pool is gone.
 pub fn stop(parameters: &Parameters, said: Said<'_>) -> Result<(), ServiceError> {
-    stop_on(&Here::default(), parameters, said)
+    // Before they are taken away. That they lose locks keeps nobody from stopping.
+    if let Err(error) = remember_clients(parameters) {
+        said(&error.to_string());
+    }
+    stop_on(&Here::default(), parameters, said)?;
+    Ok(reclaim::forget(&parameters.pool)?)
 }
 
 /// The same on a host.

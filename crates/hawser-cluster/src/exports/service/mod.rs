@@ -30,6 +30,7 @@ use super::host::{
     find_directories, find_volumes, mounted,
 };
 use super::lio::{ConfigfsError, KernelError};
+use super::nfs::reclaim::{self, Record};
 use super::nfs::server::NfsError;
 use super::nfs::{Found, apart, resolve as resolve_nfs, shared};
 use super::resolve::{ExportsError, Resolved, resolve};
@@ -126,6 +127,8 @@ pub struct Wanted {
     pub desired: Desired,
     state: State,
     remembered: State,
+    /// Who may reclaim locks of what it offers by NFS, or why that cannot be read.
+    clients: Result<Record, String>,
 }
 
 /// What hears each thing that is done.
@@ -191,10 +194,15 @@ pub fn wanted(parameters: &Parameters) -> Result<Wanted, ServiceError> {
         return Err(ServiceError::NoAuthority { path: shown });
     }
     desired.nfs = resolve_nfs(&file, &directories, &mut state, &parameters.pool);
+    let clients = match read(Record::FILE) {
+        Ok(text) => text.map_or(Ok(Record::default()), |text| Record::parse(&text)),
+        Err(error) => Err(error.to_string()),
+    };
     Ok(Wanted {
         desired,
         state,
         remembered,
+        clients,
     })
 }
 
@@ -216,6 +224,17 @@ pub fn compare(parameters: &Parameters, desired: &Desired) -> Result<Comparison,
     }
     server::compare(NFS, &job, &mut comparison)?;
     Ok(comparison)
+}
+
+/// Writes to a pool that is served here who its clients of NFS are, so that they keep their locks when it is taken over.
+///
+/// # Errors
+/// The pool cannot be written, or the server's list of clients not be read.
+pub fn remember_clients(parameters: &Parameters) -> Result<(), ServiceError> {
+    if let Some(saved) = Saved::read(&parameters.pool)? {
+        reclaim::remember(parameters, &saved.desired)?;
+    }
+    Ok(())
 }
 
 /// How long a change may take before somebody who looks gives up.

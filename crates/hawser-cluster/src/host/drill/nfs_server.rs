@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hawser_files::replace;
 
+use crate::exports::nfs::reclaim::start;
 use crate::exports::nfs::server::{NFSD, NfsError, look};
 use crate::host::NodeError;
 
@@ -14,6 +15,7 @@ const NOTE: &str = "/run/hawser/drill-nfs-threads";
 struct Threads {
     file: PathBuf,
     note: PathBuf,
+    start: fn(&Path, u32) -> Result<(), NodeError>,
 }
 
 /// Nothing below this root is exported by NFS.
@@ -46,6 +48,12 @@ impl Threads {
         Self {
             file: Path::new(NFSD).join("threads"),
             note: NOTE.into(),
+            start: |_, threads| {
+                start(threads).map_err(|error| NodeError::Tool {
+                    command: "rpc.nfsd".to_owned(),
+                    said: error.to_string(),
+                })
+            },
         }
     }
 
@@ -59,7 +67,7 @@ impl Threads {
             });
         }
         replace(&self.note, running.to_string().as_bytes(), 0o600)?;
-        self.set(0)
+        set(&self.file, 0)
     }
 
     fn shown(&self) -> Result<Option<String>, NodeError> {
@@ -73,7 +81,7 @@ impl Threads {
             return Ok(());
         };
         if self.running()? == 0 {
-            self.set(noted.trim().parse().unwrap_or(8))?;
+            (self.start)(&self.file, noted.trim().parse().unwrap_or(8))?;
         }
         hawser_files::remove(&self.note)?;
         Ok(())
@@ -83,11 +91,10 @@ impl Threads {
         let text = fs::read_to_string(&self.file).map_err(NodeError::file("read", &self.file))?;
         Ok(text.trim().parse().unwrap_or(0))
     }
+}
 
-    fn set(&self, threads: u32) -> Result<(), NodeError> {
-        let text = format!("{threads}\n");
-        fs::write(&self.file, text).map_err(NodeError::file("write", &self.file))
-    }
+fn set(file: &Path, threads: u32) -> Result<(), NodeError> {
+    fs::write(file, format!("{threads}\n")).map_err(NodeError::file("write", file))
 }
 
 #[cfg(test)]
@@ -100,6 +107,7 @@ mod tests {
         let threads = Threads {
             file: folder.path().join("threads"),
             note: folder.path().join("note"),
+            start: set,
         };
         let there = || fs::read_to_string(&threads.file).unwrap();
         fs::write(&threads.file, "12\n").unwrap();

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use super::change::{make, stop_on};
 use super::health::{LOOK, health_on};
 use super::here::Here;
-use super::{Health, ServiceError, Wanted};
+use super::{Health, Record, ServiceError, Wanted};
 use crate::exports::desired::Volume;
 use crate::exports::host::{Copies, Facts, Parameters, Saved, process};
 use crate::exports::state::State;
@@ -116,6 +116,7 @@ impl World {
             desired: made.desired,
             state: made.state,
             remembered: self.state.clone(),
+            clients: Ok(Record::default()),
         }
     }
 

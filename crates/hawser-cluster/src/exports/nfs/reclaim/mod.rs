@@ -1,0 +1,298 @@
+//! Locks of NFS 4 over a takeover.
+//!
+//! A client may reclaim what it held from a server that has started again, for a grace period, if that server knows it by
+//! a list on stable storage (RFC 8881, 8.4.2). The kernel has that list kept by `nfsdcld`, in a database of the head. So the
+//! names of the clients of a pool are written to the pool too ([`Record`]) as long as it is served, and a head that takes the
+//! pool over puts them into its own database and has its server start again ([`restart`]). The grace period ends when all of
+//! them have reclaimed, at the latest after [`restart::GRACE`].
+//!
+//! A client reclaims only from the server that it knew: all heads go by one [`scope`].
+
+mod clients;
+mod record;
+mod restart;
+mod tracked;
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use hawser_files::{Expected, FileError, Folder};
+use hawser_tool::processes;
+use sha2::{Digest, Sha256};
+
+use super::server::{NFSD, NfsError, look, superblock};
+use crate::exports::desired::Desired;
+use crate::exports::host::Parameters;
+use record::Known;
+pub use record::Record;
+pub use restart::start;
+
+/// Why the clients of a pool cannot reclaim what they held. They are told so by the server, and go on without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lost {
+    /// Nobody keeps the kernel's list.
+    NoTracking,
+    /// A restart drops the locks of NFS 3, and its clients hear of that from no address that they know.
+    LocksOfVersion3,
+    /// It serves others under another scope, who would lose theirs.
+    OtherScope,
+}
+
+impl Lost {
+    fn why(self) -> &'static str {
+        match self {
+            Self::NoTracking => "nfsdcld does not run (systemctl enable --now nfsdcld)",
+            Self::LocksOfVersion3 => {
+                "the server would have to start again, and clients of NFS 3 hold locks of what it exports beside"
+            }
+            Self::OtherScope => {
+                "the server would have to start again under another scope, and clients of what it exports beside would lose \
+                 theirs"
+            }
+        }
+    }
+}
+
+/// What is known of the server to which a pool comes.
+#[derive(Clone, Copy, Debug)]
+struct Server {
+    /// It exports of the pool already: the file is only read again.
+    serves: bool,
+    /// It exports something beside.
+    serves_others: bool,
+    /// The daemon that keeps the kernel's list runs.
+    tracks: bool,
+    /// Clients know it as they know the other heads.
+    scope: bool,
+    /// Clients of NFS 3 hold locks.
+    locks_of_3: bool,
+}
+
+impl Server {
+    /// Whether it must start again before it serves a pool that has clients, or has none.
+    fn restarts(self, clients: bool) -> Result<bool, Lost> {
+        if self.serves || (self.scope && !clients) {
+            return Ok(false);
+        }
+        let lost = match self {
+            Self { tracks: false, .. } => Lost::NoTracking,
+            Self {
+                serves_others: true,
+                locks_of_3: true,
+                ..
+            } => Lost::LocksOfVersion3,
+            Self {
+                serves_others: true,
+                scope: false,
+                ..
+            } => Lost::OtherScope,
+            _ => return Ok(true),
+        };
+        match clients {
+            true => Err(lost),
+            false => Ok(false),
+        }
+    }
+}
+
+/// Has this host's server let the clients of a pool reclaim what they held, before it exports anything of it. That they cannot is
+/// said, and is no reason not to serve them. `record` is what the pool says, or why that cannot be read.
+///
+/// # Errors
+/// The server does not stop or start.
+pub fn admit(
+    parameters: &Parameters,
+    record: &Result<Record, String>,
+    said: &mut dyn FnMut(&str),
+) -> Result<(), NfsError> {
+    let nobody = Record::default();
+    let record = record.as_ref().unwrap_or_else(|why| {
+        let path = parameters.root.join(Record::FILE);
+        said(&format!("{}: {why}: {LOST}", path.display()));
+        &nobody
+    });
+    note(&parameters.pool, &record.to_text())?;
+    let table = look()?;
+    let of_pool = |path: &String| Path::new(path).starts_with(&parameters.root);
+    let scope = scope(&parameters.authority);
+    let server = Server {
+        serves: table.keys().any(|(path, _)| of_pool(path)),
+        serves_others: table.keys().any(|(path, _)| !of_pool(path)),
+        tracks: !processes::named("nfsdcld").is_empty() && Path::new(tracked::DATABASE).exists(),
+        scope: restart::has(&scope),
+        locks_of_3: restart::locks_of_3(),
+    };
+    let clients = record.clients.len();
+    match server.restarts(clients > 0) {
+        Ok(false) => return Ok(()),
+        Ok(true) => {}
+        Err(why) => {
+            said(&format!("{}: {LOST}", why.why()));
+            return Ok(());
+        }
+    }
+    if let Err(why) = tracked::add(Path::new(tracked::DATABASE), &record.clients) {
+        said(&format!("{}: {why}: {LOST}", tracked::DATABASE));
+        return Ok(());
+    }
+    restart::again(&scope)?;
+    said(&match clients {
+        0 => "the NFS server is started again, by the name that it has on all heads".to_owned(),
+        _ => format!("the NFS server is started again: clients that may reclaim locks: {clients}"),
+    });
+    Ok(())
+}
+
+const LOST: &str = "clients of NFS 4 lose the locks that they hold";
+
+/// Writes to the pool who its clients are now, unless that is written there already.
+///
+/// # Errors
+/// The pool or the server's list cannot be read or written.
+pub fn remember(parameters: &Parameters, served: &Desired) -> Result<(), NfsError> {
+    let database = Path::new(tracked::DATABASE);
+    // A server that was stopped has no clients, and its clients still have their locks.
+    if served.nfs.is_empty() || !database.exists() || restart::threads().unwrap_or(0) == 0 {
+        return Ok(());
+    }
+    let now = present(parameters, served, database)?;
+    let text = now.to_text();
+    if noted(&parameters.pool)?.as_deref() != Some(text.as_str()) {
+        let pool = Folder::open(&parameters.root)?;
+        pool.replace(Record::FILE.as_ref(), text.as_bytes(), 0o600)?;
+        note(&parameters.pool, &text)?;
+    }
+    Ok(())
+}
+
+/// Forgets what was written to a pool that has left.
+///
+/// # Errors
+/// The note cannot be removed.
+pub fn forget(pool: &str) -> Result<(), NfsError> {
+    hawser_files::remove(&copy(pool))?;
+    Ok(())
+}
+
+/// What was written to the pool last. A pool that hangs is not asked at each look.
+fn noted(pool: &str) -> Result<Option<String>, NfsError> {
+    let bytes = hawser_files::read(&copy(pool), Expected::OF_ROOT)?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+fn note(pool: &str, text: &str) -> Result<(), NfsError> {
+    fs::create_dir_all(COPIES).map_err(FileError::io("create", COPIES))?;
+    Ok(hawser_files::replace(&copy(pool), text.as_bytes(), 0o600)?)
+}
+
+const COPIES: &str = "/run/hawser/nfs";
+
+fn copy(pool: &str) -> PathBuf {
+    Path::new(COPIES).join(format!("{pool}.clients"))
+}
+
+/// The clients of the pool that the kernel's list has: who is connected to the pool's addresses or holds something of its
+/// file systems, and while the grace period lasts, who may still come.
+fn present(parameters: &Parameters, served: &Desired, database: &Path) -> Result<Record, NfsError> {
+    let tracked = |error| NfsError::Tracking {
+        path: database.to_owned(),
+        error,
+    };
+    let listed = tracked::all(database).map_err(tracked)?;
+    let directories = served.nfs.keys();
+    let devices = directories.filter_map(|it| Some(superblock(fs::metadata(it).ok()?.dev())));
+    let devices = devices.collect();
+    let here = clients::of_pool(&parameters.portals, &devices);
+    let grace = fs::read_to_string(Path::new(NFSD).join("v4_end_grace"));
+    let grace = grace.is_ok_and(|ended| ended.trim() == "N");
+    let before = noted(&parameters.pool)?.filter(|_| grace);
+    let before = before.and_then(|text| Record::parse(&text).ok());
+    let may_come = |known: &Known| before.as_ref().is_some_and(|it| it.clients.contains(known));
+    let is_here = |known: &Known| here.contains(&known.name);
+    let of_pool = listed.into_iter().filter(|it| is_here(it) || may_come(it));
+    Ok(Record {
+        clients: of_pool.collect(),
+    })
+}
+
+/// By what name clients know the servers of a cluster, whichever head they run on (RFC 8881, 2.10.4): it is made of what
+/// all heads are told alike.
+fn scope(authority: &str) -> String {
+    let digest = Sha256::digest(authority.as_bytes());
+    let digits: String = digest[..8].iter().map(|it| format!("{it:02x}")).collect();
+    format!("hawser-{digits}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IDLE: Server = Server {
+        serves: false,
+        serves_others: false,
+        tracks: true,
+        scope: true,
+        locks_of_3: false,
+    };
+
+    #[test]
+    fn a_server_starts_again_for_clients_or_for_its_scope_and_never_at_others_cost() {
+        assert_eq!(IDLE.restarts(true), Ok(true));
+        assert_eq!(IDLE.restarts(false), Ok(false));
+        let another_scope = Server {
+            scope: false,
+            ..IDLE
+        };
+        assert_eq!(another_scope.restarts(false), Ok(true));
+        // A changed file is read again while clients write.
+        let serves = Server {
+            serves: true,
+            scope: false,
+            ..IDLE
+        };
+        assert_eq!(serves.restarts(true), Ok(false));
+        // Clients of another pool of ours reclaim as well.
+        let beside = Server {
+            serves_others: true,
+            ..IDLE
+        };
+        assert_eq!(beside.restarts(true), Ok(true));
+
+        let lost = |server: Server, why| {
+            assert_eq!(server.restarts(true), Err(why));
+            assert_eq!(server.restarts(false), Ok(false), "{why:?}");
+        };
+        let no_daemon = Server {
+            tracks: false,
+            scope: false,
+            ..IDLE
+        };
+        lost(no_daemon, Lost::NoTracking);
+        let version_3 = Server {
+            locks_of_3: true,
+            ..beside
+        };
+        lost(version_3, Lost::LocksOfVersion3);
+        let somebody = Server {
+            scope: false,
+            ..beside
+        };
+        lost(somebody, Lost::OtherScope);
+        // Locks of NFS 3 that are left over from a pool that is gone are in nobody's way.
+        let left_over = Server {
+            locks_of_3: true,
+            ..IDLE
+        };
+        assert_eq!(left_over.restarts(true), Ok(true));
+    }
+
+    #[test]
+    fn heads_have_one_scope_and_clusters_their_own() {
+        let one = scope("iqn.2026-01.lab.hawser");
+        assert_eq!(one, scope("iqn.2026-01.lab.hawser"));
+        assert_ne!(one, scope("iqn.2026-01.lab.other"));
+        // The kernel takes it for the name of a host, of 64 bytes at most.
+        assert_eq!(one.len(), 23);
+    }
+}

@@ -1,0 +1,122 @@
+//! The clients of a pool, as they are written to it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Who may reclaim locks when another head takes the pool over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// The clients.
+    #[serde(default, rename = "client", skip_serializing_if = "BTreeSet::is_empty")]
+    pub clients: BTreeSet<Known>,
+}
+
+impl Record {
+    /// The file in the pool's root, beside `exports.toml`.
+    pub const FILE: &str = "exports-clients.toml";
+
+    /// Reads what was written.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| error.message().to_owned())
+    }
+
+    /// What is written.
+    pub fn to_text(&self) -> String {
+        let text = toml::to_string(self).expect("bytes are written as digits");
+        format!("# Written by hawser: the clients of NFS 4 that may reclaim their locks.\n\n{text}")
+    }
+}
+
+/// A client, as `nfsdcld` has it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Known {
+    /// The name that it gave itself (`co_ownerid`): any bytes.
+    pub name: Bytes,
+    /// A digest of the Kerberos principal under which it came: nobody else may reclaim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub principal: Option<Bytes>,
+}
+
+/// Bytes that a client chose: written in hexadecimal digits, and nowhere else than in the kernel's list read as text.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Bytes(pub Vec<u8>);
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.0.escape_ascii())
+    }
+}
+
+impl From<Bytes> for String {
+    fn from(bytes: Bytes) -> Self {
+        bytes.0.iter().map(|it| format!("{it:02x}")).collect()
+    }
+}
+
+/// It has other letters than pairs of hexadecimal digits, or too many (`NFS4_OPAQUE_LIMIT`).
+#[derive(Debug, thiserror::Error)]
+#[error("not 1 to 1024 bytes in pairs of hexadecimal digits")]
+pub struct NotBytes;
+
+/// The longest name of a client (RFC 8881, 3.2).
+pub const LONGEST: usize = 1024;
+
+impl TryFrom<String> for Bytes {
+    type Error = NotBytes;
+
+    fn try_from(text: String) -> Result<Self, NotBytes> {
+        let pair = |pair: &[u8]| {
+            let text = std::str::from_utf8(pair).ok()?;
+            let digits = pair.iter().all(u8::is_ascii_hexdigit);
+            u8::from_str_radix(text, 16).ok().filter(|_| digits)
+        };
+        let fits = (1..=LONGEST).contains(&(text.len() / 2)) && text.len() % 2 == 0;
+        let pairs = text.as_bytes().chunks(2).filter(|_| fits);
+        let bytes: Option<Vec<u8>> = pairs.map(pair).collect();
+        bytes.filter(|_| fits).map(Self).ok_or(NotBytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::{btree_set, vec};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn bytes() -> impl Strategy<Value = Bytes> {
+        vec(any::<u8>(), 1..40).prop_map(Bytes)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(all in btree_set((bytes(), proptest::option::of(bytes())), 0..5)) {
+            let clients = all.into_iter().map(|(name, principal)| Known { name, principal });
+            let record = Record { clients: clients.collect() };
+            prop_assert_eq!(Record::parse(&record.to_text()), Ok(record));
+        }
+
+        #[test]
+        fn anything_else_is_an_error_and_no_panic(text in "\\PC*") {
+            let _ = Record::parse(&text);
+            let _ = Bytes::try_from(text);
+        }
+    }
+
+    #[test]
+    fn only_digits_are_bytes() {
+        for text in ["", "0", "0g", "+1", "é", " 1"] {
+            assert!(Bytes::try_from(text.to_owned()).is_err(), "{text}");
+        }
+        assert!(Bytes::try_from("ab".repeat(LONGEST + 1)).is_err());
+        assert_eq!(Bytes::try_from("4eFF".to_owned()).unwrap().0, [0x4e, 0xff]);
+    }
+}

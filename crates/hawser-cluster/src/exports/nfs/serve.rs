@@ -3,15 +3,19 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use hawser_tool::Deadline;
+
 use super::kept::{Kept, lines};
 use super::plan::plan;
-use super::server::{look, perform, ready, release};
+use super::reclaim::is_under_way;
+use super::server::{NfsError, look, perform, ready, release};
 use super::table::{Found, Pair};
 use crate::exports::desired::Desired;
-use crate::exports::service::ServiceError;
+use crate::exports::host::LOOK_AGAIN;
 use crate::exports::service::job::{Job, Purpose};
 use crate::exports::service::owned::{Thing, Whose, only_ours};
 use crate::exports::service::server::{Act, Looked, Server, Step};
+use crate::exports::service::{LOOK, ServiceError};
 
 /// The kernel's NFS server.
 pub struct Nfs;
@@ -35,11 +39,22 @@ impl Server for Nfs {
         };
         looked.steps.splice(0..0, kept(job));
         if needed && matches!(job.purpose, Purpose::Compare | Purpose::Health) {
-            let lacks = self.ready().err();
+            let lacks = lacks(job.until);
             looked.wrong.extend(lacks.map(|error| error.to_string()));
         }
         Ok(Some(looked))
     }
+}
+
+/// Why clients would not be answered. A server that the start of another pool starts again right now is waited for.
+fn lacks(until: Option<Deadline>) -> Option<NfsError> {
+    let mut lacks = None;
+    let over = || {
+        lacks = ready().err();
+        lacks.is_none() || !is_under_way()
+    };
+    let until = until.unwrap_or(Deadline::after(LOOK));
+    until.holds(LOOK_AGAIN, over).then_some(lacks).flatten()
 }
 
 /// Before anything is exported it stands in a file, and before it is taken away in none. It is no thing that a person is told.

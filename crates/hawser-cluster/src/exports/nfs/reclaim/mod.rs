@@ -26,7 +26,7 @@ use crate::exports::desired::Desired;
 use crate::exports::host::Parameters;
 use record::Known;
 pub use record::Record;
-pub use restart::start;
+pub use restart::{is_under_way, start};
 
 /// Why the clients of a pool cannot reclaim what they held. They are told so by the server, and go on without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process;
 use std::thread;
 use std::time::Duration;
 
@@ -25,6 +26,9 @@ const MONITORED: &str = "/var/lib/nfs/sm";
 
 /// What says of the server that runs how it was started.
 const STARTED: &str = "/run/hawser/nfs/scope";
+
+/// Who starts it again right now.
+const GAP: &str = "/run/hawser/nfs/restart";
 
 /// Has `systemctl restart nfs-server` start it as [`start`] does, until the next boot.
 const UNIT: &str = "/run/systemd/system/nfs-server.service.d/hawser.conf";
@@ -58,6 +62,7 @@ fn noted() -> Option<String> {
 /// It does not stop or start.
 pub fn again(scope: &str) -> Result<(), NfsError> {
     let before = threads()?;
+    let _gap = Gap::begin()?;
     rpc_nfsd(0)?;
     // The kernel takes the times only while nothing is served.
     for name in ["nfsv4leasetime", "nfsv4gracetime"] {
@@ -66,6 +71,32 @@ pub fn again(scope: &str) -> Result<(), NfsError> {
     }
     start_under(scope, before)?;
     by_systemd(scope)
+}
+
+/// That the server is stopped and started again. Who looks at another pool meanwhile does not take that for a failure.
+struct Gap;
+
+impl Gap {
+    fn begin() -> Result<Self, NfsError> {
+        let folder = Path::new(GAP).parent().expect("it has a folder");
+        fs::create_dir_all(folder).map_err(FileError::io("create", folder))?;
+        hawser_files::replace(Path::new(GAP), process::id().to_string().as_bytes(), 0o600)?;
+        Ok(Self)
+    }
+}
+
+impl Drop for Gap {
+    fn drop(&mut self) {
+        // What is left of one that was killed names a process that is gone.
+        let _left = hawser_files::remove(Path::new(GAP));
+    }
+}
+
+/// Whether somebody starts the server again right now.
+pub fn is_under_way() -> bool {
+    let pid = fs::read_to_string(GAP).ok().and_then(|it| it.parse().ok());
+    pid.and_then(processes::Process::of)
+        .is_some_and(|it| !it.is_dead())
 }
 
 /// Starts a server that has no threads, as it was started before.

@@ -107,7 +107,7 @@ pub fn run(action: Option<&str>, environment: &BTreeMap<String, String>) -> Outc
             let health = service::health(&parameters, allowed(environment));
             if matches!(health, Ok(Health::Running)) {
                 // What cannot be written down is lost at a takeover, and is served until then.
-                let kept = service::remember_clients(&parameters);
+                let kept = service::keep(&parameters);
                 log.extend(kept.err().map(|error| error.to_string()));
             }
             health

@@ -265,32 +265,44 @@ fn a_mirror_over_two_shelves_bears_a_path_a_disk_and_a_shelf_that_are_gone_or_il
 }
 
 /// A pool's zvols by iSCSI, and a directory by NFS.
-const BOTH: &str = r#"[[target]]
-name = "vmpool01"
+/// Waits until Pacemaker has nothing left to do, and has it forget what failed.
+fn whole_again(lab: &Lab) {
+    lab.sh("head1", "crm_resource --wait; crm_resource --cleanup");
+    whole(lab);
+}
+
+/// The exports of a pool that has zvols and a directory.
+fn both(pool: &str) -> String {
+    format!(
+        r#"[[target]]
+name = "{pool}"
 
 [[nfs]]
 directory = "home"
 clients = ["10.72.0.0/16"]
 options = "rw,no_root_squash"
-"#;
+"#
+    )
+}
 
 #[test]
 #[ignore = "boots machines"]
-fn a_directory_by_nfs_is_written_on_whichever_pool_comes_or_goes() {
+fn directories_by_nfs_are_written_and_locked_on_whichever_pool_comes_or_goes() {
     if !has_kernel() {
         return;
     }
     let lab = built("machines-zfs.toml");
     whole(&lab);
-    for head in ["head1", "head2"] {
-        lab.sh(head, "systemctl enable --now nfs-server");
+    for (head, pool) in [("head1", "vmpool01"), ("head2", "vmpool02")] {
+        lab.sh(
+            head,
+            &format!(
+                "systemctl enable --now nfs-server
+                 zfs create {pool}/home && echo '{}' >/{pool}/exports.toml && hawser exports start {pool}",
+                both(pool)
+            ),
+        );
     }
-    lab.sh(
-        "head1",
-        &format!(
-            "zfs create vmpool01/home && echo '{BOTH}' >/vmpool01/exports.toml && hawser exports start vmpool01"
-        ),
-    );
     // A start of the server, as any import or export of a pool of ZFS, has exportfs read its files again.
     let exported = "exportfs -s | grep -c vmpool01/home";
     lab.sh("head1", "systemctl reload nfs-server");
@@ -298,11 +310,30 @@ fn a_directory_by_nfs_is_written_on_whichever_pool_comes_or_goes() {
     // It is what a pool that is active offers, and no boot does.
     assert!(ok(&lab, "plan", &[]).contains("0 changes"));
 
+    // A lock that is held and written under, and somebody who wants it.
     lab.sh(
         "client1",
-        "mkdir -p /mnt/home && mount -t nfs -o vers=4.2 10.72.2.207:/vmpool01/home /mnt/home
-         truncate -s 8M /mnt/home/drill.img",
+        "mkdir -p /mnt/home /mnt/rival /mnt/other
+         mount -t nfs -o vers=4.2 10.72.2.207:/vmpool01/home /mnt/home
+         mount -t nfs -o vers=4.0 10.72.2.207:/vmpool01/home /mnt/rival
+         truncate -s 8M /mnt/home/drill.img
+         systemd-run --unit=holder sh -c 'exec 9<>/mnt/home/lock; flock 9; while echo held >&9; do sleep 1; done'",
     );
+    let refused = || lab.sh("client1", "flock -n /mnt/rival/lock true; echo $?") == "1\n";
+    assert!(eventually(SLOW, refused));
+    let still_held = |after: &str| {
+        assert!(refused(), "{after}: somebody else has the lock");
+        let holds = lab.sh(
+            "client1",
+            "systemctl is-active holder; dmesg | grep -ci 'lost' || :",
+        );
+        assert_eq!(holds, "active\n0\n", "{after}");
+    };
+    // An administrator's restart. A look at the exports meanwhile found no server, and rightly so.
+    lab.sh("head1", "systemctl restart nfs-server");
+    still_held("restart");
+    whole_again(&lab);
+
     let path = "/mnt/home/drill.img";
     let by_path = [
         "--path",
@@ -316,12 +347,31 @@ fn a_directory_by_nfs_is_written_on_whichever_pool_comes_or_goes() {
         let case = std::fs::read_to_string(case).expect("the case");
         let case: Value = serde_json::from_str(&case).expect("JSON");
         assert_eq!(case["client"]["errors"], json!([]), "{scenario}");
+        still_held(scenario);
         whole(&lab);
     };
-    // The other pool comes to the head, and goes.
+    // The other pool comes to the head, and goes. By one version a client has both over one connection then.
     ok(&lab, "move", &["vmpool02", "head1"]);
     assert_eq!(lab.sh("head1", exported), "1\n");
+    still_held("another pool's arrival");
+    let mount = |version: &str| {
+        lab.sh(
+            "client1",
+            &format!("mount -t nfs -o vers={version} 10.72.2.208:/vmpool02/home /mnt/other && echo one >/mnt/other/one"),
+        );
+        let asked = verb(&lab, "check", &["--client", "client1", "--json"]);
+        let said = support::json(&asked, "clients");
+        let findings = said["findings"].as_array().expect("findings").clone();
+        findings
+            .iter()
+            .any(|it| it["code"] == "client-pools-share-nfs")
+    };
+    assert!(mount("4.2"));
+    lab.sh("client1", "umount /mnt/other");
+    assert!(!mount("4.1"));
     drilled("switchover", json!([]));
+    assert_eq!(lab.sh("client1", "cat /mnt/other/one"), "one\n");
+
     let head = active_on(&whole(&lab), "vmpool01");
     drilled("power-cut", json!([head]));
     drilled("kill-nfsd", json!([]));
@@ -332,7 +382,10 @@ fn a_directory_by_nfs_is_written_on_whichever_pool_comes_or_goes() {
         let kept = links.contains("hawser-vmpool01.exports");
         assert_eq!(kept, active == head, "{head}: {links}");
     }
-    lab.sh("client1", "umount /mnt/home");
+    lab.sh(
+        "client1",
+        "systemctl stop holder; umount /mnt/home /mnt/rival /mnt/other",
+    );
 }
 
 /// A drill loses nothing, fences nobody but these, and breaks no promise. What keeps this host from looking or from ending in
@@ -413,13 +466,33 @@ fn appliance(lab: &Lab, look: impl Fn(&str)) {
         "{said:#}"
     );
     assert_eq!(asked.code, Some(0), "{said:#}");
+    // Only who is registered may write, and that is to outlast a loss of power.
+    lab.sh(
+        "client1",
+        "for path in /dev/disk/by-path/*vmpool02-lun-1; do
+           sg_persist -n --out --register --param-aptpl --param-sark=0xabc1 $path
+         done
+         sg_persist -n --out --reserve --param-rk=0xabc1 --prout-type=5 $path",
+    );
+    let reserved = |after: &str| {
+        let said = lab.sh(
+            "client1",
+            "path=$(ls /dev/disk/by-path/*vmpool02-lun-1 | tail -1)
+             sg_persist -n --in -k $path | grep -c 0xabc1
+             sg_persist -n --in -r $path | grep -c 'Write Exclusive, registrants only'",
+        );
+        assert_eq!(said, "2\n1\n", "{after}");
+    };
+    reserved("before");
     lab.sh("client1", "echo before >/mnt/one && sync /mnt/one");
     ok(lab, "move", &["vmpool02", "head1"]);
     lab.sh("client1", "echo after >/mnt/two && sync /mnt/two");
     assert_eq!(active_on(&whole(lab), "vmpool02"), "head1");
+    reserved("a switchover");
 
     // A head without power.
     held(lab, "power-cut", json!(["head1"]));
+    reserved("a power cut");
     let status = whole(lab);
     for pool in ["vmpool01", "vmpool02"] {
         assert_eq!(active_on(&status, pool), "head2");

@@ -137,6 +137,11 @@ impl Configfs {
         Ok(all)
     }
 
+    /// Where the kernel writes what must outlast it; `None`: it does not say.
+    pub fn database(&self) -> Result<Option<String>, ConfigfsError> {
+        self.read("dbroot")
+    }
+
     fn group(&self, tree: &mut Tree, group: &str) -> Result<(), ConfigfsError> {
         if !self.root.join(group).is_dir() {
             return Ok(());

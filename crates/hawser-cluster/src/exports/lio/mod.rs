@@ -12,6 +12,7 @@ mod configfs;
 mod kernel;
 mod nodes;
 mod plan;
+pub mod reservations;
 mod serve;
 mod words;
 

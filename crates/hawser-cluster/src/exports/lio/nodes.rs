@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use hawser_model::cluster_file::SecretRef;
 use sha2::{Digest as _, Sha256};
 
+use super::reservations::Reservations;
 use crate::exports::desired::{Chap, Desired, DesiredTarget, DesiredUnit};
 
 /// By what a secret is known in memory: its SHA-256. It is written nowhere.
@@ -75,10 +76,16 @@ fn is_device(unit: &DesiredUnit) -> bool {
 }
 
 /// All of it.
-pub fn nodes(pool: &str, desired: &Desired, digests: &BTreeMap<SecretRef, Digest>) -> Vec<Node> {
+pub fn nodes(
+    pool: &str,
+    desired: &Desired,
+    digests: &BTreeMap<SecretRef, Digest>,
+    reservations: &Reservations,
+) -> Vec<Node> {
     let mut list = List {
         nodes: Vec::new(),
         digests,
+        reservations,
     };
     for (serial, unit) in &desired.units {
         list.store(pool, serial, unit);
@@ -92,6 +99,7 @@ pub fn nodes(pool: &str, desired: &Desired, digests: &BTreeMap<SecretRef, Digest
 struct List<'a> {
     nodes: Vec<Node>,
     digests: &'a BTreeMap<SecretRef, Digest>,
+    reservations: &'a Reservations,
 }
 
 impl List<'_> {
@@ -149,6 +157,11 @@ impl List<'_> {
         // has no such file, and the start fails and names it rather than show another disk.
         if let Some(company) = &unit.company {
             self.fixed(&folder, "wwn/company_id", format!("0x{company}"));
+        }
+        // Known by that serial number, and only before a target shows the unit (`target_pr_res_aptpl_metadata_store`).
+        for registration in self.reservations.get(serial).into_iter().flatten() {
+            let order = Is::Once(registration.to_string());
+            self.add(format!("{folder}/pr/res_aptpl_metadata"), order);
         }
     }
 

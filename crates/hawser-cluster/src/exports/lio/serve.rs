@@ -9,6 +9,7 @@ use super::configfs::Configfs;
 use super::kernel::{lacking, ready};
 use super::nodes::{Digest, Node, backstore, nodes};
 use super::plan::{Tree, plan};
+use super::reservations::Files;
 use super::words::lines;
 use crate::exports::host::Saved;
 use crate::exports::service::ServiceError;
@@ -59,6 +60,9 @@ impl Server for Lio {
             steps: steps.collect(),
             ..Looked::default()
         };
+        // Before a unit is made, and after it is gone.
+        let at = if job.stops() { looked.steps.len() } else { 0 };
+        looked.steps.splice(at..at, persistent(job, &found)?);
         for iqn in there
             .into_iter()
             .filter(|_| job.purpose == Purpose::Compare)
@@ -69,6 +73,32 @@ impl Server for Lio {
         }
         Ok(Some(looked))
     }
+}
+
+/// What clients have registered to stay so is written to the pool. It is no thing that a person is told.
+fn persistent<'a>(job: &'a Job<'_>, found: &Tree) -> Result<Option<Step<'a>>, ServiceError> {
+    use Purpose::{Start, Started, Stop, Stopped};
+    let database = job.here.configfs.database()?;
+    let watched = matches!(job.purpose, Start | Started | Stop | Stopped);
+    let Some(database) = database.filter(|_| watched) else {
+        return Ok(None);
+    };
+    let files = Files::of(&database, &job.parameters.root);
+    let units = &job.desired().units;
+    let serials: BTreeSet<&str> = units.keys().map(String::as_str).collect();
+    if files.are(&serials) {
+        return Ok(None);
+    }
+    let pool = &job.parameters.pool;
+    let served = units.iter().filter(|(serial, unit)| {
+        let store = backstore(pool, serial, unit);
+        found.contains_key(&store)
+    });
+    let served: BTreeSet<&str> = served.map(|(serial, _)| serial.as_str()).collect();
+    Ok(Some(Step {
+        words: Vec::new(),
+        act: Box::new(move || Ok(files.make(&serials, |serial| served.contains(serial))?)),
+    }))
 }
 
 /// The targets that starts of this pool made: by its copy. Without one, those that offer the pool's own units
@@ -115,7 +145,12 @@ fn wanted(job: &Job<'_>) -> Vec<Node> {
         (secret.clone(), Sha256::digest(text.as_bytes()).into())
     };
     let digests: BTreeMap<SecretRef, Digest> = job.secrets.iter().map(digest).collect();
-    nodes(&job.parameters.pool, job.desired(), &digests)
+    nodes(
+        &job.parameters.pool,
+        job.desired(),
+        &digests,
+        &job.reservations,
+    )
 }
 
 /// Volumes by their serial numbers, also of those that go.

@@ -10,7 +10,7 @@ use super::job::{Job, Purpose};
 use super::owned::{Foreign, Thing, Whose, only_ours};
 use super::seen::{self, Scope};
 use super::server::{self, NFS, iscsi};
-use super::{Said, ServiceError, Wanted, remember_clients, wanted};
+use super::{Said, ServiceError, Wanted, keep, wanted};
 use crate::exports::desired::Desired;
 use crate::exports::host::{FOLDER, Lock, Parameters, Place, Saved};
 use crate::exports::nfs::reclaim;
@@ -64,7 +64,10 @@ pub(super) fn make(
     let desired = &wanted.desired;
     let saved = Saved::read_in(&here.folder, &parameters.pool)?;
     let saved = saved.as_ref();
-    let mut job = Job::new(here, parameters, Purpose::Start, saved, Some(desired))?;
+    let mut job = Job {
+        reservations: wanted.reservations.clone(),
+        ..Job::new(here, parameters, Purpose::Start, saved, Some(desired))?
+    };
     others_targets(desired, &job.others()?)?;
     // What is in the way of the exports by NFS is found before the target is touched.
     NFS.look(&job)?;
@@ -101,7 +104,7 @@ pub(super) fn make(
 /// Takes everything of the pool away from the target, also when the pool is gone.
 pub fn stop(parameters: &Parameters, said: Said<'_>) -> Result<(), ServiceError> {
     // Before they are taken away. That they lose locks keeps nobody from stopping.
-    if let Err(error) = remember_clients(parameters) {
+    if let Err(error) = keep(parameters) {
         said(&error.to_string());
     }
     stop_on(&Here::default(), parameters, said)?;

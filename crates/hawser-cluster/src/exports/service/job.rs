@@ -10,6 +10,7 @@ use super::ServiceError;
 use super::here::Here;
 use crate::exports::desired::Desired;
 use crate::exports::host::{Parameters, Saved, SavedError, read_secret};
+use crate::exports::lio::reservations::Reservations;
 
 /// Why a server is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,8 @@ pub struct Job<'a> {
     pub stated: Option<&'a Desired>,
     /// The secrets of what a start makes.
     pub secrets: BTreeMap<SecretRef, String>,
+    /// What clients have registered of the units that a start makes.
+    pub reservations: Reservations,
     /// When the server must have answered everything. `None`: it has its own limits.
     pub until: Option<Deadline>,
 }
@@ -76,6 +79,7 @@ impl<'a> Job<'a> {
             saved,
             stated,
             secrets,
+            reservations: Reservations::new(),
             until: limit.map(Deadline::after),
         })
     }

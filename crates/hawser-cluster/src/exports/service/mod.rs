@@ -29,6 +29,7 @@ use super::host::{
     Change, DirectoriesError, Lock, Look, Parameters, Saved, SavedError, SecretError, VolumesError,
     find_directories, find_volumes, mounted,
 };
+use super::lio::reservations::{self, Reservations, ReservationsError};
 use super::lio::{ConfigfsError, KernelError};
 use super::nfs::reclaim::{self, Record};
 use super::nfs::server::NfsError;
@@ -73,6 +74,8 @@ pub enum ServiceError {
     },
     #[error(transparent)]
     State(#[from] StateError),
+    #[error(transparent)]
+    Reservations(#[from] ReservationsError),
     #[error(transparent)]
     Volumes(#[from] VolumesError),
     #[error(transparent)]
@@ -129,6 +132,8 @@ pub struct Wanted {
     remembered: State,
     /// Who may reclaim locks of what it offers by NFS, or why that cannot be read.
     clients: Result<Record, String>,
+    /// What clients have registered of its units.
+    reservations: Reservations,
 }
 
 /// What hears each thing that is done.
@@ -198,11 +203,13 @@ pub fn wanted(parameters: &Parameters) -> Result<Wanted, ServiceError> {
         Ok(text) => text.map_or(Ok(Record::default()), |text| Record::parse(&text)),
         Err(error) => Err(error.to_string()),
     };
+    let reservations = reservations::read(root, desired.units.keys())?;
     Ok(Wanted {
         desired,
         state,
         remembered,
         clients,
+        reservations,
     })
 }
 
@@ -226,12 +233,13 @@ pub fn compare(parameters: &Parameters, desired: &Desired) -> Result<Comparison,
     Ok(comparison)
 }
 
-/// Writes to a pool that is served here who its clients of NFS are, so that they keep their locks when it is taken over.
+/// Has on a pool that is served here what its clients keep when it is taken over: locks of NFS 4, and reservations.
 ///
 /// # Errors
-/// The pool cannot be written, or the server's list of clients not be read.
-pub fn remember_clients(parameters: &Parameters) -> Result<(), ServiceError> {
+/// The pool cannot be written, or the NFS server's list of clients not be read.
+pub fn keep(parameters: &Parameters) -> Result<(), ServiceError> {
     if let Some(saved) = Saved::read(&parameters.pool)? {
+        reservations::flush(&parameters.root);
         reclaim::remember(parameters, &saved.desired)?;
     }
     Ok(())

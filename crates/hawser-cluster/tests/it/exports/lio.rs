@@ -35,7 +35,7 @@ fn wanted(desired: &Desired) -> Vec<Node> {
     let digests = secrets
         .map(|secret| (secret.clone(), digest(&secret)))
         .collect();
-    nodes(POOL, desired, &digests)
+    nodes(POOL, desired, &digests, &BTreeMap::new())
 }
 
 fn digest(secret: &SecretRef) -> [u8; 32] {
@@ -456,7 +456,7 @@ fn a_tree_of_files_is_changed_and_read_back() {
         secret,
         <sha2::Sha256 as sha2::Digest>::digest("correct horse").into(),
     )]);
-    let nodes = nodes(POOL, &desired, &digests);
+    let nodes = nodes(POOL, &desired, &digests, &BTreeMap::new());
     let targets = desired.targets.keys().cloned().collect();
     let mut kernel = Kernel::default();
     let run = |operations: &[Operation], kernel: &mut Kernel| {

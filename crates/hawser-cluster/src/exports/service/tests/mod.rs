@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use super::change::{make, stop_on};
 use super::health::{LOOK, health_on};
 use super::here::Here;
-use super::{Health, Record, ServiceError, Wanted};
+use super::{Health, Record, Reservations, ServiceError, Wanted};
 use crate::exports::desired::Volume;
 use crate::exports::host::{Copies, Facts, Parameters, Saved, process};
 use crate::exports::state::State;
@@ -117,6 +117,7 @@ impl World {
             state: made.state,
             remembered: self.state.clone(),
             clients: Ok(Record::default()),
+            reservations: Reservations::new(),
         }
     }
 

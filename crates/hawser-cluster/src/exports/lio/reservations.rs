@@ -1,0 +1,373 @@
+//! SCSI-3 persistent reservations over a takeover.
+//!
+//! A client that registers with the bit `APTPL` is told that its registration persists through a loss of power (SPC-4,
+//! 5.13.5). The kernel writes what it has of a unit to `pr/aptpl_SERIAL` below its database root, on the disk of the head
+//! (`core_scsi3_update_aptpl_buf` in drivers/target/target_core_pr.c), and reads it never: whoever makes the unit anew tells it.
+//! So these files are links to the pool, and a start tells the kernel what they say before a target shows the unit.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hawser_files::{Expected, FileError};
+
+use crate::exports::desired::is_iscsi_name;
+
+/// The folder in a pool's root.
+pub const FOLDER: &str = "exports-reservations";
+
+/// How the kernel's files begin.
+const PREFIX: &str = "aptpl_";
+
+/// What is registered of units, by their serial numbers.
+pub type Reservations = BTreeMap<String, Vec<Registration>>;
+
+/// Reads what is on a pool of these units.
+///
+/// # Errors
+/// One is there and cannot be read, or is not what the kernel writes. Without it a client that another one has shut out would be let
+/// in.
+pub fn read<'a>(
+    root: &Path,
+    serials: impl Iterator<Item = &'a String>,
+) -> Result<Reservations, ReservationsError> {
+    let folder = root.join(FOLDER);
+    let mut all = Reservations::new();
+    for serial in serials {
+        let path = folder.join(serial);
+        let Some(bytes) = hawser_files::read(&path, Expected::OF_ROOT)? else {
+            continue;
+        };
+        let registrations = parse(&String::from_utf8_lossy(&bytes))
+            .map_err(|error| ReservationsError::Broken { path, error })?;
+        all.insert(serial.clone(), registrations);
+    }
+    Ok(all)
+}
+
+/// They cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ReservationsError {
+    /// A file is not what the kernel writes.
+    #[error(
+        "{}: {error}: remove it to start without the reservations that clients have of the unit",
+        .path.display()
+    )]
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: NotRegistrations,
+    },
+    /// It cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// What the kernel has of an initiator and a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registration {
+    initiator: String,
+    /// The part of the initiator's port that is not its name, if it was given.
+    isid: Option<String>,
+    key: u64,
+    /// Type and scope of the reservation that it holds.
+    holds: Option<(u8, u8)>,
+    all_ports: bool,
+    mapped_lun: u64,
+    target: String,
+    group: u16,
+    port: u16,
+    lun: u64,
+}
+
+/// It is not what the kernel writes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: \"{}\" is none of the kernel's registrations", .found.escape_debug())]
+pub struct NotRegistrations {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is there.
+    pub found: String,
+}
+
+/// Reads a file of the kernel's.
+pub fn parse(text: &str) -> Result<Vec<Registration>, NotRegistrations> {
+    let mut all = Vec::new();
+    let mut block: Option<Vec<(&str, &str)>> = None;
+    for (number, line) in text.trim_end_matches(['\0', '\n']).lines().enumerate() {
+        let wrong = || NotRegistrations {
+            line: number + 1,
+            found: line.to_owned(),
+        };
+        let (name, value) = line.split_once(['=', ':']).unwrap_or((line, ""));
+        match (name, &mut block) {
+            ("PR_REG_START", None) => block = Some(Vec::new()),
+            ("PR_REG_END", Some(fields)) => {
+                all.push(Registration::of(fields).ok_or_else(wrong)?);
+                block = None;
+            }
+            ("PR_REG_START" | "PR_REG_END", _) => return Err(wrong()),
+            (_, Some(fields)) => fields.push((name, value)),
+            ("No Registrations or Reservations" | "", None) => {}
+            (_, None) => return Err(wrong()),
+        }
+    }
+    match block {
+        None => Ok(all),
+        Some(_) => Err(NotRegistrations {
+            line: text.lines().count(),
+            found: "the end".into(),
+        }),
+    }
+}
+
+impl Registration {
+    fn of(fields: &[(&str, &str)]) -> Option<Self> {
+        let field = |name: &str| Some(fields.iter().find(|(it, _)| *it == name)?.1);
+        let number = |name: &str| field(name)?.parse::<u64>().ok();
+        // A client chose it, and the kernel takes a comma for the end of it.
+        let one_word = |it: &&str| {
+            is_iscsi_name(it) && it.bytes().all(|it| it.is_ascii_graphic() && it != b',')
+        };
+        let name = |it: &str| Some(field(it).filter(one_word)?.to_owned());
+        let flag = |name: &str| match field(name)? {
+            "0" => Some(false),
+            "1" => Some(true),
+            _ => None,
+        };
+        let iscsi = |name: &str| field(name) == Some("iSCSI");
+        let hexadecimal = |name: &str| u8::from_str_radix(field(name)?, 16).ok();
+        let isid = field("initiator_sid");
+        // `PR_REG_ISID_LEN`, and the digits of a number.
+        let is_isid = |it: &str| {
+            (1..16).contains(&it.len()) && it.bytes().all(|it| it.is_ascii_alphanumeric())
+        };
+        let fits = iscsi("initiator_fabric") && iscsi("target_fabric") && isid.is_none_or(is_isid);
+        let holds = match flag("res_holder")? {
+            true => Some((hexadecimal("res_type")?, hexadecimal("res_scope")?)),
+            false => None,
+        };
+        let registration = Self {
+            initiator: name("initiator_node")?,
+            isid: isid.map(str::to_owned),
+            key: number("sa_res_key")?,
+            holds,
+            all_ports: flag("res_all_tg_pt")?,
+            mapped_lun: number("mapped_lun")?,
+            target: name("target_node")?,
+            group: number("tpgt")?.try_into().ok()?,
+            port: number("port_rtpi")?.try_into().ok()?,
+            lun: number("target_lun")?,
+        };
+        fits.then_some(registration)
+    }
+}
+
+/// As the kernel takes it, one a write (`target_pr_res_aptpl_metadata_store` in target_core_configfs.c).
+impl fmt::Display for Registration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "initiator_fabric=iSCSI,initiator_node={}",
+            self.initiator
+        )?;
+        if let Some(isid) = &self.isid {
+            write!(f, ",initiator_sid={isid}")?;
+        }
+        let holder = u8::from(self.holds.is_some());
+        write!(f, ",sa_res_key={},res_holder={holder}", self.key)?;
+        if let Some((kind, scope)) = self.holds {
+            write!(f, ",res_type={kind},res_scope={scope}")?;
+        }
+        write!(
+            f,
+            ",res_all_tg_pt={},mapped_lun={},target_fabric=iSCSI,target_node={},tpgt={},port_rtpi={},target_lun={}",
+            u8::from(self.all_ports),
+            self.mapped_lun,
+            self.target,
+            self.group,
+            self.port,
+            self.lun
+        )
+    }
+}
+
+/// The kernel's files of a pool's units.
+#[derive(Clone, Debug)]
+pub struct Files {
+    /// Where the kernel writes them.
+    kernel: PathBuf,
+    /// Where they are.
+    pool: PathBuf,
+}
+
+impl Files {
+    /// `database` is what the kernel says of its root.
+    pub fn of(database: &str, root: &Path) -> Self {
+        Self {
+            kernel: Path::new(database.trim()).join("pr"),
+            pool: root.join(FOLDER),
+        }
+    }
+
+    /// The units whose files are the pool's.
+    fn there(&self) -> BTreeSet<String> {
+        let entries = fs::read_dir(&self.kernel).into_iter().flatten().flatten();
+        let serial = |path: PathBuf| {
+            let serial = path.file_name()?.to_str()?.strip_prefix(PREFIX)?.to_owned();
+            (fs::read_link(path).ok()? == self.pool.join(&serial)).then_some(serial)
+        };
+        entries.filter_map(|entry| serial(entry.path())).collect()
+    }
+
+    /// Whether these units have their files on the pool, and no others.
+    pub fn are(&self, serials: &BTreeSet<&str>) -> bool {
+        self.there()
+            .iter()
+            .map(String::as_str)
+            .eq(serials.iter().copied())
+    }
+
+    /// Has these units, and no others, have their files on the pool. What the kernel wrote on the disk of the head goes to the
+    /// pool if the unit is `served`, and is of no use else.
+    ///
+    /// # Errors
+    /// The kernel's folder cannot be changed. That the pool's cannot, a client is told: it cannot register to stay so.
+    pub fn make(
+        &self,
+        serials: &BTreeSet<&str>,
+        served: impl Fn(&str) -> bool,
+    ) -> Result<(), FileError> {
+        let there = self.there();
+        for gone in there.iter().filter(|it| !serials.contains(it.as_str())) {
+            hawser_files::remove(&self.at(gone))?;
+        }
+        if serials.is_empty() {
+            return Ok(());
+        }
+        let _full = fs::create_dir(&self.pool);
+        fs::create_dir_all(&self.kernel).map_err(FileError::io("create", &self.kernel))?;
+        for serial in serials.iter().filter(|it| !there.contains(**it)) {
+            let (at, on_pool) = (self.at(serial), self.pool.join(serial));
+            let before = fs::read(&at).ok().filter(|_| served(serial));
+            if let Some(bytes) = before {
+                hawser_files::replace(&on_pool, &bytes, 0o600)?;
+            }
+            hawser_files::remove(&at)?;
+            symlink(&on_pool, &at).map_err(FileError::io("make a link", &at))?;
+        }
+        Ok(())
+    }
+
+    fn at(&self, serial: &str) -> PathBuf {
+        self.kernel.join(format!("{PREFIX}{serial}"))
+    }
+}
+
+/// How long ago what the kernel wrote is on the disk by itself.
+const ON_DISK: Duration = Duration::from_secs(120);
+
+/// Has what the kernel wrote a moment ago on the disk: it does not wait for that.
+pub fn flush(root: &Path) {
+    let entries = fs::read_dir(root.join(FOLDER)).into_iter().flatten();
+    for entry in entries.flatten() {
+        let written = entry.metadata().and_then(|about| about.modified());
+        let age = written.ok().and_then(|it| it.elapsed().ok());
+        if age.is_some_and(|age| age < ON_DISK) {
+            let _gone = fs::File::open(entry.path()).and_then(|file| file.sync_all());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// As Linux 6.1 wrote it for two sessions of a client, one of which holds "write exclusive, registrants only".
+    const TWO: &str = "PR_REG_START: 0\ninitiator_fabric=iSCSI\ninitiator_node=iqn.2026-01.lab:client1\n\
+        initiator_sid=00023d000003\nsa_res_key=43969\nres_holder=1\nres_type=05\nres_scope=00\nres_all_tg_pt=0\n\
+        mapped_lun=1\ntarget_fabric=iSCSI\ntarget_node=iqn.2026-01.lab:tank\ntpgt=1\nport_rtpi=1\ntarget_lun=1\n\
+        PR_REG_END: 0\nPR_REG_START: 1\ninitiator_fabric=iSCSI\ninitiator_node=iqn.2026-01.lab:client1\n\
+        sa_res_key=18446744073709551615\nres_holder=0\nres_all_tg_pt=0\nmapped_lun=1\n\
+        target_fabric=iSCSI\ntarget_node=iqn.2026-01.lab:tank\ntpgt=1\nport_rtpi=1\ntarget_lun=1\nPR_REG_END: 1\n\0";
+
+    #[test]
+    fn what_the_kernel_wrote_is_what_it_is_told() {
+        let told: Vec<String> = parse(TWO)
+            .unwrap()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "initiator_fabric=iSCSI,initiator_node=iqn.2026-01.lab:client1,initiator_sid=00023d000003,sa_res_key=43969,\
+                 res_holder=1,res_type=5,res_scope=0,res_all_tg_pt=0,mapped_lun=1,target_fabric=iSCSI,\
+                 target_node=iqn.2026-01.lab:tank,tpgt=1,port_rtpi=1,target_lun=1",
+                "initiator_fabric=iSCSI,initiator_node=iqn.2026-01.lab:client1,sa_res_key=18446744073709551615,\
+                 res_holder=0,res_all_tg_pt=0,mapped_lun=1,target_fabric=iSCSI,\
+                 target_node=iqn.2026-01.lab:tank,tpgt=1,port_rtpi=1,target_lun=1"
+            ]
+        );
+        for none in ["", "\0", "No Registrations or Reservations\n\0"] {
+            assert_eq!(parse(none), Ok(vec![]));
+        }
+    }
+
+    #[test]
+    fn anything_else_is_an_error_with_its_line() {
+        let line = |text: &str| parse(text).unwrap_err().line;
+        assert_eq!(line("initiator_node=x\n"), 1);
+        assert_eq!(line(&TWO.replace("PR_REG_END: 0\n", "")), 16);
+        assert_eq!(
+            line(&TWO.replace(":client1\n", ":client1,res_holder=1\n")),
+            16
+        );
+        assert_eq!(line(&TWO.replace("00023d000003", "0,res_holder=1")), 16);
+        assert_eq!(line(&TWO.replace("res_type=05\n", "")), 15);
+        assert_eq!(line(&TWO[..60]), 3);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_a_panic(text in "(PR_REG_START: 0\n)?(\\PC{0,20}=\\PC{0,20}\n){0,4}(PR_REG_END: 0\n)?") {
+            let _ = parse(&text);
+        }
+    }
+
+    #[test]
+    fn files_are_the_pool_s_while_it_is_served() -> std::io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let (database, root) = (folder.path().join("target"), folder.path().join("tank"));
+        fs::create_dir_all(&root)?;
+        let files = Files::of(&format!("{}\n", database.display()), &root);
+        let at = |serial: &str| database.join(format!("pr/aptpl_{serial}"));
+        let one = BTreeSet::from(["one"]);
+        assert!(files.are(&BTreeSet::new()) && !files.are(&one));
+        files.make(&one, |_| false).unwrap();
+        assert!(files.are(&one));
+        // The kernel writes through it.
+        fs::write(at("one"), TWO)?;
+        assert_eq!(fs::read_to_string(root.join(FOLDER).join("one"))?, TWO);
+        flush(&root);
+        // A unit more and a unit less; what is somebody else's stays.
+        fs::write(at("two"), "served")?;
+        fs::write(at("three"), "of old")?;
+        fs::write(at("foreign"), "theirs")?;
+        let others = BTreeSet::from(["three", "two"]);
+        files.make(&others, |it| it == "two").unwrap();
+        assert!(files.are(&others));
+        assert_eq!(fs::read_to_string(at("two"))?, "served");
+        assert!(!at("three").exists() && !at("one").exists());
+        files.make(&BTreeSet::new(), |_| false).unwrap();
+        assert_eq!(fs::read_dir(database.join("pr"))?.count(), 1);
+        assert_eq!(fs::read_to_string(root.join(FOLDER).join("one"))?, TWO);
+        Ok(())
+    }
+}

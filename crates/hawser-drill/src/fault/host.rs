@@ -66,6 +66,9 @@ pub(super) fn unfit(
         HostFault::Disks { .. } | HostFault::NoNfsThreads { .. } => {
             Ok(stage.hosts.ask(head, &FitsFault(fault.clone()))?)
         }
+        HostFault::NoMemory if stage.shares_clock(head) => Ok(Some(format!(
+            "{head} has no memory of its own, but this machine's"
+        ))),
         _ => Ok(None),
     }
 }

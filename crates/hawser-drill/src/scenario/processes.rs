@@ -128,6 +128,21 @@ pub(super) const ALL: &[Scenario] = &[
         plan: |stage| Plan::of(clock(stage, -HOUR), nobody_is_fenced(2000)),
     },
     Scenario {
+        name: "memory-pressure",
+        about: "nearly all memory is used up on the head that has the pool",
+        reaction: Reaction::Within(Duration::from_secs(30)),
+        real: true,
+        plan: |stage| {
+            let memory = OnHead {
+                name: "use up",
+                head: stage.active.clone(),
+                object: "memory".to_owned(),
+                fault: HostFault::NoMemory,
+            };
+            Plan::of(memory, nobody_is_fenced(10_000))
+        },
+    },
+    Scenario {
         name: "full-var",
         about: "the folder of Pacemaker's files is full on the head that has the pool",
         reaction: SEEN,

@@ -10,6 +10,7 @@ mod disks;
 mod full;
 pub mod logs;
 pub(super) mod look;
+mod memory;
 mod nfs_server;
 mod password;
 mod processes;
@@ -79,6 +80,8 @@ pub enum HostFault {
     NothingUnmounts,
     /// No room is left where Pacemaker keeps its configuration.
     NoRoomForPacemaker,
+    /// Nearly all memory is used up.
+    NoMemory,
     /// The password of a fence device, as this head knows it, is not the right one.
     WrongPassword {
         /// The device.
@@ -137,7 +140,11 @@ pub enum How {
 impl HostFault {
     /// How long making it may take, where that is longer than usual.
     pub(super) fn takes(&self) -> Option<Duration> {
-        matches!(self, Self::Reboot).then_some(reboot::TAKES)
+        match self {
+            Self::Reboot => Some(reboot::TAKES),
+            Self::NoMemory => Some(memory::TAKES),
+            _ => None,
+        }
     }
 
     /// Why it cannot be made here; nothing if it can.
@@ -162,6 +169,7 @@ impl HostFault {
             } => silence::make(addresses, *incoming, *outgoing, *percent),
             Self::NothingUnmounts => busy::make(),
             Self::NoRoomForPacemaker => full::make(),
+            Self::NoMemory => memory::make(),
             Self::WrongPassword { device } => password::make(device),
             Self::NoNfsThreads { .. } => nfs_server::make(),
             Self::Disks { storage, extent } => disks::make(storage, extent),
@@ -180,6 +188,7 @@ impl HostFault {
             } => silence::shown(addresses, *outgoing),
             Self::NothingUnmounts => Ok(busy::shown()),
             Self::NoRoomForPacemaker => full::shown(),
+            Self::NoMemory => memory::shown(),
             Self::WrongPassword { device } => password::shown(device),
             Self::NoNfsThreads { .. } => nfs_server::shown(),
             Self::Disks { .. } => disks::shown(),
@@ -204,6 +213,7 @@ impl HostFault {
             Self::Silence { .. } => silence::mend(),
             Self::NothingUnmounts => busy::mend(),
             Self::NoRoomForPacemaker => full::mend(),
+            Self::NoMemory => memory::mend(),
             Self::WrongPassword { device } => password::mend(device),
             Self::NoNfsThreads { .. } => nfs_server::mend(),
             Self::Disks { storage, extent } => disks::mend(storage, extent),

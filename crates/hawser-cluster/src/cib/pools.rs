@@ -225,7 +225,10 @@ fn exports(file: &ClusterFile, pool: &Pool, stuck: &'static str) -> Element {
     let portals: Vec<String> = addresses.map(ToString::to_string).collect();
     // Without a naming authority the agent offers nothing by iSCSI.
     let (by, mut parameters) = match *pool.exports {
-        ExportKind::Nfs => ("NFS", vec![pair("pool", &pool.name)]),
+        ExportKind::Nfs => {
+            let offered = vec![pair("pool", &pool.name), pair("portals", portals.join(" "))];
+            ("NFS", offered)
+        }
         _ => {
             let target = vec![
                 pair("backend", backend),

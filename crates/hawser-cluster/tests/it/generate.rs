@@ -3,7 +3,9 @@
 use std::process::Command;
 
 use crate::golden::Golden;
+use hawser_cluster::cib::generate;
 use hawser_cluster::corosync;
+use hawser_model::cluster_file::parse;
 
 #[test]
 fn corosync_conf() {
@@ -76,4 +78,16 @@ fn no_secret_is_in_the_cib() {
             assert!(!cib.contains(name), "{}: {name}", golden.name);
         }
     }
+}
+
+#[test]
+fn a_pool_by_nfs_alone_knows_at_which_addresses_its_clients_are() {
+    let golden = Golden::named("zfs-appliance");
+    let text = include_str!("../../../../examples/zfs-appliance/hawser.toml");
+    let text = text.replace("[[pool]]\n", "[[pool]]\nexports = \"nfs\"\n");
+    let file = parse(&text, "hawser.toml").unwrap();
+    let cib = generate(&file, &golden.numbering()).to_text();
+    assert!(!cib.contains("name=\"iqn\""));
+    let portals = "name=\"portals\" value=\"192.168.141.207 192.168.142.207\"";
+    assert!(cib.contains(portals), "{cib}");
 }

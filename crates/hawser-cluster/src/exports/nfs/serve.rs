@@ -7,7 +7,7 @@ use hawser_tool::Deadline;
 
 use super::kept::{Kept, lines};
 use super::plan::plan;
-use super::reclaim::is_under_way;
+use super::reclaim::{finish, is_under_way};
 use super::server::{NfsError, look, perform, ready, release};
 use super::table::{Found, Pair};
 use crate::exports::desired::Desired;
@@ -32,6 +32,7 @@ impl Server for Nfs {
     fn look<'a>(&self, job: &'a Job<'a>) -> Result<Option<Looked<'a>>, ServiceError> {
         let needed = !job.desired().nfs.is_empty();
         if job.purpose == Purpose::Start && needed {
+            finish()?;
             self.ready()?;
         }
         let Some(mut looked) = looked(job, look()?)? else {

@@ -22,11 +22,13 @@ use hawser_tool::processes;
 use sha2::{Digest, Sha256};
 
 use super::server::{NFSD, NfsError, look, superblock};
+use crate::corosync::Conf;
 use crate::exports::desired::Desired;
 use crate::exports::host::Parameters;
+use crate::plan::COROSYNC_CONF;
 use record::Known;
 pub use record::Record;
-pub use restart::{is_under_way, start};
+pub use restart::{finish, is_under_way, start};
 
 /// Why the clients of a pool cannot reclaim what they held. They are told so by the server, and go on without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +117,7 @@ pub fn admit(
     note(&parameters.pool, &record.to_text())?;
     let table = look()?;
     let of_pool = |path: &String| Path::new(path).starts_with(&parameters.root);
-    let scope = scope(&parameters.authority);
+    let scope = scope();
     let server = Server {
         serves: table.keys().any(|(path, _)| of_pool(path)),
         serves_others: table.keys().any(|(path, _)| !of_pool(path)),
@@ -216,10 +218,18 @@ fn present(parameters: &Parameters, served: &Desired, database: &Path) -> Result
     })
 }
 
-/// By what name clients know the servers of a cluster, whichever head they run on (RFC 8881, 2.10.4): it is made of what
-/// all heads are told alike.
-fn scope(authority: &str) -> String {
-    let digest = Sha256::digest(authority.as_bytes());
+/// By what name clients know the servers of this host's cluster, whichever head they run on (RFC 8881, 2.10.4).
+fn scope() -> String {
+    let text = fs::read_to_string(COROSYNC_CONF).unwrap_or_default();
+    let conf = Conf::parse(&text).unwrap_or_default();
+    let totem = conf.sections("totem").next();
+    let cluster = totem.and_then(|it| it.value("cluster_name"));
+    scope_of(cluster.unwrap_or_default())
+}
+
+/// The kernel takes it for the name of a host: 64 bytes at most.
+fn scope_of(cluster: &str) -> String {
+    let digest = Sha256::digest(cluster.as_bytes());
     let digits: String = digest[..8].iter().map(|it| format!("{it:02x}")).collect();
     format!("hawser-{digits}")
 }
@@ -289,10 +299,8 @@ mod tests {
 
     #[test]
     fn heads_have_one_scope_and_clusters_their_own() {
-        let one = scope("iqn.2026-01.lab.hawser");
-        assert_eq!(one, scope("iqn.2026-01.lab.hawser"));
-        assert_ne!(one, scope("iqn.2026-01.lab.other"));
-        // The kernel takes it for the name of a host, of 64 bytes at most.
-        assert_eq!(one.len(), 23);
+        assert_eq!(scope_of("storage"), scope_of("storage"));
+        assert_ne!(scope_of("storage"), scope_of("other"));
+        assert_eq!(scope_of(&"x".repeat(300)).len(), 23);
     }
 }

@@ -62,7 +62,7 @@ fn noted() -> Option<String> {
 /// It does not stop or start.
 pub fn again(scope: &str) -> Result<(), NfsError> {
     let before = threads()?;
-    let _gap = Gap::begin()?;
+    let _gap = Gap::begin(before)?;
     rpc_nfsd(0)?;
     // The kernel takes the times only while nothing is served.
     for name in ["nfsv4leasetime", "nfsv4gracetime"] {
@@ -77,11 +77,24 @@ pub fn again(scope: &str) -> Result<(), NfsError> {
 struct Gap;
 
 impl Gap {
-    fn begin() -> Result<Self, NfsError> {
+    /// Noted first: whenever this is killed, what is noted is what there was.
+    fn begin(threads: u32) -> Result<Self, NfsError> {
         let folder = Path::new(GAP).parent().expect("it has a folder");
         fs::create_dir_all(folder).map_err(FileError::io("create", folder))?;
-        hawser_files::replace(Path::new(GAP), process::id().to_string().as_bytes(), 0o600)?;
+        let text = format!("{} {threads}\n", process::id());
+        hawser_files::replace(Path::new(GAP), text.as_bytes(), 0o600)?;
         Ok(Self)
+    }
+
+    /// Who began it, and how many threads there were.
+    fn noted() -> Option<(i32, u32)> {
+        let text = fs::read_to_string(GAP).ok()?;
+        let (pid, threads) = text.trim().split_once(' ')?;
+        Some((pid.parse().ok()?, threads.parse().ok()?))
+    }
+
+    fn lives(pid: i32) -> bool {
+        processes::Process::of(pid).is_some_and(|it| !it.is_dead())
     }
 }
 
@@ -94,9 +107,22 @@ impl Drop for Gap {
 
 /// Whether somebody starts the server again right now.
 pub fn is_under_way() -> bool {
-    let pid = fs::read_to_string(GAP).ok().and_then(|it| it.parse().ok());
-    pid.and_then(processes::Process::of)
-        .is_some_and(|it| !it.is_dead())
+    Gap::noted().is_some_and(|(pid, _)| Gap::lives(pid))
+}
+
+/// Starts a server that somebody stopped to start it again, and was killed.
+///
+/// # Errors
+/// It does not start.
+pub fn finish() -> Result<(), NfsError> {
+    let Some((_, before)) = Gap::noted().filter(|(pid, _)| !Gap::lives(*pid)) else {
+        return Ok(());
+    };
+    if threads()? == 0 {
+        start(before)?;
+    }
+    drop(Gap);
+    Ok(())
 }
 
 /// Starts a server that has no threads, as it was started before.

@@ -11,6 +11,7 @@ use super::desired::Desired;
 use super::host::Parameters;
 use super::lio::KernelError;
 use super::nfs::server::NfsError;
+use super::service::keep::keep;
 use super::service::server::{NFS, iscsi};
 use super::service::{self, Health, ServiceError};
 use super::tgt::visible;
@@ -106,9 +107,7 @@ pub fn run(action: Option<&str>, environment: &BTreeMap<String, String>) -> Outc
         "monitor" | "status" => {
             let health = service::health(&parameters, allowed(environment));
             if matches!(health, Ok(Health::Running)) {
-                // What cannot be written down is lost at a takeover, and is served until then.
-                let kept = service::keep(&parameters);
-                log.extend(kept.err().map(|error| error.to_string()));
+                log.extend(keep(&parameters.pool));
             }
             health
         }

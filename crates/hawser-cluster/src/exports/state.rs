@@ -89,6 +89,18 @@ impl State {
         })?;
         let mut serials: BTreeMap<&str, &str> = BTreeMap::new();
         for volume in state.volumes.values() {
+            // It names folders of the kernel's, and files.
+            let digits = volume.serial.bytes().all(|it| it.is_ascii_hexdigit());
+            if volume.serial.len() != 32 || !digits {
+                return Err(StateError::Unreadable {
+                    path: path.to_owned(),
+                    reason: format!(
+                        "the serial number \"{}\" of {} is not 32 hexadecimal digits",
+                        volume.serial.escape_debug(),
+                        volume.name.escape_debug()
+                    ),
+                });
+            }
             if let Some(first) = serials.insert(&volume.serial, &volume.name) {
                 return Err(StateError::SerialTwice {
                     path: path.to_owned(),

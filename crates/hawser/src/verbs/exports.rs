@@ -12,6 +12,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use hawser_cluster::exports::asked::{self, Changed, ExportsRefused, PoolGiven, Said};
 use hawser_cluster::exports::host::storage;
 use hawser_cluster::exports::ocf;
+use hawser_cluster::exports::service::keep;
 use hawser_cluster::host::questions::{ReportExports, StartExports, StopExports};
 use hawser_host::{Ask, Host};
 use hawser_model::cluster_file::Backend;
@@ -48,6 +49,12 @@ enum Action {
     Ocf {
         /// start, stop, monitor, …
         action: Option<String>,
+    },
+    /// Write to a pool what its clients keep when it is taken over, for the monitor, which goes on when the pool does not
+    #[command(hide = true, name = keep::WORD)]
+    Keep {
+        /// The pool
+        pool: String,
     },
     /// Read a block of a volume, for the monitor, which goes on when the disk does not
     #[command(hide = true, name = storage::WORD)]
@@ -116,6 +123,13 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         Action::Show(args) => look(&args, render::exports::shown).map(|_| ExitCode::SUCCESS),
         Action::InstallAgent(args) => install(&args),
         Action::Ocf { action } => agent(action.as_deref()),
+        Action::Keep { pool } => match keep::write(&pool) {
+            Ok(()) => Ok(ExitCode::SUCCESS),
+            Err(error) => {
+                eprintln!("{error}");
+                Ok(ExitCode::FAILURE)
+            }
+        },
         Action::ReadBlock { volume } => Ok(ExitCode::from(storage::read(&volume))),
     }
 }

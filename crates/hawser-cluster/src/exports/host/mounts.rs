@@ -1,5 +1,6 @@
 //! Whether a pool is mounted, and from what.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -37,6 +38,18 @@ fn find(text: &str, place: &str) -> Option<Mount> {
     text.lines().rev().find_map(one)
 }
 
+/// The devices of all that is mounted at a place or below it, each as major and minor number.
+pub fn devices_below(mountinfo: &str, root: &Path) -> BTreeSet<(u64, u64)> {
+    let one = |line: &str| {
+        let mut fields = line.split(' ');
+        let (major, minor) = fields.nth(2)?.split_once(':')?;
+        let point = unescaped(fields.nth(1)?);
+        let numbers = (major.parse().ok()?, minor.parse().ok()?);
+        Path::new(&point).starts_with(root).then_some(numbers)
+    };
+    mountinfo.lines().filter_map(one).collect()
+}
+
 /// Whether what lies at this path is on another machine, so that to look at it may take for ever. No pool is:
 /// a pool is made of this head's devices.
 pub fn is_remote(mountinfo: &str, path: &Path) -> bool {
@@ -68,6 +81,14 @@ const REMOTE: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn devices_of_a_pool_are_those_of_its_mounts() {
+        let text = "22 1 254:0 / / rw - ext4 /dev/vda rw\n40 22 0:32 / /tank rw - zfs tank rw\n\
+                    41 40 0:33 / /tank/a\\040b rw - zfs tank/a rw\n42 22 0:34 / /tanker rw - zfs tanker rw\n";
+        let found = devices_below(text, Path::new("/tank"));
+        assert_eq!(found, BTreeSet::from([(0, 32), (0, 33)]));
+    }
 
     #[test]
     fn a_file_on_another_machine_is_known_without_looking_at_it() {

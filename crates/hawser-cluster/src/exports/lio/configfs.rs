@@ -142,6 +142,12 @@ impl Configfs {
         self.read("dbroot")
     }
 
+    /// How often something was registered or reserved of what is in this folder, as the kernel counts; `None`: never.
+    pub fn registered(&self, store: &str) -> Result<Option<String>, ConfigfsError> {
+        let count = self.read(&format!("{store}/pr/res_pr_generation"))?;
+        Ok(count.filter(|it| !it.trim().is_empty() && it.trim() != "0x00000000"))
+    }
+
     fn group(&self, tree: &mut Tree, group: &str) -> Result<(), ConfigfsError> {
         if !self.root.join(group).is_dir() {
             return Ok(());

@@ -159,7 +159,8 @@ impl List<'_> {
             self.fixed(&folder, "wwn/company_id", format!("0x{company}"));
         }
         // Known by that serial number, and only before a target shows the unit (`target_pr_res_aptpl_metadata_store`).
-        for registration in self.reservations.get(serial).into_iter().flatten() {
+        let registrations = self.reservations.of_units.get(serial);
+        for registration in registrations.into_iter().flatten() {
             let order = Is::Once(registration.to_string());
             self.add(format!("{folder}/pr/res_aptpl_metadata"), order);
         }

@@ -10,7 +10,6 @@ use std::fmt;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use hawser_files::{Expected, FileError};
 
@@ -22,8 +21,14 @@ pub const FOLDER: &str = "exports-reservations";
 /// How the kernel's files begin.
 const PREFIX: &str = "aptpl_";
 
-/// What is registered of units, by their serial numbers.
-pub type Reservations = BTreeMap<String, Vec<Registration>>;
+/// What is registered of a pool's units.
+#[derive(Clone, Debug, Default)]
+pub struct Reservations {
+    /// By the units' serial numbers.
+    pub of_units: BTreeMap<String, Vec<Registration>>,
+    /// What the kernel cannot be told, in words.
+    pub left_out: Vec<String>,
+}
 
 /// Reads what is on a pool of these units.
 ///
@@ -35,17 +40,34 @@ pub fn read<'a>(
     serials: impl Iterator<Item = &'a String>,
 ) -> Result<Reservations, ReservationsError> {
     let folder = root.join(FOLDER);
-    let mut all = Reservations::new();
+    let mut all = Reservations::default();
     for serial in serials {
         let path = folder.join(serial);
-        let Some(bytes) = hawser_files::read(&path, Expected::OF_ROOT)? else {
+        let text = |path: &Path| {
+            let bytes = hawser_files::read(path, Expected::OF_ROOT)?;
+            let text = bytes.map(|it| String::from_utf8_lossy(&it).into_owned());
+            Ok::<_, FileError>(text.filter(|it| !it.trim_matches('\0').is_empty()))
+        };
+        // The kernel cuts a file before it writes it, so a loss of power may leave nothing.
+        let text = text(&path)?.map_or_else(|| text(&kept(&path)), |it| Ok(Some(it)))?;
+        let Some(text) = text else {
             continue;
         };
-        let registrations = parse(&String::from_utf8_lossy(&bytes))
-            .map_err(|error| ReservationsError::Broken { path, error })?;
-        all.insert(serial.clone(), registrations);
+        let (registrations, strange) =
+            parse(&text).map_err(|error| ReservationsError::Broken { path, error })?;
+        if strange > 0 {
+            all.left_out.push(format!(
+                "unit {serial}: {strange} reservations of clients are lost: the kernel takes no such names"
+            ));
+        }
+        all.of_units.insert(serial.clone(), registrations);
     }
     Ok(all)
+}
+
+/// Where what was last read of a file is, on the disk for certain.
+fn kept(path: &Path) -> PathBuf {
+    path.with_extension("kept")
 }
 
 /// They cannot be had.
@@ -94,9 +116,9 @@ pub struct NotRegistrations {
     pub found: String,
 }
 
-/// Reads a file of the kernel's.
-pub fn parse(text: &str) -> Result<Vec<Registration>, NotRegistrations> {
-    let mut all = Vec::new();
+/// Reads a file of the kernel's; and how many are of clients whose names the kernel cannot be told.
+pub fn parse(text: &str) -> Result<(Vec<Registration>, usize), NotRegistrations> {
+    let (mut all, mut strange) = (Vec::new(), 0);
     let mut block: Option<Vec<(&str, &str)>> = None;
     for (number, line) in text.trim_end_matches(['\0', '\n']).lines().enumerate() {
         let wrong = || NotRegistrations {
@@ -107,7 +129,10 @@ pub fn parse(text: &str) -> Result<Vec<Registration>, NotRegistrations> {
         match (name, &mut block) {
             ("PR_REG_START", None) => block = Some(Vec::new()),
             ("PR_REG_END", Some(fields)) => {
-                all.push(Registration::of(fields).ok_or_else(wrong)?);
+                match Registration::of(fields).ok_or_else(wrong)? {
+                    it if it.can_be_told() => all.push(it),
+                    _ => strange += 1,
+                }
                 block = None;
             }
             ("PR_REG_START" | "PR_REG_END", _) => return Err(wrong()),
@@ -117,7 +142,7 @@ pub fn parse(text: &str) -> Result<Vec<Registration>, NotRegistrations> {
         }
     }
     match block {
-        None => Ok(all),
+        None => Ok((all, strange)),
         Some(_) => Err(NotRegistrations {
             line: text.lines().count(),
             found: "the end".into(),
@@ -129,11 +154,7 @@ impl Registration {
     fn of(fields: &[(&str, &str)]) -> Option<Self> {
         let field = |name: &str| Some(fields.iter().find(|(it, _)| *it == name)?.1);
         let number = |name: &str| field(name)?.parse::<u64>().ok();
-        // A client chose it, and the kernel takes a comma for the end of it.
-        let one_word = |it: &&str| {
-            is_iscsi_name(it) && it.bytes().all(|it| it.is_ascii_graphic() && it != b',')
-        };
-        let name = |it: &str| Some(field(it).filter(one_word)?.to_owned());
+        let name = |it: &str| Some(field(it)?.to_owned());
         let flag = |name: &str| match field(name)? {
             "0" => Some(false),
             "1" => Some(true),
@@ -164,6 +185,15 @@ impl Registration {
             lun: number("target_lun")?,
         };
         fits.then_some(registration)
+    }
+
+    /// A client chose its name, and the kernel takes a comma for the end of it.
+    fn can_be_told(&self) -> bool {
+        let plain = |it: u8| it.is_ascii_graphic() && it != b',';
+        let names = [&self.initiator, &self.target];
+        names
+            .into_iter()
+            .all(|it| is_iscsi_name(it) && it.bytes().all(plain))
     }
 }
 
@@ -253,6 +283,10 @@ impl Files {
         fs::create_dir_all(&self.kernel).map_err(FileError::io("create", &self.kernel))?;
         for serial in serials.iter().filter(|it| !there.contains(**it)) {
             let (at, on_pool) = (self.at(serial), self.pool.join(serial));
+            // The kernel would follow it, and write as root.
+            if fs::symlink_metadata(&on_pool).is_ok_and(|about| !about.is_file()) {
+                hawser_files::remove(&on_pool)?;
+            }
             let before = fs::read(&at).ok().filter(|_| served(serial));
             if let Some(bytes) = before {
                 hawser_files::replace(&on_pool, &bytes, 0o600)?;
@@ -268,19 +302,24 @@ impl Files {
     }
 }
 
-/// How long ago what the kernel wrote is on the disk by itself.
-const ON_DISK: Duration = Duration::from_secs(120);
-
-/// Has what the kernel wrote a moment ago on the disk: it does not wait for that.
-pub fn flush(root: &Path) {
-    let entries = fs::read_dir(root.join(FOLDER)).into_iter().flatten();
-    for entry in entries.flatten() {
-        let written = entry.metadata().and_then(|about| about.modified());
-        let age = written.ok().and_then(|it| it.elapsed().ok());
-        if age.is_some_and(|age| age < ON_DISK) {
-            let _gone = fs::File::open(entry.path()).and_then(|file| file.sync_all());
+/// Has what the kernel wrote on the disk, where it does not wait for that, and a copy beside it: the kernel cuts a file before it
+/// writes it again.
+///
+/// # Errors
+/// The pool cannot be read or written.
+pub fn flush<'a>(root: &Path, serials: impl Iterator<Item = &'a String>) -> Result<(), FileError> {
+    for serial in serials {
+        let path = root.join(FOLDER).join(serial);
+        let Some(bytes) = hawser_files::read(&path, Expected::OF_ROOT)? else {
+            continue;
+        };
+        let whole = parse(&String::from_utf8_lossy(&bytes)).is_ok() && !bytes.is_empty();
+        let kept = kept(&path);
+        if whole && hawser_files::read(&kept, Expected::OF_ROOT)?.as_ref() != Some(&bytes) {
+            hawser_files::replace(&kept, &bytes, 0o600)?;
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -299,11 +338,9 @@ mod tests {
 
     #[test]
     fn what_the_kernel_wrote_is_what_it_is_told() {
-        let told: Vec<String> = parse(TWO)
-            .unwrap()
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+        let (all, strange) = parse(TWO).unwrap();
+        let told: Vec<String> = all.iter().map(ToString::to_string).collect();
+        assert_eq!(strange, 0);
         assert_eq!(
             told,
             [
@@ -316,7 +353,7 @@ mod tests {
             ]
         );
         for none in ["", "\0", "No Registrations or Reservations\n\0"] {
-            assert_eq!(parse(none), Ok(vec![]));
+            assert_eq!(parse(none), Ok((vec![], 0)));
         }
     }
 
@@ -325,10 +362,10 @@ mod tests {
         let line = |text: &str| parse(text).unwrap_err().line;
         assert_eq!(line("initiator_node=x\n"), 1);
         assert_eq!(line(&TWO.replace("PR_REG_END: 0\n", "")), 16);
-        assert_eq!(
-            line(&TWO.replace(":client1\n", ":client1,res_holder=1\n")),
-            16
-        );
+        // A client may call itself anything, and keeps nobody else out by that.
+        let (others, strange) =
+            parse(&TWO.replacen(":client1\n", ":client1,res_holder=1\n", 1)).unwrap();
+        assert_eq!((others.len(), strange), (1, 1));
         assert_eq!(line(&TWO.replace("00023d000003", "0,res_holder=1")), 16);
         assert_eq!(line(&TWO.replace("res_type=05\n", "")), 15);
         assert_eq!(line(&TWO[..60]), 3);
@@ -355,7 +392,14 @@ mod tests {
         // The kernel writes through it.
         fs::write(at("one"), TWO)?;
         assert_eq!(fs::read_to_string(root.join(FOLDER).join("one"))?, TWO);
-        flush(&root);
+        let units = ["one".to_owned()];
+        flush(&root, units.iter()).unwrap();
+        assert_eq!(read(&root, units.iter()).unwrap().of_units["one"].len(), 2);
+        // What a loss of power may leave.
+        fs::write(at("one"), "")?;
+        flush(&root, units.iter()).unwrap();
+        assert_eq!(read(&root, units.iter()).unwrap().of_units["one"].len(), 2);
+        fs::write(at("one"), TWO)?;
         // A unit more and a unit less; what is somebody else's stays.
         fs::write(at("two"), "served")?;
         fs::write(at("three"), "of old")?;

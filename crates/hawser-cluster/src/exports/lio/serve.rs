@@ -77,9 +77,9 @@ impl Server for Lio {
 
 /// What clients have registered to stay so is written to the pool. It is no thing that a person is told.
 fn persistent<'a>(job: &'a Job<'_>, found: &Tree) -> Result<Option<Step<'a>>, ServiceError> {
-    use Purpose::{Start, Started, Stop, Stopped};
+    use Purpose::{Start, Started, Stop};
     let database = job.here.configfs.database()?;
-    let watched = matches!(job.purpose, Start | Started | Stop | Stopped);
+    let watched = matches!(job.purpose, Start | Started | Stop);
     let Some(database) = database.filter(|_| watched) else {
         return Ok(None);
     };
@@ -97,7 +97,14 @@ fn persistent<'a>(job: &'a Job<'_>, found: &Tree) -> Result<Option<Step<'a>>, Se
     let served: BTreeSet<&str> = served.map(|(serial, _)| serial.as_str()).collect();
     Ok(Some(Step {
         words: Vec::new(),
-        act: Box::new(move || Ok(files.make(&serials, |serial| served.contains(serial))?)),
+        act: Box::new(move || {
+            let made = files.make(&serials, |serial| served.contains(serial));
+            // A link that is left does no harm to a pool that has gone.
+            if !job.stops() {
+                made?;
+            }
+            Ok(())
+        }),
     }))
 }
 

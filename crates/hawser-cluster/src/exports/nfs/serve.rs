@@ -50,9 +50,11 @@ impl Server for Nfs {
 /// Why clients would not be answered. A server that the start of another pool starts again right now is waited for.
 fn lacks(until: Option<Deadline>) -> Option<NfsError> {
     let mut lacks = None;
+    // Not asked while it stops: the kernel answers only when all that is served has ended.
     let over = || {
-        lacks = ready().err();
-        lacks.is_none() || !is_under_way()
+        let over = !is_under_way();
+        lacks = over.then(|| ready().err()).flatten();
+        over
     };
     let until = until.unwrap_or(Deadline::after(LOOK));
     until.holds(LOOK_AGAIN, over).then_some(lacks).flatten()

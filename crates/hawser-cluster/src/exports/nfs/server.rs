@@ -3,15 +3,17 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use hawser_files::FileError;
 use hawser_tool::{Tool, ToolError, processes};
+use nix::sys::stat::{major, minor};
 
 use super::client::bracketed;
 use super::flush;
 use super::plan::Operation;
+use super::reclaim;
 use super::table::{Found, table};
 
 /// Where the kernel's server is talked to.
@@ -27,7 +29,7 @@ pub enum NfsError {
     #[error("this host cannot export by NFS: {0}")]
     Missing(String),
     /// All of it is there and does not run.
-    #[error("this host does not export by NFS: {0} (systemctl enable --now nfs-server)")]
+    #[error("this host does not export by NFS: {0}")]
     Down(&'static str),
     /// `exportfs` says no.
     #[error("{command}: {said}")]
@@ -69,18 +71,24 @@ pub fn ready() -> Result<(), NfsError> {
         let modprobe = || Tool::new("modprobe").args(["--dry-run", "nfsd"]).text();
         let has = known.lines().any(|line| line.ends_with("\tnfsd")) || modprobe().is_ok();
         return match has {
-            true => Err(NfsError::Down("its NFS server does not run")),
+            true => Err(NfsError::Down(
+                "its NFS server does not run (systemctl enable --now nfs-server)",
+            )),
             false => Err(NfsError::Missing(
                 "its kernel has no NFS server (CONFIG_NFSD)".into(),
             )),
         };
     };
     if threads.trim() == "0" {
-        return Err(NfsError::Down("its NFS server has no threads"));
+        return Err(NfsError::Down(
+            "its NFS server has no threads (systemctl restart nfs-server)",
+        ));
     }
     let runs = |name| !processes::named(name).is_empty();
     if !["rpc.mountd", "nfsv4.exportd"].into_iter().any(runs) {
-        return Err(NfsError::Down("rpc.mountd does not run"));
+        return Err(NfsError::Down(
+            "rpc.mountd does not run (systemctl restart nfs-server)",
+        ));
     }
     Ok(())
 }
@@ -147,7 +155,8 @@ fn exportfs(arguments: &[&str]) -> Result<Option<String>, NfsError> {
 /// unmounted: locks of NFS 3, and what clients of NFS 4 have open. Before Linux 6.9 the second is to be had
 /// only by expiring those clients as a whole; they come back by themselves.
 pub fn release(directories: &[&str]) -> Result<(), NfsError> {
-    if !Path::new(NFSD).join("threads").exists() {
+    // One that does not run holds nothing; Linux 6.9 and later do not even answer then (`write_unlock_fs` in fs/nfsd/nfsctl.c).
+    if reclaim::threads().unwrap_or(0) == 0 {
         return Ok(());
     }
     let mut devices = BTreeSet::new();
@@ -156,7 +165,7 @@ pub fn release(directories: &[&str]) -> Result<(), NfsError> {
         let Ok(about) = fs::metadata(directory) else {
             continue;
         };
-        if devices.insert(superblock(about.dev())) {
+        if devices.insert(superblock(major(about.dev()), minor(about.dev()))) {
             let unlock = format!("{NFSD}/unlock_filesystem");
             fs::write(&unlock, line(directory)).map_err(FileError::io("write", &unlock))?;
         }
@@ -195,12 +204,8 @@ fn line(path: &str) -> String {
 }
 
 /// A device as the states of a client have it: major and minor number in two digits or more.
-pub(super) fn superblock(device: u64) -> String {
-    format!(
-        "{:02x}:{:02x}",
-        nix::sys::stat::major(device),
-        nix::sys::stat::minor(device)
-    )
+pub(super) fn superblock(major: u64, minor: u64) -> String {
+    format!("{major:02x}:{minor:02x}")
 }
 
 #[cfg(test)]
@@ -210,7 +215,7 @@ mod tests {
     #[test]
     fn paths_and_devices_as_the_kernel_has_them() {
         assert_eq!(line("/my pool"), "/my\\040pool\n");
-        assert_eq!(superblock(nix::sys::stat::makedev(7, 0)), "07:00");
-        assert_eq!(superblock(nix::sys::stat::makedev(253, 16)), "fd:10");
+        assert_eq!(superblock(7, 0), "07:00");
+        assert_eq!(superblock(253, 16), "fd:10");
     }
 }

@@ -7,10 +7,11 @@ use std::path::PathBuf;
 
 use super::here::Here;
 use super::job::{Job, Purpose};
+use super::keep::{forget, keep};
 use super::owned::{Foreign, Thing, Whose, only_ours};
 use super::seen::{self, Scope};
 use super::server::{self, NFS, iscsi};
-use super::{Said, ServiceError, Wanted, keep, wanted};
+use super::{Said, ServiceError, Wanted, wanted};
 use crate::exports::desired::Desired;
 use crate::exports::host::{FOLDER, Lock, Parameters, Place, Saved};
 use crate::exports::nfs::reclaim;
@@ -69,6 +70,7 @@ pub(super) fn make(
         ..Job::new(here, parameters, Purpose::Start, saved, Some(desired))?
     };
     others_targets(desired, &job.others()?)?;
+    wanted.reservations.left_out.iter().for_each(|it| said(it));
     // What is in the way of the exports by NFS is found before the target is touched.
     NFS.look(&job)?;
     // What another implementation offers is in the way of this one.
@@ -103,11 +105,12 @@ pub(super) fn make(
 
 /// Takes everything of the pool away from the target, also when the pool is gone.
 pub fn stop(parameters: &Parameters, said: Said<'_>) -> Result<(), ServiceError> {
-    // Before they are taken away. That they lose locks keeps nobody from stopping.
-    if let Err(error) = keep(parameters) {
-        said(&error.to_string());
+    // Before they are taken away. That they lose something keeps nobody from stopping.
+    if let Some(what) = keep(&parameters.pool) {
+        said(&what);
     }
     stop_on(&Here::default(), parameters, said)?;
+    forget(&parameters.pool);
     Ok(reclaim::forget(&parameters.pool)?)
 }
 

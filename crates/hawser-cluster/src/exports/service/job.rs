@@ -79,7 +79,7 @@ impl<'a> Job<'a> {
             saved,
             stated,
             secrets,
-            reservations: Reservations::new(),
+            reservations: Reservations::default(),
             until: limit.map(Deadline::after),
         })
     }

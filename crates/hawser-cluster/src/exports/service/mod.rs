@@ -9,6 +9,7 @@ mod change;
 mod health;
 pub(super) mod here;
 pub(super) mod job;
+pub mod keep;
 pub(super) mod owned;
 mod seen;
 pub(crate) mod server;
@@ -31,13 +32,14 @@ use super::host::{
 };
 use super::lio::reservations::{self, Reservations, ReservationsError};
 use super::lio::{ConfigfsError, KernelError};
-use super::nfs::reclaim::{self, Record};
+use super::nfs::reclaim::Record;
 use super::nfs::server::NfsError;
 use super::nfs::{Found, apart, resolve as resolve_nfs, shared};
 use super::resolve::{ExportsError, Resolved, resolve};
 use super::state::{State, StateError};
 use super::tgt::DaemonError;
 pub use change::{start, stop};
+use hawser_model::cluster_file::Backend;
 use hawser_model::toml_file::FileErrors;
 pub use health::{Health, LOOK, health};
 use here::Here;
@@ -203,7 +205,10 @@ pub fn wanted(parameters: &Parameters) -> Result<Wanted, ServiceError> {
         Ok(text) => text.map_or(Ok(Record::default()), |text| Record::parse(&text)),
         Err(error) => Err(error.to_string()),
     };
-    let reservations = reservations::read(root, desired.units.keys())?;
+    // No other back end has any that persist.
+    let units = desired.units.keys();
+    let units = units.filter(|_| parameters.backend == Backend::Lio);
+    let reservations = reservations::read(root, units)?;
     Ok(Wanted {
         desired,
         state,
@@ -231,18 +236,6 @@ pub fn compare(parameters: &Parameters, desired: &Desired) -> Result<Comparison,
     }
     server::compare(NFS, &job, &mut comparison)?;
     Ok(comparison)
-}
-
-/// Has on a pool that is served here what its clients keep when it is taken over: locks of NFS 4, and reservations.
-///
-/// # Errors
-/// The pool cannot be written, or the NFS server's list of clients not be read.
-pub fn keep(parameters: &Parameters) -> Result<(), ServiceError> {
-    if let Some(saved) = Saved::read(&parameters.pool)? {
-        reservations::flush(&parameters.root);
-        reclaim::remember(parameters, &saved.desired)?;
-    }
-    Ok(())
 }
 
 /// How long a change may take before somebody who looks gives up.

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use hawser_cluster::exports::lio::reservations::Reservations;
 use hawser_cluster::exports::lio::{
     Configfs, Entry, Node, Operation, Tree, backstore, nodes, notable, plan,
 };
@@ -35,7 +36,7 @@ fn wanted(desired: &Desired) -> Vec<Node> {
     let digests = secrets
         .map(|secret| (secret.clone(), digest(&secret)))
         .collect();
-    nodes(POOL, desired, &digests, &BTreeMap::new())
+    nodes(POOL, desired, &digests, &Reservations::default())
 }
 
 fn digest(secret: &SecretRef) -> [u8; 32] {
@@ -456,7 +457,7 @@ fn a_tree_of_files_is_changed_and_read_back() {
         secret,
         <sha2::Sha256 as sha2::Digest>::digest("correct horse").into(),
     )]);
-    let nodes = nodes(POOL, &desired, &digests, &BTreeMap::new());
+    let nodes = nodes(POOL, &desired, &digests, &Reservations::default());
     let targets = desired.targets.keys().cloned().collect();
     let mut kernel = Kernel::default();
     let run = |operations: &[Operation], kernel: &mut Kernel| {

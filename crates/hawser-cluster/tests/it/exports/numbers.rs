@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hawser_cluster::exports::lio::reservations::Reservations;
 use hawser_cluster::exports::lio::{Is, nodes};
 use hawser_cluster::exports::tgt::Operation;
 use hawser_cluster::exports::{ExportsError, State, Volume, naa};
@@ -56,7 +57,12 @@ fn the_identifier_of_another_target_is_kept_with_its_company() {
     assert_eq!(shown(&second), guid);
 
     let (serial, unit) = second.desired.units.iter().next().expect("a unit");
-    let made = nodes("tank", &second.desired, &BTreeMap::new(), &BTreeMap::new());
+    let made = nodes(
+        "tank",
+        &second.desired,
+        &BTreeMap::new(),
+        &Reservations::default(),
+    );
     let at = |end: &str| made.iter().position(|node| node.path.ends_with(end));
     let company = at("wwn/company_id").expect("the company");
     // The kernel refuses it once a target shows the unit.
@@ -82,7 +88,12 @@ fn the_identifier_of_another_target_is_kept_with_its_company() {
     let text = "[[unit]]\nvolume = \"a\"\nnaa = \"6001405aaaaaaaaaaaaaaaaaaaaaaaaa\"";
     let own = resolved(text, &[volume("a", "1")], &State::default()).unwrap();
     assert_eq!(shown(&own), "6001405aaaaaaaaaaaaaaaaaaaaaaaaa");
-    let made = nodes("tank", &own.desired, &BTreeMap::new(), &BTreeMap::new());
+    let made = nodes(
+        "tank",
+        &own.desired,
+        &BTreeMap::new(),
+        &Reservations::default(),
+    );
     assert!(!made.iter().any(|node| node.path.ends_with("company_id")));
 }
 

@@ -14,7 +14,6 @@ mod restart;
 mod tracked;
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use hawser_files::{Expected, FileError, Folder};
@@ -24,11 +23,11 @@ use sha2::{Digest, Sha256};
 use super::server::{NFSD, NfsError, look, superblock};
 use crate::corosync::Conf;
 use crate::exports::desired::Desired;
-use crate::exports::host::Parameters;
+use crate::exports::host::{Parameters, devices_below};
 use crate::plan::COROSYNC_CONF;
 use record::Known;
 pub use record::Record;
-pub use restart::{finish, is_under_way, start};
+pub use restart::{finish, is_under_way, start, threads};
 
 /// Why the clients of a pool cannot reclaim what they held. They are told so by the server, and go on without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +38,8 @@ enum Lost {
     LocksOfVersion3,
     /// It serves others under another scope, who would lose theirs.
     OtherScope,
+    /// It would not stop.
+    Hangs,
 }
 
 impl Lost {
@@ -51,6 +52,9 @@ impl Lost {
             Self::OtherScope => {
                 "the server would have to start again under another scope, and clients of what it exports beside would lose \
                  theirs"
+            }
+            Self::Hangs => {
+                "the server would have to start again, and a disk of what it exports beside does not answer"
             }
         }
     }
@@ -114,19 +118,25 @@ pub fn admit(
         said(&format!("{}: {why}: {LOST}", path.display()));
         &nobody
     });
-    note(&parameters.pool, &record.to_text())?;
+    if let Err(error) = note(&parameters.pool, &record.to_text()) {
+        said(&error.to_string());
+    }
     let table = look()?;
     let of_pool = |path: &String| Path::new(path).starts_with(&parameters.root);
     let scope = scope();
     let server = Server {
         serves: table.keys().any(|(path, _)| of_pool(path)),
         serves_others: table.keys().any(|(path, _)| !of_pool(path)),
-        tracks: !processes::named("nfsdcld").is_empty() && Path::new(tracked::DATABASE).exists(),
+        tracks: !processes::own("nfsdcld").is_empty() && Path::new(tracked::DATABASE).exists(),
         scope: restart::has(&scope),
         locks_of_3: restart::locks_of_3(),
     };
     let clients = record.clients.len();
-    match server.restarts(clients > 0) {
+    let restarts = match server.restarts(clients > 0) {
+        Ok(true) if server.serves_others && restart::hangs() => Err(Lost::Hangs),
+        other => other,
+    };
+    match restarts {
         Ok(false) => return Ok(()),
         Ok(true) => {}
         Err(why) => {
@@ -134,13 +144,17 @@ pub fn admit(
             return Ok(());
         }
     }
-    if let Err(why) = tracked::add(Path::new(tracked::DATABASE), &record.clients) {
-        said(&format!("{}: {why}: {LOST}", tracked::DATABASE));
-        return Ok(());
-    }
-    restart::again(&scope)?;
-    said(&match clients {
-        0 => "the NFS server is started again, by the name that it has on all heads".to_owned(),
+    // While it is stopped no grace period ends, which takes its list away.
+    let added = restart::again(&scope, || {
+        let database = Path::new(tracked::DATABASE);
+        tracked::add(database, &record.clients, !server.serves_others)
+    })?;
+    restart::by_systemd(&scope);
+    said(&match (added, clients) {
+        (Err(why), 1..) => format!("{}: {why}: {LOST}", tracked::DATABASE),
+        (_, 0) => {
+            "the NFS server is started again, by the name that it has on all heads".to_owned()
+        }
         _ => format!("the NFS server is started again: clients that may reclaim locks: {clients}"),
     });
     Ok(())
@@ -153,19 +167,31 @@ const LOST: &str = "clients of NFS 4 lose the locks that they hold";
 /// # Errors
 /// The pool or the server's list cannot be read or written.
 pub fn remember(parameters: &Parameters, served: &Desired) -> Result<(), NfsError> {
-    let database = Path::new(tracked::DATABASE);
-    // A server that was stopped has no clients, and its clients still have their locks.
-    if served.nfs.is_empty() || !database.exists() || restart::threads().unwrap_or(0) == 0 {
-        return Ok(());
-    }
-    let now = present(parameters, served, database)?;
-    let text = now.to_text();
-    if noted(&parameters.pool)?.as_deref() != Some(text.as_str()) {
+    if let Some(text) = news(parameters, served)? {
         let pool = Folder::open(&parameters.root)?;
         pool.replace(Record::FILE.as_ref(), text.as_bytes(), 0o600)?;
         note(&parameters.pool, &text)?;
     }
     Ok(())
+}
+
+/// What is to be written to the pool, which is not asked for that; `None`: that is written there.
+///
+/// # Errors
+/// The server's list cannot be read.
+pub fn news(parameters: &Parameters, served: &Desired) -> Result<Option<String>, NfsError> {
+    let database = Path::new(tracked::DATABASE);
+    // A server that was stopped has no clients, and its clients still have their locks.
+    if served.nfs.is_empty()
+        || !database.exists()
+        || is_under_way()
+        || restart::threads().unwrap_or(0) == 0
+    {
+        return Ok(None);
+    }
+    let text = present(parameters, database)?.to_text();
+    let same = noted(&parameters.pool)?.as_deref() == Some(text.as_str());
+    Ok((!same).then_some(text))
 }
 
 /// Forgets what was written to a pool that has left.
@@ -196,16 +222,17 @@ fn copy(pool: &str) -> PathBuf {
 
 /// The clients of the pool that the kernel's list has: who is connected to the pool's addresses or holds something of its
 /// file systems, and while the grace period lasts, who may still come.
-fn present(parameters: &Parameters, served: &Desired, database: &Path) -> Result<Record, NfsError> {
+fn present(parameters: &Parameters, database: &Path) -> Result<Record, NfsError> {
     let tracked = |error| NfsError::Tracking {
         path: database.to_owned(),
         error,
     };
     let listed = tracked::all(database).map_err(tracked)?;
-    let directories = served.nfs.keys();
-    let devices = directories.filter_map(|it| Some(superblock(fs::metadata(it).ok()?.dev())));
-    let devices = devices.collect();
-    let here = clients::of_pool(&parameters.portals, &devices);
+    let mounts = "/proc/self/mountinfo";
+    let mounts = fs::read_to_string(mounts).map_err(FileError::io("read", mounts))?;
+    let devices = devices_below(&mounts, &parameters.root).into_iter();
+    let devices = devices.map(|(major, minor)| superblock(major, minor));
+    let here = clients::of_pool(&parameters.portals, &devices.collect());
     let grace = fs::read_to_string(Path::new(NFSD).join("v4_end_grace"));
     let grace = grace.is_ok_and(|ended| ended.trim() == "N");
     let before = noted(&parameters.pool)?.filter(|_| grace);
@@ -213,9 +240,7 @@ fn present(parameters: &Parameters, served: &Desired, database: &Path) -> Result
     let may_come = |known: &Known| before.as_ref().is_some_and(|it| it.clients.contains(known));
     let is_here = |known: &Known| here.contains(&known.name);
     let of_pool = listed.into_iter().filter(|it| is_here(it) || may_come(it));
-    Ok(Record {
-        clients: of_pool.collect(),
-    })
+    Ok(Record::bounded(of_pool))
 }
 
 /// By what name clients know the servers of this host's cluster, whichever head they run on (RFC 8881, 2.10.4).

@@ -26,6 +26,21 @@ impl Record {
         toml::from_str(text).map_err(|error| error.message().to_owned())
     }
 
+    /// The same with as many clients as a file that is read may have, those with the shortest names: a client chooses how long
+    /// its own is.
+    pub fn bounded(clients: impl Iterator<Item = Known>) -> Self {
+        let mut all: Vec<Known> = clients.collect();
+        all.sort_by_key(|it| it.length());
+        let mut room = LARGEST;
+        all.retain(|it| {
+            room = room.saturating_sub(it.length());
+            room > 0
+        });
+        Self {
+            clients: all.into_iter().collect(),
+        }
+    }
+
     /// What is written.
     pub fn to_text(&self) -> String {
         let text = toml::to_string(self).expect("bytes are written as digits");
@@ -43,6 +58,17 @@ pub struct Known {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<Bytes>,
 }
+
+impl Known {
+    /// How much of a file it takes, at most.
+    fn length(&self) -> usize {
+        let principal = self.principal.as_ref().map_or(0, |it| it.0.len());
+        64 + 2 * (self.name.0.len() + principal)
+    }
+}
+
+/// The largest file of root's that is read is 1 MiB.
+const LARGEST: usize = 1_000_000;
 
 /// Bytes that a client chose: written in hexadecimal digits, and nowhere else than in the kernel's list read as text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -109,6 +135,25 @@ mod tests {
             let _ = Record::parse(&text);
             let _ = Bytes::try_from(text);
         }
+    }
+
+    #[test]
+    fn clients_with_long_names_do_not_keep_others_out() {
+        let known = |length: usize, first: u16| {
+            let mut name = vec![0; length];
+            name[..2].copy_from_slice(&first.to_be_bytes());
+            Known {
+                name: Bytes(name),
+                principal: None,
+            }
+        };
+        let long = (0..1000).map(|it| known(LONGEST, it));
+        let record = Record::bounded(long.chain((0..100).map(|it| known(20, it))));
+        let short = record.clients.iter().filter(|it| it.name.0.len() == 20);
+        assert_eq!(short.count(), 100);
+        let text = record.to_text();
+        assert!((900_000..1_048_576).contains(&text.len()), "{}", text.len());
+        assert_eq!(Record::parse(&text), Ok(record));
     }
 
     #[test]

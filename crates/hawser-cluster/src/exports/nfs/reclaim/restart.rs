@@ -1,5 +1,6 @@
 //! Starting the kernel's NFS server again, so that clients may reclaim what they held.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process;
@@ -7,22 +8,27 @@ use std::thread;
 use std::time::Duration;
 
 use hawser_files::{Expected, FileError};
-use hawser_tool::{Tool, processes};
+use hawser_tool::{Deadline, Tool, processes};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::sethostname;
 
 use super::super::server::{NFSD, NfsError};
+use crate::exports::host::LOOK_AGAIN;
 
 /// How long clients may reclaim at most, and how long a client that says nothing keeps what it holds, in seconds. `nfs.conf` is
 /// believed if it says otherwise (`grace-time`, `lease-time`); the kernel's own 90 s would have new files wait for so long whenever
 /// one client is gone. A client says something each two thirds of it (`nfs4_schedule_state_renewal`).
 pub const GRACE: u32 = 15;
 
-/// How long the server may take to stop or start: half of what Pacemaker gives a start.
+/// How long the server may take to stop, or to start: a quarter of what Pacemaker gives a start.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Who monitors clients of NFS 3 keeps a file for each that holds locks.
-const MONITORED: &str = "/var/lib/nfs/sm";
+/// Who monitors clients of NFS 3 keeps a file for each that holds locks: on Debian, and on Fedora.
+const MONITORED: [&str; 2] = ["/var/lib/nfs/sm", "/var/lib/nfs/statd/sm"];
+
+/// How long new locks wait after a start, in seconds, for those of NFS 3 as well: `nlm_timeout` at least, five of which it is
+/// without this, 50 s (`get_lockd_grace_period` in fs/lockd/svc.c). 0: nobody has said so.
+const LOCKS_GRACE: &str = "/proc/sys/fs/nfs/nlm_grace_period";
 
 /// What says of the server that runs how it was started.
 const STARTED: &str = "/run/hawser/nfs/scope";
@@ -35,7 +41,8 @@ const UNIT: &str = "/run/systemd/system/nfs-server.service.d/hawser.conf";
 
 /// Whether clients of NFS 3 hold locks.
 pub fn locks_of_3() -> bool {
-    fs::read_dir(MONITORED).is_ok_and(|mut entries| entries.next().is_some())
+    let has = |path| fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
+    MONITORED.into_iter().any(has)
 }
 
 /// Whether the server that runs was started under this scope.
@@ -46,7 +53,7 @@ pub fn has(scope: &str) -> bool {
 
 /// What is noted of a server: its scope, and when its first thread began.
 fn note(scope: &str) -> Option<String> {
-    let threads = processes::named("nfsd");
+    let threads = processes::own("nfsd");
     let began = threads.iter().map(|thread| thread.began).min()?;
     Some(format!("{scope} {began}\n"))
 }
@@ -56,21 +63,62 @@ fn noted() -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Stops and starts the server, with as many threads as it has. Its table of exports stays.
+/// Stops and starts the server, with as many threads as it has; `between` is done while it is stopped. Its table of exports
+/// stays.
 ///
 /// # Errors
-/// It does not stop or start.
-pub fn again(scope: &str) -> Result<(), NfsError> {
+/// It does not stop or start. It is started as it was then, if that can be done.
+pub fn again<T>(scope: &str, between: impl FnOnce() -> T) -> Result<T, NfsError> {
     let before = threads()?;
     let _gap = Gap::begin(before)?;
-    rpc_nfsd(0)?;
-    // The kernel takes the times only while nothing is served.
+    let stopped = rpc_nfsd(0).and_then(|()| times());
+    let between = between();
+    let started = stopped.and_then(|()| start_under(scope, before));
+    if started.is_err() && threads().unwrap_or(0) == 0 {
+        rpc_nfsd(before)?;
+    }
+    started.map(|()| between)
+}
+
+/// The kernel takes its times only while nothing is served.
+fn times() -> Result<(), NfsError> {
     for name in ["nfsv4leasetime", "nfsv4gracetime"] {
         let path = Path::new(NFSD).join(name);
         fs::write(&path, format!("{GRACE}\n")).map_err(FileError::io("write", &path))?;
     }
-    start_under(scope, before)?;
-    by_systemd(scope)
+    let unsaid = fs::read_to_string(LOCKS_GRACE).is_ok_and(|it| it.trim() == "0");
+    if unsaid {
+        let path = Path::new(LOCKS_GRACE);
+        fs::write(path, format!("{GRACE}\n")).map_err(FileError::io("write", path))?;
+    }
+    Ok(())
+}
+
+/// Whether a thread of the server has waited for a disk for a second, and does not come back: it would keep the server from stopping.
+pub fn hangs() -> bool {
+    let waiting = || {
+        let threads = processes::own("nfsd").into_iter();
+        let waiting = threads.filter(|thread| thread.state == 'D');
+        let waiting = waiting.filter_map(|it| Some((it.pid, switches(&it.folder())?)));
+        waiting.collect::<BTreeMap<i32, String>>()
+    };
+    let before = waiting();
+    let moves = || {
+        let now = waiting();
+        before
+            .iter()
+            .all(|(pid, switches)| now.get(pid) != Some(switches))
+    };
+    !Deadline::after(Duration::from_secs(1)).holds(LOOK_AGAIN, moves)
+}
+
+/// How often it has given the processor up: a thread that works does so for each access (proc_pid_status(5)).
+fn switches(process: &Path) -> Option<String> {
+    let status = fs::read_to_string(process.join("status")).ok()?;
+    let line = status
+        .lines()
+        .find(|it| it.starts_with("voluntary_ctxt_switches"));
+    line.map(str::to_owned)
 }
 
 /// That the server is stopped and started again. Who looks at another pool meanwhile does not take that for a failure.
@@ -81,20 +129,24 @@ impl Gap {
     fn begin(threads: u32) -> Result<Self, NfsError> {
         let folder = Path::new(GAP).parent().expect("it has a folder");
         fs::create_dir_all(folder).map_err(FileError::io("create", folder))?;
-        let text = format!("{} {threads}\n", process::id());
+        let own = i32::try_from(process::id())
+            .ok()
+            .and_then(processes::Process::of);
+        let began = own.map_or(0, |it| it.began);
+        let text = format!("{} {began} {threads}\n", process::id());
         hawser_files::replace(Path::new(GAP), text.as_bytes(), 0o600)?;
         Ok(Self)
     }
 
-    /// Who began it, and how many threads there were.
-    fn noted() -> Option<(i32, u32)> {
+    /// Whether who began it still lives, and how many threads there were.
+    fn noted() -> Option<(bool, u32)> {
         let text = fs::read_to_string(GAP).ok()?;
-        let (pid, threads) = text.trim().split_once(' ')?;
-        Some((pid.parse().ok()?, threads.parse().ok()?))
-    }
-
-    fn lives(pid: i32) -> bool {
-        processes::Process::of(pid).is_some_and(|it| !it.is_dead())
+        let mut numbers = text.split_whitespace();
+        let pid = numbers.next()?.parse().ok()?;
+        let began: u64 = numbers.next()?.parse().ok()?;
+        let lives =
+            processes::Process::of(pid).is_some_and(|it| it.began == began && !it.is_dead());
+        Some((lives, numbers.next()?.parse().ok()?))
     }
 }
 
@@ -107,7 +159,7 @@ impl Drop for Gap {
 
 /// Whether somebody starts the server again right now.
 pub fn is_under_way() -> bool {
-    Gap::noted().is_some_and(|(pid, _)| Gap::lives(pid))
+    Gap::noted().is_some_and(|(lives, _)| lives)
 }
 
 /// Starts a server that somebody stopped to start it again, and was killed.
@@ -115,7 +167,7 @@ pub fn is_under_way() -> bool {
 /// # Errors
 /// It does not start.
 pub fn finish() -> Result<(), NfsError> {
-    let Some((_, before)) = Gap::noted().filter(|(pid, _)| !Gap::lives(*pid)) else {
+    let Some((false, before)) = Gap::noted() else {
         return Ok(());
     };
     if threads()? == 0 {
@@ -139,11 +191,10 @@ pub fn start(threads: u32) -> Result<(), NfsError> {
 
 fn start_under(scope: &str, wanted: u32) -> Result<(), NfsError> {
     named(scope, || rpc_nfsd(wanted))?;
-    let running = threads()?;
-    if running != wanted {
+    if threads()? == 0 {
         return Err(NfsError::Refused {
             command: format!("rpc.nfsd {wanted}"),
-            said: format!("nothing, and {running} threads run"),
+            said: "nothing, and no thread runs".into(),
         });
     }
     let folder = Path::new(STARTED).parent().expect("it has a folder");
@@ -188,22 +239,22 @@ fn named(name: &str, act: impl FnOnce() -> Result<(), NfsError> + Send) -> Resul
     thread::scope(|scope| scope.spawn(apart).join()).expect("it does not panic")
 }
 
-fn by_systemd(scope: &str) -> Result<(), NfsError> {
+/// Has systemd start it so, too. Without that, a restart by hand costs clients their locks, and no more.
+pub fn by_systemd(scope: &str) {
     let path = Path::new(UNIT);
     let text = unit(scope);
     if !Path::new("/run/systemd/system").exists()
         || fs::read_to_string(path).is_ok_and(|there| there == text)
     {
-        return Ok(());
+        return;
     }
     let folder = path.parent().expect("it has a folder");
-    fs::create_dir_all(folder).map_err(FileError::io("create", folder))?;
-    hawser_files::replace(path, text.as_bytes(), 0o644)?;
+    let written = fs::create_dir_all(folder).is_ok()
+        && hawser_files::replace(path, text.as_bytes(), 0o644).is_ok();
     let reload = Tool::new("systemctl").args(["daemon-reload"]).limit(LIMIT);
-    reload.text().map(drop).map_err(|error| NfsError::Refused {
-        command: "systemctl daemon-reload".into(),
-        said: error.reason(),
-    })
+    if !written || reload.text().is_err() {
+        let _next_time = hawser_files::remove(path);
+    }
 }
 
 /// It notes what [`note`] does: the 22nd field of proc_pid_stat(5).

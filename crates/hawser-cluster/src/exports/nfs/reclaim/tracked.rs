@@ -40,15 +40,19 @@ pub fn all(database: &Path) -> Result<BTreeSet<Known>, Error> {
     Ok(known)
 }
 
-/// Adds these to those who may reclaim after the server's next start.
-pub fn add(database: &Path, clients: &BTreeSet<Known>) -> Result<(), Error> {
+/// Has these be among those who may reclaim after the server's next start: beside those whom it serves, or, with `alone`, nobody
+/// else. Who was its client before another head had the pool may have lost its locks there.
+pub fn add(database: &Path, clients: &BTreeSet<Known>, alone: bool) -> Result<(), Error> {
     let mut connection = open(database)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let (current, recovery) = epochs(&transaction)?;
+    if alone {
+        for epoch in [current, recovery].into_iter().filter(|it| *it != 0) {
+            transaction.execute(&format!("DELETE FROM {}", table(epoch)), [])?;
+        }
+    }
     // A server that starts again within a grace period keeps the list of that period (`sqlite_grace_start`).
-    let epoch = match epochs(&transaction)? {
-        (current, 0) => current,
-        (_, recovery) => recovery,
-    };
+    let epoch = if recovery == 0 { current } else { recovery };
     for client in clients {
         let principal = client.principal.as_ref().map(|it| &it.0);
         transaction.execute(
@@ -113,13 +117,13 @@ mod tests {
         // One that is there stays as it is; a quote is a letter.
         let two = client("two'); DROP TABLE grace; --", Some(b"\0hash"));
         let both = BTreeSet::from([one, two]);
-        add(&path, &both).unwrap();
-        add(&path, &both).unwrap();
+        add(&path, &both, false).unwrap();
+        add(&path, &both, false).unwrap();
         assert_eq!(all(&path).unwrap(), both);
 
         sql(GRACE);
         let three = BTreeSet::from([client("three", None)]);
-        add(&path, &three).unwrap();
+        add(&path, &three, false).unwrap();
         let may_reclaim: BTreeSet<Known> = both.union(&three).cloned().collect();
         assert_eq!(all(&path).unwrap(), may_reclaim);
         let count = |epoch| {
@@ -128,13 +132,16 @@ mod tests {
             connection.query_row(&count, [], |row| row.get::<_, i64>(0))
         };
         assert_eq!((count(3), count(4)), (Ok(3), Ok(0)));
+        sql("INSERT INTO \"rec-0000000000000004\" SELECT * FROM \"rec-0000000000000003\"");
+        add(&path, &three, true).unwrap();
+        assert_eq!(all(&path).unwrap(), three);
     }
 
     #[test]
     fn another_database_is_an_error_and_none_is_made() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("main.sqlite");
-        assert!(all(&path).is_err() && add(&path, &BTreeSet::new()).is_err());
+        assert!(all(&path).is_err() && add(&path, &BTreeSet::new(), false).is_err());
         assert!(!path.exists());
         std::fs::write(&path, "no database").unwrap();
         assert!(all(&path).is_err());

@@ -117,7 +117,7 @@ impl World {
             state: made.state,
             remembered: self.state.clone(),
             clients: Ok(Record::default()),
-            reservations: Reservations::new(),
+            reservations: Reservations::default(),
         }
     }
 

@@ -126,7 +126,7 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         Action::Keep { pool } => match keep::write(&pool) {
             Ok(()) => Ok(ExitCode::SUCCESS),
             Err(error) => {
-                eprintln!("{error}");
+                complain!("{error}");
                 Ok(ExitCode::FAILURE)
             }
         },

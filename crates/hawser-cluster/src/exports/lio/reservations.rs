@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -274,7 +275,7 @@ impl Files {
     ) -> Result<(), FileError> {
         let there = self.there();
         for gone in there.iter().filter(|it| !serials.contains(it.as_str())) {
-            hawser_files::remove(&self.at(gone))?;
+            unlinked(&self.at(gone))?;
         }
         if serials.is_empty() {
             return Ok(());
@@ -291,7 +292,7 @@ impl Files {
             if let Some(bytes) = before {
                 hawser_files::replace(&on_pool, &bytes, 0o600)?;
             }
-            hawser_files::remove(&at)?;
+            unlinked(&at)?;
             symlink(&on_pool, &at).map_err(FileError::io("make a link", &at))?;
         }
         Ok(())
@@ -299,6 +300,14 @@ impl Files {
 
     fn at(&self, serial: &str) -> PathBuf {
         self.kernel.join(format!("{PREFIX}{serial}"))
+    }
+}
+
+/// Without waiting for the disk, which hundreds of units would do one after the other: a link that comes back does no harm.
+fn unlinked(path: &Path) -> Result<(), FileError> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(FileError::io("remove", path)(e)),
+        _ => Ok(()),
     }
 }
 

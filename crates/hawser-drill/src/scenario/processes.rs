@@ -139,7 +139,7 @@ pub(super) const ALL: &[Scenario] = &[
                 object: "memory".to_owned(),
                 fault: HostFault::NoMemory,
             };
-            Plan::of(memory, nobody_is_fenced(10_000))
+            Plan::of(memory, nobody_is_fenced(30_000))
         },
     },
     Scenario {

@@ -199,8 +199,22 @@ fn a_state_file_that_is_damaged_is_not_guessed_at() {
         damaged("[volume.x]\nname = 1"),
         StateError::Unreadable { .. }
     ));
-    let twice =
-        "[volume.x]\nname = \"a\"\nserial = \"1\"\n[volume.y]\nname = \"b\"\nserial = \"1\"\n";
+    let two = |one: &str, other: &str| {
+        format!(
+            "[volume.x]\nname = \"a\"\nserial = \"{one}\"\n[volume.y]\nname = \"b\"\nserial = \"{other}\"\n"
+        )
+    };
+    let serial = "7896e3f7c8970474b15de48cf7923e3d";
+    // It names a folder of the kernel's.
+    for strange in [
+        "1",
+        "../../../../../../tmp/aaaaaaaaaaaa",
+        "7896e3f7c8970474b15de48cf7923e3\u{e9}",
+    ] {
+        let said = damaged(&two(serial, strange)).to_string();
+        assert!(said.contains("of b is not 32 hexadecimal digits"), "{said}");
+    }
+    let twice = &two(serial, serial);
     let said = damaged(twice).to_string();
     assert!(
         said.contains("\"a\" and \"b\" have the same serial number"),

@@ -12,7 +12,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use hawser_files::{Expected, FileError};
+use hawser_files::{Expected, FileError, Folder};
 
 use crate::exports::desired::is_iscsi_name;
 
@@ -322,6 +322,10 @@ pub fn flush<'a>(root: &Path, serials: impl Iterator<Item = &'a String>) -> Resu
         let Some(bytes) = hawser_files::read(&path, Expected::OF_ROOT)? else {
             continue;
         };
+        let (folder, name) = Folder::of(&path)?;
+        if let Some(file) = folder.own(name)? {
+            file.sync_all().map_err(FileError::io("flush", &path))?;
+        }
         let whole = parse(&String::from_utf8_lossy(&bytes)).is_ok() && !bytes.is_empty();
         let kept = kept(&path);
         if whole && hawser_files::read(&kept, Expected::OF_ROOT)?.as_ref() != Some(&bytes) {

@@ -104,12 +104,7 @@ pub(super) const ALL: &[Scenario] = &[
         real: true,
         plan: |stage| {
             let fault = HostFault::NoNfsThreads { root: stage.root() };
-            let threads = OnHead {
-                name: "kill",
-                head: stage.active.clone(),
-                object: "nfsd".to_owned(),
-                fault,
-            };
+            let threads = broken(stage, "kill", "nfsd", fault);
             Plan::of(threads, nobody_is_fenced(15_000))
         },
     },
@@ -133,12 +128,7 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: Reaction::Within(Duration::from_secs(30)),
         real: true,
         plan: |stage| {
-            let memory = OnHead {
-                name: "use up",
-                head: stage.active.clone(),
-                object: "memory".to_owned(),
-                fault: HostFault::NoMemory,
-            };
+            let memory = broken(stage, "use up", "memory", HostFault::NoMemory);
             Plan::of(memory, nobody_is_fenced(30_000))
         },
     },
@@ -148,12 +138,8 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: SEEN,
         real: false,
         plan: |stage| {
-            let full = OnHead {
-                name: "full-var",
-                head: stage.active.clone(),
-                object: "/var/lib/pacemaker".to_owned(),
-                fault: HostFault::NoRoomForPacemaker,
-            };
+            let fault = HostFault::NoRoomForPacemaker;
+            let full = broken(stage, "full-var", "/var/lib/pacemaker", fault);
             Plan::of(full, nobody_is_fenced(2000))
         },
     },
@@ -162,6 +148,16 @@ pub(super) const ALL: &[Scenario] = &[
 fn clock(stage: &Stage<'_>, ahead_s: i32) -> ClockStep {
     let head = stage.active.clone();
     ClockStep { head, ahead_s }
+}
+
+/// Something of the head that has the pool.
+fn broken(stage: &Stage<'_>, name: &'static str, object: &str, fault: HostFault) -> OnHead {
+    OnHead {
+        name,
+        head: stage.active.clone(),
+        object: object.to_owned(),
+        fault,
+    }
 }
 
 fn active(stage: &Stage<'_>, program: Program, how: How) -> OnHead {

@@ -17,8 +17,8 @@ use hawser_model::octal::escaped;
 
 use crate::exports::desired::DesiredDirectory;
 
-/// Where the files are.
-const FILES: &str = "/run/hawser/nfs";
+/// Where the files are, and what else is noted of the server until the next boot.
+pub(super) const FILES: &str = "/run/hawser/nfs";
 
 /// Where `exportfs` looks, what it reads there (exportfs(8)), and how our names begin.
 const LINKS: &str = "/etc/exports.d";

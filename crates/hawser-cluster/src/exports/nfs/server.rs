@@ -13,7 +13,6 @@ use nix::sys::stat::{major, minor};
 use super::client::bracketed;
 use super::flush;
 use super::plan::Operation;
-use super::reclaim;
 use super::table::{Found, table};
 
 /// Where the kernel's server is talked to.
@@ -66,7 +65,7 @@ pub enum NfsError {
 /// it asks who may do what.
 pub fn ready() -> Result<(), NfsError> {
     exportfs(&["-s"])?.ok_or_else(not_installed)?;
-    let Ok(threads) = fs::read_to_string(format!("{NFSD}/threads")) else {
+    let Ok(threads) = threads() else {
         let known = fs::read_to_string("/proc/filesystems").unwrap_or_default();
         let modprobe = || Tool::new("modprobe").args(["--dry-run", "nfsd"]).text();
         let has = known.lines().any(|line| line.ends_with("\tnfsd")) || modprobe().is_ok();
@@ -79,7 +78,7 @@ pub fn ready() -> Result<(), NfsError> {
             )),
         };
     };
-    if threads.trim() == "0" {
+    if threads == 0 {
         return Err(NfsError::Down(
             "its NFS server has no threads (systemctl restart nfs-server)",
         ));
@@ -91,6 +90,16 @@ pub fn ready() -> Result<(), NfsError> {
         ));
     }
     Ok(())
+}
+
+/// How many threads the server has; 0: it does not run.
+///
+/// # Errors
+/// The kernel does not say.
+pub fn threads() -> Result<u32, NfsError> {
+    let path = format!("{NFSD}/threads");
+    let text = fs::read_to_string(&path).map_err(FileError::io("read", &path))?;
+    Ok(text.trim().parse().unwrap_or(0))
 }
 
 fn not_installed() -> NfsError {
@@ -156,7 +165,7 @@ fn exportfs(arguments: &[&str]) -> Result<Option<String>, NfsError> {
 /// only by expiring those clients as a whole; they come back by themselves.
 pub fn release(directories: &[&str]) -> Result<(), NfsError> {
     // One that does not run holds nothing; Linux 6.9 and later do not even answer then (`write_unlock_fs` in fs/nfsd/nfsctl.c).
-    if reclaim::threads().unwrap_or(0) == 0 {
+    if threads().unwrap_or(0) == 0 {
         return Ok(());
     }
     let mut devices = BTreeSet::new();

@@ -20,14 +20,15 @@ use hawser_files::{Expected, FileError, Folder};
 use hawser_tool::processes;
 use sha2::{Digest, Sha256};
 
-use super::server::{NFSD, NfsError, look, superblock};
+use super::kept::FILES;
+use super::server::{NFSD, NfsError, look, superblock, threads};
 use crate::corosync::Conf;
 use crate::exports::desired::Desired;
 use crate::exports::host::{Parameters, devices_below};
 use crate::plan::COROSYNC_CONF;
 use record::Known;
 pub use record::Record;
-pub use restart::{finish, is_under_way, start, threads};
+pub use restart::{finish, is_under_way, start};
 
 /// Why the clients of a pool cannot reclaim what they held. They are told so by the server, and go on without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,10 +183,7 @@ pub fn remember(parameters: &Parameters, served: &Desired) -> Result<(), NfsErro
 pub fn news(parameters: &Parameters, served: &Desired) -> Result<Option<String>, NfsError> {
     let database = Path::new(tracked::DATABASE);
     // A server that was stopped has no clients, and its clients still have their locks.
-    if served.nfs.is_empty()
-        || !database.exists()
-        || is_under_way()
-        || restart::threads().unwrap_or(0) == 0
+    if served.nfs.is_empty() || !database.exists() || is_under_way() || threads().unwrap_or(0) == 0
     {
         return Ok(None);
     }
@@ -210,14 +208,12 @@ fn noted(pool: &str) -> Result<Option<String>, NfsError> {
 }
 
 fn note(pool: &str, text: &str) -> Result<(), NfsError> {
-    fs::create_dir_all(COPIES).map_err(FileError::io("create", COPIES))?;
+    fs::create_dir_all(FILES).map_err(FileError::io("create", FILES))?;
     Ok(hawser_files::replace(&copy(pool), text.as_bytes(), 0o600)?)
 }
 
-const COPIES: &str = "/run/hawser/nfs";
-
 fn copy(pool: &str) -> PathBuf {
-    Path::new(COPIES).join(format!("{pool}.clients"))
+    Path::new(FILES).join(format!("{pool}.clients"))
 }
 
 /// The clients of the pool that the kernel's list has: who is connected to the pool's addresses or holds something of its

@@ -12,7 +12,7 @@ use hawser_tool::{Deadline, Tool, processes};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::sethostname;
 
-use super::super::server::{NFSD, NfsError};
+use super::super::server::{NFSD, NfsError, threads};
 use crate::exports::host::LOOK_AGAIN;
 
 /// How long clients may reclaim at most, and how long a client that says nothing keeps what it holds, in seconds. `nfs.conf` is
@@ -203,16 +203,6 @@ fn start_under(scope: &str, wanted: u32) -> Result<(), NfsError> {
         hawser_files::replace(Path::new(STARTED), note.as_bytes(), 0o600)?;
     }
     Ok(())
-}
-
-/// How many threads the server has; 0: it does not run.
-///
-/// # Errors
-/// The kernel does not say.
-pub fn threads() -> Result<u32, NfsError> {
-    let path = Path::new(NFSD).join("threads");
-    let text = fs::read_to_string(&path).map_err(FileError::io("read", &path))?;
-    Ok(text.trim().parse().unwrap_or(0))
 }
 
 fn rpc_nfsd(threads: u32) -> Result<(), NfsError> {

@@ -402,7 +402,11 @@ mod tests {
         assert!(files.are(&BTreeSet::new()) && !files.are(&one));
         files.make(&one, |_| false).unwrap();
         assert!(files.are(&one));
-        // The kernel writes through it.
+        // The kernel writes through it, as root does, whose files alone are read.
+        if !nix::unistd::geteuid().is_root() {
+            eprintln!("not run to its end: that takes root");
+            return Ok(());
+        }
         fs::write(at("one"), TWO)?;
         assert_eq!(fs::read_to_string(root.join(FOLDER).join("one"))?, TWO);
         let units = ["one".to_owned()];

@@ -91,6 +91,8 @@ pub struct Stage<'a> {
     pub seed: u64,
     /// Whether a disk may be broken of which the pool has no copy.
     pub no_copy: bool,
+    /// The packages that are brought to another version, as apt-get takes them.
+    pub packages: Vec<String>,
     /// What is watched.
     pub watched: Vec<Watched>,
 }
@@ -128,6 +130,7 @@ impl<'a> Stage<'a> {
             active: HostName(String::new()),
             seed: 0,
             no_copy: false,
+            packages: Vec::new(),
             heads: file.nodes.iter().map(|n| n.name.get().clone()).collect(),
             client,
             seat,

@@ -1,8 +1,8 @@
 //! What a lab is made of, every default filled in, and where each address comes from.
 
 use crate::cluster::ClusterSpec;
-use crate::machines::Kind;
 use crate::machines::image::Content;
+use crate::machines::{Kind, Release};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use hawser_model::names::{HostName, LinkName};
@@ -38,6 +38,9 @@ pub struct LabSpec {
     /// What its nodes are.
     #[serde(default, skip_serializing_if = "Kind::is_namespace")]
     pub kind: Kind,
+    /// The release of Debian that they have, if they are machines.
+    #[serde(default, skip_serializing_if = "Release::is_default")]
+    pub release: Release,
 }
 
 /// A switch: one bridge.
@@ -105,9 +108,9 @@ pub struct PortSpec {
 impl LabSpec {
     /// What the image of its machines is to have.
     pub(crate) fn content(&self) -> Content {
-        match self.cluster.as_ref().is_some_and(ClusterSpec::has_zfs) {
-            true => Content::DebianWithZfs,
-            false => Content::Debian,
+        Content {
+            release: self.release,
+            zfs: self.cluster.as_ref().is_some_and(ClusterSpec::has_zfs),
         }
     }
 
@@ -151,6 +154,7 @@ impl LabSpec {
             nodes,
             cluster: None,
             kind: Kind::Namespace,
+            release: Release::default(),
         }
     }
 

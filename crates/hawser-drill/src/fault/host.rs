@@ -63,12 +63,17 @@ pub(super) fn unfit(
 ) -> Result<Option<String>, DrillError> {
     // Of all others it is known.
     match fault {
-        HostFault::Disks { .. } | HostFault::NoNfsThreads { .. } => {
-            Ok(stage.hosts.ask(head, &FitsFault(fault.clone()))?)
-        }
         HostFault::NoMemory if stage.shares_clock(head) => Ok(Some(format!(
             "{head} has no memory of its own, but this machine's"
         ))),
+        HostFault::OtherPackages { .. } if stage.shares_clock(head) => Ok(Some(format!(
+            "{head} has no packages of its own, but this machine's"
+        ))),
+        HostFault::Disks { .. }
+        | HostFault::NoNfsThreads { .. }
+        | HostFault::OtherPackages { .. } => {
+            Ok(stage.hosts.ask(head, &FitsFault(fault.clone()))?)
+        }
         _ => Ok(None),
     }
 }

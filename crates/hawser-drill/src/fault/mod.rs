@@ -11,6 +11,7 @@ mod shelf_disk;
 mod shelf_gone;
 mod site;
 mod switchover;
+mod upgrade;
 mod wrong_password;
 
 use hawser_model::drill::ClockStep as Step;
@@ -27,6 +28,7 @@ pub use shelf_disk::ShelfDisk;
 pub use shelf_gone::ShelfGone;
 pub use site::AroundHeads;
 pub use switchover::Switchover;
+pub use upgrade::Upgrade;
 pub use wrong_password::WrongPassword;
 
 /// Something that goes wrong on purpose.

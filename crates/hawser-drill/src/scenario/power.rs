@@ -7,7 +7,7 @@ use hawser_model::drill::{Promises, ServicePromise};
 use hawser_model::names::HostName;
 
 use super::{Plan, Reaction, Scenario, active_is_fenced, nobody_is_fenced};
-use crate::fault::{AroundHeads, PowerCut, Reset, Switchover, WrongPassword};
+use crate::fault::{AroundHeads, Fault, PowerCut, Reset, Switchover, Upgrade, WrongPassword};
 use crate::stage::Stage;
 
 pub(super) const ALL: &[Scenario] = &[
@@ -54,6 +54,21 @@ pub(super) const ALL: &[Scenario] = &[
                 AroundHeads::one("reboot", SiteFault::Reboot { host }),
                 nobody_is_fenced(3000),
             )
+        },
+    },
+    Scenario {
+        name: "upgrade",
+        about: "packages are upgraded on one head after the other, each in standby meanwhile (--package)",
+        reaction: Reaction::Within(Duration::from_secs(1)),
+        real: true,
+        plan: |stage| {
+            // Who has the pool comes last: it moves once, to a head that is upgraded.
+            let heads = stage.others().chain([&stage.active]);
+            let upgrade = |head| -> Box<dyn Fault> { Box::new(Upgrade::of(head, &stage.packages)) };
+            Plan {
+                faults: heads.map(upgrade).collect(),
+                promises: nobody_is_fenced(3000),
+            }
         },
     },
     Scenario {
@@ -118,7 +133,7 @@ pub(super) const ALL: &[Scenario] = &[
         reaction: Reaction::Moves,
         real: false,
         plan: |stage| {
-            let slow = |head: &HostName| -> Box<dyn crate::fault::Fault> {
+            let slow = |head: &HostName| -> Box<dyn Fault> {
                 let late = SiteFault::Impaired {
                     host: head.clone(),
                     link: BMC_LINK.into(),

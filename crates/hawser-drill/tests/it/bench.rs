@@ -50,7 +50,10 @@ pub struct Broken {
 
 impl Broken {
     pub fn count(&self) -> usize {
-        self.around.len() + self.on_heads.len() + self.off.len() + self.standby.len()
+        // A head is whole with other packages.
+        let is_broken = |fault: &HostFault| !matches!(fault, HostFault::OtherPackages { .. });
+        let on_heads = self.on_heads.iter().filter(|(_, it)| is_broken(it)).count();
+        self.around.len() + on_heads + self.off.len() + self.standby.len()
     }
 
     pub fn is_nothing(&self) -> bool {

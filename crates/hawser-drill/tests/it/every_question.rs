@@ -34,7 +34,12 @@ const OTHERS: [(&str, bool); 8] = [
 fn all() -> impl Iterator<Item = (&'static str, bool, Again)> {
     let recorded = RECORDED.map(|(name, real)| (name, real, Again::of(name, real)));
     let others = OTHERS.map(|(name, real)| (name, real, Again::another("sans-down", name, real)));
-    recorded.into_iter().chain(others)
+    let upgrade = (
+        "upgrade",
+        true,
+        Again::another("switchover", "upgrade", true),
+    );
+    recorded.into_iter().chain(others).chain([upgrade])
 }
 
 /// What goes wrong at a question.

@@ -9,5 +9,6 @@ mod kernels;
 mod reboot;
 mod recorded;
 mod site;
+mod upgrade;
 mod whole;
 mod writer;

@@ -100,6 +100,7 @@ impl Again {
         self.on_stage(world, |stage| {
             stage.aim(&before).unwrap();
             (stage.seed, stage.no_copy) = (case.seed, no_copy);
+            stage.packages = vec!["corosync".to_owned()];
             let orders = Orders {
                 scenario: Scenario::named(&case.scenario.name).unwrap(),
                 budget: case.scenario.promises.outage_ms.map(Duration::from_millis),

@@ -13,7 +13,7 @@ use super::disk::UnitSpec;
 use super::networks::Networks;
 use super::pools::{PoolSpec, storage};
 use crate::error::LabError;
-use crate::machines::Kind;
+use crate::machines::{Kind, Release};
 use crate::spec::{LabSpec, LinkSpec, NodeSpec, PortSpec, Role, nth_ipv4};
 
 /// The link that the nodes reach the BMCs over, when there are any.
@@ -172,6 +172,7 @@ impl LabSpec {
         });
         Ok(Self {
             kind,
+            release: Release::default(),
             switches,
             links,
             nodes,

@@ -13,7 +13,7 @@ use toml::de::DeTable;
 use networks::networks;
 
 use super::reader::{Located, Source, Table, Wrong};
-use crate::machines::Kind;
+use crate::machines::{Kind, Release};
 use crate::name;
 use crate::spec::{
     DEFAULT_MTU, LEAST_MTU, LabSpec, LinkSpec, MOST_LINKS, MOST_MTU, MOST_NODES, NodeSpec,
@@ -70,6 +70,7 @@ pub(super) fn lab(source: &Source<'_>) -> Result<LabSpec, Wrong> {
         nodes,
         cluster: None,
         kind: Kind::Namespace,
+        release: Release::default(),
     })
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::make::{self, Work};
 use super::recipe::{BOOT, Recipe, SETUP, SETUP_ZFS};
-use super::sources::Beside;
+use super::release::Release;
 use super::zfs::{self, Modules};
 use super::{kernel, room};
 use crate::error::LabError;
@@ -30,11 +30,11 @@ const COPIES: Duration = Duration::from_secs(600);
 
 /// What an image is to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// What every machine has.
-    Debian,
-    /// And ZFS.
-    DebianWithZfs,
+pub struct Content {
+    /// The release of Debian.
+    pub release: Release,
+    /// Whether it has ZFS.
+    pub zfs: bool,
 }
 
 /// What is kept under a name.
@@ -53,10 +53,15 @@ impl Held {
     fn of(name: &str) -> Self {
         match name {
             _ if name.starts_with(zfs::PREFIX) => Self::ZfsModules,
-            _ if name.starts_with(&Recipe::with_zfs()) => Self::DebianWithZfs,
+            _ if is_with_zfs(name) => Self::DebianWithZfs,
             _ => Self::Debian,
         }
     }
+}
+
+fn is_with_zfs(name: &str) -> bool {
+    let mut begins = Release::ALL.into_iter().map(Recipe::with_zfs);
+    begins.any(|begin| name.starts_with(&begin))
 }
 
 /// An image, or the recipe of one that is yet to be built.
@@ -66,7 +71,7 @@ pub struct ImageStatus {
     pub name: String,
     /// What it is.
     pub of: Held,
-    /// Whether machines that are made now have it.
+    /// Whether machines of its release that are made now have it.
     pub current: bool,
     /// Whether it has been built.
     pub built: bool,
@@ -86,17 +91,26 @@ pub struct Waiting<'a> {
     pub interrupted: &'a dyn Fn() -> bool,
 }
 
-/// All images, and the one that machines have that are made now.
+/// All images, and those that machines have that are made now.
 ///
 /// # Errors
 /// Not root; user-mode-linux is not installed; a folder cannot be read.
 pub fn list() -> Result<Vec<ImageStatus>, LabError> {
     need_root()?;
-    let mut current = vec![recipe(Content::Debian)?.name];
-    // A kernel of which nobody knows the sources has no ZFS.
-    if let Ok(Recipe { name, zfs, .. }) = recipe(Content::DebianWithZfs) {
-        current.extend(zfs.map(|modules| modules.name));
-        current.push(name);
+    let mut current = Vec::new();
+    for release in Release::ALL {
+        current.push(
+            recipe(Content {
+                release,
+                zfs: false,
+            })?
+            .name,
+        );
+        // A kernel of which nobody knows the sources has no ZFS.
+        if let Ok(Recipe { name, zfs, .. }) = recipe(Content { release, zfs: true }) {
+            current.extend(zfs.map(|modules| modules.name));
+            current.push(name);
+        }
     }
     let mut names = names()?;
     names.extend(current.clone());
@@ -169,11 +183,11 @@ pub(crate) fn ensure(of: Content, waiting: &Waiting<'_>) -> Result<(PathBuf, boo
 }
 
 fn recipe(of: Content) -> Result<Recipe, LabError> {
-    let zfs = match of {
-        Content::Debian => None,
-        Content::DebianWithZfs => Some(Modules::here()?),
+    let zfs = match of.zfs {
+        false => None,
+        true => Some(Modules::here(of.release)?),
     };
-    Ok(Recipe::of(&kernel::version()?, zfs))
+    Ok(Recipe::of(of.release, &kernel::version()?, zfs))
 }
 
 fn make_image(
@@ -184,13 +198,17 @@ fn make_image(
 ) -> Result<(), LabError> {
     let (root, packages) = (&work.root, recipe.packages.iter().map(String::as_str));
     let mut hook = format!("{} \"$1\"", work.script("setup", SETUP)?.display());
-    let mut beside = Beside::Nothing;
     if recipe.zfs.is_some() {
         let more = work.script("setup-zfs", SETUP_ZFS)?;
         hook += &format!(" && {} \"$1\"", more.display());
-        beside = Beside::Backports;
     }
-    work.unpack(&packages.collect::<Vec<_>>(), &hook, beside, waiting)?;
+    work.unpack(
+        recipe.release,
+        &packages.collect::<Vec<_>>(),
+        &hook,
+        recipe.zfs.is_some(),
+        waiting,
+    )?;
     hawser_files::replace(
         &root.join("usr/local/sbin/hawser-lab-boot"),
         BOOT.as_bytes(),

@@ -8,8 +8,8 @@ use std::time::Duration;
 use hawser_tool::{Launch, TIED, Tool, end_unless};
 
 use super::image::{FOLDER, Waiting};
-use super::recipe::SUITE;
-use super::sources::{self, Beside};
+use super::release::Release;
+use super::sources::{self, Found};
 use crate::error::LabError;
 
 /// What is being made. Its holder has the lock, so what is found beside it is left of one that was killed.
@@ -59,25 +59,36 @@ impl Work {
         Ok(path)
     }
 
-    /// Unpacks packages, runs a command of the shell with their root as `$1`. It and all that it starts end when this program
+    /// Writes a sources.list(5).
+    pub fn sources(&self, name: &str, text: &str) -> Result<PathBuf, LabError> {
+        let path = self.folder.join(name);
+        hawser_files::replace(&path, text.as_bytes(), 0o644)?;
+        Ok(path)
+    }
+
+    /// Unpacks packages of a release, and of its suite with ZFS; runs a command of the shell with their root as `$1`. It and all that it starts end when this program
     /// does, however that ends.
     pub fn unpack(
         &self,
+        release: Release,
         packages: &[&str],
         hook: &str,
-        beside: Beside,
+        with_zfs: bool,
         waiting: &Waiting<'_>,
     ) -> Result<(), LabError> {
-        let (list, log) = (self.folder.join("sources.list"), self.folder.join("log"));
-        let files = apt_files();
-        let text = sources::list(files.iter().map(String::as_str), beside);
-        hawser_files::replace(&list, text.as_bytes(), 0o644)?;
+        let found = sources(release);
+        let mut text = found.list.clone();
+        if with_zfs {
+            text += &found.zfs(release);
+        }
+        let list = self.sources("sources.list", &text)?;
+        let log = self.folder.join("log");
         let file = File::create(&log).map_err(|e| LabError::io("create", &log, e))?;
         let mut child = Launch::new(TIED[0])
             .args(&TIED[1..])
             .args(["unshare", "--mount", "--pid", "--fork", "--kill-child"])
             .args(["--mount-proc", "--"])
-            .args(self.mmdebstrap(packages, hook, &list, &apt_options()))
+            .args(self.mmdebstrap(release, packages, hook, &list))
             .log(file)
             .apart()
             .daemon()?;
@@ -98,10 +109,10 @@ impl Work {
 
     fn mmdebstrap(
         &self,
+        release: Release,
         packages: &[&str],
         hook: &str,
         sources: &Path,
-        options: &[String],
     ) -> Vec<String> {
         let mut words: Vec<String> = ["mmdebstrap", "--mode=root", "--format=directory"]
             .map(str::to_owned)
@@ -110,8 +121,9 @@ impl Work {
         words.push("--variant=minbase".to_owned());
         words.push(format!("--include={}", packages.join(",")));
         words.push(format!("--customize-hook={hook}"));
-        words.extend(options.iter().map(|option| format!("--aptopt={option}")));
-        words.push(SUITE.to_owned());
+        let options = apt_options().into_iter();
+        words.extend(options.map(|option| format!("--aptopt={option}")));
+        words.push(release.suite().to_owned());
         words.push(self.root.display().to_string());
         words.push(sources.display().to_string());
         words
@@ -158,6 +170,12 @@ fn complaints(log: &str) -> String {
             all[all.len().saturating_sub(3)..].join("; ")
         }
     }
+}
+
+/// Where this host finds a release.
+pub(super) fn sources(release: Release) -> Found {
+    let files = apt_files();
+    sources::of(release, files.iter().map(String::as_str))
 }
 
 /// The files that name this host's sources. Who has none takes Debian's.

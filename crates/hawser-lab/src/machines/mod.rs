@@ -20,6 +20,7 @@ mod mconsole;
 mod plan;
 mod recipe;
 mod registers;
+mod release;
 mod room;
 mod sources;
 mod zfs;
@@ -28,6 +29,7 @@ pub(crate) use boot::{has_booted, wait_until_up};
 pub(crate) use case::{prepare, run};
 pub(crate) use folder::keys;
 pub(crate) use plan::{case_cards, case_filters};
+pub use release::Release;
 pub(crate) use room::check as check_room;
 
 use std::time::Duration;

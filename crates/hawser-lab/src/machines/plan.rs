@@ -2,7 +2,6 @@
 
 use hawser_model::names::{HostName, LinkName};
 
-use super::image::Content;
 use crate::cluster::ShelfSpec;
 use crate::init::checksum;
 use crate::plan::{card_address, links_of, node_index};
@@ -30,9 +29,9 @@ pub(super) const UMID: &str = "machine";
 
 /// The memory of this machine, in MiB.
 pub(super) fn memory(spec: &LabSpec, node: &NodeSpec) -> u64 {
-    let zfs = match spec.content() {
-        Content::Debian => 0,
-        Content::DebianWithZfs => MEMORY_OF_ZFS,
+    let zfs = match spec.content().zfs {
+        false => 0,
+        true => MEMORY_OF_ZFS,
     };
     match node.role {
         Role::Shelf | Role::Arbiter => MEMORY_OF_SHELF,

@@ -4,10 +4,8 @@ use std::fmt::Write as _;
 
 use sha2::{Digest, Sha256};
 
+use super::release::Release;
 use super::zfs::{self, Modules};
-
-/// Debian's release in a machine.
-pub(super) const SUITE: &str = "bookworm";
 
 const PACKAGES: &str = include_str!("image/packages");
 /// Run on the unpacked packages.
@@ -28,6 +26,8 @@ const DIGITS: usize = 6;
 pub(super) struct Recipe {
     /// Its folder's name.
     pub name: String,
+    /// The release of Debian.
+    pub release: Release,
     /// The packages.
     pub packages: Vec<String>,
     /// The modules of ZFS in it.
@@ -36,33 +36,35 @@ pub(super) struct Recipe {
 
 impl Recipe {
     /// For a kernel whose modules are called so, and these beside: all of them lie in the image.
-    pub fn of(kernel: &str, zfs: Option<Modules>) -> Self {
+    pub fn of(release: Release, kernel: &str, zfs: Option<Modules>) -> Self {
+        let suite = release.suite();
         let mut packages: Vec<String> = PACKAGES
             .lines()
             .map(str::trim)
             .filter(|line| !line.is_empty() && !line.starts_with('#'))
             .map(str::to_owned)
             .collect();
-        let parts = [SUITE, PACKAGES, SETUP, BOOT, kernel];
+        let parts = [suite, PACKAGES, SETUP, BOOT, kernel];
         let name = match &zfs {
-            None => format!("{SUITE}-{}", checksum(parts)),
+            None => format!("{suite}-{}", checksum(parts)),
             Some(modules) => {
-                packages.push(format!("{ZFS}={}", zfs::VERSION));
+                packages.push(format!("{ZFS}={}", release.zfs()));
                 let more = [SETUP_ZFS, ZFS, &modules.name];
                 let all = parts.into_iter().chain(more);
-                format!("{}{}", Self::with_zfs(), checksum(all))
+                format!("{}{}", Self::with_zfs(release), checksum(all))
             }
         };
         Self {
             name,
+            release,
             packages,
             zfs,
         }
     }
 
-    /// What the names of images with ZFS begin with.
-    pub fn with_zfs() -> String {
-        format!("{SUITE}-{}", zfs::PREFIX)
+    /// What the names of a release's images with ZFS begin with.
+    pub fn with_zfs(release: Release) -> String {
+        format!("{}-{}", release.suite(), zfs::PREFIX)
     }
 }
 
@@ -86,23 +88,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_kernel_is_another_image_and_the_same_is_the_same() {
-        let one = Recipe::of("6.1.176", None);
-        assert_eq!(one, Recipe::of("6.1.176", None));
-        assert_ne!(one.name, Recipe::of("6.1.177", None).name);
+    fn another_kernel_or_release_is_another_image_and_the_same_is_the_same() {
+        let of = |release, kernel| Recipe::of(release, kernel, None);
+        let one = of(Release::Bookworm, "6.1.176");
+        assert_eq!(one, of(Release::Bookworm, "6.1.176"));
+        assert_ne!(one.name, of(Release::Bookworm, "6.1.177").name);
         assert_eq!(one.name.len(), "bookworm-".len() + 2 * DIGITS);
+        let other = of(Release::Trixie, "6.1.176").name;
+        assert!(other.starts_with("trixie-"), "{other}");
         assert!(one.packages.iter().any(|it| it == "openssh-server"));
         assert!(one.packages.iter().all(|it| !it.contains([' ', '#'])));
     }
 
     #[test]
     fn an_image_with_zfs_has_programs_of_the_version_of_its_modules_and_is_another() {
-        let plain = Recipe::of("6.1.176", None);
-        let of = |sources| Recipe::of("6.1.176", Some(Modules::of("6.1.176", sources)));
-        let zfs = of("6.1.176-1");
-        assert!(zfs.name.starts_with("bookworm-zfs-"), "{}", zfs.name);
-        assert_ne!(zfs.name, of("6.1.176-2").name);
-        let more: Vec<_> = zfs.packages[plain.packages.len()..].iter().collect();
-        assert_eq!(more, [&format!("zfsutils-linux={}", zfs::VERSION)]);
+        for release in Release::ALL {
+            let plain = Recipe::of(release, "6.1.176", None);
+            let of = |sources| {
+                let modules = Modules::of(release, "6.1.176", sources).unwrap();
+                Recipe::of(release, "6.1.176", Some(modules))
+            };
+            let zfs = of("6.1.176-1");
+            let begin = format!("{}-zfs-", release.suite());
+            assert!(zfs.name.starts_with(&begin), "{}", zfs.name);
+            assert_ne!(zfs.name, of("6.1.176-2").name);
+            let more: Vec<_> = zfs.packages[plain.packages.len()..].iter().collect();
+            assert_eq!(more, [&format!("zfsutils-linux={}", release.zfs())]);
+        }
     }
 }

@@ -1,60 +1,75 @@
 //! Where an image's packages come from: the sources of this host for the same release of Debian, else Debian's own.
 
-use super::recipe::SUITE;
-
-/// What an image has beside the release itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Beside {
-    /// Nothing.
-    Nothing,
-    /// The release's backports with `contrib`, in which ZFS is. Nothing is taken of them that is not asked for by version.
-    Backports,
-}
+use super::release::Release;
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const DEBIAN: &str = "http://deb.debian.org/debian";
 
-/// Debian's own, as sources.list(5) writes them.
-fn debian() -> String {
-    let line =
-        |address: &str, suite: &str| format!("deb [signed-by={KEYRING}] {address} {suite} main\n");
-    [
-        line(DEBIAN, SUITE),
-        line(DEBIAN, &format!("{SUITE}-updates")),
-        line(&format!("{DEBIAN}-security"), &format!("{SUITE}-security")),
-    ]
-    .concat()
+/// Where a host finds a release.
+pub(super) struct Found {
+    /// A sources.list(5) of the release and its updates.
+    pub list: String,
+    /// Where the release itself is, and so what belongs to it.
+    pub address: String,
 }
 
-/// A sources.list(5) out of what the host's files say (`.list` and `.sources`). Sources of others are left out.
-pub(super) fn list<'a>(files: impl IntoIterator<Item = &'a str>, beside: Beside) -> String {
+impl Found {
+    /// The line of that release's suite that has ZFS. Of backports nothing is taken that is not asked for by version.
+    pub fn zfs(&self, release: Release) -> String {
+        line(&self.address, release.zfs_suite())
+    }
+}
+
+/// A line of sources.list(5): where, and a suite with its components.
+fn line(address: &str, suite: &str) -> String {
+    format!("deb [signed-by={KEYRING}] {address} {suite}\n")
+}
+
+/// Debian's own.
+fn debian(release: Release) -> Found {
+    let suite = release.suite();
+    let list = [
+        line(DEBIAN, &format!("{suite} main")),
+        line(DEBIAN, &format!("{suite}-updates main")),
+        line(
+            &format!("{DEBIAN}-security"),
+            &format!("{suite}-security main"),
+        ),
+    ];
+    Found {
+        list: list.concat(),
+        address: DEBIAN.to_owned(),
+    }
+}
+
+/// What the host's files (`.list` and `.sources`) say of a release. Sources of others are left out.
+pub(super) fn of<'a>(release: Release, files: impl IntoIterator<Item = &'a str>) -> Found {
     let mut lines: Vec<String> = Vec::new();
     // Who has the release has its backports.
-    let mut release = None;
+    let mut itself = None;
     for text in files {
         for (address, suite) in one_line(text).chain(stanzas(text)) {
-            let line = format!("deb [signed-by={KEYRING}] {address} {suite} main\n");
-            if suite == SUITE && release.is_none() {
-                release = Some(address.to_owned());
+            let line = line(address, &format!("{suite} main"));
+            if suite == release.suite() && itself.is_none() {
+                itself = Some(address.to_owned());
             }
-            if is_debians(suite) && !lines.contains(&line) {
+            if belongs_to(release, suite) && !lines.contains(&line) {
                 lines.push(line);
             }
         }
     }
     // Without the release itself there is nothing that the others could add to.
-    let (mut text, address) = match release {
-        Some(address) => (lines.concat(), address),
-        None => (debian(), DEBIAN.to_owned()),
-    };
-    if beside == Beside::Backports {
-        text += &format!("deb [signed-by={KEYRING}] {address} {SUITE}-backports main contrib\n");
+    match itself {
+        Some(address) => Found {
+            list: lines.concat(),
+            address,
+        },
+        None => debian(release),
     }
-    text
 }
 
-fn is_debians(suite: &str) -> bool {
-    let rest = suite.strip_prefix(SUITE);
+fn belongs_to(release: Release, suite: &str) -> bool {
+    let rest = suite.strip_prefix(release.suite());
     rest.is_some_and(|rest| ["", "-updates", "-security"].contains(&rest))
 }
 
@@ -107,12 +122,18 @@ mod tests {
         let new = "Types: deb deb-src\nURIs: http://security.example/\nSuites: bookworm-security trixie\n\
                    Components: main\n\nTypes: deb\nURIs: http://off.example\nSuites: bookworm\n\
                    Components: main\nEnabled: no\n";
+        let found = of(Release::Bookworm, [old, new]);
         assert_eq!(
-            list([old, new], Beside::Nothing),
+            found.list,
             format!(
                 "deb [signed-by={KEYRING}] http://mirror.example/debian bookworm main\n\
                  deb [signed-by={KEYRING}] http://security.example/ bookworm-security main\n"
             )
+        );
+        let found = of(Release::Trixie, [old, new]);
+        assert_eq!(
+            found.list,
+            format!("deb [signed-by={KEYRING}] http://security.example/ trixie main\n")
         );
     }
 
@@ -120,16 +141,26 @@ mod tests {
     fn a_host_of_another_release_takes_debians_own() {
         let text =
             "Types: deb\nURIs: http://mirror.example/ubuntu\nSuites: noble\nComponents: main\n";
-        assert_eq!(list([text], Beside::Nothing), debian());
-        assert!(debian().contains(" http://deb.debian.org/debian bookworm main\n"));
+        for release in Release::ALL {
+            let (found, own) = (of(release, [text]), debian(release));
+            assert_eq!((found.list, found.address), (own.list.clone(), own.address));
+            let wanted = format!(" http://deb.debian.org/debian {} main\n", release.suite());
+            assert!(own.list.contains(&wanted));
+        }
     }
 
     #[test]
-    fn backports_come_from_where_the_release_does() {
+    fn zfs_comes_from_where_the_release_does() {
         let text = "deb http://mirror.example/debian bookworm main\n";
+        let ends = |text, release, wanted: &str| {
+            let line = of(release, [text]).zfs(release);
+            assert!(line.ends_with(wanted), "{line}");
+        };
         let wanted = "http://mirror.example/debian bookworm-backports main contrib\n";
-        assert!(list([text], Beside::Backports).ends_with(wanted));
+        ends(text, Release::Bookworm, wanted);
         let wanted = "http://deb.debian.org/debian bookworm-backports main contrib\n";
-        assert!(list([], Beside::Backports).ends_with(wanted));
+        ends("", Release::Bookworm, wanted);
+        let wanted = "http://deb.debian.org/debian trixie contrib\n";
+        ends(text, Release::Trixie, wanted);
     }
 }

@@ -6,13 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::image::{FOLDER, Waiting};
 use super::make::{self, Work};
-use super::recipe::{SUITE, checksum};
-use super::sources::Beside;
+use super::recipe::checksum;
+use super::release::Release;
 use super::{kernel, room};
 use crate::error::LabError;
-
-/// The first version whose modules know user-mode Linux (`ARCH=um`) is 2.2; the release itself has 2.1.11.
-pub(super) const VERSION: &str = "2.3.2-2~bpo12+2";
 
 /// What compiles them.
 const TOOLS: &str = "gcc libc6-dev make bc bison flex libelf-dev libssl-dev xz-utils kmod";
@@ -28,31 +25,44 @@ pub(super) const PREFIX: &str = "zfs-";
 pub(super) struct Modules {
     /// Their folder's name.
     pub name: String,
+    /// The release whose machines have them.
+    release: Release,
+    /// The release in which they are built: the kernel's.
+    built_in: Release,
     /// The package that has the kernel's sources, and its version.
     source: String,
 }
 
 impl Modules {
-    /// For this kernel, of sources of that version of Debian's.
-    pub fn of(kernel: &str, sources: &str) -> Self {
+    /// For machines of this release on this kernel, of sources of that version of Debian's; none if no release has the sources of
+    /// such a kernel.
+    pub fn of(release: Release, kernel: &str, sources: &str) -> Option<Self> {
         let mut numbers = kernel.split('.');
-        let (major, minor) = (numbers.next(), numbers.next());
-        let series = format!("{}.{}", major.unwrap_or(""), minor.unwrap_or(""));
+        let series = format!("{}.{}", numbers.next()?, numbers.next()?);
+        let built_in = Release::of_kernel(&series)?;
         let source = format!("linux-source-{series}={sources}");
-        let sum = checksum([SUITE, VERSION, TOOLS, BUILD, kernel, &source]);
-        let upstream = VERSION.split('-').next().unwrap_or(VERSION);
-        Self {
+        let version = release.zfs();
+        let sum = checksum([built_in.suite(), version, TOOLS, BUILD, kernel, &source]);
+        let upstream = version.split('-').next()?;
+        Some(Self {
             name: format!("{PREFIX}{upstream}-{sum}"),
+            release,
+            built_in,
             source,
-        }
+        })
     }
 
-    /// For the kernel that this host has.
+    /// For machines of this release on the kernel that this host has.
     ///
     /// # Errors
-    /// It is not installed, or does not say of what it was built.
-    pub fn here() -> Result<Self, LabError> {
-        Ok(Self::of(&kernel::version()?, &kernel::sources()?))
+    /// It is not installed, does not say of what it was built, or is of no release that is known.
+    pub fn here(release: Release) -> Result<Self, LabError> {
+        let kernel = kernel::version()?;
+        Self::of(release, &kernel, &kernel::sources()?).ok_or_else(|| {
+            LabError::Machines(format!(
+                "there is no ZFS for kernel {kernel} of this host's user-mode-linux: Debian 12 has 6.1, Debian 13 has 6.12"
+            ))
+        })
     }
 
     /// The last of the files that are made.
@@ -71,7 +81,8 @@ impl Modules {
         }
         room::disk(Path::new(FOLDER), room::MODULES, "sources of a kernel")?;
         (waiting.told)(&format!(
-            "building ZFS {VERSION} for the kernel of machines, once: five minutes, on a busy host more"
+            "building ZFS {} for the kernel of machines, once: five minutes, on a busy host more",
+            self.release.zfs()
         ));
         make::into(&place, |work| self.make(work, waiting))?;
         Ok(place)
@@ -79,17 +90,21 @@ impl Modules {
 
     fn make(&self, work: &Work, waiting: &Waiting<'_>) -> Result<(), LabError> {
         let build = work.script("zfs-modules", BUILD)?;
+        let zfs = work.sources("zfs.list", &make::sources(self.release).zfs(self.release))?;
         let tools = TOOLS.split(' ').chain([self.source.as_str()]);
         let hook = format!(
-            "{} \"$1\" \"$(command -v {})\" '{VERSION}' {}",
+            "{} \"$1\" \"$(command -v {})\" '{}' {} {}",
             build.display(),
             kernel::PROGRAM,
+            self.release.zfs(),
+            zfs.display(),
             work.done.display()
         );
         work.unpack(
+            self.built_in,
             &tools.collect::<Vec<_>>(),
             &hook,
-            Beside::Backports,
+            false,
             waiting,
         )
     }
@@ -111,12 +126,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modules_are_those_of_one_kernel_and_its_sources() {
-        let one = Modules::of("6.1.176", "6.1.176-1");
+    fn modules_are_those_of_one_kernel_its_sources_and_one_release() {
+        let of = |release, kernel, sources| Modules::of(release, kernel, sources).unwrap();
+        let one = of(Release::Bookworm, "6.1.176", "6.1.176-1");
         assert_eq!(one.source, "linux-source-6.1=6.1.176-1");
         assert!(one.name.starts_with("zfs-2.3.2-"), "{}", one.name);
-        assert_eq!(one, Modules::of("6.1.176", "6.1.176-1"));
-        assert_ne!(one.name, Modules::of("6.1.177", "6.1.176-1").name);
-        assert_ne!(one.name, Modules::of("6.1.176", "6.1.176-2").name);
+        assert_eq!(one, of(Release::Bookworm, "6.1.176", "6.1.176-1"));
+        assert_ne!(one.name, of(Release::Bookworm, "6.1.177", "6.1.176-1").name);
+        assert_ne!(one.name, of(Release::Bookworm, "6.1.176", "6.1.176-2").name);
+    }
+
+    #[test]
+    fn modules_are_built_in_the_release_of_the_kernel() {
+        let modules = Modules::of(Release::Trixie, "6.1.176", "6.1.176-1").unwrap();
+        assert_eq!(modules.built_in, Release::Bookworm);
+        assert!(modules.name.starts_with("zfs-2.3.9-"), "{}", modules.name);
+        let modules = Modules::of(Release::Bookworm, "6.12.5", "6.12.5-1~deb13u1").unwrap();
+        assert_eq!(modules.built_in, Release::Trixie);
+        assert_eq!(Modules::of(Release::Trixie, "6.8.0", "6.8.0-1"), None);
+        assert_eq!(Modules::of(Release::Trixie, "6", "6.8.0-1"), None);
     }
 }

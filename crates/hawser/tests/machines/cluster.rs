@@ -136,16 +136,76 @@ fn an_appliance_on_zfs_loses_a_head_and_nothing_that_it_acknowledged() {
         return;
     }
     let lab = built("machines-zfs.toml");
+    appliance(&lab, |head| on_zfs(&lab, head));
+}
+
+#[test]
+#[ignore = "boots machines"]
+fn an_appliance_on_debian_13_loses_a_head_and_is_upgraded_under_a_client() {
+    if !has_kernel() {
+        return;
+    }
+    let lab = built_on("trixie", "machines-zfs.toml");
     appliance(&lab, |head| {
-        // Each head has the pools that it serves and no others, and would import none at boot.
-        let pool = format!("vmpool0{}", &head["head".len()..]);
-        assert_eq!(
-            lab.sh(head, "zpool list -H -o name,health"),
-            format!("{pool}\tONLINE\n")
-        );
-        assert_eq!(lab.sh(head, "ls /etc/zfs").find("zpool.cache"), None);
-        lab.sh(head, &format!("test -b /dev/zvol/{pool}/volume01"));
+        on_zfs(&lab, head);
+        let release = lab.sh(head, "cat /etc/debian_version");
+        assert!(release.starts_with("13"), "{release}");
+        let loaded = lab.sh(head, "cat /sys/module/zfs/version");
+        assert!(loaded.starts_with("2.3.9"), "{loaded}");
     });
+    // The same packages again as newer ones, with the scripts that Debian's packages run.
+    let packages = ["pacemaker", "resource-agents"];
+    for head in ["head1", "head2"] {
+        for package in packages {
+            lab.sh(head, &format!("{AGAIN}\nagain {package}"));
+        }
+    }
+    let files = packages.map(|it| format!("/root/{it}.deb"));
+    let words = ["--package", &files[0], "--package", &files[1]];
+    let report = held_with(&lab, "upgrade", json!([]), &words);
+    for head in ["head1", "head2"] {
+        let versions = lab.sh(
+            head,
+            "dpkg-query -W -f '${Version}\\n' pacemaker resource-agents",
+        );
+        let newer = versions.lines().filter(|it| it.ends_with("+again"));
+        assert_eq!(newer.count(), 2, "{versions}{report:#}");
+    }
+    // There is nothing newer now, and nothing is done about it.
+    let said = verb(&lab, "drill", &["upgrade", "--package", "pacemaker"]);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    let wanted = "apt-get has no other version of pacemaker than is installed";
+    assert!(said.stderr.contains(wanted), "{}", said.stderr);
+}
+
+/// Makes an installed package again, called newer, in /root.
+const AGAIN: &str = r#"again() {
+    set -eu
+    root=/root/$1
+    mkdir -p $root/DEBIAN
+    dpkg -L $1 | while IFS= read -r file; do
+        if [ -L "$file" ] || [ -f "$file" ]; then
+            mkdir -p "$root$(dirname "$file")" && cp -a "$file" "$root$file"
+        fi
+    done
+    for script in preinst postinst prerm postrm conffiles triggers; do
+        from=/var/lib/dpkg/info/$1.$script
+        [ ! -e $from ] || cp $from $root/DEBIAN/$script
+    done
+    dpkg-query -s $1 | awk '/^Conffiles:/ { skip = 1; next } skip && /^ / { next } { skip = 0 }
+        /^Status:/ { next } /^Version:/ { $0 = $0 "+again" } { print }' >$root/DEBIAN/control
+    dpkg-deb -b $root /root/$1.deb
+}"#;
+
+/// Each head has the pools that it serves and no others, and would import none at boot.
+fn on_zfs(lab: &Lab, head: &str) {
+    let pool = format!("vmpool0{}", &head["head".len()..]);
+    assert_eq!(
+        lab.sh(head, "zpool list -H -o name,health"),
+        format!("{pool}\tONLINE\n")
+    );
+    assert_eq!(lab.sh(head, "ls /etc/zfs").find("zpool.cache"), None);
+    lab.sh(head, &format!("test -b /dev/zvol/{pool}/volume01"));
 }
 
 #[test]
@@ -417,7 +477,20 @@ fn held_with(lab: &Lab, scenario: &str, fenced: Value, more: &[&str]) -> Value {
 
 /// The cluster of a file.
 fn built(file: &str) -> Lab {
-    Lab::up_with(&["--machines", "--cluster", "--file", &example(file)])
+    built_on("bookworm", file)
+}
+
+/// The same on machines with this release of Debian.
+fn built_on(release: &str, file: &str) -> Lab {
+    let file = example(file);
+    Lab::up_with(&[
+        "--machines",
+        "--release",
+        release,
+        "--cluster",
+        "--file",
+        &file,
+    ])
 }
 
 /// Looks at each head, moves a pool under a client's file system, and takes a head's power.

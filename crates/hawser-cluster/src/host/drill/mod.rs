@@ -17,6 +17,7 @@ mod processes;
 mod reboot;
 mod silence;
 pub(super) mod stamp;
+mod upgrade;
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -65,6 +66,11 @@ pub enum HostFault {
     },
     /// It reboots, once its cluster has stopped in good order.
     Reboot,
+    /// Packages are brought to another version, its cluster stopped meanwhile.
+    OtherPackages {
+        /// As apt-get takes them: `NAME`, `NAME=VERSION`, or the path of a file.
+        packages: Vec<String>,
+    },
     /// Packets of interfaces vanish.
     Silence {
         /// An address of each of the interfaces.
@@ -143,6 +149,7 @@ impl HostFault {
         match self {
             Self::Reboot => Some(reboot::TAKES),
             Self::NoMemory => Some(memory::TAKES),
+            Self::OtherPackages { .. } => Some(upgrade::TAKES),
             _ => None,
         }
     }
@@ -152,6 +159,7 @@ impl HostFault {
         match self {
             Self::Disks { storage, extent } => disks::unfit(storage, extent),
             Self::NoNfsThreads { root } => nfs_server::unfit(root),
+            Self::OtherPackages { packages } => upgrade::unfit(packages),
             _ => Ok(None),
         }
     }
@@ -161,6 +169,7 @@ impl HostFault {
             Self::Program { program, how } => processes::hit(*program, *how),
             Self::Clock { ahead_s } => clock::make(*ahead_s),
             Self::Reboot => reboot::make(),
+            Self::OtherPackages { packages } => upgrade::make(packages),
             Self::Silence {
                 addresses,
                 incoming,
@@ -181,6 +190,7 @@ impl HostFault {
             Self::Program { program, how } => processes::shown(*program, *how),
             Self::Clock { .. } => clock::shown(),
             Self::Reboot => Ok(reboot::shown()),
+            Self::OtherPackages { .. } => upgrade::shown(),
             Self::Silence {
                 addresses,
                 outgoing,
@@ -210,6 +220,7 @@ impl HostFault {
             }
             Self::Clock { .. } => clock::mend(),
             Self::Reboot => reboot::mend(),
+            Self::OtherPackages { .. } => upgrade::mend(),
             Self::Silence { .. } => silence::mend(),
             Self::NothingUnmounts => busy::mend(),
             Self::NoRoomForPacemaker => full::mend(),

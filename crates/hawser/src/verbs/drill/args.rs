@@ -44,6 +44,9 @@ pub struct Args {
     /// In a lab: break a disk of which the pool has no copy, too (disk-errors). What is promised then breaks
     #[arg(long, requires = "lab")]
     pub no_copy: bool,
+    /// Upgrade this package on every head (upgrade): NAME, NAME=VERSION, or the path of a file there. It stays; may be repeated
+    #[arg(long = "package", value_name = "PACKAGE", value_parser = package)]
+    pub packages: Vec<String>,
     /// On real heads, and with --path: go on without asking. What would be broken and overwritten is named by it
     #[arg(long, value_name = "CLUSTER/POOL[:PATH]")]
     pub yes_break: Option<String>,
@@ -51,7 +54,8 @@ pub struct Args {
     #[arg(
         long,
         conflicts_with_all = [
-            "names", "all", "random", "dry_run", "list", "budget", "case", "junit", "json", "no_copy", "yes_break"
+            "names", "all", "random", "dry_run", "list", "budget", "case", "junit", "json", "no_copy", "packages",
+            "yes_break"
         ]
     )]
     pub heal: bool,
@@ -103,6 +107,18 @@ pub struct SeatArgs {
     pub path: Option<PathBuf>,
     #[command(flatten)]
     pub load: Load,
+}
+
+/// A package as apt-get takes it: no option, and no pattern, which names more than one.
+fn package(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "+-.:=~/_".contains(c);
+    match !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
+        true => Ok(text.to_owned()),
+        false => Err(
+            "a package is NAME, NAME=VERSION, or the path of a file: letters, digits and +-.:=~/_"
+                .to_owned(),
+        ),
+    }
 }
 
 /// A name of iSCSI (RFC 7143, 4.2.7).

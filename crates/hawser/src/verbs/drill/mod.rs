@@ -62,6 +62,7 @@ pub fn run(args: &Args) -> miette::Result<ExitCode> {
     )
     .map_err(error)?;
     stage.no_copy = args.no_copy;
+    stage.packages.clone_from(&args.packages);
     let Some(chosen) = chosen else {
         site.prepare().map_err(error)?;
         return heal::heal(&mut stage);

@@ -57,6 +57,9 @@ pub(super) struct Layout {
     /// Nodes with a kernel of their own: Debian with systemd under user-mode Linux (docs/machines.md)
     #[arg(long, value_name = "KIND", num_args = 0..=1, default_missing_value = "uml")]
     pub machines: Option<Machines>,
+    /// With --machines: the release of Debian that they have [default: bookworm]
+    #[arg(long, requires = "machines", value_enum)]
+    pub release: Option<Release>,
     /// Without a file: this many nodes, head1, head2, …
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
     pub nodes: Option<u8>,
@@ -71,10 +74,28 @@ pub(super) enum Machines {
     Uml,
 }
 
+/// A release of Debian, by its code name.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Release {
+    /// Debian 12
+    Bookworm,
+    /// Debian 13
+    Trixie,
+}
+
+impl From<Release> for hawser_lab::Release {
+    fn from(release: Release) -> Self {
+        match release {
+            Release::Bookworm => Self::Bookworm,
+            Release::Trixie => Self::Trixie,
+        }
+    }
+}
+
 /// What is done about the images of machines.
 #[derive(Subcommand)]
 pub(super) enum Images {
-    /// All images, and the one that new machines have
+    /// All images, and those that new machines have
     List {
         /// As JSON
         #[arg(long)]
@@ -85,6 +106,9 @@ pub(super) enum Images {
         /// The one with ZFS, for a cluster file with pools of kind "zfs"; its modules are built once
         #[arg(long)]
         zfs: bool,
+        /// The release of Debian
+        #[arg(long, value_enum, default_value = "bookworm")]
+        release: Release,
     },
     /// Remove an image that no lab's machines have
     Remove {

@@ -14,11 +14,9 @@ pub(super) fn run(what: Images) -> Result<(), LabError> {
             let images = image::list()?;
             super::print(json, &images, || list(&images))
         }
-        Images::Build { zfs } => {
-            let of = match zfs {
-                true => Content::DebianWithZfs,
-                false => Content::Debian,
-            };
+        Images::Build { zfs, release } => {
+            let release = release.into();
+            let of = Content { release, zfs };
             let interrupt = Interrupt::hold()?;
             let waiting = Waiting {
                 told: &|what| complain!("{what}"),

@@ -13,7 +13,8 @@ use hawser_lab::cluster::bmc;
 use hawser_lab::cluster::services::{self, Wish};
 use hawser_lab::impair::{clear, hold};
 use hawser_lab::{
-    Interrupt, Kind, Lab, LabError, LabName, LabSpec, Place, PowerLoss, UpOutcome, UpRequest, init,
+    Interrupt, Kind, Lab, LabError, LabName, LabSpec, Place, PowerLoss, Release, UpOutcome,
+    UpRequest, init,
 };
 use miette::Report;
 
@@ -29,7 +30,8 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
     if let Action::Up { name, layout } = &args.action {
         if layout.cluster {
             let begun = std::time::Instant::now();
-            let spec = cluster::spec(layout.file.as_deref(), kind(layout))?;
+            let mut spec = cluster::spec(layout.file.as_deref(), kind(layout))?;
+            spec.release = release(layout);
             let name = name.lab().map_err(report)?;
             let interrupt = Interrupt::hold().map_err(report)?;
             let found = up(&name, Some(&spec), &interrupt).map_err(report)?;
@@ -142,6 +144,7 @@ fn spec(layout: &Layout) -> Result<Option<LabSpec>, LabError> {
     };
     if let (Some(spec), Some(_)) = (&mut spec, layout.machines) {
         spec.kind = kind(layout);
+        spec.release = release(layout);
     }
     Ok(spec)
 }
@@ -152,6 +155,11 @@ fn kind(layout: &Layout) -> Kind {
         Some(Machines::Uml) => Kind::Uml,
         None => Kind::Namespace,
     }
+}
+
+/// The release of Debian that machines are to have.
+fn release(layout: &Layout) -> Release {
+    layout.release.map(Release::from).unwrap_or_default()
 }
 
 fn up(

@@ -370,12 +370,13 @@ fn directories_by_nfs_are_written_and_locked_on_whichever_pool_comes_or_goes() {
     // It is what a pool that is active offers, and no boot does.
     assert!(ok(&lab, "plan", &[]).contains("0 changes"));
 
-    // A lock that is held and written under, and somebody who wants it.
+    // A lock that is held and written under, and somebody who wants it. Both say when they have reclaimed, which ends a grace
+    // period: a client of 4.0 would have each one last its 90 s.
     lab.sh(
         "client1",
         "mkdir -p /mnt/home /mnt/rival /mnt/other
          mount -t nfs -o vers=4.2 10.72.2.207:/vmpool01/home /mnt/home
-         mount -t nfs -o vers=4.0 10.72.2.207:/vmpool01/home /mnt/rival
+         mount -t nfs -o vers=4.1 10.72.2.207:/vmpool01/home /mnt/rival
          truncate -s 8M /mnt/home/drill.img
          systemd-run --unit=holder sh -c 'exec 9<>/mnt/home/lock; flock 9; while echo held >&9; do sleep 1; done'",
     );

@@ -15,10 +15,14 @@ use nix::unistd::sethostname;
 use super::super::server::{NFSD, NfsError, threads};
 use crate::exports::host::LOOK_AGAIN;
 
-/// How long clients may reclaim at most, and how long a client that says nothing keeps what it holds, in seconds. `nfs.conf` is
-/// believed if it says otherwise (`grace-time`, `lease-time`); the kernel's own 90 s would have new files wait for so long whenever
-/// one client is gone. A client says something each two thirds of it (`nfs4_schedule_state_renewal`).
-pub const GRACE: u32 = 15;
+/// How long a client that says nothing keeps what it holds, in seconds. It says something each two thirds of that
+/// (`nfs4_schedule_state_renewal`). `nfs.conf` is believed if it says otherwise (`lease-time`, `grace-time`).
+const LEASE: u32 = 15;
+
+/// How long clients may reclaim at most, in seconds: the kernel's own. A client tries a server that refuses it, or is silent,
+/// after twice the time that it waited before (`xs_reset_transport` and `xprt_reconnect_backoff` in net/sunrpc, RFC 6298, 5.5), so
+/// it comes back as long after an outage as that was. With 15 s one lost its locks.
+pub const GRACE: u32 = 90;
 
 /// How long the server may take to stop, or to start: a quarter of what Pacemaker gives a start.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -82,14 +86,14 @@ pub fn again<T>(scope: &str, between: impl FnOnce() -> T) -> Result<T, NfsError>
 
 /// The kernel takes its times only while nothing is served.
 fn times() -> Result<(), NfsError> {
-    for name in ["nfsv4leasetime", "nfsv4gracetime"] {
+    for (name, seconds) in [("nfsv4leasetime", LEASE), ("nfsv4gracetime", GRACE)] {
         let path = Path::new(NFSD).join(name);
-        fs::write(&path, format!("{GRACE}\n")).map_err(FileError::io("write", &path))?;
+        fs::write(&path, format!("{seconds}\n")).map_err(FileError::io("write", &path))?;
     }
     let unsaid = fs::read_to_string(LOCKS_GRACE).is_ok_and(|it| it.trim() == "0");
     if unsaid {
         let path = Path::new(LOCKS_GRACE);
-        fs::write(path, format!("{GRACE}\n")).map_err(FileError::io("write", path))?;
+        fs::write(path, format!("{LEASE}\n")).map_err(FileError::io("write", path))?;
     }
     Ok(())
 }

@@ -86,7 +86,8 @@ fn networkd(root: &Path, index: &str, expected: Expected) -> Option<Networkd> {
     })
 }
 
-/// `/run/NetworkManager/devices/INDEX` (`nm-config.c`): whether it manages the device.
+/// `/run/NetworkManager/devices/INDEX` (`nm-config.c`): whether it manages the device. One that somebody else configures has a
+/// profile that NetworkManager made up (`external=true`), and none of its defaults.
 fn network_manager(root: &Path, index: &str, interface: &InterfaceName) -> Option<Vec<Line>> {
     let state = text(&root.join("run/NetworkManager/devices").join(index));
     value(&state, "managed").filter(|v| ["true", "full", "1"].contains(v))?;
@@ -95,8 +96,16 @@ fn network_manager(root: &Path, index: &str, interface: &InterfaceName) -> Optio
         "run/NetworkManager/system-connections",
         "usr/lib/NetworkManager/system-connections",
     ];
-    let profiles = folders.iter().flat_map(|f| files(&root.join(f)));
-    let own = profiles.filter(|profile| {
+    let profiles = || folders.iter().flat_map(|f| files(&root.join(f)));
+    let active = value(&state, "connection-uuid");
+    let is_made_up = |profile: PathBuf| {
+        let profile = text(&profile);
+        value(&profile, "uuid") == active && value(&profile, "external") == Some("true")
+    };
+    if active.is_some() && profiles().any(is_made_up) {
+        return None;
+    }
+    let own = profiles().filter(|profile| {
         let named = value(&text(profile), "interface-name").map(str::to_owned);
         named.is_none_or(|name| name == interface.as_str())
     });

@@ -151,6 +151,19 @@ fn network_manager_gets_a_default_that_a_profile_may_not_contradict() {
             .unwrap_err()
             .contains("nmcli")
     );
+    // Somebody else configures it, as NetworkManager 1.42 has it then: it applies none of its defaults (seen).
+    let external = [
+        UDEV,
+        (
+            "run/NetworkManager/devices/2",
+            "[device]\nmanaged=true\nconnection-uuid=7214a283\n",
+        ),
+        (
+            "run/NetworkManager/system-connections/eth0.nmconnection",
+            "[connection]\nuuid=7214a283\ninterface-name=eth0\n[.nmmeta]\nnm-generated=true\nexternal=true\n",
+        ),
+    ];
+    assert_eq!(planned(&host(&external), &mtu()).as_deref(), Ok(RULES));
     let released = ("run/NetworkManager/devices/2", "[device]\nmanaged=false\n");
     assert_eq!(
         planned(&host(&[UDEV, released]), &mtu()).as_deref(),

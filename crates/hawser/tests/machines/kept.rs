@@ -59,6 +59,8 @@ const MANAGERS: [Manager; 4] = [
     Manager {
         name: "ifupdown",
         begin: "printf 'auto ring0\\niface ring0 inet static\\n\\taddress 10.72.0.2/24\\n' >/etc/network/interfaces.d/ring0
+                mkdir -p /etc/systemd/system/networking.service.d
+                printf '[Service]\\nExecStartPre=/sbin/ip addr flush dev ring0\\n' >/etc/systemd/system/networking.service.d/own.conf
                 systemctl -q enable networking",
         shows: "ifquery --state ring0 | grep -q ring0=ring0",
         end: "systemctl -q disable networking; rm /etc/network/interfaces.d/ring0",

@@ -22,6 +22,13 @@ impl Switchover {
     fn is_off(&self, stage: &Stage<'_>) -> Result<bool, DrillError> {
         Ok(!stage.site.has_power(&self.head)?)
     }
+
+    /// Whether the head is a member, and in standby.
+    pub(super) fn is_in_standby(&self, stage: &Stage<'_>) -> Result<bool, DrillError> {
+        let now = stage.cluster.status().map_err(DrillError::CouldNot)?;
+        let mut nodes = now.nodes.iter();
+        Ok(nodes.any(|it| it.name == self.head && it.state == NodeCondition::Standby))
+    }
 }
 
 impl Fault for Switchover {
@@ -50,9 +57,7 @@ impl Fault for Switchover {
             let words = format!("{} lost its power while it gave its pools up", self.head);
             return Ok(Some(words));
         }
-        let now = stage.cluster.status().map_err(DrillError::CouldNot)?;
-        let mut nodes = now.nodes.iter();
-        let standby = nodes.any(|it| it.name == self.head && it.state == NodeCondition::Standby);
+        let standby = self.is_in_standby(stage)?;
         Ok(standby.then(|| format!("{} is in standby", self.head)))
     }
 

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use hawser_model::names::HostName;
-use hawser_model::output::cluster::NodeCondition;
 
 use super::host::{HostFault, OnHead};
 use super::{Fault, Switchover};
@@ -32,15 +31,6 @@ impl Upgrade {
             },
             standby: Switchover { head: head.clone() },
         }
-    }
-
-    /// Whether the head is back, still in standby.
-    fn has_joined(&self, stage: &Stage<'_>) -> bool {
-        let Ok(now) = stage.cluster.status() else {
-            return false;
-        };
-        let mut nodes = now.nodes.iter();
-        nodes.any(|it| it.name == self.standby.head && it.state == NodeCondition::Standby)
     }
 }
 
@@ -73,8 +63,10 @@ impl Fault for Upgrade {
         }
         self.standby.make(stage)?;
         self.packages.make(stage)?;
+        // Still in standby. While it joins, nobody need be able to say.
+        let has_joined = || Ok(self.standby.is_in_standby(stage).unwrap_or(false));
         let patience = stage.patience(REACHED);
-        if !stage.wait(patience, || Ok(self.has_joined(stage)))? {
+        if !stage.wait(patience, has_joined)? {
             return Err(DrillError::CouldNot(format!(
                 "{} has not joined again after {} s",
                 self.standby.head,

@@ -54,20 +54,22 @@ fn remove(work: &Path) -> Result<(), LabError> {
 impl Work {
     /// Writes a program.
     pub fn script(&self, name: &str, text: &str) -> Result<PathBuf, LabError> {
-        let path = self.folder.join(name);
-        hawser_files::replace(&path, text.as_bytes(), 0o755)?;
-        Ok(path)
+        self.file(name, text, 0o755)
     }
 
     /// Writes a sources.list(5).
     pub fn sources(&self, name: &str, text: &str) -> Result<PathBuf, LabError> {
+        self.file(name, text, 0o644)
+    }
+
+    fn file(&self, name: &str, text: &str, mode: u32) -> Result<PathBuf, LabError> {
         let path = self.folder.join(name);
-        hawser_files::replace(&path, text.as_bytes(), 0o644)?;
+        hawser_files::replace(&path, text.as_bytes(), mode)?;
         Ok(path)
     }
 
-    /// Unpacks packages of a release, and of its suite with ZFS; runs a command of the shell with their root as `$1`. It and all that it starts end when this program
-    /// does, however that ends.
+    /// Unpacks packages of a release, and of its suite with ZFS; runs a command of the shell with their root as `$1`. It and
+    /// all that it starts end when this program does, however that ends.
     pub fn unpack(
         &self,
         release: Release,

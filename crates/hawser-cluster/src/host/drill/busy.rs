@@ -2,7 +2,6 @@
 //! system busy, its agent finds and kills.)
 
 use std::fs;
-use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -38,10 +37,8 @@ pub(super) fn mend() -> Result<(), NodeError> {
     while is_there() {
         umount(program()).map_err(|e| NodeError::file("unmount", program())(e.into()))?;
     }
-    match fs::remove_file(BUSY) {
-        Err(e) if e.kind() != ErrorKind::NotFound => Err(NodeError::file("remove", BUSY)(e)),
-        _ => Ok(()),
-    }
+    hawser_files::remove(Path::new(BUSY))?;
+    Ok(())
 }
 
 fn is_there() -> bool {

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use hawser_files::Expected;
 use hawser_tool::is_installed;
 
 use crate::host::{NodeError, engine, run};
@@ -20,10 +21,13 @@ const INSTALLS: Duration = Duration::from_secs(900);
 
 const APT: &str = "apt-get";
 
+/// Has the scripts of packages ask nobody (debconf(7)).
+const NOBODY: &str = "DEBIAN_FRONTEND=noninteractive";
+
 /// What was changed, for who asks later.
 const CHANGED: &str = "/run/hawser/drill-upgrade";
 
-/// Keeps the configuration that is there, asks nobody, and waits for another apt that is at work. Nothing is removed.
+/// Keeps the configuration that is there, and waits for another apt that is at work. Nothing is removed.
 const OPTIONS: [&str; 8] = [
     "-q",
     "-y",
@@ -71,40 +75,43 @@ pub(super) fn make(packages: &[String]) -> Result<(), NodeError> {
     if let Some(folder) = Path::new(CHANGED).parent() {
         fs::create_dir_all(folder).map_err(NodeError::file("create", folder))?;
     }
-    fs::write(CHANGED, changed).map_err(NodeError::file("write", CHANGED))
+    Ok(hawser_files::replace(
+        Path::new(CHANGED),
+        changed.as_bytes(),
+        0o600,
+    )?)
 }
 
 /// What has another version than before.
 pub(super) fn shown() -> Result<Option<String>, NodeError> {
-    match fs::read_to_string(CHANGED) {
-        Ok(text) => Ok(Some(text).filter(|text| !text.is_empty())),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(NodeError::file("read", CHANGED)(e)),
-    }
+    let bytes = hawser_files::read(Path::new(CHANGED), Expected::OF_ROOT)?;
+    let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Ok(text.filter(|text| !text.is_empty()))
 }
 
 /// Brings packages to their end that were interrupted, and starts the cluster.
 pub(super) fn mend() -> Result<(), NodeError> {
     if is_installed("dpkg") {
-        let words = ["DEBIAN_FRONTEND=noninteractive", "dpkg", "--configure"];
-        let more = ["--force-confold", "--pending"];
-        run::tool_within(INSTALLS, "env", &[&words[..], &more].concat())?;
+        let words = [
+            NOBODY,
+            "dpkg",
+            "--configure",
+            "--force-confold",
+            "--pending",
+        ];
+        run::tool_within(INSTALLS, "env", &words)?;
     }
     engine::start()?;
     forget()
 }
 
 fn forget() -> Result<(), NodeError> {
-    match fs::remove_file(CHANGED) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            Err(NodeError::file("remove", CHANGED)(e))
-        }
-        _ => Ok(()),
-    }
+    hawser_files::remove(Path::new(CHANGED))?;
+    Ok(())
 }
 
 fn words(more: &[&str], packages: &[String]) -> Vec<String> {
-    let begin = ["DEBIAN_FRONTEND=noninteractive", APT].into_iter();
+    let begin = [NOBODY, APT].into_iter();
     let all = begin.chain(OPTIONS).chain(more.iter().copied());
     let mut words: Vec<String> = all.chain(["--"]).map(str::to_owned).collect();
     words.extend_from_slice(packages);

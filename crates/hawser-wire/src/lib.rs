@@ -39,6 +39,6 @@ mod waiting;
 
 pub use counting::CountingReceiver;
 pub use error::{LARGEST_PAYLOAD, WireError};
-pub use path_mtu::{PathMtuResponder, search_path_mtu};
+pub use path_mtu::{PathMtuResponder, search_echoed_mtu, search_path_mtu};
 pub use receiver::Receiver;
 pub use sender::Sender;

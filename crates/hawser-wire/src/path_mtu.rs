@@ -4,8 +4,10 @@
 //! A hop with too small an MTU may be *silent*: the kernel takes the packet, nothing comes
 //! back, not even an ICMP message. So nothing but a confirmed arrival counts as passed, and
 //! a size is given up only after several tries, since a packet may be lost for other reasons.
-//! Confirmations are small, so the way back does not matter.
+//! A responder's confirmations are small, so the way back does not matter. Where nobody responds the other end's kernel does
+//! ([`search_echoed_mtu`]), with answers of the same size.
 
+mod end;
 mod holes;
 mod hops;
 mod icmp;
@@ -14,7 +16,7 @@ mod responder;
 mod strategy;
 
 pub(crate) use holes::turn;
-pub use probing::search_path_mtu;
+pub use probing::{search_echoed_mtu, search_path_mtu};
 pub use responder::PathMtuResponder;
 pub use strategy::Strategy;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use common::{Host, KEY, pair, switched, unhindered};
 use hawser_model::probe::PathMtu;
 use hawser_model::units::Mtu;
-use hawser_wire::{PathMtuResponder, search_path_mtu};
+use hawser_wire::{PathMtuResponder, search_echoed_mtu, search_path_mtu};
 
 /// On a busy machine confirmations come late, and what is thought lost is tried again: that takes longer, and finds the same.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -63,6 +63,56 @@ fn a_silent_hop_is_found_to_the_byte() {
             assert_eq!(found.told, None, "{found:?}");
         }
     }
+}
+
+/// Searches from `.1` to the kernel of `.2`, where nothing of ours runs.
+#[track_caller]
+fn search_echoed(a: &Host, prefix: &str, mtu: u32) -> Option<PathMtu> {
+    let [source, destination] = [1, 2].map(|n| format!("{prefix}{n}").parse().unwrap());
+    unhindered(|| {
+        a.run(move || search_echoed_mtu(source, destination, KEY, Mtu(mtu), DEADLINE))
+            .unwrap()
+    })
+}
+
+#[test]
+fn the_kernel_of_the_other_end_tells_of_both_ways() {
+    let (a, switch, b) = switched();
+    for host in [&a, &b] {
+        host.sh("ip link set ring0 mtu 9000");
+    }
+    for port in ["to-a", "to-b"] {
+        switch.sh(&format!("ip link set {port} mtu 9000"));
+    }
+    for prefix in ["10.9.0.", "fd09::"] {
+        let Some(found) = search_echoed(&a, prefix, 9_000) else {
+            return;
+        };
+        assert_eq!(
+            (found.passed, found.silent),
+            (Some(Mtu(9_000)), None),
+            "{found:?}"
+        );
+    }
+    // The way there, and the way back.
+    for port in ["to-b", "to-a"] {
+        switch.sh(&format!("ip link set {port} mtu 1500"));
+        for prefix in ["10.9.0.", "fd09::"] {
+            let Some(found) = search_echoed(&a, prefix, 9_000) else {
+                return;
+            };
+            assert_eq!(found.passed, Some(Mtu(1_500)), "{port}: {found:?}");
+            assert_eq!(found.silent, Some(Mtu(1_501)), "{port}: {found:?}");
+            assert_eq!(found.told, None, "{port}: {found:?}");
+        }
+        switch.sh(&format!("ip link set {port} mtu 9000"));
+    }
+    // Who answers no echo tells nothing.
+    b.sh("sysctl -qw net.ipv4.icmp_echo_ignore_all=1");
+    let Some(found) = search_echoed(&a, "10.9.0.", 9_000) else {
+        return;
+    };
+    assert_eq!(found.passed, None, "{found:?}");
 }
 
 #[test]

@@ -9,14 +9,15 @@ use hawser_model::probe::PathMtu;
 use hawser_model::traffic::RunKey;
 use hawser_model::units::{Mtu, Nanos};
 use nix::errno::Errno;
-use socket2::{SockAddr, Socket, Type};
+use socket2::{SockAddr, Socket};
 
+use super::end::End;
 use super::icmp::{self, Message, Said};
 use super::strategy::Strategy;
-use super::{CONFIRMATIONS, PROBES, holes, hops};
+use super::{PROBES, holes, hops};
 use crate::clock;
 use crate::error::WireError;
-use crate::packet::{self, HEADER_BYTES, Template};
+use crate::packet::{HEADER_BYTES, Template};
 use crate::socket::{self, Discovery};
 use crate::thread::errno;
 use crate::udp::read::{Reader, Reading};
@@ -58,60 +59,70 @@ pub fn search_path_mtu(
     interface_mtu: Mtu,
     deadline: Duration,
 ) -> Result<PathMtu, WireError> {
-    if source.is_ipv4() != destination.is_ipv4() {
-        return Err(WireError::Families(source, destination));
-    }
-    let end = clock::now() + Nanos(deadline.as_nanos().try_into().unwrap_or(u64::MAX / 2));
-    let mut probing = Probing::open(source, destination, port, key, end)?;
-    let floor = if source.is_ipv4() { FLOOR_V4 } else { FLOOR_V6 };
-    let mut strategy = Strategy::new(floor, interface_mtu.0);
-    let mut told = None;
-    loop {
-        let sizes = strategy.round();
-        if sizes.is_empty() || clock::now() >= end {
-            break;
-        }
-        probing.round(&sizes, &mut strategy)?;
-        let known = socket::known_mtu(&probing.socket, source.is_ipv4()).unwrap_or(0);
-        if known > 0 && known < interface_mtu.0 {
-            strategy.hint(known);
-            told = Some(Mtu(known));
-        }
-    }
-    let (passed, silent) = (strategy.passed(), strategy.silent());
+    let to = End::Responder(port);
+    let end = clock::now() + nanos(deadline);
+    let mut probing = Probing::open(source, destination, to, key, interface_mtu, end)?;
+    let found = probing.largest(source, destination, interface_mtu)?;
+    let floor = floor(source);
     let smallest = probing.headers + HEADER_BYTES as u32;
-    let told_by = probing.too_big.map(|(_, from)| from);
     let open = || {
         let end = clock::now() + LONGER;
-        Probing::open(source, destination, port, key, end)
+        Probing::open(source, destination, to, key, interface_mtu, end)
     };
-    let denied = silent.is_some_and(|size| probing.denied.contains(&size));
-    let unsaid = silent.filter(|_| !denied && told.is_none() && passed < Some(interface_mtu.0));
-    let vanishes = match (passed, unsaid) {
+    let is_smaller = found.passed < Some(interface_mtu);
+    let unsaid = found
+        .silent
+        .filter(|_| !found.denied && found.told.is_none() && is_smaller);
+    let vanishes = match (found.passed, unsaid) {
         (Some(passed), Some(silent)) => {
-            hops::vanishes(open, destination, [passed.min(floor), silent])?
+            hops::vanishes(open, destination, [passed.0.min(floor), silent.0])?
         }
         _ => None,
     };
-    let holes = match passed {
+    let holes = match found.passed {
         Some(passed) => {
             probing.end = clock::now() + LONGER;
-            holes::search(&mut probing, smallest, passed, key)?
+            holes::search(&mut probing, smallest, passed.0, key)?
         }
         None => None,
     };
     Ok(PathMtu {
+        vanishes,
+        holes,
+        ..found
+    })
+}
+
+/// Searches the largest IP packet that the kernel of `destination` answers (ICMP echo, RFC 792 and RFC 4443): it needs nobody
+/// there, its answers are as large as what they answer, so it tells of both ways at once. Its run key is to be a random one.
+///
+/// Begins with the full size as [`search_path_mtu`] does, so that a healthy path costs one packet each way. Needs
+/// `CAP_NET_RAW`.
+///
+/// # Errors
+/// [`WireError::Call`] when the socket cannot be opened. Probes that fail are not errors.
+pub fn search_echoed_mtu(
+    source: IpAddr,
+    destination: IpAddr,
+    key: RunKey,
+    interface_mtu: Mtu,
+    deadline: Duration,
+) -> Result<PathMtu, WireError> {
+    let end = clock::now() + nanos(deadline);
+    Probing::open(source, destination, End::Kernel, key, interface_mtu, end)?.largest(
         source,
         destination,
         interface_mtu,
-        passed: passed.map(Mtu),
-        silent: silent.map(Mtu),
-        denied,
-        told,
-        told_by: told_by.filter(|_| told.is_some()),
-        vanishes,
-        holes,
-    })
+    )
+}
+
+fn nanos(span: Duration) -> Nanos {
+    Nanos(span.as_nanos().try_into().unwrap_or(u64::MAX / 2))
+}
+
+/// The smallest MTU that a path of this family can have.
+fn floor(source: IpAddr) -> u32 {
+    if source.is_ipv4() { FLOOR_V4 } else { FLOOR_V6 }
 }
 
 /// The probing socket and what it knows of the path.
@@ -120,7 +131,8 @@ pub(super) struct Probing {
     stop: Stop,
     reader: Reader,
     key: RunKey,
-    /// Bytes of IP and UDP header.
+    to: End,
+    /// Bytes of the headers of IP and UDP, or of IP and ICMP, which are as many.
     headers: u32,
     end: Nanos,
     round_trip: Option<Nanos>,
@@ -143,30 +155,74 @@ impl Probing {
     pub(super) fn open(
         source: IpAddr,
         destination: IpAddr,
-        port: u16,
+        to: End,
         key: RunKey,
+        interface_mtu: Mtu,
         end: Nanos,
     ) -> Result<Self, WireError> {
-        let socket = socket::bound(Type::DGRAM, socket::scoped(source, 0, source)?)?;
+        if source.is_ipv4() != destination.is_ipv4() {
+            return Err(WireError::Families(source, destination));
+        }
+        let socket = to.socket(source)?;
         socket::set_discovery(&socket, source.is_ipv4(), Discovery::Probe)
             .map_err(WireError::call("setsockopt MTU_DISCOVER", source))?;
         icmp::keep(&socket, source.is_ipv4())
             .map_err(WireError::call("setsockopt RECVERR", source))?;
-        let to = socket::scoped(destination, port, source)?;
+        let address = socket::scoped(destination, to.port(), source)?;
         socket
-            .connect(&SockAddr::from(to))
-            .map_err(WireError::call("connect", to))?;
+            .connect(&SockAddr::from(address))
+            .map_err(WireError::call("connect", address))?;
         Ok(Self {
             socket,
             stop: Stop::new()?,
-            reader: Reader::new(Reading::Batched, HEADER_BYTES),
+            reader: Reader::new(Reading::Batched, to.longest_answer(interface_mtu)),
             key,
+            to,
             headers: if source.is_ipv4() { 28 } else { 48 },
             end,
             round_trip: None,
             probes: 0,
             too_big: None,
             denied: BTreeSet::new(),
+        })
+    }
+
+    /// The largest packet that arrives, as far as the time allows.
+    fn largest(
+        &mut self,
+        source: IpAddr,
+        destination: IpAddr,
+        interface_mtu: Mtu,
+    ) -> Result<PathMtu, WireError> {
+        let mut strategy = Strategy::new(floor(source), interface_mtu.0);
+        let mut told = None;
+        loop {
+            let sizes = strategy.round();
+            if sizes.is_empty() || self.time_is_over() {
+                break;
+            }
+            self.round(&sizes, &mut strategy)?;
+            let known = socket::known_mtu(&self.socket, source.is_ipv4()).unwrap_or(0);
+            if known > 0 && known < interface_mtu.0 {
+                strategy.hint(known);
+                told = Some(Mtu(known));
+            }
+        }
+        let silent = strategy.silent();
+        Ok(PathMtu {
+            source,
+            destination,
+            interface_mtu,
+            passed: strategy.passed().map(Mtu),
+            silent: silent.map(Mtu),
+            denied: silent.is_some_and(|size| self.denied.contains(&size)),
+            told,
+            told_by: self
+                .too_big
+                .map(|(_, from)| from)
+                .filter(|_| told.is_some()),
+            vanishes: None,
+            holes: None,
         })
     }
 
@@ -203,11 +259,10 @@ impl Probing {
     /// What came meanwhile, without waiting: messages of routers, and whether a probe was confirmed.
     pub(super) fn take(&mut self) -> (Vec<Message>, bool) {
         let messages = icmp::take(self.socket.as_fd());
-        let (key, mut confirmed) = (self.key, false);
+        let (key, to, mut confirmed) = (self.key, self.to, false);
         // An error is an ICMP message that was taken before.
         let _ = self.reader.read(self.socket.as_fd(), |datagram, _| {
-            let probe = packet::parse(datagram);
-            confirmed |= probe.is_ok_and(|p| p.key == key && p.flow == CONFIRMATIONS);
+            confirmed |= to.confirmation(datagram, key).is_some();
             false
         });
         (messages, confirmed)
@@ -266,6 +321,7 @@ impl Probing {
         self.probes += 1;
         let sequence = u64::from(size) << 32 | u64::from(self.probes);
         let packet = template.packet(sequence, clock::now());
+        let packet = self.to.question(packet, self.headers == 28);
         // The first error may be that of an earlier probe, come back as an ICMP message.
         let result = self
             .socket
@@ -302,15 +358,13 @@ impl Probing {
             }
             self.hear_routers();
             let now = clock::now();
-            let (key, mut slowest) = (self.key, self.round_trip);
+            let (key, to, mut slowest) = (self.key, self.to, self.round_trip);
             // An error is an ICMP message for a probe: that one did not arrive.
             let _ = self.reader.read(self.socket.as_fd(), |datagram, _| {
-                if let Ok(probe) = packet::parse(datagram) {
-                    if probe.key == key && probe.flow == CONFIRMATIONS {
-                        let size = (probe.sequence >> 32) as u32;
-                        tried.entry(size).or_default().arrived = true;
-                        slowest = slowest.max(Some(now.saturating_sub(probe.sent_at)));
-                    }
+                if let Some(probe) = to.confirmation(datagram, key) {
+                    let size = (probe.sequence >> 32) as u32;
+                    tried.entry(size).or_default().arrived = true;
+                    slowest = slowest.max(Some(now.saturating_sub(probe.sent_at)));
                 }
                 false
             });

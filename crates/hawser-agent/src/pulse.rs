@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 
 use hawser_cluster::host::drill::logs::{COROSYNC, PACEMAKER};
 use hawser_cluster::units::WOKEN;
-use hawser_kernel::{corosync_pid, interfaces, storage_pulse};
+use hawser_kernel::{StorageReader, corosync_pid, interfaces};
 
 use crate::questions::{Pulse, ReadPulse};
 
@@ -18,7 +18,7 @@ const TELLS: [&str; 2] = ["Completed cib_", "Operation '"];
 const ADDED: u64 = 64 << 10;
 
 /// The pulse now; `last` is what was read the last time.
-pub(crate) fn read(last: &ReadPulse) -> Pulse {
+pub(crate) fn read(last: &ReadPulse, storage: &mut StorageReader) -> Pulse {
     let same = |pid: &u32| {
         let name = fs::read_to_string(format!("/proc/{pid}/comm"));
         name.is_ok_and(|name| name.trim_end() == "corosync")
@@ -32,7 +32,7 @@ pub(crate) fn read(last: &ReadPulse) -> Pulse {
         corosync_log: length(COROSYNC),
         pacemaker_log: log,
         woken: touched(WOKEN),
-        storage: storage_pulse(),
+        storage: storage.pulse(),
         pacemaker_changed: added.is_some_and(|(from, to)| from != to && tells(PACEMAKER, from, to)),
     }
 }

@@ -28,7 +28,7 @@ pub use collectors::sockets::udp_sockets;
 pub use error::KernelError;
 pub use host::{
     StorageReader, corosync_facts, corosync_pid, corosync_stats, hardware, host_facts, host_setup,
-    interfaces, storage_client, storage_pulse, surroundings,
+    interfaces, storage_client, surroundings,
 };
 pub use journal::{Arm, Journal, Owner, watch as guard};
 pub use knobs::{Knobs, receivers};

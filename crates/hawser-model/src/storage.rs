@@ -26,6 +26,10 @@ pub struct StorageFacts {
 pub struct StoragePulse {
     /// How many SCSI disks and imported ZFS pools there are.
     pub there: usize,
+    /// How many of them are pools.
+    pub zpools: usize,
+    /// How many events ZFS has told that may have changed how well a pool is.
+    pub events: u64,
     /// Those of them that are not well, with their state: a disk that does not run, a pool that is not `ONLINE`.
     pub unwell: BTreeMap<String, String>,
 }
@@ -89,6 +93,13 @@ pub struct ZpoolDevice {
     pub write_errors: u64,
     /// Blocks that were not what they should be.
     pub checksum_errors: u64,
+    /// Reads and writes that took longer than `zio_slow_io_ms` (30 s; zfs(4)), and ended.
+    #[serde(default, skip_serializing_if = "is_none_of_them")]
+    pub slow: u64,
+}
+
+fn is_none_of_them(count: &u64) -> bool {
+    *count == 0
 }
 
 impl StorageFacts {

@@ -23,6 +23,8 @@ pub struct Device {
     pub state: String,
     /// What was read, written and checked in vain.
     pub errors: [u64; 3],
+    /// What ended late (`-s`); 0 where it was not asked for.
+    pub slow: u64,
     /// How deep it stands below the pool, in blanks: 2 for what is right below it.
     pub depth: usize,
     /// Whether it holds the pool's data: it stands below none of `logs`, `cache` and `spares`.
@@ -33,7 +35,7 @@ impl ZpoolStatus {
     /// Reads it.
     pub fn parse(said: &str) -> Self {
         let mut status = Self::default();
-        let (mut field, mut is_data) = ("", true);
+        let (mut field, mut is_data, mut with_slow) = ("", true, false);
         let mut scan: Vec<&str> = Vec::new();
         for line in said.lines() {
             // A field's name ends in the eighth column; what follows it is indented by a tab.
@@ -54,9 +56,17 @@ impl ZpoolStatus {
                 "scan" if !text.is_empty() => scan.push(text),
                 "errors" if named.is_some() => text.clone_into(&mut status.errors),
                 "config" => match line.strip_prefix('\t').map(|line| (line, Device::of(line))) {
-                    Some((_, Some(device))) => status.devices.push(Device { is_data, ..device }),
-                    // `logs`, `cache` and `spares` are headings.
-                    Some((line, None)) => is_data &= line.split_whitespace().count() != 1,
+                    Some((_, Some(device))) => status.devices.push(Device {
+                        is_data,
+                        // Else that column is a remark, which may be a number.
+                        slow: if with_slow { device.slow } else { 0 },
+                        ..device
+                    }),
+                    // `logs`, `cache` and `spares` are headings, and so is the first line.
+                    Some((line, None)) => {
+                        is_data &= line.split_whitespace().count() != 1;
+                        with_slow |= line.trim_end().ends_with("SLOW");
+                    }
                     None => {}
                 },
                 _ => {}
@@ -77,6 +87,7 @@ impl Device {
             name: name.to_owned(),
             state: state.to_owned(),
             errors: [count(), count(), count()],
+            slow: count(),
             depth: line.len() - line.trim_start().len(),
             is_data: true,
         };

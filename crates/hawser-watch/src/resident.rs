@@ -15,6 +15,7 @@ use hawser_model::host::CertificateFacts;
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition};
 use hawser_model::output::watch::WatchReading;
+use hawser_model::storage::StoragePulse;
 use hawser_model::topology::Topology;
 
 use crate::ask::Facts;
@@ -142,7 +143,14 @@ impl Resident {
         }
         if pulse.storage != self.pulse.storage {
             self.read.standing_is_old = true;
-            self.read.view_is_old = true;
+            // What ZFS tells of a device changes nothing in the cluster.
+            let events = pulse.storage.events;
+            let before = &self.pulse.storage;
+            let but_for_events = StoragePulse {
+                events,
+                ..before.clone()
+            };
+            self.read.view_is_old |= pulse.storage != but_for_events;
         }
         let woken = pulse.woken.is_some() && pulse.woken != self.pulse.woken;
         self.read.view_is_old |= pulse.pacemaker_changed || woken;

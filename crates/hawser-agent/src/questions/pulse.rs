@@ -48,7 +48,7 @@ impl Ask for ReadPulse {
 }
 
 impl Answers<Node> for ReadPulse {
-    fn answer(self, _: &mut Node, _: &Stop) -> Result<Pulse, Declined> {
-        Ok(pulse::read(&self))
+    fn answer(self, node: &mut Node, _: &Stop) -> Result<Pulse, Declined> {
+        Ok(pulse::read(&self, &mut node.storage))
     }
 }

@@ -27,7 +27,7 @@ pub use corosync::{corosync_facts, corosync_pid, corosync_stats};
 pub(crate) use hardware::cpu_group;
 pub use hardware::hardware;
 pub use setup::host_setup;
-pub use storage::{StorageReader, storage_client, storage_pulse};
+pub use storage::{StorageReader, storage_client};
 pub use surroundings::surroundings;
 pub(crate) use sysctls::path as sysctl_path;
 

@@ -1,8 +1,8 @@
 //! A ZFS pool does without a part of its devices, is being made whole again, or reads or writes fail on one that it still
-//! uses.
+//! uses, or take too long.
 //!
 //! Evidence: the pool's state as the module shows it, and `zpool status`. Certain. An error if the pool is suspended or
-//! faulted, or data is lost; else a warning. Cases: `zpool-resilvers`, `zpool-errors`, `zpool-well`.
+//! faulted, or data is lost; else a warning. Cases: `zpool-resilvers`, `zpool-errors`, `zpool-slow`, `zpool-well`.
 
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::storage::ZpoolFacts;
@@ -34,6 +34,7 @@ fn evidence(name: &str, pool: &ZpoolFacts) -> ZpoolDegraded {
             (it.read_errors, "failed read"),
             (it.write_errors, "failed write"),
             (it.checksum_errors, "wrong checksum"),
+            (it.slow, "slow request"),
         ];
         let errors = errors.iter().filter(|(count, _)| *count > 0);
         let errors = errors.map(|(count, what)| format!("has {}", counted(*count, what)));
@@ -109,7 +110,7 @@ impl Cause for ZpoolDegraded {
                  they are back, `zpool clear {pool}` lets it go on."
             ),
             (false, _) => format!(
-                "`zpool status -v {pool}` names the device and the data. Replace one that is gone (`zpool replace {pool} OLD \
+                "`zpool status -vs {pool}` names the device and the data. Replace one that is gone (`zpool replace {pool} OLD \
                  NEW`); of one that came back, `zpool online` takes it and `zpool clear` forgets its errors. Errors on several \
                  disks at once are a cable, an expander or memory."
             ),

@@ -2,6 +2,7 @@
 //! when something is not well, and every five minutes.
 
 mod client;
+mod events;
 mod multipath;
 mod scsi;
 mod zpool;
@@ -21,15 +22,12 @@ const LIMIT: Duration = Duration::from_secs(3);
 
 pub use client::storage_client;
 
-/// What changes at once when a disk or a pool is lost: a few files, for a look each second.
-pub fn storage_pulse() -> StoragePulse {
-    pulse(Path::new("/"))
-}
-
 fn pulse(root: &Path) -> StoragePulse {
     let mut pulse = StoragePulse::default();
     let disks = scsi::states(root).map(|(name, state)| (name, state, "running"));
-    let pools = zpool::states(root).into_iter();
+    let pools = zpool::states(root);
+    pulse.zpools = pools.len();
+    let pools = pools.into_iter();
     let pools = pools.map(|(name, pool)| (name, pool.state, "ONLINE"));
     for (name, state, well) in disks.chain(pools) {
         pulse.there += 1;
@@ -55,11 +53,14 @@ fn text(path: &Path) -> Option<String> {
 #[derive(Debug, Default)]
 pub struct StorageReader {
     last: Option<Last>,
+    events: events::Events,
 }
 
 #[derive(Debug)]
 struct Last {
     at: Instant,
+    /// How many events of ZFS there were before.
+    events: u64,
     seen: StorageFacts,
     said: Said,
 }
@@ -74,6 +75,15 @@ struct Said {
 }
 
 impl StorageReader {
+    /// What changes at once when a disk or a pool is lost: a few files and what ZFS tells, for a look each second.
+    pub fn pulse(&mut self) -> StoragePulse {
+        let pulse = pulse(Path::new("/"));
+        StoragePulse {
+            events: self.events.count(pulse.zpools > 0),
+            ..pulse
+        }
+    }
+
     /// What there is now; absent on a host with nothing of it.
     pub fn read(&mut self) -> Option<StorageFacts> {
         let mut facts = seen(Path::new("/"));
@@ -81,13 +91,15 @@ impl StorageReader {
             self.last = None;
             return None;
         }
+        let events = self.events.count(!facts.zpools.is_empty());
         let last = self.last.take();
         let known = last.filter(|last| {
             let same = last.seen == facts && last.at.elapsed() < AGAIN;
-            same && (last.said.silent || is_well(&facts, &last.said))
+            same && last.events == events && (last.said.silent || is_well(&facts, &last.said))
         });
         let last = known.unwrap_or_else(|| Last {
             at: Instant::now(),
+            events,
             seen: facts.clone(),
             said: Said::ask(&facts),
         });

@@ -26,7 +26,7 @@ pub(super) fn states(root: &Path) -> BTreeMap<String, ZpoolFacts> {
 /// What `zpool status` says of one. One that is suspended may not answer: then nothing more is said of it.
 pub(super) fn asked(name: &str, limit: Duration) -> Option<ZpoolFacts> {
     // A pool's name begins with a letter (zpool-create(8)), so it is no option.
-    let said = program::run("zpool", &["status", "-p", name], limit).ok()?;
+    let said = program::run("zpool", &["status", "-p", "-s", name], limit).ok()?;
     parsed(&said)
 }
 
@@ -46,12 +46,13 @@ fn parsed(said: &str) -> Option<ZpoolFacts> {
 fn troubled(device: Device) -> Option<ZpoolDevice> {
     let well = matches!(device.state.as_str(), "ONLINE" | "AVAIL" | "INUSE");
     let [read_errors, write_errors, checksum_errors] = device.errors;
-    (!well || device.errors != [0; 3]).then_some(ZpoolDevice {
+    (!well || device.errors != [0; 3] || device.slow > 0).then_some(ZpoolDevice {
         name: device.name,
         state: device.state,
         read_errors,
         write_errors,
         checksum_errors,
+        slow: device.slow,
     })
 }
 
@@ -128,6 +129,19 @@ errors: No known data errors
             errors.as_deref(),
             Some("3 data errors, use '-v' for a list")
         );
+        // A disk that answers late, and has no errors (`-s`).
+        let slow = said
+            .replace("WRITE CKSUM", "WRITE CKSUM  SLOW")
+            .replace(
+                "tank        ONLINE       0     0     0",
+                "tank        ONLINE       0     0     0     -",
+            )
+            .replace(
+                "sda       ONLINE       0     0     0",
+                "sda       ONLINE       0     0     0     7",
+            );
+        let troubled = parsed(&slow).unwrap().troubled;
+        assert_eq!((troubled.len(), troubled[0].slow), (1, 7));
         assert_eq!(parsed("cannot open 'tank': no such pool\n"), None);
     }
 }

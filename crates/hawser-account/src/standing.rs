@@ -4,6 +4,7 @@ use hawser_model::case::{Case, Intensity};
 use hawser_model::finding::WordedFinding;
 use hawser_model::host::HostFacts;
 use hawser_model::names::HostName;
+use hawser_model::probe::PathEcho;
 use hawser_model::sockets::SocketFacts;
 use hawser_model::topology::Topology;
 
@@ -18,15 +19,17 @@ pub fn standing_codes() -> impl Iterator<Item = &'static str> {
     STANDING.iter().map(|cause| cause.code)
 }
 
-/// Asks those causes of a check that judge what stands on the hosts, by what was read of them and of their UDP sockets:
-/// the same code, evidence and words as `hawser check` has for it. Worst first.
+/// Asks those causes of a check that judge what stands on the hosts, by what was read of them and of their UDP sockets and
+/// by their echoes: the same code, evidence and words as `hawser check` has for it. Worst first.
 pub fn standing(
     topology: &Topology,
     hosts: &BTreeMap<HostName, HostFacts>,
     sockets: &BTreeMap<HostName, Vec<SocketFacts>>,
+    echoes: &[PathEcho],
 ) -> Vec<WordedFinding> {
     let mut case = Case::new(0, Intensity::Gentle, topology.clone(), hosts.clone());
     case.sockets = sockets.clone();
+    case.echoes = echoes.to_vec();
     let view = View::new(&case);
     let mut losses = Losses::of(&view);
     let mut found: Vec<_> = STANDING

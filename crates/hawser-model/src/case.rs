@@ -10,7 +10,7 @@ use crate::fanout::FanoutRun;
 use crate::host::{HostFacts, HostWindow};
 use crate::ladder::LadderRun;
 use crate::names::{HostName, LinkName};
-use crate::probe::{AddressClaim, FramesHeard, HelloHeard, MulticastHeard, PathMtu};
+use crate::probe::{AddressClaim, FramesHeard, HelloHeard, MulticastHeard, PathEcho, PathMtu};
 use crate::setup::HostSetup;
 use crate::sockets::SocketFacts;
 use crate::topology::Topology;
@@ -58,6 +58,9 @@ pub struct Case {
     pub measurements: Vec<Measurement>,
     /// Other programs' UDP sockets on each host at the start.
     pub sockets: BTreeMap<HostName, Vec<SocketFacts>>,
+    /// Echoes of full size between hosts, of a watch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub echoes: Vec<PathEcho>,
     /// Why the run ended before it was complete; absent when it was complete.
     pub stopped: Option<Stopped>,
     /// The fence devices, each asked whether it would fence, where the cluster file names any.
@@ -109,6 +112,7 @@ impl Case {
             absent: Vec::new(),
             measurements: Vec::new(),
             sockets: BTreeMap::new(),
+            echoes: Vec::new(),
             stopped: None,
             fencing: Vec::new(),
             boots: Vec::new(),

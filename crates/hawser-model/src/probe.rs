@@ -47,6 +47,19 @@ impl PathMtu {
     }
 }
 
+/// What one host found of a link to another by echoes, which go there and back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PathEcho {
+    /// Who asked.
+    pub from: HostName,
+    /// Whose kernel answered, or not.
+    pub to: HostName,
+    /// The link.
+    pub link: LinkName,
+    /// The sizes.
+    pub found: PathMtu,
+}
+
 /// How far packets come that vanish: they were sent with small hop limits, and who takes the last hop
 /// of a packet says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -14,6 +14,8 @@ use hawser_model::names::HostName;
 use hawser_model::sockets::SocketFacts;
 use serde::{Deserialize, Serialize};
 
+use crate::echoes::echoes;
+
 /// What the heads said at a moment, judged nowhere.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -72,6 +74,7 @@ pub fn ask(
         let unreached = std::mem::take(&mut facts.status.unreached);
         heads.retain(|name, _| !unreached.contains_key(name));
         facts.status = observe(file, heads, unreached, asked.limits, asked.watch_links);
+        facts.status.echoes = echoes(file, heads);
     }
     facts
 }

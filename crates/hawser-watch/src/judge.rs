@@ -62,7 +62,8 @@ const NOT_REACHED: Sign = Sign::HeadNotReached;
 /// All that is wrong: what stands on the hosts, and what the status says of the cluster. What both say, with one code of
 /// one place, is said once.
 pub fn sightings(topology: &Topology, facts: &Facts, said: Vec<Said>) -> Vec<Sighting> {
-    let standing = hawser_account::standing(topology, &facts.hosts, &facts.sockets);
+    let standing =
+        hawser_account::standing(topology, &facts.hosts, &facts.sockets, &facts.status.echoes);
     let standing = standing.into_iter().map(Sighting::from);
     // The status has its own words for a head of a cluster: one that is off is not merely silent.
     let told = |name: &HostName| {

@@ -13,6 +13,7 @@
 pub mod around;
 pub mod ask;
 pub mod board;
+mod echoes;
 mod gaps;
 pub mod group;
 pub mod history;

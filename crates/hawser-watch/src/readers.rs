@@ -16,6 +16,7 @@ use hawser_model::names::HostName;
 use hawser_model::output::live::LiveIncidents;
 use hawser_model::output::top::TopPicture;
 
+use crate::echoes::echoes;
 use crate::history::history;
 use crate::locked::locked;
 use crate::run::EVERY;
@@ -185,7 +186,11 @@ impl All {
         let facts = match before {
             Some(before) => observe_again(&self.file, heads, unreached, limits, &before),
             // The links are read by those who read each head.
-            None => observe(&self.file, heads, unreached, limits, Duration::ZERO),
+            None => {
+                let mut facts = observe(&self.file, heads, unreached, limits, Duration::ZERO);
+                facts.echoes = echoes(&self.file, heads);
+                facts
+            }
         };
         let judge = JUDGE_PROMPTLY * self.slowness;
         let judged = judged(&self.file, &facts, &mut self.heads, judge);

@@ -12,6 +12,7 @@ use hawser_model::host::CertificateFacts;
 use hawser_model::names::HostName;
 use hawser_model::output::watch::Alarm;
 
+use crate::echoes::echoes;
 use crate::keeping::Keeping;
 use crate::metrics::Health;
 use crate::recorder::Recorder;
@@ -204,7 +205,10 @@ impl Looker {
             let mut last = None;
             while let Ok(devices) = begun.recv() {
                 let before = last.as_ref().filter(|_| !devices);
-                let facts = observe_alone(&file, &own, &mut heads, before);
+                let mut facts = observe_alone(&file, &own, &mut heads, before);
+                if devices {
+                    facts.echoes = echoes(&file, &mut heads);
+                }
                 last = Some(facts.clone());
                 let judged = judged(&file, &facts, &mut heads, JUDGE_PATIENTLY);
                 let viewed = judged.map_err(|e| e.to_string());

@@ -35,6 +35,7 @@ mod emulated_network_card;
 mod fence_device_fails;
 mod firewall_drop;
 mod foreign_socket_dropping;
+mod full_size_lost;
 mod group_not_forwarded;
 mod half_duplex;
 mod igmp_no_querier;
@@ -297,6 +298,7 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<disk_not_running::DiskNotRunning>(),
     Listed::check::<multipath_path_lost::MultipathPathLost>(),
     Listed::check::<zpool_degraded::ZpoolDegraded>(),
+    Listed::check::<full_size_lost::FullSizeLost>(),
     Listed::check::<unattributed_loss::UnattributedLoss>(),
     Listed::check::<unexplained_slow_direction::UnexplainedSlowDirection>(),
 ];
@@ -308,6 +310,7 @@ pub(crate) const STANDING: &[Listed<CheckFind>] = &[
     Listed::check::<cables_swapped::CablesSwapped>(),
     Listed::check::<vlan_filtered::VlanFiltered>(),
     Listed::check::<link_down::LinkDown>(),
+    Listed::check::<mtu_mismatch::MtuMismatch>(),
     Listed::check::<corosync_buffer_halved::CorosyncBufferHalved>(),
     Listed::check::<corosync_without_priority::CorosyncWithoutPriority>(),
     Listed::check::<bond_member_down::BondMemberDown>(),
@@ -323,4 +326,5 @@ pub(crate) const STANDING: &[Listed<CheckFind>] = &[
     Listed::check::<disk_not_running::DiskNotRunning>(),
     Listed::check::<multipath_path_lost::MultipathPathLost>(),
     Listed::check::<zpool_degraded::ZpoolDegraded>(),
+    Listed::check::<full_size_lost::FullSizeLost>(),
 ];

@@ -12,6 +12,7 @@ mod flow_run;
 mod flow_sent;
 mod flows_run;
 mod frames;
+mod full_size;
 mod hardware;
 mod hello;
 mod journal;
@@ -49,6 +50,7 @@ pub use flow_run::RunSender;
 pub use flow_sent::{Care, Sent, StopReason};
 pub use flows_run::{RunSenders, WatchCluster};
 pub use frames::{HearFrames, ListenFrames, SendFrames};
+pub use full_size::ProbeFullSize;
 pub use hardware::ReadHardware;
 pub use hello::{AnnounceHello, HearHellos, ListenHello};
 pub use journal::{KeepChange, ReadChanges, UndoChange};
@@ -99,6 +101,7 @@ hawser_host::questions! {
     OpenPathMtuResponder,
     ClosePathMtuResponder,
     SearchPathMtu,
+    ProbeFullSize,
     ListenHello,
     AnnounceHello,
     HearHellos,

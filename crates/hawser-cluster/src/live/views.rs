@@ -7,6 +7,7 @@ use std::time::Duration;
 use hawser_host::{Hosts, on_all, until_enough};
 use hawser_model::cluster_file::{Backend, ClusterFile, ExportKind, Pool, Role};
 use hawser_model::names::HostName;
+use hawser_model::probe::PathEcho;
 use serde::{Deserialize, Serialize};
 
 use super::LiveError;
@@ -36,6 +37,9 @@ pub struct StatusFacts {
     /// The head that looked at itself alone, and asked no other; absent when all heads were to answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alone: Option<HostName>,
+    /// What echoes of full size found between heads; empty where none were sent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub echoes: Vec<PathEcho>,
 }
 
 /// By how much a clock is ahead, in microseconds: somewhere between the two.
@@ -81,7 +85,7 @@ pub fn observe_again(
     let mut facts = ask(heads, unreached, limits, |name| {
         questions.get(name).cloned()
     });
-    facts.take_devices(before);
+    facts.take_rare(before);
     facts
 }
 
@@ -108,7 +112,7 @@ pub fn observe_alone(
         questions.get(name).cloned()
     });
     if let Some(before) = before {
-        facts.take_devices(before);
+        facts.take_rare(before);
     }
     StatusFacts {
         alone: Some(own.clone()),
@@ -117,8 +121,9 @@ pub fn observe_alone(
 }
 
 impl StatusFacts {
-    /// What fence devices answered these heads before is what they answer.
-    fn take_devices(&mut self, before: &Self) {
+    /// What is asked seldom is as it was before: fence devices, and echoes.
+    fn take_rare(&mut self, before: &Self) {
+        self.echoes.clone_from(&before.echoes);
         for (name, view) in &mut self.views {
             if let Some(before) = before.views.get(name) {
                 view.fence_status.clone_from(&before.fence_status);

@@ -30,6 +30,7 @@ pub mod past;
 mod picture;
 pub mod readers;
 pub mod reading;
+pub mod receiver;
 pub mod recorder;
 pub mod resident;
 pub mod run;
@@ -41,6 +42,7 @@ pub mod tell;
 mod until;
 pub mod wake;
 pub mod web;
+mod webhook;
 pub mod whole;
 
 pub use ask::{Asked, Facts, ask};

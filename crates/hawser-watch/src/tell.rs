@@ -1,9 +1,7 @@
-//! Messages to people: what began and what ended, as the JSON of an Alertmanager's webhook, on the standard input of a
-//! program. What cannot be delivered waits, is tried again ever more seldom, and is counted when too much waits.
+//! Messages to people: what began and what ended, as the JSON of an Alertmanager's webhook, for a [`Receiver`]. What cannot be delivered waits, is tried again ever more seldom, and is counted when too much waits.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -11,10 +9,10 @@ use std::time::Duration;
 use hawser_host::Clock;
 use hawser_model::date::utc_seconds;
 use hawser_model::output::watch::Alarm;
-use hawser_tool::{Tool, ToolError};
 use serde_json::{Value, json};
 
 use crate::locked::locked;
+use crate::receiver::Receiver;
 use crate::run::Change;
 
 /// Messages that may wait.
@@ -25,9 +23,6 @@ const FIRST: Duration = Duration::from_secs(1);
 
 /// Tries are never further apart.
 const LONGEST: Duration = Duration::from_secs(300);
-
-/// How long the program may take for one message.
-const LIMIT: Duration = Duration::from_secs(30);
 
 /// Whose alarms they are.
 #[derive(Clone, Debug)]
@@ -107,16 +102,6 @@ pub fn test_alarm(time_of_day: u64) -> Alarm {
     }
 }
 
-/// Delivers one message.
-///
-/// # Errors
-/// The program cannot be run, fails or does not end in time.
-pub fn deliver(program: &Path, message: &Value) -> Result<(), ToolError> {
-    let text = message.to_string() + "\n";
-    Tool::new(program).input(text).limit(LIMIT).text()?;
-    Ok(())
-}
-
 /// What waits to be delivered, in its order. Pure.
 #[derive(Debug, Default)]
 pub struct Outbox {
@@ -182,7 +167,7 @@ impl Outbox {
     }
 }
 
-/// Delivers on a thread of its own, so that no reading waits for a program.
+/// Delivers on a thread of its own, so that no reading waits for it.
 #[derive(Clone)]
 pub struct Teller {
     send: Sender<Value>,
@@ -190,15 +175,15 @@ pub struct Teller {
 }
 
 impl Teller {
-    /// By this program.
+    /// To this receiver.
     ///
     /// # Errors
     /// There is no thread to be had.
-    pub fn start(program: PathBuf, clock: Clock) -> Result<Self, std::io::Error> {
+    pub fn start(to: Receiver, clock: Clock) -> Result<Self, std::io::Error> {
         let (send, receive) = channel();
         let counts = Arc::<Mutex<Counts>>::default();
         let shown = Arc::clone(&counts);
-        let work = move || deliver_all(&program, &clock, &receive, &shown);
+        let work = move || deliver_all(&to, &clock, &receive, &shown);
         thread::Builder::new().name("tell".into()).spawn(work)?;
         Ok(Self { send, counts })
     }
@@ -215,7 +200,12 @@ impl Teller {
     }
 }
 
-fn deliver_all(program: &Path, clock: &Clock, receive: &Receiver<Value>, shown: &Mutex<Counts>) {
+fn deliver_all(
+    to: &Receiver,
+    clock: &Clock,
+    receive: &mpsc::Receiver<Value>,
+    shown: &Mutex<Counts>,
+) {
     let mut outbox = Outbox::default();
     loop {
         let came = match outbox.wait(clock.now()) {
@@ -231,7 +221,7 @@ fn deliver_all(program: &Path, clock: &Clock, receive: &Receiver<Value>, shown: 
             outbox.put(message);
         }
         if let Some(message) = outbox.due(clock.now()) {
-            let well = deliver(program, message).is_ok();
+            let well = to.deliver(message).is_ok();
             outbox.went(clock.now(), well);
         }
         *locked(shown) = outbox.counts();
@@ -293,18 +283,5 @@ mod tests {
             lost: 3,
         };
         assert_eq!(outbox.counts(), counts);
-    }
-
-    #[test]
-    fn a_program_has_the_message_on_its_standard_input() {
-        let folder = tempfile::tempdir().unwrap();
-        let (program, got) = (folder.path().join("tell"), folder.path().join("got"));
-        let text = format!("#!/bin/sh\nexec cat > {}\n", got.display());
-        std::fs::write(&program, text).unwrap();
-        let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
-        std::fs::set_permissions(&program, mode).unwrap();
-        deliver(&program, &json!({"a": 1})).unwrap();
-        assert_eq!(std::fs::read_to_string(&got).unwrap(), "{\"a\":1}\n");
-        assert!(deliver(Path::new("/bin/false"), &json!(0)).is_err());
     }
 }

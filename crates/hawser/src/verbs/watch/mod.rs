@@ -4,7 +4,7 @@ mod head;
 mod whole;
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +15,10 @@ use hawser_host::Clock;
 use hawser_model::names::HostName;
 use hawser_model::output::watch::{Alarm, WatchReading};
 use hawser_watch::board::Board;
+use hawser_watch::receiver::Receiver;
 use hawser_watch::run::Change;
 use hawser_watch::serve::serve;
-use hawser_watch::tell::{Counts, Teller, Whose, deliver, message, test_alarm};
+use hawser_watch::tell::{Counts, Teller, Whose, message, test_alarm};
 use hawser_watch::web::Doors;
 use hawser_watch::{Asked, ask, group, keeper, reading, sightings};
 use miette::{IntoDiagnostic, WrapErr, bail};
@@ -65,25 +66,16 @@ pub struct Args {
     /// Watch all heads from here, although this machine is one of them
     #[arg(long, conflicts_with_all = ["once", "node"])]
     all: bool,
-    /// Run this program for each alarm that begins or ends, with the JSON of an Alertmanager's webhook on its input
-    #[arg(long, value_name = "PROGRAM", value_parser = program, conflicts_with = "once")]
-    tell: Option<PathBuf>,
+    /// Tell of each alarm that begins or ends: https:// or http:// with the JSON of an Alertmanager's webhook, a program's path
+    /// with the same on its input, mailto:ADDRESS by this machine's sendmail, or @FILE with one of these
+    #[arg(long, value_name = "WHOM", value_parser = Receiver::parse, conflicts_with = "once")]
+    tell: Option<Receiver>,
     /// Keep what is read on this head's own disk, in so many bytes; 0: do not [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = ring, conflicts_with = "once")]
     keep: Option<u64>,
     /// Send a message that begins and one that ends through --tell, and end
     #[arg(long, requires = "tell")]
     test_alarm: bool,
-}
-
-/// A program is named by its whole path: what `PATH` has is another thing for each who starts a watch.
-fn program(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    match (path.is_absolute(), path.is_file()) {
-        (false, _) => Err("not a path that begins with /".into()),
-        (true, false) => Err("no such file".into()),
-        (true, true) => Ok(path),
-    }
 }
 
 /// Bytes of a ring of readings: room for some hours at least.
@@ -154,7 +146,7 @@ fn stay(args: &Args, cluster: Cluster) -> miette::Result<ExitCode> {
         head: own.as_ref().map_or(String::new(), HostName::to_string),
     };
     match (&args.tell, own, file) {
-        (Some(program), _, _) if args.test_alarm => test(program, &whose),
+        (Some(receiver), _, _) if args.test_alarm => test(receiver, &whose),
         (_, Some(own), Some(file)) => head::stay(args, file, own, &whose),
         (_, _, _) => whole::stay(args, cluster, &whose),
     }
@@ -182,7 +174,7 @@ impl Voice {
         let served = serve(args.listen, Arc::clone(&doors), board.clone());
         let address = served.map_err(|e| miette::miette!("{e}"))?;
         let teller = args.tell.clone();
-        let teller = teller.map(|program| Teller::start(program, clock.clone()));
+        let teller = teller.map(|to| Teller::start(to, clock.clone()));
         let teller = started(teller.transpose())?;
         let scheme = if doors.speaks_tls() { "https" } else { "http" };
         output::print(&format!("watching {what}, {scheme}://{address}/\n"));
@@ -221,12 +213,12 @@ fn started<T>(thread: std::io::Result<T>) -> miette::Result<T> {
 }
 
 /// Sends a message that begins and one that ends.
-fn test(program: &Path, whose: &Whose) -> miette::Result<ExitCode> {
+fn test(to: &Receiver, whose: &Whose) -> miette::Result<ExitCode> {
     let alarm = test_alarm(now());
     for change in [Change::Began(alarm.clone()), Change::Ended(alarm)] {
         let message = message(&change, whose, now());
-        deliver(program, &message).map_err(|e| miette::miette!("{e}"))?;
+        to.deliver(&message).map_err(|e| miette::miette!("{e}"))?;
     }
-    output::print(&format!("{} took both messages\n", program.display()));
+    output::print(&format!("{to} took both messages\n"));
     Ok(ExitCode::SUCCESS)
 }

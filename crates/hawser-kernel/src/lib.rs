@@ -27,8 +27,8 @@ pub use collectors::counters::{host_counters, softnet_counters};
 pub use collectors::sockets::udp_sockets;
 pub use error::KernelError;
 pub use host::{
-    StorageReader, corosync_facts, corosync_pid, corosync_stats, hardware, host_facts, host_setup,
-    interfaces, storage_client, surroundings,
+    CertificateReader, StorageReader, corosync_facts, corosync_pid, corosync_stats, hardware,
+    host_facts, host_setup, interfaces, storage_client, surroundings, validity,
 };
 pub use journal::{Arm, Journal, Owner, watch as guard};
 pub use knobs::{Knobs, receivers};

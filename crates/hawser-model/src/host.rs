@@ -48,7 +48,7 @@ pub struct HostFacts {
     /// What stands below its pools; absent on a host without SCSI disks and ZFS pools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<StorageFacts>,
-    /// The certificates by which its watch listens for other machines.
+    /// The certificates by which its watch listens for other machines, and by which it speaks with a quorum device.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub certificates: Vec<CertificateFacts>,
 }
@@ -58,12 +58,26 @@ pub struct HostFacts {
 pub struct CertificateFacts {
     /// The file that it is in.
     pub file: String,
+    /// Who uses it.
+    #[serde(default)]
+    pub user: CertificateUser,
     /// From when it is valid, in seconds since 1970 UTC.
     pub not_before: u64,
     /// Until when.
     pub not_after: u64,
     /// When that was looked at, by the host's clock.
     pub read_at: u64,
+}
+
+/// Who uses a certificate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CertificateUser {
+    /// A watch that listens for other machines.
+    #[default]
+    Watch,
+    /// corosync-qdevice, which speaks with the server of a quorum device.
+    QuorumDevice,
 }
 
 /// What decides where a bridge sends multicast. Its ports are its interface's `lower`.

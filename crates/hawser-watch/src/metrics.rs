@@ -48,6 +48,7 @@ pub fn text(shown: &Shown, health: Health) -> String {
     links(&mut all, shown);
     pools(&mut all, shown);
     ports(&mut all, shown);
+    certificates(&mut all, shown);
     alarms(&mut all, reading);
     let of_watch = |value| [(labels(&[]), value)];
     let help = "Readings since the watch began";
@@ -140,6 +141,22 @@ fn ports(all: &mut All<'_>, shown: &Shown) {
         "interface_speed_bytes_per_second",
         "The speed that an interface's driver reports",
         ports().filter_map(|(labels, port)| Some((labels, port.speed?.0 as f64 / 8.0))),
+    );
+}
+
+fn certificates(all: &mut All<'_>, shown: &Shown) {
+    let heads = shown.heads.iter();
+    let certificates = heads.flat_map(|(head, of)| {
+        of.certificates.iter().map(move |it| {
+            let labels = shown.labels(head, &[("file", it.file.as_str())]);
+            (labels, it.not_after as f64)
+        })
+    });
+    let help = "Until when a certificate is valid";
+    all.gauge(
+        "certificate_not_after_timestamp_seconds",
+        help,
+        certificates,
     );
 }
 

@@ -315,7 +315,8 @@ impl Resident {
         if let Some(interfaces) = &self.pulse.interfaces {
             host.interfaces.clone_from(interfaces);
         }
-        let certificates = self.certificates.iter().cloned();
+        let certificates = std::mem::take(&mut host.certificates).into_iter();
+        let certificates = certificates.chain(self.certificates.iter().cloned());
         let certificates = certificates.map(|it| CertificateFacts {
             read_at: self.time_of_day,
             ..it
@@ -341,7 +342,10 @@ impl Resident {
         let mine = self.status.views.get(&self.own);
         let sockets = self.standing.sockets.iter().flatten();
         let corosync = sockets.filter(|socket| socket.process.as_deref() == Some("corosync"));
+        let mut hosts = self.facts().hosts;
+        let host = hosts.remove(&self.own).unwrap_or_default();
         let own = ShownHead {
+            certificates: host.certificates,
             corosync: self.pulse.corosync.is_some(),
             corosync_seen: self.read.corosync,
             pacemaker: mine.map(|view| view.pacemaker),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use hawser_model::host::Interface;
+use hawser_model::host::{CertificateFacts, Interface};
 use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition};
 use hawser_model::output::watch::WatchReading;
@@ -42,4 +42,6 @@ pub struct ShownHead {
     pub interfaces: BTreeMap<InterfaceName, Interface>,
     /// Packets that Corosync's own sockets had no room for, since they were opened.
     pub socket_drops: Option<u64>,
+    /// The certificates by which it speaks with others.
+    pub certificates: Vec<CertificateFacts>,
 }

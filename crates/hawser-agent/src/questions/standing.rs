@@ -33,6 +33,7 @@ impl Answers<Node> for ReadStanding {
         Ok(Standing {
             facts: HostFacts {
                 storage: node.storage.read(),
+                certificates: node.certificates.read(),
                 ..host_facts()
             },
             sockets: udp_sockets().ok(),

@@ -3,6 +3,7 @@
 mod bonds;
 mod bridge_vlans;
 mod bridges;
+mod certificates;
 mod corosync;
 mod hardware;
 mod interfaces;
@@ -23,6 +24,7 @@ use hawser_model::names::InterfaceName;
 use crate::KernelError;
 use crate::proc;
 
+pub use certificates::{CertificateReader, validity};
 pub use corosync::{corosync_facts, corosync_pid, corosync_stats};
 pub(crate) use hardware::cpu_group;
 pub use hardware::hardware;
@@ -34,7 +36,7 @@ pub(crate) use sysctls::path as sysctl_path;
 /// The facts of the calling thread's host: its network, pid and mount namespaces.
 ///
 /// What cannot be read is absent. `collectors` is empty: the [`crate::Observer`] knows them; and so are `storage`, which a
-/// [`StorageReader`] reads, and `certificates`, which a watch has.
+/// [`StorageReader`] reads, and `certificates`, which a [`CertificateReader`] and a watch read.
 pub fn host_facts() -> HostFacts {
     let names = nix::sys::utsname::uname().ok();
     let name = |of: fn(&nix::sys::utsname::UtsName) -> &std::ffi::OsStr| {

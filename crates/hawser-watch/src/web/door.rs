@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hawser_files::{FileError, read_named};
-use hawser_model::host::CertificateFacts;
+use hawser_model::host::{CertificateFacts, CertificateUser};
 
 use super::config::{self, TlsConfig, WebConfig, Wrong};
 use super::credentials::Credentials;
@@ -263,6 +263,7 @@ fn spoken(config: &TlsConfig, known: &mut Vec<CertificateFacts>) -> Result<Tls, 
         let first = all.into_iter().min_by_key(|(_, until)| *until);
         known.extend(first.map(|(not_before, not_after)| CertificateFacts {
             file: path.display().to_string(),
+            user: CertificateUser::Watch,
             not_before,
             not_after,
             read_at: 0,

@@ -5,7 +5,6 @@ mod credentials;
 mod door;
 mod tls;
 #[cfg(feature = "aws-lc")]
-mod validity;
 mod yaml;
 
 pub use config::{Clients, DEAREST, TlsConfig, WebConfig, Wrong, parse};

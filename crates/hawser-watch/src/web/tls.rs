@@ -42,7 +42,6 @@ mod with {
     use tokio_rustls::server::TlsStream;
 
     use super::super::config::TlsConfig;
-    use super::super::validity;
     use super::{Files, Misfit};
 
     /// What one connection may have waiting to be sent, in bytes: a page that is slow holds no more.
@@ -107,7 +106,9 @@ mod with {
     /// From when and until when each certificate of a file is valid.
     pub fn validities(pem: &[u8]) -> Vec<(u64, u64)> {
         let all = certificates(pem).unwrap_or_default();
-        all.iter().filter_map(|it| validity::of(it)).collect()
+        all.iter()
+            .filter_map(|it| hawser_kernel::validity(it))
+            .collect()
     }
 
     fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {

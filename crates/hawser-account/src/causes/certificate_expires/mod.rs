@@ -1,11 +1,14 @@
-//! A certificate by which a watch listens for other machines is over, or soon will be.
+//! A certificate by which a watch listens for other machines, or a head speaks with a quorum device, is over, or soon will
+//! be.
 //!
 //! Evidence: its `notAfter` against the host's clock. Certain. A warning when less than 21 days are left, or less than a third
 //! of its time if that is shorter: certbot renews when 30 days are left, and step-ca when a third is. An error when it is
-//! over. Cases: `certificate-soon`, `certificate-over`, `certificate-short-lived`.
+//! over. Cases: `certificate-soon`, `certificate-over`, `certificate-short-lived`,
+//! `certificate-quorum-device`.
 
 use hawser_model::date::utc_seconds;
 use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::host::CertificateUser;
 use serde::Serialize;
 
 use crate::cause::{Cause, CheckCause, Found, Words, counted, host};
@@ -22,6 +25,8 @@ pub(crate) struct CertificateExpires {
     not_after: u64,
     /// Seconds that are left; 0: it is over.
     left_s: u64,
+    #[serde(skip)]
+    user: CertificateUser,
 }
 
 impl CheckCause for CertificateExpires {
@@ -44,6 +49,7 @@ impl CheckCause for CertificateExpires {
                     evidence: Self {
                         not_after: certificate.not_after,
                         left_s,
+                        user: certificate.user,
                     },
                 });
             }
@@ -59,23 +65,34 @@ impl Cause for CertificateExpires {
     fn words(&self, at: &Place) -> Words {
         let (host, file) = (host(at), at.object.as_deref().unwrap_or("a certificate"));
         let until = utc_seconds(self.not_after);
+        let then = match self.user {
+            CertificateUser::Watch => {
+                "who checks it no longer speaks with the watch, Prometheus among them"
+            }
+            CertificateUser::QuorumDevice => {
+                "corosync-qdevice and its server no longer speak, and the cluster is without the device's vote"
+            }
+        };
         let text = match (self.left_s, self.left_s / DAY_S) {
-            (0, _) => format!(
-                "The certificate in {file} on {host} is over since {until}: who checks it no longer speaks with the watch, \
-                 Prometheus among them."
-            ),
+            (0, _) => format!("The certificate in {file} on {host} is over since {until}: {then}."),
             (_, 0) => format!("The certificate in {file} on {host} ends today, {until}."),
             (_, days) => format!(
                 "The certificate in {file} on {host} ends in {}, {until}.",
                 counted(days, "day")
             ),
         };
-        Words {
-            text,
-            fix: format!(
+        let fix = match self.user {
+            CertificateUser::Watch => format!(
                 "Put a new one there (and its key, if that is new too): the watch reads it within a second, without a \
                  restart. If something renews {file} by itself, it has not done so."
             ),
-        }
+            CertificateUser::QuorumDevice => {
+                "`corosync-qdevice-net-certutil -Q -n CLUSTER SERVER NODE...` makes one for all nodes, by ssh as root; then \
+                 restart corosync-qdevice on one head after the other. If the server's own is over (`QNet CA`), it needs a new \
+                 one first (`corosync-qnetd-certutil -i -G`)."
+                    .to_owned()
+            }
+        };
+        Words { text, fix }
     }
 }

@@ -59,6 +59,11 @@ impl Held {
     }
 }
 
+fn release_of(name: &str) -> Option<Release> {
+    let mut all = Release::ALL.into_iter();
+    all.find(|release| name.starts_with(&format!("{}-", release.suite())))
+}
+
 fn is_with_zfs(name: &str) -> bool {
     let mut begins = Release::ALL.into_iter().map(Recipe::with_zfs);
     begins.any(|begin| name.starts_with(&begin))
@@ -71,6 +76,8 @@ pub struct ImageStatus {
     pub name: String,
     /// What it is.
     pub of: Held,
+    /// The release of Debian that it has; absent of ZFS's modules.
+    pub release: Option<Release>,
     /// Whether machines of its release that are made now have it.
     pub current: bool,
     /// Whether it has been built.
@@ -287,6 +294,7 @@ fn status(name: String, current: &[String], labs: &[(LabName, PathBuf)]) -> Imag
     let since = found.as_ref().and_then(|it| it.modified().ok());
     ImageStatus {
         of: Held::of(&name),
+        release: release_of(&name),
         current: current.contains(&name),
         built: found.is_some(),
         // Sectors of 512 bytes, whatever the file system has (stat(2)).

@@ -42,9 +42,11 @@ impl Recipe {
             .lines()
             .map(str::trim)
             .filter(|line| !line.is_empty() && !line.starts_with('#'))
+            .chain(release.fence_agents().iter().copied())
             .map(str::to_owned)
             .collect();
-        let parts = [suite, PACKAGES, SETUP, BOOT, kernel];
+        let agents = release.fence_agents().join(" ");
+        let parts = [suite, PACKAGES, &agents, SETUP, BOOT, kernel];
         let name = match &zfs {
             None => format!("{suite}-{}", checksum(parts)),
             Some(modules) => {

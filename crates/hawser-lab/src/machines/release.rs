@@ -52,6 +52,20 @@ impl Release {
         }
     }
 
+    /// The packages with the fence agents that machines can use. Debian 12 has all in one; those of Debian 13 bring the
+    /// libraries of all clouds, 1.7 GB.
+    pub(super) fn fence_agents(self) -> &'static [&'static str] {
+        match self {
+            Self::Bookworm => &["fence-agents"],
+            Self::Trixie => &[
+                "fence-agents-ipmilan",
+                "fence-agents-mpath",
+                "fence-agents-redfish",
+                "fence-agents-scsi",
+            ],
+        }
+    }
+
     /// Whether it is what machines have unless another is asked for.
     pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()

@@ -45,13 +45,16 @@ fn list(images: &[ImageStatus]) -> String {
             format!("{} MiB", bytes >> 20)
         });
         let labs: Vec<&str> = image.labs.iter().map(|lab| lab.as_str()).collect();
+        let of = image
+            .release
+            .map_or(String::new(), |it| format!(" of {}", it.suite()));
         let new = match image.of {
-            Held::Debian => "what new machines have",
-            Held::DebianWithZfs => "what new machines with ZFS have",
-            Held::ZfsModules => "ZFS's modules for that",
+            Held::Debian => format!("what new machines{of} have"),
+            Held::DebianWithZfs => format!("what new machines{of} with ZFS have"),
+            Held::ZfsModules => "ZFS's modules for that".to_owned(),
         };
         let what = match (image.current, labs.is_empty()) {
-            (true, true) => new.to_owned(),
+            (true, true) => new,
             (true, false) => format!("{new}, and those of {}", labs.join(", ")),
             (false, true) => "no lab's".to_owned(),
             (false, false) => format!("the machines of {}", labs.join(", ")),

@@ -48,6 +48,11 @@ impl Events {
             self.started = Some(Instant::now());
             self.follower = Follower::start();
         }
+        self.so_far()
+    }
+
+    /// The same, by whoever follows them already.
+    pub(super) fn so_far(&self) -> u64 {
         let told = self.follower.as_ref();
         self.before + told.map_or(0, |it| it.told.load(Ordering::Relaxed))
     }

@@ -91,7 +91,7 @@ impl StorageReader {
             self.last = None;
             return None;
         }
-        let events = self.events.count(!facts.zpools.is_empty());
+        let events = self.events.so_far();
         let last = self.last.take();
         let known = last.filter(|last| {
             let same = last.seen == facts && last.at.elapsed() < AGAIN;

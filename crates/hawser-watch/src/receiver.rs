@@ -168,7 +168,8 @@ fn mail(to: &str, message: &Value) -> String {
     };
     let [code, severity, cluster, head, place] =
         ["alertname", "severity", "cluster", "head", "where"].map(|label| word(&labels[label]));
-    let subject = format!("[{cluster}] {has}: {severity} {code}: {place}");
+    let subject = format!("[{cluster}] {has}: {severity} {code} {place}");
+    let subject = subject.trim_end();
     let ascii = |c: char| if c.is_ascii() { c } else { '?' };
     let subject: String = subject.chars().map(ascii).take(200).collect();
     let mut text = format!(
@@ -285,7 +286,7 @@ mod tests {
     fn a_mail_says_it_in_its_subject_and_in_short_lines() {
         let text = of_place("a pool");
         assert!(
-            text.contains("\nSubject: [a pool] ended: note test-alarm: a pool\n"),
+            text.contains("\nSubject: [a pool] ended: note test-alarm a pool\n"),
             "{text}"
         );
         assert!(text.contains("\nBegan: 2023-11-14T22:13:20Z.\n"), "{text}");

@@ -101,8 +101,11 @@ fn the_kernel_of_the_other_end_tells_of_both_ways() {
             let Some(found) = search_echoed(&a, prefix, 9_000) else {
                 return;
             };
-            assert_eq!(found.passed, Some(Mtu(1_500)), "{port}: {found:?}");
-            assert_eq!(found.silent, Some(Mtu(1_501)), "{port}: {found:?}");
+            // Answers of IPv4 may be cut: a bridge does that where its packets pass the packet filter (`br_nf_ip_fragment`).
+            // Then what the port takes in is the limit, which is a VLAN's tag more (`__is_skb_forwardable`).
+            let passed = found.passed.unwrap().0;
+            assert!((1_500..=1_504).contains(&passed), "{port}: {found:?}");
+            assert_eq!(found.silent, Some(Mtu(passed + 1)), "{port}: {found:?}");
             assert_eq!(found.told, None, "{port}: {found:?}");
         }
         switch.sh(&format!("ip link set {port} mtu 9000"));

@@ -197,6 +197,11 @@ impl Interface {
         networks.any(|network| network.contains(&address))
     }
 
+    /// Whether it has this address.
+    pub fn has(&self, address: IpAddr) -> bool {
+        self.addresses.iter().any(|(own, _)| *own == address)
+    }
+
     /// Whether `mac` is one of its MAC addresses.
     pub fn has_mac(&self, mac: &str) -> bool {
         [&self.mac, &self.mac_in_use]
@@ -305,7 +310,7 @@ impl HostFacts {
     pub fn interface_with(&self, address: IpAddr) -> Option<(&InterfaceName, &Interface)> {
         self.interfaces
             .iter()
-            .find(|(_, i)| i.addresses.iter().any(|(a, _)| *a == address))
+            .find(|(_, interface)| interface.has(address))
     }
 
     /// An interface and all under it (a VLAN's parent, the members of a bond, the ports of a bridge), all the way down.

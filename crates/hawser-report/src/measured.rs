@@ -162,6 +162,5 @@ fn port<'a>(
     link: &hawser_model::names::LinkName,
 ) -> Option<(&'a InterfaceName, &'a Interface)> {
     let address = node.addresses.get(link)?;
-    let mut interfaces = case.hosts.get(&node.name)?.interfaces.iter();
-    interfaces.find(|(_, interface)| interface.addresses.iter().any(|(own, _)| own == address))
+    case.hosts.get(&node.name)?.interface_with(*address)
 }

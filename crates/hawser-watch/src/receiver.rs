@@ -1,14 +1,15 @@
 //! Who is told: a program, a webhook, or a mailbox by the machine's own sendmail.
 
 use std::fmt;
-use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hawser_files::read_named;
+use hawser_model::visible::one_line;
 use hawser_tool::{Tool, ToolError};
 use serde_json::Value;
 
+use crate::web::no_others;
 use crate::webhook::{Webhook, WebhookError};
 
 /// How long one message may take.
@@ -119,22 +120,9 @@ fn named(text: &str) -> Result<Receiver, String> {
 
 /// Reads a file that only its owner and group can read.
 fn of_file(path: &Path) -> Result<Receiver, String> {
-    let about = fs::metadata(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let mode = about.permissions().mode();
-    if mode & 0o006 != 0 {
-        return Err(format!(
-            "{}: others can read or write it (mode {:03o}), and it may name a secret: chmod o= {0}",
-            path.display(),
-            mode & 0o777
-        ));
-    }
-    if about.size() > LONGEST_FILE {
-        return Err(format!(
-            "{}: longer than {LONGEST_FILE} bytes",
-            path.display()
-        ));
-    }
-    let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    no_others(path, "a receiver's address").map_err(|e| e.to_string())?;
+    let bytes = read_named(path, LONGEST_FILE).map_err(|e| e.to_string())?;
+    let text = String::from_utf8_lossy(&bytes);
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     match (lines.next(), lines.next()) {
         (Some(line), None) => {
@@ -160,7 +148,7 @@ fn is_mailbox(text: &str) -> bool {
 /// A mail about one message.
 fn mail(to: &str, message: &Value) -> String {
     let alert = &message["alerts"][0];
-    let word = |value: &Value| plain(value.as_str().unwrap_or_default());
+    let word = |value: &Value| one_line(value.as_str().unwrap_or_default()).into_owned();
     let (labels, notes) = (&alert["labels"], &alert["annotations"]);
     let has = match alert["status"].as_str() {
         Some("firing") => "began",
@@ -198,14 +186,11 @@ fn mail(to: &str, message: &Value) -> String {
     text
 }
 
-/// On one line, and without what a terminal or a mail header would obey.
-fn plain(text: &str) -> String {
-    let shown = |c: char| if c.is_control() { ' ' } else { c };
-    text.chars().map(shown).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
     use proptest::prelude::*;
     use serde_json::json;
 

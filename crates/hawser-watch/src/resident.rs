@@ -141,17 +141,10 @@ impl Resident {
             self.read.changed = Some(now);
             self.read.view_is_old = true;
         }
-        if pulse.storage != self.pulse.storage {
-            self.read.standing_is_old = true;
-            // What ZFS tells of a device changes nothing in the cluster.
-            let events = pulse.storage.events;
-            let before = &self.pulse.storage;
-            let but_for_events = StoragePulse {
-                events,
-                ..before.clone()
-            };
-            self.read.view_is_old |= pulse.storage != but_for_events;
-        }
+        self.read.standing_is_old |= pulse.storage != self.pulse.storage;
+        // What ZFS tells of a device changes nothing in the cluster.
+        let in_cluster = |it: &StoragePulse| (it.there, it.zpools, it.unwell.clone());
+        self.read.view_is_old |= in_cluster(&pulse.storage) != in_cluster(&self.pulse.storage);
         let woken = pulse.woken.is_some() && pulse.woken != self.pulse.woken;
         self.read.view_is_old |= pulse.pacemaker_changed || woken;
         if pulse.corosync.is_some() {
@@ -315,18 +308,23 @@ impl Resident {
         if let Some(interfaces) = &self.pulse.interfaces {
             host.interfaces.clone_from(interfaces);
         }
-        let certificates = std::mem::take(&mut host.certificates).into_iter();
-        let certificates = certificates.chain(self.certificates.iter().cloned());
-        let certificates = certificates.map(|it| CertificateFacts {
-            read_at: self.time_of_day,
-            ..it
-        });
-        host.certificates = certificates.collect();
+        host.certificates = self.certificates_now();
         facts.hosts.insert(self.own.clone(), host);
         if let Some(sockets) = &self.standing.sockets {
             facts.sockets.insert(self.own.clone(), sockets.clone());
         }
         facts
+    }
+
+    /// The certificates of the head and of its watch, at this moment.
+    fn certificates_now(&self) -> Vec<CertificateFacts> {
+        let all = self.standing.facts.certificates.iter();
+        let all = all.chain(&self.certificates).cloned();
+        all.map(|it| CertificateFacts {
+            read_at: self.time_of_day,
+            ..it
+        })
+        .collect()
     }
 
     /// What is shown: the reading of this head, with the alarms that stand.
@@ -342,10 +340,8 @@ impl Resident {
         let mine = self.status.views.get(&self.own);
         let sockets = self.standing.sockets.iter().flatten();
         let corosync = sockets.filter(|socket| socket.process.as_deref() == Some("corosync"));
-        let mut hosts = self.facts().hosts;
-        let host = hosts.remove(&self.own).unwrap_or_default();
         let own = ShownHead {
-            certificates: host.certificates,
+            certificates: self.certificates_now(),
             corosync: self.pulse.corosync.is_some(),
             corosync_seen: self.read.corosync,
             pacemaker: mine.map(|view| view.pacemaker),

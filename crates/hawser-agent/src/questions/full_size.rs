@@ -37,10 +37,7 @@ impl Ask for ProbeFullSize {
 impl Answers<Node> for ProbeFullSize {
     fn answer(self, _: &mut Node, _: &Stop) -> Result<PathMtu, Declined> {
         let interfaces = interfaces()?;
-        let own = interfaces.values().find(|port| {
-            let mut addresses = port.addresses.iter();
-            addresses.any(|(address, _)| *address == self.source)
-        });
+        let own = interfaces.values().find(|port| port.has(self.source));
         let mtu = own.and_then(|port| port.mtu);
         let mtu = mtu.ok_or_else(|| format!("no interface has {} and an MTU", self.source))?;
         let mut key = [0; 8];

@@ -283,7 +283,7 @@ fn spoken(config: &TlsConfig, known: &mut Vec<CertificateFacts>) -> Result<Tls, 
 }
 
 /// Fails if others than a file's owner and group may read or write it.
-fn no_others(path: &Path, secret: &'static str) -> Result<(), WebError> {
+pub(crate) fn no_others(path: &Path, secret: &'static str) -> Result<(), WebError> {
     let about = fs::metadata(path).map_err(|source| WebError::About {
         path: path.to_owned(),
         source,

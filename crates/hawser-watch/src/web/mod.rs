@@ -9,4 +9,5 @@ mod yaml;
 
 pub use config::{Clients, DEAREST, TlsConfig, WebConfig, Wrong, parse};
 pub use credentials::{Credentials, Verdict};
+pub(crate) use door::no_others;
 pub use door::{Door, Doors, WebError};

@@ -203,7 +203,7 @@ fn other<'a>(
         .map(|(host, (name, interface))| Other {
             host,
             name,
-            has_address: interface.addresses.iter().any(|(a, _)| *a == address),
+            has_address: interface.has(address),
         })
         .max_by_key(|other| other.has_address)
 }
@@ -302,7 +302,7 @@ fn not_taken(view: &View<'_>) -> Vec<Found<DuplicateAddress>> {
     for ((link, host), (name, interface)) in view.ports() {
         for &address in &interface.dad_failed {
             let other = other(view, &host, address, |i| {
-                !i.dad_failed.contains(&address) && i.addresses.iter().any(|(a, _)| *a == address)
+                !i.dad_failed.contains(&address) && i.has(address)
             });
             let confidence = match &other {
                 Some(_) => Confidence::Certain,

@@ -2,14 +2,13 @@
 //! a hop with too small an MTU, from one end.
 //!
 //! Evidence: an echo of full size, tried again and in smaller sizes until one came back ([`PathEcho`]). Likely, since a
-//! filter may take large echoes alone; a warning. Where the peer's own port is known and no larger, that is
+//! filter may take large echoes alone; a warning. Where the peer's own port is known and smaller, that is
 //! `mtu-mismatch`. Cases: `full-size-lost`, `full-size-told`, `full-size-answered`.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use hawser_model::finding::{Confidence, Place, Severity};
-use hawser_model::host::Interface;
 use hawser_model::probe::PathEcho;
 use hawser_model::units::Mtu;
 use serde::Serialize;
@@ -68,12 +67,8 @@ fn evidence(view: &View<'_>, echo: &PathEcho) -> Option<FullSizeLost> {
     let found = &echo.found;
     let answered = found.passed?;
     let told = found.told.filter(|told| *told < found.interface_mtu);
-    let port = |port: &&Interface| {
-        let mut addresses = port.addresses.iter();
-        addresses.any(|(address, _)| *address == found.destination)
-    };
-    let peer = view.case.hosts.get(&echo.to);
-    let peers_own = peer.and_then(|peer| peer.interfaces.values().find(port)?.mtu);
+    let peer = view.host(&echo.to);
+    let peers_own = peer.and_then(|peer| peer.interface_with(found.destination)?.1.mtu);
     let is_mismatch = peers_own.is_some_and(|mtu| mtu < found.interface_mtu);
     let is_short = answered < found.interface_mtu && (found.silent.is_some() || told.is_some());
     (is_short && !is_mismatch).then_some(FullSizeLost {

@@ -21,8 +21,6 @@ const LINE: usize = 4096;
 pub(super) struct Events {
     follower: Option<Follower>,
     started: Option<Instant>,
-    /// What those before it counted.
-    before: u64,
 }
 
 #[derive(Debug)]
@@ -34,14 +32,12 @@ struct Follower {
 }
 
 impl Events {
-    /// How many there were that may have changed how well a pool is. Follows them from the first time on that there are
+    /// How many there were that may have changed how well a pool is; another number than before says that there is news. Follows them from the first time on that there are
     /// pools, and no longer when there are none: the module may be removed then.
     pub(super) fn count(&mut self, there_are_pools: bool) -> u64 {
         let ended = |it: &Follower| it.reads.is_finished();
         if !there_are_pools || self.follower.as_ref().is_some_and(ended) {
-            if let Some(follower) = self.follower.take() {
-                self.before += follower.told.load(Ordering::Relaxed);
-            }
+            self.follower = None;
         }
         let rested = self.started.is_none_or(|at| at.elapsed() >= AGAIN);
         if there_are_pools && self.follower.is_none() && rested {
@@ -54,7 +50,7 @@ impl Events {
     /// The same, by whoever follows them already.
     pub(super) fn so_far(&self) -> u64 {
         let told = self.follower.as_ref();
-        self.before + told.map_or(0, |it| it.told.load(Ordering::Relaxed))
+        told.map_or(0, |it| it.told.load(Ordering::Relaxed))
     }
 }
 

@@ -65,7 +65,7 @@ impl Shape {
             () if runs.loss_runs <= indices.len() as u64 && longest >= OUTAGE => Self::OneOutage,
             () if runs.loss_runs == 0 => Self::Unknown,
             // Random loss also hits neighbours now and then; bursts are when it mostly does.
-            () if runs.single_loss_runs * 2 >= runs.loss_runs => Self::OneAtATime,
+            () if runs.single_loss_runs >= runs.loss_runs.div_ceil(2) => Self::OneAtATime,
             () => Self::Bursts,
         }
     }

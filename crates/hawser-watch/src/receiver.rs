@@ -175,7 +175,9 @@ fn mail(to: &str, message: &Value) -> String {
     if !head.is_empty() {
         paragraphs.push(format!("Told by the watch of {head}."));
     }
-    paragraphs.push(format!("What this is, and what to do: hawser explain {code}"));
+    paragraphs.push(format!(
+        "What this is, and what to do: hawser explain {code}"
+    ));
     for paragraph in paragraphs.iter().filter(|it| !it.is_empty()) {
         for line in textwrap::wrap(paragraph, LINE) {
             text += &line;

@@ -52,8 +52,12 @@ pub struct Folder {
 /// How full a file system is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Room {
-    /// How much of it is used, in percent, rounded down; 100 only when nothing is left.
+    /// How much of it is used of what can be, in percent, rounded down as far as 99; 100 only when nothing is left. As of
+    /// df(1), what is kept for root counts as neither used nor free.
     pub used: u8,
+    /// What is left, in bytes; unknown of what was recorded before this was read.
+    #[serde(default)]
+    pub free: Option<u64>,
     /// Whether it has no inode left.
     pub no_inodes: bool,
     /// Whether it can only be read.
@@ -79,20 +83,26 @@ impl Room {
     }
 
     fn of(found: &Statvfs) -> Self {
-        let (all, free) = (found.blocks(), found.blocks_available());
-        let used = all.saturating_sub(free).saturating_mul(100) / all.max(1);
+        let free = found.blocks_available();
         Self {
-            used: match (all, free) {
-                (0, _) => 0,
-                (_, 0) => 100,
-                _ => u8::try_from(used).unwrap_or(99).min(99),
-            },
+            used: percent(found.blocks().saturating_sub(found.blocks_free()), free),
+            free: Some(free.saturating_mul(found.fragment_size())),
             // File systems without a fixed number of them say 0 of 0.
             no_inodes: found.files() > 0 && found.files_available() == 0,
             read_only: found
                 .flags()
                 .contains(nix::sys::statvfs::FsFlags::ST_RDONLY),
         }
+    }
+}
+
+/// How much of a file system is used, in percent, of so much used and free.
+fn percent(used: u64, free: u64) -> u8 {
+    match (used.saturating_add(free), free) {
+        (0, _) => 0,
+        (_, 0) => 100,
+        (all, _) => u8::try_from(u128::from(used) * 100 / u128::from(all))
+            .map_or(99, |percent| percent.min(99)),
     }
 }
 
@@ -183,5 +193,15 @@ mod tests {
             (false, &None)
         );
         assert!(Room::at("/proc").is_some() && Room::at("/no/such/folder").is_none());
+    }
+
+    #[test]
+    fn a_file_system_is_as_full_as_df_says() {
+        // 252 GiB, of which root keeps 161: df says 76 %.
+        assert_eq!(percent(73_901_735_936, 23_891_558_400), 75);
+        assert_eq!(percent(0, 0), 0);
+        assert_eq!(percent(1 << 40, 1), 99);
+        assert_eq!(percent(1, 0), 100);
+        assert_eq!(percent(u64::MAX, u64::MAX), 99);
     }
 }

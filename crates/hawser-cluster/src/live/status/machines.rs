@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::finding::Place;
 use hawser_model::names::HostName;
+use hawser_model::units::Bytes;
 
 use super::findings::Findings;
 use super::ready::FULL;
 use super::signs::{Mark, Sign};
-use crate::host::view::{Folder, Told};
+use crate::host::view::{Folder, Room, Told};
 use crate::live::views::StatusFacts;
 use crate::plan::WatchUnitFile;
 use crate::plan::boot::dangers_at_boot;
@@ -17,19 +18,29 @@ use crate::plan::boot::dangers_at_boot;
 /// Clocks that are further apart make logs, histories and kept failures of two heads hard to compare, in microseconds.
 const APART_US: i64 = 1_000_000;
 
+/// As long as so many bytes are left a folder has room, however full its file system is: Corosync and Pacemaker write megabytes,
+/// and 5 % of a large disk are many gigabytes.
+const ENOUGH: u64 = 1 << 30;
+
 /// Judges them.
 pub(super) fn judge(file: &ClusterFile, facts: &StatusFacts, found: &mut Findings) {
     for (head, view) in &facts.views {
         let full = |folder: &&Folder| {
             let room = folder.room;
-            !room.read_only && (room.used >= FULL || room.no_inodes)
+            let short = room.used >= FULL && room.free.is_none_or(|free| free < ENOUGH);
+            !room.read_only && (room.no_inodes || short)
         };
         let mut full: Vec<&Folder> = view.folders.iter().filter(full).collect();
         full.sort_by_key(|folder| std::cmp::Reverse(folder.room.used));
         if !full.is_empty() {
             let words = |folder: &&Folder| match folder.room {
                 room if room.no_inodes => format!("{} (no inode left)", folder.path),
-                room => format!("{} ({} % used)", folder.path, room.used),
+                Room {
+                    used,
+                    free: Some(free),
+                    ..
+                } => format!("{} ({used} % used, {} left)", folder.path, Bytes(free)),
+                Room { used, .. } => format!("{} ({used} % used)", folder.path),
             };
             let folders: Vec<String> = full.iter().map(words).collect();
             let text = format!(

@@ -32,6 +32,28 @@ fn room(used: u8) -> Room {
 }
 
 #[test]
+fn a_large_disk_has_room_for_logs_when_it_is_nearly_full() {
+    let golden = Golden::named("lab");
+    let found = |free: u64| {
+        now(&but(healthy(&golden), 2, |head| {
+            let room = Room {
+                free: Some(free),
+                ..room(96)
+            };
+            let path = "/var/log".to_owned();
+            head.folders = vec![Folder { path, room }];
+        }))
+        .degraded
+    };
+    assert_eq!(found(1 << 30), Vec::<String>::new());
+    let few = found((1 << 30) - 1);
+    assert!(
+        few[0].contains("no room in /var/log (96 % used, 1024.0 MiB left)"),
+        "{few:?}"
+    );
+}
+
+#[test]
 fn each_thing_that_would_fail_the_next_takeover_is_named_before_it() {
     let golden = Golden::named("lab");
     let of_vmpool01 = |view: PoolView| {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::account::{Account, Layer};
 use hawser_model::case::{Case, Measurement, PhaseKind};
-use hawser_model::host::{HostFacts, Interface};
+use hawser_model::host::{HostFacts, HostWindow, Interface};
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::units::Packets;
 
@@ -78,6 +78,15 @@ impl<'a> View<'a> {
             })
             .collect();
         Self { case, phases }
+    }
+
+    /// Every window that was open on a host: those of the phases, and what a watch counted.
+    pub(crate) fn windows(&self) -> impl Iterator<Item = (&'a HostName, &'a HostWindow)> {
+        let of = |p: &PhaseView<'a>| {
+            let facts = p.facts;
+            [Side::Sender, Side::Receiver].map(|side| (facts.host(side), facts.window(side)))
+        };
+        self.phases.iter().flat_map(of).chain(&self.case.counted)
     }
 
     /// Every directed path on which something was sent.

@@ -126,9 +126,11 @@ fn what_stands_on_hosts_is_judged_as_a_check_judges_it() {
     let mut found = 0;
     for (name, case) in saved() {
         let check = answer(&case);
-        let standing =
-            hawser_account::standing(&case.topology, &case.hosts, &case.sockets, &case.echoes);
-        for one in standing {
+        let case = Case {
+            measurements: Vec::new(),
+            ..case
+        };
+        for one in hawser_account::standing(&case) {
             found += 1;
             let (code, place) = (&one.finding.code, &one.finding.place);
             let same = check

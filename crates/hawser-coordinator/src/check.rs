@@ -1,7 +1,7 @@
 //! A whole check: facts of every host, layer-2 hellos, then slot after slot of measurements.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use hawser_agent::questions::{
@@ -335,7 +335,7 @@ fn link_probes(
     })?;
     let clock = hawser_host::clock(agents);
     let said = clock.now();
-    let claims = claims(agents, topology, hosts)?;
+    let claims = claims(agents, topology)?;
     clock.sleep(HELLO_WAIT.saturating_sub(clock.since(said)));
     let complete = listening.values().chain(announced.values()).all(|&ok| ok);
     let mut heard = Vec::new();
@@ -349,26 +349,17 @@ fn link_probes(
 }
 
 /// Who answers for the hosts' own IPv4 addresses on their links.
-fn claims(
-    agents: &mut Hosts,
-    topology: &Topology,
-    hosts: &BTreeMap<HostName, HostFacts>,
-) -> Result<Option<Vec<AddressClaim>>, HostError> {
-    let own = |name: &HostName| -> Vec<(InterfaceName, LinkName, Ipv4Addr)> {
-        let addresses = topology.node(name).into_iter().flat_map(|n| &n.addresses);
-        addresses
-            .filter_map(|(link, &address)| {
-                let (interface, facts) = hosts.get(name)?.interface_with(address)?;
-                match address {
-                    // What is down hears no answer, and would be an error.
-                    IpAddr::V4(v4) if facts.up => Some((interface.clone(), link.clone(), v4)),
-                    _ => None,
-                }
-            })
-            .collect()
-    };
+fn claims(agents: &mut Hosts, topology: &Topology) -> Result<Option<Vec<AddressClaim>>, HostError> {
     let asked = on_all(agents, |name, agent| {
-        possible(agent.ask(&AskForOwn(own(name))))
+        let addresses = topology.node(name).into_iter().flat_map(|n| &n.addresses);
+        let addresses = addresses.filter_map(|(link, address)| match address {
+            IpAddr::V4(v4) => Some((link.clone(), *v4)),
+            IpAddr::V6(_) => None,
+        });
+        possible(agent.ask(&AskForOwn {
+            host: name.clone(),
+            addresses: addresses.collect(),
+        }))
     })?;
     let all: Option<Vec<Vec<AddressClaim>>> = asked.into_values().collect();
     Ok(all.map(|claims| claims.into_iter().flatten().collect()))

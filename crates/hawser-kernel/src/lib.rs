@@ -22,6 +22,7 @@ mod proc;
 mod processors;
 mod program;
 mod sys;
+mod tally;
 
 pub use collectors::counters::{host_counters, softnet_counters};
 pub use collectors::sockets::udp_sockets;
@@ -34,3 +35,4 @@ pub use journal::{Arm, Journal, Owner, watch as guard};
 pub use knobs::{Knobs, receivers};
 pub use observer::Observer;
 pub use processors::Processors;
+pub use tally::Tally;

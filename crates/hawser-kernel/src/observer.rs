@@ -103,7 +103,7 @@ impl Observer {
         }
         self.window = Some(Window {
             opened: Instant::now(),
-            before: self.read(),
+            before: counters::read(&mut self.sources),
             sockets: self.sockets(),
             neighbours: Neighbours::before(&watched),
             answers: answers::read(&watched),
@@ -130,12 +130,8 @@ impl Observer {
         let stopped = self.drop_reasons.stop();
         let taps = self.tap.as_mut().map(Tap::close).transpose();
         let elapsed = Nanos(u64::try_from(window.opened.elapsed().as_nanos()).unwrap_or(u64::MAX));
-        let mut counters = Counters::default();
-        for (before, after) in window.before.iter().zip(self.read()) {
-            if let (Some(before), Some(after)) = (before, after) {
-                counters.0.extend(after.since(before).0);
-            }
-        }
+        let after = counters::read(&mut self.sources);
+        let mut counters = counters::gained(&window.before, &after);
         let sockets = match (window.sockets, self.sockets()) {
             (Some(before), Some(after)) => sockets::dropped_between(&before, after),
             _ => Vec::new(),
@@ -183,15 +179,5 @@ impl Observer {
 
     fn sockets(&mut self) -> Option<BTreeMap<u64, SocketFacts>> {
         self.socket_diag.as_mut()?.dump().ok()
-    }
-
-    fn read(&mut self) -> Vec<Option<Counters>> {
-        self.sources
-            .iter_mut()
-            .map(|source| {
-                let mut counters = Counters::default();
-                source.read(&mut counters).ok().map(|()| counters)
-            })
-            .collect()
     }
 }

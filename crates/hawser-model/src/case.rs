@@ -61,6 +61,9 @@ pub struct Case {
     /// Echoes of full size between hosts, of a watch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub echoes: Vec<PathEcho>,
+    /// What each host counted by itself in the last minute, of a watch: nothing was measured meanwhile.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counted: BTreeMap<HostName, HostWindow>,
     /// Why the run ended before it was complete; absent when it was complete.
     pub stopped: Option<Stopped>,
     /// The fence devices, each asked whether it would fence, where the cluster file names any.
@@ -113,6 +116,7 @@ impl Case {
             measurements: Vec::new(),
             sockets: BTreeMap::new(),
             echoes: Vec::new(),
+            counted: BTreeMap::new(),
             stopped: None,
             fencing: Vec::new(),
             boots: Vec::new(),

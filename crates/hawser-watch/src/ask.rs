@@ -9,12 +9,12 @@ use hawser_cluster::host::view::Limits;
 use hawser_cluster::live::{StatusFacts, observe};
 use hawser_host::{Hosts, on_all};
 use hawser_model::cluster_file::ClusterFile;
-use hawser_model::host::HostFacts;
+use hawser_model::host::{HostFacts, HostWindow};
 use hawser_model::names::HostName;
 use hawser_model::sockets::SocketFacts;
 use serde::{Deserialize, Serialize};
 
-use crate::echoes::echoes;
+use crate::probes::probe;
 
 /// What the heads said at a moment, judged nowhere.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -28,6 +28,8 @@ pub struct Facts {
     pub hosts: BTreeMap<HostName, HostFacts>,
     /// Its UDP sockets.
     pub sockets: BTreeMap<HostName, Vec<SocketFacts>>,
+    /// What it counted in the last minute.
+    pub counted: BTreeMap<HostName, HostWindow>,
 }
 
 /// How the heads are asked.
@@ -63,6 +65,9 @@ pub fn ask(
                 if let Some(sockets) = standing.sockets {
                     facts.sockets.insert(name.clone(), sockets);
                 }
+                if let Some(counted) = standing.counted {
+                    facts.counted.insert(name.clone(), counted);
+                }
                 facts.hosts.insert(name, standing.facts);
             }
             Err(e) => {
@@ -74,7 +79,7 @@ pub fn ask(
         let unreached = std::mem::take(&mut facts.status.unreached);
         heads.retain(|name, _| !unreached.contains_key(name));
         facts.status = observe(file, heads, unreached, asked.limits, asked.watch_links);
-        facts.status.echoes = echoes(file, heads);
+        probe(file, heads, &mut facts.status);
     }
     facts
 }

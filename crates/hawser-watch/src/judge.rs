@@ -1,6 +1,7 @@
 //! From what was read to what is seen to be wrong, each thing by a code and a place that stay.
 
 use hawser_cluster::live::{Said, Sign};
+use hawser_model::case::{Case, Intensity};
 use hawser_model::finding::{Place, Severity, WordedFinding};
 use hawser_model::names::HostName;
 use hawser_model::topology::Topology;
@@ -62,8 +63,12 @@ const NOT_REACHED: Sign = Sign::HeadNotReached;
 /// All that is wrong: what stands on the hosts, and what the status says of the cluster. What both say, with one code of
 /// one place, is said once.
 pub fn sightings(topology: &Topology, facts: &Facts, said: Vec<Said>) -> Vec<Sighting> {
-    let standing =
-        hawser_account::standing(topology, &facts.hosts, &facts.sockets, &facts.status.echoes);
+    let mut case = Case::new(0, Intensity::Gentle, topology.clone(), facts.hosts.clone());
+    case.sockets.clone_from(&facts.sockets);
+    case.counted.clone_from(&facts.counted);
+    case.echoes.clone_from(&facts.status.echoes);
+    case.address_claims = Some(facts.status.claims.clone());
+    let standing = hawser_account::standing(&case);
     let standing = standing.into_iter().map(Sighting::from);
     // The status has its own words for a head of a cluster: one that is off is not merely silent.
     let told = |name: &HostName| {

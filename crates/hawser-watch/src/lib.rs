@@ -13,7 +13,6 @@
 pub mod around;
 pub mod ask;
 pub mod board;
-mod echoes;
 mod gaps;
 pub mod group;
 pub mod history;
@@ -28,6 +27,7 @@ pub mod notify;
 pub mod pages;
 pub mod past;
 mod picture;
+mod probes;
 pub mod readers;
 pub mod reading;
 pub mod receiver;

@@ -16,9 +16,9 @@ use hawser_model::names::HostName;
 use hawser_model::output::live::LiveIncidents;
 use hawser_model::output::top::TopPicture;
 
-use crate::echoes::echoes;
 use crate::history::history;
 use crate::locked::locked;
+use crate::probes::probe;
 use crate::run::EVERY;
 use crate::shown::Shown;
 use crate::whole::{Due, Whole};
@@ -188,7 +188,7 @@ impl All {
             // The links are read by those who read each head.
             None => {
                 let mut facts = observe(&self.file, heads, unreached, limits, Duration::ZERO);
-                facts.echoes = echoes(&self.file, heads);
+                probe(&self.file, heads, &mut facts);
                 facts
             }
         };

@@ -313,6 +313,9 @@ impl Resident {
         if let Some(sockets) = &self.standing.sockets {
             facts.sockets.insert(self.own.clone(), sockets.clone());
         }
+        if let Some(counted) = &self.standing.counted {
+            facts.counted.insert(self.own.clone(), counted.clone());
+        }
         facts
     }
 

@@ -12,9 +12,9 @@ use hawser_model::host::CertificateFacts;
 use hawser_model::names::HostName;
 use hawser_model::output::watch::Alarm;
 
-use crate::echoes::echoes;
 use crate::keeping::Keeping;
 use crate::metrics::Health;
+use crate::probes::probe;
 use crate::recorder::Recorder;
 use crate::resident::Resident;
 use crate::shown::Shown;
@@ -207,7 +207,7 @@ impl Looker {
                 let before = last.as_ref().filter(|_| !devices);
                 let mut facts = observe_alone(&file, &own, &mut heads, before);
                 if devices {
-                    facts.echoes = echoes(&file, &mut heads);
+                    probe(&file, &mut heads, &mut facts);
                 }
                 last = Some(facts.clone());
                 let judged = judged(&file, &facts, &mut heads, JUDGE_PATIENTLY);

@@ -295,6 +295,7 @@ impl Whole {
                         .extend(own.status.views.remove_entry(name));
                     facts.hosts.append(&mut own.hosts);
                     facts.sockets.append(&mut own.sockets);
+                    facts.counted.append(&mut own.counted);
                 }
                 Answers::NotYet => {}
                 Answers::No { why, .. } => {

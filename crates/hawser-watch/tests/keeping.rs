@@ -54,6 +54,7 @@ fn kept_by<L: Look>(seconds: u64, full: Range<u64>, look: impl Fn(&Clock) -> L) 
         cuts: vec![(30, 40), (60, 70)],
         carrier: true,
         full,
+        damages: 0..0,
         kept: kept.clone(),
     };
     let mut host = Simulated::new("head1".into(), head, QUESTIONS, &wire);

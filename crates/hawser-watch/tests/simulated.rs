@@ -26,18 +26,23 @@ fn run(seconds: u64, cuts: &[(u64, u64)], carrier: bool) -> Ran {
     run_with(seconds, cuts, carrier, AllWell::default())
 }
 
-fn run_with(seconds: u64, cuts: &[(u64, u64)], carrier: bool, mut look: AllWell) -> Ran {
+fn run_with(seconds: u64, cuts: &[(u64, u64)], carrier: bool, look: AllWell) -> Ran {
     let wire = Wire::default();
-    let clock = wire.clock();
     let head = Head {
         own: 0,
-        clock: clock.clone(),
+        clock: wire.clock(),
         cuts: cuts.to_vec(),
         carrier,
         full: 0..0,
+        damages: 0..0,
         kept: Arc::default(),
     };
-    let mut host = Simulated::new("head1".into(), head, QUESTIONS, &wire);
+    run_head(seconds, &wire, head, look)
+}
+
+fn run_head(seconds: u64, wire: &Wire, head: Head, mut look: AllWell) -> Ran {
+    let clock = wire.clock();
+    let mut host = Simulated::new("head1".into(), head, QUESTIONS, wire);
     let mut watch = Watch::new(file(), "head1".into());
     let mut told = Vec::new();
     for _ in 0..seconds {
@@ -71,6 +76,28 @@ fn a_clean_day_has_no_alarm_and_starts_few_programs() {
     assert_eq!(ran.told, []);
     assert!(ran.programs <= day / 10 + 10, "{}", ran.programs);
     assert!(ran.views <= day / 300 + 2, "{}", ran.views);
+}
+
+#[test]
+fn a_bad_cable_is_one_alarm_by_what_the_card_counts() {
+    let wire = Wire::default();
+    let head = Head {
+        own: 0,
+        clock: wire.clock(),
+        cuts: Vec::new(),
+        carrier: true,
+        full: 0..0,
+        damages: 1000..1600,
+        kept: Arc::default(),
+    };
+    let told = run_head(2000, &wire, head, AllWell::default()).told;
+    let [(began, '+', code, 1), (ended, '-', same, 1)] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert_eq!((code.as_str(), same.as_str()), ("nic-errors", "nic-errors"));
+    // The host is read each 30 s, and judged by the last 60.
+    assert!((1003..1035).contains(began), "{began}");
+    assert!((1640..1700).contains(ended), "{ended}");
 }
 
 #[test]
@@ -235,6 +262,7 @@ fn a_head_that_does_not_answer_leaves_what_was_known() {
         cuts: Vec::new(),
         carrier: true,
         full: 0..0,
+        damages: 0..0,
         kept: Arc::default(),
     };
     let mut gone = Simulated::new("head1".into(), head, QUESTIONS, &wire);

@@ -40,6 +40,7 @@ impl Heads {
                 cuts: cuts.iter().filter(|_| own == 0).copied().collect(),
                 carrier: true,
                 full: 0..0,
+                damages: 0..0,
                 kept: Arc::default(),
             };
             Simulated::new(name.into(), head, QUESTIONS, &wire)

@@ -5,6 +5,7 @@ use std::fmt;
 
 use hawser_model::account::{Basis, Layer};
 use hawser_model::finding::{Confidence, Place, Severity};
+use hawser_model::host::HostWindow;
 use hawser_model::ladder::BusyProgram;
 use hawser_model::names::{HostName, InterfaceName, LinkName};
 use hawser_model::units::{Nanos, Packets};
@@ -173,6 +174,67 @@ fn interface_of(view: &View<'_>, host: &HostName, loss: &Loss) -> Option<Interfa
         Side::Receiver
     };
     facts.interface(side).map(|(name, _)| name.clone())
+}
+
+/// Fewer frames or packets in a minute are no alarm: at 10 Gbit/s a link that is as good as it has to be damages one in some
+/// minutes (a bit error rate of 10^-12, IEEE 802.3).
+pub(super) const MANY: u64 = 10;
+
+/// What an interface counted while nothing was measured, where that is many; evidence.
+#[derive(Serialize)]
+pub(super) struct Counted {
+    pub(super) reason: String,
+    pub(super) counted: u64,
+    pub(super) within_s: u64,
+}
+
+impl Counted {
+    /// So many by this name.
+    pub(super) fn of(window: &HostWindow, (reason, counted): (String, u64)) -> Option<Self> {
+        (counted >= MANY).then_some(Self {
+            reason,
+            counted,
+            within_s: seconds(window),
+        })
+    }
+
+    /// A warning, certain, since the kernel counted it.
+    pub(super) fn found<C>(place: Place, evidence: C) -> Found<C> {
+        Found {
+            severity: Severity::Warning,
+            confidence: Confidence::Certain,
+            place,
+            evidence,
+        }
+    }
+}
+
+/// How long a window was open, in seconds.
+pub(super) fn seconds(window: &HostWindow) -> u64 {
+    (window.elapsed.0 + 500_000_000) / 1_000_000_000
+}
+
+/// What each host counted while nothing was measured, with the ports of its links and what is below them, each once.
+pub(super) fn counting<'a>(view: &View<'a>) -> Vec<(Place, &'a InterfaceName, &'a HostWindow)> {
+    let mut links: BTreeMap<(&HostName, &InterfaceName), BTreeSet<LinkName>> = BTreeMap::new();
+    for ((link, host), (top, _)) in view.ports() {
+        let Some((host, facts)) = view.case.hosts.get_key_value(&host) else {
+            continue;
+        };
+        for name in facts.with_lower(top) {
+            links.entry((host, name)).or_default().insert(link.clone());
+        }
+    }
+    let of = |((host, name), links): ((&'a HostName, &'a InterfaceName), BTreeSet<LinkName>)| {
+        let place = Place {
+            host: Some(host.clone()),
+            link: only(links.into_iter()),
+            interface: Some(name.clone()),
+            ..Place::default()
+        };
+        Some((place, name, view.case.counted.get(host)?))
+    };
+    links.into_iter().filter_map(of).collect()
 }
 
 /// Links among the losses.

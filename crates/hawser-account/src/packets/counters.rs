@@ -18,7 +18,7 @@ use super::facts::{PhaseFacts, Side};
 mod receiver;
 mod sender;
 
-pub(crate) use receiver::is_ring_counter;
+pub(crate) use receiver::{is_ring_counter, ring};
 
 /// A counter that may hold losses of the flow.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ mod flows;
 mod knobs;
 
 use hawser_host::Declined;
-use hawser_kernel::{CertificateReader, Observer, Processors, StorageReader};
+use hawser_kernel::{CertificateReader, Observer, Processors, StorageReader, Tally};
 use hawser_model::ladder::HostUsage;
 use hawser_model::names::HostName;
 use hawser_model::traffic::RunKey;
@@ -54,6 +54,7 @@ pub struct Node {
     pub(crate) readings: Option<Writer>,
     pub(crate) storage: StorageReader,
     pub(crate) certificates: CertificateReader,
+    pub(crate) tally: Tally,
 }
 
 /// What the coordinator said of itself.

@@ -3,16 +3,23 @@
 use std::net::Ipv4Addr;
 
 use hawser_host::{Answers, Ask, Declined, Size, Stop};
-use hawser_model::names::{HostName, InterfaceName, LinkName};
+use hawser_kernel::interfaces;
+use hawser_model::names::{HostName, LinkName};
 use hawser_model::probe::AddressClaim;
 use hawser_wire::own_address;
 use serde::{Deserialize, Serialize};
 
 use crate::node::Node;
 
-/// Asks for the host's own addresses on its links. Answers who else claims them.
+/// Asks for those of these addresses that the host has. Answers who else claims them.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct AskForOwn(pub Vec<(InterfaceName, LinkName, Ipv4Addr)>);
+pub struct AskForOwn {
+    /// The host's name, for what it says.
+    pub host: HostName,
+    /// Addresses, each with the link that it is on. One that no interface of the host has, or only one that is down and hears
+    /// no answer, is not asked for.
+    pub addresses: Vec<(LinkName, Ipv4Addr)>,
+}
 
 impl Ask for AskForOwn {
     type Answer = Vec<AddressClaim>;
@@ -25,7 +32,17 @@ impl Ask for AskForOwn {
 }
 
 impl Answers<Node> for AskForOwn {
-    fn answer(self, node: &mut Node, _: &Stop) -> Result<Vec<AddressClaim>, Declined> {
-        Ok(own_address::claims(&self.0, &node.session()?.host)?)
+    fn answer(self, _: &mut Node, _: &Stop) -> Result<Vec<AddressClaim>, Declined> {
+        let interfaces = interfaces()?;
+        let with = |address: Ipv4Addr| {
+            let mut all = interfaces.iter();
+            let found = all.find(|(_, it)| it.up && it.has(address.into()));
+            found.map(|(name, _)| name.clone())
+        };
+        let asked = self.addresses.into_iter();
+        let asked: Vec<_> = asked
+            .filter_map(|(link, address)| Some((with(address)?, link, address)))
+            .collect();
+        Ok(own_address::claims(&asked, &self.host)?)
     }
 }

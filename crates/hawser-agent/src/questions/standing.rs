@@ -2,7 +2,7 @@
 
 use hawser_host::{Answers, Ask, Declined, Size, Stop};
 use hawser_kernel::{host_facts, udp_sockets};
-use hawser_model::host::HostFacts;
+use hawser_model::host::{HostFacts, HostWindow};
 use hawser_model::sockets::SocketFacts;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,8 @@ pub struct Standing {
     pub facts: HostFacts,
     /// Its UDP sockets; absent when they could not be read.
     pub sockets: Option<Vec<SocketFacts>>,
+    /// What it counted in the last minute; absent the first time it is asked.
+    pub counted: Option<HostWindow>,
 }
 
 impl Ask for ReadStanding {
@@ -37,6 +39,7 @@ impl Answers<Node> for ReadStanding {
                 ..host_facts()
             },
             sockets: udp_sockets().ok(),
+            counted: node.tally.read(),
         })
     }
 }

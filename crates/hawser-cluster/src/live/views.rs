@@ -7,7 +7,7 @@ use std::time::Duration;
 use hawser_host::{Hosts, on_all, until_enough};
 use hawser_model::cluster_file::{Backend, ClusterFile, ExportKind, Pool, Role};
 use hawser_model::names::HostName;
-use hawser_model::probe::PathEcho;
+use hawser_model::probe::{AddressClaim, PathEcho};
 use serde::{Deserialize, Serialize};
 
 use super::LiveError;
@@ -40,6 +40,9 @@ pub struct StatusFacts {
     /// What echoes of full size found between heads; empty where none were sent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub echoes: Vec<PathEcho>,
+    /// Who else answered for addresses of the heads; empty where nobody asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<AddressClaim>,
 }
 
 /// By how much a clock is ahead, in microseconds: somewhere between the two.
@@ -121,8 +124,9 @@ pub fn observe_alone(
 }
 
 impl StatusFacts {
-    /// What is asked seldom is as it was before: fence devices, and echoes.
+    /// What is asked seldom is as it was before: fence devices, echoes, and who claims addresses.
     fn take_rare(&mut self, before: &Self) {
+        self.claims.clone_from(&before.claims);
         self.echoes.clone_from(&before.echoes);
         for (name, view) in &mut self.views {
             if let Some(before) = before.views.get(name) {

@@ -12,9 +12,11 @@ use hawser_cluster::host::questions::ReadLogEnds;
 use hawser_cluster::live::{Judged, StatusFacts};
 use hawser_host::{Clock, Declined};
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
-use hawser_model::host::Interface;
+use hawser_model::counters::Counters;
+use hawser_model::host::{HostWindow, Interface};
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition, NodeStatus, ServiceState};
 use hawser_model::readings::Reading;
+use hawser_model::units::Nanos;
 use hawser_watch::run::{Look, Viewed};
 
 /// One of two heads, whose second link is cut and healed at set seconds.
@@ -27,6 +29,8 @@ pub struct Head {
     pub carrier: bool,
     /// When its disk takes nothing.
     pub full: Range<u64>,
+    /// When the cable of its second link damages three frames a second.
+    pub damages: Range<u64>,
     /// What it took.
     pub kept: Arc<Mutex<Vec<Reading>>>,
 }
@@ -102,7 +106,21 @@ hawser_host::answers! {
         };
         link(0, true).into_iter().chain(link(1, !down)).collect()
     };
-    ReadStanding: |_, _| Standing::default();
+    ReadStanding: |_, head| {
+        let until = head.clock.now().as_secs();
+        let from = until.saturating_sub(60);
+        let bad = head.damages.end.min(until).saturating_sub(head.damages.start.max(from));
+        let gained = [("link/eth1/rx_crc_errors".to_owned(), bad * 3)];
+        let counted = HostWindow {
+            elapsed: Nanos((until - from) * 1_000_000_000),
+            counters: Counters(gained.into()),
+            ..HostWindow::default()
+        };
+        Standing {
+            counted: Some(counted),
+            ..Standing::default()
+        }
+    };
     OpenReadings: |_, head| head.room()?;
     KeepReading: |ask, head| {
         head.room()?;

@@ -1,4 +1,4 @@
-//! Another program's socket drops packets while the check runs: its buffer is too small or it
+//! Another program's socket drops packets while the check runs, or while a watch looks: its buffer is too small or it
 //! reads too slowly. Not our flow's loss, but a cluster engine's or storage server's, seen in
 //! the act.
 //!
@@ -8,7 +8,7 @@
 //! buffer. If the host counts no full buffer and as many errors, something in front of the buffer refuses the packets
 //! (`socket-filter-drop`, `ipsec-policy-drop`), and that is said. Checksum errors and memory pressure are other causes. Likely; an error, a warning if they are refused. Cases:
 //! `foreign-socket-dropping`, `foreign-socket-stopped`, `foreign-socket-never-read`, `foreign-noise`,
-//! `corosync-buffer-shrunk`, `foreign-socket-filtered`.
+//! `corosync-buffer-shrunk`, `foreign-socket-filtered`, `foreign-socket-watched`.
 
 use std::collections::BTreeMap;
 
@@ -23,11 +23,11 @@ use crate::cause::{Cause, CheckCause, Found, Words, counted, host};
 use crate::causes::corosync_buffer_halved::is_halved;
 use crate::causes::knet;
 use crate::causes::socket_drain::memory_of;
+use crate::causes::support::{MANY, seconds};
 use crate::causes::udp_memory_pressure::{counter, memory_not_buffer};
 use crate::fixes::Candidate;
 use crate::fixes::knobs::{At, KERNEL_DEFAULT};
 use crate::losses::Losses;
-use crate::packets::facts::Side;
 use crate::view::View;
 
 #[derive(Serialize)]
@@ -37,6 +37,9 @@ pub(crate) struct ForeignSocketDropping {
     #[serde(skip_serializing_if = "Option::is_none")]
     refused_packets: Option<Packets>,
     buffer_bytes: Bytes,
+    /// Of a watch: within so many seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within_s: Option<u64>,
     /// What waited in it afterwards.
     queued_bytes: Bytes,
     /// What the program is known to ask for, where it has less.
@@ -51,16 +54,16 @@ pub(crate) struct ForeignSocketDropping {
     low: Option<knet::Low>,
 }
 
-/// Other programs' sockets that dropped in some window of their host, with the sum.
+/// Other programs' sockets that dropped in some window of their host, with the sum: while something was measured, or, in a
+/// watch, at any time.
 pub(crate) fn dropping<'a>(view: &View<'a>) -> BTreeMap<(HostName, u64), (&'a SocketFacts, u64)> {
     let mut sums: BTreeMap<(HostName, u64), (&'a SocketFacts, u64)> = BTreeMap::new();
-    for phase in &view.phases {
-        for side in [Side::Sender, Side::Receiver] {
-            for socket in &phase.facts.window(side).sockets {
-                let key = (phase.facts.host(side).clone(), socket.inode);
-                let (_, sum) = sums.entry(key).or_insert((socket, 0));
-                *sum = sum.saturating_add(socket.drops.0);
-            }
+    for (host, window) in view.windows() {
+        for socket in &window.sockets {
+            let (_, sum) = sums
+                .entry((host.clone(), socket.inode))
+                .or_insert((socket, 0));
+            *sum = sum.saturating_add(socket.drops.0);
         }
     }
     sums.retain(|_, (_, drops)| *drops > 0);
@@ -92,6 +95,13 @@ impl CheckCause for ForeignSocketDropping {
                 continue;
             }
             let name = socket.process.as_deref().unwrap_or("unknown process");
+            let within_s = view.case.counted.get(&host).map(seconds);
+            // A watch sees every program at all times. A packet that Corosync loses is one too many.
+            let is_engine = name == "corosync";
+            let minor = within_s.is_some() && !is_engine;
+            if minor && drops < MANY {
+                continue;
+            }
             let place = Place {
                 host: Some(host.clone()),
                 object: Some(match socket.pid {
@@ -103,14 +113,15 @@ impl CheckCause for ForeignSocketDropping {
             let refused = refused(view, &host, drops);
             found.push(Found {
                 // A program may filter its own socket on purpose.
-                severity: match refused {
-                    Some(_) => Severity::Warning,
-                    None => Severity::Error,
+                severity: match refused.is_some() || minor {
+                    true => Severity::Warning,
+                    false => Severity::Error,
                 },
                 confidence: Confidence::Likely,
                 place,
                 evidence: Self {
                     dropped_packets: Packets(drops),
+                    within_s,
                     refused_packets: refused,
                     buffer_bytes: socket.receive_buffer,
                     queued_bytes: socket.receive_queued,
@@ -147,10 +158,14 @@ impl Cause for ForeignSocketDropping {
     fn words(&self, at: &Place) -> Words {
         let (buffer, queued) = (self.buffer_bytes, self.queued_bytes);
         let socket = at.object.as_deref().unwrap_or("A socket");
+        let within = match self.within_s {
+            Some(seconds) => format!("within {seconds} s"),
+            None => "while the check ran".to_owned(),
+        };
         if let Some(refused) = self.refused_packets {
             return Words {
                 text: format!(
-                    "{socket} on {} dropped {} while the check ran, and its receive buffer was not full: InErrors counted {refused} and \
+                    "{socket} on {} dropped {} {within}, and its receive buffer was not full: InErrors counted {refused} and \
                      RcvbufErrors none. A program of its cgroup (eBPF), an IPsec policy, or a filter that the program set itself refuses them.",
                     host(at),
                     counted(self.dropped_packets.0, "packet"),
@@ -190,8 +205,7 @@ impl Cause for ForeignSocketDropping {
         };
         Words {
             text: format!(
-                "{} on {} dropped {} while the check ran. Its receive buffer is {buffer}; {state}.",
-                socket,
+                "{socket} on {} dropped {} {within}. Its receive buffer is {buffer}; {state}.",
                 host(at),
                 counted(self.dropped_packets.0, "packet"),
             ),

@@ -3,12 +3,15 @@
 //! the receiving port takes.
 //!
 //! Evidence: packets in the layers sender-nic and receiver-nic that are not the ring's. An
-//! error. Cases: `nic-errors`, `nic-errors-transmit`.
+//! error. In a watch, which sends nothing: many of them in a minute, by the counter alone; a warning. Cases: `nic-errors`,
+//! `nic-errors-transmit`, `nic-errors-counted`.
 
 use hawser_model::account::Layer;
 use hawser_model::finding::Place;
 use hawser_model::units::Packets;
 use serde::Serialize;
+
+pub(crate) mod counted;
 
 use crate::cause::{
     Cause, CheckCause, Found, Words, as_number, at_interface, host, in_brackets, interface,
@@ -62,9 +65,6 @@ impl Cause for NicErrors {
             true => "could not send",
             false => "did not take",
         };
-        let damaged = ["crc", "frame", "carrier"]
-            .iter()
-            .any(|word| self.reason.contains(word));
         Words {
             text: format!(
                 "{} {way} {}{}.",
@@ -72,21 +72,29 @@ impl Cause for NicErrors {
                 self.lost,
                 in_brackets(&self.reason)
             ),
-            fix: match damaged {
-                true => format!(
-                    "Damaged frames come from the cable, the transceiver or the port: reseat or \
+            fix: fix(&self.reason, at),
+        }
+    }
+}
+
+/// What to do about frames that are counted so.
+fn fix(reason: &str, at: &Place) -> String {
+    let damaged = ["crc", "frame", "carrier"]
+        .iter()
+        .any(|word| reason.contains(word));
+    match damaged {
+        true => format!(
+            "Damaged frames come from the cable, the transceiver or the port: reseat or \
                      exchange them one at a time and watch `ethtool -S {0}` and `ip -s link show \
                      {0}`.",
-                    interface(at)
-                ),
-                false => format!(
-                    "`ip -s -s link show {0}` and `ethtool -S {0}` on {1} name the counter; then the \
+            interface(at)
+        ),
+        false => format!(
+            "`ip -s -s link show {0}` and `ethtool -S {0}` on {1} name the counter; then the \
                      driver's documentation, its firmware, and the size of the frames against the \
                      port's MTU.",
-                    interface(at),
-                    host(at),
-                ),
-            },
-        }
+            interface(at),
+            host(at),
+        ),
     }
 }

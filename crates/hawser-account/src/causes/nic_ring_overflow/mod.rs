@@ -4,7 +4,8 @@
 //!
 //! Evidence: the driver's own counters (`rx_missed_errors`, `rx_no_buffer_count`,
 //! `rx_out_of_buffer`, …) or `veth_xmit` as the place of the drop. `rx_dropped` alone is not
-//! evidence: it also holds harmless drops. An error. Case: `nic-ring-overflow`.
+//! evidence: it also holds harmless drops. An error. In a watch, which sends nothing: many of them in a minute; a warning.
+//! Cases: `nic-ring-overflow`, `nic-ring-overflow-counted`.
 
 use crate::fixes::Candidate;
 use crate::fixes::knobs::{At, backlog};
@@ -20,6 +21,8 @@ use crate::causes::support::{Lost, by_host, confidence, main_reason, place_on};
 use crate::compare::topic::{About, CARD};
 use crate::losses::{Loss, Losses};
 use crate::view::View;
+
+pub(crate) mod counted;
 
 /// What some drivers take when they are loaded and not later: the size of the ring, and interrupts that wait for nothing
 /// (their own documents in Documentation/networking/device_drivers/ethernet/intel).
@@ -56,20 +59,15 @@ impl CheckCause for NicRingOverflow {
             .into_iter()
             .map(|(host, group)| {
                 let place = place_on(view, &host, &group);
-                let facts = place
-                    .interface
-                    .as_ref()
-                    .and_then(|name| view.host(&host)?.interfaces.get(name));
-                let veth = facts.is_some_and(|i| i.driver.as_deref() == Some("veth"));
                 Found {
                     severity: Severity::Error,
                     confidence: confidence(&group),
-                    place,
                     evidence: Self {
                         reason: main_reason(&group),
-                        veth,
+                        veth: is_veth(view, &place),
                         lost: Lost::of(view, &group),
                     },
+                    place,
                 }
             })
             .collect()
@@ -100,7 +98,23 @@ impl Cause for NicRingOverflow {
     const ABOUT: &[About] = &CARD;
 
     fn words(&self, at: &Place) -> Words {
-        let fix = match self.veth {
+        Words {
+            text: format!(
+                "The receive ring of {} was full: {} from {} were lost before the kernel saw \
+                 them{}.",
+                at_interface(at),
+                self.lost,
+                peer(at),
+                in_brackets(&self.reason),
+            ),
+            fix: fix(self.veth, at),
+        }
+    }
+}
+
+/// What to do about the ring of such an interface.
+fn fix(veth: bool, at: &Place) -> String {
+    match veth {
             true => "A veth's ring is 256 slots and cannot be set. Turn GRO off on it (`ethtool -K \
                      IF gro off` leaves NAPI mode unless an XDP program holds it), give its NAPI a CPU of \
                      its own, or smooth the bursts in front of it."
@@ -111,17 +125,13 @@ impl Cause for NicRingOverflow {
                  irqbalance) and look at `ethtool -c` for coalescing.",
                 interface(at),
             ),
-        };
-        Words {
-            text: format!(
-                "The receive ring of {} was full: {} from {} were lost before the kernel saw \
-                 them{}.",
-                at_interface(at),
-                self.lost,
-                peer(at),
-                in_brackets(&self.reason),
-            ),
-            fix,
         }
-    }
+}
+
+/// Whether it is one end of a veth pair.
+fn is_veth(view: &View<'_>, at: &Place) -> bool {
+    let facts = at.host.as_ref().and_then(|host| view.host(host));
+    let port = facts.zip(at.interface.as_ref());
+    let port = port.and_then(|(facts, name)| facts.interfaces.get(name));
+    port.is_some_and(|port| port.driver.as_deref() == Some("veth"))
 }

@@ -21,7 +21,7 @@ use crate::causes::foreign_socket_dropping::dropping;
 use crate::causes::support::{Lost, by_host, confidence, place_on};
 use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses};
-use crate::packets::facts::Side;
+use crate::packets::facts::MOST_PACKETS;
 use crate::view::View;
 
 #[derive(Serialize)]
@@ -40,14 +40,10 @@ pub(crate) const NO_MEMORY: &str = "PROTO_MEM";
 /// What both families' counters of the name gained on a host, over all windows.
 pub(crate) fn counter(view: &View<'_>, host: &HostName, name: &str) -> u64 {
     let mut sum = 0u64;
-    for phase in &view.phases {
-        for side in [Side::Sender, Side::Receiver] {
-            if phase.facts.host(side) == host {
-                for family in ["udp", "udp6"] {
-                    let moved = phase.facts.counter(side, &format!("{family}/{name}"));
-                    sum = sum.saturating_add(moved);
-                }
-            }
+    for (_, window) in view.windows().filter(|(of, _)| *of == host) {
+        for family in ["udp", "udp6"] {
+            let moved = window.counters.or_zero(&format!("{family}/{name}"));
+            sum = sum.saturating_add(moved.min(MOST_PACKETS));
         }
     }
     sum

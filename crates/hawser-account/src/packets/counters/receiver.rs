@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use hawser_model::account::Layer;
+use hawser_model::counters::Counters;
+use hawser_model::names::InterfaceName;
 
 use super::{Candidate, filter_rules};
 use crate::packets::books::{Books, Segment};
-use crate::packets::facts::{PhaseFacts, Side};
+use crate::packets::facts::{MOST_PACKETS, PhaseFacts, Side};
 
 /// The candidates, each loss once.
 pub(super) fn candidates(facts: &PhaseFacts<'_>, books: &Books) -> Vec<Candidate> {
@@ -47,7 +49,11 @@ fn front(facts: &PhaseFacts<'_>, add: &mut impl FnMut(Segment, Layer, String, u6
         false,
     );
 
-    let (ring, full) = ring(facts);
+    let (counters, devices) = (
+        &facts.window(Side::Receiver).counters,
+        facts.devices(Side::Receiver),
+    );
+    let (ring, full) = ring(counters, &devices);
     add(Segment::Middle, Layer::ReceiverNic, ring, full, true);
     for field in ["rx_crc_errors", "rx_frame_errors", "rx_length_errors"] {
         add(
@@ -58,26 +64,31 @@ fn front(facts: &PhaseFacts<'_>, add: &mut impl FnMut(Segment, Layer, String, u6
             true,
         );
     }
-    let (name, dropped) = driver_counter(facts, |name| name.contains("xdp_drop"));
+    let (name, dropped) = driver_counter(counters, &devices, |name| name.contains("xdp_drop"));
     add(Segment::Middle, Layer::XdpTc, name, dropped, true);
 }
 
-/// Packets that found no room in the NIC's ring: interface statistics and the driver's own
-/// counters name the same packets, so the largest stands.
-fn ring(facts: &PhaseFacts<'_>) -> (String, u64) {
-    let mut best = driver_counter(facts, is_ring_counter);
-    for device in facts.devices(Side::Receiver) {
+/// Packets that found no room in the ring of the first of these devices or of one below it: interface statistics and the
+/// driver's own counters name the same packets, so the largest stands.
+pub(crate) fn ring(counters: &Counters, devices: &[&InterfaceName]) -> (String, u64) {
+    let mut best = driver_counter(counters, devices, is_ring_counter);
+    for device in devices {
         // `hw-drops` holds the overruns too (`Documentation/netlink/specs/netdev.yaml`).
         let prefix = format!("queue/{device}/rx-");
-        let drops = facts.sum(Side::Receiver, &prefix, "/hw-drops");
+        let queues = counters.under(&prefix);
+        let drops = queues.filter(|(name, _)| name.ends_with("/hw-drops"));
+        let drops = drops.fold(0, |sum: u64, (_, value)| sum.saturating_add(value));
         if drops > best.1 {
             best = (format!("{prefix}*/hw-drops"), drops);
         }
     }
-    let device = facts.interface(Side::Receiver).map(|(name, _)| name);
     for field in ["rx_missed_errors", "rx_fifo_errors", "rx_over_errors"] {
-        let value = facts.link_counter(Side::Receiver, field);
-        if let (true, Some(device)) = (value >= best.1 && value > 0, device) {
+        // Stacked devices count the same packet each.
+        let all = devices
+            .iter()
+            .map(|it| counters.or_zero(&format!("link/{it}/{field}")));
+        let value = all.max().unwrap_or(0).min(MOST_PACKETS);
+        if let (true, Some(device)) = (value >= best.1 && value > 0, devices.first()) {
             best = (format!("link/{device}/{field}"), value);
         }
     }
@@ -103,11 +114,15 @@ pub(crate) fn is_ring_counter(name: &str) -> bool {
 }
 
 /// The largest driver counter that `wanted` picks, summed over queues.
-fn driver_counter(facts: &PhaseFacts<'_>, wanted: impl Fn(&str) -> bool) -> (String, u64) {
+fn driver_counter(
+    counters: &Counters,
+    devices: &[&InterfaceName],
+    wanted: impl Fn(&str) -> bool,
+) -> (String, u64) {
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
-    for device in facts.devices(Side::Receiver) {
+    for device in devices {
         let prefix = format!("driver/{device}/");
-        for (name, value) in facts.window(Side::Receiver).counters.under(&prefix) {
+        for (name, value) in counters.under(&prefix) {
             let field = &name[prefix.len()..];
             if wanted(field) {
                 let queues: String = field

@@ -48,6 +48,37 @@ pub fn softnet_counters() -> Result<Counters, KernelError> {
     Ok(counters)
 }
 
+/// What each source says now; none of one that cannot be read.
+pub(crate) fn read(sources: &mut [Box<dyn Source>]) -> Vec<Option<Counters>> {
+    let read = |source: &mut Box<dyn Source>| {
+        let mut counters = Counters::default();
+        source.read(&mut counters).ok().map(|()| counters)
+    };
+    sources.iter_mut().map(read).collect()
+}
+
+/// What the same sources gained from one reading to the next; nothing of one that could not be read both times.
+pub(crate) fn gained(before: &[Option<Counters>], after: &[Option<Counters>]) -> Counters {
+    let mut counters = Counters::default();
+    for (before, after) in before.iter().zip(after) {
+        if let (Some(before), Some(after)) = (before, after) {
+            counters.0.extend(after.since(before).0);
+        }
+    }
+    counters
+}
+
+/// The sources that say what is lost at cards, processors and sockets, and are read in a millisecond.
+pub(crate) fn quiet() -> Vec<Box<dyn Source>> {
+    vec![
+        Box::new(snmp::Snmp),
+        Box::new(snmp::Snmp6),
+        Box::new(softnet::Softnet),
+        Box::new(link::Links::default()),
+        Box::new(driver::Drivers::default()),
+    ]
+}
+
 /// Every source there is, in the order in which they are read.
 pub(crate) fn all() -> Vec<Box<dyn Source>> {
     vec![

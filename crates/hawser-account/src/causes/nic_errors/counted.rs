@@ -1,0 +1,75 @@
+//! Damaged frames, and those that could not be sent, that an interface counted while nothing was measured.
+
+use hawser_model::finding::Place;
+use hawser_model::host::HostWindow;
+use hawser_model::names::InterfaceName;
+use serde::Serialize;
+
+use super::{NicErrors, fix};
+use crate::cause::{Cause, CheckCause, Found, Words, as_number, at_interface, counted};
+use crate::causes::support::{Counted, counting};
+use crate::compare::topic::About;
+use crate::losses::Losses;
+use crate::view::View;
+
+#[derive(Serialize)]
+pub(crate) struct CountedErrors {
+    #[serde(serialize_with = "as_number")]
+    outgoing: bool,
+    #[serde(flatten)]
+    counted: Counted,
+}
+
+/// Kinds of damage to what came, and of failure to send; each frame is counted once (`include/uapi/linux/if_link.h`).
+const RECEIVED: [&str; 3] = ["rx_crc_errors", "rx_frame_errors", "rx_length_errors"];
+/// The sum of its kinds.
+const SENT: [&str; 1] = ["tx_errors"];
+
+impl CheckCause for CountedErrors {
+    fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
+        let mut found = Vec::new();
+        for (place, name, window) in counting(view) {
+            for (outgoing, fields) in [(false, &RECEIVED[..]), (true, &SENT[..])] {
+                if let Some(counted) = Counted::of(window, errors(window, name, fields)) {
+                    found.push(Counted::found(place.clone(), Self { outgoing, counted }));
+                }
+            }
+        }
+        found
+    }
+}
+
+/// How many frames these counters hold, and the name of the one with the most.
+fn errors(window: &HostWindow, name: &InterfaceName, fields: &[&str]) -> (String, u64) {
+    let all = fields.iter().map(|field| format!("link/{name}/{field}"));
+    let all = all.map(|name| (window.counters.or_zero(&name), name));
+    let all: Vec<(u64, String)> = all.collect();
+    let sum = all
+        .iter()
+        .fold(0, |sum: u64, (n, _)| sum.saturating_add(*n));
+    let most = all.into_iter().max_by_key(|(n, _)| *n);
+    (most.map(|(_, name)| name).unwrap_or_default(), sum)
+}
+
+impl Cause for CountedErrors {
+    const CODE: &'static str = NicErrors::CODE;
+    const PAGE: &'static str = NicErrors::PAGE;
+    const ABOUT: &[About] = NicErrors::ABOUT;
+
+    fn words(&self, at: &Place) -> Words {
+        let Counted {
+            reason,
+            counted: n,
+            within_s,
+        } = &self.counted;
+        let frames = counted(*n, "frame");
+        let way = match self.outgoing {
+            true => format!("could not send {frames}"),
+            false => format!("took {frames} for damaged"),
+        };
+        Words {
+            text: format!("{} {way} within {within_s} s ({reason}).", at_interface(at)),
+            fix: fix(reason, at),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Frames that found no room in an interface's ring while nothing was measured.
+
+use hawser_model::finding::Place;
+use serde::Serialize;
+
+use super::{NicRingOverflow, fix, is_veth};
+use crate::cause::{Cause, CheckCause, Found, Words, as_number, at_interface, counted};
+use crate::causes::support::{Counted, counting};
+use crate::compare::topic::About;
+use crate::losses::Losses;
+use crate::packets::ring;
+use crate::view::View;
+
+#[derive(Serialize)]
+pub(crate) struct CountedOverflow {
+    #[serde(serialize_with = "as_number")]
+    veth: bool,
+    #[serde(flatten)]
+    counted: Counted,
+}
+
+impl CheckCause for CountedOverflow {
+    fn find(view: &View<'_>, _: &mut Losses) -> Vec<Found<Self>> {
+        let found = counting(view).into_iter();
+        let found = found.filter_map(|(place, name, window)| {
+            let counted = Counted::of(window, ring(&window.counters, &[name]))?;
+            let veth = is_veth(view, &place);
+            Some(Counted::found(place, Self { veth, counted }))
+        });
+        found.collect()
+    }
+}
+
+impl Cause for CountedOverflow {
+    const CODE: &'static str = NicRingOverflow::CODE;
+    const PAGE: &'static str = NicRingOverflow::PAGE;
+    const ABOUT: &[About] = NicRingOverflow::ABOUT;
+
+    fn words(&self, at: &Place) -> Words {
+        let Counted {
+            reason,
+            counted: n,
+            within_s,
+        } = &self.counted;
+        Words {
+            text: format!(
+                "The receive ring of {} was full: {} were lost within {within_s} s before the kernel saw them ({reason}).",
+                at_interface(at),
+                counted(*n, "frame"),
+            ),
+            fix: fix(self.veth, at),
+        }
+    }
+}

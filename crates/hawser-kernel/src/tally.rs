@@ -1,0 +1,105 @@
+//! What a host counts while nobody measures anything: the gains of its counters over the last minute.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use hawser_model::counters::Counters;
+use hawser_model::host::HostWindow;
+use hawser_model::sockets::SocketFacts;
+use hawser_model::units::Nanos;
+
+use crate::collectors::counters::{self, Source};
+use crate::collectors::sockets::{self, SocketDiag};
+
+/// A window is at least as long, once so much has passed.
+const OVER: Duration = Duration::from_secs(60);
+
+/// Readings that are kept are as far apart, however often it is read.
+const APART: Duration = Duration::from_secs(15);
+
+/// Reads counters again and again.
+#[derive(Default)]
+pub struct Tally {
+    sources: Vec<Box<dyn Source>>,
+    sockets: Option<SocketDiag>,
+    kept: VecDeque<Reading>,
+}
+
+struct Reading {
+    at: Instant,
+    counters: Vec<Option<Counters>>,
+    sockets: Option<BTreeMap<u64, SocketFacts>>,
+}
+
+impl Tally {
+    /// What was gained since a reading of a minute ago, or since the first where that is younger; nothing at the first.
+    ///
+    /// Drop reasons and taps are not in it: they cost something with every packet.
+    pub fn read(&mut self) -> Option<HostWindow> {
+        if self.sources.is_empty() {
+            self.sources = counters::quiet();
+            self.sockets = SocketDiag::open().ok();
+        }
+        let now = Reading {
+            at: Instant::now(),
+            counters: counters::read(&mut self.sources),
+            sockets: self.sockets.as_mut().and_then(|diag| diag.dump().ok()),
+        };
+        // The oldest that is kept is the youngest of those that are old enough.
+        while self
+            .kept
+            .get(1)
+            .is_some_and(|second| now.at - second.at >= OVER)
+        {
+            self.kept.pop_front();
+        }
+        let window = self.kept.front().map(|before| now.since(before));
+        let last = self.kept.back();
+        if last.is_none_or(|last| now.at - last.at >= APART) {
+            self.kept.push_back(now);
+        }
+        window
+    }
+}
+
+impl Reading {
+    fn since(&self, before: &Self) -> HostWindow {
+        let elapsed = self.at - before.at;
+        let sockets = match (&before.sockets, &self.sockets) {
+            (Some(before), Some(after)) => sockets::dropped_between(before, after.clone()),
+            _ => Vec::new(),
+        };
+        HostWindow {
+            elapsed: Nanos(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)),
+            counters: counters::gained(&before.counters, &self.counters),
+            sockets,
+            ..HostWindow::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_is_since_the_first_reading_and_counts_what_moved() {
+        let mut tally = Tally::default();
+        assert_eq!(tally.read(), None);
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket
+            .send_to(b"counted", socket.local_addr().unwrap())
+            .unwrap();
+        let window = tally.read().unwrap();
+        assert!(
+            window.counters.or_zero("udp/OutDatagrams") >= 1,
+            "{window:?}"
+        );
+        assert!(
+            window.counters.or_zero("link/lo/rx_packets") >= 1,
+            "{window:?}"
+        );
+        assert!(window.elapsed > Nanos(0));
+        assert_eq!(tally.kept.len(), 1, "readings of one moment are one");
+    }
+}

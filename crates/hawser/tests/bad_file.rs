@@ -59,7 +59,7 @@ type Edits<'a> = &'a [(&'a str, &'a str)];
 fn each_mistake_is_one_error_at_its_place() {
     let bmc = |n: &str| BMC.replace('N', n);
     let (one, two) = (bmc("1"), bmc("2"));
-    let cases: [(&str, Edits, u32); 11] = [
+    let cases: [(&str, Edits, u32); 12] = [
         (
             "duplicate-address",
             &[("ring0 = \"10.72.0.2\"", "ring0 = \"10.72.0.1\"")],
@@ -108,6 +108,14 @@ fn each_mistake_is_one_error_at_its_place() {
         (
             "unknown-agent-like-no-other",
             &[("cipher = 3", "agent = \"fence_by_hand\"")],
+            0o600,
+        ),
+        (
+            "watch-tells-nobody",
+            &[(
+                "[timing]",
+                "[watch]\ntell = \"hooks.example.org/alarms\"\n\n[timing]",
+            )],
             0o600,
         ),
         (

@@ -12,7 +12,7 @@ use toml::de::DeTable;
 
 pub use at::At;
 pub use error::{FileError, FileErrors, Found, Problem, Rule, line_and_column, nearest};
-pub use values::{Network, NotA, Period, SecretRef, Speed};
+pub use values::{Network, NotA, Period, SecretRef, Speed, Whom};
 
 /// Reads a file through three gates: is it TOML, has it the shape of the schema, does it keep the
 /// rules. What fails at one gate is not shown to the next, or one slip would look like many.

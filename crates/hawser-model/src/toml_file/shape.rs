@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{Found, Problem, nearest};
-use super::values::{Network, NotA, Period, SecretRef, Speed};
+use super::values::{Network, NotA, Period, SecretRef, Speed, Whom};
 
 /// Checks `document` against `schema` and pushes whatever does not fit.
 pub(super) fn check<R>(schema: &Value, document: &Spanned<DeTable<'_>>, found: &mut Found<R>) {
@@ -287,6 +287,7 @@ fn written<R>(format: &str, text: &str, span: Range<usize>, place: &Place, found
     }
     let outcome = match format {
         Speed::FORMAT => tried::<Speed>(text),
+        Whom::FORMAT => tried::<Whom>(text),
         Period::FORMAT => tried::<Period>(text),
         Network::FORMAT => tried::<Network>(text),
         SecretRef::FORMAT => tried::<SecretRef>(text),

@@ -231,6 +231,42 @@ impl fmt::Display for SecretRef {
     }
 }
 
+/// Who is told of alarms, as `hawser watch --tell` has it: `https://…` or `http://…`, `mailto:ADDRESS`, `/PROGRAM`, `@/FILE`
+/// with one of these.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whom(String);
+
+const WHOM: &str = "\"https://…\" or \"http://…\" (a webhook), \"mailto:ADDRESS\", \"/PROGRAM\", or \"@/FILE\" with one of \
+                    these, such as \"@/etc/hawser/webhook\"";
+
+text_value!(
+    Whom,
+    "hawser-whom",
+    "@/etc/hawser/webhook",
+    "Who is told of alarms: https:// or http:// (a webhook), mailto:ADDRESS, /PROGRAM, or @/FILE with one of these."
+);
+
+impl FromStr for Whom {
+    type Err = NotA;
+
+    fn from_str(text: &str) -> Result<Self, NotA> {
+        let known = ["https://", "http://", "mailto:", "/", "@/"];
+        if text.chars().any(char::is_control) {
+            return NotA::because("it has a control character", WHOM);
+        }
+        match known.iter().any(|begin| text.starts_with(begin)) {
+            true => Ok(Self(text.to_owned())),
+            false => NotA::because(format!("\"{text}\" names nobody"), WHOM),
+        }
+    }
+}
+
+impl fmt::Display for Whom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,7 +16,7 @@ use hawser_watch::tell::Whose;
 use hawser_watch::wake;
 use miette::{IntoDiagnostic, WrapErr, bail};
 
-use super::{Args, RING, Voice, started};
+use super::{Args, RING, Voice, receiver, started};
 use crate::cluster::Cluster;
 use crate::output;
 
@@ -67,7 +67,12 @@ pub fn stay(
 ) -> miette::Result<ExitCode> {
     let clock = Clock::default();
     let board = Board::new(file.clone(), own.clone(), clock.clone());
-    let mut voice = Voice::begin(args, &board, own.as_str(), whose, &clock)?;
+    // A head whose watch ran not at all for want of somebody to tell would be worse off.
+    let to = receiver(args, Some(file)).unwrap_or_else(|why| {
+        output::complain!("nobody is told of alarms: {why}");
+        None
+    });
+    let mut voice = Voice::begin(args, to, &board, own.as_str(), whose, &clock)?;
     let mine = || hawser_agent::own(own.clone());
     let past = started(Past::start(mine(), board.clone(), clock.clone()))?;
     let mut host = mine();

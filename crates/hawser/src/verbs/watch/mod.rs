@@ -12,8 +12,10 @@ use std::time::Duration;
 use hawser_cluster::host::view::Limits;
 use hawser_cluster::live::{JUDGE_PROMPTLY, judged};
 use hawser_host::Clock;
+use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
 use hawser_model::output::watch::{Alarm, WatchReading};
+use hawser_model::toml_file::line_and_column;
 use hawser_watch::board::Board;
 use hawser_watch::receiver::Receiver;
 use hawser_watch::run::Change;
@@ -67,14 +69,15 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["once", "node"])]
     all: bool,
     /// Tell of each alarm that begins or ends: https:// or http:// with the JSON of an Alertmanager's webhook, a program's path
-    /// with the same on its input, mailto:ADDRESS by this machine's sendmail, or @FILE with one of these
+    /// with the same on its input, mailto:ADDRESS by this machine's sendmail, or @FILE with one of these [default, on a head:
+    /// `tell` of [watch] in the cluster file]
     #[arg(long, value_name = "WHOM", value_parser = Receiver::parse, conflicts_with = "once")]
     tell: Option<Receiver>,
     /// Keep what is read on this head's own disk, in so many bytes; 0: do not [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = ring, conflicts_with = "once")]
     keep: Option<u64>,
-    /// Send a message that begins and one that ends through --tell, and end
-    #[arg(long, requires = "tell")]
+    /// Send a message that begins and one that ends to whom it tells, and end
+    #[arg(long)]
     test_alarm: bool,
 }
 
@@ -145,10 +148,34 @@ fn stay(args: &Args, cluster: Cluster) -> miette::Result<ExitCode> {
         cluster: file.map_or(String::new(), |file| file.cluster.name.to_string()),
         head: own.as_ref().map_or(String::new(), HostName::to_string),
     };
-    match (&args.tell, own, file) {
-        (Some(receiver), _, _) if args.test_alarm => test(receiver, &whose),
-        (_, Some(own), Some(file)) => head::stay(args, file, own, &whose),
-        (_, _, _) => whole::stay(args, cluster, &whose),
+    if args.test_alarm {
+        let own = own.is_some();
+        return match receiver(args, file.filter(|_| own))? {
+            Some(to) => test(&to, &whose),
+            None => bail!(
+                "--test-alarm tells nobody: --tell WHOM, or `tell` of [watch] in the cluster file, on a head"
+            ),
+        };
+    }
+    match (own, file) {
+        (Some(own), Some(file)) => head::stay(args, file, own, &whose),
+        (_, _) => whole::stay(args, cluster, &whose),
+    }
+}
+
+/// Who is told: of the command, or else of this head's file.
+fn receiver(args: &Args, file: Option<&ClusterFile>) -> miette::Result<Option<Receiver>> {
+    let whom = file.and_then(|file| Some((file, file.watch.tell.as_ref()?)));
+    match (&args.tell, whom) {
+        (Some(receiver), _) => Ok(Some(receiver.clone())),
+        (None, Some((file, whom))) => {
+            let parsed = Receiver::parse(&whom.to_string());
+            let (line, _) = line_and_column(&file.text, whom.span().start);
+            parsed.map(Some).map_err(|why| {
+                miette::miette!("the cluster file, line {line}: [watch] tell: {why}")
+            })
+        }
+        (None, None) => Ok(None),
     }
 }
 
@@ -164,6 +191,7 @@ impl Voice {
     /// Serves the board, and says of whom it is.
     fn begin(
         args: &Args,
+        to: Option<Receiver>,
         board: &Board,
         what: &str,
         whose: &Whose,
@@ -173,8 +201,7 @@ impl Voice {
         let doors = Arc::new(doors.map_err(|e| miette::miette!("{e}"))?);
         let served = serve(args.listen, Arc::clone(&doors), board.clone());
         let address = served.map_err(|e| miette::miette!("{e}"))?;
-        let teller = args.tell.clone();
-        let teller = teller.map(|to| Teller::start(to, clock.clone()));
+        let teller = to.map(|to| Teller::start(to, clock.clone()));
         let teller = started(teller.transpose())?;
         let scheme = if doors.speaks_tls() { "https" } else { "http" };
         output::print(&format!("watching {what}, {scheme}://{address}/\n"));

@@ -26,7 +26,7 @@ pub fn stay(args: &Args, cluster: Cluster, whose: &Whose) -> miette::Result<Exit
     let board = Board::whole(whole.layout().clone(), clock.clone());
     let names: Vec<String> = cluster.nodes.iter().map(|(n, _)| n.to_string()).collect();
     let what = format!("{} from here", names.join(" and "));
-    let mut voice = Voice::begin(args, &board, &what, whose, &clock)?;
+    let mut voice = Voice::begin(args, args.tell.clone(), &board, &what, whose, &clock)?;
     let readers = all_heads::read(cluster, whole)?;
     let manager = Manager::here();
     manager.tell("READY=1");

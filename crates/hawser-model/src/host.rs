@@ -51,6 +51,20 @@ pub struct HostFacts {
     /// The certificates by which its watch listens for other machines, and by which it speaks with a quorum device.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub certificates: Vec<CertificateFacts>,
+    /// The files with the secrets by which its cluster's nodes know each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<SecretFacts>,
+}
+
+/// A file with a secret. What is in it is not read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SecretFacts {
+    /// Its path.
+    pub file: String,
+    /// When it was written last, in seconds since 1970 UTC.
+    pub modified: u64,
+    /// Who may do what with it: its permission bits (chmod(1)).
+    pub mode: u32,
 }
 
 /// A certificate.

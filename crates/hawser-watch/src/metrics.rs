@@ -158,6 +158,15 @@ fn certificates(all: &mut All<'_>, shown: &Shown) {
         help,
         certificates,
     );
+    let heads = shown.heads.iter();
+    let secrets = heads.flat_map(|(head, of)| {
+        of.secrets.iter().map(move |it| {
+            let labels = shown.labels(head, &[("file", it.file.as_str())]);
+            (labels, it.modified as f64)
+        })
+    });
+    let help = "When a file with a secret was written last";
+    all.gauge("secret_modified_timestamp_seconds", help, secrets);
 }
 
 fn links(all: &mut All<'_>, shown: &Shown) {

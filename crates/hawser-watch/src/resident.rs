@@ -345,6 +345,7 @@ impl Resident {
         let corosync = sockets.filter(|socket| socket.process.as_deref() == Some("corosync"));
         let own = ShownHead {
             certificates: self.certificates_now(),
+            secrets: self.standing.facts.secrets.clone(),
             corosync: self.pulse.corosync.is_some(),
             corosync_seen: self.read.corosync,
             pacemaker: mine.map(|view| view.pacemaker),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use hawser_model::host::{CertificateFacts, Interface};
+use hawser_model::host::{CertificateFacts, Interface, SecretFacts};
 use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition};
 use hawser_model::output::watch::WatchReading;
@@ -44,4 +44,6 @@ pub struct ShownHead {
     pub socket_drops: Option<u64>,
     /// The certificates by which it speaks with others.
     pub certificates: Vec<CertificateFacts>,
+    /// The files with its cluster's secrets.
+    pub secrets: Vec<SecretFacts>,
 }

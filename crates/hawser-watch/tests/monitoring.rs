@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use hawser_host::Clock;
-use hawser_model::host::CertificateFacts;
+use hawser_model::host::{CertificateFacts, SecretFacts};
 use hawser_tool::{Tool, is_installed};
 use hawser_watch::board::Board;
 use hawser_watch::keeping::KeptCounts;
@@ -41,6 +41,7 @@ fn board() -> Board {
     let head1 = shown.heads.get_mut("head1").unwrap();
     head1.stats.extend(stats);
     head1.certificates.push(CertificateFacts::default());
+    head1.secrets.push(SecretFacts::default());
     let health = Health {
         readings: 60,
         failures: 0,

@@ -121,6 +121,7 @@ mod rate_limit;
 mod receive_merging_stall;
 mod receive_window;
 mod rung_not_measured;
+mod secret_exposed;
 mod segment_size_clamped;
 mod serial_exports;
 mod single_stream;
@@ -298,6 +299,7 @@ pub(crate) const CAUSES: &[Listed<CheckFind>] = &[
     Listed::check::<emulated_network_card::EmulatedNetworkCard>(),
     Listed::check::<shared_failure_domain::SharedFailureDomain>(),
     Listed::check::<certificate_expires::CertificateExpires>(),
+    Listed::check::<secret_exposed::SecretExposed>(),
     Listed::check::<disk_not_running::DiskNotRunning>(),
     Listed::check::<multipath_path_lost::MultipathPathLost>(),
     Listed::check::<zpool_degraded::ZpoolDegraded>(),
@@ -330,6 +332,7 @@ pub(crate) const STANDING: &[Listed<CheckFind>] = &[
     Listed::check::<slot_too_narrow::SlotTooNarrow>(),
     Listed::check::<shared_failure_domain::SharedFailureDomain>(),
     Listed::check::<certificate_expires::CertificateExpires>(),
+    Listed::check::<secret_exposed::SecretExposed>(),
     Listed::check::<disk_not_running::DiskNotRunning>(),
     Listed::check::<multipath_path_lost::MultipathPathLost>(),
     Listed::check::<zpool_degraded::ZpoolDegraded>(),

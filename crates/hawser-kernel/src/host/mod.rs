@@ -8,6 +8,7 @@ mod corosync;
 mod hardware;
 mod interfaces;
 mod pcie;
+mod secrets;
 mod setup;
 mod storage;
 mod surroundings;
@@ -59,6 +60,7 @@ pub fn host_facts() -> HostFacts {
         virtualization: virtualization::read(Path::new("/")),
         storage: None,
         certificates: Vec::new(),
+        secrets: secrets::read(),
     }
 }
 

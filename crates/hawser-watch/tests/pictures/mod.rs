@@ -285,6 +285,7 @@ fn on(name: &str, head: Option<&str>, last: u8) -> PoolStatus {
 fn itself(head: u8, second: bool) -> ShownHead {
     ShownHead {
         certificates: Vec::new(),
+        secrets: Vec::new(),
         corosync: true,
         corosync_seen: Some(NOW),
         pacemaker: Some(true),

@@ -10,7 +10,7 @@
 //! sender's kernel sent to the other's MAC address and nobody received is the duplicate's doing, and so is
 //! what the two hosts sent each other in vain; other losses stand for themselves. An error. Cases: `duplicate-address`, `duplicate-address-lossy`, `duplicate-address-dead`,
 //! `duplicate-address-unknown`, `duplicate-address-proxy`, `duplicate-address-flux`,
-//! `duplicate-address-ipv6`.
+//! `duplicate-address-ipv6`, `duplicate-address-pool`.
 
 use hawser_model::units::Packets;
 use std::collections::BTreeSet;
@@ -72,9 +72,11 @@ const VIRTUAL_ROUTERS: [&str; 2] = ["00:00:5e:00:01:", "00:00:5e:00:02:"];
 
 impl CheckCause for DuplicateAddress {
     fn find(view: &View<'_>, losses: &mut Losses) -> Vec<Found<Self>> {
-        let mut found = Vec::new();
+        let mut found: Vec<Found<Self>> = Vec::new();
         for claim in view.case.address_claims.iter().flatten() {
-            if is_foreign(view, claim) {
+            // Of an address that two hosts have and both ask for, each hears the other: one trouble.
+            let is_told = found.iter().any(|known| known.evidence.is_between(claim));
+            if is_foreign(view, claim) && !is_told {
                 found.push(claimed(view, claim, losses));
             }
         }
@@ -148,6 +150,11 @@ impl Cause for DuplicateAddress {
 }
 
 impl DuplicateAddress {
+    /// Whether the claim is the other's word for the same.
+    fn is_between(&self, claim: &AddressClaim) -> bool {
+        self.address == claim.address && self.other_host.as_ref() == Some(&claim.host)
+    }
+
     /// No knob: which of the two is to keep the address only people know.
     fn remove(&self, name: &str) -> String {
         let address = self.address;

@@ -51,10 +51,13 @@ pub struct HostFacts {
     /// The certificates by which its watch listens for other machines, and by which it speaks with a quorum device.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub certificates: Vec<CertificateFacts>,
-    /// The files with the secrets by which its cluster's nodes know each other.
+    /// The files with the secrets by which its cluster's nodes know each other, and by which they fence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<SecretFacts>,
 }
+
+/// Where `hawser apply` keeps the passwords of fence devices on a head, a file each.
+pub const SECRET_DIRECTORY: &str = "/etc/hawser/secrets";
 
 /// A file with a secret. What is in it is not read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

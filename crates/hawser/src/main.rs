@@ -127,8 +127,11 @@ enum Verb {
     /// A lab, a planted fault found and fixed, the proof
     #[command(after_help = "Example:\n  sudo hawser demo")]
     Demo(verbs::demo::Args),
-    /// The account and the findings again from a case file, offline
-    #[command(after_help = "Example:\n  hawser explain receive-buffer-too-small")]
+    /// The account and the findings again from a case file, or the page of a cause, offline
+    #[command(
+        visible_alias = "docs",
+        after_help = "Example:\n  hawser explain receive-buffer-too-small"
+    )]
     Explain(verbs::explain::Args),
     /// A case as one self-contained page with pictures
     #[command(after_help = "Example:\n  hawser report case.json")]

@@ -12,9 +12,7 @@
 //!   (Pacemaker's `cib_secrets.c`; needs a build with the feature `cibsecrets`).
 
 use hawser_model::cluster_file::SecretRef;
-
-/// Where secrets are on the nodes.
-pub const SECRET_DIRECTORY: &str = "/etc/hawser/secrets";
+pub use hawser_model::host::SECRET_DIRECTORY;
 
 /// Where wrappers are on the nodes.
 pub const WRAPPER_DIRECTORY: &str = "/etc/hawser/ipmitool";

@@ -1,20 +1,35 @@
-//! The files with the secrets by which the nodes of a cluster know each other.
+//! The files with the secrets of a cluster: by which its nodes know each other, and by which they fence.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use hawser_model::host::SecretFacts;
+use hawser_model::host::{SECRET_DIRECTORY, SecretFacts};
 
 /// Corosync's key (corosync-keygen(8)), and the one of Pacemaker's remote nodes (`DEFAULT_REMOTE_KEY_LOCATION`).
 const FILES: [&str; 2] = ["/etc/corosync/authkey", "/etc/pacemaker/authkey"];
 
+/// No cluster has more devices.
+const MOST: usize = 64;
+
 /// Those that are there.
 pub(super) fn read() -> Vec<SecretFacts> {
-    FILES.into_iter().filter_map(of).collect()
+    let keys = FILES.into_iter().filter_map(of);
+    keys.chain(folder(SECRET_DIRECTORY)).collect()
+}
+
+fn folder(path: &str) -> Vec<SecretFacts> {
+    let files = fs::read_dir(path)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .take(MOST);
+    let mut files: Vec<_> = files.filter_map(|file| of(file.path().to_str()?)).collect();
+    files.sort_by(|a, b| a.file.cmp(&b.file));
+    files
 }
 
 fn of(file: &str) -> Option<SecretFacts> {
-    let found = fs::metadata(file).ok()?;
+    let found = fs::metadata(file).ok().filter(fs::Metadata::is_file)?;
     Some(SecretFacts {
         file: file.to_owned(),
         modified: u64::try_from(found.mtime()).ok()?,
@@ -37,5 +52,7 @@ mod tests {
         assert_eq!(found.mode, 0o640);
         assert!(found.modified > 1_700_000_000, "{found:?}");
         assert_eq!(of("/no/such/authkey"), None);
+        let place = folder.path().to_str().unwrap();
+        assert_eq!(super::folder(place), [found]);
     }
 }

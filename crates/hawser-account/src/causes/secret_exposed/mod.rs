@@ -44,18 +44,21 @@ impl Cause for SecretExposed {
     const PAGE: &'static str = include_str!("page.md");
 
     fn words(&self, at: &Place) -> Words {
+        let (can, renew) = match at.object.as_deref() {
+            Some(file) if file.ends_with("/authkey") => (
+                "speak as a node of the cluster",
+                "make a new one (`corosync-keygen`), on all nodes, with Corosync stopped",
+            ),
+            _ => ("switch a head off", "give the device a new password"),
+        };
         let (host, file) = (host(at), at.object.as_deref().unwrap_or("a file"));
         Words {
             text: format!(
-                "{file} on {host} can be read or changed by every user there (mode {}, written {}): who has what is in it can \
-                 speak as a node of the cluster.",
+                "{file} on {host} can be read or changed by every user there (mode {}, written {}): who has what is in it can {can}.",
                 self.mode,
                 utc_seconds(self.modified)
             ),
-            fix: format!(
-                "`chmod o= {file}` on {host}. Who may have read it knows it: make a new one (`corosync-keygen`), on all nodes, \
-                 with Corosync stopped."
-            ),
+            fix: format!("`chmod o= {file}` on {host}. Who may have read it knows it: {renew}."),
         }
     }
 }

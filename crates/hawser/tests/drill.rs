@@ -375,4 +375,8 @@ fn a_drill_on_real_heads_is_refused_unless_what_it_breaks_is_named() {
         &["hang", "--yes-break", "lab/vmpool01"],
         "exists only in a lab",
     );
+    refused(
+        &["switchover", "--package", "pacemaker"],
+        "--package: only the scenario upgrade takes it",
+    );
 }

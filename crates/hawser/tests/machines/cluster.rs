@@ -292,6 +292,53 @@ fn a_mirror_over_two_shelves_bears_a_path_a_disk_and_a_shelf_that_are_gone_or_il
     };
     is_straight();
 
+    // A disk that ends without a drill, and what a watch says of it.
+    let alarms = || {
+        let reading = support::json(&verb(&lab, "watch", &["--once", "--json"]), "watch");
+        let alarms = reading["alarms"].as_array().expect("alarms").iter();
+        alarms
+            .map(|it| format!("{} {}", it["code"], it["text"]))
+            .collect::<Vec<_>>()
+    };
+    let paths = "cd /sys/block/$(basename $(readlink -f /dev/mapper/shelf2-1))/slaves";
+    let paths = lab.sh("head1", &format!("{paths}; echo *"));
+    let set = |state: &str| {
+        for path in paths.split_whitespace() {
+            lab.sh(
+                "head1",
+                &format!("echo {state} >/sys/block/{path}/device/state"),
+            );
+        }
+    };
+    set("offline");
+    lab.try_sh("head1", "zpool scrub vmpool01");
+    let codes = ["disk-not-running", "multipath-path-lost", "zpool-degraded"];
+    let mut told = Vec::new();
+    let all = eventually(SLOW, || {
+        told = alarms();
+        codes
+            .iter()
+            .all(|code| told.iter().any(|it| it.contains(code)))
+    });
+    assert!(all, "{told:#?}");
+    let pool = told.iter().find(|it| it.contains("zpool-degraded"));
+    assert!(pool.is_some_and(|it| it.contains("shelf2-1")), "{told:#?}");
+    set("running");
+    assert!(
+        eventually(SLOW, || count("head1") == 8),
+        "{}",
+        ready("head1")
+    );
+    lab.sh(
+        "head1",
+        "zpool clear vmpool01; zpool wait -t resilver,scrub vmpool01",
+    );
+    let ended = eventually(SLOW, || {
+        told = alarms();
+        told.is_empty()
+    });
+    assert!(ended, "{told:#?}");
+
     // Planted: the other pool on a single disk. A drill on it must fail, and the pool is whole again.
     lab.sh("head2", "zpool detach vmpool02 /dev/mapper/shelf1-2-part1");
     let single = |more: &[&str]| {

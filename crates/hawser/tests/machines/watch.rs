@@ -8,6 +8,10 @@ use crate::{SLOW, has_kernel};
 const READING: &str = "python3 -c 'import json, urllib.request as u; \
                        print(json.load(u.urlopen(\"http://127.0.0.1:9967/reading.json\"))[\"heads\"][0][\"quorate\"])'";
 
+/// The codes of the alarms that it has.
+const ALARMS: &str = "python3 -c 'import json, urllib.request as u; \
+                      print(*[a[\"code\"] for a in json.load(u.urlopen(\"http://127.0.0.1:9967/reading.json\"))[\"alarms\"]])'";
+
 /// The processes of Corosync and Pacemaker.
 fn engine(lab: &Lab, head: &str) -> String {
     lab.sh(head, "systemctl show -P MainPID corosync pacemaker")
@@ -50,6 +54,31 @@ fn systemd_runs_a_watch_on_each_head_that_restarts_alone_and_goes_with_the_field
         let woken = lab.sh(head, "stat -c '%U %a' /run/hawser-watch/woken");
         assert_eq!(woken, "hacluster 600\n");
     }
+
+    // It may ask the network too: whether packets of full size come back, and who else has its addresses.
+    let address = "address add 10.72.2.1/24 dev san01";
+    lab.sh("head2", &format!("ip {address}"));
+    lab.ok(&[
+        "impair",
+        "head1/san02",
+        "--direction",
+        "to-node",
+        "--mtu",
+        "1400",
+    ]);
+    lab.sh("head1", "systemctl restart hawser-watch");
+    let mut alarms = String::new();
+    let told = eventually(SLOW, || {
+        alarms = lab.try_sh("head1", ALARMS).stdout;
+        alarms.contains("duplicate-address") && alarms.contains("full-size-lost")
+    });
+    assert!(
+        told,
+        "{alarms}{}",
+        lab.sh("head1", "journalctl -u hawser-watch -o cat")
+    );
+    lab.sh("head2", &format!("ip {}", address.replace("add", "del")));
+    lab.ok(&["clear", "head1/san02"]);
 
     // One that is stopped is started again, and nothing of the cluster is.
     let before = engine(&lab, "head1");

@@ -134,6 +134,9 @@ fn iscsi_name(text: &str) -> Result<String, String> {
     }
 }
 
+/// The scenario that packages are for.
+const UPGRADE: &str = "upgrade";
+
 /// Scenarios with the seeds of their drills, in order.
 pub type Chosen = Box<dyn Iterator<Item = (&'static Scenario, u64)>>;
 
@@ -197,6 +200,9 @@ impl Args {
                 help = "`hawser drill --list` shows them",
                 "no scenario named: name one, or --all, or --random --for TIME"
             );
+        }
+        if !self.packages.is_empty() && !found.iter().any(|it| it.name == UPGRADE) {
+            bail!("--package: only the scenario {UPGRADE} takes it");
         }
         if found.len() > 1 && self.case.is_some() {
             bail!(

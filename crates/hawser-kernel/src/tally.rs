@@ -36,12 +36,16 @@ impl Tally {
     ///
     /// Drop reasons and taps are not in it: they cost something with every packet.
     pub fn read(&mut self) -> Option<HostWindow> {
+        self.read_at(Instant::now())
+    }
+
+    fn read_at(&mut self, at: Instant) -> Option<HostWindow> {
         if self.sources.is_empty() {
             self.sources = counters::quiet();
             self.sockets = SocketDiag::open().ok();
         }
         let now = Reading {
-            at: Instant::now(),
+            at,
             counters: counters::read(&mut self.sources),
             sockets: self.sockets.as_mut().and_then(|diag| diag.dump().ok()),
         };
@@ -71,11 +75,28 @@ impl Reading {
         };
         HostWindow {
             elapsed: Nanos(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)),
-            counters: counters::gained(&before.counters, &self.counters),
+            counters: grown(&before.counters, &self.counters),
             sockets,
             ..HostWindow::default()
         }
     }
+}
+
+/// What grew. A counter that is new, or fell, says nothing of the last minute: an interface came from elsewhere with its statistics,
+/// a processor went online, a driver began again.
+fn grown(before: &[Option<Counters>], after: &[Option<Counters>]) -> Counters {
+    let mut all = Counters::default();
+    for (before, after) in before.iter().zip(after) {
+        let (Some(before), Some(after)) = (before, after) else {
+            continue;
+        };
+        let grew = after.0.iter().filter_map(|(name, value)| {
+            let gain = value.checked_sub(before.get(name)?)?;
+            (gain > 0).then(|| (name.clone(), gain))
+        });
+        all.0.extend(grew);
+    }
+    all
 }
 
 #[cfg(test)]
@@ -99,7 +120,44 @@ mod tests {
             window.counters.or_zero("link/lo/rx_packets") >= 1,
             "{window:?}"
         );
-        assert!(window.elapsed > Nanos(0));
         assert_eq!(tally.kept.len(), 1, "readings of one moment are one");
+    }
+
+    #[test]
+    fn a_window_is_a_minute_or_a_little_more_however_often_it_is_read() {
+        let (mut tally, begun) = (Tally::default(), Instant::now());
+        let mut read = |second| {
+            let window = tally.read_at(begun + Duration::from_secs(second));
+            (
+                window.map(|it| it.elapsed.0 / 1_000_000_000),
+                tally.kept.len(),
+            )
+        };
+        assert_eq!(read(0), (None, 1));
+        for second in (3..1000).step_by(3) {
+            let (elapsed, kept) = read(second);
+            let wanted = second.min(60)..=second.min(60 + APART.as_secs());
+            assert!(
+                elapsed.is_some_and(|it| wanted.contains(&it)),
+                "{second}: {elapsed:?}"
+            );
+            assert!(kept <= 6, "{kept}");
+        }
+        // Nobody asked for ten minutes.
+        assert!(read(1600).0.is_some_and(|it| (601..=616).contains(&it)));
+    }
+
+    #[test]
+    fn what_is_new_or_fell_is_no_gain() {
+        let of = |values: &[(&str, u64)]| {
+            let all = values
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), *value));
+            vec![Some(Counters(all.collect()))]
+        };
+        let before = of(&[("a", 5), ("b", 9), ("c", 7)]);
+        let after = of(&[("a", 8), ("b", 3), ("c", 7), ("d", 1_000)]);
+        assert_eq!(grown(&before, &after), of(&[("a", 3)])[0].clone().unwrap());
+        assert_eq!(grown(&[None], &after), Counters::default());
     }
 }

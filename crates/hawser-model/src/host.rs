@@ -68,6 +68,8 @@ pub struct SecretFacts {
     pub modified: u64,
     /// Who may do what with it: its permission bits (chmod(1)).
     pub mode: u32,
+    /// Whether every user can get as far as the file: all folders above it let others pass.
+    pub reached_by_all: bool,
 }
 
 /// A certificate.

@@ -178,7 +178,7 @@ fn interface_of(view: &View<'_>, host: &HostName, loss: &Loss) -> Option<Interfa
 
 /// Fewer frames or packets in a minute are no alarm: at 10 Gbit/s a link that is as good as it has to be damages one in some
 /// minutes (a bit error rate of 10^-12, IEEE 802.3).
-pub(super) const MANY: u64 = 10;
+const MANY: u64 = 10;
 
 /// What an interface counted while nothing was measured, where that is many; evidence.
 #[derive(Serialize)]
@@ -191,7 +191,7 @@ pub(super) struct Counted {
 impl Counted {
     /// So many by this name.
     pub(super) fn of(window: &HostWindow, (reason, counted): (String, u64)) -> Option<Self> {
-        (counted >= MANY).then_some(Self {
+        is_many(window, counted).then_some(Self {
             reason,
             counted,
             within_s: seconds(window),
@@ -209,19 +209,27 @@ impl Counted {
     }
 }
 
+/// Whether it is many, of a window of a minute or more.
+pub(super) fn is_many(window: &HostWindow, counted: u64) -> bool {
+    counted.saturating_mul(60) / seconds(window).max(60) >= MANY
+}
+
 /// How long a window was open, in seconds.
 pub(super) fn seconds(window: &HostWindow) -> u64 {
     (window.elapsed.0 + 500_000_000) / 1_000_000_000
 }
 
-/// What each host counted while nothing was measured, with the ports of its links and what is below them, each once.
+/// What each host counted while nothing was measured, with the ports of its links and what is below them, each once; a bond
+/// is its members.
 pub(super) fn counting<'a>(view: &View<'a>) -> Vec<(Place, &'a InterfaceName, &'a HostWindow)> {
     let mut links: BTreeMap<(&HostName, &InterfaceName), BTreeSet<LinkName>> = BTreeMap::new();
     for ((link, host), (top, _)) in view.ports() {
         let Some((host, facts)) = view.case.hosts.get_key_value(&host) else {
             continue;
         };
-        for name in facts.with_lower(top) {
+        let names = facts.with_lower(top).into_iter();
+        // A bond's statistics are the sum of its members' (`bond_fold_stats`, drivers/net/bonding/bond_main.c).
+        for name in names.filter(|name| !facts.bonds.contains_key(*name)) {
             links.entry((host, name)).or_default().insert(link.clone());
         }
     }

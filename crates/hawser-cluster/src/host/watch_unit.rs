@@ -94,20 +94,21 @@ fn whose(unit: &Path) -> WatchUnitFile {
 /// run, which the next plan sees, and none that judges by what was.
 pub(super) fn install(file: Content) -> Result<(), NodeError> {
     let there = files::read(WATCH_FILE)?;
-    let stays = there.as_ref().is_some_and(|there| there.content == file);
+    // Whom it tells may be a secret, and its reader is root.
+    let file = OwnedFile {
+        mode: 0o600,
+        content: file,
+    };
+    let stays = there.as_ref() == Some(&file);
     let unit = whose(Path::new(WATCH_UNIT));
     let _was_not_there = systemctl(&["stop", UNIT]);
     if !stays {
         if let Some(there) = there {
-            files::place(Path::new(&format!("{WATCH_FILE}.old")), &there)?;
+            let mode = file.mode;
+            let old = OwnedFile { mode, ..there };
+            files::place(Path::new(&format!("{WATCH_FILE}.old")), &old)?;
         }
-        files::write(
-            WATCH_FILE,
-            &OwnedFile {
-                mode: 0o644,
-                content: file,
-            },
-        )?;
+        files::write(WATCH_FILE, &file)?;
     }
     if matches!(unit, WatchUnitFile::None | WatchUnitFile::Outdated) {
         let content = Content(watch_unit().into_bytes());

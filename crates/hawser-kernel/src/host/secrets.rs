@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use hawser_model::host::{SECRET_DIRECTORY, SecretFacts};
 
@@ -34,7 +35,12 @@ fn of(file: &str) -> Option<SecretFacts> {
         file: file.to_owned(),
         modified: u64::try_from(found.mtime()).ok()?,
         mode: found.mode() & 0o7777,
+        reached_by_all: Path::new(file).ancestors().skip(1).all(lets_others_pass),
     })
+}
+
+fn lets_others_pass(folder: &Path) -> bool {
+    fs::metadata(folder).is_ok_and(|found| found.mode() & 0o001 != 0)
 }
 
 #[cfg(test)]
@@ -45,11 +51,13 @@ mod tests {
     #[test]
     fn age_and_mode_of_a_file_are_read_and_nothing_of_what_is_not_there() {
         let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
         let path = folder.path().join("authkey");
         fs::write(&path, "secret").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         let found = of(path.to_str().unwrap()).unwrap();
-        assert_eq!(found.mode, 0o640);
+        assert_eq!((found.mode, found.reached_by_all), (0o640, false));
+        assert!(lets_others_pass(Path::new("/")) && !lets_others_pass(folder.path()));
         assert!(found.modified > 1_700_000_000, "{found:?}");
         assert_eq!(of("/no/such/authkey"), None);
         let place = folder.path().to_str().unwrap();

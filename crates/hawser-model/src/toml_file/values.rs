@@ -233,8 +233,15 @@ impl fmt::Display for SecretRef {
 
 /// Who is told of alarms, as `hawser watch --tell` has it: `https://…` or `http://…`, `mailto:ADDRESS`, `/PROGRAM`, `@/FILE`
 /// with one of these.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Whom(String);
+
+impl fmt::Debug for Whom {
+    /// A webhook's address may be a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Whom")
+    }
+}
 
 const WHOM: &str = "\"https://…\" or \"http://…\" (a webhook), \"mailto:ADDRESS\", \"/PROGRAM\", or \"@/FILE\" with one of \
                     these, such as \"@/etc/hawser/webhook\"";

@@ -5,8 +5,8 @@
 //!
 //! Evidence: `CPU_BACKLOG` events, or softnet `dropped` and `rx_dropped` together. The
 //! sysctl is the whole machine's. A processor that was busy with nothing else, beside others that could
-//! have helped, is `softirq-core-saturated`. An error. In a watch, which sends nothing: many of them in a minute; a warning.
-//! Cases: `backlog-overflow`, `backlog-counted-three-times`, `backlog-overflow-counted`.
+//! have helped, is `softirq-core-saturated`. An error. Cases: `backlog-overflow`,
+//! `backlog-counted-three-times`.
 
 use crate::fixes::Candidate;
 use crate::fixes::knobs::{At, KERNEL_DEFAULT, backlog, budget, igmp_2, rmem_default};
@@ -23,8 +23,6 @@ use crate::causes::support::{Lost, by_host, counter_over, lost_on};
 use crate::compare::topic::{About, Topic};
 use crate::losses::Losses;
 use crate::view::View;
-
-pub(crate) mod counted;
 
 #[derive(Serialize)]
 pub(crate) struct BacklogOverflow {
@@ -109,7 +107,7 @@ impl Cause for BacklogOverflow {
         });
         let spread = match self.crowded {
             Some(_) => "which helps as far as the others have time",
-            None => ONE_CPU,
+            None => "since one CPU is the limit",
         };
         Words {
             text: format!(
@@ -120,22 +118,14 @@ impl Cause for BacklogOverflow {
                 peer(at),
                 on_link(at),
             ),
-            fix: fix(limit, cpus, spread, at),
+            fix: format!(
+                "For bursts: `sysctl -w net.core.netdev_max_backlog={}` (the whole machine, all its \
+                 namespaces). For a steady rate: spread the interface over CPUs (`echo {:x} > \
+                 /sys/class/net/{}/queues/rx-0/rps_cpus`), {spread}.",
+                limit.unwrap_or(1_000).max(1_000).saturating_mul(4),
+                (1u128 << cpus.min(64)) - 1,
+                interface(at),
+            ),
         }
     }
-}
-
-/// Why more processors help.
-const ONE_CPU: &str = "since one CPU is the limit";
-
-/// How the backlog gets room, or less to hold.
-fn fix(limit: Option<u64>, cpus: u32, spread: &str, at: &Place) -> String {
-    format!(
-        "For bursts: `sysctl -w net.core.netdev_max_backlog={}` (the whole machine, all its \
-             namespaces). For a steady rate: spread the interface over CPUs (`echo {:x} > \
-             /sys/class/net/{}/queues/rx-0/rps_cpus`), {spread}.",
-        limit.unwrap_or(1_000).max(1_000).saturating_mul(4),
-        (1u128 << cpus.min(64)) - 1,
-        interface(at),
-    )
 }

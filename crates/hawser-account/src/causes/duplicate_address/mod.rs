@@ -10,7 +10,7 @@
 //! sender's kernel sent to the other's MAC address and nobody received is the duplicate's doing, and so is
 //! what the two hosts sent each other in vain; other losses stand for themselves. An error. Cases: `duplicate-address`, `duplicate-address-lossy`, `duplicate-address-dead`,
 //! `duplicate-address-unknown`, `duplicate-address-proxy`, `duplicate-address-flux`,
-//! `duplicate-address-ipv6`, `duplicate-address-pool`.
+//! `duplicate-address-ipv6`, `duplicate-address-pool`, `duplicate-address-moved`.
 
 use hawser_model::units::Packets;
 use std::collections::BTreeSet;
@@ -102,7 +102,7 @@ impl Cause for DuplicateAddress {
         let (address, name, on_link) = (self.address, host(at), on_link(at));
         let other = match (&self.other_host, &self.other_mac) {
             (None, None) => "another host".to_owned(),
-            (None, Some(mac)) => format!("{mac} (no host of this check)"),
+            (None, Some(mac)) => format!("{mac} (no host that was read)"),
             (Some(host), _) => format!(
                 "{host} ({}, {})",
                 self.other_interface.as_ref().map_or("", |i| i.as_str()),
@@ -164,7 +164,7 @@ impl DuplicateAddress {
                  one of the two. If no other host has it, the host hears its own frames again: look for a loop."
             ),
             (None, Some(mac)) => format!(
-                "Find {mac} in the switch's table of addresses (`bridge fdb show`, `show mac address-table`) and \
+                "See first whether it is another head of the cluster (`ip -br link` there). Else find {mac} in the switch's table of addresses (`bridge fdb show`, `show mac address-table`) and \
                  take the address from that host; if it is a router that answers for others, switch that off \
                  there (`proxy_arp`)."
             ),
@@ -181,11 +181,14 @@ impl DuplicateAddress {
     }
 }
 
+/// Whether somebody else claims what the host still has: a watch asks seldom, and addresses of pools move.
 fn is_foreign(view: &View<'_>, claim: &AddressClaim) -> bool {
-    let own = view
-        .host(&claim.host)
-        .is_none_or(|host| host.interfaces.values().any(|i| i.has_mac(&claim.mac)));
-    !own && !VIRTUAL_ROUTERS.iter().any(|v| claim.mac.starts_with(v))
+    let Some(host) = view.host(&claim.host) else {
+        return false;
+    };
+    let own = host.interfaces.values().any(|i| i.has_mac(&claim.mac));
+    let has_it = host.interface_with(claim.address.into()).is_some();
+    has_it && !own && !VIRTUAL_ROUTERS.iter().any(|v| claim.mac.starts_with(v))
 }
 
 /// Another host of the case, and its interface.

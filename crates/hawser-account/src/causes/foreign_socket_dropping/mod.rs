@@ -23,7 +23,7 @@ use crate::cause::{Cause, CheckCause, Found, Words, counted, host};
 use crate::causes::corosync_buffer_halved::is_halved;
 use crate::causes::knet;
 use crate::causes::socket_drain::memory_of;
-use crate::causes::support::{MANY, seconds};
+use crate::causes::support::{is_many, seconds};
 use crate::causes::udp_memory_pressure::{counter, memory_not_buffer};
 use crate::fixes::Candidate;
 use crate::fixes::knobs::{At, KERNEL_DEFAULT};
@@ -95,11 +95,11 @@ impl CheckCause for ForeignSocketDropping {
                 continue;
             }
             let name = socket.process.as_deref().unwrap_or("unknown process");
-            let within_s = view.case.counted.get(&host).map(seconds);
+            let watched = view.case.counted.get(&host);
             // A watch sees every program at all times. A packet that Corosync loses is one too many.
             let is_engine = name == "corosync";
-            let minor = within_s.is_some() && !is_engine;
-            if minor && drops < MANY {
+            let minor = watched.filter(|_| !is_engine);
+            if minor.is_some_and(|window| !is_many(window, drops)) {
                 continue;
             }
             let place = Place {
@@ -113,7 +113,7 @@ impl CheckCause for ForeignSocketDropping {
             let refused = refused(view, &host, drops);
             found.push(Found {
                 // A program may filter its own socket on purpose.
-                severity: match refused.is_some() || minor {
+                severity: match refused.is_some() || minor.is_some() {
                     true => Severity::Warning,
                     false => Severity::Error,
                 },
@@ -121,7 +121,7 @@ impl CheckCause for ForeignSocketDropping {
                 place,
                 evidence: Self {
                     dropped_packets: Packets(drops),
-                    within_s,
+                    within_s: watched.map(seconds),
                     refused_packets: refused,
                     buffer_bytes: socket.receive_buffer,
                     queued_bytes: socket.receive_queued,

@@ -53,7 +53,7 @@ fn front(facts: &PhaseFacts<'_>, add: &mut impl FnMut(Segment, Layer, String, u6
         &facts.window(Side::Receiver).counters,
         facts.devices(Side::Receiver),
     );
-    let (ring, full) = ring(counters, &devices);
+    let (ring, full) = ring(counters, &devices, is_ring_counter);
     add(Segment::Middle, Layer::ReceiverNic, ring, full, true);
     for field in ["rx_crc_errors", "rx_frame_errors", "rx_length_errors"] {
         add(
@@ -69,9 +69,13 @@ fn front(facts: &PhaseFacts<'_>, add: &mut impl FnMut(Segment, Layer, String, u6
 }
 
 /// Packets that found no room in the ring of the first of these devices or of one below it: interface statistics and the
-/// driver's own counters name the same packets, so the largest stands.
-pub(crate) fn ring(counters: &Counters, devices: &[&InterfaceName]) -> (String, u64) {
-    let mut best = driver_counter(counters, devices, is_ring_counter);
+/// driver's own counters that `is_ring` picks name the same packets, so the largest stands.
+pub(crate) fn ring(
+    counters: &Counters,
+    devices: &[&InterfaceName],
+    is_ring: impl Fn(&str) -> bool,
+) -> (String, u64) {
+    let mut best = driver_counter(counters, devices, is_ring);
     for device in devices {
         // `hw-drops` holds the overruns too (`Documentation/netlink/specs/netdev.yaml`).
         let prefix = format!("queue/{device}/rx-");

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_is_as_full_as_df_says() {
+    fn a_file_system_is_as_full_as_df_says_rounded_down() {
         // 252 GiB, of which root keeps 161: df says 76 %.
         assert_eq!(percent(73_901_735_936, 23_891_558_400), 75);
         assert_eq!(percent(0, 0), 0);

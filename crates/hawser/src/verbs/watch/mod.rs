@@ -77,7 +77,7 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", value_parser = ring, conflicts_with = "once")]
     keep: Option<u64>,
     /// Send a message that begins and one that ends to whom it tells, and end
-    #[arg(long)]
+    #[arg(long, conflicts_with = "once")]
     test_alarm: bool,
 }
 

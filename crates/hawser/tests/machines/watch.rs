@@ -56,8 +56,8 @@ fn systemd_runs_a_watch_on_each_head_that_restarts_alone_and_goes_with_the_field
     }
 
     // It may ask the network too: whether packets of full size come back, and who else has its addresses.
-    let address = "address add 10.72.2.1/24 dev san01";
-    lab.sh("head2", &format!("ip {address}"));
+    let address = "10.72.2.1/24 dev san01";
+    lab.sh("head2", &format!("ip address add {address}"));
     lab.ok(&[
         "impair",
         "head1/san02",
@@ -77,7 +77,7 @@ fn systemd_runs_a_watch_on_each_head_that_restarts_alone_and_goes_with_the_field
         "{alarms}{}",
         lab.sh("head1", "journalctl -u hawser-watch -o cat")
     );
-    lab.sh("head2", &format!("ip {}", address.replace("add", "del")));
+    lab.sh("head2", &format!("ip address del {address}"));
     lab.ok(&["clear", "head1/san02"]);
 
     // One that is stopped is started again, and nothing of the cluster is.

@@ -312,7 +312,7 @@ fn a_mirror_over_two_shelves_bears_a_path_a_disk_and_a_shelf_that_are_gone_or_il
     };
     set("offline");
     lab.try_sh("head1", "zpool scrub vmpool01");
-    let codes = ["disk-not-running", "multipath-path-lost", "zpool-degraded"];
+    let codes = ["multipath-path-lost", "zpool-degraded"];
     let mut told = Vec::new();
     let all = eventually(SLOW, || {
         told = alarms();

@@ -28,7 +28,11 @@ fn run(seconds: u64, cuts: &[(u64, u64)], carrier: bool) -> Ran {
 
 fn run_with(seconds: u64, cuts: &[(u64, u64)], carrier: bool, look: AllWell) -> Ran {
     let wire = Wire::default();
-    let head = Head {
+    run_head(seconds, &wire, head(&wire, cuts, carrier), look)
+}
+
+fn head(wire: &Wire, cuts: &[(u64, u64)], carrier: bool) -> Head {
+    Head {
         own: 0,
         clock: wire.clock(),
         cuts: cuts.to_vec(),
@@ -36,8 +40,7 @@ fn run_with(seconds: u64, cuts: &[(u64, u64)], carrier: bool, look: AllWell) -> 
         full: 0..0,
         damages: 0..0,
         kept: Arc::default(),
-    };
-    run_head(seconds, &wire, head, look)
+    }
 }
 
 fn run_head(seconds: u64, wire: &Wire, head: Head, mut look: AllWell) -> Ran {
@@ -82,13 +85,8 @@ fn a_clean_day_has_no_alarm_and_starts_few_programs() {
 fn a_bad_cable_is_one_alarm_by_what_the_card_counts() {
     let wire = Wire::default();
     let head = Head {
-        own: 0,
-        clock: wire.clock(),
-        cuts: Vec::new(),
-        carrier: true,
-        full: 0..0,
         damages: 1000..1600,
-        kept: Arc::default(),
+        ..head(&wire, &[], true)
     };
     let told = run_head(2000, &wire, head, AllWell::default()).told;
     let [(began, '+', code, 1), (ended, '-', same, 1)] = &told[..] else {
@@ -256,15 +254,7 @@ fn a_head_that_does_not_answer_leaves_what_was_known() {
     let ran = run(40, &[(30, 60)], true);
     let wire = Wire::default();
     wire.lose("head1".into());
-    let head = Head {
-        own: 0,
-        clock: wire.clock(),
-        cuts: Vec::new(),
-        carrier: true,
-        full: 0..0,
-        damages: 0..0,
-        kept: Arc::default(),
-    };
+    let head = head(&wire, &[], true);
     let mut gone = Simulated::new("head1".into(), head, QUESTIONS, &wire);
     let mut watch = ran.watch;
     let clock = Clock::simulated();

@@ -14,7 +14,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use crate::keeping::KeptCounts;
-use crate::shown::Shown;
+use crate::shown::{Shown, ShownHead};
 use crate::tell::Counts;
 
 /// The media type of what [`text`] gives.
@@ -48,7 +48,7 @@ pub fn text(shown: &Shown, health: Health) -> String {
     links(&mut all, shown);
     pools(&mut all, shown);
     ports(&mut all, shown);
-    certificates(&mut all, shown);
+    files(&mut all, shown);
     alarms(&mut all, reading);
     let of_watch = |value| [(labels(&[]), value)];
     let help = "Readings since the watch began";
@@ -144,29 +144,32 @@ fn ports(all: &mut All<'_>, shown: &Shown) {
     );
 }
 
-fn certificates(all: &mut All<'_>, shown: &Shown) {
-    let heads = shown.heads.iter();
-    let certificates = heads.flat_map(|(head, of)| {
-        of.certificates.iter().map(move |it| {
-            let labels = shown.labels(head, &[("file", it.file.as_str())]);
-            (labels, it.not_after as f64)
-        })
-    });
-    let help = "Until when a certificate is valid";
-    all.gauge(
+/// What is known of files, by their names.
+fn files(all: &mut All<'_>, shown: &Shown) {
+    let mut gauge = |name, help, of: fn(&ShownHead) -> Vec<(&str, u64)>| {
+        let heads = shown.heads.iter();
+        let samples = heads.flat_map(|(head, known)| {
+            let labelled = |(file, at)| (shown.labels(head, &[("file", file)]), at as f64);
+            of(known).into_iter().map(labelled)
+        });
+        all.gauge(name, help, samples);
+    };
+    gauge(
         "certificate_not_after_timestamp_seconds",
-        help,
-        certificates,
+        "Until when a certificate is valid",
+        |head| {
+            let all = head.certificates.iter();
+            all.map(|it| (it.file.as_str(), it.not_after)).collect()
+        },
     );
-    let heads = shown.heads.iter();
-    let secrets = heads.flat_map(|(head, of)| {
-        of.secrets.iter().map(move |it| {
-            let labels = shown.labels(head, &[("file", it.file.as_str())]);
-            (labels, it.modified as f64)
-        })
-    });
-    let help = "When a file with a secret was written last";
-    all.gauge("secret_modified_timestamp_seconds", help, secrets);
+    gauge(
+        "secret_modified_timestamp_seconds",
+        "When a file with a secret was written last",
+        |head| {
+            let all = head.secrets.iter();
+            all.map(|it| (it.file.as_str(), it.modified)).collect()
+        },
+    );
 }
 
 fn links(all: &mut All<'_>, shown: &Shown) {

@@ -99,13 +99,12 @@ pub(super) fn install(file: Content) -> Result<(), NodeError> {
         mode: 0o600,
         content: file,
     };
-    let stays = there.as_ref() == Some(&file);
     let unit = whose(Path::new(WATCH_UNIT));
     let _was_not_there = systemctl(&["stop", UNIT]);
-    if !stays {
-        if let Some(there) = there {
+    if there.as_ref() != Some(&file) {
+        if let Some(other) = there.filter(|there| there.content != file.content) {
             let mode = file.mode;
-            let old = OwnedFile { mode, ..there };
+            let old = OwnedFile { mode, ..other };
             files::place(Path::new(&format!("{WATCH_FILE}.old")), &old)?;
         }
         files::write(WATCH_FILE, &file)?;

@@ -164,9 +164,9 @@ impl DuplicateAddress {
                  one of the two. If no other host has it, the host hears its own frames again: look for a loop."
             ),
             (None, Some(mac)) => format!(
-                "See first whether it is another head of the cluster (`ip -br link` there). Else find {mac} in the switch's table of addresses (`bridge fdb show`, `show mac address-table`) and \
-                 take the address from that host; if it is a router that answers for others, switch that off \
-                 there (`proxy_arp`)."
+                "See first whether it is another head of the cluster (`ip -br link` there). Else find {mac} in the \
+                 switch's table of addresses (`bridge fdb show`, `show mac address-table`) and take the address from that \
+                 host; if it is a router that answers for others, switch that off there (`proxy_arp`)."
             ),
             (Some(host), _) => format!(
                 "Take it from the host where it does not belong: {name}, or {host} (`ip addr del {address}/{} dev {}`).",

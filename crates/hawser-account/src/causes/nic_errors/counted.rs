@@ -57,19 +57,20 @@ impl Cause for CountedErrors {
     const ABOUT: &[About] = NicErrors::ABOUT;
 
     fn words(&self, at: &Place) -> Words {
-        let Counted {
-            reason,
-            counted: n,
-            within_s,
-        } = &self.counted;
-        let frames = counted(*n, "frame");
+        let all = &self.counted;
+        let frames = counted(all.counted, "frame");
         let way = match self.outgoing {
             true => format!("could not send {frames}"),
             false => format!("took {frames} for damaged"),
         };
         Words {
-            text: format!("{} {way} within {within_s} s ({reason}).", at_interface(at)),
-            fix: fix(reason, at),
+            text: format!(
+                "{} {way} within {} s ({}).",
+                at_interface(at),
+                all.within_s,
+                all.reason
+            ),
+            fix: fix(&all.reason, at),
         }
     }
 }

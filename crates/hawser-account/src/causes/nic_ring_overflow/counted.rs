@@ -43,16 +43,14 @@ impl Cause for CountedOverflow {
     const ABOUT: &[About] = NicRingOverflow::ABOUT;
 
     fn words(&self, at: &Place) -> Words {
-        let Counted {
-            reason,
-            counted: n,
-            within_s,
-        } = &self.counted;
+        let all = &self.counted;
         Words {
             text: format!(
-                "The receive ring of {} was full: {} were lost within {within_s} s before the kernel saw them ({reason}).",
+                "The receive ring of {} was full: {} were lost within {} s before the kernel saw them ({}).",
                 at_interface(at),
-                counted(*n, "frame"),
+                counted(all.counted, "frame"),
+                all.within_s,
+                all.reason,
             ),
             fix: fix(self.veth, at),
         }

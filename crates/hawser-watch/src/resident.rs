@@ -244,7 +244,8 @@ impl Resident {
 
     /// Takes the view of the cluster and its judgement.
     pub fn view(&mut self, facts: StatusFacts, judged: Judged) {
-        self.read.view_failed = false;
+        let own = facts.views.get(&self.own);
+        self.read.view_failed = own.is_none_or(HeadView::engine_is_silent);
         let nodes = judged.status.nodes.iter();
         self.members = nodes.map(|node| (node.name.clone(), node.state)).collect();
         let clock = facts.views.get(&self.own).and_then(|view| view.clock);

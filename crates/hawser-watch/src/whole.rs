@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hawser_agent::questions::{Pulse, ReadPulse, Standing};
+use hawser_cluster::host::HeadView;
 use hawser_cluster::live::{Judged, StatusFacts};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::names::HostName;
@@ -236,6 +237,8 @@ impl Whole {
                     head.resident.view(facts.clone(), judged.clone());
                 }
                 self.problem = None;
+                let mut views = facts.views.values();
+                self.asked.look_failed = views.any(HeadView::engine_is_silent);
                 let at = time;
                 self.view = Some(View { at, facts, judged });
             }

@@ -128,6 +128,13 @@ fn a_look_that_fails_is_made_again_each_half_minute() {
     let ran = run_with(290, &[], true, failing);
     assert_eq!(ran.views, 10);
     assert!(ran.watch.problem().is_some());
+    // So is one in which Corosync did not answer in time, of which the alarm would stand for 5 minutes.
+    let silent = AllWell {
+        silent: true,
+        ..AllWell::default()
+    };
+    let ran = run_with(290, &[], true, silent);
+    assert_eq!((ran.views, ran.watch.problem()), (10, None));
 }
 
 #[test]

@@ -7,8 +7,10 @@ use std::sync::{Arc, LazyLock, Mutex};
 use hawser_agent::questions::{
     KeepReading, OpenReadings, Pulse, ReadHeartbeats, ReadPulse, ReadStanding, Standing,
 };
+use hawser_cluster::host::HeadView;
 use hawser_cluster::host::drill::LogTexts;
 use hawser_cluster::host::questions::ReadLogEnds;
+use hawser_cluster::host::view::Told;
 use hawser_cluster::live::{Judged, StatusFacts};
 use hawser_host::{Clock, Declined};
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
@@ -140,6 +142,8 @@ pub struct AllWell {
     pub takes: u64,
     /// Whether it fails.
     pub fails: bool,
+    /// Whether Corosync does not say in time whether there is quorum.
+    pub silent: bool,
     /// How many readings are left of one that lasts.
     pub lasts: Option<u64>,
 }
@@ -186,7 +190,15 @@ impl Look for AllWell {
             last_takeover: None,
         };
         let said = Vec::new();
-        Some(Ok((StatusFacts::default(), Judged { status, said })))
+        let mut facts = StatusFacts::default();
+        for node in &file.nodes {
+            let view = HeadView {
+                quorum: self.silent.then_some(Told::Silent(15)),
+                ..HeadView::default()
+            };
+            facts.views.insert(node.name.get().clone(), view);
+        }
+        Some(Ok((facts, Judged { status, said })))
     }
 }
 

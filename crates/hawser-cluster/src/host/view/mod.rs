@@ -155,6 +155,19 @@ pub struct HeadView {
     pub clock: Option<Clock>,
 }
 
+impl HeadView {
+    /// Whether its Corosync or its Pacemaker did not answer in time, as on a head that is short of processors: it is worth asking
+    /// again soon. A pool that hangs is not: each question about one may leave a process that hangs too.
+    pub fn engine_is_silent(&self) -> bool {
+        let silent = |part: &Option<Told<String>>| part.as_ref().is_some_and(Told::is_silent);
+        silent(&self.controller)
+            || silent(&self.cib)
+            || self.quorum.as_ref().is_some_and(Told::is_silent)
+            || self.fencer.as_ref().is_some_and(Told::is_silent)
+            || self.quorum_device.as_ref().is_some_and(Told::is_silent)
+    }
+}
+
 /// Answers.
 pub(super) fn take(question: &ViewQuestion) -> HeadView {
     let asked_us = machine::now_us();

@@ -34,6 +34,11 @@ impl<T> Told<T> {
         }
     }
 
+    /// Whether it may answer when it is asked again: it did not in its time.
+    pub fn is_silent(&self) -> bool {
+        matches!(self, Self::Silent(_))
+    }
+
     /// The same with another answer.
     pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Told<U> {
         match self {

@@ -30,7 +30,7 @@ fn systemd_runs_a_watch_on_each_head_that_restarts_alone_and_goes_with_the_field
         std::fs::write(&path, text).expect("the cluster file");
         path.display().to_string()
     };
-    let with = format!("{without}\n[watch]\nunit = true\n");
+    let with = format!("{without}\n[watch]\nunit = true\ntell = \"/usr/local/bin/told\"\n");
     let watched = file("watched.toml", &with);
     let lab = Lab::up_with(&["--machines", "--cluster", "--file", &watched]);
     let active =
@@ -55,6 +55,12 @@ fn systemd_runs_a_watch_on_each_head_that_restarts_alone_and_goes_with_the_field
         assert_eq!(woken, "hacluster 600\n");
     }
 
+    // Whom it is to tell is not there, which is said and keeps it from nothing.
+    let said = lab.sh("head1", "journalctl -u hawser-watch -o cat");
+    assert!(said.contains("/usr/local/bin/told"), "{said}");
+    let told = "printf '#!/bin/sh\ncat >>/var/lib/hawser/told\n' >/usr/local/bin/told; chmod 755 /usr/local/bin/told";
+    lab.sh("head1", told);
+
     // It may ask the network too: whether packets of full size come back, and who else has its addresses.
     let address = "10.72.2.1/24 dev san01";
     lab.sh("head2", &format!("ip address add {address}"));
@@ -70,12 +76,19 @@ fn systemd_runs_a_watch_on_each_head_that_restarts_alone_and_goes_with_the_field
     let mut alarms = String::new();
     let told = eventually(SLOW, || {
         alarms = lab.try_sh("head1", ALARMS).stdout;
-        alarms.contains("duplicate-address") && alarms.contains("full-size-lost")
+        let codes = ["duplicate-address", "full-size-lost"];
+        let heard = lab.try_sh("head1", "cat /var/lib/hawser/told").stdout;
+        codes
+            .iter()
+            .all(|code| alarms.contains(code) && heard.contains(code))
     });
     assert!(
         told,
         "{alarms}{}",
-        lab.sh("head1", "journalctl -u hawser-watch -o cat")
+        lab.sh(
+            "head1",
+            "journalctl -u hawser-watch -o cat; cat /var/lib/hawser/told || :"
+        )
     );
     lab.sh("head2", &format!("ip address del {address}"));
     lab.ok(&["clear", "head1/san02"]);

@@ -3,6 +3,7 @@
 mod support;
 
 use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use hawser_model::drill::DrillCase;
@@ -100,9 +101,44 @@ fn a_folder_of_logs_tells_why_a_service_was_away() {
 }
 
 #[test]
+fn logs_that_logrotate_has_compressed_are_read_as_far_as_they_are_whole() {
+    let folder = report_of("drill/power-cut");
+    let path = folder.path().to_str().expect("a path");
+    let plain = explain(&["--logs", path], Stdio::null());
+    for head in ["head1", "head2"] {
+        for log in ["corosync.log", "pacemaker.log"] {
+            let log = folder.path().join(head).join(log);
+            if log.exists() {
+                let ran = Command::new("gzip").arg(&log).status().expect("gzip");
+                assert!(ran.success());
+                fs::rename(log.with_extension("log.gz"), rotated(&log)).expect("a log");
+            }
+        }
+    }
+    let packed = explain(&["--logs", path], Stdio::null());
+    assert_eq!((packed.code, &packed.stdout), (Some(1), &plain.stdout));
+    // One that was not copied to its end is said.
+    let log = rotated(&folder.path().join("head2/pacemaker.log"));
+    let bytes = fs::read(&log).expect("a log");
+    fs::write(&log, &bytes[..bytes.len() / 2]).expect("a log");
+    let cut = explain(&["--logs", path], Stdio::null());
+    assert!(
+        cut.stdout
+            .contains("pacemaker.log-20261123.gz is damaged ("),
+        "{}{}",
+        cut.stdout,
+        cut.stderr
+    );
+}
+
+fn rotated(log: &Path) -> PathBuf {
+    PathBuf::from(format!("{}-20261123.gz", log.display()))
+}
+
+#[test]
 fn a_folder_without_logs_is_one_error() {
     let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("pacemaker.log-20261101.gz"), "x").expect("a file");
+    fs::write(folder.path().join("pacemaker.log-20261101.xz"), "x").expect("a file");
     let ran = explain(
         &["--logs", folder.path().to_str().expect("a path")],
         Stdio::null(),
@@ -114,6 +150,10 @@ fn a_folder_without_logs_is_one_error() {
         "{}",
         ran.stderr
     );
+    assert!(ran.stderr.contains("unpack it first"), "{}", ran.stderr);
+    // It is so too where that file is named itself.
+    let file = folder.path().join("pacemaker.log-20261101.xz");
+    let ran = explain(&["--logs", file.to_str().expect("a path")], Stdio::null());
     assert!(ran.stderr.contains("unpack it first"), "{}", ran.stderr);
     // Nothing was seen is not said of a text in which nothing could be.
     let log = folder.path().join("corosync.log");

@@ -1,17 +1,19 @@
 //! `hawser explain --logs`: why services were away, from a folder of logs.
 
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::UNIX_EPOCH;
 
+use flate2::read::MultiGzDecoder;
 use hawser_account::incident::{LogFile, LogKind, incidents};
 use hawser_watch::history::of_cib;
 use miette::{IntoDiagnostic as _, WrapErr as _, bail};
 
 use crate::{output, render};
 
-/// Bytes of one file; a log that is rotated each week has far fewer.
+/// Bytes of one file, unpacked; a log that is rotated each week has far fewer.
 const LARGEST: u64 = 1 << 30;
 /// How deep a folder is searched: a sosreport has var/log/pacemaker in it.
 const DEEPEST: usize = 8;
@@ -37,7 +39,7 @@ pub fn run(folder: &Path, json: bool) -> miette::Result<ExitCode> {
     {
         search(folder, 0, &mut found)?;
     } else if let Some(kind) = kind(folder) {
-        found.logs.push((kind, folder.to_owned()));
+        found.take(kind, folder.to_owned());
     }
     if found.logs.is_empty() {
         let packed = match found.packed.as_slice() {
@@ -52,9 +54,15 @@ pub fn run(folder: &Path, json: bool) -> miette::Result<ExitCode> {
         );
     }
     let mut files = Vec::new();
+    let mut gaps = Vec::new();
     let mut recorded = 0;
     for (kind, path) in &found.logs {
         let bytes = hawser_files::read_named(path, LARGEST).into_diagnostic()?;
+        let (bytes, gap) = match ends_in(path, &["gz"]) {
+            true => unpacked(path, &bytes)?,
+            false => (bytes, None),
+        };
+        gaps.extend(gap);
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let changed = fs::metadata(path).and_then(|about| about.modified());
         let since = changed
@@ -70,7 +78,6 @@ pub fn run(folder: &Path, json: bool) -> miette::Result<ExitCode> {
             text,
         });
     }
-    let mut gaps = Vec::new();
     let services = match &found.cib {
         Some(cib) => {
             let bytes = hawser_files::read_named(cib, LARGEST).into_diagnostic()?;
@@ -89,8 +96,11 @@ pub fn run(folder: &Path, json: bool) -> miette::Result<ExitCode> {
     if report.heads.iter().all(|head| head.from.is_none()) {
         bail!(
             help = "stamps that are known: \"Nov 22 11:14:13.159\", \"Nov 22 11:14:13\", \"2026-11-22T11:14:13.159+01:00\"",
-            "{}: no line of a log in it begins with a time stamp",
-            folder.display()
+            "{}: no line of a log in it begins with a time stamp{}",
+            folder.display(),
+            gaps.first()
+                .map(|gap| format!("; {gap}"))
+                .unwrap_or_default()
         );
     }
     report.gaps.extend(gaps);
@@ -103,6 +113,39 @@ pub fn run(folder: &Path, json: bool) -> miette::Result<ExitCode> {
         false => output::print_fitted(&render::incident::text(&report)),
     }
     Ok(ExitCode::from(u8::from(!report.incidents.is_empty())))
+}
+
+impl Found {
+    fn take(&mut self, kind: LogKind, path: PathBuf) {
+        match ends_in(&path, &["xz", "bz2", "zst"]) {
+            true => self.packed.push(path),
+            false => self.logs.push((kind, path)),
+        }
+    }
+}
+
+fn ends_in(path: &Path, ends: &[&str]) -> bool {
+    path.extension()
+        .is_some_and(|end| ends.iter().any(|one| end == *one))
+}
+
+/// What logrotate has compressed, as far as it is whole, and what is missing.
+fn unpacked(path: &Path, packed: &[u8]) -> miette::Result<(Vec<u8>, Option<String>)> {
+    let mut text = Vec::new();
+    let mut all = MultiGzDecoder::new(packed).take(LARGEST + 1);
+    let read = all.read_to_end(&mut text);
+    if text.len() as u64 > LARGEST {
+        bail!(
+            "{}: unpacks to more than {} MiB",
+            path.display(),
+            LARGEST >> 20
+        );
+    }
+    let gap = read.err().map(|why| {
+        let (path, bytes) = (path.display(), text.len());
+        format!("{path} is damaged ({why}): of it only {bytes} bytes of text were read")
+    });
+    Ok((text, gap))
 }
 
 /// Looks for logs by their names; symbolic links are not followed.
@@ -127,12 +170,8 @@ fn search(folder: &Path, depth: usize, found: &mut Found) -> miette::Result<()> 
         if about.is_dir() && depth < DEEPEST {
             search(&path, depth + 1, found)?;
         } else if about.is_file() {
-            let packed = path
-                .extension()
-                .is_some_and(|end| ["gz", "xz", "bz2", "zst"].iter().any(|one| end == *one));
             match kind(&path) {
-                Some(_) if packed => found.packed.push(path),
-                Some(kind) => found.logs.push((kind, path)),
+                Some(kind) => found.take(kind, path),
                 None if entry.file_name() == "cib.xml" => {
                     found.cib.get_or_insert(path);
                 }

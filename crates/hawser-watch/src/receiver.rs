@@ -113,7 +113,7 @@ fn named(text: &str) -> Result<Receiver, String> {
     let path = Path::new(text);
     match (path.is_absolute(), path.is_file()) {
         (false, _) => Err("no program's path from / on, https:// or http:// address, mailto: address, or @FILE with one".into()),
-        (true, false) => Err("no such file".into()),
+        (true, false) => Err(format!("there is no file {path:?}")),
         (true, true) => Ok(Receiver::Program(path.to_owned())),
     }
 }

@@ -167,7 +167,7 @@ impl All {
                     false => locked(whole).seen(),
                 };
                 let looked = self.look(before);
-                locked(whole).looked(seconds(clock), looked);
+                locked(whole).looked(clock.now(), seconds(clock), looked);
             }
             if past {
                 let unreached = self.connect();

@@ -40,7 +40,7 @@ const VIEW_CHANGED: Duration = Duration::from_secs(3);
 /// And this often in any case: it costs a second of a processor, most of it in fence agents.
 const VIEW_QUIET: Duration = Duration::from_secs(300);
 
-/// And after one that failed.
+/// And so long after one that failed has ended.
 pub(crate) const VIEW_FAILED: Duration = Duration::from_secs(30);
 
 /// The host's settings, sockets and cards.
@@ -89,7 +89,7 @@ struct Read {
     links: Option<Duration>,
     view: Option<Duration>,
     view_is_old: bool,
-    view_failed: bool,
+    view_failed: Option<Duration>,
     devices: Option<Duration>,
     standing: Option<Duration>,
     standing_is_old: bool,
@@ -172,9 +172,9 @@ impl Resident {
             (false, false) => LINKS_QUIET,
         };
         let view = match (self.read.view_is_old, self.read.view_failed) {
-            (true, _) => VIEW_CHANGED,
-            (false, true) => VIEW_FAILED,
-            (false, false) => VIEW_QUIET,
+            (true, _) => due(self.read.view, VIEW_CHANGED),
+            (false, Some(ended)) => due(Some(ended), VIEW_FAILED),
+            (false, None) => due(self.read.view, VIEW_QUIET),
         };
         let standing = match self.read.standing_is_old {
             true => VIEW_CHANGED,
@@ -184,7 +184,7 @@ impl Resident {
         let devices = quiet && due(self.read.devices, VIEW_QUIET);
         let wants = Wants {
             links: self.pulse.corosync.is_some() && due(self.read.links, links),
-            view: devices || due(self.read.view, view),
+            view: devices || view,
             devices,
             standing: due(self.read.standing, standing),
         };
@@ -199,21 +199,28 @@ impl Resident {
             }
         }
         self.read.view_is_old &= !wants.view;
+        self.read.view_failed = self.read.view_failed.filter(|_| !wants.view);
         self.read.standing_is_old &= !wants.standing;
         wants
     }
 
     /// The view that was wanted is not made, since another lasts: it is wanted again.
     pub fn not_looked(&mut self, wanted: Wants) {
-        self.read.view_is_old = true;
-        if wanted.devices {
-            self.read.devices = None;
+        match wanted.devices {
+            // They are wanted when nothing has changed, and are not while something has.
+            true => self.read.devices = None,
+            false => self.read.view_is_old = true,
         }
     }
 
-    /// A view of the cluster has failed, and leaves what was known.
-    pub fn no_view(&mut self) {
-        self.read.view_failed = true;
+    /// A view of the cluster has failed at this moment, or a part of it, and leaves what was known.
+    pub fn no_view(&mut self, now: Duration) {
+        self.read.view_failed = Some(now);
+    }
+
+    /// The head's name.
+    pub(crate) fn own(&self) -> &HostName {
+        &self.own
     }
 
     fn some_link_is_down(&self) -> bool {
@@ -244,8 +251,6 @@ impl Resident {
 
     /// Takes the view of the cluster and its judgement.
     pub fn view(&mut self, facts: StatusFacts, judged: Judged) {
-        let own = facts.views.get(&self.own);
-        self.read.view_failed = own.is_none_or(HeadView::engine_is_silent);
         let nodes = judged.status.nodes.iter();
         self.members = nodes.map(|node| (node.name.clone(), node.state)).collect();
         let clock = facts.views.get(&self.own).and_then(|view| view.clock);

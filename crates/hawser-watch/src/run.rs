@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use hawser_agent::questions::{ReadHeartbeats, ReadStanding};
+use hawser_cluster::host::HeadView;
 use hawser_cluster::live::{JUDGE_PATIENTLY, Judged, StatusFacts, judged, observe_alone};
 use hawser_host::{Clock, Host, HostError, Hosts};
 use hawser_model::cluster_file::ClusterFile;
@@ -104,20 +105,25 @@ impl Watch {
                 self.resident.standing(standing);
             }
         }
-        if wants.view && !look.begin(wants.devices) {
-            self.resident.not_looked(wants);
-        }
         match look.ended() {
             Some(Ok((facts, judged))) => {
+                let own = facts.views.get(self.resident.own());
+                let again = own.is_none_or(HeadView::engine_is_silent);
                 self.resident.view(facts, judged);
+                if again {
+                    self.resident.no_view(now);
+                }
                 self.problem = None;
             }
             Some(Err(why)) => {
                 self.health.failures += 1;
-                self.resident.no_view();
+                self.resident.no_view(now);
                 self.problem = Some(why);
             }
             None => {}
+        }
+        if wants.view && !look.begin(wants.devices) {
+            self.resident.not_looked(wants);
         }
         self.resident.judge(now);
         let before = std::mem::replace(&mut self.shown, self.resident.shown());

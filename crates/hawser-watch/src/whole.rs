@@ -71,7 +71,7 @@ struct View {
 struct Asked {
     look: Option<Duration>,
     look_is_old: bool,
-    look_failed: bool,
+    look_failed: Option<Duration>,
     devices_are_old: bool,
     past_is_old: bool,
 }
@@ -113,7 +113,7 @@ impl Whole {
             asked: Asked {
                 look: None,
                 look_is_old: is_cluster,
-                look_failed: false,
+                look_failed: None,
                 devices_are_old: is_cluster,
                 past_is_old: is_cluster,
             },
@@ -198,8 +198,8 @@ impl Whole {
             let last = asked.look;
             last.is_none_or(|look| now.saturating_sub(look) >= after)
         };
-        let look =
-            (asked.look_is_old && rested(LOOKS)) || (asked.look_failed && rested(VIEW_FAILED));
+        let again = |failed| now.saturating_sub(failed) >= VIEW_FAILED;
+        let look = (asked.look_is_old && rested(LOOKS)) || asked.look_failed.is_some_and(again);
         // The cluster as it is now comes first.
         let past = asked.past_is_old && (self.view.is_some() || self.problem.is_some());
         if look {
@@ -207,7 +207,7 @@ impl Whole {
         }
         let devices = look && asked.devices_are_old;
         asked.look_is_old &= !look;
-        asked.look_failed &= !look;
+        asked.look_failed = asked.look_failed.filter(|_| !look);
         asked.devices_are_old &= !devices;
         asked.past_is_old &= !past;
         Due {
@@ -229,8 +229,13 @@ impl Whole {
         self.view.as_ref().map(|view| view.facts.clone())
     }
 
-    /// Takes a look at the cluster. One that failed leaves what was known.
-    pub fn looked(&mut self, time: u64, looked: Result<(StatusFacts, Judged), String>) {
+    /// Takes a look at the cluster that ends now. One that failed leaves what was known.
+    pub fn looked(
+        &mut self,
+        now: Duration,
+        time: u64,
+        looked: Result<(StatusFacts, Judged), String>,
+    ) {
         match looked {
             Ok((facts, judged)) => {
                 for head in self.heads.values_mut() {
@@ -238,13 +243,14 @@ impl Whole {
                 }
                 self.problem = None;
                 let mut views = facts.views.values();
-                self.asked.look_failed = views.any(HeadView::engine_is_silent);
+                let again = views.any(HeadView::engine_is_silent);
+                self.asked.look_failed = again.then_some(now);
                 let at = time;
                 self.view = Some(View { at, facts, judged });
             }
             Err(why) => {
                 self.problem = Some(why);
-                self.asked.look_failed = true;
+                self.asked.look_failed = Some(now);
             }
         }
     }

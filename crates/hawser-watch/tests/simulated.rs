@@ -135,6 +135,25 @@ fn a_look_that_fails_is_made_again_each_half_minute() {
     };
     let ran = run_with(290, &[], true, silent);
     assert_eq!((ran.views, ran.watch.problem()), (10, None));
+    // The half minute begins when such a look has ended: a head that is short of processors has a rest.
+    let slow = AllWell {
+        silent: true,
+        takes: 40,
+        ..AllWell::default()
+    };
+    assert_eq!(run_with(290, &[], true, slow).views, 5);
+}
+
+#[test]
+fn a_look_that_lasts_when_fence_devices_are_due_delays_them_and_nothing_else() {
+    let slow = AllWell {
+        takes: 2,
+        ..AllWell::default()
+    };
+    // A cut at 298 is looked at until 301, and the devices are due at 300.
+    let ran = run_with(900, &[(298, 310)], true, slow);
+    assert!((3..=4).contains(&ran.devices), "{}", ran.devices);
+    assert!(ran.views < 15, "{}", ran.views);
 }
 
 #[test]

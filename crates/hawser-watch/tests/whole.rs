@@ -82,7 +82,7 @@ impl Heads {
                 self.devices += u64::from(devices);
                 let mut well = AllWell::default();
                 assert!(well.begin(devices));
-                whole.looked(time, well.ended().unwrap());
+                whole.looked(clock.now(), time, well.ended().unwrap());
             }
             if past {
                 self.pasts += 1;

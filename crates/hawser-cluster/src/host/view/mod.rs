@@ -156,7 +156,7 @@ pub struct HeadView {
 }
 
 impl HeadView {
-    /// Whether its Corosync or its Pacemaker did not answer in time, as on a head that is short of processors: it is worth asking
+    /// Whether its Corosync, its Pacemaker or a service that pools need did not answer in time, as on a head that is short of processors: it is worth asking
     /// again soon. A pool that hangs is not: each question about one may leave a process that hangs too.
     pub fn engine_is_silent(&self) -> bool {
         let silent = |part: &Option<Told<String>>| part.as_ref().is_some_and(Told::is_silent);
@@ -164,7 +164,9 @@ impl HeadView {
             || silent(&self.cib)
             || self.quorum.as_ref().is_some_and(Told::is_silent)
             || self.fencer.as_ref().is_some_and(Told::is_silent)
-            || self.quorum_device.as_ref().is_some_and(Told::is_silent)
+            || self.services.values().any(Told::is_silent)
+            // Its tools have a limit of their own, after which they have failed.
+            || self.quorum_device.as_ref().is_some_and(|it| it.said().is_none())
     }
 }
 

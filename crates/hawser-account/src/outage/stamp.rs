@@ -9,10 +9,13 @@ pub(crate) const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
+/// So much later than the recording a line may claim to be, in microseconds: two days, for clocks that differ.
+const AHEAD: i64 = 2 * 86_400_000_000;
+
 /// When a line was written, by the node's clock, and what follows the stamp. `None` for a line
 /// without milliseconds: those of resource agents have whole seconds, too coarse to account with.
 ///
-/// The year is the one that brings the line nearest to `recorded` (seconds since 1970 UTC).
+/// The year is the latest by which it is not later than `recorded` (seconds since 1970 UTC).
 pub(crate) fn stamped(line: &str, recorded: u64, utc_offset_s: i32) -> Option<(Moment, &str)> {
     let stamp = line.get(..19)?;
     let rest = line.get(19..)?;
@@ -30,7 +33,8 @@ pub(crate) fn stamped(line: &str, recorded: u64, utc_offset_s: i32) -> Option<(M
     let year = year_of(u64::try_from(recorded).ok()?)?;
     let local = (year - 1..=year + 1)
         .filter_map(|year| micros(&format!("{year}-{month:02}-{day:02} {clock}")))
-        .min_by_key(|at| at.abs_diff(recorded))?;
+        .filter(|at| *at <= recorded.saturating_add(AHEAD))
+        .max()?;
     let us = u64::try_from(local - offset).ok()?;
     Some((Moment(us), rest.trim_start()))
 }
@@ -69,6 +73,9 @@ mod tests {
         assert_eq!(at, Moment(1_798_761_599_000_000));
         let (leap, _) = stamped("Feb 29 00:00:00.001 x", 1_835_400_000, 0).expect("a stamp");
         assert_eq!(leap, Moment(1_835_395_200_001_000));
+        // A year of logs, as Pacemaker's logrotate keeps them, is read on 2026-11-27: April is the last one.
+        let (april, _) = stamped("Apr 10 00:00:00.000 x", 1_795_780_000, 0).expect("a stamp");
+        assert_eq!(april, Moment(1_775_779_200_000_000));
     }
 
     #[test]

@@ -124,7 +124,7 @@ fn logs_that_logrotate_has_compressed_are_read_as_far_as_they_are_whole() {
     let cut = explain(&["--logs", path], Stdio::null());
     assert!(
         cut.stdout
-            .contains("pacemaker.log-20261123.gz is damaged ("),
+            .contains("pacemaker.log-20261123.gz is damaged after "),
         "{}{}",
         cut.stdout,
         cut.stderr

@@ -13,7 +13,7 @@ use miette::{IntoDiagnostic as _, WrapErr as _, bail};
 
 use crate::{output, render};
 
-/// Bytes of one file, unpacked; a log that is rotated each week has far fewer.
+/// Bytes of all files together, unpacked; logs that are rotated each week have far fewer.
 const LARGEST: u64 = 1 << 30;
 /// How deep a folder is searched: a sosreport has var/log/pacemaker in it.
 const DEEPEST: usize = 8;
@@ -56,14 +56,17 @@ pub fn run(folder: &Path, json: bool) -> miette::Result<ExitCode> {
     let mut files = Vec::new();
     let mut gaps = Vec::new();
     let mut recorded = 0;
+    let mut left = LARGEST;
     for (kind, path) in &found.logs {
-        let bytes = hawser_files::read_named(path, LARGEST).into_diagnostic()?;
+        let bytes = hawser_files::read_named(path, left).into_diagnostic()?;
         let (bytes, gap) = match ends_in(path, &["gz"]) {
-            true => unpacked(path, &bytes)?,
+            true => unpacked(path, &bytes, left)?,
             false => (bytes, None),
         };
         gaps.extend(gap);
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+        left -= bytes.len() as u64;
+        let text = String::from_utf8(bytes)
+            .unwrap_or_else(|broken| String::from_utf8_lossy(broken.as_bytes()).into_owned());
         let changed = fs::metadata(path).and_then(|about| about.modified());
         let since = changed
             .ok()
@@ -130,20 +133,22 @@ fn ends_in(path: &Path, ends: &[&str]) -> bool {
 }
 
 /// What logrotate has compressed, as far as it is whole, and what is missing.
-fn unpacked(path: &Path, packed: &[u8]) -> miette::Result<(Vec<u8>, Option<String>)> {
+fn unpacked(path: &Path, packed: &[u8], left: u64) -> miette::Result<(Vec<u8>, Option<String>)> {
     let mut text = Vec::new();
-    let mut all = MultiGzDecoder::new(packed).take(LARGEST + 1);
-    let read = all.read_to_end(&mut text);
-    if text.len() as u64 > LARGEST {
+    let read = MultiGzDecoder::new(packed)
+        .take(left + 1)
+        .read_to_end(&mut text);
+    if text.len() as u64 > left {
         bail!(
-            "{}: unpacks to more than {} MiB",
+            help = "name a folder with fewer of them",
+            "{}: with it the logs have more than {} MiB, unpacked",
             path.display(),
             LARGEST >> 20
         );
     }
     let gap = read.err().map(|why| {
         let (path, bytes) = (path.display(), text.len());
-        format!("{path} is damaged ({why}): of it only {bytes} bytes of text were read")
+        format!("{path} is damaged after {bytes} bytes of text ({why})")
     });
     Ok((text, gap))
 }

@@ -200,3 +200,28 @@ fn kind(path: &Path) -> Option<LogKind> {
         () => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    #[test]
+    fn what_unpacks_to_more_than_is_left_is_one_error() {
+        let mut bomb = GzEncoder::new(Vec::new(), Compression::best());
+        bomb.write_all(&[b'x'; 1 << 20]).expect("memory");
+        let bomb = bomb.finish().expect("memory");
+        let path = Path::new("pacemaker.log-20261123.gz");
+        let (text, gap) = unpacked(path, &bomb, 1 << 20).expect("it fits");
+        assert_eq!((text.len(), gap), (1 << 20, None));
+        let why = unpacked(path, &bomb, (1 << 20) - 1).expect_err("it is too large");
+        assert!(
+            why.to_string().starts_with("pacemaker.log-20261123.gz: "),
+            "{why}"
+        );
+    }
+}

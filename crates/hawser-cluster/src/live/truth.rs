@@ -112,7 +112,7 @@ impl Truth {
     /// Whether a head's view is the cluster's, whatever others see: it has quorum and a DC, and its controller does
     /// not hang, so that it does not fall behind.
     pub fn serves(view: &HeadView) -> bool {
-        let hangs = matches!(view.controller, Some(Told::Silent(_)));
+        let hangs = view.controller.as_ref().is_some_and(Told::is_silent);
         !hangs && cib(view).is_some() && stand(view) == Stand::Member
     }
 

@@ -156,14 +156,17 @@ pub struct HeadView {
 }
 
 impl HeadView {
-    /// Whether its Corosync, its Pacemaker or a service that pools need did not answer in time, as on a head that is short of processors: it is worth asking
-    /// again soon. A pool that hangs is not: each question about one may leave a process that hangs too.
+    /// Whether its Corosync, its Pacemaker or a service that pools need did not answer in time, as on a head that is short of
+    /// processors: it is worth asking again soon. A pool that hangs is not: each question about one may leave a process that
+    /// hangs too.
     pub fn engine_is_silent(&self) -> bool {
-        let silent = |part: &Option<Told<String>>| part.as_ref().is_some_and(Told::is_silent);
-        silent(&self.controller)
+        fn silent<T>(part: &Option<Told<T>>) -> bool {
+            part.as_ref().is_some_and(Told::is_silent)
+        }
+        silent(&self.quorum)
+            || silent(&self.controller)
             || silent(&self.cib)
-            || self.quorum.as_ref().is_some_and(Told::is_silent)
-            || self.fencer.as_ref().is_some_and(Told::is_silent)
+            || silent(&self.fencer)
             || self.services.values().any(Told::is_silent)
             // Its tools have a limit of their own, after which they have failed.
             || self.quorum_device.as_ref().is_some_and(|it| it.said().is_none())

@@ -58,11 +58,7 @@ pub fn run(folder: &Path, json: bool) -> miette::Result<ExitCode> {
     let mut recorded = 0;
     let mut left = LARGEST;
     for (kind, path) in &found.logs {
-        let bytes = hawser_files::read_named(path, left).into_diagnostic()?;
-        let (bytes, gap) = match ends_in(path, &["gz"]) {
-            true => unpacked(path, &bytes, left)?,
-            false => (bytes, None),
-        };
+        let (bytes, gap) = bytes_of(path, left)?;
         gaps.extend(gap);
         left -= bytes.len() as u64;
         let text = String::from_utf8(bytes)
@@ -132,13 +128,20 @@ fn ends_in(path: &Path, ends: &[&str]) -> bool {
         .is_some_and(|end| ends.iter().any(|one| end == *one))
 }
 
-/// What logrotate has compressed, as far as it is whole, and what is missing.
-fn unpacked(path: &Path, packed: &[u8], left: u64) -> miette::Result<(Vec<u8>, Option<String>)> {
-    let mut text = Vec::new();
-    let read = MultiGzDecoder::new(packed)
-        .take(left + 1)
-        .read_to_end(&mut text);
-    if text.len() as u64 > left {
+/// All of a log, of which so many bytes are left to be read; of one that logrotate has compressed, as far as it is whole, and
+/// what is missing.
+fn bytes_of(path: &Path, left: u64) -> miette::Result<(Vec<u8>, Option<String>)> {
+    let mut bytes = hawser_files::read_named(path, LARGEST).into_diagnostic()?;
+    let mut gap = None;
+    if ends_in(path, &["gz"]) {
+        let packed = std::mem::take(&mut bytes);
+        let mut text = MultiGzDecoder::new(packed.as_slice()).take(left + 1);
+        gap = text.read_to_end(&mut bytes).err().map(|why| {
+            let (path, read) = (path.display(), bytes.len());
+            format!("{path} is damaged after {read} bytes of text ({why})")
+        });
+    }
+    if bytes.len() as u64 > left {
         bail!(
             help = "name a folder with fewer of them",
             "{}: with it the logs have more than {} MiB, unpacked",
@@ -146,11 +149,7 @@ fn unpacked(path: &Path, packed: &[u8], left: u64) -> miette::Result<(Vec<u8>, O
             LARGEST >> 20
         );
     }
-    let gap = read.err().map(|why| {
-        let (path, bytes) = (path.display(), text.len());
-        format!("{path} is damaged after {bytes} bytes of text ({why})")
-    });
-    Ok((text, gap))
+    Ok((bytes, gap))
 }
 
 /// Looks for logs by their names; symbolic links are not followed.
@@ -214,14 +213,13 @@ mod tests {
     fn what_unpacks_to_more_than_is_left_is_one_error() {
         let mut bomb = GzEncoder::new(Vec::new(), Compression::best());
         bomb.write_all(&[b'x'; 1 << 20]).expect("memory");
-        let bomb = bomb.finish().expect("memory");
-        let path = Path::new("pacemaker.log-20261123.gz");
-        let (text, gap) = unpacked(path, &bomb, 1 << 20).expect("it fits");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("pacemaker.log-20261123.gz");
+        fs::write(&path, bomb.finish().expect("memory")).expect("a file");
+        let (text, gap) = bytes_of(&path, 1 << 20).expect("it fits");
         assert_eq!((text.len(), gap), (1 << 20, None));
-        let why = unpacked(path, &bomb, (1 << 20) - 1).expect_err("it is too large");
-        assert!(
-            why.to_string().starts_with("pacemaker.log-20261123.gz: "),
-            "{why}"
-        );
+        let why = bytes_of(&path, (1 << 20) - 1).expect_err("it is too large");
+        let begins = format!("{}: ", path.display());
+        assert!(why.to_string().starts_with(&begins), "{why}");
     }
 }

@@ -58,8 +58,8 @@ fn systemd_runs_a_watch_on_each_head_that_restarts_alone_and_goes_with_the_field
     // Whom it is to tell is not there, which is said and keeps it from nothing.
     let said = lab.sh("head1", "journalctl -u hawser-watch -o cat");
     assert!(said.contains("/usr/local/bin/told"), "{said}");
-    let told = "printf '#!/bin/sh\ncat >>/var/lib/hawser/told\n' >/usr/local/bin/told; chmod 755 /usr/local/bin/told";
-    lab.sh("head1", told);
+    let program = "printf '#!/bin/sh\ncat >>/var/lib/hawser/told\n' >/usr/local/bin/told; chmod 755 /usr/local/bin/told";
+    lab.sh("head1", program);
 
     // It may ask the network too: whether packets of full size come back, and who else has its addresses.
     let address = "10.72.2.1/24 dev san01";

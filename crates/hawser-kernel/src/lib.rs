@@ -35,4 +35,4 @@ pub use journal::{Arm, Journal, Owner, watch as guard};
 pub use knobs::{Knobs, receivers};
 pub use observer::Observer;
 pub use processors::Processors;
-pub use tally::Tally;
+pub use tally::{Tallied, Tally};

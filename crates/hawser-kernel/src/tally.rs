@@ -4,11 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use hawser_model::counters::Counters;
+use hawser_model::drops::{DropRecord, DropTotals};
 use hawser_model::host::HostWindow;
 use hawser_model::sockets::SocketFacts;
-use hawser_model::units::Nanos;
+use hawser_model::units::{Nanos, Packets};
 
+use crate::KernelError;
 use crate::collectors::counters::{self, Source};
+use crate::collectors::drop_reasons::Events;
 use crate::collectors::sockets::{self, SocketDiag};
 
 /// A window is at least as long, once so much has passed.
@@ -22,32 +25,48 @@ const APART: Duration = Duration::from_secs(15);
 pub struct Tally {
     sources: Vec<Box<dyn Source>>,
     sockets: Option<SocketDiag>,
+    /// Absent before the second reading: who reads once asks the kernel for nothing that it will not read.
+    drops: Option<Result<Events, KernelError>>,
     kept: VecDeque<Reading>,
+}
+
+/// What a host counted.
+#[derive(Debug, PartialEq)]
+pub struct Tallied {
+    /// What was gained since a reading of a minute ago, or since the first where that is younger; absent at the first.
+    pub window: Option<HostWindow>,
+    /// What the kernel dropped since the second reading; absent at the first.
+    pub drops: Option<DropTotals>,
 }
 
 struct Reading {
     at: Instant,
     counters: Vec<Option<Counters>>,
     sockets: Option<BTreeMap<u64, SocketFacts>>,
+    drops: Option<Vec<DropRecord>>,
 }
 
 impl Tally {
-    /// What was gained since a reading of a minute ago, or since the first where that is younger; nothing at the first.
-    ///
-    /// Drop reasons and taps are not in it: they cost something with every packet.
-    pub fn read(&mut self) -> Option<HostWindow> {
+    /// Reads them. Taps are not in it: they cost something with every packet. Drop reasons cost with every packet that the
+    /// kernel drops.
+    pub fn read(&mut self) -> Tallied {
         self.read_at(Instant::now())
     }
 
-    fn read_at(&mut self, at: Instant) -> Option<HostWindow> {
+    fn read_at(&mut self, at: Instant) -> Tallied {
         if self.sources.is_empty() {
             self.sources = counters::quiet();
             self.sockets = SocketDiag::open().ok();
         }
+        let drops = self.drops();
         let now = Reading {
             at,
             counters: counters::read(&mut self.sources),
             sockets: self.sockets.as_mut().and_then(|diag| diag.dump().ok()),
+            drops: match &drops {
+                Some(DropTotals::Counted { drops, .. }) => Some(drops.clone()),
+                Some(DropTotals::NotCounted(_)) | None => None,
+            },
         };
         // The oldest that is kept is the youngest of those that are old enough.
         while self
@@ -62,7 +81,27 @@ impl Tally {
         if last.is_none_or(|last| now.at - last.at >= APART) {
             self.kept.push_back(now);
         }
-        window
+        Tallied { window, drops }
+    }
+
+    fn drops(&mut self) -> Option<DropTotals> {
+        if self.drops.is_none() && !self.kept.is_empty() {
+            self.drops = Some(Events::start().and_then(|mut events| {
+                events.open(&[])?;
+                Ok(events)
+            }));
+        }
+        let read = match self.drops.as_mut()? {
+            Ok(events) => events.read().map_err(|why| why.to_string()),
+            Err(why) => Err(why.to_string()),
+        };
+        Some(match read {
+            Ok(seen) => DropTotals::Counted {
+                drops: seen.drops.unwrap_or_default(),
+                missed: seen.missed,
+            },
+            Err(why) => DropTotals::NotCounted(why),
+        })
     }
 }
 
@@ -77,9 +116,26 @@ impl Reading {
             elapsed: Nanos(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)),
             counters: grown(&before.counters, &self.counters),
             sockets,
+            drops: self.drops.as_ref().map(|after| {
+                let before = before.drops.as_deref();
+                dropped_between(before.unwrap_or_default(), after)
+            }),
             ..HostWindow::default()
         }
     }
+}
+
+/// By how much each kind of drop grew.
+fn dropped_between(before: &[DropRecord], after: &[DropRecord]) -> Vec<DropRecord> {
+    let grew = after.iter().filter_map(|now| {
+        let then = before.iter().find(|then| now.is_kind_of(then));
+        let packets = now.packets - then.map_or(Packets::ZERO, |then| then.packets);
+        (!packets.is_zero()).then(|| DropRecord {
+            packets,
+            ..now.clone()
+        })
+    });
+    grew.collect()
 }
 
 /// What grew. A counter that is new, or fell, says nothing of the last minute: an interface came from elsewhere with its statistics,
@@ -106,12 +162,16 @@ mod tests {
     #[test]
     fn a_window_is_since_the_first_reading_and_counts_what_moved() {
         let mut tally = Tally::default();
-        assert_eq!(tally.read(), None);
+        let first = Tallied {
+            window: None,
+            drops: None,
+        };
+        assert_eq!(tally.read(), first);
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         socket
             .send_to(b"counted", socket.local_addr().unwrap())
             .unwrap();
-        let window = tally.read().unwrap();
+        let window = tally.read().window.unwrap();
         assert!(
             window.counters.or_zero("udp/OutDatagrams") >= 1,
             "{window:?}"
@@ -127,7 +187,7 @@ mod tests {
     fn a_window_is_a_minute_or_a_little_more_however_often_it_is_read() {
         let (mut tally, begun) = (Tally::default(), Instant::now());
         let mut read = |second| {
-            let window = tally.read_at(begun + Duration::from_secs(second));
+            let window = tally.read_at(begun + Duration::from_secs(second)).window;
             (
                 window.map(|it| it.elapsed.0 / 1_000_000_000),
                 tally.kept.len(),
@@ -145,6 +205,58 @@ mod tests {
         }
         // Nobody asked for ten minutes.
         assert!(read(1600).0.is_some_and(|it| (601..=616).contains(&it)));
+    }
+
+    #[test]
+    fn drops_are_told_since_they_are_counted_and_of_the_last_minute() {
+        let (mut tally, begun) = (Tally::default(), Instant::now());
+        let mut read = |second| tally.read_at(begun + Duration::from_secs(second));
+        read(0);
+        if let Some(DropTotals::NotCounted(why)) = read(20).drops {
+            println!("skipped: the kernel's drops cannot be counted here: {why}");
+            return;
+        }
+        let to_nobody = |packets| {
+            let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+            // Closed again at once.
+            let other = std::net::UdpSocket::bind("127.0.0.1:0")
+                .unwrap()
+                .local_addr();
+            let port = other.unwrap();
+            for _ in 0..packets {
+                socket.send_to(b"nobody", port).unwrap();
+            }
+        };
+        let of = |drops: &[DropRecord]| {
+            let own = drops.iter();
+            let own = own.filter(|drop| drop.reason == "NO_SOCKET");
+            own.map(|drop| drop.packets.0).sum::<u64>()
+        };
+        let both = |tallied: Tallied| {
+            let Some(DropTotals::Counted { drops, .. }) = tallied.drops else {
+                panic!("{tallied:?}");
+            };
+            let window = tallied.window.and_then(|window| window.drops).unwrap();
+            (of(&drops), of(&window))
+        };
+        // Others on this machine may drop too, so only what must be there is held.
+        to_nobody(5);
+        let (total, window) = both(read(40));
+        assert!(total >= 5 && window >= 5, "{total} {window}");
+        to_nobody(7);
+        let (later, _) = both(read(110));
+        assert!(later >= total + 7, "{later} after {total}");
+        let kinds = |packets| DropRecord {
+            reason: "NO_SOCKET".to_owned(),
+            location: "udp_rcv".to_owned(),
+            scope: hawser_model::drops::DropScope::ThisHost,
+            interface: None,
+            subject: hawser_model::drops::DropSubject::Other,
+            packets: Packets(packets),
+        };
+        assert_eq!(dropped_between(&[kinds(5)], &[kinds(12)]), [kinds(7)]);
+        assert_eq!(dropped_between(&[kinds(5)], &[kinds(5)]), []);
+        assert_eq!(dropped_between(&[], &[kinds(5)]), [kinds(5)]);
     }
 
     #[test]

@@ -27,6 +27,47 @@ pub struct DropRecord {
     pub packets: Packets,
 }
 
+/// The word of a kernel that gives no reason.
+pub const NO_REASON: &str = "NOT_SPECIFIED";
+
+/// Whether a reason says nothing: older kernels say it of nearly every drop.
+pub fn is_vague(reason: &str) -> bool {
+    matches!(reason, NO_REASON | "")
+}
+
+impl DropRecord {
+    /// The kernel's word, with the function where the word says nothing.
+    pub fn words(&self) -> String {
+        match (is_vague(&self.reason), self.location.as_str()) {
+            (false, _) => self.reason.clone(),
+            (true, "") => NO_REASON.to_owned(),
+            (true, at) => format!("{NO_REASON} @ {at}"),
+        }
+    }
+
+    /// Whether the other is of the same kind, and differs in nothing but how many.
+    pub fn is_kind_of(&self, other: &Self) -> bool {
+        let one = (&self.reason, &self.location, &self.interface);
+        let two = (&other.reason, &other.location, &other.interface);
+        one == two && (self.scope, self.subject) == (other.scope, other.subject)
+    }
+}
+
+/// What a host's kernel dropped since somebody began to count it, for as long as they look.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DropTotals {
+    /// It was counted.
+    Counted {
+        /// By reason, function and interface.
+        drops: Vec<DropRecord>,
+        /// Packets that were not counted.
+        missed: u64,
+    },
+    /// It cannot be counted here, and why.
+    NotCounted(String),
+}
+
 /// Where a drop happened, as far as the kernel's event tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -1,9 +1,11 @@
 //! What a watch does not know, in words, of its cluster and at its moment. Pure.
 
 use hawser_model::cluster_file::ClusterFile;
+use hawser_model::drops::DropTotals;
 use hawser_model::names::HostName;
 
 use crate::live::Known;
+use crate::shown::ShownHead;
 
 pub(crate) fn not_known(file: &ClusterFile, known: Known<'_>) -> Vec<String> {
     let mut all = match known.own {
@@ -29,6 +31,7 @@ fn of_one(file: &ClusterFile, own: &HostName, known: Known<'_>) -> Vec<String> {
         Some(_) => {}
     }
     all.extend(failed(known));
+    all.extend(not_counted(known));
     if !others.is_empty() {
         let others = others.join(" and ");
         all.push(format!(
@@ -48,6 +51,7 @@ fn of_one(file: &ClusterFile, own: &HostName, known: Known<'_>) -> Vec<String> {
 /// What nobody knows who asks all heads now and then.
 fn of_all(file: &ClusterFile, known: Known<'_>) -> Vec<String> {
     let mut all: Vec<String> = failed(known).into_iter().collect();
+    all.extend(not_counted(known));
     let heads = known
         .shown
         .into_iter()
@@ -65,6 +69,18 @@ fn of_all(file: &ClusterFile, known: Known<'_>) -> Vec<String> {
         );
     }
     all
+}
+
+/// Heads whose kernel does not say why it drops packets.
+fn not_counted(known: Known<'_>) -> Vec<String> {
+    let heads = known.shown.into_iter().flat_map(|shown| &shown.heads);
+    let why = |(name, head): (&HostName, &ShownHead)| match head.drops.as_ref()? {
+        DropTotals::NotCounted(why) => Some(format!(
+            "The kernel of {name} does not say why it drops packets: {why}"
+        )),
+        DropTotals::Counted { .. } => None,
+    };
+    heads.filter_map(why).collect()
 }
 
 fn failed(known: Known<'_>) -> Option<String> {

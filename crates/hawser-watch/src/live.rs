@@ -4,10 +4,12 @@
 //! old as its last look. A watch that asks all heads has both ends of everything. Of what nobody tells, the page says that it
 //! does not know it. Colours follow what was read and the alarms that stand: nothing is judged here.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use hawser_model::cluster_file::{ClusterFile, LinkEntry, NodeEntry, Pool, Role};
-use hawser_model::names::HostName;
+use hawser_model::drops::DropRecord;
+use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition, PoolStatus};
 use hawser_model::output::incident::IncidentsReport;
 use hawser_model::output::live::{
@@ -15,6 +17,7 @@ use hawser_model::output::live::{
     LivePage, LivePool, NotReached, OwnHead, OwnPort, PoolAt,
 };
 use hawser_model::output::watch::{Alarm, HeadReading, LinkReading, LinkState};
+use hawser_model::units::Packets;
 
 use crate::gaps::not_known;
 use crate::group::suspects;
@@ -307,9 +310,22 @@ fn own_port(link: &LinkEntry, node: &NodeEntry, shown: &ShownHead) -> EndKnown {
             up: port.up,
             carrier: port.carrier,
             speed: port.speed,
+            dropped: dropped_on(name, &shown.dropped_now),
         }),
         None => EndKnown::NoPort,
     }
+}
+
+/// What was dropped on an interface, by reason; where the kernel names none, by the function that dropped it.
+fn dropped_on(name: &InterfaceName, drops: &[DropRecord]) -> BTreeMap<String, Packets> {
+    let mut all = BTreeMap::new();
+    let own = drops
+        .iter()
+        .filter(|drop| drop.interface.as_ref() == Some(name));
+    for drop in own {
+        *all.entry(drop.words()).or_default() += drop.packets;
+    }
+    all
 }
 
 /// Whether a node is on a link. A node without addresses in the file is on all of them.

@@ -3,6 +3,7 @@
 
 use std::sync::atomic::AtomicU64;
 
+use hawser_model::drops::DropTotals;
 use hawser_model::names::HostName;
 use hawser_model::output::watch::{LinkState, WatchReading};
 use hawser_model::visible;
@@ -48,6 +49,7 @@ pub fn text(shown: &Shown, health: Health) -> String {
     links(&mut all, shown);
     pools(&mut all, shown);
     ports(&mut all, shown);
+    drops(&mut all, shown);
     files(&mut all, shown);
     alarms(&mut all, reading);
     let of_watch = |value| [(labels(&[]), value)];
@@ -141,6 +143,39 @@ fn ports(all: &mut All<'_>, shown: &Shown) {
         "interface_speed_bytes_per_second",
         "The speed that an interface's driver reports",
         ports().filter_map(|(labels, port)| Some((labels, port.speed?.0 as f64 / 8.0))),
+    );
+}
+
+/// What the kernels dropped, by their own reasons.
+fn drops(all: &mut All<'_>, shown: &Shown) {
+    let counted = || {
+        let heads = shown.heads.iter();
+        heads.filter_map(|(head, known)| match known.drops.as_ref()? {
+            DropTotals::Counted { drops, missed } => Some((head, drops, *missed)),
+            DropTotals::NotCounted(_) => None,
+        })
+    };
+    let by_reason = counted().flat_map(|(head, drops, _)| {
+        drops.iter().map(move |drop| {
+            let interface = drop.interface.as_ref().map(|name| name.as_str());
+            let all = [
+                ("interface", interface.unwrap_or_default()),
+                ("reason", drop.reason.as_str()),
+                ("function", drop.location.as_str()),
+            ];
+            let said: Vec<_> = all.into_iter().filter(|(_, it)| !it.is_empty()).collect();
+            (shown.labels(head, &said), drop.packets.0)
+        })
+    });
+    all.counter(
+        "dropped_packets",
+        "Packets that the kernel dropped since the watch began, by its own reason (enum skb_drop_reason)",
+        by_reason,
+    );
+    all.counter(
+        "dropped_packets_missed",
+        "Packets that the kernel dropped and whose reason was not counted",
+        counted().map(|(head, _, missed)| (shown.labels(head, &[]), missed)),
     );
 }
 

@@ -349,6 +349,8 @@ impl Resident {
         let mine = self.status.views.get(&self.own);
         let sockets = self.standing.sockets.iter().flatten();
         let corosync = sockets.filter(|socket| socket.process.as_deref() == Some("corosync"));
+        let counted = self.standing.counted.as_ref();
+        let counted = counted.and_then(|counted| counted.drops.as_ref());
         let own = ShownHead {
             certificates: self.certificates_now(),
             secrets: self.standing.facts.secrets.clone(),
@@ -360,6 +362,8 @@ impl Resident {
             socket_drops: corosync
                 .map(|socket| socket.drops.0)
                 .reduce(u64::saturating_add),
+            drops: self.standing.drops.clone(),
+            dropped_now: counted.cloned().unwrap_or_default(),
         };
         Shown {
             reading: self.reading(),

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use hawser_model::drops::{DropRecord, DropTotals};
 use hawser_model::host::{CertificateFacts, Interface, SecretFacts};
 use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition};
@@ -42,6 +43,10 @@ pub struct ShownHead {
     pub interfaces: BTreeMap<InterfaceName, Interface>,
     /// Packets that Corosync's own sockets had no room for, since they were opened.
     pub socket_drops: Option<u64>,
+    /// What its kernel dropped since the watch asked for the second time; absent before.
+    pub drops: Option<DropTotals>,
+    /// What of it in the last minute.
+    pub dropped_now: Vec<DropRecord>,
     /// The certificates by which it speaks with others.
     pub certificates: Vec<CertificateFacts>,
     /// The files with its cluster's secrets.

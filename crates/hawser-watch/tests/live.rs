@@ -8,6 +8,7 @@ mod pictures;
 use std::path::Path;
 
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
+use hawser_model::drops::DropTotals;
 use hawser_model::output::live::{EndKnown, Light, LivePage, NotReached, PoolAt};
 use hawser_model::output::watch::{LinkReading, LinkState};
 use hawser_report::{live_page as text, live_parts};
@@ -194,6 +195,8 @@ fn what_one_head_does_not_know_it_says() {
     let three = parse_complete(&three, "hawser.toml").unwrap_or_else(|e| panic!("{e:?}"));
     let mut shown = healthy();
     shown.status = None;
+    let without = "read /sys/kernel/btf/vmlinux: No such file or directory";
+    shown.heads.get_mut("head1").unwrap().drops = Some(DropTotals::NotCounted(without.to_owned()));
     let page = page_of(&three, &shown);
     // head3 is on no SAN, nothing was read of it, and the links between the others are nobody's to tell.
     assert_eq!(page.links[2].ends[2].what, EndKnown::NotThere);
@@ -208,6 +211,7 @@ fn what_one_head_does_not_know_it_says() {
         "head2 and head3",
         "links are between head2 and head3",
         "No switch is asked",
+        "head1 does not say why it drops packets: read /sys/kernel/btf/vmlinux",
     ] {
         assert!(not_known.contains(there), "{there}: {not_known}");
     }
@@ -270,9 +274,12 @@ fn planted(words: &str) -> LivePage {
     reading.heads[0].exports[0].offered = Some(false);
     reading.heads[0].exports[0].missing = vec![words.to_owned()];
     reading.heads[0].links[0].state = LinkState::Down;
-    let ports = &mut shown.heads.get_mut("head1").unwrap().interfaces;
-    let port = ports.remove("eth0").unwrap();
-    ports.insert(words.into(), port);
+    let own = shown.heads.get_mut("head1").unwrap();
+    let port = own.interfaces.remove("eth0").unwrap();
+    own.interfaces.insert(words.into(), port);
+    for drop in &mut own.dropped_now {
+        (drop.reason, drop.interface) = (words.to_owned(), Some(words.into()));
+    }
     let status = shown.status.as_mut().unwrap();
     status.if_lost = [(words.into(), vec![words.to_owned()])].into();
     let mut page = page(&shown);

@@ -8,6 +8,8 @@ use std::time::Duration;
 use hawser_agent::questions::Pulse;
 use hawser_host::Clock;
 use hawser_host::sim::{Simulated, Wire};
+use hawser_model::drops::{DropRecord, DropScope, DropSubject, DropTotals};
+use hawser_model::units::Packets;
 use hawser_watch::metrics;
 use hawser_watch::resident::Resident;
 use hawser_watch::run::{Change, EVERY, Watch};
@@ -263,6 +265,18 @@ fn metrics_are_what_was_read_and_nothing_that_a_head_says_breaks_their_lines() {
     let port = ports["eth0"].clone();
     ports.insert(planted.into(), port);
     shown.reading.alarms[0].place.object = Some(planted.into());
+    let drop = DropRecord {
+        reason: planted.into(),
+        location: planted.into(),
+        scope: DropScope::ThisHost,
+        interface: Some(planted.into()),
+        subject: DropSubject::Other,
+        packets: Packets(1),
+    };
+    shown.heads.get_mut("head1").unwrap().drops = Some(DropTotals::Counted {
+        drops: vec![drop],
+        missed: 0,
+    });
     let text = metrics::text(&shown, health);
     assert!(!text.contains('\u{1b}'));
     assert!(!text.lines().any(|l| l.starts_with("hawser_corosync_up 0")));

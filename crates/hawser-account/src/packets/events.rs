@@ -93,7 +93,7 @@ pub(crate) fn own(facts: &PhaseFacts<'_>, side: Side, direction: Direction) -> V
         let Some(stage) = stage_of(facts, side, role, drop) else {
             continue;
         };
-        let mut reason = reasons::line_reason(&drop.reason, &drop.location);
+        let mut reason = drop.words();
         if let (Side::Sender, Some(interface)) = (role, elsewhere(facts, side, drop)) {
             reason = format!("{ROUTED_ELSEWHERE}{interface} ({reason})");
         }

@@ -7,7 +7,7 @@
 //! (`__netif_receive_skb_core`), tc ingress, netfilter, IP, reassembly, UDP, socket.
 
 use hawser_model::account::Layer;
-use hawser_model::drops::DropScope;
+use hawser_model::drops::{DropScope, is_vague};
 
 use super::books::Segment;
 
@@ -34,23 +34,6 @@ const fn vague(layer: Layer, segment: Segment) -> Option<Stage> {
         segment,
         vague: true,
     })
-}
-
-/// The word of a kernel that gives no reason.
-pub(crate) const NO_REASON: &str = "NOT_SPECIFIED";
-
-/// A reason that says nothing: older kernels say it of nearly every drop.
-pub(crate) fn is_vague(reason: &str) -> bool {
-    matches!(reason, NO_REASON | "")
-}
-
-/// The line's reason: the kernel's word, with the function where the word says nothing.
-pub(crate) fn line_reason(reason: &str, location: &str) -> String {
-    match (is_vague(reason), location) {
-        (false, _) => reason.to_owned(),
-        (true, "") => NO_REASON.to_owned(),
-        (true, at) => format!("{NO_REASON} @ {at}"),
-    }
 }
 
 /// The stage of a drop on the sending host. A reason of the receive path is not ours there:

@@ -2,6 +2,7 @@
 
 use hawser_host::{Answers, Ask, Declined, Size, Stop};
 use hawser_kernel::{host_facts, udp_sockets};
+use hawser_model::drops::DropTotals;
 use hawser_model::host::{HostFacts, HostWindow};
 use hawser_model::sockets::SocketFacts;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,8 @@ pub struct Standing {
     pub sockets: Option<Vec<SocketFacts>>,
     /// What it counted in the last minute; absent the first time it is asked.
     pub counted: Option<HostWindow>,
+    /// What its kernel dropped since the agent was asked for the second time; absent the first time.
+    pub drops: Option<DropTotals>,
 }
 
 impl Ask for ReadStanding {
@@ -32,6 +35,7 @@ impl Ask for ReadStanding {
 
 impl Answers<Node> for ReadStanding {
     fn answer(self, node: &mut Node, _: &Stop) -> Result<Standing, Declined> {
+        let tallied = node.tally.read();
         Ok(Standing {
             facts: HostFacts {
                 storage: node.storage.read(),
@@ -39,7 +43,8 @@ impl Answers<Node> for ReadStanding {
                 ..host_facts()
             },
             sockets: udp_sockets().ok(),
-            counted: node.tally.read(),
+            counted: tallied.window,
+            drops: tallied.drops,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! What a watch shows of a cluster, as one of its heads knows it or as all of them say: the model of the live page.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -9,7 +10,10 @@ use super::cluster::NodeCondition;
 use super::watch::{Alarm, LinkReading};
 use crate::finding::Severity;
 use crate::names::{HostName, InterfaceName, LinkName};
-use crate::units::BitsPerSec;
+use crate::units::{BitsPerSec, Packets};
+
+/// Reasons of drops that are named for a port.
+const REASONS_SHOWN: usize = 3;
 
 /// A cluster as one head knows it at a moment, or all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -161,6 +165,9 @@ pub struct OwnPort {
     pub carrier: bool,
     /// Its speed; absent where the driver reports none.
     pub speed: Option<BitsPerSec>,
+    /// What the kernel dropped there in the last minute, by its own reason (`enum skb_drop_reason`).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dropped: BTreeMap<String, Packets>,
 }
 
 /// A pool.
@@ -259,25 +266,45 @@ impl LiveHead {
 }
 
 impl EndKnown {
-    /// What is known of it, in one or two lines of words.
+    /// What is known of it, in one to three lines of words.
     pub fn words(&self) -> Vec<String> {
         match self {
             Self::Port(port) => {
                 let name = &port.interface;
-                match (port.up, port.carrier, port.speed) {
+                let mut all = match (port.up, port.carrier, port.speed) {
                     (false, ..) => vec![format!("{name} is switched off")],
                     (true, false, _) => vec![format!("{name} has no carrier")],
                     (true, true, None) => vec![format!("{name} has carrier")],
                     (true, true, Some(speed)) => {
                         vec![format!("{name} has carrier"), speed.to_string()]
                     }
-                }
+                };
+                all.extend(port.dropped_words());
+                all
             }
             Self::NoPort => vec!["no interface has its address".to_owned()],
             Self::Peer(link) => link.words(),
             Self::NotKnown => vec!["not known here".to_owned()],
             Self::NotThere => vec!["not on this link".to_owned()],
         }
+    }
+}
+
+impl OwnPort {
+    /// What the kernel dropped there, most first; nothing where it dropped nothing.
+    fn dropped_words(&self) -> Option<String> {
+        let mut all: Vec<_> = self.dropped.iter().collect();
+        all.sort_by_key(|(_, packets)| Reverse(**packets));
+        let named = all.iter().take(REASONS_SHOWN);
+        let mut words: Vec<String> = named
+            .map(|(reason, packets)| format!("{} {reason}", packets.0))
+            .collect();
+        let rest: Packets = all.iter().skip(REASONS_SHOWN).map(|(_, it)| **it).sum();
+        if !rest.is_zero() {
+            words.push(format!("{} for other reasons", rest.0));
+        }
+        let words = words.join(", ");
+        (!words.is_empty()).then(|| format!("packets dropped in the last minute: {words}"))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Clusters as `hawser top` sees them: all well, a dead link, a dead head, and one whose every name is hostile.
 #![allow(dead_code, reason = "each test takes some of them")]
 
+use std::collections::BTreeMap;
+
 use hawser_model::finding::{Place, Severity};
 use hawser_model::names::HostName;
 use hawser_model::output::cluster::NodeCondition;
@@ -257,6 +259,7 @@ fn link(name: &str, carries: &str, number: usize, ways: bool) -> TopLink {
                 up: true,
                 carrier: true,
                 speed: Some(BitsPerSec(10_000_000_000)),
+                dropped: BTreeMap::new(),
             }),
             ways: Vec::new(),
         },

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use hawser_cluster::live::Sign;
 use hawser_model::cluster_file::{ClusterFile, parse_complete};
+use hawser_model::drops::{DropRecord, DropScope, DropSubject, DropTotals};
 use hawser_model::finding::{Place, Severity};
 use hawser_model::host::Interface;
 use hawser_model::output::cluster::{
@@ -14,7 +15,7 @@ use hawser_model::output::live::{LiveIncident, LiveIncidents};
 use hawser_model::output::watch::{
     Alarm, ExportReading, HeadReading, LinkReading, LinkState, PoolReading, WatchReading,
 };
-use hawser_model::units::BitsPerSec;
+use hawser_model::units::{BitsPerSec, Packets};
 use hawser_watch::shown::{Shown, ShownHead};
 
 /// 2026-11-25 18:30:00 UTC.
@@ -292,7 +293,32 @@ fn itself(head: u8, second: bool) -> ShownHead {
         stats: BTreeMap::new(),
         interfaces: ports(head, second),
         socket_drops: Some(0),
+        drops: Some(DropTotals::Counted {
+            drops: dropped(second),
+            missed: 0,
+        }),
+        dropped_now: dropped(second),
     }
+}
+
+/// A port that has lost its carrier drops what is still sent through it.
+fn dropped(second: bool) -> Vec<DropRecord> {
+    let of = |(reason, location, packets): (&str, &str, u64)| DropRecord {
+        reason: reason.to_owned(),
+        location: location.to_owned(),
+        scope: DropScope::ThisHost,
+        interface: Some("eth1".into()),
+        subject: DropSubject::Other,
+        packets: Packets(packets),
+    };
+    let all = [
+        ("NETFILTER_DROP", "nf_hook_slow", 7),
+        ("NOT_SPECIFIED", "noop_enqueue", 412),
+        ("NOT_SPECIFIED", "arp_solicit", 2),
+        ("UNHANDLED_PROTO", "__netif_receive_skb_core", 3),
+        ("OTHERHOST", "ip_rcv_core", 1),
+    ];
+    all.into_iter().filter(|_| !second).map(of).collect()
 }
 
 fn ports(head: u8, second: bool) -> BTreeMap<hawser_model::names::InterfaceName, Interface> {

@@ -17,6 +17,7 @@ use std::net::IpAddr;
 
 use hawser_model::account::Layer;
 use hawser_model::case::{BLOCK, Case, Measurement};
+use hawser_model::drops::NO_REASON;
 use hawser_model::finding::{Confidence, Place, Severity};
 use hawser_model::probe::PathMtu;
 use hawser_model::units::{Bytes, Mtu, Packets};
@@ -29,7 +30,6 @@ use crate::compare::topic::{About, Topic};
 use crate::losses::{Loss, Losses, packets};
 use crate::packets::facts::Side;
 use crate::packets::frames_a_block;
-use crate::packets::reasons::NO_REASON;
 use crate::view::{Path, PhaseView, View};
 
 #[derive(Serialize)]

@@ -49,7 +49,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    pub(super) fn start() -> Result<Self, KernelError> {
+    pub(crate) fn start() -> Result<Self, KernelError> {
         let names = Names::read()?;
         let mut ebpf = ebpf::load("drop_reasons", OBJECT, &[("this_namespace", namespace()?)])?;
         let program = attach(&mut ebpf)?;
@@ -67,7 +67,7 @@ impl Events {
         })
     }
 
-    pub(super) fn open(&mut self, flows: &[Watched]) -> Result<(), KernelError> {
+    pub(crate) fn open(&mut self, flows: &[Watched]) -> Result<(), KernelError> {
         self.clear()?;
         self.flows.watch(flows)?;
         self.watched = flows.iter().map(|watched| watched.flow.flow).collect();
@@ -80,7 +80,7 @@ impl Events {
         self.set(WINDOW, 0)
     }
 
-    pub(super) fn read(&mut self) -> Result<Seen, KernelError> {
+    pub(crate) fn read(&mut self) -> Result<Seen, KernelError> {
         let mut counted = Vec::new();
         for entry in self.drops.iter() {
             let (key, values) = entry.map_err(|e| ebpf::error("drops", e))?;
@@ -95,7 +95,7 @@ impl Events {
                 continue;
             };
             // One function may drop in several places for the same reason.
-            match drops.iter_mut().find(|other| same(other, &record)) {
+            match drops.iter_mut().find(|other| other.is_kind_of(&record)) {
                 Some(other) => other.packets += record.packets,
                 None => drops.push(record),
             }
@@ -202,11 +202,6 @@ fn namespace() -> Result<u32, KernelError> {
     })?;
     // `struct ns_common` keeps it as an unsigned int.
     Ok(meta.ino() as u32)
-}
-
-fn same(a: &DropRecord, b: &DropRecord) -> bool {
-    (&a.reason, &a.location, a.scope, &a.interface, a.subject)
-        == (&b.reason, &b.location, b.scope, &b.interface, b.subject)
 }
 
 struct Entry {

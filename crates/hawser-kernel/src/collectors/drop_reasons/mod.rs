@@ -10,6 +10,8 @@ mod names;
 mod symbols;
 mod tracefs;
 
+pub(crate) use events::Events;
+
 use hawser_model::counters::Counters;
 use hawser_model::drops::DropRecord;
 use hawser_model::host::Collector;

@@ -131,6 +131,65 @@ fn logs_that_logrotate_has_compressed_are_read_as_far_as_they_are_whole() {
     );
 }
 
+#[test]
+fn an_archive_of_logs_is_read_like_its_folder() {
+    let report = report_of("drill/power-cut");
+    let plain = explain(
+        &["--logs", report.path().to_str().expect("a path")],
+        Stdio::null(),
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    for (option, end) in [
+        ("-cf", "tar"),
+        ("-czf", "tar.gz"),
+        ("-cjf", "tar.bz2"),
+        ("-cJf", "tar.xz"),
+    ] {
+        let archive = folder.path().join(format!("crm_report.{end}"));
+        let mut tar = Command::new("tar");
+        tar.arg(option)
+            .arg(&archive)
+            .arg("-C")
+            .arg(report.path())
+            .arg(".");
+        assert!(tar.status().expect("tar").success());
+        let path = archive.to_str().expect("a path");
+        let ran = explain(&["--logs", path], Stdio::null());
+        assert_eq!(
+            (ran.code, &ran.stdout),
+            (Some(1), &plain.stdout),
+            "{end}: {}",
+            ran.stderr
+        );
+        // In a folder it is found by its name.
+        let within = folder.path().to_str().expect("a path");
+        let ran = explain(&["--logs", within], Stdio::null());
+        assert_eq!(
+            (ran.code, &ran.stdout),
+            (Some(1), &plain.stdout),
+            "{end}: {}",
+            ran.stderr
+        );
+        let bytes = fs::read(&archive).expect("an archive");
+        fs::write(&archive, &bytes[..bytes.len() / 3]).expect("an archive");
+        let cut = explain(&["--logs", path], Stdio::null());
+        let all = cut.stdout + &cut.stderr;
+        assert!(all.contains("damaged"), "{end}: {all}");
+        fs::remove_file(&archive).expect("an archive");
+    }
+    // What is neither says so.
+    let text = folder.path().join("notes.txt");
+    fs::write(&text, "it failed over\n".repeat(100)).expect("a text");
+    let ran = explain(&["--logs", text.to_str().expect("a path")], Stdio::null());
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    for told in [
+        "no corosync.log or pacemaker.log in it",
+        "no archive, or a damaged one",
+    ] {
+        assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
+    }
+}
+
 fn rotated(log: &Path) -> PathBuf {
     PathBuf::from(format!("{}-20261123.gz", log.display()))
 }
@@ -138,7 +197,8 @@ fn rotated(log: &Path) -> PathBuf {
 #[test]
 fn a_folder_without_logs_is_one_error() {
     let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("pacemaker.log-20261101.xz"), "x").expect("a file");
+    let file = folder.path().join("pacemaker.log-20261101.zst");
+    fs::write(&file, b"\x28\xb5\x2f\xfd\x04\x00").expect("a file");
     let ran = explain(
         &["--logs", folder.path().to_str().expect("a path")],
         Stdio::null(),
@@ -152,7 +212,6 @@ fn a_folder_without_logs_is_one_error() {
     );
     assert!(ran.stderr.contains("unpack it first"), "{}", ran.stderr);
     // It is so too where that file is named itself.
-    let file = folder.path().join("pacemaker.log-20261101.xz");
     let ran = explain(&["--logs", file.to_str().expect("a path")], Stdio::null());
     assert!(ran.stderr.contains("unpack it first"), "{}", ran.stderr);
     // Nothing was seen is not said of a text in which nothing could be.

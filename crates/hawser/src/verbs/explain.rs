@@ -22,9 +22,9 @@ pub struct Args {
     /// `ip -s link`, `ethtool -S`, `corosync-cmapctl -m stats`
     #[arg(value_name = "CASE|CODE|TEXT", required_unless_present_any = ["list", "logs"])]
     case: Option<PathBuf>,
-    /// Say from logs alone why services were away: a folder with corosync.log and pacemaker.log of each head, such as an
-    /// unpacked crm_report or sosreport
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["case", "list"])]
+    /// Say from logs alone why services were away: a folder or an archive with corosync.log and pacemaker.log of each head,
+    /// such as a crm_report or a sosreport
+    #[arg(long, value_name = "FOLDER|ARCHIVE", conflicts_with_all = ["case", "list"])]
     logs: Option<PathBuf>,
     /// Print one JSON object, as the verb that wrote the case does (docs/schema/check.schema.json, tune.schema.json,
     /// compare.schema.json, fanout.schema.json, ladder.schema.json, clients.schema.json, copy.schema.json, drill.schema.json, paste.schema.json, incidents.schema.json)

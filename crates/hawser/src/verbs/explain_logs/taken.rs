@@ -1,0 +1,426 @@
+//! The logs of a folder or of an archive, and what of them could not be read. An archive is read as it comes: nothing of it is
+//! written to the disk, and no name in it is opened.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use hawser_account::incident::{LogFile, LogKind};
+use miette::{IntoDiagnostic as _, WrapErr as _, bail};
+use tar::{Archive, Entry, EntryType, PaxExtensions};
+
+use super::unpacked::unpacked;
+
+/// Bytes of all logs together, unpacked; logs that are rotated each week have far fewer.
+const LARGEST: u64 = 1 << 30;
+/// Bytes of an archive, unpacked, with all that is no log.
+const LARGEST_ARCHIVE: u64 = 32 << 30;
+/// Bytes of an entry that only tells of the next one.
+const LARGEST_HEADER: u64 = 64 << 10;
+/// Bytes of a path (PATH_MAX); an entry with a longer one is none that a system made.
+const LONGEST_PATH: usize = 4096;
+/// Things that are named which could not be read.
+const MOST_GAPS: usize = 100;
+/// How deep a folder is searched: a sosreport has var/log/pacemaker in it.
+const DEEPEST: usize = 8;
+/// Files that are looked at by name.
+const MOST: usize = 100_000;
+
+/// What was taken.
+pub struct Taken {
+    /// The logs.
+    pub logs: Vec<LogFile>,
+    /// When the newest of them was written last, in seconds since 1970 UTC.
+    pub recorded: u64,
+    /// The first CIB that was found, and where.
+    pub cib: Option<(String, Vec<u8>)>,
+    /// What could not be read, in words.
+    pub gaps: Vec<String>,
+    /// Bytes that may still be taken.
+    left: u64,
+    seen: usize,
+}
+
+/// A file, in a folder or in an archive.
+struct Found<'a> {
+    /// Where, in words.
+    place: String,
+    path: &'a Path,
+    /// In seconds since 1970 UTC.
+    changed: u64,
+}
+
+impl Taken {
+    /// All that is in a folder, an archive or a log.
+    ///
+    /// # Errors
+    /// It cannot be read, or has more than is read.
+    pub fn of(path: &Path) -> miette::Result<Self> {
+        let mut taken = Self {
+            logs: Vec::new(),
+            recorded: 0,
+            cib: None,
+            gaps: Vec::new(),
+            left: LARGEST,
+            seen: 0,
+        };
+        let about = fs::metadata(path)
+            .into_diagnostic()
+            .wrap_err_with(|| format!("cannot read {}", path.display()))?;
+        match about.is_dir() {
+            true => taken.folder(path, 0)?,
+            false if wanted(path).is_some() => taken.file(path)?,
+            false => taken.archive(path)?,
+        }
+        Ok(taken)
+    }
+
+    /// Looks for logs by their names; symbolic links are not followed.
+    fn folder(&mut self, folder: &Path, depth: usize) -> miette::Result<()> {
+        let entries = fs::read_dir(folder)
+            .into_diagnostic()
+            .wrap_err_with(|| format!("cannot read the folder {}", folder.display()))?;
+        let mut entries: Vec<_> = entries.flatten().collect();
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            self.see(folder)?;
+            let path = entry.path();
+            let Ok(about) = entry.file_type() else {
+                continue;
+            };
+            if about.is_dir() && depth < DEEPEST {
+                self.folder(&path, depth + 1)?;
+            } else if about.is_file() && wanted(&path).is_some() {
+                self.file(&path)?;
+            } else if about.is_file() && is_archive(&path) {
+                self.archive(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path) -> miette::Result<()> {
+        let file = opened(path)?;
+        let changed = file.metadata().and_then(|about| about.modified()).ok();
+        let changed = changed.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        // A log that is named alone lies in a folder too.
+        let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let found = Found {
+            place: path.display().to_string(),
+            path: &whole,
+            changed: changed.map_or(0, |since| since.as_secs()),
+        };
+        self.take(&found, file)
+    }
+
+    fn archive(&mut self, path: &Path) -> miette::Result<()> {
+        let file = opened(path)?;
+        let read = unpacked(file).map(|whole| Archive::new(whole.take(LARGEST_ARCHIVE)));
+        let outcome = match read {
+            Ok(mut archive) => self.entries(path, &mut archive)?,
+            Err(why) => Err(why),
+        };
+        if let Err(why) = outcome {
+            let path = path.display();
+            self.gap(match why.kind() {
+                ErrorKind::Unsupported => format!("{path} was not read: {why}"),
+                _ => format!("{path} is no archive, or a damaged one: {why}"),
+            });
+        }
+        Ok(())
+    }
+
+    /// Reads the entries one after the other. The names of an archive are as long as its maker likes, so those that are too
+    /// long for a header are read here and not by the library, which has no bound for them.
+    fn entries(
+        &mut self,
+        of: &Path,
+        archive: &mut Archive<impl Read>,
+    ) -> miette::Result<io::Result<()>> {
+        let entries = match archive.entries() {
+            Ok(entries) => entries.raw(true),
+            Err(why) => return Ok(Err(why)),
+        };
+        let mut named = None;
+        for entry in entries {
+            let mut entry = match entry {
+                Ok(entry) => entry,
+                Err(why) => return Ok(Err(why)),
+            };
+            self.see(of)?;
+            match entry.header().entry_type() {
+                EntryType::GNULongName | EntryType::XHeader => named = name_of_next(&mut entry),
+                EntryType::Regular | EntryType::Continuous => {
+                    let name = named.take();
+                    let name = name.unwrap_or_else(|| entry.path_bytes().into_owned());
+                    let path = Path::new(OsStr::from_bytes(&name));
+                    if wanted(path).is_some() {
+                        let found = Found {
+                            place: format!("{}: {}", of.display(), path.display()),
+                            path,
+                            changed: entry.header().mtime().unwrap_or(0),
+                        };
+                        self.take(&found, entry)?;
+                    }
+                }
+                _ => named = None,
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Takes a log or a CIB, as far as it is whole.
+    fn take(&mut self, found: &Found<'_>, packed: impl Read) -> miette::Result<()> {
+        let (place, Some(what)) = (&found.place, wanted(found.path)) else {
+            return Ok(());
+        };
+        if matches!(what, What::Cib) && self.cib.is_some() {
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        let read = unpacked(packed);
+        let read = read.and_then(|text| text.take(self.left + 1).read_to_end(&mut bytes));
+        if bytes.len() as u64 > self.left {
+            bail!(
+                help = "name a folder with fewer of them",
+                "{place}: with it the logs have more than {} MiB, unpacked",
+                LARGEST >> 20
+            );
+        }
+        self.left -= bytes.len() as u64;
+        match read {
+            Ok(_) => {}
+            Err(why) if why.kind() == ErrorKind::Unsupported => {
+                self.gap(format!("{place} was not read: {why}"));
+                return Ok(());
+            }
+            Err(why) => {
+                let read = bytes.len();
+                self.gap(format!(
+                    "{place} is damaged after {read} bytes of text ({why})"
+                ));
+            }
+        }
+        match what {
+            What::Cib => self.cib = Some((place.clone(), bytes)),
+            What::Log(kind) => {
+                self.recorded = self.recorded.max(found.changed);
+                let text = String::from_utf8(bytes)
+                    .unwrap_or_else(|broken| String::from_utf8_lossy(broken.as_bytes()).into());
+                self.logs.push(LogFile {
+                    kind,
+                    folder: whose(found.path),
+                    text,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn gap(&mut self, gap: String) {
+        match self.gaps.len() {
+            ..MOST_GAPS => self.gaps.push(gap),
+            MOST_GAPS => self.gaps.push("More could not be read.".to_owned()),
+            _ => {}
+        }
+    }
+
+    fn see(&mut self, of: &Path) -> miette::Result<()> {
+        self.seen += 1;
+        if self.seen > MOST {
+            bail!(
+                "{}: more than {MOST} files; name the folder of the logs",
+                of.display()
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Opens what must be a regular file: nothing else has an end that is sure.
+fn opened(path: &Path) -> miette::Result<File> {
+    let cannot = || format!("cannot read {}", path.display());
+    let about = fs::metadata(path).into_diagnostic().wrap_err_with(cannot)?;
+    if !about.is_file() {
+        bail!("{}: not a regular file", path.display());
+    }
+    File::open(path).into_diagnostic().wrap_err_with(cannot)
+}
+
+/// What a file is taken for.
+#[derive(Clone, Copy)]
+enum What {
+    Log(LogKind),
+    Cib,
+}
+
+/// By its name: `corosync.log`, `pacemaker.log.1`, `cib.xml`.
+fn wanted(path: &Path) -> Option<What> {
+    let name = path.file_name()?.to_str()?;
+    let of = |begin: &str| {
+        name.strip_prefix(begin)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
+    };
+    match () {
+        () if of("corosync.log") => Some(What::Log(LogKind::Corosync)),
+        () if of("pacemaker.log") => Some(What::Log(LogKind::Pacemaker)),
+        () if name == "cib.xml" => Some(What::Cib),
+        () => None,
+    }
+}
+
+fn is_archive(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let ends = [
+        ".tar", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tgz", ".tbz2", ".tbz", ".txz",
+    ];
+    ends.iter().any(|end| name.ends_with(end))
+}
+
+/// The folder that has a head's name, if any has: the innermost that is not one where logs lie on every head.
+fn whose(path: &Path) -> String {
+    let on_every_head = ["var", "log", "cluster", "corosync", "pacemaker"];
+    let mut folders = path.ancestors().skip(1).filter_map(Path::file_name);
+    let own = folders.find(|name| !on_every_head.iter().any(|one| name == one));
+    own.unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The name of the entry that follows, where this one gives it (tar(5): GNU's `L`, pax's `path`).
+fn name_of_next(entry: &mut Entry<'_, impl Read>) -> Option<Vec<u8>> {
+    let gnu = entry.header().entry_type() == EntryType::GNULongName;
+    let mut bytes = Vec::new();
+    entry.take(LARGEST_HEADER).read_to_end(&mut bytes).ok()?;
+    let name = match gnu {
+        true => bytes.split(|byte| *byte == 0).next()?.to_vec(),
+        false => {
+            let mut all = PaxExtensions::new(&bytes).flatten();
+            let path = all.find(|one| one.key_bytes() == b"path")?;
+            path.value_bytes().to_vec()
+        }
+    };
+    (name.len() < LONGEST_PATH).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use tar::{Builder, Header};
+
+    use super::*;
+
+    fn taken(left: u64) -> Taken {
+        Taken {
+            logs: Vec::new(),
+            recorded: 0,
+            cib: None,
+            gaps: Vec::new(),
+            left,
+            seen: 0,
+        }
+    }
+
+    #[test]
+    fn what_unpacks_to_more_than_is_left_is_one_error() {
+        let mut bomb = GzEncoder::new(Vec::new(), Compression::best());
+        bomb.write_all(&[b'x'; 1 << 20]).expect("memory");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("pacemaker.log-20261123.gz");
+        fs::write(&path, bomb.finish().expect("memory")).expect("a file");
+        let mut enough = taken(1 << 20);
+        enough.file(&path).expect("it fits");
+        assert_eq!((enough.logs[0].text.len(), enough.left), (1 << 20, 0));
+        assert_eq!(enough.gaps, [""; 0]);
+        let why = taken((1 << 20) - 1).file(&path).expect_err("too large");
+        let begins = format!("{}: ", path.display());
+        assert!(why.to_string().starts_with(&begins), "{why}");
+    }
+
+    /// An archive with one log in it, whose entry has this name, given by an entry before it.
+    fn named_by(kind: EntryType, name: &[u8]) -> Vec<u8> {
+        let mut archive = Builder::new(Vec::new());
+        let mut entry = |kind: EntryType, path: &str, holds: &[u8]| {
+            let mut header = Header::new_ustar();
+            header.set_entry_type(kind);
+            header.set_path(path).expect("it is short");
+            header.set_size(holds.len() as u64);
+            header.set_cksum();
+            archive.append(&header, holds).expect("memory");
+        };
+        entry(kind, "name", name);
+        entry(EntryType::Regular, "short", b"held");
+        archive.into_inner().expect("memory")
+    }
+
+    fn logs_of(archive: &[u8]) -> (Vec<(String, String)>, Vec<String>) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("report.tar");
+        fs::write(&path, archive).expect("a file");
+        let mut taken = taken(LARGEST);
+        taken.archive(&path).expect("it is within all bounds");
+        let logs = taken.logs.into_iter();
+        (logs.map(|log| (log.folder, log.text)).collect(), taken.gaps)
+    }
+
+    #[test]
+    fn names_that_are_too_long_for_a_header_are_read_and_have_a_bound() {
+        let long = format!("{}/head1/var/log/pacemaker/pacemaker.log", "x".repeat(300));
+        let of_head1 = vec![("head1".to_owned(), "held".to_owned())];
+        let gnu = named_by(EntryType::GNULongName, format!("{long}\0").as_bytes());
+        assert_eq!(logs_of(&gnu), (of_head1.clone(), Vec::new()));
+        let record = format!(" path={long}\n");
+        // The length counts its own digits.
+        let record = format!("{}{record}", record.len() + 3);
+        let pax = named_by(EntryType::XHeader, record.as_bytes());
+        assert_eq!(logs_of(&pax), (of_head1, Vec::new()));
+        // No system has a longer one.
+        let endless = [&[b'x'; 1 << 20][..], b"/corosync.log"].concat();
+        let none = logs_of(&named_by(EntryType::GNULongName, &endless));
+        assert_eq!(none, (Vec::new(), Vec::new()));
+    }
+
+    #[test]
+    fn links_and_devices_of_an_archive_are_no_logs() {
+        for kind in [EntryType::Symlink, EntryType::Link, EntryType::Fifo] {
+            let mut archive = Builder::new(Vec::new());
+            let mut header = Header::new_ustar();
+            header.set_entry_type(kind);
+            header.set_path("head1/corosync.log").expect("it is short");
+            header.set_link_name("/etc/shadow").expect("it is short");
+            header.set_size(0);
+            header.set_cksum();
+            archive.append(&header, &b""[..]).expect("memory");
+            let bytes = archive.into_inner().expect("memory");
+            assert_eq!(logs_of(&bytes), (Vec::new(), Vec::new()), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn an_archive_that_was_cut_gives_what_came_before_and_says_so() {
+        let whole = named_by(EntryType::GNULongName, b"head1/pacemaker.log\0");
+        for end in 0..whole.len() {
+            let (logs, gaps) = logs_of(&whole[..end]);
+            assert!(
+                logs.len() <= 1 && gaps.len() <= 1,
+                "{end}: {logs:?} {gaps:?}"
+            );
+        }
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0xff;
+            let (logs, gaps) = logs_of(&damaged);
+            assert!(logs.len() <= 1 && gaps.len() <= 1, "{at}");
+        }
+        let text = named_by(EntryType::Regular, b"short");
+        let garbage = logs_of(&[&[b'x'; 512][..], &text].concat());
+        assert!(
+            garbage.1[0].contains("is no archive, or a damaged one"),
+            "{garbage:?}"
+        );
+    }
+}

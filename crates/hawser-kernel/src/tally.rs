@@ -25,7 +25,6 @@ const APART: Duration = Duration::from_secs(15);
 pub struct Tally {
     sources: Vec<Box<dyn Source>>,
     sockets: Option<SocketDiag>,
-    /// Absent before the second reading: who reads once asks the kernel for nothing that it will not read.
     drops: Option<Result<Events, KernelError>>,
     kept: VecDeque<Reading>,
 }
@@ -35,8 +34,8 @@ pub struct Tally {
 pub struct Tallied {
     /// What was gained since a reading of a minute ago, or since the first where that is younger; absent at the first.
     pub window: Option<HostWindow>,
-    /// What the kernel dropped since the second reading; absent at the first.
-    pub drops: Option<DropTotals>,
+    /// What the kernel dropped since the first.
+    pub drops: DropTotals,
 }
 
 struct Reading {
@@ -64,8 +63,8 @@ impl Tally {
             counters: counters::read(&mut self.sources),
             sockets: self.sockets.as_mut().and_then(|diag| diag.dump().ok()),
             drops: match &drops {
-                Some(DropTotals::Counted { drops, .. }) => Some(drops.clone()),
-                Some(DropTotals::NotCounted(_)) | None => None,
+                DropTotals::Counted { drops, .. } => Some(drops.clone()),
+                DropTotals::NotCounted(_) => None,
             },
         };
         // The oldest that is kept is the youngest of those that are old enough.
@@ -84,25 +83,30 @@ impl Tally {
         Tallied { window, drops }
     }
 
-    fn drops(&mut self) -> Option<DropTotals> {
-        if self.drops.is_none() && !self.kept.is_empty() {
-            self.drops = Some(Events::start().and_then(|mut events| {
-                events.open(&[])?;
-                Ok(events)
-            }));
-        }
-        let read = match self.drops.as_mut()? {
+    fn drops(&mut self) -> DropTotals {
+        let counts = self.drops.get_or_insert_with(|| {
+            let mut events = Events::start()?;
+            events.open(&[])?;
+            Ok(events)
+        });
+        let read = match counts {
             Ok(events) => events.read().map_err(|why| why.to_string()),
             Err(why) => Err(why.to_string()),
         };
-        Some(match read {
+        match read {
             Ok(seen) => DropTotals::Counted {
-                drops: seen.drops.unwrap_or_default(),
+                drops: lost(seen.drops.unwrap_or_default()),
                 missed: seen.missed,
             },
             Err(why) => DropTotals::NotCounted(why),
-        })
+        }
     }
+}
+
+/// Without what a socket gives up that is closed: most are the kernel's answers to programs (netlink) and no packets.
+fn lost(mut drops: Vec<DropRecord>) -> Vec<DropRecord> {
+    drops.retain(|drop| drop.interface.is_some() || drop.reason != "QUEUE_PURGE");
+    drops
 }
 
 impl Reading {
@@ -116,10 +120,10 @@ impl Reading {
             elapsed: Nanos(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)),
             counters: grown(&before.counters, &self.counters),
             sockets,
-            drops: self.drops.as_ref().map(|after| {
-                let before = before.drops.as_deref();
-                dropped_between(before.unwrap_or_default(), after)
-            }),
+            drops: match (&before.drops, &self.drops) {
+                (Some(before), Some(after)) => Some(dropped_between(before, after)),
+                _ => None,
+            },
             ..HostWindow::default()
         }
     }
@@ -162,11 +166,7 @@ mod tests {
     #[test]
     fn a_window_is_since_the_first_reading_and_counts_what_moved() {
         let mut tally = Tally::default();
-        let first = Tallied {
-            window: None,
-            drops: None,
-        };
-        assert_eq!(tally.read(), first);
+        assert_eq!(tally.read().window, None);
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         socket
             .send_to(b"counted", socket.local_addr().unwrap())
@@ -211,8 +211,7 @@ mod tests {
     fn drops_are_told_since_they_are_counted_and_of_the_last_minute() {
         let (mut tally, begun) = (Tally::default(), Instant::now());
         let mut read = |second| tally.read_at(begun + Duration::from_secs(second));
-        read(0);
-        if let Some(DropTotals::NotCounted(why)) = read(20).drops {
+        if let DropTotals::NotCounted(why) = read(0).drops {
             println!("skipped: the kernel's drops cannot be counted here: {why}");
             return;
         }
@@ -233,7 +232,7 @@ mod tests {
             own.map(|drop| drop.packets.0).sum::<u64>()
         };
         let both = |tallied: Tallied| {
-            let Some(DropTotals::Counted { drops, .. }) = tallied.drops else {
+            let DropTotals::Counted { drops, .. } = tallied.drops else {
                 panic!("{tallied:?}");
             };
             let window = tallied.window.and_then(|window| window.drops).unwrap();
@@ -246,6 +245,10 @@ mod tests {
         to_nobody(7);
         let (later, _) = both(read(110));
         assert!(later >= total + 7, "{later} after {total}");
+    }
+
+    #[test]
+    fn drops_of_a_window_are_those_that_grew_and_no_purge_of_a_socket() {
         let kinds = |packets| DropRecord {
             reason: "NO_SOCKET".to_owned(),
             location: "udp_rcv".to_owned(),
@@ -257,6 +260,14 @@ mod tests {
         assert_eq!(dropped_between(&[kinds(5)], &[kinds(12)]), [kinds(7)]);
         assert_eq!(dropped_between(&[kinds(5)], &[kinds(5)]), []);
         assert_eq!(dropped_between(&[], &[kinds(5)]), [kinds(5)]);
+        let purge = |interface| DropRecord {
+            reason: "QUEUE_PURGE".to_owned(),
+            interface,
+            ..kinds(3)
+        };
+        let of_a_neighbour = purge(Some("eth0".into()));
+        let all = vec![purge(None), of_a_neighbour.clone(), kinds(1)];
+        assert_eq!(lost(all), [of_a_neighbour, kinds(1)]);
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub struct ShownHead {
     pub interfaces: BTreeMap<InterfaceName, Interface>,
     /// Packets that Corosync's own sockets had no room for, since they were opened.
     pub socket_drops: Option<u64>,
-    /// What its kernel dropped since the watch asked for the second time; absent before.
+    /// What its kernel dropped since the watch began; absent before it was asked.
     pub drops: Option<DropTotals>,
     /// What of it in the last minute.
     pub dropped_now: Vec<DropRecord>,

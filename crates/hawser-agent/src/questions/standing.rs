@@ -23,7 +23,7 @@ pub struct Standing {
     pub sockets: Option<Vec<SocketFacts>>,
     /// What it counted in the last minute; absent the first time it is asked.
     pub counted: Option<HostWindow>,
-    /// What its kernel dropped since the agent was asked for the second time; absent the first time.
+    /// What its kernel dropped since the agent was first asked; absent before.
     pub drops: Option<DropTotals>,
 }
 
@@ -44,7 +44,7 @@ impl Answers<Node> for ReadStanding {
             },
             sockets: udp_sockets().ok(),
             counted: tallied.window,
-            drops: tallied.drops,
+            drops: Some(tallied.drops),
         })
     }
 }

@@ -17,7 +17,7 @@ use crate::collectors::neighbours::Neighbours;
 use crate::collectors::sockets::{self, SocketDiag};
 use crate::collectors::tap::Tap;
 use crate::processors::Processors;
-use crate::{KernelError, sys};
+use crate::KernelError;
 
 /// Every collector that can run on this host, and of the others why they cannot.
 pub struct Observer {
@@ -68,7 +68,6 @@ impl Observer {
             name: "tap".to_owned(),
             unavailable: tap.as_ref().err().map(ToString::to_string),
         });
-        sys::give_back_memory();
         Self {
             sources,
             socket_diag,

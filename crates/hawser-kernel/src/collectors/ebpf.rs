@@ -6,7 +6,7 @@ use aya::maps::{Map, MapError};
 use aya::{Ebpf, EbpfLoader};
 use hawser_model::traffic::PROBE_MAGIC;
 
-use crate::KernelError;
+use crate::{KernelError, sys};
 
 /// An error with all its causes: the loader keeps the kernel's answer innermost.
 pub(super) fn error(object: &'static str, error: impl Error) -> KernelError {
@@ -36,7 +36,9 @@ pub(super) fn load(
     for (name, value) in globals {
         loader.set_global(name, value, true);
     }
-    loader.load(bytes).map_err(|e| error(object, e))
+    let loaded = loader.load(bytes).map_err(|e| error(object, e));
+    sys::give_back_memory();
+    loaded
 }
 
 /// A map of an object, taken out of it.

@@ -9,6 +9,7 @@ use hawser_model::sockets::SocketFacts;
 use hawser_model::traffic::WatchedFlow;
 use hawser_model::units::Nanos;
 
+use crate::KernelError;
 use crate::collectors::answers;
 use crate::collectors::counters::{self, Source};
 use crate::collectors::drop_reasons::{DropReasons, Seen};
@@ -17,7 +18,6 @@ use crate::collectors::neighbours::Neighbours;
 use crate::collectors::sockets::{self, SocketDiag};
 use crate::collectors::tap::Tap;
 use crate::processors::Processors;
-use crate::KernelError;
 
 /// Every collector that can run on this host, and of the others why they cannot.
 pub struct Observer {

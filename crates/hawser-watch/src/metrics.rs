@@ -46,6 +46,8 @@ pub fn text(shown: &Shown, health: Health) -> String {
     let mut all = All(&mut registry);
     let reading = &shown.reading;
     heads(&mut all, shown);
+    members(&mut all, shown);
+    token(&mut all, shown);
     links(&mut all, shown);
     pools(&mut all, shown);
     ports(&mut all, shown);
@@ -122,6 +124,66 @@ fn heads(all: &mut All<'_>, shown: &Shown) {
     });
     let help = "When a head answered last";
     all.gauge("head_last_seen_timestamp_seconds", help, seen);
+}
+
+/// What the nodes of the cluster are.
+fn members(all: &mut All<'_>, shown: &Shown) {
+    let states = shown.members.iter().map(|(node, state)| {
+        let pairs = [("node", node.as_str()), ("state", state.word())];
+        (labels(&pairs), 1.0)
+    });
+    let help = "What a node is in the cluster, as Pacemaker believes";
+    all.gauge("node_state", help, states);
+}
+
+/// How the token goes round, and what is lost with it (`stats.srp`, cmap_keys(7)).
+fn token(all: &mut All<'_>, shown: &Shown) {
+    let of = |key: &'static str| {
+        let heads = shown.heads.iter();
+        heads.filter_map(move |(head, known)| {
+            let value: u64 = known.stats.get(&format!("stats.srp.{key}"))?.parse().ok()?;
+            Some((head, value))
+        })
+    };
+    let plain = |key| of(key).map(|(head, value)| (shown.labels(head, &[]), value));
+    let interval = plain("mtt_rx_token").map(|(labels, ms)| (labels, ms as f64 / 1e3));
+    all.gauge(
+        "corosync_token_interval_seconds",
+        "The mean time from one token to the next",
+        interval,
+    );
+    let states = ["operational", "gather", "commit", "recovery"];
+    let keys = [
+        "operational_token_lost",
+        "gather_token_lost",
+        "commit_token_lost",
+        "recovery_token_lost",
+    ];
+    let lost = states.into_iter().zip(keys).flat_map(|(state, key)| {
+        of(key).map(move |(head, value)| (shown.labels(head, &[("state", state)]), value))
+    });
+    let help = "How often Corosync lost the token, by the state it was in";
+    all.counter("corosync_token_losses", help, lost);
+    let numbered = [
+        (
+            "consensus_timeouts",
+            "corosync_consensus_timeouts",
+            "How often the nodes did not agree in time on who is a member",
+        ),
+        (
+            "mcast_retx",
+            "corosync_messages_retransmitted",
+            "Messages that Corosync sent again",
+        ),
+        (
+            "rx_msg_dropped",
+            "corosync_messages_dropped",
+            "Messages that Corosync received and dropped",
+        ),
+    ];
+    for (key, name, help) in numbered {
+        all.counter(name, help, plain(key));
+    }
 }
 
 fn ports(all: &mut All<'_>, shown: &Shown) {

@@ -38,8 +38,20 @@ fn board() -> Board {
         "rx_total_retries",
     ];
     let stats = stats.map(|key| (format!("stats.knet.node2.link0.{key}"), "1".to_owned()));
+    let token = [
+        "mtt_rx_token",
+        "operational_token_lost",
+        "gather_token_lost",
+        "commit_token_lost",
+        "recovery_token_lost",
+        "consensus_timeouts",
+        "mcast_retx",
+        "rx_msg_dropped",
+    ];
+    let token = token.map(|key| (format!("stats.srp.{key}"), "1".to_owned()));
     let head1 = shown.heads.get_mut("head1").unwrap();
     head1.stats.extend(stats);
+    head1.stats.extend(token);
     head1.certificates.push(CertificateFacts::default());
     head1.secrets.push(SecretFacts::default());
     let health = Health {

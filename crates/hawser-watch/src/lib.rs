@@ -13,6 +13,7 @@
 pub mod around;
 pub mod ask;
 pub mod board;
+pub mod changes;
 mod gaps;
 pub mod group;
 pub mod history;

@@ -197,7 +197,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::run::Change;
+    use crate::changes::Change;
     use crate::tell::{Whose, message, test_alarm};
 
     #[test]

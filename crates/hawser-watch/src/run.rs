@@ -11,8 +11,8 @@ use hawser_host::{Clock, Host, HostError, Hosts};
 use hawser_model::cluster_file::ClusterFile;
 use hawser_model::host::CertificateFacts;
 use hawser_model::names::HostName;
-use hawser_model::output::watch::Alarm;
 
+use crate::changes::{Change, Changes};
 use crate::keeping::Keeping;
 use crate::metrics::Health;
 use crate::probes::probe;
@@ -23,15 +23,6 @@ use crate::tell::Counts;
 
 /// From one reading to the next.
 pub const EVERY: Duration = Duration::from_secs(1);
-
-/// An alarm that began or ended.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Change {
-    /// It stands from now on.
-    Began(Alarm),
-    /// It does not stand any more.
-    Ended(Alarm),
-}
 
 /// The view of the cluster and its judgement, or why there is none.
 pub type Viewed = Result<(StatusFacts, Judged), String>;
@@ -53,6 +44,7 @@ pub struct Watch {
     keeping: Option<Keeping>,
     health: Health,
     shown: Shown,
+    changes: Changes,
     /// Whether a view of the cluster has come yet, or why not.
     problem: Option<String>,
     /// The head's logs may tell of something new.
@@ -69,6 +61,7 @@ impl Watch {
             recorder: Recorder::default(),
             keeping: None,
             health: Health::default(),
+            changes: Changes::default(),
             problem: None,
             news: true,
         }
@@ -126,13 +119,13 @@ impl Watch {
             self.resident.not_looked(wants);
         }
         self.resident.judge(now);
-        let before = std::mem::replace(&mut self.shown, self.resident.shown());
+        self.shown = self.resident.shown();
         if let Some(keeping) = &mut self.keeping {
             // Both at this moment: what this tick took before is no step of the clock.
             keeping.keep(host, clock.now(), clock.time_of_day(), &self.shown);
             self.health.kept = Some(keeping.counts());
         }
-        changes(&before.reading.alarms, &self.shown.reading.alarms)
+        self.changes.take(&self.shown)
     }
 
     /// Takes the certificates by which it is listened for other machines.
@@ -173,18 +166,6 @@ impl Watch {
     fn answered<T>(&mut self, answer: Result<T, HostError>) -> Option<T> {
         answer.map_err(|_| self.health.failures += 1).ok()
     }
-}
-
-/// What began and what ended from one reading to the next.
-pub fn changes(before: &[Alarm], now: &[Alarm]) -> Vec<Change> {
-    let among = |all: &[Alarm], alarm: &Alarm| {
-        let mut all = all.iter();
-        all.any(|it| it.code == alarm.code && it.place == alarm.place)
-    };
-    let began = now.iter().filter(|alarm| !among(before, alarm));
-    let ended = before.iter().filter(|alarm| !among(now, alarm));
-    let began = began.cloned().map(Change::Began);
-    began.chain(ended.cloned().map(Change::Ended)).collect()
 }
 
 /// Looks at the cluster on a thread of its own.

@@ -1,7 +1,7 @@
 //! What a watch shows: of the one head that it is on, or of all heads that it asks. Values, made by [`resident`](crate::resident)
 //! and [`whole`](crate::whole).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::drops::{DropRecord, DropTotals};
 use hawser_model::host::{CertificateFacts, Interface, SecretFacts};
@@ -9,11 +9,15 @@ use hawser_model::names::{HostName, InterfaceName};
 use hawser_model::output::cluster::{ClusterStatus, NodeCondition};
 use hawser_model::output::watch::WatchReading;
 
+use crate::judge::Key;
+
 /// What is shown.
 #[derive(Clone, Debug, Default)]
 pub struct Shown {
     /// The reading, with the alarms that stand.
     pub reading: WatchReading,
+    /// The troubles that stand, each by itself: those too that are part of another one's alarm.
+    pub standing: BTreeSet<Key>,
     /// All heads were asked; else one was, by itself.
     pub whole: bool,
     /// What each head that was asked and answered has of itself.

@@ -11,9 +11,9 @@ use hawser_model::date::utc_seconds;
 use hawser_model::output::watch::Alarm;
 use serde_json::{Value, json};
 
+use crate::changes::Change;
 use crate::locked::locked;
 use crate::receiver::Receiver;
-use crate::run::Change;
 
 /// Messages that may wait.
 const WAITING: usize = 100;

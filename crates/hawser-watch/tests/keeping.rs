@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex};
 use hawser_host::Clock;
 use hawser_host::sim::{Simulated, Wire};
 use hawser_model::readings::{AllNoted, Noted, Reading, Subject};
+use hawser_watch::changes::Change;
 use hawser_watch::keeping::{Keeping, KeptCounts, LIMIT};
 use hawser_watch::metrics;
-use hawser_watch::run::{Change, EVERY, Look, Viewed, Watch};
+use hawser_watch::run::{EVERY, Look, Viewed, Watch};
 use watched::{AllWell, Head, QUESTIONS, file};
 
 /// What became of a watch's readings.

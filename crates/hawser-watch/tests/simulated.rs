@@ -10,9 +10,10 @@ use hawser_host::Clock;
 use hawser_host::sim::{Simulated, Wire};
 use hawser_model::drops::{DropRecord, DropScope, DropSubject, DropTotals};
 use hawser_model::units::Packets;
+use hawser_watch::changes::Change;
 use hawser_watch::metrics;
 use hawser_watch::resident::Resident;
-use hawser_watch::run::{Change, EVERY, Watch};
+use hawser_watch::run::{EVERY, Watch};
 use watched::{AllWell, Head, QUESTIONS, file};
 
 struct Ran {

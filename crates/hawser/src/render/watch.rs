@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use hawser_model::output::watch::{Alarm, HeadReading, LinkReading, WatchReading};
 use hawser_model::visible;
-use hawser_watch::run::Change;
+use hawser_watch::changes::Change;
 
 /// The reading, what is wrong first.
 pub fn text(reading: &WatchReading) -> String {

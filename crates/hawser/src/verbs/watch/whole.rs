@@ -4,9 +4,10 @@ use std::process::ExitCode;
 
 use hawser_host::Clock;
 use hawser_watch::board::Board;
+use hawser_watch::changes::Changes;
 use hawser_watch::metrics::Health;
 use hawser_watch::notify::Manager;
-use hawser_watch::run::{EVERY, changes};
+use hawser_watch::run::EVERY;
 use hawser_watch::tell::Whose;
 use miette::bail;
 
@@ -30,15 +31,14 @@ pub fn stay(args: &Args, cluster: Cluster, whose: &Whose) -> miette::Result<Exit
     let readers = all_heads::read(cluster, whole)?;
     let manager = Manager::here();
     manager.tell("READY=1");
-    let mut alarms = Vec::new();
+    let mut changes = Changes::default();
     let mut known = None;
     let mut health = Health::default();
     loop {
         let begun = clock.now();
         let (shown, incidents, problem) = readers.shown();
         health.readings += 1;
-        health.told = voice.say(&changes(&alarms, &shown.reading.alarms), problem.as_deref());
-        alarms.clone_from(&shown.reading.alarms);
+        health.told = voice.say(&changes.take(&shown), problem.as_deref());
         board.show(shown, health, problem.as_deref());
         if known.as_ref() != Some(&incidents) {
             board.incidents(incidents.clone());

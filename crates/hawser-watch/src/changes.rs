@@ -1,0 +1,149 @@
+//! Which alarms began and which ended from one reading to the next. Pure.
+
+use std::collections::BTreeMap;
+
+use hawser_model::output::watch::Alarm;
+
+use crate::judge::Key;
+use crate::shown::Shown;
+
+/// An alarm that began or ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// It stands from now on.
+    Began(Alarm),
+    /// It does not stand any more.
+    Ended(Alarm),
+}
+
+/// What was said to have begun and has not ended.
+///
+/// A trouble that becomes part of another alarm, as a heartbeat link when a second link of its switch goes down, has not ended: who
+/// was told of it hears of its end when it is over, by itself or within the other.
+#[derive(Clone, Debug, Default)]
+pub struct Changes(BTreeMap<Key, Alarm>);
+
+impl Changes {
+    /// What is new in a reading.
+    pub fn take(&mut self, shown: &Shown) -> Vec<Change> {
+        let mut all = Vec::new();
+        let mut alarms = BTreeMap::new();
+        for alarm in &shown.reading.alarms {
+            let key = (alarm.code.clone(), alarm.place.clone());
+            if !self.0.contains_key(&key) {
+                all.push(Change::Began(alarm.clone()));
+            }
+            alarms.insert(key, alarm.clone());
+        }
+        for (key, alarm) in std::mem::take(&mut self.0) {
+            match alarms.contains_key(&key) {
+                true => {}
+                false if shown.standing.contains(&key) => _ = alarms.insert(key, alarm),
+                false => all.push(Change::Ended(alarm)),
+            }
+        }
+        self.0 = alarms;
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hawser_model::finding::{Place, Severity};
+    use hawser_model::topology::{Link, Topology};
+
+    use super::*;
+    use crate::group::grouped;
+
+    fn trouble(code: &str, link: &str) -> Alarm {
+        Alarm {
+            code: code.to_owned(),
+            severity: Severity::Warning,
+            place: Place {
+                host: Some("head1".into()),
+                link: Some(link.into()),
+                ..Place::default()
+            },
+            since: Some(1),
+            times: 1,
+            text: format!("{code} of {link}"),
+            fix: None,
+        }
+    }
+
+    /// What is said when these stand one after the other: `+` and `-`, with the code and the link.
+    fn said(readings: &[Vec<&Alarm>]) -> Vec<Vec<String>> {
+        let link = |name: &str| Link {
+            name: name.into(),
+            mtu: None,
+            speed: None,
+            switch: Some("sw1".to_owned()),
+        };
+        let topology = Topology {
+            links: vec![link("ring0"), link("san1")],
+            ..Topology::default()
+        };
+        let mut changes = Changes::default();
+        let mut read = |alarms: &Vec<&Alarm>| {
+            let alarms: Vec<Alarm> = alarms.iter().copied().cloned().collect();
+            let mut shown = Shown {
+                standing: alarms
+                    .iter()
+                    .map(|it| (it.code.clone(), it.place.clone()))
+                    .collect(),
+                ..Shown::default()
+            };
+            shown.reading.alarms = grouped(alarms, &topology);
+            let words = |sign: char, alarm: &Alarm| {
+                let link = alarm.place.link.as_ref();
+                format!("{sign}{} {}", alarm.code, link.map_or("", |it| it.as_str()))
+            };
+            let all = changes.take(&shown).into_iter();
+            all.map(|change| match change {
+                Change::Began(alarm) => words('+', &alarm),
+                Change::Ended(alarm) => words('-', &alarm),
+            })
+            .collect()
+        };
+        readings.iter().map(&mut read).collect()
+    }
+
+    #[test]
+    fn what_becomes_part_of_another_alarm_has_not_ended() {
+        let (ring, port) = ("heartbeat-link-down", "link-down");
+        let (ring0, san1) = (trouble(ring, "ring0"), trouble(port, "san1"));
+        let both = vec![&ring0, &san1];
+        let group = "links-of-one-switch-down ";
+        let alone = said(&[vec![&ring0], both.clone(), vec![&ring0], vec![]]);
+        assert_eq!(
+            alone,
+            [
+                vec![format!("+{ring} ring0")],
+                vec![format!("+{group}")],
+                vec![format!("-{group}")],
+                vec![format!("-{ring} ring0")],
+            ]
+        );
+        // Who heard of the group alone hears of what is left when it is none any more.
+        let together = said(&[both, vec![&san1], vec![]]);
+        assert_eq!(
+            together,
+            [
+                vec![format!("+{group}")],
+                vec![format!("+{port} san1"), format!("-{group}")],
+                vec![format!("-{port} san1")],
+            ]
+        );
+        // It ends within the other too.
+        let within = trouble(port, "ring0");
+        let ended = said(&[vec![&ring0], vec![&ring0, &within], vec![&within]]);
+        assert_eq!(
+            ended,
+            [
+                vec![format!("+{ring} ring0")],
+                vec![format!("+{port} ring0")],
+                vec![format!("-{ring} ring0")],
+            ]
+        );
+    }
+}

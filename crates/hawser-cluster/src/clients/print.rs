@@ -7,6 +7,7 @@ use hawser_model::cluster_file::{Backend, ClusterFile, ExportKind, Pool};
 use hawser_model::octal::escaped;
 
 use super::{bearable, offered};
+use crate::exports::tgt::VENDOR;
 
 /// A file of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,10 +46,10 @@ pub fn printed(file: &ClusterFile, which: ClientFile) -> Option<String> {
 fn multipath(file: &ClusterFile) -> String {
     let wait = bearable(file).as_millis().div_ceil(1000);
     let looks = wait.div_ceil(POLLING);
-    // What the target calls itself (`INQUIRY`): LIO in target_core_configfs.c, tgt in usr/target.c.
+    // What a unit calls itself (`INQUIRY`): of LIO in target_core_configfs.c, of tgt as the exports are made.
     let vendor = match file.exports.backend {
         Backend::Lio => "LIO-ORG",
-        Backend::Tgt => "IET",
+        Backend::Tgt => VENDOR,
     };
     format!(
         "# For clients of cluster {cluster}. A takeover takes all paths of a pool away at once. The cluster calls one failed after\n\

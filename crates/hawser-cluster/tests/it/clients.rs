@@ -1,7 +1,7 @@
 //! Clients of the pools: how long they have to wait, and what they should be set to.
 
 use hawser_cluster::clients::{ClientFile, longest_outage, offered, printed};
-use hawser_model::cluster_file::{ClusterFile, parse};
+use hawser_model::cluster_file::{Backend, ClusterFile, parse};
 use hawser_model::output::incident::{IncidentReport, IncidentsReport};
 
 use crate::golden::Golden;
@@ -20,6 +20,7 @@ fn incident(id: &str, fenced: &[&str], outage_s: f64) -> IncidentReport {
         fenced: fenced.iter().map(|&head| head.into()).collect(),
         outage_s,
         services: Vec::new(),
+        promises: Vec::new(),
         lines: Vec::new(),
         lines_left_out: 0,
         readings: Vec::new(),
@@ -65,6 +66,11 @@ fn a_client_that_waits_until_the_cluster_gives_up_is_printed() {
     );
     assert_eq!(printed(&file, ClientFile::Fstab), None);
 
+    // tgtd's units call themselves as they were told to, and not "IET".
+    let mut by_tgt = file.clone();
+    by_tgt.exports.backend = Backend::Tgt;
+    let multipath = printed(&by_tgt, ClientFile::Multipath).unwrap();
+    assert!(multipath.contains("vendor \"HAWSER\""), "{multipath}");
     let mut nfs = file;
     let directory = "/vmpool01/my vms";
     let text = format!(

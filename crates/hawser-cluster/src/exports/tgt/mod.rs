@@ -17,7 +17,7 @@ mod wire;
 pub use current::{CurrentTarget, CurrentUnit, Session, Targets, after, during};
 pub use daemon::{Daemon, DaemonError, SOCKET};
 pub use instance::Instance;
-pub use operations::Operation;
+pub use operations::{Operation, VENDOR};
 pub use plan::{Account, Found, Ours, names, needed, numbers, start, stop, whole};
 pub use probe::answers;
 pub(super) use serve::Tgtd;

@@ -7,6 +7,9 @@ use hawser_model::cluster_file::SecretRef;
 use super::wire::{Mode, Op, Request};
 use crate::exports::desired::{Portal, is_iscsi_name, naa};
 
+/// What a unit calls itself (`INQUIRY`), of at most eight characters: clients' `multipath.conf` goes by it.
+pub const VENDOR: &str = "HAWSER";
+
 /// An operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
@@ -164,7 +167,7 @@ impl Operation {
                 // tgtd's own page says that there is a cache.
                 let caching = if *write_cache { "" } else { NO_CACHE };
                 let parameters = format!(
-                    "targetOps vendor_id=HAWSER,product_id={},scsi_sn={serial},scsi_id={},readonly={}{caching},",
+                    "targetOps vendor_id={VENDOR},product_id={},scsi_sn={serial},scsi_id={},readonly={}{caching},",
                     product(volume),
                     naa(serial, company.as_deref()),
                     u8::from(*read_only)

@@ -12,7 +12,7 @@ use hawser_model::output::copy::CopyReport;
 use hawser_model::output::drill::DrillReport;
 use hawser_model::output::exports::ExportsReport;
 use hawser_model::output::fanout::FanoutReport;
-use hawser_model::output::incident::IncidentsReport;
+use hawser_model::output::incident::{IncidentsReport, ListedIncident};
 use hawser_model::output::tune::{ChangesReport, TuneReport, UndoReport};
 use hawser_model::output::watch::WatchReading;
 use hawser_model::output::{CheckReport, LadderReport};
@@ -39,6 +39,14 @@ fn published(name: &str, schema: &Schema) {
 #[test]
 fn check_report() {
     published("check.schema.json", &schema_for!(CheckReport));
+}
+
+#[test]
+fn incident_list() {
+    published(
+        "incident-list.schema.json",
+        &schema_for!(Vec<ListedIncident>),
+    );
 }
 
 #[test]

@@ -69,6 +69,10 @@ fn happened(s: &mut Section<'_>, incident: &IncidentReport) {
         Some(cause) => format!("{cause}."),
         None => "Why it happened is not in these logs.".to_owned(),
     });
+    for promise in &incident.promises {
+        let held = if promise.held { "Kept" } else { "Broken" };
+        s.paragraph(format_args!("{held}: {}.", promise.text));
+    }
     if incident.services.len() < 2 {
         return;
     }

@@ -29,6 +29,7 @@ pub mod pages;
 pub mod past;
 mod picture;
 mod probes;
+pub mod promised;
 pub mod readers;
 pub mod reading;
 pub mod receiver;

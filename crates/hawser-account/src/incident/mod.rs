@@ -218,6 +218,7 @@ fn report(
         fenced,
         outage_s: away.first().map_or(0.0, |longest| longest.outage_s),
         services: away,
+        promises: Vec::new(),
         lines: shown,
         lines_left_out,
         readings: Vec::new(),

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::drill::OutagePhase;
+use super::drill::{OutagePhase, PromiseReport};
 use crate::finding::WordedFinding;
 use crate::names::HostName;
 use crate::readings::{Noted, Subject};
@@ -94,14 +94,17 @@ pub struct IncidentReport {
     pub outage_s: f64,
     /// The services that were away, longest outage first.
     pub services: Vec<ServiceOutage>,
+    /// Whether it went as the cluster file's timing lets one expect; empty where no file was there or it says nothing of this.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub promises: Vec<PromiseReport>,
     /// The lines that mark its steps, in the order of time: a phase begins and ends at the moment of one, unless a rule of
-    /// docs/outage.md says when. Empty in a list.
+    /// docs/outage.md says when.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<IncidentLine>,
     /// How many more there are, which are not among `lines`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lines_left_out: u64,
-    /// What the heads' watches read around it, of each head that keeps a ring of readings. Empty in a list.
+    /// What the heads' watches read around it, of each head that keeps a ring of readings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readings: Vec<HeadReadings>,
 }
@@ -192,6 +195,40 @@ impl ServiceOutage {
             (Some(on), true) => format!(", until it stood on {on}"),
             (None, true) => String::new(),
             (_, false) => ", and it did not end in these logs".to_owned(),
+        }
+    }
+}
+
+/// What `hawser incident list --json` prints: an array of these, oldest first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ListedIncident {
+    /// When it began, as digits: `20261122-111412`.
+    pub id: String,
+    /// When it began: local time of the heads, to the millisecond.
+    pub began: String,
+    /// What began it, in words.
+    pub trigger: String,
+    /// The longest outage of a service, in seconds; 0 when none was away.
+    pub outage_s: f64,
+    /// What of it nothing marks, in seconds.
+    pub unattributed_s: f64,
+    /// The services that were away, longest outage first.
+    pub pools: Vec<String>,
+    /// Why it happened, as far as the logs say it. Absent: they do not.
+    pub cause: Option<String>,
+}
+
+impl From<IncidentReport> for ListedIncident {
+    fn from(incident: IncidentReport) -> Self {
+        let services = &incident.services;
+        Self {
+            unattributed_s: services.first().map_or(0.0, |it| it.unattributed_s),
+            pools: services.iter().map(|it| it.service.clone()).collect(),
+            id: incident.id,
+            began: incident.began,
+            trigger: incident.trigger,
+            outage_s: incident.outage_s,
+            cause: incident.cause,
         }
     }
 }

@@ -143,6 +143,13 @@ fn one(incident: &IncidentReport) -> String {
         }
         None => out.push_str("  why it happened is not in these logs\n"),
     }
+    for promise in &incident.promises {
+        let held = match promise.held {
+            true => style("kept").green(),
+            false => style("broken").red().bold(),
+        };
+        let _ = writeln!(out, "  {held}: {}", promise.text);
+    }
     if incident.services.is_empty() {
         out.push_str("  no service was away for it\n");
     }

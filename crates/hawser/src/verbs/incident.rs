@@ -4,16 +4,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use hawser_model::output::incident::IncidentsReport;
+use hawser_model::output::incident::{IncidentsReport, ListedIncident};
 use hawser_model::toml_file::nearest;
 use hawser_watch::around::with_readings;
 use hawser_watch::history::history;
+use hawser_watch::promised::promised;
 use miette::bail;
 
 use super::check::now;
 use super::explain::pretty;
 use super::report::written;
 use crate::cluster::{Which, why_not};
+use crate::output::complain;
 use crate::parse;
 use crate::waiting::aloud;
 use crate::{output, render};
@@ -54,30 +56,44 @@ enum What {
 struct Of {
     #[command(flatten)]
     which: Which,
-    /// Print one JSON object (docs/schema/incidents.schema.json)
+    /// Print JSON: of the list an array (docs/schema/incident-list.schema.json), of one incident an object
+    /// (docs/schema/incidents.schema.json)
     #[arg(long)]
     json: bool,
 }
 
 /// Runs the verb.
 pub fn run(args: &Args) -> miette::Result<ExitCode> {
-    let (report, text, json): (_, fn(&IncidentsReport) -> String, _) = match &args.what {
-        What::List(of) => (
-            brief(read(&of.which, None)?),
-            render::incident::list,
-            of.json,
-        ),
-        What::Show { id, of } => (read(&of.which, Some(id))?, render::incident::shown, of.json),
+    match &args.what {
+        What::List(of) => {
+            let report = read(&of.which, None)?;
+            match of.json {
+                true => output::print(&pretty(&listed(report))),
+                false => output::print_fitted(&render::incident::list(&report)),
+            }
+        }
+        What::Show { id, of } => {
+            let report = read(&of.which, Some(id))?;
+            match of.json {
+                true => output::print(&pretty(&report)),
+                false => output::print_fitted(&render::incident::shown(&report)),
+            }
+        }
         What::Report { id, output, which } => {
             let report = read(which, Some(id))?;
             return page(&report, output.as_deref());
         }
-    };
-    match json {
-        true => output::print(&pretty(&report)),
-        false => output::print_fitted(&text(&report)),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A line each; what stood in the way of telling more is no part of the list, and is said beside it.
+fn listed(report: IncidentsReport) -> Vec<ListedIncident> {
+    for gap in &report.gaps {
+        complain!("{gap}");
+    }
+    let incidents = report.incidents.into_iter();
+    incidents.map(ListedIncident::from).collect()
 }
 
 /// What the heads' logs tell; of one incident also what the heads' watches have read around it.
@@ -91,6 +107,11 @@ fn read(which: &Which, id: Option<&str>) -> miette::Result<IncidentsReport> {
     if report.heads.is_empty() {
         bail!("no head's log could be read: {}", report.gaps.join("; "));
     }
+    if let Some(file) = cluster.cluster_file() {
+        for incident in &mut report.incidents {
+            incident.promises = promised(file, incident);
+        }
+    }
     let Some(id) = id else {
         return Ok(report);
     };
@@ -99,15 +120,6 @@ fn read(which: &Which, id: Option<&str>) -> miette::Result<IncidentsReport> {
         with_readings(&mut heads, &mut report);
     });
     Ok(report)
-}
-
-/// A list without the lines of each.
-fn brief(mut report: IncidentsReport) -> IncidentsReport {
-    for incident in &mut report.incidents {
-        incident.lines.clear();
-        incident.lines_left_out = 0;
-    }
-    report
 }
 
 /// Writes the page of the one incident there is.

@@ -11,7 +11,7 @@ use hawser_model::units::{Nanos, Packets};
 
 use crate::KernelError;
 use crate::collectors::counters::{self, Source};
-use crate::collectors::drop_reasons::Events;
+use crate::collectors::drop_reasons::{Events, Functions};
 use crate::collectors::sockets::{self, SocketDiag};
 
 /// A window is at least as long, once so much has passed.
@@ -85,7 +85,7 @@ impl Tally {
 
     fn drops(&mut self) -> DropTotals {
         let counts = self.drops.get_or_insert_with(|| {
-            let mut events = Events::start()?;
+            let mut events = Events::start(Functions::ForVague)?;
             events.open(&[])?;
             Ok(events)
         });

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use aya::Ebpf;
 use aya::maps::{Array, HashMap, MapData, PerCpuHashMap};
 use aya::programs::RawTracePoint;
-use hawser_model::drops::{DropRecord, DropScope, DropSubject};
+use hawser_model::drops::{DropRecord, DropScope, DropSubject, is_vague};
 use hawser_model::names::InterfaceName;
 use hawser_model::traffic::FlowId;
 use hawser_model::units::Packets;
@@ -33,6 +33,15 @@ type Key = [u8; 24];
 const WINDOW: u32 = 0;
 const MISSED: u32 = 1;
 
+/// Of which drops the function is named: to look for a new one takes some 50 ms.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Functions {
+    /// Of all.
+    All,
+    /// Of those whose reason says nothing.
+    ForVague,
+}
+
 /// The loaded program, attached for as long as this lives.
 pub(crate) struct Events {
     drops: PerCpuHashMap<MapData, Key, [u64; 1]>,
@@ -40,6 +49,7 @@ pub(crate) struct Events {
     flows: FlowMap,
     names: Names,
     symbols: Symbols,
+    functions: Functions,
     watched: Vec<FlowId>,
     /// Events that met the program already running on their CPU, up to the window's start.
     nested: u64,
@@ -49,7 +59,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    pub(crate) fn start() -> Result<Self, KernelError> {
+    pub(crate) fn start(functions: Functions) -> Result<Self, KernelError> {
         let names = Names::read()?;
         let mut ebpf = ebpf::load("drop_reasons", OBJECT, &[("this_namespace", namespace()?)])?;
         let program = attach(&mut ebpf)?;
@@ -60,6 +70,7 @@ impl Events {
             flows: FlowMap::new(flows),
             names,
             symbols: Symbols::default(),
+            functions,
             watched: Vec::new(),
             nested: 0,
             program,
@@ -87,8 +98,12 @@ impl Events {
             let [packets] = ebpf::sum(&values);
             counted.push((Entry::decode(&key), packets));
         }
-        let locations = counted.iter().map(|(entry, _)| entry.location);
-        self.symbols.find(locations);
+        let named = counted.iter().map(|(entry, _)| entry);
+        let named = named.filter(|entry| {
+            let reason = || self.names.of(entry.reason);
+            self.functions == Functions::All || reason().is_some_and(|it| is_vague(&it))
+        });
+        self.symbols.find(named.map(|entry| entry.location));
         let mut drops: Vec<DropRecord> = Vec::new();
         for (entry, packets) in counted {
             let Some(record) = self.record(&entry, packets) else {

@@ -10,7 +10,7 @@ mod names;
 mod symbols;
 mod tracefs;
 
-pub(crate) use events::Events;
+pub(crate) use events::{Events, Functions};
 
 use hawser_model::counters::Counters;
 use hawser_model::drops::DropRecord;
@@ -54,7 +54,7 @@ impl DropReasons {
                 unavailable: error.map(ToString::to_string),
             });
         };
-        let events = events::Events::start();
+        let events = events::Events::start(Functions::All);
         report(EVENTS, events.as_ref().err());
         if let Ok(events) = events {
             return (Self::Events(Box::new(events)), tried);

@@ -14,7 +14,7 @@ use crate::history::{TAIL, files};
 /// What was begun has ended after so long without a change; an account of logs takes it so too.
 const QUIET: Duration = Duration::from_secs(35);
 
-/// Where it is never quiet, it is kept so far after this.
+/// Where it is never quiet, it is kept so far after this; and what could not be kept is tried again.
 const AT_LAST: Duration = Duration::from_secs(600);
 
 /// What is to be kept, and what was.
@@ -25,6 +25,9 @@ pub struct Recorder {
     /// Corosync's process and the length of its log, as they were last seen.
     seen: Option<(Option<u32>, Option<u64>)>,
     kept: BTreeMap<String, KeptLogs>,
+    /// Why something was not kept the last time, and when it was tried.
+    failed: Option<(Duration, String)>,
+    said: Vec<String>,
 }
 
 impl Recorder {
@@ -40,6 +43,8 @@ impl Recorder {
         let due = self.changed.is_some_and(|(first, last)| {
             now.saturating_sub(last) >= QUIET || now.saturating_sub(first) >= AT_LAST
         });
+        let again = self.failed.as_ref();
+        let due = due || again.is_some_and(|(at, _)| now.saturating_sub(*at) >= AT_LAST);
         if due {
             self.changed = None;
         }
@@ -49,8 +54,38 @@ impl Recorder {
     /// Reads the ends of the head's logs and keeps the incidents in them that are new, or longer than when they were kept.
     ///
     /// # Errors
-    /// The head does not answer, or cannot keep one of them: that is tried again after the next change.
-    pub fn keep(&mut self, host: &mut dyn Host, time_of_day: u64) -> Result<(), HostError> {
+    /// The head does not answer, or cannot keep one of them: that is tried again after the next change, and in any case after ten
+    /// minutes.
+    pub fn keep(
+        &mut self,
+        host: &mut dyn Host,
+        now: Duration,
+        time_of_day: u64,
+    ) -> Result<(), HostError> {
+        let outcome = self.keep_new(host, time_of_day);
+        let before = self.failed.take();
+        match &outcome {
+            Err(e) => {
+                let why = e.to_string();
+                if before.is_none_or(|(_, before)| before != why) {
+                    let words =
+                        format!("what happened is not kept: {why}; it is tried again each 10 min");
+                    self.said.push(words);
+                }
+                self.failed = Some((now, why));
+            }
+            Ok(()) if before.is_some() => self.said.push("what happened is kept again".to_owned()),
+            Ok(()) => {}
+        }
+        outcome
+    }
+
+    /// What there is to say of it since it was asked last.
+    pub fn said(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.said)
+    }
+
+    fn keep_new(&mut self, host: &mut dyn Host, time_of_day: u64) -> Result<(), HostError> {
         let logs = host.ask(&ReadLogEnds { bytes: TAIL })?;
         let name = host.name().clone();
         let found = lines(&files(&name, logs.texts), &[], time_of_day);

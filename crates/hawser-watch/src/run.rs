@@ -83,7 +83,7 @@ impl Watch {
             return Vec::new();
         };
         if self.recorder.pulse(now, &pulse) {
-            let kept = self.recorder.keep(host, time_of_day);
+            let kept = self.recorder.keep(host, now, time_of_day);
             self.answered(kept);
             self.news = true;
         }
@@ -133,9 +133,11 @@ impl Watch {
         self.resident.certificates(certificates);
     }
 
-    /// What there is to say of the readings' way to the disk and of the clock since it was asked last.
+    /// What there is to say of the way to the disk and of the clock since it was asked last.
     pub fn said(&mut self) -> Vec<String> {
-        self.keeping.as_mut().map(Keeping::said).unwrap_or_default()
+        let mut all = self.keeping.as_mut().map(Keeping::said).unwrap_or_default();
+        all.extend(self.recorder.said());
+        all
     }
 
     /// Why the last view of the cluster could not be had; absent when it could.

@@ -133,7 +133,7 @@ fn what_a_watch_has_kept_tells_the_same_when_the_logs_were_rotated_away() {
         let mut recorder = Recorder::default();
         for _ in 0..2 {
             recorder
-                .keep(&mut head(texts.clone()), case.recorded)
+                .keep(&mut head(texts.clone()), Duration::ZERO, case.recorded)
                 .unwrap();
         }
         rotated.insert(name.clone(), Box::new(head([String::new(), String::new()])));
@@ -176,7 +176,29 @@ fn an_incident_that_is_too_large_keeps_no_other_from_being_kept() {
     };
     let mut head = Simulated::new("head1".into(), head, QUESTIONS, &Wire::default());
     let mut recorder = Recorder::default();
-    recorder.keep(&mut head, 1_795_640_000).unwrap_err();
+    let seconds = Duration::from_secs;
+    let mut keep = |second| {
+        let kept = recorder.keep(&mut head, seconds(second), 1_795_640_000);
+        kept.unwrap_err();
+        recorder.said()
+    };
+    // What is in the way is said once, and tried again.
+    let said = keep(40);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].starts_with("what happened is not kept: "),
+        "{said:?}"
+    );
+    assert!(
+        said[0].contains("larger than an incident may be"),
+        "{said:?}"
+    );
+    assert_eq!(keep(50), [""; 0]);
+    let quiet = Pulse::default();
+    let tried: Vec<u64> = (51..1300)
+        .filter(|second| recorder.pulse(seconds(*second), &quiet))
+        .collect();
+    assert_eq!(tried[..2], [86, 650]);
     let ids: Vec<String> = kept
         .lock()
         .unwrap()

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use hawser_model::case::{CASE_FORMAT, Case};
 use hawser_model::copy::{COPY_FORMAT, CopyCase};
 use hawser_model::drill::{DRILL_FORMAT, DrillCase};
+use hawser_model::output::incident::IncidentsReport;
 use hawser_model::{shell, visible};
 use miette::{IntoDiagnostic, WrapErr, bail};
 use serde::Serialize;
@@ -140,6 +141,8 @@ pub enum AnyCase {
     Copy(Box<CopyCase>),
     /// Of `hawser drill`.
     Drill(Box<DrillCase>),
+    /// No case: what `hawser incident show --json` or `explain --logs --json` printed.
+    Incidents(Box<IncidentsReport>),
     /// No case: a text that somebody pasted.
     Pasted(String),
 }
@@ -170,6 +173,9 @@ fn read_up_to(path: &Path, limit: u64) -> miette::Result<AnyCase> {
              `{DRILL_FORMAT}`",
             path.display()
         ),
+        None if serde_json::from_slice::<IncidentsReport>(&text).is_ok() => {
+            parsed(&text, path).map(|report| AnyCase::Incidents(Box::new(report)))
+        }
         None if is_cut_off(&text) => bail!(
             "{}: the case file is cut off after {} bytes: fetch it again",
             path.display(),

@@ -88,6 +88,15 @@ fn a_folder_of_logs_tells_why_a_service_was_away() {
     let answer = explain(&["--logs", path, "--json"], Stdio::null());
     let report = json(&answer, "incidents");
     assert_eq!(report["incidents"][0]["services"][0]["service"], "vmpool01");
+    // What was printed is explained again, and without the logs.
+    let printed = folder.path().join("printed");
+    fs::write(&printed, &answer.stdout).expect("a file");
+    let again = explain(&[printed.to_str().expect("a path")], Stdio::null());
+    assert_eq!(again.code, Some(1), "{}", again.stderr);
+    for told in ["vmpool01 was away for 5.548 s", "What was logged and read"] {
+        assert!(again.stdout.contains(told), "{told}: {}", again.stdout);
+    }
+    fs::remove_file(&printed).expect("a file");
     // A CIB that is none is said, and the names of the resources tell the services.
     fs::write(folder.path().join("cib.xml"), "<cib").expect("a file");
     let ran = explain(&["--logs", path], Stdio::null());
@@ -98,6 +107,32 @@ fn a_folder_of_logs_tells_why_a_service_was_away() {
         "{}",
         ran.stdout
     );
+}
+
+#[test]
+fn what_the_watches_have_kept_tells_the_same_as_the_logs() {
+    let report = report_of("drill/power-cut");
+    let plain = explain(
+        &["--logs", report.path().to_str().expect("a path"), "--json"],
+        Stdio::null(),
+    );
+    let kept = tempfile::tempdir().expect("a folder");
+    let case: DrillCase = hawser_cases::read("drill/power-cut");
+    for (host, logs) in &case.logs {
+        let folder = kept.path().join(host.as_str()).join("incidents");
+        fs::create_dir_all(&folder).expect("a folder");
+        let of = serde_json::json!({
+            "id": "20261122-111412", "corosync": logs.corosync, "pacemaker": logs.pacemaker
+        });
+        fs::write(folder.join("20261122-111412.json"), of.to_string()).expect("a file");
+    }
+    fs::write(kept.path().join("20261122-111413.json"), "{").expect("a file");
+    let path = kept.path().to_str().expect("a path");
+    let ran = explain(&["--logs", path, "--json"], Stdio::null());
+    let (plain, ran) = (json(&plain, "incidents"), json(&ran, "incidents"));
+    assert_eq!(ran["incidents"], plain["incidents"]);
+    let gaps = ran["gaps"].to_string();
+    assert!(gaps.contains("no incident that a watch has kept"), "{gaps}");
 }
 
 #[test]

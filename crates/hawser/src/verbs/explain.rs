@@ -19,7 +19,7 @@ use crate::{output, render};
 pub struct Args {
     /// A case file that `hawser check`, `tune`, `compare`, `ladder`, `copy` or `drill` wrote; or the code of a cause, such as
     /// receive-buffer-too-small; or a text that somebody pasted, - for standard input: `netstat -su`, /proc/net/snmp,
-    /// `ip -s link`, `ethtool -S`, `corosync-cmapctl -m stats`
+    /// `ip -s link`, `ethtool -S`, `corosync-cmapctl -m stats`; or what `hawser incident show --json` printed
     #[arg(value_name = "CASE|CODE|TEXT", required_unless_present_any = ["list", "logs"])]
     case: Option<PathBuf>,
     /// Say from logs alone why services were away: a folder or an archive with corosync.log and pacemaker.log of each head,
@@ -81,6 +81,13 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         );
     }
     Ok(match case_file::read(&case)? {
+        AnyCase::Incidents(report) => {
+            match args.json {
+                true => output::print(&pretty(&report)),
+                false => output::print_fitted(&render::incident::shown(&report)),
+            }
+            ExitCode::from(u8::from(!report.incidents.is_empty()))
+        }
         AnyCase::Pasted(text) => return pasted(&text, &path, args.json),
         AnyCase::Check(case) if case.compared => compared(&case, path, args.json)?,
         AnyCase::Check(case) => match super::clients::show(&case, &path, args.json) {
@@ -123,7 +130,10 @@ fn pasted(text: &str, path: &str, json: bool) -> miette::Result<ExitCode> {
     let pastes = hawser_account::paste::pasted(text);
     if pastes.is_empty() {
         bail!(
-            help = format!("pastes that are known: {}", hawser_account::paste::KNOWN),
+            help = format!(
+                "pastes that are known: {}; logs of Corosync and Pacemaker are for `hawser explain --logs`",
+                hawser_account::paste::KNOWN
+            ),
             "{path}: neither a case file nor a paste that is known"
         );
     }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use miette::bail;
 
+use super::check::now;
 use crate::case_file::{self, AnyCase};
 use crate::output::say;
 use crate::parse;
@@ -12,7 +13,7 @@ use crate::parse;
 /// Arguments of `hawser report`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A case file that `hawser check`, `tune`, `ladder`, `copy` or `drill` wrote
+    /// A case file that `hawser check`, `tune`, `ladder`, `copy` or `drill` wrote, or what `hawser incident show --json` printed
     case: PathBuf,
     /// Where to write the page [default: the case's name with .html, in this folder]
     #[arg(short, long, value_name = "FILE", value_parser = parse::output)]
@@ -36,6 +37,17 @@ pub fn run(args: Args) -> miette::Result<ExitCode> {
         AnyCase::Check(case) => hawser_report::page(&case, &name),
         AnyCase::Copy(case) => hawser_report::copy_page(&case, &name),
         AnyCase::Drill(case) => hawser_report::drill_page(&case, &name),
+        AnyCase::Incidents(report) => match report.incidents.as_slice() {
+            [incident] => {
+                hawser_report::incident_page(&report, incident, now(), env!("CARGO_PKG_VERSION"))
+            }
+            all => bail!(
+                help = "`hawser incident show ID --json` prints one",
+                "{}: {} incidents, and a page is of one",
+                args.case.display(),
+                all.len()
+            ),
+        },
         AnyCase::Pasted(_) => bail!(
             help = "`hawser explain` says what a paste says",
             "{}: not a case file, and a page is made of a case",

@@ -20,7 +20,7 @@ pub fn run(path: &Path, json: bool) -> miette::Result<ExitCode> {
     if taken.logs.is_empty() {
         bail!(
             help = "give a folder or an archive that holds corosync.log and pacemaker.log of each head, such as a crm_report or \
-                    a sosreport",
+                    a sosreport, or what a watch has kept (/var/lib/hawser/incidents)",
             "{}: no corosync.log or pacemaker.log in it{}",
             path.display(),
             first(&taken.gaps).unwrap_or_default()

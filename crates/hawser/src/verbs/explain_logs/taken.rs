@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use hawser_account::incident::{LogFile, LogKind};
+use hawser_cluster::host::KeptLogs;
 use miette::{IntoDiagnostic as _, WrapErr as _, bail};
 use tar::{Archive, Entry, EntryType, PaxExtensions};
 
@@ -206,18 +207,34 @@ impl Taken {
         }
         match what {
             What::Cib => self.cib = Some((place.clone(), bytes)),
+            What::Kept => match serde_json::from_slice::<KeptLogs>(&bytes) {
+                Ok(logs) => {
+                    let both = [
+                        (LogKind::Corosync, logs.corosync),
+                        (LogKind::Pacemaker, logs.pacemaker),
+                    ];
+                    for (kind, lines) in both {
+                        self.log(kind, found, lines.join("\n"));
+                    }
+                }
+                Err(e) => self.gap(format!("{place} is no incident that a watch has kept: {e}")),
+            },
             What::Log(kind) => {
-                self.recorded = self.recorded.max(found.changed);
                 let text = String::from_utf8(bytes)
                     .unwrap_or_else(|broken| String::from_utf8_lossy(broken.as_bytes()).into());
-                self.logs.push(LogFile {
-                    kind,
-                    folder: whose(found.path),
-                    text,
-                });
+                self.log(kind, found, text);
             }
         }
         Ok(())
+    }
+
+    fn log(&mut self, kind: LogKind, found: &Found<'_>, text: String) {
+        self.recorded = self.recorded.max(found.changed);
+        self.logs.push(LogFile {
+            kind,
+            folder: whose(found.path),
+            text,
+        });
     }
 
     fn gap(&mut self, gap: String) {
@@ -254,10 +271,12 @@ fn opened(path: &Path) -> miette::Result<File> {
 #[derive(Clone, Copy)]
 enum What {
     Log(LogKind),
+    /// What a watch has kept of both logs.
+    Kept,
     Cib,
 }
 
-/// By its name: `corosync.log`, `pacemaker.log.1`, `cib.xml`.
+/// By its name: `corosync.log`, `pacemaker.log.1`, `20261122-111412.json`, `cib.xml`.
 fn wanted(path: &Path) -> Option<What> {
     let name = path.file_name()?.to_str()?;
     let of = |begin: &str| {
@@ -268,8 +287,18 @@ fn wanted(path: &Path) -> Option<What> {
         () if of("corosync.log") => Some(What::Log(LogKind::Corosync)),
         () if of("pacemaker.log") => Some(What::Log(LogKind::Pacemaker)),
         () if name == "cib.xml" => Some(What::Cib),
+        () if name.strip_suffix(".json").is_some_and(is_id) => Some(What::Kept),
         () => None,
     }
+}
+
+/// Whether an incident may be called so: by the second in which it began.
+fn is_id(name: &str) -> bool {
+    let parts = name.split_once('-');
+    parts.is_some_and(|(day, time)| {
+        let digits = day.chars().chain(time.chars()).all(|c| c.is_ascii_digit());
+        digits && (day.len(), time.len()) == (8, 6)
+    })
 }
 
 fn is_archive(path: &Path) -> bool {
@@ -282,7 +311,16 @@ fn is_archive(path: &Path) -> bool {
 
 /// The folder that has a head's name, if any has: the innermost that is not one where logs lie on every head.
 fn whose(path: &Path) -> String {
-    let on_every_head = ["var", "log", "cluster", "corosync", "pacemaker"];
+    let on_every_head = [
+        "var",
+        "log",
+        "cluster",
+        "corosync",
+        "pacemaker",
+        "lib",
+        "hawser",
+        "incidents",
+    ];
     let mut folders = path.ancestors().skip(1).filter_map(Path::file_name);
     let own = folders.find(|name| !on_every_head.iter().any(|one| name == one));
     own.unwrap_or_default().to_string_lossy().into_owned()

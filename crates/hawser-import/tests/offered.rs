@@ -1,0 +1,151 @@
+//! What a source of exports lets in and shows is what comes of it, or less, and then the page says so.
+
+use hawser_import::{Imported, Kind, Malformed, Options, Source, import};
+
+fn read(kind: Kind, path: &str, text: &str) -> Result<Imported, Malformed> {
+    let options = Options {
+        name: None,
+        pool: None,
+        secrets: "/etc/hawser/secrets".into(),
+        adopt: false,
+    };
+    let source = Source {
+        path: path.into(),
+        text: text.into(),
+        kind,
+        node: None,
+    };
+    import(&[source], &options)
+}
+
+fn refused(kind: Kind, text: &str) -> String {
+    let error = read(kind, "file", text).expect_err("it is refused");
+    format!("{error}; {}", error.allowed)
+}
+
+/// The exports.toml of the pool, without its comments.
+fn exports(imported: &Imported, pool: &str) -> String {
+    let text = imported.exports.get(pool).expect("an exports.toml");
+    let plain = text
+        .lines()
+        .map(|line| line.split("   #").next().unwrap_or(line));
+    plain
+        .filter(|line| !line.starts_with('#'))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// A saveconfig.json with a storage object and what is given of its portal group.
+fn saved(attributes: &str, luns: &str, acls: &str) -> String {
+    saved_with(
+        r#""wwn": "11111111-2222-3333-4444-555555555555""#,
+        attributes,
+        luns,
+        acls,
+    )
+}
+
+fn saved_with(store: &str, attributes: &str, luns: &str, acls: &str) -> String {
+    format!(
+        r#"{{"storage_objects": [
+{{"name": "a", "plugin": "block", "dev": "/dev/zvol/tank/a", {store}}},
+{{"name": "b", "plugin": "block", "dev": "/dev/zvol/tank/b", "wwn": "2"}}],
+"targets": [
+{{"fabric": "iscsi", "wwn": "iqn.2003-01.org.linux-iscsi.h:sn.1", "tpgs": [{{"tag": 1, "enable": true,
+"attributes": {{{attributes}}}, "luns": [{luns}], "portals": [], "node_acls": [{acls}]}}]}}]}}"#
+    )
+}
+
+const A: &str = r#"{"index": 0, "storage_object": "/backstores/block/a"}"#;
+const OPEN: &str = r#""generate_node_acls": 1, "authentication": 0, "demo_mode_write_protect": 0"#;
+const CLOSED: &str = r#""generate_node_acls": 0, "authentication": 0"#;
+
+fn acl(more: &str, mapped: &str) -> String {
+    format!(r#"{{"node_wwn": "iqn.1998-01.com.vmware:esx1", {more} "mapped_luns": [{mapped}]}}"#)
+}
+
+#[test]
+fn a_host_that_is_asked_for_an_account_and_has_none_stays_outside() {
+    let asks = r#""generate_node_acls": 0, "authentication": 1"#;
+    for attributes in [asks, ""] {
+        let text = saved(attributes, A, &acl("", r#"{"index": 5, "tpg_lun": 0}"#));
+        let imported = read(Kind::Saveconfig, "file", &text).expect("it is read");
+        assert!(exports(&imported, "tank").contains("members = []"));
+        assert!(!imported.complete(), "a group without members is refused");
+        let page = imported.page.to_string();
+        let line = "\"iqn.1998-01.com.vmware:esx1\" is asked for an account at \"iqn.2003-01.org.linux-iscsi.h:sn.1\", and has none";
+        assert!(page.contains(line), "{page}");
+    }
+}
+
+#[test]
+fn an_acl_that_asks_for_an_account_by_itself_keeps_it() {
+    let own = r#""attributes": {"authentication": 1}, "chap_userid": "u", "chap_password": "p","#;
+    let other = r#",{"node_wwn": "iqn.1998-01.com.vmware:esx2", "mapped_luns": [{"index": 5, "tpg_lun": 0}]}"#;
+    let acls = acl(own, r#"{"index": 5, "tpg_lun": 0}"#) + other;
+    let imported = read(Kind::Saveconfig, "file", &saved(CLOSED, A, &acls)).expect("it is read");
+    assert!(exports(&imported, "tank").contains("user = \"u\""));
+    let page = imported.page.to_string();
+    assert!(
+        page.contains("\"iqn.1998-01.com.vmware:esx2\" at"),
+        "{page}"
+    );
+    assert!(page.contains("they need that of \"u\""), "{page}");
+}
+
+#[test]
+fn an_account_of_the_portal_group_is_not_one_of_an_acl() {
+    let asks = r#""generate_node_acls": 0, "authentication": 1"#;
+    let text = saved(asks, A, &acl("", r#"{"index": 5, "tpg_lun": 0}"#))
+        .replace(r#""tag": 1"#, r#""chap_userid": "u", "chap_password": "p""#);
+    let imported = read(Kind::Saveconfig, "file", &text).expect("it is read");
+    assert!(exports(&imported, "tank").contains("members = []"));
+    assert!(imported.secrets.is_empty());
+}
+
+#[test]
+fn a_host_that_sees_less_than_everybody_closes_the_target_to_others() {
+    let protected = r#"{"index": 5, "tpg_lun": 0, "write_protect": true}"#;
+    let imported = read(
+        Kind::Saveconfig,
+        "file",
+        &saved(OPEN, A, &acl("", protected)),
+    );
+    let imported = imported.expect("it is read");
+    let text = exports(&imported, "tank");
+    for line in ["lun = 5", "read_only = true", "host_group", "vmware:esx1"] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let page = imported.page.to_string();
+    assert!(page.contains("exports.toml cannot except a host"), "{page}");
+
+    let nothing =
+        read(Kind::Saveconfig, "file", &saved(OPEN, A, &acl("", ""))).expect("it is read");
+    assert!(exports(&nothing, "tank").contains("members = []"));
+    assert!(!nothing.complete());
+
+    let alike = acl("", r#"{"index": 0, "tpg_lun": 0, "write_protect": 0}"#);
+    let alike = read(Kind::Saveconfig, "file", &saved(OPEN, A, &alike)).expect("it is read");
+    assert!(!exports(&alike, "tank").contains("host_group"));
+}
+
+#[test]
+fn everybody_may_only_read_unless_the_file_says_otherwise() {
+    let open = r#""generate_node_acls": 1, "authentication": 0"#;
+    let imported = read(Kind::Saveconfig, "file", &saved(open, A, "")).expect("it is read");
+    assert!(exports(&imported, "tank").contains("read_only = true"));
+}
+
+#[test]
+fn what_lio_would_take_for_something_else_is_refused() {
+    let mapped = |index: &str, of: &str, protect: &str| {
+        let mapped =
+            format!(r#"{{"index": {index}, "tpg_lun": {of}, "write_protect": {protect}}}"#);
+        saved(CLOSED, A, &acl("", &mapped))
+    };
+    let error = refused(Kind::Saveconfig, &mapped("5", "0", "\"on\""));
+    assert!(
+        error.starts_with("file:5: write_protect of a LUN of"),
+        "{error}"
+    );
+}

@@ -149,3 +149,49 @@ fn what_lio_would_take_for_something_else_is_refused() {
         "{error}"
     );
 }
+
+#[test]
+fn a_disk_that_cannot_be_told_is_refused_or_named() {
+    let wwn = r#""wwn": "1""#;
+    let mapped = acl("", r#"{"index": 5, "tpg_lun": 0}"#);
+    let with = |store: &str, luns: &str| {
+        refused(Kind::Saveconfig, &saved_with(store, CLOSED, luns, &mapped))
+    };
+    let lun =
+        |index: &str| format!(r#"{{"index": {index}, "storage_object": "/backstores/block/a"}}"#);
+    let error = with(r#""wwn": 17"#, A);
+    assert!(
+        error.starts_with("file:2: wwn of storage object \"a\": 17"),
+        "{error}"
+    );
+    let error = with(r#""wwn": "1", "attributes": {"block_size": "4k"}"#, A);
+    assert!(
+        error.contains("block_size of storage object \"a\": the text \"4k\""),
+        "{error}"
+    );
+    for index in ["\"0\"", "20000", "-1"] {
+        let error = with(wwn, &lun(index));
+        assert!(
+            error.contains("index of LUN \"/backstores/block/a\""),
+            "{error}"
+        );
+        assert!(error.ends_with("a number from 0 to 16383"), "{error}");
+    }
+    let twice = format!(r#"{A}, {{"index": 0, "storage_object": "/backstores/block/b"}}"#);
+    let error = with(wwn, &twice);
+    assert!(
+        error.contains("is \"/backstores/block/a\" and \"/backstores/block/b\""),
+        "{error}"
+    );
+
+    let store = r#""attributes": {"block_size": "4096"}"#;
+    let imported = read(
+        Kind::Saveconfig,
+        "file",
+        &saved_with(store, CLOSED, A, &mapped),
+    )
+    .expect("it is read");
+    assert!(exports(&imported, "tank").contains("block_size = 4096"));
+    let page = imported.page.to_string();
+    assert!(page.contains("storage object \"a\" has no wwn"), "{page}");
+}

@@ -195,3 +195,81 @@ fn a_disk_that_cannot_be_told_is_refused_or_named() {
     let page = imported.page.to_string();
     assert!(page.contains("storage object \"a\" has no wwn"), "{page}");
 }
+
+/// A targets.conf with one target.
+fn conf(lines: &str) -> String {
+    format!("<target iqn.2001-04.com.example:a>\n{lines}\n</target>\n")
+}
+
+#[test]
+fn lines_of_targets_conf_are_read_as_tgt_admin_reads_them() {
+    let lines = "backing-store \"/dev/vg/my vol\"\ninitiator-name=iqn.x:1\nincominguser \\\n joe pa\\#ss # note";
+    let imported = read(Kind::TargetsConf, "file", &conf(lines)).expect("it is read");
+    let text = exports(&imported, "vg");
+    assert!(
+        text.contains("volume = \"my vol\"") && text.contains("iqn.x:1"),
+        "{text}"
+    );
+    let secrets: Vec<&str> = imported.secrets.values().map(|secret| &*secret.0).collect();
+    assert_eq!(secrets, ["pa#ss"]);
+}
+
+#[test]
+fn what_tgt_admin_reads_otherwise_than_it_looks_is_refused() {
+    for (line, found) in [
+        ("backing-store /dev/vg/a /dev/vg/b", "one path"),
+        (
+            "backing-store /dev/vg/a\nbacking-store /dev/vg/a",
+            "each path once",
+        ),
+        ("incominguser \"joe b\" \"two words\"", "a quotation mark"),
+        ("incominguser joe two words", "one blank"),
+        ("incominguser joe  password", "one blank"),
+        ("incominguser joe pa$ss", "one blank"),
+        ("incominguser joe pa\\ss", "a backslash"),
+        ("initiator-name iqn.x:1 iqn.x:2", "one name"),
+        ("/* initiator-name iqn.x:1", "a comment between"),
+        ("lun 0", "1 to 16383"),
+        ("write-cache maybe", "on or off"),
+        ("readonly maybe", "1 or 0"),
+        (
+            "<backing-store /dev/vg/a>\nblock-size abc\n</backing-store>",
+            "block-size \"abc\"",
+        ),
+        (
+            "backing-store /dev/vg/a\nbacking-store /dev/vg/b\nlun 5",
+            "LUN 5 of",
+        ),
+    ] {
+        let error = refused(Kind::TargetsConf, &conf(line));
+        assert!(
+            error.starts_with("file:") && error.contains(found),
+            "{line}: {error}"
+        );
+        assert!(!error.contains("words"), "no secret is shown: {error}");
+    }
+}
+
+#[test]
+fn readonly_is_kept_narrow_and_told() {
+    let lines = "backing-store /dev/vg/a\nreadonly true\nincominguser joe pa#ss";
+    let imported = read(Kind::TargetsConf, "file", &conf(lines)).expect("it is read");
+    assert!(exports(&imported, "vg").contains("read_only = true"));
+    let page = imported.page.to_string();
+    assert!(page.contains("tgtd takes a word for 0"), "{page}");
+    assert!(page.contains("the password ends before #"), "{page}");
+}
+
+#[test]
+fn two_blocks_of_one_target_are_one() {
+    let text =
+        conf("backing-store /dev/vg/b\ninitiator-name iqn.x:1") + &conf("backing-store /dev/vg/a");
+    let imported = read(Kind::TargetsConf, "file", &text).expect("it is read");
+    let text = exports(&imported, "vg");
+    assert_eq!(text.matches("[[target]]").count(), 1);
+    assert!(
+        text.contains("volume = \"a\"\nlun = 1") && text.contains("volume = \"b\"\nlun = 2"),
+        "{text}"
+    );
+    assert!(!imported.page.to_string().contains("not shown on it"));
+}

@@ -273,3 +273,25 @@ fn two_blocks_of_one_target_are_one() {
     );
     assert!(!imported.page.to_string().contains("not shown on it"));
 }
+
+#[test]
+fn stmf_ha_conf_names_volumes_and_nothing_else() {
+    for name in [
+        "tank/a@snap",
+        "tank/../b",
+        "tank/a//b",
+        "tank/./b",
+        "tank/a#b",
+    ] {
+        let error = refused(
+            Kind::StmfHa,
+            &format!("\nlogical_units=( tank/c '{name}' )\n"),
+        );
+        assert!(
+            error.starts_with(&format!("file:2: \"{name}\", which is no name")),
+            "{error}"
+        );
+    }
+    let view = "logical_units=( tank/c )\nviews=( v )\nv_lu_prefix=tank/..\n";
+    assert!(refused(Kind::StmfHa, view).contains("\"tank/..\", which is no name"));
+}

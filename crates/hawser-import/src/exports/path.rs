@@ -12,6 +12,11 @@ pub(super) fn volume(path: &str, picture: &Picture) -> Result<(String, String), 
     let zvol = ["/dev/zvol/rdsk/", "/dev/zvol/dsk/", "/dev/zvol/"];
     if let Some(rest) = zvol.iter().find_map(|start| path.strip_prefix(start)) {
         let (zpool, volume) = rest.split_once('/').ok_or("a zvol has a pool and a name")?;
+        if !is_dataset(volume) {
+            return Err(
+                "it is no volume of ZFS, but a snapshot or a name that ZFS does not allow".into(),
+            );
+        }
         // One that is kept may have another name than on its disks.
         let of = |pool: &&crate::picture::Pool| pool.zpool.as_deref() == Some(zpool);
         let pool = picture.pools.iter().find(of);
@@ -46,6 +51,13 @@ pub(super) fn volume(path: &str, picture: &Picture) -> Result<(String, String), 
         Some(volume) => named(&pool, volume),
         None => Err("a file is a volume if its name ends with .img: rename it".into()),
     }
+}
+
+/// Whether ZFS gives a volume or a file system such a name below its pool (zfs(8)); a snapshot is none.
+pub(super) fn is_dataset(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.: ".contains(c);
+    name.split('/')
+        .all(|part| !matches!(part, "" | "." | "..") && part.chars().all(plain))
 }
 
 /// The pool of a directory and its name below the pool; `.` is the whole pool.
@@ -113,6 +125,7 @@ mod tests {
             "/dev/disk/by-id/x",
             "/srv/a.img",
             "/dev/zvol/tank/../a",
+            "/dev/zvol/tank/a@snap",
             "",
             "/dev/mapper/é-x",
         ] {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
+use super::path::is_dataset;
 use super::{Offered, PoolFile, TargetOut, UnitOut, ViewOut};
 use crate::Options;
 use crate::page::Page;
@@ -65,13 +66,20 @@ pub(crate) fn read(
         let rest = name
             .strip_prefix(&pool)
             .and_then(|rest| rest.strip_prefix('/'));
-        rest.map(str::to_owned).ok_or_else(|| {
-            Malformed::new(
-                at,
-                format!("{}, which is not below pool {pool}", quoted(name)),
+        let wrong = |why: String, allowed: &str| {
+            Malformed::new(at, format!("{}, which {why}", quoted(name)), allowed)
+        };
+        match rest {
+            None => Err(wrong(
+                format!("is not below pool {pool}"),
                 "volumes of one pool",
-            )
-        })
+            )),
+            Some(rest) if !is_dataset(rest) => Err(wrong(
+                "is no name of a volume of ZFS".into(),
+                "POOL/NAME of letters, digits, '-', '_', '.', ':' and blanks: no snapshot, and no . or .. in it",
+            )),
+            Some(rest) => Ok(rest.to_owned()),
+        }
     };
     let top = source.at(1);
     portals(&mut all, &mut file, page)?;

@@ -295,3 +295,59 @@ fn stmf_ha_conf_names_volumes_and_nothing_else() {
     let view = "logical_units=( tank/c )\nviews=( v )\nv_lu_prefix=tank/..\n";
     assert!(refused(Kind::StmfHa, view).contains("\"tank/..\", which is no name"));
 }
+
+#[test]
+fn a_lun_number_that_a_target_would_have_twice_is_still_needed() {
+    let lun = |name: &str| format!("{name}\torg.illumos.stmf-ha:lun\t3\tlocal\n");
+    let text = lun("tank/a") + &lun("tank/a@snap") + &lun("tank/b");
+    let imported = read(Kind::ZfsGet, "file", &text).expect("it is read");
+    assert!(!imported.complete());
+    let page = imported.page.to_string();
+    assert!(
+        page.contains("file:3  LUN 3 on target \"tank\" of pool tank is \"a\" and \"b\""),
+        "{page}"
+    );
+    assert!(
+        !page.contains("same disk") && !page.contains("snap"),
+        "{page}"
+    );
+
+    let two = format!(r#"{A}, {{"index": 1, "storage_object": "/backstores/block/b"}}"#);
+    let other = r#",{"node_wwn": "iqn.1998-01.com.vmware:esx2", "mapped_luns": [{"index": 5, "tpg_lun": 1}]}"#;
+    let acls = acl(
+        "",
+        r#"{"index": 5, "tpg_lun": 0}, {"index": 6, "tpg_lun": 1}"#,
+    ) + other;
+    let imported = read(Kind::Saveconfig, "file", &saved(CLOSED, &two, &acls)).expect("it is read");
+    let page = imported.page.to_string();
+    assert!(
+        page.contains("LUN 5 on target \"tank\" of pool tank is \"a\" and \"b\""),
+        "{page}"
+    );
+    assert!(
+        page.contains("\"b\" has LUN 6 and LUN 5 on target"),
+        "{page}"
+    );
+}
+
+#[test]
+fn a_target_of_two_files_is_one() {
+    let text = |path: &str, line: &str| Source {
+        path: path.into(),
+        text: conf(&format!(
+            "<backing-store /dev/vg/{path}>\nlun {line}\n</backing-store>"
+        )),
+        kind: Kind::TargetsConf,
+        node: Some("head1".into()),
+    };
+    let options = Options {
+        name: None,
+        pool: None,
+        secrets: "/etc/hawser/secrets".into(),
+        adopt: false,
+    };
+    let imported = import(&[text("a", "1"), text("b", "2")], &options).expect("it is read");
+    assert_eq!(exports(&imported, "vg").matches("[[target]]").count(), 1);
+    let page = imported.page.to_string();
+    assert!(!page.contains("not shown on it"), "{page}");
+}

@@ -73,25 +73,24 @@ pub(crate) fn agree(parts: Parts, picture: &Picture, page: &mut Page) -> Offered
     missing(&parts, picture, page);
     let mut all = Offered::default();
     for Part { offered, .. } in parts.0 {
-        let known = (all.targets.len(), all.units.len(), all.directories.len());
+        let known = (all.units.len(), all.directories.len());
         for target in offered.targets {
-            match all.targets[..known.0]
-                .iter_mut()
-                .find(|first| first.iqn == target.iqn)
-            {
+            // One file after the other may add to a target, as those of tgt's conf.d.
+            let mut before = all.targets.iter_mut();
+            match before.find(|first| first.iqn == target.iqn) {
                 Some(first) => same_target(first, target, page),
                 None => all.targets.push(target),
             }
         }
         for unit in offered.units {
-            let same = all.units[..known.1].iter_mut();
+            let same = all.units[..known.0].iter_mut();
             let mut same: Vec<&mut Unit> = same.filter(|first| first.path == unit.path).collect();
             if let Some(unit) = same_unit(&mut same, unit, page) {
                 all.units.push(unit);
             }
         }
         for directory in offered.directories {
-            let first = &all.directories[..known.2];
+            let first = &all.directories[..known.1];
             if is_new(first, &directory, picture, page) {
                 all.directories.push(directory);
             }

@@ -4,6 +4,7 @@ pub(crate) mod agree;
 pub(crate) mod etc_exports;
 mod groups;
 pub(crate) mod list_lu;
+mod numbers;
 mod path;
 pub(crate) mod saveconfig;
 pub(crate) mod stmf_ha;
@@ -221,6 +222,7 @@ pub(crate) fn of_pools(
     }
     for (name, file) in &mut files {
         complete(name, file, picture, page);
+        numbers::check(name, file, page);
     }
     // A file that offers nothing would offer every volume.
     files.retain(|_, file| {

@@ -24,7 +24,8 @@ pub(crate) fn read(
         let Some(property) = property.strip_prefix(OURS) else {
             continue;
         };
-        if value == "-" {
+        // A snapshot inherits what its volume has, and is no unit.
+        if value == "-" || name.contains('@') {
             continue;
         }
         let path = format!("/dev/zvol/{name}");
@@ -69,7 +70,10 @@ pub(crate) fn read(
         page.understood(
             &at,
             format!("{property} {value} of {}", quoted(name)),
-            "[[unit]]: clients see the same disk",
+            match property {
+                "lun" => "[[unit]]: its number",
+                _ => "[[unit]]: clients see the same disk",
+            },
         );
     }
     match offered.units.len() > first {

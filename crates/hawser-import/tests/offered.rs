@@ -351,3 +351,21 @@ fn a_target_of_two_files_is_one() {
     let page = imported.page.to_string();
     assert!(!page.contains("not shown on it"), "{page}");
 }
+
+#[test]
+fn a_resource_whose_lun_no_client_can_address_is_told() {
+    let text = "primitive t iSCSITarget params iqn=iqn.2001-04.com.example:a\n\
+        primitive u iSCSILogicalUnit params target_iqn=iqn.2001-04.com.example:a lun=20000 path=/dev/zvol/tank/a\n";
+    let imported = read(Kind::Crm, "file", text).expect("it is read");
+    let page = imported.page.to_string();
+    assert!(
+        page.contains("lun=\"20000\" of \"u\": it is no number from 0 to 16383"),
+        "{page}"
+    );
+    assert!(
+        imported
+            .exports
+            .values()
+            .all(|text| !text.contains("20000"))
+    );
+}

@@ -124,12 +124,13 @@ pub(super) fn unit(primitive: &Primitive, stays: bool, offered: &mut Offered, pa
     }
     let number = primitive.param(&["lun"]);
     let lun = number.and_then(|lun| lun.parse().ok());
+    let lun = lun.filter(|lun: &u16| *lun <= 16_383);
     if let (Some(number), None) = (number, lun) {
         let what = format!("lun={} of {}", quoted(number), quoted(&primitive.id));
         page.mistake(
             at,
             what,
-            "it is no number: write `lun`, or the unit gets one of its own",
+            "it is no number from 0 to 16383: write `lun`, or the unit gets one of its own",
         );
     }
     for name in TOLD.iter().filter(|_| !stays) {

@@ -210,7 +210,7 @@ fn setting(
                     page.mistake(
                         at,
                         format!("readonly {}", quoted(value)),
-                        "tgtd takes a word for 0 and let clients write: here they may only read",
+                        "tgtd takes a word for 0 and lets clients write; from now on they may only read",
                     );
                     true
                 }

@@ -277,6 +277,7 @@ fn nodes(
             bound: None,
         });
     }
+    picture.listed |= !all.is_empty();
     for (i, node) in all.iter().enumerate() {
         let first = rings
             .iter()

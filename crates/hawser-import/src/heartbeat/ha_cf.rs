@@ -6,12 +6,12 @@ use hawser_model::toml_file::nearest;
 
 use super::directives::{DIRECTIVES, Fate, fate};
 use super::time::millis;
-use crate::Place;
 use crate::page::Page;
-use crate::picture::{Compression, Link, Picture, Said};
+use crate::picture::{Compression, Link, Mention, Picture, Said};
 use crate::place::{Malformed, quoted};
 use crate::source::Source;
 use crate::translate::ipmi;
+use crate::{Place, Secret};
 
 /// Heartbeat's own default of each time, in milliseconds (its `config.c`).
 const KEEPALIVE: u64 = 1_000;
@@ -88,6 +88,7 @@ fn translated(
     let what = || first_words(name, rest);
     match (name, rest) {
         ("node", [_, ..]) => {
+            picture.listed = true;
             for node in rest {
                 picture.add_node(node, at);
             }
@@ -202,12 +203,10 @@ fn translated(
                 more @ ..,
             ],
         ) => {
-            let device = ipmi::Plugin {
+            let plugin = ipmi::Plugin {
                 at,
-                host,
                 address,
                 user,
-                password,
                 interface: more.first().copied(),
             };
             let what = format!(
@@ -215,8 +214,11 @@ fn translated(
                 quoted(who),
                 quoted(host)
             );
-            ipmi::add(&device, picture);
-            page.understood(at, what, "[node.bmc]; its password is in a file of its own");
+            picture.mentions.push(Mention {
+                name: Said::new((*host).to_owned(), at),
+                what,
+                controller: Some((plugin.bmc(), Secret((*password).to_owned()))),
+            });
         }
         ("stonith_host", [_, plugin, ..]) => page.unsaid(
             at,

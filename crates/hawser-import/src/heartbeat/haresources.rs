@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use crate::Place;
 use crate::page::Page;
-use crate::picture::{Address, Picture, Pool, PoolKind, Said, usable};
+use crate::picture::{Address, Mention, Picture, Pool, PoolKind, Said, usable};
 use crate::place::{Malformed, quoted};
 use crate::source::Source;
 use crate::translate::devices;
@@ -52,7 +52,11 @@ fn group(at: &Place, line: &str, picture: &mut Picture, page: &mut Page) -> Resu
             "NODE RESOURCE …",
         ));
     }
-    picture.add_node(node, at);
+    picture.mentions.push(Mention {
+        name: Said::new((*node).to_owned(), at),
+        what: format!("a line of node {}", quoted(node)),
+        controller: None,
+    });
     let mut pools: Vec<Pool> = Vec::new();
     let mut addresses = Vec::new();
     let mut foreign = Vec::new();
@@ -143,11 +147,6 @@ fn group(at: &Place, line: &str, picture: &mut Picture, page: &mut Page) -> Resu
     }
     for mut pool in pools {
         pool.prefer = Some(Said::new(((*node).to_owned(), 100), at));
-        page.understood(
-            at,
-            format!("{} {} …", node, pool.name),
-            format!("[[pool]] {}, which prefers {node}", pool.name),
-        );
         picture.pools.push(pool);
     }
     Ok(())

@@ -40,6 +40,10 @@ pub(crate) struct Picture {
     pub wait_for_all: Option<Said<bool>>,
     pub device: Option<Said<QuorumDevice>>,
     pub nodes: Vec<Node>,
+    /// A source has a list of the nodes: what else is named is none.
+    pub listed: bool,
+    /// Names of nodes that say more than that there is one, until all sources have said which there are.
+    pub mentions: Vec<Mention>,
     pub links: Vec<Link>,
     /// `off` or `reboot`.
     pub action: Option<Said<String>>,
@@ -92,6 +96,16 @@ pub(crate) struct Node {
     /// What a listing of its interfaces says: interface, address, length of the prefix.
     pub interfaces: Vec<(String, IpNet, Place)>,
     pub bmc: Option<Bmc>,
+}
+
+/// A node's name in a source that lists no nodes.
+#[derive(Clone, Debug)]
+pub(crate) struct Mention {
+    pub name: Said<String>,
+    /// What says it.
+    pub what: String,
+    /// What it is said for: a controller and its password, or where pools run.
+    pub controller: Option<(Bmc, Secret)>,
 }
 
 #[derive(Clone, Debug)]

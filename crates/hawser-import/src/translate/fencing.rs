@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hawser_model::cluster_file::{is_fence_parameter_secret, is_ipmi_agent};
 
-use super::ipmi::{self, Plugin, secret_name};
-use super::levels::Levels;
+use super::fence_delays;
+use super::ipmi::{self, Plugin, address_fits, secret_name};
+use super::levels::{Level, Levels};
 use super::millis;
+use super::node_names::NodeNames;
 use crate::Secret;
 use crate::crm::{Crm, Primitive};
 use crate::page::Page;
-use crate::picture::{Bmc, Device, Picture, Said};
+use crate::picture::{Bmc, Device, Picture};
 use crate::place::quoted;
 
 /// Parameters that Hawser's file says by other keys, or makes by itself.
@@ -39,22 +41,31 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
             .iter()
             .filter(|p| p.agent.starts_with("stonith:"))
     };
-    let nodes: Vec<String> = picture
-        .nodes
-        .iter()
-        .map(|node| node.name.value.clone())
-        .collect();
+    let names = NodeNames::of(crm, picture);
     let mut targets: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let all = fences().map(|device| {
+    let mut all: Vec<(&Primitive, &str, Vec<String>)> = Vec::new();
+    for device in fences() {
         let agent = device.agent.trim_start_matches("stonith:");
-        (device, agent, fenced(device, agent, &nodes))
-    });
-    let all: Vec<(&Primitive, &str, Vec<String>)> = all.collect();
-    let levels = Levels::new(crm, &all);
+        let named = fenced(device, agent, &names.all);
+        let told = |name: &String| {
+            let what = format!("{} fences {}", quoted(&device.id), quoted(name));
+            names.told(name, &device.at, &what, page)
+        };
+        let known: BTreeSet<String> = named.iter().filter_map(told).collect();
+        if known.is_empty() && !named.is_empty() {
+            let what = format!("{}, {agent}", quoted(&device.id));
+            let why = "it fences no node of the cluster: it is left out";
+            page.unsaid(&device.at, what, why);
+            targets.insert(&device.id, Vec::new());
+            continue;
+        }
+        all.push((device, agent, known.into_iter().collect()));
+    }
+    let levels = Levels::new(levels(crm, &names, page), &all);
     for (device, agent, fenced) in all {
         off(device, page);
         match agent {
-            "external/ipmi" => plugin(device, picture, page),
+            "external/ipmi" => plugin(device, fenced.first(), picture, page),
             agent if agent.starts_with("fence_") => {
                 let node = match &fenced[..] {
                     [node] if is_ipmi_agent(agent) => Some(node.clone()),
@@ -62,7 +73,7 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
                 };
                 match node {
                     Some(node) => bmc(device, agent, &node, picture, page),
-                    None => other(&levels, device, agent, &fenced, picture, page),
+                    None => other(&levels, &names, device, agent, &fenced, picture, page),
                 }
             }
             "external/sbd" => page.unsaid(
@@ -77,10 +88,30 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
                  fence-agents",
             ),
         }
-        delay(device, &fenced, picture, page);
+        fence_delays::of(device, &fenced, &names, picture, page);
         targets.insert(&device.id, fenced);
     }
-    super::fence_places::check(crm, &targets, &nodes, page);
+    super::fence_places::check(crm, &targets, &names.all, page);
+}
+
+/// The levels of fencing, by nodes that there are.
+fn levels(crm: &Crm, names: &NodeNames, page: &mut Page) -> Vec<Level> {
+    let mut all = Vec::new();
+    for (name, level, devices, at) in &crm.levels {
+        // Patterns and attributes stand there as well, and of all nodes nothing.
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        let node = match !name.is_empty() && name.chars().all(plain) {
+            true => names.told(
+                name,
+                at,
+                &format!("a level of fencing of {}", quoted(name)),
+                page,
+            ),
+            false => Some(name.clone()),
+        };
+        all.extend(node.map(|node| (node, *level, devices.clone())));
+    }
+    all
 }
 
 /// The nodes that a device fences.
@@ -122,15 +153,10 @@ fn named(device: &str, nodes: &[String]) -> Option<String> {
     within.max_by_key(|node| (word(node), node.len())).cloned()
 }
 
-fn plugin(device: &Primitive, picture: &mut Picture, page: &mut Page) {
+fn plugin(device: &Primitive, node: Option<&String>, picture: &mut Picture, page: &mut Page) {
     let param = |name: &str| device.param(&[name]);
-    let all = [
-        param("hostname"),
-        param("ipaddr"),
-        param("userid"),
-        param("passwd"),
-    ];
-    let [Some(host), Some(address), Some(user), Some(password)] = all else {
+    let all = (node, param("ipaddr"), param("userid"), param("passwd"));
+    let (Some(node), Some(address), Some(user), Some(password)) = all else {
         page.unsaid(
             &device.at,
             quoted(&device.id),
@@ -141,17 +167,18 @@ fn plugin(device: &Primitive, picture: &mut Picture, page: &mut Page) {
     let (interface, at) = (param("interface"), &device.at);
     let plugin = Plugin {
         at,
-        host,
         address,
         user,
-        password,
         interface,
     };
-    ipmi::add(&plugin, picture);
+    if !address_fits(address, at, &quoted(&device.id), page) {
+        return;
+    }
+    ipmi::give(node, plugin.bmc(), Secret(password.to_owned()), picture);
     page.changed(
         at,
         format!("{}, external/ipmi", quoted(&device.id)),
-        format!("[node.bmc] of {host}: fence_ipmilan; its password is in a file of its own, not in the CIB"),
+        format!("[node.bmc] of {node}: fence_ipmilan; its password is in a file of its own, not in the CIB"),
     );
 }
 
@@ -164,6 +191,9 @@ fn bmc(device: &Primitive, agent: &str, node: &str, picture: &mut Picture, page:
         page.unsaid(at, quoted(&device.id), "it has no ip: write [node.bmc]");
         return;
     };
+    if !address_fits(address, at, &quoted(&device.id), page) {
+        return;
+    }
     match device.param(&["password", "passwd"]) {
         Some(password) => {
             let secret = Secret(password.to_owned());
@@ -231,6 +261,7 @@ fn options(device: &Primitive, more: &[&str]) -> BTreeMap<String, String> {
 
 fn other(
     levels: &Levels<'_>,
+    names: &NodeNames,
     device: &Primitive,
     agent: &str,
     fenced: &[String],
@@ -244,13 +275,14 @@ fn other(
         }
     };
     let map = device.param(&["pcmk_host_map"]).unwrap_or_default();
-    let mapped: BTreeMap<&str, &str> = map
+    let mapped: BTreeMap<String, &str> = map
         .split([';', ' '])
         .filter_map(|pair| pair.split_once([':', '=']))
+        .filter_map(|(node, port)| Some((names.meant(node)?, port)))
         .collect();
     let port = device.param(&["plug", "port"]).unwrap_or_default();
     let ports = fenced.iter().map(|node| {
-        let port = mapped.get(node.as_str()).copied().unwrap_or(port);
+        let port = mapped.get(node).copied().unwrap_or(port);
         (node.clone(), port.to_owned())
     });
     let mut secrets = BTreeMap::new();
@@ -323,60 +355,5 @@ fn off(device: &Primitive, page: &mut Page) {
     if let Some(role) = role.filter(|role| !role.eq_ignore_ascii_case("started")) {
         let what = format!("target-role={} of {}", quoted(role), quoted(&device.id));
         page.unsaid(&device.at, what, "a device of Hawser's is on");
-    }
-}
-
-/// What delays the fencing of a node: the device's delay, or what stood for it when devices were started to shoot.
-fn delay(device: &Primitive, fenced: &[String], picture: &mut Picture, page: &mut Page) {
-    let start = device
-        .op("start", "start-delay")
-        .map(|value| (value, "op start start-delay"));
-    let base = device
-        .param(&["pcmk_delay_base"])
-        .map(|value| (value, "pcmk_delay_base"));
-    let own = device.param(&["delay"]).map(|value| (value, "delay"));
-    if let Some(most) = device.param(&["pcmk_delay_max"]) {
-        page.changed(
-            &device.at,
-            format!("pcmk_delay_max {}", quoted(most)),
-            "a random delay may let both nodes shoot; [fencing] delay holds one shot back for certain",
-        );
-    }
-    let Some((value, name)) = base.or(own).or(start) else {
-        return;
-    };
-    let mut said: Vec<(String, &str)> = Vec::new();
-    for part in value.split(';') {
-        match part.split_once(':') {
-            Some((node, value)) => said.push((node.to_owned(), value)),
-            None => said.extend(fenced.iter().map(|node| (node.clone(), part))),
-        }
-    }
-    for (node, value) in said {
-        match millis(value) {
-            Some(0) => {}
-            Some(ms) => {
-                let why = format!(
-                    "[fencing] delay of {node}: the shot at {node} waits, so {node} wins a duel"
-                );
-                page.understood(
-                    &device.at,
-                    format!("{} {name} {value}", quoted(&device.id)),
-                    why,
-                );
-                let longest = picture
-                    .delays
-                    .get(&node)
-                    .is_none_or(|before| before.value < ms);
-                if longest {
-                    picture.delays.insert(node, Said::new(ms, &device.at));
-                }
-            }
-            None => page.unsaid(
-                &device.at,
-                format!("{name} {}", quoted(value)),
-                "it is no time",
-            ),
-        }
     }
 }

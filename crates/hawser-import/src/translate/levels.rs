@@ -4,17 +4,20 @@ use std::collections::BTreeSet;
 
 use hawser_model::cluster_file::is_ipmi_agent;
 
-use crate::crm::{Crm, Primitive};
+use crate::crm::Primitive;
+
+/// A level: node, number, devices.
+pub(super) type Level = (String, u8, Vec<String>);
 
 /// The levels of the source, and which device is the BMC of which node.
 pub(super) struct Levels<'a> {
-    crm: &'a Crm,
+    all: Vec<Level>,
     bmcs: Vec<(String, &'a str)>,
 }
 
 impl<'a> Levels<'a> {
     /// From the devices with their agents and the nodes that they fence.
-    pub fn new(crm: &'a Crm, devices: &[(&'a Primitive, &str, Vec<String>)]) -> Self {
+    pub fn new(all: Vec<Level>, devices: &[(&'a Primitive, &str, Vec<String>)]) -> Self {
         let bmc = |(device, agent, fenced): &(&'a Primitive, &str, Vec<String>)| match &fenced[..] {
             [node] if is_ipmi_agent(agent) || *agent == "external/ipmi" => {
                 Some((node.clone(), device.id.as_str()))
@@ -22,7 +25,7 @@ impl<'a> Levels<'a> {
             _ => None,
         };
         Self {
-            crm,
+            all,
             bmcs: devices.iter().filter_map(bmc).collect(),
         }
     }
@@ -33,7 +36,7 @@ impl<'a> Levels<'a> {
     /// Why the file cannot say it.
     pub fn of(&self, device: &str) -> Result<BTreeSet<u8>, String> {
         let mut found = BTreeSet::new();
-        for (node, level, devices, _) in &self.crm.levels {
+        for (node, level, devices) in &self.all {
             if !devices.iter().any(|id| id == device) {
                 continue;
             }
@@ -52,9 +55,9 @@ impl<'a> Levels<'a> {
 
     fn of_bmc(&self, node: &str) -> Option<u8> {
         let (_, bmc) = self.bmcs.iter().find(|(of, _)| of == node)?;
-        let mut levels = self.crm.levels.iter();
+        let mut levels = self.all.iter();
         let level =
-            levels.find(|(of, _, devices, _)| of == node && devices.iter().any(|id| id == bmc));
+            levels.find(|(of, _, devices)| of == node && devices.iter().any(|id| id == bmc));
         level.map(|(_, level, ..)| *level)
     }
 }

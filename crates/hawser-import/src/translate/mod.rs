@@ -3,6 +3,7 @@
 pub(crate) mod adopted;
 mod constraints;
 pub(crate) mod devices;
+mod fence_delays;
 mod fence_places;
 mod fencing;
 pub(crate) mod ipmi;
@@ -10,6 +11,7 @@ mod levels;
 mod members;
 mod meta;
 mod names;
+mod node_names;
 mod nodes;
 mod parameters;
 mod placement;
@@ -36,6 +38,7 @@ pub(crate) fn crm(
     page: &mut Page,
 ) {
     nodes::translate(crm, picture, page);
+    node_names::mentioned(crm, picture, page);
     fencing::translate(crm, picture, page);
     pools::translate(crm, adopt, picture, offered, page);
     placement::translate(crm, picture, page);

@@ -13,6 +13,7 @@ pub(super) fn translate(crm: &Crm, picture: &mut Picture, page: &mut Page) {
             page.unsaid(&node.at, format!("remote node {}", quoted(name)), why);
             continue;
         }
+        picture.listed = true;
         picture.name_node(name, node.id.as_deref());
         if picture.node(name).is_none() {
             picture.add_node(name, &node.at);

@@ -1,0 +1,151 @@
+//! What is wrong in a source is told where it stands there.
+
+use hawser_import::{Imported, Kind, Malformed, Options, Source, Verdict, import};
+
+/// Imports these files, each by its kind's word and its text.
+fn imported(files: &[(&str, &str)]) -> Result<Imported, Malformed> {
+    let source = |(word, text): &(&str, &str)| Source {
+        path: (*word).to_owned(),
+        text: (*text).to_owned(),
+        kind: Kind::of_word(word).expect("a kind"),
+        node: None,
+    };
+    let sources: Vec<Source> = files.iter().map(source).collect();
+    let options = Options {
+        name: Some("c".into()),
+        pool: None,
+        secrets: "/s".into(),
+        adopt: false,
+    };
+    import(&sources, &options)
+}
+
+/// The lines of the page with that verdict: `FILE:LINE WHAT: WHY`.
+fn lines(imported: &Imported, verdict: Verdict) -> Vec<String> {
+    let of = imported.page.lines.iter();
+    let of = of.filter(|line| line.verdict == verdict);
+    of.map(|line| {
+        let place = line.place.as_ref().map(ToString::to_string);
+        format!("{} {}: {}", place.unwrap_or_default(), line.what, line.why)
+    })
+    .collect()
+}
+
+fn nodes(imported: &Imported) -> usize {
+    let text = imported.cluster.as_deref().unwrap_or_default();
+    text.matches("[[node]]").count()
+}
+
+const TWO: &str = "node head1\nnode head2\nprimitive p_fs Filesystem params device=/dev/disk/by-id/x directory=/srv/a fstype=ext4\n";
+
+#[test]
+fn a_fence_device_of_no_node_makes_none() {
+    let crm = format!(
+        "{TWO}primitive st1 stonith:fence_ipmilan params ip=10.9.9.1 username=u password=p1 pcmk_host_list=head1.example.com\n\
+         primitive st2 stonith:external/ipmi params hostname=haed2 ipaddr=10.9.9.2 userid=u passwd=p2 interface=lan\n\
+         primitive st3 stonith:fence_apc params ip=10.9.9.3 username=u password=p3 pcmk_host_map=\"HEAD2:4;zz:5\"\n"
+    );
+    let imported = imported(&[("crm", &crm)]).expect("read");
+    assert_eq!(nodes(&imported), 2);
+    let mistakes = lines(&imported, Verdict::Mistake);
+    assert_eq!(
+        mistakes,
+        [
+            "crm:5 \"st2\" fences \"haed2\": there is no node \"haed2\", only head1, head2: did you mean \"head2\"?",
+            "crm:6 \"st3\" fences \"zz\": there is no node \"zz\", only head1, head2",
+        ]
+    );
+    let changed = lines(&imported, Verdict::Changed);
+    for line in [
+        "crm:4 \"st1\" fences \"head1.example.com\": \"head1.example.com\" is node head1",
+        "crm:6 \"st3\" fences \"HEAD2\": \"HEAD2\" is node head2",
+    ] {
+        assert!(changed.iter().any(|it| it == line), "{changed:#?}");
+    }
+    let left = lines(&imported, Verdict::Unsaid);
+    let line = "crm:5 \"st2\", external/ipmi: it fences no node of the cluster: it is left out";
+    assert!(left.iter().any(|it| it == line), "{left:#?}");
+    // The password of what is left out is not kept either.
+    let secrets: Vec<&str> = imported.secrets.keys().map(String::as_str).collect();
+    assert_eq!(secrets, ["head1-bmc", "st3-password"]);
+    let text = imported.cluster.expect("a file");
+    assert!(text.contains("head2 = \"4\""), "{text}");
+}
+
+#[test]
+fn levels_and_delays_of_no_node_are_told() {
+    let crm = format!(
+        "{TWO}primitive st1 stonith:fence_ipmilan params ip=10.9.9.1 username=u password=p pcmk_host_list=head1 \
+         pcmk_delay_base=\"head1:5;hed1:6\"\nfencing_topology head1.example.com: st1 haed2: st1\n"
+    );
+    let imported = imported(&[("crm", &crm)]).expect("read");
+    assert_eq!(
+        lines(&imported, Verdict::Mistake),
+        [
+            "crm:4 the delay of \"hed1\" in \"st1\": there is no node \"hed1\", only head1, head2: did you mean \"head1\"?",
+            "crm:5 a level of fencing of \"haed2\": there is no node \"haed2\", only head1, head2: did you mean \"head2\"?",
+        ]
+    );
+}
+
+#[test]
+fn a_device_of_a_remote_node_makes_no_node() {
+    let crm = format!(
+        "{TWO}primitive far ocf:pacemaker:remote params server=10.9.9.9\n\
+         primitive st stonith:fence_ipmilan params ip=10.9.9.1 username=u password=p pcmk_host_list=far\n"
+    );
+    let imported = imported(&[("crm", &crm)]).expect("read");
+    assert_eq!(nodes(&imported), 2);
+    assert_eq!(lines(&imported, Verdict::Mistake), [""; 0]);
+    let line = "crm:5 \"st\" fences \"far\": that node runs no Corosync: Hawser's file has the nodes that do";
+    let unsaid = lines(&imported, Verdict::Unsaid);
+    assert!(unsaid.iter().any(|it| it == line), "{unsaid:#?}");
+}
+
+#[test]
+fn heartbeats_files_make_no_node_beside_the_list() {
+    // The device stands before the list.
+    let ha_cf = "stonith_host * external/ipmi aa 10.0.0.1 user secret1 lanplus\nnode alpha beta\nbcast eth0\n\
+                 stonith_host beta external/ipmi beta.example 10.0.0.2 user secret2 lanplus\n";
+    let haresources =
+        "alhpa Filesystem::/dev/sdb::/srv2::ext4\nBETA Filesystem::/dev/sdc::/srv3::ext4\n";
+    let imported = imported(&[("ha.cf", ha_cf), ("haresources", haresources)]).expect("read");
+    assert_eq!(nodes(&imported), 2);
+    assert_eq!(
+        lines(&imported, Verdict::Mistake),
+        [
+            "ha.cf:1 stonith_host \"*\" external/ipmi \"aa\": there is no node \"aa\", only alpha, beta",
+            "haresources:1 a line of node \"alhpa\": there is no node \"alhpa\", only alpha, beta: did you mean \"alpha\"?",
+        ]
+    );
+    let secrets: Vec<&str> = imported.secrets.keys().map(String::as_str).collect();
+    assert_eq!(secrets, ["beta-bmc"]);
+    let text = imported.cluster.expect("a file");
+    assert!(!text.contains("alhpa") && !text.contains("BETA"), "{text}");
+    assert_eq!(text.matches("prefer = ").count(), 1, "{text}");
+}
+
+/// Where no source lists the nodes, every name is one.
+#[test]
+fn without_a_list_names_are_nodes() {
+    let haresources = "a Filesystem::/dev/sdb::/srv2::ext4\nb Filesystem::/dev/sdc::/srv3::ext4\n";
+    let imported = imported(&[("haresources", haresources)]).expect("read");
+    assert_eq!(nodes(&imported), 2);
+    assert_eq!(lines(&imported, Verdict::Mistake), [""; 0]);
+}
+
+#[test]
+fn a_controller_is_at_an_address_or_a_name() {
+    let ha_cf = "node a b\nbcast eth0\nstonith_host * external/ipmi a bmc-a user secret1 lanplus\n\
+                 stonith_host * external/ipmi b 10.0.0.300 user secret2 lanplus\n";
+    let imported = imported(&[("ha.cf", ha_cf)]).expect("read");
+    let understood = lines(&imported, Verdict::Understood);
+    let name = "ha.cf:3 stonith_host \"*\" external/ipmi \"a\": its address \"bmc-a\": a name: every head must be able to look it up \
+                at the moment when it fences";
+    assert!(understood.iter().any(|it| it == name), "{understood:#?}");
+    let neither = "ha.cf:4 stonith_host \"*\" external/ipmi \"b\": its address \"10.0.0.300\": it is neither an IP address nor a \
+                   host's name: write [node.bmc]";
+    let unsaid = lines(&imported, Verdict::Unsaid);
+    assert!(unsaid.iter().any(|it| it == neither), "{unsaid:#?}");
+    assert_eq!(imported.secrets.len(), 1);
+}
